@@ -1,0 +1,60 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .treatAllWarnings(as: .error),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+/// Debian puts Lua's headers in a folder of their own.
+let luaHeaders: [CSetting] = [.unsafeFlags(["-I/usr/include/lua5.4"])]
+
+func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+let package = Package(
+  name: "ruled",
+  products: [
+    .executable(name: "ruled", targets: ["ruled"]),
+    .executable(name: "rulectl", targets: ["rulectl"]),
+  ],
+  targets: [
+    .systemLibrary(name: "CLua", pkgConfig: "lua5.4", providers: [.apt(["liblua5.4-dev"])]),
+    .systemLibrary(name: "CRocksDB", pkgConfig: "rocksdb", providers: [.apt(["librocksdb-dev"])]),
+    .systemLibrary(name: "CUV", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
+    .target(
+      name: "CJSON", cxxSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
+      linkerSettings: [.linkedLibrary("simdjson")]),
+    .target(
+      name: "CLuaBridge", dependencies: ["CLua", "CJSON"],
+      cSettings: luaHeaders + [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
+
+    module("RuledCore", []),
+    module("RuledLua", ["RuledCore", "CLuaBridge", "CJSON"]),
+    module("RuledStore", ["RuledCore", "CRocksDB"]),
+    module("RuledEngine", ["RuledCore", "RuledLua", "RuledStore"]),
+    module("RuledWire", ["RuledCore", "CJSON"]),
+    module("RuledServer", ["RuledCore", "RuledEngine", "RuledWire", "CUV"]),
+    module("RuledTool", ["RuledCore", "RuledEngine", "RuledWire"]),
+    .executableTarget(name: "ruled", dependencies: ["RuledServer"], swiftSettings: strict),
+    .executableTarget(name: "rulectl", dependencies: ["RuledTool"], swiftSettings: strict),
+
+    tests("RuledCoreTests", ["RuledCore"]),
+    tests("RuledLuaTests", ["RuledLua"]),
+    tests("RuledStoreTests", ["RuledStore"]),
+    tests("RuledEngineTests", ["RuledEngine"]),
+    tests("RuledWireTests", ["RuledWire"]),
+    tests("RuledServerTests", ["RuledServer"]),
+    tests("RuledToolTests", ["RuledTool"]),
+    tests("EndToEndTests", ["RuledCore"]),
+  ],
+  cLanguageStandard: .c11,
+  cxxLanguageStandard: .cxx17
+)

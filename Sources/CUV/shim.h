@@ -1,0 +1,2 @@
+/* The one header through which libuv is imported. */
+#include <uv.h>

@@ -1,0 +1,91 @@
+/// Why a request was not carried out: the error object of JSON-RPC, with the stable string code that clients switch on.
+package struct RequestError: Error, Sendable, Equatable {
+  /// The stable names, each with its JSON-RPC number.
+  package enum Code: String, Sendable, CaseIterable {
+    case parseError = "parse_error"
+    case invalidRequest = "invalid_request"
+    case unknownMethod = "unknown_method"
+    case invalidParams = "invalid_params"
+    case ruleFailed = "rule_failed"
+    case tooLarge = "too_large"
+    case notFound = "not_found"
+    case forbidden
+    case unavailable
+    case overloaded
+    case reloadFailed = "reload_failed"
+
+    /// The number that JSON-RPC 2.0 or this daemon gives the code.
+    package var number: Int {
+      switch self {
+      case .parseError: -32700
+      case .invalidRequest: -32600
+      case .unknownMethod: -32601
+      case .invalidParams: -32602
+      case .ruleFailed: -32000
+      case .tooLarge: -32001
+      case .notFound: -32002
+      case .forbidden: -32003
+      case .unavailable: -32004
+      case .overloaded: -32005
+      case .reloadFailed: -32006
+      }
+    }
+  }
+
+  /// Which error it is.
+  package var code: Code
+  /// What happened and what to do about it, in one sentence.
+  package var message: String
+  /// Further members of the error's `data`, each already encoded as JSON.
+  package var details: [Detail]
+
+  /// One member of `data` beside `code`.
+  package struct Detail: Sendable, Equatable {
+    /// The member's name.
+    package var name: String
+    /// The member's value as JSON text.
+    package var json: String
+
+    /// A member whose value is JSON text already.
+    package init(_ name: String, json: String) {
+      self.name = name
+      self.json = json
+    }
+
+    /// A member whose value is a string.
+    package init(_ name: String, _ text: String) {
+      let buffer = ByteBuffer(capacity: text.utf8.count + 16)
+      buffer.append(jsonString: text)
+      self.init(name, json: buffer.text)
+    }
+  }
+
+  /// An error with its code, a sentence and further members of `data`.
+  package init(_ code: Code, _ message: String, details: [Detail] = []) {
+    self.code = code
+    self.message = message
+    self.details = details
+  }
+
+  /// `invalid_params`, naming the offending member as in `params.data.items[3].x` and what is wrong with it.
+  package static func invalidParams(path: String, _ detail: String) -> RequestError {
+    RequestError(.invalidParams, "\(path): \(detail)", details: [Detail("path", path), Detail("detail", detail)])
+  }
+
+  /// Appends the error object, `{"code":…,"message":…,"data":{…}}`.
+  package func write(to buffer: ByteBuffer) {
+    buffer.append("{\"code\":" as StaticString)
+    buffer.append(decimal: Int64(code.number))
+    buffer.append(",\"message\":" as StaticString)
+    buffer.append(jsonString: message)
+    buffer.append(",\"data\":{\"code\":" as StaticString)
+    buffer.append(jsonString: code.rawValue)
+    for detail in details {
+      buffer.append(UInt8(ascii: ","))
+      buffer.append(jsonString: detail.name)
+      buffer.append(UInt8(ascii: ":"))
+      buffer.append(contentsOf: detail.json)
+    }
+    buffer.append("}}" as StaticString)
+  }
+}
