@@ -1,4 +1,143 @@
+/// JSON for C and Swift: simdjson's parser behind a C interface.
+///
+/// A `cj_doc` parses one text at a time and keeps its memory for the next one. What it found is simdjson's tape, which
+/// the inline functions below walk without a call: an index stands for a value, the root value is at `CJ_ROOT`, and a
+/// container's children follow it. Strings are decoded, carry their length and may hold any byte. An object's children
+/// alternate between a name (a string) and its value. Nothing here throws, and a document belongs to one thread at a
+/// time.
 #ifndef CJSON_H
 #define CJSON_H
-const char *cj_version(void);
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "CJSONRaw.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma clang assume_nonnull begin
+
+/// Why a text was refused.
+enum cj_error {
+  CJ_OK = 0,
+  CJ_ERROR_SYNTAX = 1,
+  CJ_ERROR_UTF8 = 2,
+  CJ_ERROR_DEPTH = 3,
+  CJ_ERROR_NUMBER = 4,
+  CJ_ERROR_CAPACITY = 5,
+  CJ_ERROR_MEMORY = 6,
+};
+
+/// What a value is. An integer is `CJ_INT64` where it fits, else `CJ_UINT64`, else `CJ_DOUBLE`.
+enum cj_kind {
+  CJ_OBJECT = '{',
+  CJ_ARRAY = '[',
+  CJ_STRING = '"',
+  CJ_INT64 = 'l',
+  CJ_UINT64 = 'u',
+  CJ_DOUBLE = 'd',
+  CJ_TRUE = 't',
+  CJ_FALSE = 'f',
+  CJ_NULL = 'n',
+};
+
+enum {
+  /// How many containers may stand in one another.
+  CJ_MAX_DEPTH = 64,
+  /// How many bytes behind a text must be readable for it to be parsed in place.
+  CJ_PADDING = 64,
+  /// Where the root value stands.
+  CJ_ROOT = 1,
+};
+
+typedef struct cj_doc cj_doc;
+
+/// A document that holds nothing yet, or NULL when there is no memory.
+cj_doc *_Nullable cj_new(void);
+void cj_free(cj_doc *_Nullable doc);
+
+/// Parses `length` bytes, of which `readable` may be read: with `CJ_PADDING` more than `length` nothing is copied.
+/// Returns `CJ_OK` or a `cj_error`; what the document held before is gone either way.
+int cj_parse(cj_doc *doc, const char *bytes, size_t length, size_t readable);
+
+/// A sentence on a `cj_error`.
+const char *cj_error_text(int error);
+
+/// The tape and the decoded strings of what was parsed last; valid until the next parse.
+const uint64_t *cj_tape(const cj_doc *doc);
+const uint8_t *cj_strings(const cj_doc *doc);
+
+#define CJ_PAYLOAD_MASK UINT64_C(0x00FFFFFFFFFFFFFF)
+
+/// The kind of the value at `index`.
+static inline enum cj_kind cj_type(const uint64_t *tape, size_t index) {
+  return (enum cj_kind)(tape[index] >> 56);
+}
+
+static inline bool cj_is_container(const uint64_t *tape, size_t index) {
+  return cj_type(tape, index) == CJ_OBJECT || cj_type(tape, index) == CJ_ARRAY;
+}
+
+/// The index behind the value at `index`.
+static inline size_t cj_next(const uint64_t *tape, size_t index) {
+  switch (cj_type(tape, index)) {
+    case CJ_OBJECT:
+    case CJ_ARRAY: return (uint32_t)tape[index];
+    case CJ_INT64:
+    case CJ_UINT64:
+    case CJ_DOUBLE: return index + 2;
+    default: return index + 1;
+  }
+}
+
+/// The index of a container's first child; equal to `cj_end` when it is empty.
+static inline size_t cj_first(size_t container) { return container + 1; }
+
+/// The index at which a container's children are over.
+static inline size_t cj_end(const uint64_t *tape, size_t container) { return (uint32_t)tape[container] - 1; }
+
+/// How many elements or members a container has, at most 16,777,215.
+static inline size_t cj_count(const uint64_t *tape, size_t container) {
+  return (size_t)((tape[container] >> 32) & 0xFFFFFF);
+}
+
+/// The bytes of the string at `index`, followed by a zero byte that does not count.
+static inline const char *cj_string(const uint64_t *tape, const uint8_t *strings, size_t index, size_t *length) {
+  const uint8_t *at = strings + (tape[index] & CJ_PAYLOAD_MASK);
+  uint32_t count;
+  memcpy(&count, at, sizeof count);
+  *length = count;
+  return (const char *)at + sizeof count;
+}
+
+static inline int64_t cj_int64(const uint64_t *tape, size_t index) { return (int64_t)tape[index + 1]; }
+static inline uint64_t cj_uint64(const uint64_t *tape, size_t index) { return tape[index + 1]; }
+
+static inline double cj_double(const uint64_t *tape, size_t index) {
+  double value;
+  memcpy(&value, &tape[index + 1], sizeof value);
+  return value;
+}
+
+/// The value at `index` of the last member called `name`, or 0 when `object` has none.
+static inline size_t cj_member(
+    const uint64_t *tape, const uint8_t *strings, size_t object, const char *name, size_t length) {
+  size_t found = 0;
+  size_t end = cj_end(tape, object);
+  for (size_t index = cj_first(object); index < end;) {
+    size_t count;
+    const char *key = cj_string(tape, strings, index, &count);
+    if (count == length && memcmp(key, name, length) == 0) found = index + 1;
+    index = cj_next(tape, index + 1);
+  }
+  return found;
+}
+
+#pragma clang assume_nonnull end
+#ifdef __cplusplus
+}
+#endif
 #endif
