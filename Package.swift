@@ -34,7 +34,7 @@ let package = Package(
       linkerSettings: [.linkedLibrary("simdjson")]),
     .target(
       name: "CLuaBridge", dependencies: ["CLua", "CJSON"],
-      cSettings: luaHeaders + [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
+      cSettings: luaHeaders + [.define("_GNU_SOURCE"), .unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
 
     module("RuledCore", []),
     module("RuledLua", ["RuledCore", "CLuaBridge", "CJSON"]),

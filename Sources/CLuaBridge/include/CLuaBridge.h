@@ -1,4 +1,238 @@
 #ifndef CLUABRIDGE_H
 #define CLUABRIDGE_H
-const char *rb_lua_version(void);
+/*
+ * Lua 5.4 for rules that nobody trusts.
+ *
+ * A `rb_vm` is one plugin on one worker thread: a Lua state whose memory is one arena, an environment that holds only what a rule
+ * may call, and a budget. Everything here may be called from Swift: no Lua error and no jump ever crosses a caller's frame. When a
+ * rule exceeds its budget the VM is left for good (`rb_vm_dead` answers true): free it and build a fresh one.
+ *
+ * A VM and its worker belong to the thread that made the worker.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "CJSON.h"
+
+typedef struct rb_worker rb_worker;
+typedef struct rb_vm rb_vm;
+
+/* A run of bytes that somebody else owns. */
+typedef struct {
+  const char *bytes;
+  size_t length;
+} rb_slice;
+
+/* How a call ended. From RB_FAILED on, `rb_failure_of` tells why. */
+typedef enum {
+  RB_OK = 0,
+  RB_FIRED = 0,
+  RB_NOT_FIRED = 1,
+  RB_FAILED = 2,       /* an uncaught error */
+  RB_INSTRUCTIONS = 3, /* the instruction budget: the VM is dead */
+  RB_MEMORY = 4,       /* the memory budget: the VM is dead */
+  RB_TIME = 5,         /* the processor time budget: the VM is dead */
+} rb_status;
+
+/* What kind of failure an uncaught error is, named by the function that raised it. */
+typedef enum {
+  RB_KIND_ERROR = 0,
+  RB_KIND_INSTRUCTIONS,
+  RB_KIND_MEMORY,
+  RB_KIND_TIME,
+  RB_KIND_STATE,
+  RB_KIND_VALUE,
+  RB_KIND_CYCLE,
+} rb_kind;
+
+typedef struct {
+  rb_kind kind;
+  rb_slice message;
+  rb_slice file; /* relative to the rules folder; empty when unknown */
+  int line;      /* 0 when unknown */
+} rb_failure;
+
+/* A value that crosses between Lua and the host. */
+typedef enum {
+  RB_NIL = 0,
+  RB_BOOLEAN,
+  RB_INTEGER,
+  RB_NUMBER,
+  RB_STRING,
+  RB_JSON,        /* JSON text that becomes a plain Lua value; as an argument: the value's encoding */
+  RB_JSON_FROZEN, /* JSON text that becomes a frozen Lua value */
+} rb_type;
+
+typedef struct {
+  rb_type type;
+  int64_t integer; /* also a boolean */
+  double number;
+  rb_slice text;
+} rb_value;
+
+/* Functions that rules call and the host answers. */
+typedef enum {
+  RB_CALL_ONCE = 0,       /* key, seconds or nil -> boolean */
+  RB_CALL_TIMER_DUE,      /* name -> number or nil */
+  RB_CALL_COUNTERS,       /* prefix -> json */
+  RB_CALL_PEEK,           /* plugin -> frozen json or nil */
+  RB_CALL_UUID,           /* -> string */
+  RB_CALL_EFFECT_ID,      /* key or nil -> string */
+  RB_CALL_DATA,           /* file -> frozen json */
+  RB_CALL_CALENDAR_DAY,   /* t, zone -> integer */
+  RB_CALL_CALENDAR_DATE,  /* t, zone -> string */
+  RB_CALL_CALENDAR_START, /* day, zone -> number */
+  RB_CALL_CALENDAR_HOUR,
+  RB_CALL_CALENDAR_WEEKDAY,
+  RB_CALL_CALENDAR_PARSE,  /* text -> number or nil */
+  RB_CALL_CALENDAR_FORMAT, /* t -> string */
+  RB_CALL_URL_PARSE,       /* text -> json, or nil, why */
+  RB_CALL_TEXT_LOWER,
+  RB_CALL_TEXT_TRIM,
+  RB_CALL_SHA256,
+  RB_CALL_GEO_DISTANCE,
+  RB_CALL_TEST, /* the test driver's own calls: name, json... -> anything */
+} rb_call;
+
+/* What a file of a plugin declares while it loads. */
+typedef enum {
+  RB_DECLARE_PLUGIN = 0, /* json: the manifest; answers the merged settings as RB_JSON_FROZEN */
+  RB_DECLARE_RULE,       /* name, json {on, priority, has_when} */
+  RB_DECLARE_QUERY,
+  RB_DECLARE_WEB,
+  RB_DECLARE_SINK,
+  RB_DECLARE_TEST,
+} rb_declaration;
+
+typedef struct {
+  /* Answers a call: the number of results written (4 at most), or -1 with `results[0].text` the error and `.integer` its kind. */
+  int (*call)(void *context, int call, const rb_value *arguments, int count, rb_value *results);
+  /* Finds the module that `require` names: its text and its path relative to the rules folder; false when there is none. */
+  bool (*find)(void *context, rb_slice name, rb_slice *text, rb_slice *path);
+  /* Takes a declaration; false with an error text when it is wrong. */
+  bool (*declare)(void *context, int declaration, int index, rb_slice name, rb_slice json, rb_slice file, int line, rb_value *result,
+                  rb_slice *error);
+} rb_host;
+
+/* What one call of a rule may cost. */
+typedef struct {
+  int64_t instructions;
+  int64_t memory_bytes; /* beyond what the VM holds when the event begins */
+  int milliseconds;     /* of processor time */
+} rb_budget;
+
+/* An operation that rules of one event asked for, in order; slices point into the VM until the next `rb_begin`. */
+typedef enum {
+  RB_OP_DECIDE = 0,   /* a key, b json */
+  RB_OP_SHADOWED,     /* a key, integer: the rule that decided it */
+  RB_OP_EMIT,         /* a sink, b type, c json, d id, flags 1: has a key */
+  RB_OP_RAISE,        /* a type, b json */
+  RB_OP_SEND,         /* a subject, b type, c json */
+  RB_OP_COUNT,        /* a name, b labels json, number or integer */
+  RB_OP_TIMER_SET,    /* a name, b type, c json, number: when */
+  RB_OP_TIMER_CANCEL, /* a name */
+  RB_OP_FORGET,
+  RB_OP_LOG,  /* integer: level 0 to 3, a message, b fields json or empty */
+  RB_OP_ONCE, /* a key, number: seconds until it expires, flags 1: it expires */
+  RB_OP_READ, /* explain only: a path */
+} rb_op_kind;
+
+typedef struct {
+  uint8_t kind;
+  uint8_t flags; /* for RB_OP_COUNT 1: `number` counts, else `integer` */
+  uint16_t rule; /* the rule that ran */
+  uint32_t a, a_length, b, b_length, c, c_length, d, d_length;
+  int64_t integer;
+  double number;
+} rb_op;
+
+/* The event that an evaluation is about. */
+typedef struct {
+  rb_slice id, source, type, subject;
+  double time;
+  const cj_doc *document; /* holds `data` and the extensions */
+  size_t data;            /* tape index, 0 for none */
+  size_t attributes;      /* tape index of the object whose further members are extensions, 0 for none */
+  double now;
+  uint64_t seed; /* of math.random */
+  rb_slice state; /* JSON; empty for none yet; no bytes at all for a query without a subject */
+  bool read_only; /* a query: state is frozen and whatever changes something raises */
+  bool explain;   /* record what is read */
+  int depth;      /* how many raises deep the event stands */
+  rb_slice chain; /* the types that led here, for the message on a cycle; the event's own type last */
+} rb_event;
+
+/* Workers ---------------------------------------------------------------------------------------------------------------------- */
+
+/* Prepares the calling thread: a timer of its own processor time that ends rules past their deadline. NULL when the kernel refuses. */
+rb_worker *rb_worker_new(void);
+void rb_worker_free(rb_worker *worker);
+
+/* Life of a VM ----------------------------------------------------------------------------------------------------------------- */
+
+rb_vm *rb_vm_new(rb_worker *worker, const rb_host *host, void *context);
+void rb_vm_free(rb_vm *vm);
+bool rb_vm_dead(const rb_vm *vm);
+/* Bytes of the arena in use. */
+size_t rb_vm_memory(const rb_vm *vm);
+rb_failure rb_failure_of(const rb_vm *vm);
+
+/* Runs a file of the plugin under the budget; declarations reach `host.declare`. */
+rb_status rb_load(rb_vm *vm, rb_slice text, rb_slice path, const rb_budget *budget);
+/* Ends loading: freezes what rules can reach and refuses what could carry a value from one event to the next. */
+rb_status rb_seal(rb_vm *vm);
+
+/* A finding about a source text, without running it. */
+typedef enum { RB_FIND_GLOBAL_READ = 0, RB_FIND_GLOBAL_WRITE, RB_FIND_CALL } rb_finding_kind;
+typedef struct {
+  rb_finding_kind kind;
+  rb_slice name;     /* the global */
+  rb_slice argument; /* RB_FIND_CALL: its first argument when that is a constant string */
+  int line;
+} rb_finding;
+/* Compiles the text and reports each global it touches, in any branch; a syntax error is a failure of the VM. */
+rb_status rb_inspect(rb_vm *vm, rb_slice text, rb_slice path, void *context, void (*report)(void *context, const rb_finding *finding));
+/* Whether a global of that name exists for rules. */
+bool rb_has_global(rb_vm *vm, rb_slice name);
+/* Evaluates a configuration file: assignments to globals become members of an object, encoded to `rb_result`, with their lines. */
+rb_status rb_configure(rb_vm *vm, rb_slice text, rb_slice path, const rb_budget *budget);
+
+/* Evaluation ------------------------------------------------------------------------------------------------------------------- */
+
+/* Begins an event: builds its table and the state's, clears the operations, starts the budget. */
+rb_status rb_begin(rb_vm *vm, const rb_event *event, const rb_budget *budget);
+/* Makes an event that a rule raised the current one until rb_end_raised; the state and the budget go on. */
+rb_status rb_begin_raised(rb_vm *vm, rb_slice type, const cj_doc *document, size_t data);
+void rb_end_raised(rb_vm *vm);
+/* The types that led to the current event. */
+rb_slice rb_chain(const rb_vm *vm);
+/* Runs one rule on the current event. */
+rb_status rb_run_rule(rb_vm *vm, int rule);
+/* Encodes the state; `rb_result` holds it, empty when there is none. */
+rb_status rb_finish(rb_vm *vm, size_t state_limit);
+/* Calls query `index` after rb_begin; `rb_result` holds what it returns. */
+rb_status rb_query(rb_vm *vm, int index, const cj_doc *document, size_t arguments);
+/* Calls a web or sink handler after rb_begin; `rb_result` holds an array of its results. */
+rb_status rb_handle(rb_vm *vm, rb_declaration kind, int index, rb_slice argument_json);
+/* Calls test `index` with its driver object. */
+rb_status rb_test(rb_vm *vm, int index, const rb_budget *budget);
+
+/* What the last rb_finish, rb_query, rb_handle or rb_configure left. */
+rb_slice rb_result(const rb_vm *vm);
+/* The operations since rb_begin. */
+const rb_op *rb_ops(const rb_vm *vm, size_t *count);
+const char *rb_op_bytes(const rb_vm *vm);
+/* Instructions spent since rb_begin, in steps of the hook's count. */
+int64_t rb_spent_instructions(const rb_vm *vm);
+/* Collects garbage between two events when enough of it stands. */
+void rb_idle(rb_vm *vm);
+
+/* Coverage --------------------------------------------------------------------------------------------------------------------- */
+
+/* From now on remembers each line that runs. */
+void rb_coverage_start(rb_vm *vm);
+/* Reports, for a source text, each line that holds code and how often it ran. */
+rb_status rb_coverage_lines(rb_vm *vm, rb_slice text, rb_slice path, void *context, void (*report)(void *context, int line, uint64_t runs));
+
 #endif

@@ -1,0 +1,231 @@
+#ifndef RB_BRIDGE_H
+#define RB_BRIDGE_H
+/* What the bridge's own files share; nothing of it is seen from Swift. */
+#include <setjmp.h>
+#include <signal.h>
+#include <time.h>
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+
+#include "CLuaBridge.h"
+#include "arena.h"
+
+/* A growable run of bytes outside the arena; it outlives a dead VM. */
+typedef struct {
+  char *bytes;
+  size_t length, capacity;
+} rb_buffer;
+
+/* One member of an object on its way to JSON: its key, and a scalar in place or a table on the Lua stack. */
+typedef struct {
+  const char *key;
+  size_t key_length;
+  int type;        /* LUA_T… */
+  int stack_index; /* of a table */
+  union {
+    lua_Integer integer;
+    lua_Number number;
+    struct {
+      const char *bytes;
+      size_t length;
+    } text;
+  } value;
+  bool is_integer;
+} rb_member;
+
+/* A step of the path to a value, for messages. */
+typedef struct {
+  const char *key;
+  size_t key_length;
+  lua_Integer index;
+} rb_step;
+
+enum { RB_DEPTH = 64, RB_HOOK_COUNT = 1000 };
+
+struct rb_worker {
+  timer_t timer;
+  volatile uint32_t ticks; /* of RB_TICK_MS of this thread's processor time */
+  rb_vm *volatile current;
+};
+
+enum { RB_TICK_MS = 5 };
+
+/* What the VM is doing; host functions refuse what does not fit. */
+typedef enum { RB_PHASE_IDLE = 0, RB_PHASE_LOAD, RB_PHASE_EVENT, RB_PHASE_READ } rb_phase;
+
+typedef struct {
+  rb_buffer source; /* the chunk's name */
+  uint64_t *runs;
+  int lines;
+} rb_covered;
+
+struct rb_vm {
+  lua_State *L;
+  rb_arena arena;
+  rb_worker *worker;
+  rb_host host;
+  void *context;
+
+  /* Leaving. `running` and `in_host` are read by the signal handler. */
+  sigjmp_buf *escape;
+  volatile sig_atomic_t running;
+  volatile sig_atomic_t in_host;
+  volatile sig_atomic_t expired;
+  volatile uint32_t deadline; /* in ticks of the worker */
+  bool dead;
+
+  rb_phase phase;
+  int64_t instructions_budget, instructions_left;
+  size_t memory_base;
+
+  /* The current event. */
+  double now;
+  uint64_t random[4];
+  uint16_t current_rule;
+  int depth; /* of raised events, over all plugins */
+  int level; /* of raised events, within this VM */
+  rb_buffer chain;
+  bool explain, extended;
+
+  /* Results. */
+  rb_buffer result;
+  rb_buffer op_bytes;
+  rb_op *ops;
+  size_t op_count, op_capacity;
+
+  /* The last failure, and the error that a host function raised, to tell its kind once it arrives. */
+  rb_kind failure_kind;
+  rb_buffer failure_message, failure_file;
+  int failure_line;
+  rb_kind raised_kind;
+  rb_buffer raised_message;
+
+  /* Encoding and decoding. */
+  rb_member *members;
+  size_t member_count, member_capacity;
+  rb_step path[RB_DEPTH + 2];
+  int path_length;
+  cj_doc *scratch; /* for JSON texts */
+  rb_buffer scratch_text;
+
+  int rule_count, query_count, web_count, sink_count, test_count;
+  bool covering;
+  rb_covered *covered;
+  size_t covered_count;
+  const char *covered_last; /* the source of covered_index */
+  size_t covered_index;
+};
+
+/* Fixed places in the registry. */
+enum {
+  RB_SLOT_EVENT = 100, /* the event's proxy */
+  RB_SLOT_EVENT_STORE,
+  RB_SLOT_DATA, /* the data's proxy that is used again for each event */
+  RB_SLOT_STATE,
+  RB_SLOT_RULES, /* run functions; at -index their `when` */
+  RB_SLOT_WHENS,
+  RB_SLOT_QUERIES,
+  RB_SLOT_WEBS,
+  RB_SLOT_SINKS,
+  RB_SLOT_TESTS,
+  RB_SLOT_MODULES,
+  RB_SLOT_ENVIRONMENT, /* the table behind the globals */
+  RB_SLOT_GLOBALS,     /* its proxy, the _ENV of every chunk */
+  RB_SLOT_ARRAY,       /* the metatable of arrays */
+  RB_SLOT_PROXIES,     /* store -> proxy, of what was frozen in place */
+  RB_SLOT_DRIVER,      /* the object that tests get */
+  RB_SLOT_DATA_FILES,
+  RB_SLOT_TRACKED, /* explain: store -> tracking proxy */
+  RB_SLOT_LEVELS,  /* the raised events around the current one */
+};
+
+/* Keys in proxies' metatables. */
+extern const char rb_key_store;  /* the table that stands behind */
+extern const char rb_key_frozen; /* true: not to be written */
+extern const char rb_null;       /* address of json.null */
+
+/* What a plugin file may hold. */
+enum { RB_SOURCE_LIMIT = 256 * 1024 };
+
+static inline rb_vm *rb_vm_of(lua_State *L) { return *(rb_vm **)lua_getextraspace(L); }
+
+/* vm.c */
+_Noreturn void rb_leave(rb_vm *vm, rb_status status);
+rb_status rb_protect(rb_vm *vm, lua_CFunction function, void *argument);
+void rb_start_budget(rb_vm *vm, const rb_budget *budget);
+void rb_set_hook(rb_vm *vm);
+/* Raises an error of a kind; does not return. */
+int rb_raise(lua_State *L, rb_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Brackets whatever must not be left by a signal: malloc, C++, the host. */
+static inline void rb_enter_host(rb_vm *vm) { vm->in_host++; }
+static inline void rb_exit_host(rb_vm *vm) {
+  if (--vm->in_host == 0 && vm->expired && vm->running) rb_leave(vm, RB_TIME);
+}
+/* Appends, growing by malloc; leaves the VM when there is no memory. */
+void rb_append(rb_vm *vm, rb_buffer *buffer, const char *bytes, size_t length);
+void rb_set(rb_vm *vm, rb_buffer *buffer, const char *bytes, size_t length);
+rb_op *rb_add_op(rb_vm *vm, rb_op_kind kind);
+/* Copies bytes to the operations' bytes and answers where they stand. */
+uint32_t rb_op_copy(rb_vm *vm, const char *bytes, size_t length);
+
+/* proxy.c */
+/* Replaces the table on top by a frozen proxy of it. */
+void rb_push_frozen(lua_State *L);
+/* Makes an empty proxy whose store is set by rb_retarget. */
+void rb_push_empty_proxy(lua_State *L);
+void rb_retarget(lua_State *L, int proxy, int store);
+/* When the value at index is a proxy, pushes what stands behind it and answers true. */
+bool rb_push_store(lua_State *L, int index);
+bool rb_is_frozen(lua_State *L, int index);
+/* Whether the table at index has the arrays' metatable. */
+bool rb_is_array(lua_State *L, int index);
+void rb_mark_array(lua_State *L, int index);
+/* Pushes a proxy that notes what is read through it. */
+void rb_push_tracked(lua_State *L, int store, const char *path);
+/* seal.c */
+int rb_seal_body(lua_State *L);
+
+/* encode.c */
+/* Appends the JSON of the value at index; raises an error of `kind` that names the path, which begins with `root`. */
+void rb_encode(lua_State *L, int index, rb_buffer *into, rb_kind kind, const char *root);
+void rb_append_json_string(rb_vm *vm, rb_buffer *into, const char *bytes, size_t length);
+/* decode.c */
+typedef enum { RB_DECODE_EVENT, RB_DECODE_PLAIN } rb_decode_mode;
+void rb_push_json(lua_State *L, const cj_doc *document, size_t index, rb_decode_mode mode, bool frozen);
+/* Parses text with the VM's own document and pushes its value; false when it is not JSON. */
+bool rb_push_text(lua_State *L, const char *text, size_t length, bool frozen);
+
+/* sandbox.c */
+void rb_open_sandbox(lua_State *L);
+/* Pushes the text of the value at index without addresses. */
+void rb_push_display(lua_State *L, int index);
+/* host.c */
+void rb_open_host(lua_State *L);
+void rb_seed_random(rb_vm *vm, uint64_t seed);
+/* Calls the host with the arguments from `first` to the top and pushes the results. */
+int rb_call_host(lua_State *L, rb_call call, int first);
+void rb_push_value(lua_State *L, const rb_value *value);
+/* declare.c */
+void rb_open_declarations(lua_State *L);
+/* driver.c */
+void rb_open_driver(lua_State *L);
+/* coverage.c */
+void rb_coverage_hook(lua_State *L, lua_Debug *activation);
+void rb_coverage_free(rb_vm *vm);
+
+/* bytecode.c */
+typedef struct {
+  void *context;
+  /* A global read, written or called in the text. */
+  void (*global)(void *context, const rb_finding *finding);
+  /* An upvalue of the outermost function that is assigned; its index there, and the line. */
+  void (*assigned)(void *context, int upvalue, int line);
+  /* A line that holds code. */
+  void (*line)(void *context, int line);
+} rb_bytecode_visitor;
+/* Walks the function on top of the stack and all functions in it; false when the dump is not of this Lua. */
+bool rb_walk_bytecode(lua_State *L, const rb_bytecode_visitor *visitor);
+
+#endif

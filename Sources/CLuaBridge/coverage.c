@@ -1,0 +1,104 @@
+/* Which lines of a plugin's files ran, for `rulectl test --coverage`. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bridge.h"
+
+static rb_covered *covered_source(rb_vm *vm, const char *source) {
+  if (vm->covered_last == source && vm->covered_index < vm->covered_count) return &vm->covered[vm->covered_index];
+  size_t length = strlen(source);
+  size_t i = 0;
+  while (i < vm->covered_count &&
+         (vm->covered[i].source.length != length || memcmp(vm->covered[i].source.bytes, source, length) != 0))
+    i++;
+  if (i == vm->covered_count) {
+    rb_covered *all = realloc(vm->covered, (i + 1) * sizeof *all);
+    if (!all) return NULL;
+    memset(&all[i], 0, sizeof *all);
+    vm->covered = all;
+    vm->covered_count++;
+    rb_set(vm, &all[i].source, source, length);
+  }
+  vm->covered_last = source;
+  vm->covered_index = i;
+  return &vm->covered[i];
+}
+
+void rb_coverage_hook(lua_State *L, lua_Debug *activation) {
+  rb_vm *vm = rb_vm_of(L);
+  lua_getinfo(L, "S", activation);
+  int line = activation->currentline;
+  if (activation->source[0] != '@' || line <= 0) return;
+  rb_enter_host(vm);
+  rb_covered *covered = covered_source(vm, activation->source + 1);
+  if (covered && line >= covered->lines) {
+    int wanted = line * 2 + 64;
+    uint64_t *runs = realloc(covered->runs, (size_t)wanted * sizeof *runs);
+    if (runs) {
+      memset(runs + covered->lines, 0, (size_t)(wanted - covered->lines) * sizeof *runs);
+      covered->runs = runs;
+      covered->lines = wanted;
+    }
+  }
+  if (covered && line < covered->lines) covered->runs[line]++;
+  rb_exit_host(vm);
+}
+
+void rb_coverage_free(rb_vm *vm) {
+  for (size_t i = 0; i < vm->covered_count; i++) {
+    free(vm->covered[i].source.bytes);
+    free(vm->covered[i].runs);
+  }
+  free(vm->covered);
+}
+
+void rb_coverage_start(rb_vm *vm) {
+  vm->covering = true;
+  rb_set_hook(vm);
+}
+
+typedef struct {
+  rb_vm *vm;
+  rb_slice text, path;
+  const rb_covered *covered;
+  uint8_t *seen;
+  int lines;
+  void *context;
+  void (*report)(void *context, int line, uint64_t runs);
+} line_report;
+
+static void report_line(void *context, int line) {
+  line_report *report = context;
+  if (line >= report->lines || report->seen[line]) return;
+  report->seen[line] = 1;
+  uint64_t runs = report->covered && line < report->covered->lines ? report->covered->runs[line] : 0;
+  report->report(report->context, line, runs);
+}
+
+static int coverage_body(lua_State *L) {
+  line_report *report = lua_touserdata(L, 1);
+  lua_pushlstring(L, "@", 1);
+  lua_pushlstring(L, report->path.bytes, report->path.length);
+  lua_concat(L, 2);
+  if (luaL_loadbufferx(L, report->text.bytes, report->text.length, lua_tostring(L, -1), "t") != LUA_OK) return lua_error(L);
+  rb_bytecode_visitor visitor = {.context = report, .line = report_line};
+  rb_walk_bytecode(L, &visitor);
+  return 0;
+}
+
+rb_status rb_coverage_lines(rb_vm *vm, rb_slice text, rb_slice path, void *context, void (*report)(void *, int, uint64_t)) {
+  line_report asked = {.vm = vm, .text = text, .path = path, .context = context, .report = report, .lines = 1};
+  for (size_t i = 0; i < text.length; i++) asked.lines += text.bytes[i] == '\n';
+  asked.lines += 2;
+  for (size_t i = 0; i < vm->covered_count; i++) {
+    const rb_covered *covered = &vm->covered[i];
+    if (covered->source.length == path.length && memcmp(covered->source.bytes, path.bytes, path.length) == 0) asked.covered = covered;
+  }
+  asked.seen = calloc((size_t)asked.lines, 1);
+  if (!asked.seen) return RB_MEMORY;
+  rb_budget budget = {.instructions = INT64_MAX / 2, .memory_bytes = 64 << 20, .milliseconds = 5000};
+  rb_start_budget(vm, &budget);
+  rb_status status = rb_protect(vm, coverage_body, &asked);
+  free(asked.seen);
+  return status;
+}

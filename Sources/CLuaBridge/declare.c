@@ -1,0 +1,349 @@
+/* Loading: the files of a plugin, what they require, and what they declare. */
+#include <string.h>
+
+#include "bridge.h"
+
+/* Chunks ----------------------------------------------------------------------------------------------------------------------- */
+
+/* Pushes the compiled text with the sandbox's globals as its environment; raises when it does not compile. */
+static void push_chunk(lua_State *L, rb_slice text, rb_slice path) {
+  if (text.length > RB_SOURCE_LIMIT) {
+    lua_pushlstring(L, path.bytes, path.length);
+    luaL_error(L, "%s:1: the file is larger than 256 KiB", lua_tostring(L, -1));
+  }
+  lua_pushliteral(L, "@");
+  lua_pushlstring(L, path.bytes, path.length);
+  lua_concat(L, 2);
+  if (luaL_loadbufferx(L, text.bytes ? text.bytes : "", text.length, lua_tostring(L, -1), "t") != LUA_OK) lua_error(L);
+  lua_remove(L, -2);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_GLOBALS);
+  if (!lua_setupvalue(L, -2, 1)) lua_pop(L, 1);
+}
+
+typedef struct {
+  rb_slice text, path;
+} source_file;
+
+static int load_body(lua_State *L) {
+  const source_file *file = lua_touserdata(L, 1);
+  push_chunk(L, file->text, file->path);
+  lua_call(L, 0, 0);
+  return 0;
+}
+
+rb_status rb_load(rb_vm *vm, rb_slice text, rb_slice path, const rb_budget *budget) {
+  source_file file = {text, path};
+  if (budget) rb_start_budget(vm, budget);
+  vm->phase = RB_PHASE_LOAD;
+  rb_status status = rb_protect(vm, load_body, &file);
+  vm->phase = RB_PHASE_IDLE;
+  return status;
+}
+
+rb_status rb_seal(rb_vm *vm) {
+  rb_status status = rb_protect(vm, rb_seal_body, NULL);
+  if (status == RB_OK && !vm->covering) rb_set_hook(vm);
+  return status;
+}
+
+static int host_require(lua_State *L) {
+  rb_vm *vm = rb_vm_of(L);
+  size_t length;
+  const char *name = luaL_checklstring(L, 1, &length);
+  lua_settop(L, 1);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_MODULES);
+  lua_pushvalue(L, 1);
+  int type = lua_rawget(L, 2);
+  if (type == LUA_TLIGHTUSERDATA) return luaL_error(L, "'%s' requires itself", name);
+  if (type != LUA_TNIL) return 1;
+  if (vm->phase != RB_PHASE_LOAD) return luaL_error(L, "require works only while a plugin loads");
+  rb_slice asked = {name, length}, text = {0}, path = {0};
+  rb_enter_host(vm);
+  bool found = vm->host.find && vm->host.find(vm->context, asked, &text, &path);
+  rb_exit_host(vm);
+  if (!found) return luaL_error(L, "there is no '%s.lua' beside plugin.lua or in lib", name);
+  lua_pushvalue(L, 1);
+  lua_pushlightuserdata(L, vm);
+  lua_rawset(L, 2);
+  push_chunk(L, text, path);
+  lua_pushvalue(L, 1);
+  lua_call(L, 1, 1);
+  if (lua_isnil(L, -1)) {
+    lua_pop(L, 1);
+    lua_pushboolean(L, 1);
+  }
+  lua_pushvalue(L, 1);
+  lua_pushvalue(L, -2);
+  lua_rawset(L, 2);
+  return 1;
+}
+
+/* Declarations ----------------------------------------------------------------------------------------------------------------- */
+
+static rb_vm *loading(lua_State *L, const char *what) {
+  rb_vm *vm = rb_vm_of(L);
+  if (vm->phase != RB_PHASE_LOAD) luaL_error(L, "%s can be declared only while a plugin loads", what);
+  return vm;
+}
+
+/* Tells the host of a declaration, whose JSON is in `vm->result`; raises what it objects to. Pushes the answer when there is one. */
+static int tell(lua_State *L, rb_declaration kind, int index, rb_slice name, rb_slice file, int line) {
+  rb_vm *vm = rb_vm_of(L);
+  rb_value answer = {0};
+  rb_slice error = {0}, json = {vm->result.bytes, vm->result.length};
+  if (!vm->host.declare) return 0;
+  rb_enter_host(vm);
+  bool taken = vm->host.declare(vm->context, kind, index, name, json, file, line, &answer, &error);
+  rb_exit_host(vm);
+  if (!taken) {
+    lua_pushlstring(L, file.bytes, file.length);
+    lua_pushlstring(L, error.bytes, error.length);
+    lua_pushfstring(L, "%s:%d: %s", lua_tostring(L, -2), line, lua_tostring(L, -1));
+    return lua_error(L);
+  }
+  rb_push_value(L, &answer);
+  return 1;
+}
+
+static rb_slice position(lua_State *L, int *line) {
+  lua_Debug frame;
+  rb_slice file = {"", 0};
+  *line = 0;
+  if (lua_getstack(L, 1, &frame)) {
+    lua_getinfo(L, "Sl", &frame);
+    *line = frame.currentline > 0 ? frame.currentline : 0;
+    if (frame.source[0] == '@') {
+      file.bytes = frame.source + 1;
+      file.length = strlen(frame.source + 1);
+    }
+  }
+  return file;
+}
+
+static int declare_plugin(lua_State *L) {
+  rb_vm *vm = loading(L, "a plugin");
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  int line;
+  rb_slice file = position(L, &line), none = {"", 0};
+  vm->result.length = 0;
+  rb_encode(L, 1, &vm->result, RB_KIND_ERROR, "plugin");
+  tell(L, RB_DECLARE_PLUGIN, 0, none, file, line);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_ENVIRONMENT);
+  lua_pushvalue(L, 2);
+  lua_setfield(L, 3, "settings");
+  lua_newtable(L);
+  lua_getfield(L, 1, "name");
+  lua_setfield(L, -2, "name");
+  lua_getfield(L, 1, "version");
+  lua_setfield(L, -2, "version");
+  rb_push_frozen(L);
+  lua_setfield(L, 3, "plugin");
+  return 0;
+}
+
+static const char *const kind_names[] = {"a plugin", "a rule", "a query", "a web handler", "a sink handler", "a test"};
+
+/* Encodes the table at 1 without its functions to `vm->result`. */
+static void encode_rule(lua_State *L) {
+  rb_vm *vm = rb_vm_of(L);
+  lua_newtable(L);
+  int copy = lua_gettop(L);
+  lua_pushnil(L);
+  while (lua_next(L, 1)) {
+    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
+    if (strcmp(name, "when") == 0 || strcmp(name, "run") == 0) {
+      if (lua_type(L, -1) != LUA_TFUNCTION) luaL_error(L, "'%s' must be a function, not a %s", name, luaL_typename(L, -1));
+      lua_pop(L, 1);
+    } else {
+      lua_pushvalue(L, -2);
+      lua_insert(L, -2);
+      lua_rawset(L, copy);
+    }
+  }
+  vm->result.length = 0;
+  rb_encode(L, copy, &vm->result, RB_KIND_ERROR, "rule");
+  lua_settop(L, 1);
+}
+
+/* Upvalues: kind, name, file, line. */
+static int declare_body(lua_State *L) {
+  rb_declaration kind = (rb_declaration)lua_tointeger(L, lua_upvalueindex(1));
+  rb_vm *vm = loading(L, kind_names[kind]);
+  rb_slice name, file;
+  name.bytes = lua_tolstring(L, lua_upvalueindex(2), &name.length);
+  file.bytes = lua_tolstring(L, lua_upvalueindex(3), &file.length);
+  int line = (int)lua_tointeger(L, lua_upvalueindex(4));
+  lua_settop(L, 1);
+  static const int slots[] = {0, RB_SLOT_RULES, RB_SLOT_QUERIES, RB_SLOT_WEBS, RB_SLOT_SINKS, RB_SLOT_TESTS};
+  int *counts[] = {NULL, &vm->rule_count, &vm->query_count, &vm->web_count, &vm->sink_count, &vm->test_count};
+  int index = *counts[kind];
+  if (kind == RB_DECLARE_RULE) {
+    luaL_checktype(L, 1, LUA_TTABLE);
+    encode_rule(L);
+    lua_getfield(L, 1, "run");
+    if (!lua_isfunction(L, 2)) return luaL_error(L, "rule '%s' has no 'run' function", name.bytes);
+    lua_getfield(L, 1, "when");
+    if (lua_isfunction(L, 3)) {
+      lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_WHENS);
+      lua_pushvalue(L, 3);
+      lua_rawseti(L, -2, index + 1);
+    }
+    lua_settop(L, 2);
+  } else {
+    luaL_checktype(L, 1, LUA_TFUNCTION);
+    vm->result.length = 0;
+    rb_append(vm, &vm->result, "{}", 2);
+    lua_pushvalue(L, 1);
+  }
+  tell(L, kind, index, name, file, line);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, slots[kind]);
+  lua_pushvalue(L, 2);
+  lua_rawseti(L, -2, index + 1);
+  ++*counts[kind];
+  return 0;
+}
+
+/* `rule "name"`, `query "name"` …: the name first, then, by a second call, the body. */
+static int declare_name(lua_State *L) {
+  rb_declaration kind = (rb_declaration)lua_tointeger(L, lua_upvalueindex(1));
+  loading(L, kind_names[kind]);
+  if (lua_type(L, 1) != LUA_TSTRING) return luaL_error(L, "the name of %s must be a string", kind_names[kind]);
+  int body = lua_gettop(L) > 1 ? 2 : 0;
+  int line;
+  rb_slice file = position(L, &line);
+  lua_pushinteger(L, kind);
+  lua_pushvalue(L, 1);
+  lua_pushlstring(L, file.bytes, file.length);
+  lua_pushinteger(L, line);
+  lua_pushcclosure(L, declare_body, 4);
+  if (!body) return 1;
+  lua_pushvalue(L, body);
+  lua_call(L, 1, 0);
+  return 0;
+}
+
+void rb_open_declarations(lua_State *L) {
+  lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_ENVIRONMENT);
+  lua_pushcfunction(L, declare_plugin);
+  lua_setfield(L, -2, "plugin");
+  lua_pushcfunction(L, host_require);
+  lua_setfield(L, -2, "require");
+  static const struct {
+    const char *name;
+    rb_declaration kind;
+  } declarations[] = {{"rule", RB_DECLARE_RULE}, {"query", RB_DECLARE_QUERY}, {"web", RB_DECLARE_WEB}, {"sink", RB_DECLARE_SINK},
+                      {"test", RB_DECLARE_TEST}};
+  for (size_t i = 0; i < sizeof declarations / sizeof *declarations; i++) {
+    lua_pushinteger(L, declarations[i].kind);
+    lua_pushcclosure(L, declare_name, 1);
+    lua_setfield(L, -2, declarations[i].name);
+  }
+  lua_pop(L, 1);
+  rb_open_driver(L);
+}
+
+/* Inspection ------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+  source_file file;
+  void *context;
+  void (*report)(void *context, const rb_finding *finding);
+} inspection;
+
+static int inspect_body(lua_State *L) {
+  const inspection *asked = lua_touserdata(L, 1);
+  push_chunk(L, asked->file.text, asked->file.path);
+  rb_bytecode_visitor visitor = {.context = asked->context, .global = asked->report};
+  if (!rb_walk_bytecode(L, &visitor)) return luaL_error(L, "the Lua library is not the one that ruled was built for");
+  return 0;
+}
+
+rb_status rb_inspect(rb_vm *vm, rb_slice text, rb_slice path, void *context, void (*report)(void *, const rb_finding *)) {
+  inspection asked = {.file = {text, path}, .context = context, .report = report};
+  rb_budget budget = {.instructions = INT64_MAX / 2, .memory_bytes = 64 << 20, .milliseconds = 2000};
+  rb_start_budget(vm, &budget);
+  return rb_protect(vm, inspect_body, &asked);
+}
+
+typedef struct {
+  rb_slice name;
+  bool found;
+} global_question;
+
+static int has_global_body(lua_State *L) {
+  global_question *question = lua_touserdata(L, 1);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_ENVIRONMENT);
+  lua_pushlstring(L, question->name.bytes, question->name.length);
+  question->found = lua_rawget(L, -2) != LUA_TNIL;
+  return 0;
+}
+
+bool rb_has_global(rb_vm *vm, rb_slice name) {
+  global_question question = {name, false};
+  return rb_protect(vm, has_global_body, &question) == RB_OK && question.found;
+}
+
+/* Configuration ---------------------------------------------------------------------------------------------------------------- */
+
+/* Upvalues: the values by name, their lines by name. */
+static int note_assignment(lua_State *L) {
+  luaL_checktype(L, 2, LUA_TSTRING);
+  lua_Debug frame;
+  int line = 0;
+  if (lua_getstack(L, 1, &frame)) {
+    lua_getinfo(L, "l", &frame);
+    line = frame.currentline;
+  }
+  lua_pushvalue(L, 2);
+  lua_pushvalue(L, 3);
+  lua_rawset(L, lua_upvalueindex(1));
+  lua_pushvalue(L, 2);
+  lua_pushinteger(L, line);
+  lua_rawset(L, lua_upvalueindex(2));
+  return 0;
+}
+
+/* Reads of names that were assigned before, then of the sandbox's. Upvalue: the values. */
+static int read_assigned(lua_State *L) {
+  lua_pushvalue(L, 2);
+  if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
+  lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_GLOBALS);
+  lua_pushvalue(L, 2);
+  lua_gettable(L, -2);
+  return 1;
+}
+
+static int configure_body(lua_State *L) {
+  const source_file *file = lua_touserdata(L, 1);
+  rb_vm *vm = rb_vm_of(L);
+  lua_newtable(L);
+  lua_newtable(L);
+  push_chunk(L, file->text, file->path);
+  lua_newtable(L);
+  lua_newtable(L);
+  lua_pushvalue(L, 2);
+  lua_pushvalue(L, 3);
+  lua_pushcclosure(L, note_assignment, 2);
+  lua_setfield(L, -2, "__newindex");
+  lua_pushvalue(L, 2);
+  lua_pushcclosure(L, read_assigned, 1);
+  lua_setfield(L, -2, "__index");
+  lua_setmetatable(L, -2);
+  lua_setupvalue(L, 4, 1);
+  lua_call(L, 0, 0);
+  lua_newtable(L);
+  lua_pushvalue(L, 2);
+  lua_setfield(L, -2, "values");
+  lua_pushvalue(L, 3);
+  lua_setfield(L, -2, "lines");
+  vm->result.length = 0;
+  rb_encode(L, -1, &vm->result, RB_KIND_ERROR, "configuration");
+  return 0;
+}
+
+rb_status rb_configure(rb_vm *vm, rb_slice text, rb_slice path, const rb_budget *budget) {
+  source_file file = {text, path};
+  rb_start_budget(vm, budget);
+  return rb_protect(vm, configure_body, &file);
+}

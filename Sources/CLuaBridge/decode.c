@@ -1,0 +1,85 @@
+/*
+ * JSON to Lua values, straight from the parser's tape.
+ *
+ * In an event a member that is null is absent; everywhere else, and in arrays, null is `json.null`. Arrays get the arrays' metatable, so
+ * that one that becomes empty stays an array.
+ */
+#include <string.h>
+
+#include "bridge.h"
+
+static void push_at(lua_State *L, const uint64_t *tape, const uint8_t *strings, size_t index, rb_decode_mode mode, bool frozen);
+
+static void push_object(lua_State *L, const uint64_t *tape, const uint8_t *strings, size_t index, rb_decode_mode mode, bool frozen) {
+  lua_createtable(L, 0, (int)cj_count(tape, index));
+  size_t end = cj_end(tape, index);
+  for (size_t at = cj_first(index); at < end;) {
+    size_t value = cj_next(tape, at);
+    if (mode != RB_DECODE_EVENT || cj_type(tape, value) != CJ_NULL) {
+      size_t length;
+      const char *name = cj_string(tape, strings, at, &length);
+      lua_pushlstring(L, name, length);
+      push_at(L, tape, strings, value, mode, frozen);
+      lua_rawset(L, -3);
+    }
+    at = cj_next(tape, value);
+  }
+}
+
+static void push_array(lua_State *L, const uint64_t *tape, const uint8_t *strings, size_t index, rb_decode_mode mode, bool frozen) {
+  lua_createtable(L, (int)cj_count(tape, index), 0);
+  size_t end = cj_end(tape, index);
+  lua_Integer place = 1;
+  for (size_t at = cj_first(index); at < end; at = cj_next(tape, at)) {
+    push_at(L, tape, strings, at, mode, frozen);
+    lua_rawseti(L, -2, place++);
+  }
+  rb_mark_array(L, -1);
+}
+
+static void push_at(lua_State *L, const uint64_t *tape, const uint8_t *strings, size_t index, rb_decode_mode mode, bool frozen) {
+  luaL_checkstack(L, 8, "JSON nested too deep");
+  switch (cj_type(tape, index)) {
+    case CJ_OBJECT:
+      push_object(L, tape, strings, index, mode, frozen);
+      if (frozen) rb_push_frozen(L);
+      break;
+    case CJ_ARRAY:
+      push_array(L, tape, strings, index, mode, frozen);
+      if (frozen) rb_push_frozen(L);
+      break;
+    case CJ_STRING: {
+      size_t length;
+      const char *bytes = cj_string(tape, strings, index, &length);
+      lua_pushlstring(L, bytes, length);
+      break;
+    }
+    case CJ_INT64: lua_pushinteger(L, cj_int64(tape, index)); break;
+    case CJ_UINT64: lua_pushnumber(L, (lua_Number)cj_uint64(tape, index)); break;
+    case CJ_DOUBLE: lua_pushnumber(L, cj_double(tape, index)); break;
+    case CJ_TRUE: lua_pushboolean(L, 1); break;
+    case CJ_FALSE: lua_pushboolean(L, 0); break;
+    default: lua_pushlightuserdata(L, (void *)&rb_null); break;
+  }
+}
+
+void rb_push_json(lua_State *L, const cj_doc *document, size_t index, rb_decode_mode mode, bool frozen) {
+  push_at(L, cj_tape(document), cj_strings(document), index, mode, frozen);
+}
+
+bool rb_push_text(lua_State *L, const char *text, size_t length, bool frozen) {
+  rb_vm *vm = rb_vm_of(L);
+  /* The text is copied with room behind it: a Lua string or a host's buffer gives no such promise. */
+  rb_set(vm, &vm->scratch_text, text, length);
+  static const char padding[CJ_PADDING];
+  rb_append(vm, &vm->scratch_text, padding, sizeof padding);
+  rb_enter_host(vm);
+  int error = cj_parse(vm->scratch, vm->scratch_text.bytes, length, length + CJ_PADDING);
+  rb_exit_host(vm);
+  if (error != CJ_OK) {
+    lua_pushstring(L, cj_error_text(error));
+    return false;
+  }
+  rb_push_json(L, vm->scratch, CJ_ROOT, RB_DECODE_PLAIN, frozen);
+  return true;
+}

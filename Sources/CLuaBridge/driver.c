@@ -1,0 +1,146 @@
+/* The object `t` that tests get: what it does goes to the host, what it compares is compared here. */
+#include <string.h>
+
+#include "bridge.h"
+
+enum { MAX_TEST_ARGUMENTS = 5 };
+
+static bool deep_equal(lua_State *L, int left, int right, int depth);
+
+/* Whether each member of the table at `left` stands in `right` too. */
+static bool members_equal(lua_State *L, int left, int right, int depth) {
+  lua_pushnil(L);
+  while (lua_next(L, left)) {
+    lua_pushvalue(L, -2);
+    lua_rawget(L, right);
+    bool same = deep_equal(L, lua_gettop(L) - 1, lua_gettop(L), depth + 1);
+    lua_pop(L, 2);
+    if (!same) {
+      lua_pop(L, 1);
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool deep_equal(lua_State *L, int left, int right, int depth) {
+  luaL_checkstack(L, 8, NULL);
+  if (depth > RB_DEPTH) luaL_error(L, "values nested deeper than 64 can't be compared");
+  if (lua_type(L, left) != LUA_TTABLE || lua_type(L, right) != LUA_TTABLE) return lua_rawequal(L, left, right);
+  int top = lua_gettop(L);
+  if (!rb_push_store(L, left)) lua_pushvalue(L, left);
+  if (!rb_push_store(L, right)) lua_pushvalue(L, right);
+  bool same = members_equal(L, top + 1, top + 2, depth) && members_equal(L, top + 2, top + 1, depth);
+  lua_settop(L, top);
+  return same;
+}
+
+static int show_body(lua_State *L) {
+  rb_vm *vm = rb_vm_of(L);
+  vm->result.length = 0;
+  rb_encode(L, 1, &vm->result, RB_KIND_ERROR, "value");
+  lua_pushlstring(L, vm->result.bytes, vm->result.length);
+  return 1;
+}
+
+/* Pushes a value as JSON, or as its plain text when it has none. */
+static void push_shown(lua_State *L, int index) {
+  lua_pushvalue(L, index);
+  if (lua_isnil(L, -1)) {
+    lua_pop(L, 1);
+    lua_pushliteral(L, "nil");
+    return;
+  }
+  lua_pushcfunction(L, show_body);
+  lua_insert(L, -2);
+  if (lua_pcall(L, 1, 1, 0) == LUA_OK) return;
+  lua_pop(L, 1);
+  rb_push_display(L, index);
+}
+
+static int fail(lua_State *L, const char *message) {
+  luaL_where(L, 1);
+  lua_pushstring(L, message);
+  lua_concat(L, 2);
+  return lua_error(L);
+}
+
+static int test_equal(lua_State *L) {
+  lua_settop(L, 4);
+  if (deep_equal(L, 2, 3, 0)) return 0;
+  push_shown(L, 3);
+  push_shown(L, 2);
+  const char *note = lua_isstring(L, 4) ? lua_tostring(L, 4) : "";
+  return fail(L, lua_pushfstring(L, "%s%sexpected %s\n     got %s", note, *note ? ": " : "", lua_tostring(L, 5), lua_tostring(L, 6)));
+}
+
+static int test_truthy(lua_State *L) {
+  lua_settop(L, 3);
+  if (lua_toboolean(L, 2)) return 0;
+  const char *note = lua_isstring(L, 3) ? lua_tostring(L, 3) : "";
+  push_shown(L, 2);
+  return fail(L, lua_pushfstring(L, "%s%sexpected something true, got %s", note, *note ? ": " : "", lua_tostring(L, -1)));
+}
+
+static int test_fails(lua_State *L) {
+  luaL_checktype(L, 2, LUA_TFUNCTION);
+  lua_settop(L, 3);
+  lua_pushvalue(L, 2);
+  if (lua_pcall(L, 0, 0, 0) == LUA_OK) return fail(L, "expected an error, but there was none");
+  rb_push_display(L, 4);
+  if (lua_isnil(L, 3)) return 0;
+  lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_GLOBALS);
+  lua_getfield(L, -1, "string");
+  lua_getfield(L, -1, "find");
+  lua_pushvalue(L, 5);
+  lua_pushvalue(L, 3);
+  lua_call(L, 2, 1);
+  if (lua_toboolean(L, -1)) return 0;
+  return fail(L, lua_pushfstring(L, "expected an error like '%s', got '%s'", lua_tostring(L, 3), lua_tostring(L, 5)));
+}
+
+/* Upvalue: the method's name. Tables go as JSON. */
+static int test_host(lua_State *L) {
+  rb_vm *vm = rb_vm_of(L);
+  int count = lua_gettop(L);
+  luaL_argcheck(L, lua_type(L, 1) == LUA_TTABLE, 1, "call it with a colon, as in t:event(…)");
+  if (count > MAX_TEST_ARGUMENTS) return luaL_error(L, "too many arguments");
+  for (int i = 2; i <= count; i++) {
+    if (lua_type(L, i) != LUA_TTABLE) continue;
+    vm->result.length = 0;
+    rb_encode(L, i, &vm->result, RB_KIND_VALUE, "argument");
+    lua_pushlstring(L, vm->result.bytes, vm->result.length);
+    lua_replace(L, i);
+  }
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_replace(L, 1);
+  return rb_call_host(L, RB_CALL_TEST, 1);
+}
+
+void rb_open_driver(lua_State *L) {
+  static const char *const host_methods[] = {"at", "advance", "event", "query", "settings", "state", "effects", "sent", "web", "sink", "now", NULL};
+  lua_newtable(L);
+  static const luaL_Reg own[] = {{"equal", test_equal}, {"truthy", test_truthy}, {"fails", test_fails}, {NULL, NULL}};
+  luaL_setfuncs(L, own, 0);
+  for (const char *const *name = host_methods; *name; name++) {
+    lua_pushstring(L, *name);
+    lua_pushcclosure(L, test_host, 1);
+    lua_setfield(L, -2, *name);
+  }
+  rb_push_frozen(L);
+  lua_rawseti(L, LUA_REGISTRYINDEX, RB_SLOT_DRIVER);
+}
+
+static int test_body(lua_State *L) {
+  int index = *(const int *)lua_touserdata(L, 1);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_TESTS);
+  lua_rawgeti(L, -1, index + 1);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_DRIVER);
+  lua_call(L, 1, 0);
+  return 0;
+}
+
+rb_status rb_test(rb_vm *vm, int index, const rb_budget *budget) {
+  rb_start_budget(vm, budget);
+  return rb_protect(vm, test_body, &index);
+}

@@ -1,0 +1,311 @@
+/* One event: its tables, its rules, its state. */
+#include <string.h>
+
+#include "bridge.h"
+
+/* The event's tables ----------------------------------------------------------------------------------------------------------- */
+
+static void set_text(lua_State *L, const char *name, rb_slice text) {
+  lua_pushlstring(L, text.bytes ? text.bytes : "", text.length);
+  lua_setfield(L, -2, name);
+}
+
+static bool is_own_attribute(const char *name, size_t length) {
+  static const char *const own[] = {"type", "subject", "id", "source", "time", "data", "specversion", "dryrun", "explain", "wait"};
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+    if (strlen(own[i]) == length && memcmp(own[i], name, length) == 0) return true;
+  return false;
+}
+
+static bool set_extensions(lua_State *L, const rb_event *event) {
+  if (!event->attributes) return false;
+  bool any = false;
+  const uint64_t *tape = cj_tape(event->document);
+  const uint8_t *strings = cj_strings(event->document);
+  size_t end = cj_end(tape, event->attributes);
+  for (size_t at = cj_first(event->attributes); at < end;) {
+    size_t length, value = cj_next(tape, at);
+    const char *name = cj_string(tape, strings, at, &length);
+    if (cj_type(tape, value) != CJ_NULL && !is_own_attribute(name, length)) {
+      lua_pushlstring(L, name, length);
+      rb_push_json(L, event->document, value, RB_DECODE_EVENT, true);
+      lua_rawset(L, -3);
+      any = true;
+    }
+    at = cj_next(tape, value);
+  }
+  return any;
+}
+
+static void push_data(lua_State *L, const cj_doc *document, size_t data) {
+  if (data) {
+    rb_push_json(L, document, data, RB_DECODE_EVENT, true);
+  } else {
+    lua_newtable(L);
+    rb_push_frozen(L);
+  }
+}
+
+/* Leaves the event's proxy in its slot. The tables of the event before are used again where nothing can tell. */
+static void make_event(lua_State *L, const rb_event *event) {
+  rb_vm *vm = rb_vm_of(L);
+  if (vm->extended || lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_EVENT_STORE) != LUA_TTABLE) {
+    lua_settop(L, 1);
+    lua_createtable(L, 0, 8);
+    lua_pushvalue(L, -1);
+    lua_rawseti(L, LUA_REGISTRYINDEX, RB_SLOT_EVENT_STORE);
+    lua_pushvalue(L, -1);
+    rb_push_frozen(L);
+    lua_rawseti(L, LUA_REGISTRYINDEX, RB_SLOT_EVENT);
+  }
+  set_text(L, "id", event->id);
+  set_text(L, "source", event->source);
+  set_text(L, "type", event->type);
+  set_text(L, "subject", event->subject);
+  lua_pushnumber(L, event->time);
+  lua_setfield(L, -2, "time");
+  const cj_doc *document = event->document;
+  const uint64_t *tape = document ? cj_tape(document) : NULL;
+  bool object = event->data && cj_type(tape, event->data) == CJ_OBJECT;
+  if (object || !event->data) {
+    lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_DATA);
+    if (lua_isnil(L, -1)) {
+      lua_pop(L, 1);
+      rb_push_empty_proxy(L);
+      lua_pushvalue(L, -1);
+      lua_rawseti(L, LUA_REGISTRYINDEX, RB_SLOT_DATA);
+    }
+    lua_createtable(L, 0, object ? (int)cj_count(tape, event->data) : 0);
+    if (object) {
+      size_t end = cj_end(tape, event->data);
+      for (size_t at = cj_first(event->data); at < end;) {
+        size_t length, value = cj_next(tape, at);
+        if (cj_type(tape, value) != CJ_NULL) {
+          const char *name = cj_string(tape, cj_strings(document), at, &length);
+          lua_pushlstring(L, name, length);
+          rb_push_json(L, document, value, RB_DECODE_EVENT, true);
+          lua_rawset(L, -3);
+        }
+        at = cj_next(tape, value);
+      }
+    }
+    rb_retarget(L, -2, -1);
+    lua_pop(L, 1);
+  } else {
+    rb_push_json(L, document, event->data, RB_DECODE_EVENT, true);
+  }
+  lua_setfield(L, -2, "data");
+  vm->extended = set_extensions(L, event);
+  lua_settop(L, 1);
+}
+
+static void make_state(lua_State *L, const rb_event *event) {
+  rb_vm *vm = rb_vm_of(L);
+  if (!event->state.bytes) {
+    lua_pushnil(L);
+  } else if (event->state.length == 0) {
+    lua_newtable(L);
+    if (event->read_only) rb_push_frozen(L);
+  } else if (!rb_push_text(L, event->state.bytes, event->state.length, event->read_only)) {
+    luaL_error(L, "the stored state is not readable: %s", lua_tostring(L, -1));
+  }
+  if (event->explain && !event->read_only && lua_istable(L, -1)) {
+    lua_newtable(L);
+    lua_rawseti(L, LUA_REGISTRYINDEX, RB_SLOT_TRACKED);
+    rb_push_tracked(L, -1, "state");
+    lua_remove(L, -2);
+  }
+  lua_rawseti(L, LUA_REGISTRYINDEX, RB_SLOT_STATE);
+  (void)vm;
+}
+
+static int begin_body(lua_State *L) {
+  const rb_event *event = lua_touserdata(L, 1);
+  make_event(L, event);
+  make_state(L, event);
+  return 0;
+}
+
+rb_status rb_begin(rb_vm *vm, const rb_event *event, const rb_budget *budget) {
+  vm->op_count = 0;
+  vm->op_bytes.length = 0;
+  vm->result.length = 0;
+  vm->raised_message.length = 0;
+  vm->now = event->now;
+  vm->depth = event->depth;
+  vm->level = 0;
+  vm->current_rule = 0;
+  vm->explain = event->explain;
+  rb_seed_random(vm, event->seed);
+  rb_set(vm, &vm->chain, event->chain.bytes, event->chain.length);
+  vm->phase = event->read_only ? RB_PHASE_READ : RB_PHASE_EVENT;
+  rb_start_budget(vm, budget);
+  return rb_protect(vm, begin_body, (void *)event);
+}
+
+rb_slice rb_chain(const rb_vm *vm) {
+  rb_slice chain = {vm->chain.bytes, vm->chain.length};
+  return chain;
+}
+
+/* Raised events ---------------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+  rb_slice type;
+  const cj_doc *document;
+  size_t data;
+} raised_event;
+
+static int raised_body(lua_State *L) {
+  const raised_event *raised = lua_touserdata(L, 1);
+  rb_vm *vm = rb_vm_of(L);
+  lua_createtable(L, 0, 8);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_EVENT_STORE);
+  lua_pushnil(L);
+  while (lua_next(L, 3)) {
+    lua_pushvalue(L, -2);
+    lua_insert(L, -2);
+    lua_rawset(L, 2);
+  }
+  lua_settop(L, 2);
+  set_text(L, "type", raised->type);
+  push_data(L, raised->document, raised->data);
+  lua_setfield(L, -2, "data");
+  rb_push_frozen(L);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_LEVELS);
+  lua_insert(L, -2);
+  lua_rawseti(L, -2, vm->level);
+  return 0;
+}
+
+rb_status rb_begin_raised(rb_vm *vm, rb_slice type, const cj_doc *document, size_t data) {
+  raised_event raised = {type, document, data};
+  vm->depth++;
+  vm->level++;
+  rb_append(vm, &vm->chain, " > ", 3);
+  rb_append(vm, &vm->chain, type.bytes, type.length);
+  return rb_protect(vm, raised_body, &raised);
+}
+
+void rb_end_raised(rb_vm *vm) {
+  vm->depth--;
+  vm->level--;
+  size_t length = vm->chain.length;
+  while (length >= 3 && memcmp(vm->chain.bytes + length - 3, " > ", 3) != 0) length--;
+  vm->chain.length = length >= 3 ? length - 3 : 0;
+}
+
+/* Rules ------------------------------------------------------------------------------------------------------------------------ */
+
+typedef struct {
+  int rule;
+  bool fired;
+} rule_call;
+
+static void push_arguments(lua_State *L) {
+  rb_vm *vm = rb_vm_of(L);
+  if (vm->level == 0) {
+    lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_EVENT);
+  } else {
+    lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_LEVELS);
+    lua_rawgeti(L, -1, vm->level);
+    lua_remove(L, -2);
+  }
+  lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_STATE);
+}
+
+static int rule_body(lua_State *L) {
+  rule_call *call = lua_touserdata(L, 1);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_WHENS);
+  if (lua_rawgeti(L, -1, call->rule + 1) != LUA_TNIL) {
+    push_arguments(L);
+    lua_call(L, 2, 1);
+    if (!lua_toboolean(L, -1)) return 0;
+  }
+  call->fired = true;
+  lua_settop(L, 1);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_RULES);
+  lua_rawgeti(L, -1, call->rule + 1);
+  push_arguments(L);
+  lua_call(L, 2, 0);
+  return 0;
+}
+
+rb_status rb_run_rule(rb_vm *vm, int rule) {
+  rule_call call = {rule, false};
+  vm->current_rule = (uint16_t)rule;
+  rb_status status = rb_protect(vm, rule_body, &call);
+  return status == RB_OK && !call.fired ? RB_NOT_FIRED : status;
+}
+
+static int finish_body(lua_State *L) {
+  size_t limit = *(const size_t *)lua_touserdata(L, 1);
+  rb_vm *vm = rb_vm_of(L);
+  vm->result.length = 0;
+  if (lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_STATE) != LUA_TTABLE) return 0;
+  rb_encode(L, -1, &vm->result, RB_KIND_STATE, "state");
+  if (vm->result.length > limit)
+    return rb_raise(L, RB_KIND_STATE, "state is %zu bytes, more than the %zu KiB that a plugin may keep for a subject", vm->result.length,
+                    limit / 1024);
+  return 0;
+}
+
+rb_status rb_finish(rb_vm *vm, size_t state_limit) { return rb_protect(vm, finish_body, &state_limit); }
+
+/* Queries and handlers --------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+  int slot, index;
+  const cj_doc *document;
+  size_t arguments;
+  rb_slice json;
+} handler_call;
+
+static int query_body(lua_State *L) {
+  const handler_call *call = lua_touserdata(L, 1);
+  rb_vm *vm = rb_vm_of(L);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_QUERIES);
+  lua_rawgeti(L, -1, call->index + 1);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_STATE);
+  push_data(L, call->document, call->arguments);
+  lua_call(L, 2, 1);
+  vm->result.length = 0;
+  rb_encode(L, -1, &vm->result, RB_KIND_VALUE, "result");
+  return 0;
+}
+
+rb_status rb_query(rb_vm *vm, int index, const cj_doc *document, size_t arguments) {
+  handler_call call = {.index = index, .document = document, .arguments = arguments};
+  return rb_protect(vm, query_body, &call);
+}
+
+static int handler_body(lua_State *L) {
+  const handler_call *call = lua_touserdata(L, 1);
+  rb_vm *vm = rb_vm_of(L);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, call->slot);
+  lua_rawgeti(L, -1, call->index + 1);
+  rb_slice json = call->json;
+  if (!rb_push_text(L, json.bytes, json.length, true)) return lua_error(L);
+  int base = lua_gettop(L) - 2;
+  lua_call(L, 1, LUA_MULTRET);
+  int count = lua_gettop(L) - base;
+  lua_createtable(L, count, 0);
+  int results = lua_gettop(L);
+  for (int i = 1; i <= count; i++) {
+    if (lua_isnil(L, base + i)) {
+      lua_pushlightuserdata(L, (void *)&rb_null);
+    } else {
+      lua_pushvalue(L, base + i);
+    }
+    lua_rawseti(L, results, i);
+  }
+  rb_mark_array(L, results);
+  vm->result.length = 0;
+  rb_encode(L, results, &vm->result, RB_KIND_VALUE, "result");
+  return 0;
+}
+
+rb_status rb_handle(rb_vm *vm, rb_declaration kind, int index, rb_slice argument_json) {
+  handler_call call = {.slot = kind == RB_DECLARE_WEB ? RB_SLOT_WEBS : RB_SLOT_SINKS, .index = index, .json = argument_json};
+  return rb_protect(vm, handler_body, &call);
+}

@@ -1,0 +1,203 @@
+/*
+ * What makes a plugin's file-level values constants.
+ *
+ * Beginning with the declared functions and the modules, everything a rule can reach is walked once: tables are frozen in place (their
+ * content moves to a store behind them, so that whoever holds the table sees it frozen), functions that assign a file-level local are
+ * refused with their line, and so is whatever keeps a state of its own (coroutines, iterators, userdata).
+ */
+#include <string.h>
+
+#include "bridge.h"
+
+/* The walk's own tables on the Lua stack. */
+enum { VISITED = 2, STORES = 3, PENDING = 4 };
+
+typedef struct {
+  lua_State *L;
+  int upvalue, line;
+  const char *source;
+} assignment;
+
+static void note_assignment(void *context, int upvalue, int line) {
+  assignment *found = context;
+  if (found->line == 0) {
+    found->upvalue = upvalue;
+    found->line = line;
+  }
+}
+
+/* Queues the value on top for the walk, once, and pops it. */
+static void enqueue(lua_State *L) {
+  int type = lua_type(L, -1);
+  if (type == LUA_TTABLE || type == LUA_TFUNCTION || type == LUA_TTHREAD || type == LUA_TUSERDATA) {
+    lua_pushvalue(L, -1);
+    if (lua_rawget(L, VISITED) == LUA_TNIL) {
+      lua_pop(L, 1);
+      lua_pushvalue(L, -1);
+      lua_pushboolean(L, 1);
+      lua_rawset(L, VISITED);
+      lua_pushvalue(L, -1);
+      lua_rawseti(L, PENDING, (lua_Integer)lua_rawlen(L, PENDING) + 1);
+    } else {
+      lua_pop(L, 1);
+    }
+  }
+  lua_pop(L, 1);
+}
+
+static void seal_function(lua_State *L, int function) {
+  if (lua_iscfunction(L, function)) {
+    if (lua_getupvalue(L, function, 1)) {
+      lua_pop(L, 1);
+      luaL_error(L, "a coroutine or an iterator can't be kept at file level, as it would carry over from one event to the next");
+    }
+    return;
+  }
+  lua_Debug information;
+  lua_pushvalue(L, function);
+  lua_getinfo(L, ">S", &information);
+  assignment found = {.L = L, .source = information.source};
+  rb_bytecode_visitor visitor = {.context = &found, .assigned = note_assignment};
+  lua_pushvalue(L, function);
+  if (!rb_walk_bytecode(L, &visitor)) luaL_error(L, "the Lua library is not the one that ruled was built for");
+  lua_pop(L, 1);
+  if (found.line > 0) {
+    const char *name = lua_getupvalue(L, function, found.upvalue + 1);
+    lua_pushfstring(L, "%s:%d: assigns '%s', a local of the file: file-level values are constants, keep what changes in state",
+                    information.source + 1, found.line, name ? name : "?");
+    lua_error(L);
+  }
+  for (int i = 1; lua_getupvalue(L, function, i); i++) enqueue(L);
+}
+
+/* Copies a class's own metamethods to a proxy's metatable, but for those that make it a proxy. */
+static void copy_metamethods(lua_State *L, int from, int into) {
+  lua_pushnil(L);
+  while (lua_next(L, from)) {
+    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
+    if (strncmp(name, "__", 2) == 0 && strcmp(name, "__index") != 0 && strcmp(name, "__newindex") != 0 &&
+        strcmp(name, "__metatable") != 0) {
+      lua_pushvalue(L, -2);
+      lua_pushvalue(L, -2);
+      lua_rawset(L, into);
+    }
+    lua_pop(L, 1);
+  }
+}
+
+/* Moves the table's content to a store and makes the table the store's frozen proxy. */
+static void seal_table(lua_State *L, int table) {
+  luaL_checkstack(L, 16, NULL);
+  bool shared = lua_getmetatable(L, table);
+  int metatable = shared ? lua_gettop(L) : 0;
+  bool array = shared && rb_is_array(L, table);
+  if (shared && !array) {
+    lua_pushvalue(L, metatable);
+    enqueue(L);
+  }
+  lua_createtable(L, 0, 0);
+  int store = lua_gettop(L);
+  lua_pushnil(L);
+  while (lua_next(L, table)) {
+    lua_pushvalue(L, -2);
+    lua_pushvalue(L, -2);
+    lua_rawset(L, store);
+    enqueue(L);
+    lua_pushvalue(L, -1);
+    enqueue(L);
+  }
+  lua_pushnil(L);
+  lua_setmetatable(L, table);
+  lua_pushnil(L);
+  while (lua_next(L, table)) {
+    lua_pop(L, 1);
+    lua_pushvalue(L, -1);
+    lua_pushnil(L);
+    lua_rawset(L, table);
+  }
+  rb_push_empty_proxy(L);
+  lua_getmetatable(L, -1);
+  if (shared && !array) copy_metamethods(L, metatable, lua_gettop(L));
+  lua_setmetatable(L, table);
+  lua_pop(L, 1);
+  rb_retarget(L, table, store);
+  if (shared) {
+    lua_pushvalue(L, metatable);
+    lua_setmetatable(L, store);
+  }
+  lua_pushvalue(L, table);
+  lua_pushvalue(L, store);
+  lua_rawset(L, STORES);
+}
+
+/* A frozen table that serves as a metatable must keep its metamethods where Lua looks for them: its store takes its place. */
+static void redirect_metatables(lua_State *L) {
+  lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_PROXIES);
+  int proxies = lua_gettop(L);
+  lua_pushnil(L);
+  while (lua_next(L, STORES)) {
+    lua_pushvalue(L, -1);
+    lua_pushvalue(L, -3);
+    lua_rawset(L, proxies);
+    if (lua_getmetatable(L, -1)) {
+      if (lua_rawget(L, STORES) == LUA_TTABLE) {
+        lua_setmetatable(L, -2);
+      } else {
+        lua_pop(L, 1);
+      }
+    }
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+}
+
+static void skip_values(lua_State *L, int table) {
+  lua_pushnil(L);
+  while (lua_next(L, table)) {
+    if (rb_push_store(L, -1)) {
+      skip_values(L, lua_gettop(L));
+      lua_pop(L, 1);
+    }
+    lua_pushboolean(L, 1);
+    lua_rawset(L, VISITED);
+  }
+}
+
+/* What the sandbox itself made is frozen already. */
+static void skip_environment(lua_State *L) {
+  lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_ENVIRONMENT);
+  skip_values(L, lua_gettop(L));
+  lua_pop(L, 1);
+}
+
+int rb_seal_body(lua_State *L) {
+  lua_settop(L, 1);
+  lua_newtable(L);
+  lua_newtable(L);
+  lua_newtable(L);
+  static const int roots[] = {RB_SLOT_RULES, RB_SLOT_WHENS, RB_SLOT_QUERIES, RB_SLOT_WEBS, RB_SLOT_SINKS, RB_SLOT_MODULES};
+  skip_environment(L);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_GLOBALS);
+  lua_pushboolean(L, 1);
+  lua_rawset(L, VISITED);
+  for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
+    lua_rawgeti(L, LUA_REGISTRYINDEX, roots[i]);
+    lua_pushnil(L);
+    while (lua_next(L, -2)) enqueue(L);
+    lua_pop(L, 1);
+  }
+  for (lua_Integer next = 1; lua_rawgeti(L, PENDING, next) != LUA_TNIL; next++) {
+    int index = lua_gettop(L);
+    switch (lua_type(L, index)) {
+      case LUA_TFUNCTION: seal_function(L, index); break;
+      case LUA_TTABLE:
+        if (!rb_is_frozen(L, index)) seal_table(L, index);
+        break;
+      default: luaL_error(L, "a coroutine can't be kept at file level, as it would carry over from one event to the next");
+    }
+    lua_settop(L, PENDING);
+  }
+  lua_settop(L, PENDING);
+  redirect_metatables(L);
+  return 0;
+}
