@@ -1,0 +1,82 @@
+package import RuledCore
+import Synchronization
+
+/// A store that fails when it is told to, around one that does the work.
+///
+/// For tests of what happens above the store: as with a disk that is full, the commit that fails leaves nothing behind,
+/// and those after it fail until `reopen()` succeeds.
+package final class FaultyStore: StateStore {
+  private struct Faults {
+    var commitsUntilFailure: Int?
+    var reopensToFail = 0
+    var isPoisoned = false
+  }
+
+  private let store: any StateStore
+  private let faults = Mutex(Faults())
+
+  /// A store that does as `store` does until told otherwise.
+  package init(_ store: any StateStore) { self.store = store }
+
+  /// Lets the `number`th commit or sync from now fail, 1 being the next, and after it the first `reopens` attempts to reopen.
+  package func failCommit(_ number: Int, thenReopens reopens: Int = 0) {
+    faults.withLock { faults in
+      faults.commitsUntilFailure = number
+      faults.reopensToFail = reopens
+    }
+  }
+
+  package var name: String { store.name }
+
+  package var approximateBytes: Int { store.approximateBytes }
+
+  package func get(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) throws(StoreError) -> Bool {
+    try store.get(key, into: buffer)
+  }
+
+  package func commit(_ set: WriteSet, durable: Bool) throws(StoreError) {
+    try passOrFail()
+    try store.commit(set, durable: durable)
+  }
+
+  package func sync() throws(StoreError) {
+    try passOrFail()
+    try store.sync()
+  }
+
+  package func reopen() throws(StoreError) {
+    try faults.withLock { (faults) throws(StoreError) in
+      guard faults.reopensToFail == 0 else {
+        faults.reopensToFail -= 1
+        throw StoreError(.diskFull, "the store can't be reopened: no space is left (by order of a test)")
+      }
+    }
+    try store.reopen()
+    faults.withLock { $0.isPoisoned = false }
+  }
+
+  package func withCursor(
+    below upper: UnsafeRawBufferPointer?, _ body: (any StoreCursor) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    try store.withCursor(below: upper, body)
+  }
+
+  package func checkpoint(to path: String) throws(StoreError) { try store.checkpoint(to: path) }
+
+  package func expire(before cutoff: Int64) { store.expire(before: cutoff) }
+
+  package func close() throws(StoreError) { try store.close() }
+
+  private func passOrFail() throws(StoreError) {
+    try faults.withLock { (faults) throws(StoreError) in
+      if faults.isPoisoned {
+        throw StoreError(.poisoned, "an earlier commit failed; the store takes none until it is reopened")
+      }
+      guard let left = faults.commitsUntilFailure else { return }
+      faults.commitsUntilFailure = left > 1 ? left - 1 : nil
+      guard left <= 1 else { return }
+      faults.isPoisoned = true
+      throw StoreError(.diskFull, "no space is left (by order of a test)")
+    }
+  }
+}

@@ -1,0 +1,164 @@
+package import RuledCore
+
+/// The names under which everything is stored, so that what belongs together lies together.
+///
+/// A key begins with the letter of its kind. `0` is one zero byte, which ends a part; subjects, plugins, sources and ids
+/// have no control characters, so byte order is the order of the parts. Numbers are eight bytes, most significant first;
+/// a time is microseconds since 1970 with its sign bit turned, so that earlier times come first.
+///
+/// | key | what stands there |
+/// | --- | --- |
+/// | `r` subject `0` | the subject's record |
+/// | `d` subject `0` source `0` id | the remembered outcome of an event |
+/// | `d` subject `0` `1` digest | the same, when source and id are longer than `longestPlainIdentity` together |
+/// | `o` subject `0` plugin `0` key | what is to happen once has happened |
+/// | `t` subject `0` plugin `0` name | a timer |
+/// | `T` time subject `0` plugin `0` name | the same timer, found by when it is due |
+/// | `m` subject `0` sequence | a message that waits for the subject |
+/// | `e` subject `0` sequence | an effect that has not been delivered |
+/// | `p` subject `0` sequence | an event parked for a plugin |
+/// | `c` name `0` labels | a counter |
+/// | `_` name | the daemon's own: format, clock, sequence, revision |
+///
+/// Each function appends one key to the buffer; `ParsedKey` gives the parts back.
+package enum StoreKey {
+  /// The first byte of a key.
+  package enum Kind: UInt8, Sendable, CaseIterable {
+    case record = 0x72  // r
+    case outcome = 0x64  // d
+    case once = 0x6F  // o
+    case timer = 0x74  // t
+    case timerIndex = 0x54  // T
+    case message = 0x6D  // m
+    case effect = 0x65  // e
+    case parked = 0x70  // p
+    case counter = 0x63  // c
+    case daemon = 0x5F  // _
+  }
+
+  /// How many bytes source and id may have together to stand in a key as they are.
+  package static let longestPlainIdentity = 64
+
+  /// The key of a subject's record.
+  package static func record(_ subject: some KeyPart, into buffer: ByteBuffer) {
+    subjectPrefix(.record, subject, into: buffer)
+  }
+
+  /// The key of a remembered outcome whose source and id have at most `longestPlainIdentity` bytes together.
+  package static func outcome(
+    _ subject: some KeyPart, source: some KeyPart, id: some KeyPart, into buffer: ByteBuffer
+  ) {
+    precondition(source.partCount + id.partCount <= longestPlainIdentity, "a long identity is stored by its digest")
+    subjectPrefix(.outcome, subject, into: buffer)
+    source.appendPart(to: buffer)
+    buffer.append(0)
+    id.appendPart(to: buffer)
+  }
+
+  /// The key of a remembered outcome whose source and id are long: `digest` is a hash of both that can't be forged.
+  package static func outcome(_ subject: some KeyPart, digest: some KeyPart, into buffer: ByteBuffer) {
+    subjectPrefix(.outcome, subject, into: buffer)
+    buffer.append(1)
+    digest.appendPart(to: buffer)
+  }
+
+  /// The key of what a plugin did once for a subject.
+  package static func once(
+    _ subject: some KeyPart, plugin: some KeyPart, key: some KeyPart, into buffer: ByteBuffer
+  ) {
+    ofPlugin(.once, subject, plugin, key, into: buffer)
+  }
+
+  /// The key of a timer.
+  package static func timer(
+    _ subject: some KeyPart, plugin: some KeyPart, name: some KeyPart, into buffer: ByteBuffer
+  ) {
+    ofPlugin(.timer, subject, plugin, name, into: buffer)
+  }
+
+  /// The key by which a timer is found when it is due, in microseconds since 1970.
+  package static func timerIndex(
+    due: Int64, _ subject: some KeyPart, plugin: some KeyPart, name: some KeyPart, into buffer: ByteBuffer
+  ) {
+    timerIndex(due: due, into: buffer)
+    parts(subject, plugin, name, into: buffer)
+  }
+
+  /// What the index keys of timers due at that time begin with: those due earlier lie below it.
+  package static func timerIndex(due: Int64, into buffer: ByteBuffer) {
+    buffer.append(Kind.timerIndex.rawValue)
+    buffer.append(bigEndian: UInt64(bitPattern: due) ^ (1 << 63))
+  }
+
+  /// The key of a message that waits for its subject.
+  package static func message(_ subject: some KeyPart, sequence: UInt64, into buffer: ByteBuffer) {
+    numbered(.message, subject, sequence, into: buffer)
+  }
+
+  /// The key of an effect that has not been delivered.
+  package static func effect(_ subject: some KeyPart, sequence: UInt64, into buffer: ByteBuffer) {
+    numbered(.effect, subject, sequence, into: buffer)
+  }
+
+  /// The key of a parked event.
+  package static func parked(_ subject: some KeyPart, sequence: UInt64, into buffer: ByteBuffer) {
+    numbered(.parked, subject, sequence, into: buffer)
+  }
+
+  /// The key of a counter; `labels` is a text that is the same for the same labels.
+  package static func counter(_ name: some KeyPart, labels: some KeyPart, into buffer: ByteBuffer) {
+    buffer.append(Kind.counter.rawValue)
+    name.appendPart(to: buffer)
+    buffer.append(0)
+    labels.appendPart(to: buffer)
+  }
+
+  /// The key of something of the daemon's own.
+  package static func daemon(_ name: some KeyPart, into buffer: ByteBuffer) {
+    buffer.append(Kind.daemon.rawValue)
+    name.appendPart(to: buffer)
+  }
+
+  /// What all keys of that kind and subject begin with; not for `timerIndex`, `counter` and `daemon`.
+  package static func subjectPrefix(_ kind: Kind, _ subject: some KeyPart, into buffer: ByteBuffer) {
+    buffer.append(kind.rawValue)
+    subject.appendPart(to: buffer)
+    buffer.append(0)
+  }
+
+  /// What all keys of that kind, subject and plugin begin with; for `once` and `timer`.
+  package static func pluginPrefix(
+    _ kind: Kind, _ subject: some KeyPart, plugin: some KeyPart, into buffer: ByteBuffer
+  ) {
+    subjectPrefix(kind, subject, into: buffer)
+    plugin.appendPart(to: buffer)
+    buffer.append(0)
+  }
+
+  /// Appends a kind and the three parts that follow it.
+  static func ofPlugin(
+    _ kind: Kind, _ subject: some KeyPart, _ plugin: some KeyPart, _ rest: some KeyPart, into buffer: ByteBuffer
+  ) {
+    buffer.append(kind.rawValue)
+    parts(subject, plugin, rest, into: buffer)
+  }
+
+  /// Appends three parts with a zero byte between them.
+  static func parts(
+    _ subject: some KeyPart, _ plugin: some KeyPart, _ rest: some KeyPart, into buffer: ByteBuffer
+  ) {
+    subject.appendPart(to: buffer)
+    buffer.append(0)
+    plugin.appendPart(to: buffer)
+    buffer.append(0)
+    rest.appendPart(to: buffer)
+  }
+
+  /// Appends a kind, a subject and a number.
+  static func numbered(
+    _ kind: Kind, _ subject: some KeyPart, _ sequence: UInt64, into buffer: ByteBuffer
+  ) {
+    subjectPrefix(kind, subject, into: buffer)
+    buffer.append(bigEndian: sequence)
+  }
+}

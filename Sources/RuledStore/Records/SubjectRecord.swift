@@ -1,0 +1,47 @@
+package import RuledCore
+
+/// Writes what is kept of a subject as one value.
+///
+/// | bytes | what |
+/// | --- | --- |
+/// | 1 | layout of the record, 1 |
+/// | varint | version: commits to the subject |
+/// | varint | until when more than the recent events may have been remembered, in seconds since 1970; 0 is never |
+/// | 1 | number of recent events, then for each 8 bytes of hash and 4 of seconds, big-endian, oldest first |
+/// | … | for each plugin its name and its state as JSON, both with their length as varint before them |
+///
+/// `SubjectRecordView` reads it.
+package enum SubjectRecord {
+  /// The layout that is written and read.
+  package static let layout: UInt8 = 1
+
+  /// How many recent events fit into a record.
+  package static let mostRecent = 255
+
+  /// Appends all that comes before the plugins; at most `mostRecent` events.
+  package static func writeHeader(
+    version: UInt64, overflowUntil: UInt64, recent: some Collection<RecentEvent>, into buffer: ByteBuffer
+  ) {
+    let count = recent.count
+    precondition(count <= mostRecent, "a record holds at most \(mostRecent) recent events")
+    buffer.append(layout)
+    buffer.append(varint: version)
+    buffer.append(varint: overflowUntil)
+    buffer.append(UInt8(count))
+    buffer.reserve(count * RecentEvent.byteCount)
+    for event in recent {
+      buffer.append(bigEndian: event.hash)
+      buffer.append(bigEndian: event.seconds)
+    }
+  }
+
+  /// Appends one plugin's state, JSON text, behind the header and the plugins before it.
+  package static func writePlugin(
+    _ name: some KeyPart, state: UnsafeRawBufferPointer, into buffer: ByteBuffer
+  ) {
+    buffer.append(varint: UInt64(name.partCount))
+    name.appendPart(to: buffer)
+    buffer.append(varint: UInt64(state.count))
+    buffer.append(state)
+  }
+}

@@ -1,0 +1,31 @@
+import Glibc
+
+/// Folders in the file system.
+enum Folder {
+  /// Makes the folder `path` and those that it lies in, for their owner alone, where they don't exist yet.
+  static func create(_ path: String) throws(StoreError) {
+    guard mkdir(path, 0o700) != 0 else { return }
+    if errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex {
+      try create(String(path[..<slash]))
+      if mkdir(path, 0o700) == 0 { return }
+    }
+    let reason = errno
+    var status = stat()
+    if reason == EEXIST, stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR { return }
+    throw StoreError.system("the folder \(path) can't be made", reason)
+  }
+
+  /// The names in the folder `path`, in no order.
+  static func names(_ path: String) throws(StoreError) -> [String] {
+    guard let folder = opendir(path) else { throw StoreError.system("the folder \(path) can't be read", errno) }
+    defer { closedir(folder) }
+    var names: [String] = []
+    while let entry = readdir(folder) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      names.append(name)
+    }
+    return names
+  }
+}

@@ -1,0 +1,108 @@
+import CRocksDB
+import RuledCore
+
+/// An open database of RocksDB, from opening to closing.
+final class RocksDatabase: @unchecked Sendable {  // RocksDB guards itself; the handle lives as long as this
+  /// The handle for RocksDB's functions.
+  let handle: OpaquePointer
+  private let options: RocksOptions
+  private let path: String
+
+  /// Opens the database in the folder `path`, with LZ4 where this build of RocksDB has it.
+  init(path: String, options: RocksOptions) throws(StoreError) {
+    self.path = path
+    self.options = options
+    let message = "the store at \(path) can't be opened"
+    func open() throws(StoreError) -> OpaquePointer? {
+      try StoreError.check(message) { rocksdb_open(options.options, path, $0) }
+    }
+    options.setCompression(true)
+    var opened: OpaquePointer?
+    do throws(StoreError) {
+      opened = try open()
+    } catch {
+      guard error.code == .refused, error.underlying.contains("ompression") else { throw error }
+      options.setCompression(false)
+      opened = try open()
+    }
+    guard let opened else { throw StoreError(.refused, message) }
+    handle = opened
+  }
+
+  /// Opens the database to read only, which writes nothing and so works on a full disk.
+  init(readOnly path: String, options: RocksOptions) throws(StoreError) {
+    self.path = path
+    self.options = options
+    let message = "the store at \(path) can't be read"
+    let opened = try StoreError.check(message) { rocksdb_open_for_read_only(options.options, path, 0, $0) }
+    guard let opened else { throw StoreError(.refused, message) }
+    handle = opened
+  }
+
+  deinit { rocksdb_close(handle) }
+
+  /// The number of the last write that took effect.
+  var sequence: UInt64 { rocksdb_get_latest_sequence_number(handle) }
+
+  /// Appends the value under `key` to `buffer` and says whether there is one.
+  func get(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) throws(StoreError) -> Bool {
+    let slice = try StoreError.check("the store at \(path) can't be read") {
+      rocksdb_get_pinned(handle, options.read, Self.characters(key), key.count, $0)
+    }
+    guard let slice else { return false }
+    defer { rocksdb_pinnableslice_destroy(slice) }
+    var length = 0
+    let start = rocksdb_pinnableslice_value(slice, &length)
+    buffer.append(UnsafeRawBufferPointer(start: start, count: length))
+    return true
+  }
+
+  /// Writes a set of `WriteSet.representation`.
+  func write(_ representation: UnsafeRawBufferPointer, durable: Bool) throws(StoreError) {
+    let batch = rocksdb_writebatch_create_from(Self.characters(representation), representation.count)
+    defer { rocksdb_writebatch_destroy(batch) }
+    try StoreError.check("the store at \(path) refused a commit") {
+      rocksdb_write(handle, durable ? options.durableWrite : options.bufferedWrite, batch, $0)
+    }
+  }
+
+  /// Makes durable what has been written.
+  func sync() throws(StoreError) {
+    try StoreError.check("the store at \(path) can't be synced") { rocksdb_flush_wal(handle, 1, $0) }
+  }
+
+  /// Moves what is in memory into files.
+  func flush() throws(StoreError) {
+    let flushing = rocksdb_flushoptions_create()
+    defer { rocksdb_flushoptions_destroy(flushing) }
+    rocksdb_flushoptions_set_wait(flushing, 1)
+    try StoreError.check("the store at \(path) can't be flushed") { rocksdb_flush(handle, flushing, $0) }
+  }
+
+  /// Rewrites all files, so that everything removed or expired is gone from them.
+  func compact() {
+    let compacting = rocksdb_compactoptions_create()
+    defer { rocksdb_compactoptions_destroy(compacting) }
+    rocksdb_compactoptions_set_bottommost_level_compaction(compacting, 2)
+    rocksdb_compact_range_opt(handle, compacting, nil, 0, nil, 0)
+  }
+
+  /// Writes a copy into the new folder `target`.
+  func checkpoint(to target: String) throws(StoreError) {
+    let message = "the store at \(path) can't be copied to \(target)"
+    let checkpoint = try StoreError.check(message) { rocksdb_checkpoint_object_create(handle, $0) }
+    defer { rocksdb_checkpoint_object_destroy(checkpoint) }
+    try StoreError.check(message) { rocksdb_checkpoint_create(checkpoint, target, 0, $0) }
+  }
+
+  /// A number that RocksDB keeps, such as `rocksdb.live-sst-files-size`; 0 when it does not know it.
+  func property(_ name: String) -> Int {
+    var value: UInt64 = 0
+    return rocksdb_property_int(handle, name, &value) == 0 ? Int(clamping: value) : 0
+  }
+
+  /// The same bytes as C's characters.
+  static func characters(_ bytes: UnsafeRawBufferPointer) -> UnsafePointer<CChar>? {
+    bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+  }
+}

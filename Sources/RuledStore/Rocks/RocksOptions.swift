@@ -1,0 +1,71 @@
+import CRocksDB
+
+/// How the database is set up; outlives every database opened with it.
+final class RocksOptions: @unchecked Sendable {  // set up once; RocksDB only reads them afterwards
+  private static let mebibyte = 1 << 20
+
+  /// RocksDB's options.
+  let options = rocksdb_options_create()
+  /// A commit that returns when it is in the operating system's hands.
+  let bufferedWrite = rocksdb_writeoptions_create()
+  /// A commit that returns when it is on the disk.
+  let durableWrite = rocksdb_writeoptions_create()
+  /// A read, its checksums verified.
+  let read = rocksdb_readoptions_create()
+  /// What drops expired outcomes.
+  let expiry = ExpiryFilter()
+  private let cache: OpaquePointer?
+
+  /// Options with a cache of `blockCacheBytes` for what is read.
+  init(blockCacheBytes: Int) {
+    cache = rocksdb_cache_create_lru(blockCacheBytes)
+    rocksdb_writeoptions_set_sync(durableWrite, 1)
+    rocksdb_readoptions_set_verify_checksums(read, 1)
+
+    let table = rocksdb_block_based_options_create()
+    rocksdb_block_based_options_set_block_cache(table, cache)
+    rocksdb_block_based_options_set_filter_policy(table, rocksdb_filterpolicy_create_bloom_full(10))
+    rocksdb_block_based_options_set_whole_key_filtering(table, 1)
+    rocksdb_block_based_options_set_format_version(table, 5)
+    rocksdb_options_set_block_based_table_factory(options, table)
+    rocksdb_block_based_options_destroy(table)
+
+    rocksdb_options_set_create_if_missing(options, 1)
+    rocksdb_options_set_paranoid_checks(options, 1)
+    rocksdb_options_set_compaction_filter(options, expiry.filter)
+    setMemory()
+    setFiles()
+  }
+
+  deinit {
+    rocksdb_readoptions_destroy(read)
+    rocksdb_writeoptions_destroy(durableWrite)
+    rocksdb_writeoptions_destroy(bufferedWrite)
+    rocksdb_options_destroy(options)
+    rocksdb_cache_destroy(cache)
+  }
+
+  /// Whether files are compressed with LZ4; not every build of RocksDB has it.
+  func setCompression(_ isOn: Bool) {
+    rocksdb_options_set_compression(options, Int32(isOn ? rocksdb_lz4_compression : rocksdb_no_compression))
+  }
+
+  private func setMemory() {
+    rocksdb_options_set_write_buffer_size(options, 64 * Self.mebibyte)
+    rocksdb_options_set_max_write_buffer_number(options, 3)
+    rocksdb_options_set_memtable_prefix_bloom_size_ratio(options, 0.05)
+    rocksdb_options_set_memtable_whole_key_filtering(options, 1)
+    rocksdb_options_set_max_background_jobs(options, 2)
+  }
+
+  private func setFiles() {
+    rocksdb_options_set_max_open_files(options, 512)
+    rocksdb_options_set_bytes_per_sync(options, UInt64(Self.mebibyte))
+    rocksdb_options_set_info_log_level(options, 2)
+    rocksdb_options_set_max_log_file_size(options, Self.mebibyte)
+    rocksdb_options_set_keep_log_file_num(options, 3)
+    rocksdb_options_set_stats_dump_period_sec(options, 0)
+    rocksdb_options_set_stats_persist_period_sec(options, 0)
+    rocksdb_options_set_skip_stats_update_on_db_open(options, 1)
+  }
+}

@@ -1,0 +1,48 @@
+package import RuledCore
+
+/// Where subjects live: an ordered map of bytes that takes writes all together or not at all.
+///
+/// Keys and records are laid out by `StoreKey` and `SubjectRecord`. Reads may come from any thread at any time. Commits
+/// are meant for one committer; further threads that commit wait for each other.
+package protocol StateStore: AnyObject, Sendable {
+  /// What `health` calls the store: `rocksdb` or `memory`.
+  var name: String { get }
+
+  /// How much room the contents take, about, in bytes.
+  var approximateBytes: Int { get }
+
+  /// Appends the value under `key` to `buffer` and says whether there is one.
+  func get(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) throws(StoreError) -> Bool
+
+  /// Applies `set` whole or not at all.
+  ///
+  /// With `durable` the writes, and all that were committed before, have reached the disk when this returns. After an
+  /// error nothing of `set` is applied, and every further commit fails until `reopen()` has succeeded.
+  func commit(_ set: WriteSet, durable: Bool) throws(StoreError)
+
+  /// Makes durable what has been committed; an error is like that of a commit.
+  func sync() throws(StoreError)
+
+  /// Closes what a failed commit left and opens the same contents anew.
+  ///
+  /// Must not be called from within `withCursor` or `scan`. When it fails, commits go on failing and it may be tried again.
+  func reopen() throws(StoreError)
+
+  /// Calls `body` with a cursor over the keys below `upper` as they are now.
+  ///
+  /// One cursor serves many seeks; what is committed meanwhile does not show. It ends with the call.
+  func withCursor(
+    below upper: UnsafeRawBufferPointer?, _ body: (any StoreCursor) throws(StoreError) -> Void
+  ) throws(StoreError)
+
+  /// Writes a consistent copy of the contents, which can be opened as a store, into the new folder `path`.
+  func checkpoint(to path: String) throws(StoreError)
+
+  /// Lets remembered outcomes that expire before `cutoff`, in microseconds since 1970, be dropped.
+  ///
+  /// They go when the store next tidies up, so a reader still has to compare the time that stands in the value.
+  func expire(before cutoff: Int64)
+
+  /// Makes durable what has been committed and releases the files; every later call fails with `closed`.
+  func close() throws(StoreError)
+}

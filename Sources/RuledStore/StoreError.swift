@@ -1,0 +1,47 @@
+/// Why the store did not do what it was asked to.
+package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// A stable name that callers switch on; more may come, so it is open.
+  package struct Code: RawRepresentable, Sendable, Hashable {
+    /// The name as logs and `health` show it.
+    package let rawValue: String
+
+    /// The code of that name.
+    package init(rawValue: String) { self.rawValue = rawValue }
+
+    /// Another process, or another store in this one, has the folder open.
+    package static let inUse = Code(rawValue: "in_use")
+    /// A later version of the daemon wrote the store.
+    package static let newerFormat = Code(rawValue: "newer_format")
+    /// No space is left where the store lies.
+    package static let diskFull = Code(rawValue: "disk_full")
+    /// The operating system refused a file operation.
+    package static let inputOutput = Code(rawValue: "io")
+    /// Bytes at rest are not what was written.
+    package static let corrupt = Code(rawValue: "corrupt")
+    /// An earlier commit failed, and the store has not been reopened since.
+    package static let poisoned = Code(rawValue: "poisoned")
+    /// The store has been closed.
+    package static let closed = Code(rawValue: "closed")
+    /// This kind of store can't do that.
+    package static let unsupported = Code(rawValue: "unsupported")
+    /// Anything else that the database refuses.
+    package static let refused = Code(rawValue: "refused")
+  }
+
+  /// What kind of failure it is.
+  package var code: Code
+  /// What happened and what to do about it, for a person.
+  package var message: String
+  /// What the database or the system said, word for word; empty when there is nothing more to say.
+  package var underlying: String
+
+  /// An error with its code, its sentence and the words of whoever failed below.
+  package init(_ code: Code, _ message: String, underlying: String = "") {
+    self.code = code
+    self.message = message
+    self.underlying = underlying
+  }
+
+  /// The message, followed by the underlying text.
+  package var description: String { underlying.isEmpty ? message : "\(message) (\(underlying))" }
+}

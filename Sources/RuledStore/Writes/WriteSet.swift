@@ -1,0 +1,89 @@
+/// The writes that are to happen together, in their order.
+///
+/// Filled while rules run, added to the set of the commit when they have succeeded, cut back to a mark when they have
+/// not. Nothing is allocated for a write but when the buffer grows, which it keeps.
+package final class WriteSet: @unchecked Sendable {  // confined: one thread owns a set at a time
+  /// A place between two writes, to come back to.
+  package struct Mark: Sendable {
+    fileprivate let used: Int
+    fileprivate let records: UInt32
+
+    /// The place before the first write of any set.
+    package static let start = Mark(used: WriteBatch.headerSize, records: 0)
+  }
+
+  private var batch: WriteBatch
+
+  /// An empty set with room for `capacity` bytes.
+  package init(capacity: Int = 1024) { batch = WriteBatch(capacity: capacity) }
+
+  deinit { batch.deallocate() }
+
+  /// Whether nothing is to be written.
+  package var isEmpty: Bool { batch.records == 0 }
+
+  /// How many writes there are.
+  package var count: Int { Int(batch.records) }
+
+  /// How many bytes the writes take, keys, values and lengths.
+  package var byteCount: Int { batch.used - WriteBatch.headerSize }
+
+  /// The place behind the last write.
+  package var mark: Mark { Mark(used: batch.used, records: batch.records) }
+
+  /// What the database takes, header included; valid until the set changes.
+  var representation: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: batch.base, count: batch.used) }
+
+  /// Puts `value` under `key`.
+  ///
+  /// - Complexity: O(1) amortized, besides copying the bytes.
+  package func put(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) { batch.append(.put, key, value) }
+
+  /// Removes what stands under `key`, if anything does.
+  package func delete(_ key: UnsafeRawBufferPointer) { batch.append(.delete, key) }
+
+  /// Removes the keys from `lower` on and below `upper`; nothing is to be done unless `lower` comes before `upper`.
+  package func deleteRange(from lower: UnsafeRawBufferPointer, to upper: UnsafeRawBufferPointer) {
+    guard ByteOrder.compare(lower, upper) < 0 else { return }
+    batch.append(.deleteRange, lower, upper)
+  }
+
+  /// Adds the writes of `other`, another set, behind these.
+  ///
+  /// - Complexity: one copy of the bytes of `other`.
+  package func append(_ other: WriteSet) {
+    precondition(other !== self, "a set is not added to itself")
+    batch.append(other.batch)
+  }
+
+  /// Forgets the writes and keeps the room.
+  package func removeAll() { truncate(to: .start) }
+
+  /// Forgets the writes after `mark`, which must have been taken from this set and lie before its end.
+  package func truncate(to mark: Mark) { batch.truncate(used: mark.used, records: mark.records) }
+
+  /// Calls `body` with each write after `mark`, in their order.
+  package func forEach(from mark: Mark = .start, _ body: (WriteOperation) -> Void) {
+    var offset = mark.used
+    while let operation = batch.record(at: &offset) { body(operation) }
+  }
+
+  /// What the writes leave under `key`.
+  ///
+  /// - Complexity: O(`count`): the sets that are asked are those of one event.
+  package func lookup(_ key: UnsafeRawBufferPointer) -> WriteLookup {
+    var result = WriteLookup.absent
+    var offset = WriteBatch.headerSize
+    while let operation = batch.record(at: &offset) {
+      switch operation {
+      case .put(let written, let value):
+        if ByteOrder.equal(written, key) { result = .value(value) }
+      case .delete(let removed):
+        if ByteOrder.equal(removed, key) { result = .deleted }
+      case .deleteRange(let lower, let upper):
+        if ByteOrder.compare(lower, key) <= 0, ByteOrder.compare(key, upper) < 0 { result = .deleted }
+      }
+    }
+    return result
+  }
+}

@@ -1,0 +1,102 @@
+import Glibc
+import RuledCore
+import Testing
+
+@testable import RuledStore
+
+/// What is particular to a store on disk.
+@Suite(.serialized) struct RocksStoreTests {
+  private let folder = TemporaryFolder()
+
+  @Test func `folders on the way to the store are made`() throws {
+    let store = try RocksStore(path: folder.path + "/a/b/c")
+    try store.put("ra", "1", durable: true)
+    #expect(try store.text("ra") == "1")
+    #expect(try store.text("rb") == nil)
+  }
+
+  @Test func `a second opener is refused and told who has the store`() throws {
+    let store = try RocksStore(path: folder.path)
+    let error = #expect(throws: StoreError.self) { try RocksStore(path: folder.path) }
+    #expect(error?.code == .inUse)
+    #expect(error?.message.contains("in use by another ruled (pid \(getpid()))") == true)
+    try store.close()
+    #expect(throws: Never.self) { try RocksStore(path: folder.path) }
+  }
+
+  @Test func `a store of a later format is refused`() throws {
+    let store = try RocksStore(path: folder.path)
+    try store.put("_format", "2")
+    try store.close()
+    let error = #expect(throws: StoreError.self) { try RocksStore(path: folder.path) }
+    #expect(error?.code == .newerFormat)
+  }
+
+  @Test func `a checkpoint opens as a store and does not follow the original`() throws {
+    let store = try RocksStore(path: folder.path + "/a")
+    try store.put("ra", "1")
+    try store.checkpoint(to: folder.path + "/b")
+    try store.put("ra", "2")
+    #expect(try RocksStore(path: folder.path + "/b").text("ra") == "1")
+    #expect(throws: StoreError.self) { try store.checkpoint(to: folder.path + "/b") }
+  }
+
+  @Test func `compaction drops outcomes that expired before the cutoff and nothing else`() throws {
+    let store = try RocksStore(path: folder.path)
+    let set = WriteSet()
+    for (name, expiry) in [("da", Int64(-5)), ("db", 99), ("dc", 100), ("ra", 1)] {
+      set.put(Array(name.utf8), withUnsafeBytes(of: expiry.bigEndian) { Array($0) })
+    }
+    set.put(Array("dd".utf8), [0])
+    try store.commit(set, durable: false)
+    try store.compact()
+    #expect(try store.pairs().count == 5)
+    store.expire(before: 100)
+    try store.compact()
+    #expect(try store.pairs().map { String(decoding: $0.key, as: UTF8.self) } == ["dc", "dd", "ra"])
+  }
+
+  @Test func `a write that the disk refuses poisons the store until it is reopened, and nothing of it is applied`()
+    throws
+  {
+    let store = try RocksStore(path: folder.path)
+    try store.put("ra", "1", durable: true)
+    let set = WriteSet()
+    set.put(Array("ra".utf8), Array("2".utf8))
+    set.put(Array("rb".utf8), Array(repeating: 1, count: 40 << 20))
+    let error = try FileSizeLimit.with(bytes: 32 << 20) {
+      #expect(throws: StoreError.self) { try store.commit(set, durable: true) }
+    }
+    #expect(error?.code == .inputOutput)
+    let refused = #expect(throws: StoreError.self) { try store.put("rc", "3") }
+    #expect(refused?.code == .poisoned)
+    #expect(try store.text("ra") == "1")
+    try store.reopen()
+    #expect(try store.text("ra") == "1")
+    #expect(try store.text("rb") == nil)
+    try store.put("rc", "3", durable: true)
+    try store.close()
+    let again = try RocksStore(path: folder.path)
+    #expect(try again.text("ra") == "1")
+    #expect(try again.text("rc") == "3")
+  }
+
+  @Test(arguments: [1, 10, 700, 33_000, 100_000])
+  func `a batch that reached the log but was refused is cut off with all after it`(size: Int) throws {
+    let live = folder.path + "/live"
+    let crashed = folder.path + "/crashed"
+    let store = try RocksStore(path: live)
+    for round in 0..<60 { try store.put("ra\(round)", String(repeating: "a", count: size)) }
+    TemporaryFolder.copy(live, to: folder.path + "/before")
+    let before = try RocksStore(path: folder.path + "/before")
+    let good = UInt64(60 + 1)
+    #expect(try before.pairs().count == 60)
+    try store.put("rb", String(repeating: "b", count: size))
+    try store.put("rc", String(repeating: "c", count: size), durable: true)
+    TemporaryFolder.copy(live, to: crashed)
+    try WriteAheadLog.cut(after: good, folder: crashed)
+    let reopened = try RocksStore(path: crashed)
+    #expect(try reopened.pairs() == before.pairs())
+    #expect(try store.pairs().count == 62)
+  }
+}

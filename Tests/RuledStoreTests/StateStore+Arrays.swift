@@ -1,0 +1,68 @@
+import RuledCore
+
+@testable import RuledStore
+
+extension StateStore {
+  /// The value under `key` as an array.
+  func value(_ key: [UInt8]) throws -> [UInt8]? {
+    let buffer = ByteBuffer()
+    let found = try key.withUnsafeBytes { bytes in try get(bytes, into: buffer) }
+    return found ? Array(buffer.bytes) : nil
+  }
+
+  /// The value under `key`, both as text.
+  func text(_ key: String) throws -> String? {
+    try value(Array(key.utf8)).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// Commits one pair of texts.
+  func put(_ key: String, _ value: String, durable: Bool = false) throws {
+    let set = WriteSet()
+    set.put(Array(key.utf8), Array(value.utf8))
+    try commit(set, durable: durable)
+  }
+
+  /// The pairs from `lower` on and below `upper`, but for the store's own format.
+  func pairs(from lower: [UInt8] = [], to upper: [UInt8]? = nil) throws -> [Pair] {
+    var pairs: [Pair] = []
+    try scan(from: lower, to: upper) { key, value in
+      if key.first != StoreKey.Kind.daemon.rawValue { pairs.append(Pair(key: Array(key), value: Array(value))) }
+      return true
+    }
+    return pairs
+  }
+}
+
+/// A key with its value.
+struct Pair: Equatable {
+  /// What the value is found by.
+  var key: [UInt8]
+  /// What stands under the key.
+  var value: [UInt8]
+}
+
+extension WriteSet {
+  /// Puts arrays.
+  func put(_ key: [UInt8], _ value: [UInt8]) {
+    key.withUnsafeBytes { key in value.withUnsafeBytes { put(key, $0) } }
+  }
+
+  /// Removes what stands under an array.
+  func delete(_ key: [UInt8]) { key.withUnsafeBytes { delete($0) } }
+
+  /// Removes what stands between arrays.
+  func deleteRange(from lower: [UInt8], to upper: [UInt8]) {
+    lower.withUnsafeBytes { lower in upper.withUnsafeBytes { deleteRange(from: lower, to: $0) } }
+  }
+
+  /// What the set says about an array, as text that tests compare.
+  func found(_ key: [UInt8]) -> String {
+    key.withUnsafeBytes { key in
+      switch lookup(key) {
+      case .absent: "absent"
+      case .deleted: "deleted"
+      case .value(let bytes): "value \(Array(bytes))"
+      }
+    }
+  }
+}

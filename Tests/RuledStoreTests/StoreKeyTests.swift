@@ -1,0 +1,88 @@
+import RuledCore
+import Testing
+
+@testable import RuledStore
+
+/// The names under which everything is stored.
+struct StoreKeyTests {
+  @Test func `the keys of timers are in the order of their due times`() {
+    let times: [Int64] = [.min, -2_000_000, -1, 0, 1, 255, 256, 1_763_000_000_000_000, .max]
+    let keys = times.map { due in
+      StoreKey.bytes { StoreKey.timerIndex(due: due, "s", plugin: "p", name: "n", into: $0) }
+    }
+    for (earlier, later) in zip(keys, keys.dropFirst()) { #expect(earlier.lexicographicallyPrecedes(later)) }
+  }
+
+  @Test func `records are in the byte order of their subjects`() {
+    let subjects = ["a", "a!", "aa", "device:1", "device:10", "device:2", "über"]
+    let keys = subjects.map { subject in StoreKey.bytes { StoreKey.record(subject, into: $0) } }
+    for (earlier, later) in zip(keys, keys.dropFirst()) { #expect(earlier.lexicographicallyPrecedes(later)) }
+  }
+
+  @Test func `a subject's prefix covers its keys and those of no other subject`() throws {
+    let prefix = StoreKey.bytes { StoreKey.subjectPrefix(.message, "ab", into: $0) }
+    let bound = try #require(StoreKey.upperBound(prefix))
+    let keys = ["a", "ab", "ab!", "abc", "b"].flatMap { subject in
+      [0, 1, UInt64.max].map { number in StoreKey.bytes { StoreKey.message(subject, sequence: number, into: $0) } }
+    }
+    let inside = keys.filter { !$0.lexicographicallyPrecedes(prefix) && $0.lexicographicallyPrecedes(bound) }
+    #expect(inside == Array(keys[3..<6]))
+  }
+
+  @Test(arguments: [([1, 2], [1, 3]), ([1, 255], [2]), ([255, 255], nil), ([], nil)] as [([UInt8], [UInt8]?)])
+  func `the upper bound is the least key above the prefix`(prefix: [UInt8], bound: [UInt8]?) {
+    #expect(StoreKey.upperBound(prefix) == bound)
+    guard let bound else { return }
+    let written = StoreKey.bytes { buffer in prefix.withUnsafeBytes { StoreKey.upperBound($0, into: buffer) } }
+    #expect(written == bound)
+  }
+
+  private static let keys: [(parts: String, write: @Sendable (ByteBuffer) -> Void)] = [
+    ("record s", { StoreKey.record("s", into: $0) }),
+    ("outcome s src id", { StoreKey.outcome("s", source: "src", id: "id", into: $0) }),
+    ("outcome s  id", { StoreKey.outcome("s", source: "", id: "id", into: $0) }),
+    ("outcome s #[0, 9]", { StoreKey.outcome("s", digest: [0, 9], into: $0) }),
+    ("once s p k\u{0}k", { StoreKey.once("s", plugin: "p", key: "k\u{0}k", into: $0) }),
+    ("timer s p n", { StoreKey.timer("s", plugin: "p", name: "n", into: $0) }),
+    ("due -7 s p n", { StoreKey.timerIndex(due: -7, "s", plugin: "p", name: "n", into: $0) }),
+    ("message s 0", { StoreKey.message("s", sequence: 0, into: $0) }),
+    ("effect s 258", { StoreKey.effect("s", sequence: 258, into: $0) }),
+    ("parked s 18446744073709551615", { StoreKey.parked("s", sequence: .max, into: $0) }),
+    ("counter c {}", { StoreKey.counter("c", labels: "{}", into: $0) }),
+    ("daemon clock", { StoreKey.daemon("clock", into: $0) }),
+  ]
+
+  @Test(arguments: keys)
+  func `a key gives its parts back`(parts: String, write: @Sendable (ByteBuffer) -> Void) throws {
+    let key = StoreKey.bytes(write)
+    #expect(try key.withUnsafeBytes { bytes in try describe(ParsedKey(bytes)) } == parts)
+  }
+
+  @Test(arguments: UInt64(1)...200)
+  func `bytes that are no key give an error, never a trap`(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    var bytes = random.value(most: 24)
+    if !bytes.isEmpty { bytes[0] = StoreKey.Kind.allCases.randomElement(using: &random)?.rawValue ?? 0 }
+    bytes.withUnsafeBytes { bytes in
+      if let parsed = try? ParsedKey(bytes) { #expect(!describe(parsed).isEmpty) }
+    }
+  }
+
+  private func describe(_ key: ParsedKey) -> String {
+    func text(_ bytes: UnsafeRawBufferPointer) -> String { String(decoding: bytes, as: UTF8.self) }
+    return switch key {
+    case .record(let subject): "record \(text(subject))"
+    case .outcome(let subject, .plain(let source, let id)): "outcome \(text(subject)) \(text(source)) \(text(id))"
+    case .outcome(let subject, .digest(let digest)): "outcome \(text(subject)) #\(Array(digest))"
+    case .once(let subject, let plugin, let key): "once \(text(subject)) \(text(plugin)) \(text(key))"
+    case .timer(let subject, let plugin, let name): "timer \(text(subject)) \(text(plugin)) \(text(name))"
+    case .timerIndex(let due, let subject, let plugin, let name):
+      "due \(due) \(text(subject)) \(text(plugin)) \(text(name))"
+    case .message(let subject, let sequence): "message \(text(subject)) \(sequence)"
+    case .effect(let subject, let sequence): "effect \(text(subject)) \(sequence)"
+    case .parked(let subject, let sequence): "parked \(text(subject)) \(sequence)"
+    case .counter(let name, let labels): "counter \(text(name)) \(text(labels))"
+    case .daemon(let name): "daemon \(text(name))"
+    }
+  }
+}

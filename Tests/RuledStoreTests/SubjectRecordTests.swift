@@ -1,0 +1,78 @@
+import RuledCore
+import Testing
+
+@testable import RuledStore
+
+/// What is kept of a subject as one value.
+struct SubjectRecordTests {
+  @Test(arguments: UInt64(1)...30)
+  func `a record gives back what was written`(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    let version = UInt64.random(in: 0 ... .max, using: &random) >> UInt64.random(in: 0...63, using: &random)
+    let overflow = UInt64.random(in: 0...(1 << 33), using: &random)
+    let recent = (0..<Int.random(in: 0...255, using: &random)).map { _ in
+      RecentEvent(hash: .random(in: 0 ... .max, using: &random), seconds: .random(in: 0 ... .max, using: &random))
+    }
+    let plugins = (0..<Int.random(in: 0...5, using: &random)).map {
+      Pair(key: Array("p\($0)".utf8), value: random.value())
+    }
+    let buffer = ByteBuffer()
+    SubjectRecord.writeHeader(version: version, overflowUntil: overflow, recent: recent, into: buffer)
+    for plugin in plugins {
+      plugin.value.withUnsafeBytes { SubjectRecord.writePlugin(plugin.key, state: $0, into: buffer) }
+    }
+
+    let view = try SubjectRecordView(buffer.bytes)
+    #expect(view.version == version && view.overflowUntil == overflow)
+    #expect((0..<view.recentCount).map(view.recentEvent) == recent)
+    for event in recent { #expect(view.seconds(ofRecent: event.hash) == event.seconds) }
+    var read: [Pair] = []
+    view.forEachPlugin { read.append(Pair(key: Array($0), value: Array($1))) }
+    #expect(read == plugins && view.hasPlugins == !plugins.isEmpty)
+    for plugin in plugins {
+      #expect(view.state(of: String(decoding: plugin.key, as: UTF8.self)).map { Array($0) } == plugin.value)
+    }
+    #expect(view.state(of: "p9") == nil)
+  }
+
+  @Test(arguments: UInt64(1)...300)
+  func `damaged bytes give an error or a record, never a trap`(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    let buffer = ByteBuffer()
+    let recent = [RecentEvent(hash: 1, seconds: 2), RecentEvent(hash: 3, seconds: 4)]
+    SubjectRecord.writeHeader(version: 300, overflowUntil: 5, recent: recent, into: buffer)
+    for name in ["one", "two"] {
+      random.value(most: 200).withUnsafeBytes { SubjectRecord.writePlugin(name, state: $0, into: buffer) }
+    }
+    var damaged = Array(buffer.bytes)
+    for _ in 0...Int.random(in: 0...3, using: &random) {
+      let place = Int.random(in: 0..<damaged.count, using: &random)
+      switch Int.random(in: 0..<3, using: &random) {
+      case 0: damaged[place] = UInt8.random(in: 0...255, using: &random)
+      case 1: damaged.removeSubrange(place...)
+      default: damaged.insert(255, at: place)
+      }
+      if damaged.isEmpty { break }
+    }
+    damaged.withUnsafeBytes { bytes in
+      guard let view = try? SubjectRecordView(bytes) else { return }
+      var length = 0
+      view.forEachPlugin { length += $0.count + $1.count }
+      #expect(length <= bytes.count)
+      #expect(view.recentCount <= 255)
+    }
+  }
+
+  @Test(
+    arguments: [
+      [], [2, 0, 0, 0], [1], [1, 0, 0], [1, 0, 0, 1], [1, 0, 0, 0, 5, 65], [1, 0, 0, 0, 1, 65],
+      [1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0],
+      [1, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1],
+    ] as [[UInt8]])
+  func `bytes that are no whole record are corrupt`(bytes: [UInt8]) {
+    let error = #expect(throws: StoreError.self) {
+      try bytes.withUnsafeBytes { bytes in _ = try SubjectRecordView(bytes) }
+    }
+    #expect(error?.code == .corrupt)
+  }
+}

@@ -1,0 +1,43 @@
+import Glibc
+
+@testable import RuledStore
+
+/// A folder of a test's own, removed with everything in it when the test lets go of it.
+final class TemporaryFolder: Sendable {
+  /// Where it is.
+  let path: String
+
+  /// Makes a new empty folder.
+  init() {
+    var template = Array("/tmp/ruled-store-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { preconditionFailure("mkdtemp: \(errno)") }
+    path = String(decoding: template.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  deinit { Self.remove(path) }
+
+  private static func remove(_ path: String) {
+    for name in names(path) where unlink("\(path)/\(name)") != 0 { remove("\(path)/\(name)") }
+    rmdir(path)
+  }
+
+  /// Copies the files of `folder` to `target`, a new folder, as a crash would leave them.
+  static func copy(_ folder: String, to target: String) {
+    mkdir(target, 0o700)
+    for name in names(folder) { copyFile("\(folder)/\(name)", "\(target)/\(name)") }
+  }
+
+  private static func names(_ path: String) -> [String] {
+    ((try? Folder.names(path)) ?? []).filter { $0 != "." && $0 != ".." }
+  }
+
+  private static func copyFile(_ source: String, _ target: String) {
+    let from = open(source, O_RDONLY)
+    let into = open(target, O_WRONLY | O_CREAT, 0o600)
+    defer {
+      close(from)
+      close(into)
+    }
+    while sendfile(into, from, nil, 1 << 20) > 0 {}
+  }
+}

@@ -1,0 +1,61 @@
+import Testing
+
+@testable import RuledStore
+
+/// The writes of a commit.
+struct WriteSetTests {
+  @Test(arguments: UInt64(1)...50)
+  func `looking a key up gives what a store would give after the commit`(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    var model = ModelStore()
+    let set = WriteSet()
+    model.write(set, using: &random)
+    model.write(set, using: &random)
+    for _ in 0..<50 {
+      let key = random.key()
+      let expected = model.values[key].map { "value \($0)" }
+      let found = set.found(key)
+      #expect(expected.map { $0 == found } ?? (found == "absent" || found == "deleted"))
+    }
+  }
+
+  @Test func `a mark takes back what a failed plugin wrote`() {
+    let set = WriteSet(capacity: 1)
+    set.put([1], [10])
+    let mark = set.mark
+    let before = set.byteCount
+    set.put([1], [11])
+    set.delete([2])
+    #expect(set.found([1]) == "value [11]")
+    #expect(set.found([2]) == "deleted")
+    set.truncate(to: mark)
+    #expect(set.found([1]) == "value [10]")
+    #expect(set.found([2]) == "absent")
+    #expect(set.count == 1 && set.byteCount == before)
+  }
+
+  @Test func `an empty range removes nothing`() {
+    let set = WriteSet()
+    set.deleteRange(from: [5], to: [5])
+    set.deleteRange(from: [6], to: [5])
+    #expect(set.isEmpty)
+  }
+
+  @Test func `writes are read back in order from a mark on`() {
+    let set = WriteSet()
+    set.put([1], Array(repeating: 7, count: 20_000))
+    let mark = set.mark
+    set.delete([2])
+    set.deleteRange(from: [3], to: [4])
+    set.put([], [])
+    var seen: [String] = []
+    set.forEach(from: mark) { operation in
+      switch operation {
+      case .put(let key, let value): seen.append("put \(Array(key)) \(Array(value))")
+      case .delete(let key): seen.append("delete \(Array(key))")
+      case .deleteRange(let lower, let upper): seen.append("range \(Array(lower)) \(Array(upper))")
+      }
+    }
+    #expect(seen == ["delete [2]", "range [3] [4]", "put [] []"])
+  }
+}
