@@ -28,6 +28,7 @@ import Testing
     #expect(Timestamp(microseconds: 0).rfc3339 == "1970-01-01T00:00:00.000Z")
     #expect(Timestamp(microseconds: -1).rfc3339 == "1969-12-31T23:59:59.999Z")
     #expect(Timestamp.minimum.rfc3339 == "0000-01-01T00:00:00.000Z")
+    #expect(Timestamp(microseconds: .max).rfc3339 == Timestamp.maximum.rfc3339)
     #expect(Timestamp.maximum.rfc3339 == "9999-12-31T23:59:59.999Z")
   }
 

@@ -87,7 +87,8 @@ package struct SHA256: Sendable {
   }
 
   private mutating func compress(_ block: UnsafeRawBufferPointer) {
-    var state = state
+    var (a, b, c, d) = (state[0], state[1], state[2], state[3])
+    var (e, f, g, h) = (state[4], state[5], state[6], state[7])
     withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 64) { schedule in
       for index in 0..<16 {
         schedule[index] = UInt32(bigEndian: block.loadUnaligned(fromByteOffset: index * 4, as: UInt32.self))
@@ -98,21 +99,21 @@ package struct SHA256: Sendable {
         let mixedLate = Self.rotate(late, 17) ^ Self.rotate(late, 19) ^ (late >> 10)
         schedule[index] = schedule[index - 16] &+ mixedEarly &+ schedule[index - 7] &+ mixedLate
       }
-      for index in 0..<64 {
-        let (a, e) = (state[0], state[4])
-        let choice = (e & state[5]) ^ (~e & state[6])
-        let mixedE = Self.rotate(e, 6) ^ Self.rotate(e, 11) ^ Self.rotate(e, 25)
-        let first = state[7] &+ mixedE &+ choice &+ Self.constants[index] &+ schedule[index]
-        let majority = (a & state[1]) ^ (a & state[2]) ^ (state[1] & state[2])
-        let second = (Self.rotate(a, 2) ^ Self.rotate(a, 13) ^ Self.rotate(a, 22)) &+ majority
-        state = SIMD8(
-          first &+ second, state[0], state[1], state[2], state[3] &+ first, state[4], state[5], state[6])
+      Self.constants.withUnsafeBufferPointer { constants in
+        for index in 0..<64 {
+          let mixedE = Self.rotate(e, 6) ^ Self.rotate(e, 11) ^ Self.rotate(e, 25)
+          let first = h &+ mixedE &+ ((e & f) ^ (~e & g)) &+ constants[index] &+ schedule[index]
+          let mixedA = Self.rotate(a, 2) ^ Self.rotate(a, 13) ^ Self.rotate(a, 22)
+          let second = mixedA &+ ((a & b) ^ (a & c) ^ (b & c))
+          (h, g, f, e) = (g, f, e, d &+ first)
+          (d, c, b, a) = (c, b, a, first &+ second)
+        }
       }
     }
-    self.state &+= state
+    state &+= SIMD8(a, b, c, d, e, f, g, h)
   }
 
-  private static func rotate(_ word: UInt32, _ by: UInt32) -> UInt32 { word >> by | word << (32 - by) }
+  private static func rotate(_ word: UInt32, _ by: UInt32) -> UInt32 { word &>> by | word &<< (32 &- by) }
 
   private static let constants: [UInt32] = [
     0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5, 0x3956_c25b, 0x59f1_11f1, 0x923f_82a4, 0xab1c_5ed5,

@@ -79,12 +79,12 @@ extension ByteBuffer {
   /// Appends `value` in decimal with zeros before it up to `width` digits.
   func append(decimal value: Int, width: Int) {
     if value < 0 { append(UInt8(ascii: "-")) }
-    var bound: UInt = 1
-    for _ in 1..<width { bound *= 10 }
-    while bound > 1, value.magnitude < bound {
-      append(UInt8(ascii: "0"))
-      bound /= 10
+    var rest = value.magnitude
+    reserve(width)
+    for position in (0..<width).reversed() {
+      base[count + position] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+      rest /= 10
     }
-    append(decimal: Int64(value.magnitude))
+    if rest == 0 { advance(width) } else { append(decimal: Int64(value.magnitude)) }
   }
 }

@@ -35,19 +35,36 @@ extension Timestamp {
   }
 
   /// Appends the moment as RFC 3339 in UTC with whole milliseconds; what is finer is dropped.
+  ///
+  /// The text has four digits for the year: a moment outside the years 0 to 9999 is written as the nearest within.
   package func write(to buffer: ByteBuffer) {
-    let (day, inDay) = microseconds.flooredDivision(by: 86_400_000_000)
-    CivilDate(days: Int(day)).write(to: buffer)
+    let bounded = Swift.min(Swift.max(microseconds, Self.minimum.microseconds), Self.maximum.microseconds)
+    let (day, inDay) = bounded.flooredDivision(by: 86_400_000_000)
+    let date = CivilDate(days: Int(day))
     let milliseconds = Int(inDay / 1_000)
-    buffer.append(UInt8(ascii: "T"))
-    buffer.append(decimal: milliseconds / 3_600_000, width: 2)
-    buffer.append(UInt8(ascii: ":"))
-    buffer.append(decimal: milliseconds / 60_000 % 60, width: 2)
-    buffer.append(UInt8(ascii: ":"))
-    buffer.append(decimal: milliseconds / 1_000 % 60, width: 2)
-    buffer.append(UInt8(ascii: "."))
-    buffer.append(decimal: milliseconds % 1_000, width: 3)
-    buffer.append(UInt8(ascii: "Z"))
+    buffer.reserve(24)
+    var end = buffer.base + buffer.count
+    end.put(date.year, digits: 4, "-")
+    end.put(date.month, digits: 2, "-")
+    end.put(date.day, digits: 2, "T")
+    end.put(milliseconds / 3_600_000, digits: 2, ":")
+    end.put(milliseconds / 60_000 % 60, digits: 2, ":")
+    end.put(milliseconds / 1_000 % 60, digits: 2, ".")
+    end.put(milliseconds % 1_000, digits: 3, "Z")
+    buffer.advance(24)
+  }
+}
+
+extension UnsafeMutablePointer<UInt8> {
+  /// Writes `value` with that many digits and the character behind it, and moves on.
+  fileprivate mutating func put(_ value: Int, digits: Int, _ follower: Unicode.Scalar) {
+    var rest = value
+    for position in (0..<digits).reversed() {
+      self[position] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+      rest /= 10
+    }
+    self[digits] = UInt8(ascii: follower)
+    self += digits + 1
   }
 }
 

@@ -24,16 +24,26 @@ package import RuledCore
 package enum StoreKey {
   /// The first byte of a key.
   package enum Kind: UInt8, Sendable, CaseIterable {
-    case record = 0x72  // r
-    case outcome = 0x64  // d
-    case once = 0x6F  // o
-    case timer = 0x74  // t
-    case timerIndex = 0x54  // T
-    case message = 0x6D  // m
-    case effect = 0x65  // e
-    case parked = 0x70  // p
-    case counter = 0x63  // c
-    case daemon = 0x5F  // _
+    /// `r`: a subject's record.
+    case record = 0x72
+    /// `d`: a remembered outcome.
+    case outcome = 0x64
+    /// `o`: what a plugin did once.
+    case once = 0x6F
+    /// `t`: a timer.
+    case timer = 0x74
+    /// `T`: a timer by its due time.
+    case timerIndex = 0x54
+    /// `m`: a waiting message.
+    case message = 0x6D
+    /// `e`: an undelivered effect.
+    case effect = 0x65
+    /// `p`: a parked event.
+    case parked = 0x70
+    /// `c`: a counter.
+    case counter = 0x63
+    /// `_`: the daemon's own.
+    case daemon = 0x5F
   }
 
   /// How many bytes source and id may have together to stand in a key as they are.

@@ -60,6 +60,9 @@ package final class RocksStore: StateStore, @unchecked Sendable {  // `database`
     try writing { (database) throws(StoreError) in try database.sync() }
   }
 
+  /// Cuts the failed commit off the log and opens the folder anew.
+  ///
+  /// When that fails, as on a disk that is still full, the folder is opened to read only, so that queries are answered.
   package func reopen() throws(StoreError) {
     try lock.writing { () throws(StoreError) in
       guard folderLock != nil else { throw closedError }
