@@ -3,8 +3,6 @@
 
 #include "bridge.h"
 
-enum { MAX_TEST_ARGUMENTS = 5 };
-
 static bool deep_equal(lua_State *L, int left, int right, int depth);
 
 /* Whether each member of the table at `left` stands in `right` too. */
@@ -99,21 +97,26 @@ static int test_fails(lua_State *L) {
   return fail(L, lua_pushfstring(L, "expected an error like '%s', got '%s'", lua_tostring(L, 3), lua_tostring(L, 5)));
 }
 
-/* Upvalue: the method's name. Tables go as JSON. */
+/* Upvalue: the method's name. The arguments go as one JSON array. */
 static int test_host(lua_State *L) {
   rb_vm *vm = rb_vm_of(L);
   int count = lua_gettop(L);
   luaL_argcheck(L, lua_type(L, 1) == LUA_TTABLE, 1, "call it with a colon, as in t:event(…)");
-  if (count > MAX_TEST_ARGUMENTS) return luaL_error(L, "too many arguments");
+  lua_createtable(L, count, 0);
   for (int i = 2; i <= count; i++) {
-    if (lua_type(L, i) != LUA_TTABLE) continue;
-    vm->result.length = 0;
-    rb_encode(L, i, &vm->result, RB_KIND_VALUE, "argument");
-    lua_pushlstring(L, vm->result.bytes, vm->result.length);
-    lua_replace(L, i);
+    if (lua_isnil(L, i)) {
+      lua_pushlightuserdata(L, (void *)&rb_null);
+    } else {
+      lua_pushvalue(L, i);
+    }
+    lua_rawseti(L, -2, i - 1);
   }
+  rb_mark_array(L, -1);
+  vm->result.length = 0;
+  rb_encode(L, -1, &vm->result, RB_KIND_VALUE, "arguments");
+  lua_settop(L, 0);
   lua_pushvalue(L, lua_upvalueindex(1));
-  lua_replace(L, 1);
+  lua_pushlstring(L, vm->result.bytes, vm->result.length);
   return rb_call_host(L, RB_CALL_TEST, 1);
 }
 

@@ -178,8 +178,9 @@ static int raised_body(lua_State *L) {
   return 0;
 }
 
-rb_status rb_begin_raised(rb_vm *vm, rb_slice type, const cj_doc *document, size_t data) {
+rb_status rb_begin_raised(rb_vm *vm, rb_slice type, const cj_doc *document, size_t data, const rb_budget *budget) {
   raised_event raised = {type, document, data};
+  if (budget) rb_start_budget(vm, budget);
   vm->depth++;
   vm->level++;
   rb_append(vm, &vm->chain, " > ", 3);

@@ -172,6 +172,7 @@ void rb_worker_free(rb_worker *worker);
 /* Life of a VM ----------------------------------------------------------------------------------------------------------------- */
 
 rb_vm *rb_vm_new(rb_worker *worker, const rb_host *host, void *context);
+void rb_vm_set_context(rb_vm *vm, void *context);
 void rb_vm_free(rb_vm *vm);
 bool rb_vm_dead(const rb_vm *vm);
 /* Bytes of the arena in use. */
@@ -202,8 +203,8 @@ rb_status rb_configure(rb_vm *vm, rb_slice text, rb_slice path, const rb_budget 
 
 /* Begins an event: builds its table and the state's, clears the operations, starts the budget. */
 rb_status rb_begin(rb_vm *vm, const rb_event *event, const rb_budget *budget);
-/* Makes an event that a rule raised the current one until rb_end_raised; the state and the budget go on. */
-rb_status rb_begin_raised(rb_vm *vm, rb_slice type, const cj_doc *document, size_t data);
+/* Makes an event that a rule raised the current one until rb_end_raised; the state goes on, and so does the budget unless one is given. */
+rb_status rb_begin_raised(rb_vm *vm, rb_slice type, const cj_doc *document, size_t data, const rb_budget *budget);
 void rb_end_raised(rb_vm *vm);
 /* The types that led to the current event. */
 rb_slice rb_chain(const rb_vm *vm);

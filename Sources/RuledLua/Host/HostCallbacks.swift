@@ -1,0 +1,81 @@
+import CLuaBridge
+import RuledCore
+
+/// The functions that C calls, each finding its machine by the context pointer.
+
+func pluginVM(_ context: UnsafeMutableRawPointer?) -> PluginVM? {
+  guard let context else { return nil }
+  return Unmanaged<PluginVM>.fromOpaque(context).takeUnretainedValue()
+}
+
+func answerCall(
+  context: UnsafeMutableRawPointer?, call: Int32, arguments: UnsafePointer<rb_value>?, count: Int32,
+  results: UnsafeMutablePointer<rb_value>?
+) -> Int32 {
+  guard let vm = pluginVM(context), let results else { return 0 }
+  let values = UnsafeBufferPointer(start: arguments, count: Int(count))
+  var answers = HostAnswers(results, vm.answer)
+  do throws(HostRefusal) {
+    try vm.answer(rb_call(UInt32(call)), HostArguments(values), &answers)
+    return Int32(answers.count)
+  } catch {
+    answers.refuse(error)
+    return -1
+  }
+}
+
+func findModule(
+  context: UnsafeMutableRawPointer?, name: rb_slice, text: UnsafeMutablePointer<rb_slice>?,
+  path: UnsafeMutablePointer<rb_slice>?
+) -> Bool {
+  guard let vm = pluginVM(context), let file = vm.source.module(name.text) else { return false }
+  vm.answer.removeAll()
+  vm.answer.append(contentsOf: file.path)
+  let length = vm.answer.count
+  file.text.withUnsafeBytes { vm.answer.append($0) }
+  let all = vm.answer.bytes
+  path?.pointee = rb_slice(UnsafeRawBufferPointer(rebasing: all[..<length]))
+  text?.pointee = rb_slice(UnsafeRawBufferPointer(rebasing: all[length...]))
+  return true
+}
+
+func takeDeclaration(
+  context: UnsafeMutableRawPointer?, kind: Int32, index: Int32, name: rb_slice, json: rb_slice, file: rb_slice,
+  line: Int32, result: UnsafeMutablePointer<rb_value>?, error: UnsafeMutablePointer<rb_slice>?
+) -> Bool {
+  guard let vm = pluginVM(context) else { return false }
+  do throws(ManifestBuilder.Refusal) {
+    let settings = try vm.declare(
+      rb_declaration(UInt32(kind)), name.text, json.raw, file: file.text, line: Int(line))
+    if let settings {
+      vm.answer.removeAll()
+      JSONValue.object(settings).write(to: vm.answer)
+      result?.pointee.type = RB_JSON_FROZEN
+      result?.pointee.text = rb_slice(vm.answer.bytes)
+    }
+    return true
+  } catch let refusal {
+    vm.declarationError.removeAll()
+    vm.declarationError.append(contentsOf: refusal.message)
+    error?.pointee = rb_slice(vm.declarationError.bytes)
+    return false
+  }
+}
+
+extension PluginVM {
+  /// Takes a declaration; answers the settings when it is the plugin's own.
+  fileprivate func declare(
+    _ kind: rb_declaration, _ name: String, _ json: UnsafeRawBufferPointer, file: String, line: Int
+  ) throws(ManifestBuilder.Refusal) -> JSONObject? {
+    let value = (try? JSONValue(parsing: json)) ?? .null
+    switch kind {
+    case RB_DECLARE_PLUGIN: return try builder.plugin(value)
+    case RB_DECLARE_RULE: try builder.rule(name, value, file: file, line: line)
+    case RB_DECLARE_QUERY: try builder.handler(\.queries, "query", name, file: file, line: line)
+    case RB_DECLARE_WEB: try builder.handler(\.hosts, "web handler", name, file: file, line: line)
+    case RB_DECLARE_SINK: try builder.handler(\.sinkHandlers, "sink handler", name, file: file, line: line)
+    default: try builder.test(name, file: file, line: line)
+    }
+    return nil
+  }
+}

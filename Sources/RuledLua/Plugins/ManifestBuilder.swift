@@ -1,0 +1,155 @@
+import RuledCore
+
+/// Takes a plugin's declarations one by one and refuses the wrong ones with a sentence.
+struct ManifestBuilder {
+  /// What has been declared.
+  private(set) var manifest = PluginManifest()
+  private let folder: String
+  private let overrides: JSONObject
+  private let takesTests: Bool
+
+  private static let pluginKeys = ["name", "version", "about", "settings", "sinks", "sources", "budget"]
+  private static let ruleKeys = ["on", "priority", "when", "run"]
+  private static let budgetKeys = ["instructions", "memory_mib"]
+
+  init(folder: String, overrides: JSONObject, takesTests: Bool) {
+    self.folder = folder
+    self.overrides = overrides
+    self.takesTests = takesTests
+  }
+
+  /// The sentence that a declaration is refused with.
+  struct Refusal: Error {
+    var message: String
+    init(_ message: String) { self.message = message }
+  }
+
+  /// Takes `plugin {…}` and answers the settings that are in force.
+  mutating func plugin(_ json: JSONValue) throws(Refusal) -> JSONObject {
+    guard manifest.name.isEmpty else { throw Refusal("plugin is declared twice") }
+    guard let object = json.objectValue else { throw Refusal("plugin takes a table of named values") }
+    try Self.check(object.names, known: Self.pluginKeys, of: "plugin")
+    let name = try text(object, "name") ?? ""
+    guard name == folder else {
+      throw Refusal("plugin.name is '\(name)', but the folder is called '\(folder)'; they must be equal")
+    }
+    manifest.version = try text(object, "version") ?? ""
+    manifest.about = try text(object, "about") ?? ""
+    manifest.sinks = try texts(object, "sinks")
+    manifest.sources = try texts(object, "sources").map { GlobPattern($0) }
+    manifest.budget = try budget(object["budget"])
+    manifest.settings = try settings(object["settings"])
+    manifest.name = name
+    return manifest.settings
+  }
+
+  /// Takes `rule "name" {…}`.
+  mutating func rule(_ name: String, _ json: JSONValue, file: String, line: Int) throws(Refusal) {
+    try declared("rule", name)
+    if let earlier = manifest.rules.first(where: { $0.name == name }) {
+      throw Refusal("rule '\(name)' is declared twice, first at \(earlier.file):\(earlier.line)")
+    }
+    guard let object = json.objectValue else { throw Refusal("rule '\(name)' takes a table of named values") }
+    try Self.check(object.names, known: Self.ruleKeys, of: "rule '\(name)'")
+    let names: [String]
+    switch object["on"] {
+    case .string(let one): names = [one]
+    case .array(let several) where several.allSatisfy({ $0.stringValue != nil }): names = several.compactMap(\.stringValue)
+    default: throw Refusal("rule '\(name)': 'on' must be an event type or a list of event types")
+    }
+    guard !names.isEmpty else { throw Refusal("rule '\(name)': 'on' is empty, so that no event can reach it") }
+    var patterns: [EventPattern] = []
+    for text in names {
+      guard let pattern = EventPattern(text) else {
+        throw Refusal("rule '\(name)': '\(text)' is neither an event type, a prefix that ends in .*, nor *")
+      }
+      patterns.append(pattern)
+    }
+    var priority = 0
+    if let value = object["priority"] {
+      guard let number = value.intValue, let small = Int32(exactly: number) else {
+        throw Refusal("rule '\(name)': 'priority' must be a whole number")
+      }
+      priority = Int(small)
+    }
+    manifest.rules.append(.init(name: name, on: patterns, priority: priority, file: file, line: line))
+  }
+
+  /// Takes a query, a handler or a test.
+  mutating func handler(
+    _ kind: WritableKeyPath<PluginManifest, [PluginManifest.Handler]>, _ what: String, _ name: String, file: String,
+    line: Int
+  ) throws(Refusal) {
+    try declared(what, name)
+    if let earlier = manifest[keyPath: kind].first(where: { $0.name == name }) {
+      throw Refusal("\(what) '\(name)' is declared twice, first at \(earlier.file):\(earlier.line)")
+    }
+    manifest[keyPath: kind].append(.init(name: name, file: file, line: line))
+  }
+
+  /// Takes `test "name"`, which only test files may declare.
+  mutating func test(_ name: String, file: String, line: Int) throws(Refusal) {
+    guard takesTests else { throw Refusal("tests belong into the plugin's tests folder") }
+    try handler(\.tests, "test", name, file: file, line: line)
+  }
+
+  private func declared(_ what: String, _ name: String) throws(Refusal) {
+    guard !manifest.name.isEmpty else { throw Refusal("declare the plugin before its first \(what)") }
+    guard !name.isEmpty else { throw Refusal("the name of a \(what) is empty") }
+  }
+
+  private static func check(_ names: [String], known: [String], of what: String) throws(Refusal) {
+    for name in names where !known.contains(name) {
+      let near = NearestName.find(name, in: known).map { "; did you mean '\($0)'?" } ?? "; it knows \(known.joined(separator: ", "))"
+      throw Refusal("\(what) has no key '\(name)'\(near)")
+    }
+  }
+
+  private func text(_ object: JSONObject, _ key: String) throws(Refusal) -> String? {
+    guard let value = object[key] else { return nil }
+    guard let text = value.stringValue else { throw Refusal("plugin.\(key) must be a string") }
+    return text
+  }
+
+  private func texts(_ object: JSONObject, _ key: String) throws(Refusal) -> [String] {
+    guard let value = object[key] else { return [] }
+    if let object = value.objectValue, object.isEmpty { return [] }
+    guard let list = value.arrayValue, list.allSatisfy({ $0.stringValue != nil }) else {
+      throw Refusal("plugin.\(key) must be a list of strings")
+    }
+    return list.compactMap(\.stringValue)
+  }
+
+  private func budget(_ value: JSONValue?) throws(Refusal) -> Budget {
+    guard let value else { return Budget() }
+    guard let object = value.objectValue else { throw Refusal("plugin.budget must be a table of named values") }
+    try Self.check(object.names, known: Self.budgetKeys, of: "plugin.budget")
+    var budget = Budget()
+    if let instructions = object["instructions"] {
+      guard let number = instructions.intValue, (1...1_000_000_000).contains(number) else {
+        throw Refusal("plugin.budget.instructions must be a whole number from 1 to 1000000000")
+      }
+      budget.instructions = Int(number)
+    }
+    if let memory = object["memory_mib"] {
+      guard let number = memory.intValue, (1...64).contains(number) else {
+        throw Refusal("plugin.budget.memory_mib must be a whole number from 1 to 64")
+      }
+      budget.memoryBytes = Int(number) << 20
+    }
+    return budget
+  }
+
+  private mutating func settings(_ value: JSONValue?) throws(Refusal) -> JSONObject {
+    var merged = JSONObject()
+    if let value {
+      guard let object = value.objectValue else { throw Refusal("plugin.settings must be a table of named values") }
+      merged = object
+    }
+    for (name, value) in overrides {
+      if merged[name] == nil { manifest.unknownSettings.append(name) }
+      merged[name] = value
+    }
+    return merged
+  }
+}

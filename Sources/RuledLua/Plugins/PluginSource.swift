@@ -1,0 +1,33 @@
+/// All that a plugin is made of: its folder's files and the shared library, as they stood at one moment.
+package struct PluginSource: Sendable, Equatable {
+  /// The folder's name, which is the plugin's.
+  package let name: String
+  /// `plugin.lua` and the modules beside it.
+  package let modules: [SourceFile]
+  /// The JSON files of the folder.
+  package let data: [SourceFile]
+  /// The files under `tests/`.
+  package let tests: [SourceFile]
+  /// The modules of `rules/lib`.
+  package let library: [SourceFile]
+
+  /// A plugin's files.
+  package init(
+    name: String, modules: [SourceFile], data: [SourceFile] = [], tests: [SourceFile] = [], library: [SourceFile] = []
+  ) {
+    self.name = name
+    self.modules = modules
+    self.data = data
+    self.tests = tests
+    self.library = library
+  }
+
+  /// The plugin's entry, `plugin.lua`.
+  package var entry: SourceFile? { modules.first { $0.name == "plugin.lua" } }
+
+  /// The module that `require` finds under that name: beside the entry first, then in the library.
+  package func module(_ name: String) -> SourceFile? {
+    let file = name + ".lua"
+    return modules.first { $0.name == file } ?? library.first { $0.name == file }
+  }
+}

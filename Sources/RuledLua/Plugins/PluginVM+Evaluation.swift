@@ -1,0 +1,90 @@
+package import CLuaBridge
+package import RuledCore
+
+/// How a call into a plugin ended.
+package enum CallResult {
+  /// It ran.
+  case done
+  /// The rule's `when` was false.
+  case skipped
+  /// It failed; `failure(rule:)` tells why.
+  case failed
+}
+
+extension PluginVM {
+  /// Makes the event the machine's current one, with the plugin's state for its subject.
+  package func begin(_ event: inout rb_event, budget: Budget) -> CallResult {
+    var native = budget.native
+    drawn = 0
+    return result(rb_begin(machine, &event, &native))
+  }
+
+  /// Makes an event the current one that was raised during the same commit, keeping the state as it stands.
+  ///
+  /// With a budget, a new one starts: the event comes from another plugin.
+  package func beginRaised(type: UnsafeRawBufferPointer, document: OpaquePointer, data: Int, budget: Budget?) -> CallResult {
+    guard let budget else { return result(rb_begin_raised(machine, rb_slice(type), document, data, nil)) }
+    var native = budget.native
+    return result(rb_begin_raised(machine, rb_slice(type), document, data, &native))
+  }
+
+  /// Ends the event that `beginRaised` began.
+  package func endRaised() { rb_end_raised(machine) }
+
+  /// Runs the rule of that index on the current event.
+  package func run(rule: Int) -> CallResult { result(rb_run_rule(machine, Int32(rule))) }
+
+  /// Encodes the state, which `output` then holds; fails when it can't be stored or is larger than `limit` bytes.
+  package func finish(limit: Int) -> CallResult { result(rb_finish(machine, limit)) }
+
+  /// Answers the query of that index with `output`; `arguments` is a place in the document, 0 for none.
+  package func query(_ index: Int, document: OpaquePointer?, arguments: Int) -> CallResult {
+    result(rb_query(machine, Int32(index), document, arguments))
+  }
+
+  /// Calls a `web` handler with the request as JSON; `output` holds an array of its results.
+  package func web(_ index: Int, request: UnsafeRawBufferPointer) -> CallResult {
+    result(rb_handle(machine, RB_DECLARE_WEB, Int32(index), rb_slice(request)))
+  }
+
+  /// Calls a `sink` handler with the effect as JSON; `output` holds an array of its results.
+  package func sink(_ index: Int, effect: UnsafeRawBufferPointer) -> CallResult {
+    result(rb_handle(machine, RB_DECLARE_SINK, Int32(index), rb_slice(effect)))
+  }
+
+  /// Runs the test of that index.
+  package func test(_ index: Int) -> CallResult {
+    var native = Budget.test.native
+    return result(rb_test(machine, Int32(index), &native))
+  }
+
+  /// What the last call left: the state, or what a query or handler returned. Valid until the next call.
+  package var output: UnsafeRawBufferPointer { rb_result(machine).raw }
+
+  /// The operations that rules asked for since `begin`; valid until the next call.
+  package var operations: UnsafeBufferPointer<rb_op> {
+    var count = 0
+    let first = rb_ops(machine, &count)
+    return UnsafeBufferPointer(start: first, count: count)
+  }
+
+  /// The bytes of an operation's part.
+  package func bytes(_ offset: UInt32, _ length: UInt32) -> UnsafeRawBufferPointer {
+    guard length > 0, let base = rb_op_bytes(machine) else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+    return UnsafeRawBufferPointer(start: base + Int(offset), count: Int(length))
+  }
+
+  /// The types of the events that led to the current one.
+  package var chain: UnsafeRawBufferPointer { rb_chain(machine).raw }
+
+  /// How many instructions were spent since `begin`, in steps of a thousand.
+  package var spentInstructions: Int { Int(rb_spent_instructions(machine)) }
+
+  private func result(_ status: rb_status) -> CallResult {
+    switch status {
+    case RB_OK: .done
+    case RB_NOT_FIRED: .skipped
+    default: .failed
+    }
+  }
+}
