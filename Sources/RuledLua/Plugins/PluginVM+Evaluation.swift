@@ -1,5 +1,5 @@
 package import CLuaBridge
-package import RuledCore
+import RuledCore
 
 /// How a call into a plugin ended.
 package enum CallResult {
