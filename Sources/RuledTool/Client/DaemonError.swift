@@ -1,0 +1,52 @@
+package import RuledCore
+
+/// The error object that a daemon answered with.
+package struct DaemonError: Error, Sendable {
+  /// JSON-RPC's number.
+  package var number: Int64
+  /// The stable name, such as `not_found`.
+  package var code: String
+  /// What the daemon says.
+  package var message: String
+  /// The whole error object.
+  package var json: JSONValue
+
+  /// Reads an error object.
+  package init(_ json: JSONValue) {
+    number = json.member("code")?.asInteger ?? 0
+    message = json.member("message")?.asString ?? "the daemon refused without a reason"
+    code = json.member("data")?.member("code")?.asString ?? "error \(number)"
+    self.json = json
+  }
+
+  /// What a program ends with that gets this.
+  package var exit: ExitCode {
+    switch code {
+    case "not_found", "reload_failed": .no
+    default: .failed
+    }
+  }
+
+  /// What is wrong and what to do about it; more than one line only for rules that do not load.
+  package var lines: [String] {
+    let data = json.member("data")
+    switch code {
+    case "invalid_params":
+      guard let path = data?.member("path")?.asString, !message.contains(path) else { return [message] }
+      return ["\(path): \(data?.member("detail")?.asString ?? message)"]
+    case "rule_failed":
+      return [data.map { Failure($0).line } ?? message]
+    case "forbidden":
+      return ["\(message); call as root or as one of the daemon's 'admins'"]
+    case "unavailable":
+      return ["\(message); nothing was applied, so send it again"]
+    case "overloaded":
+      guard let wait = data?.member("retry_after_ms")?.asInteger else { return [message] }
+      return ["\(message); try again in \(wait) ms"]
+    case "reload_failed":
+      return [message] + (data?.member("errors")?.asArray ?? []).map { LoadError($0).line }
+    default:
+      return [message]
+    }
+  }
+}

@@ -1,0 +1,29 @@
+package import RuledCore
+
+/// A plugin's failure on an event.
+package struct Failure: Sendable {
+  /// The plugin that failed.
+  package var plugin: String
+  /// The rule that failed, if one is named.
+  package var rule: String
+  /// The kind, such as `instructions`.
+  package var kind: String
+  /// What happened.
+  package var message: String
+  /// Where it happened.
+  package var place: Place
+
+  /// Reads `{plugin, rule, kind, message, file, line}`.
+  package init(_ json: JSONValue) {
+    plugin = json.member("plugin")?.asString ?? "?"
+    rule = json.member("rule")?.asString ?? ""
+    kind = json.member("kind")?.asString ?? "error"
+    message = json.member("message")?.asString ?? json.brief
+    place = Place(json)
+  }
+
+  /// All of it in one line.
+  package var line: String {
+    "\(plugin)\(rule.isEmpty ? "" : ", rule '\(rule)'"): \(message.after(place: place)) (\(kind))"
+  }
+}
