@@ -32,13 +32,19 @@ package final class Client {
   /// - Returns: The number that the reply will carry; numbers count up from 1.
   @discardableResult
   package func submit(_ method: String, _ params: JSONValue) -> Int64 {
+    submit(method, utf8: Array(params.text.utf8))
+  }
+
+  /// Queues a request whose parameters are JSON text already, in UTF-8 and without a line break.
+  @discardableResult
+  package func submit(_ method: String, utf8 params: [UInt8]) -> Int64 {
     lastID += 1
     outgoing.append("{\"jsonrpc\":\"2.0\",\"id\":" as StaticString)
     outgoing.append(decimal: lastID)
     outgoing.append(",\"method\":" as StaticString)
     outgoing.append(jsonString: method)
     outgoing.append(",\"params\":" as StaticString)
-    outgoing.append(contentsOf: params.text)
+    params.withUnsafeBytes { outgoing.append($0) }
     outgoing.append("}\n" as StaticString)
     return lastID
   }
@@ -58,11 +64,11 @@ package final class Client {
       guard let json = JSONValue(text: line) else {
         throw ToolError("what listens on \(path) does not speak ruled's protocol; check --socket")
       }
-      if let method = json.member("method")?.asString {
+      if let method = json.member("method")?.stringValue {
         return .notification(method: method, params: json.member("params") ?? .null)
       }
       let error = json.member("error").map(DaemonError.init)
-      guard let id = json.member("id")?.asInteger else {
+      guard let id = json.member("id")?.intValue else {
         throw error ?? DaemonError(json)
       }
       return .reply(id: id, error.map(Result.failure) ?? .success(json.member("result") ?? .null))
@@ -95,7 +101,7 @@ package final class Client {
 
   /// Sends what the socket takes; when the other end is gone, what it said before still waits to be read.
   private func write() {
-    let count = send(descriptor, outgoing.base + sent, outgoing.count - sent, Int32(MSG_NOSIGNAL.rawValue | MSG_DONTWAIT.rawValue))
+    let count = send(descriptor, outgoing.base + sent, outgoing.count - sent, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
     if count > 0 {
       sent += count
       if sent == outgoing.count || sent > 1 << 20 {
@@ -109,7 +115,7 @@ package final class Client {
 
   private func read() throws(ToolError) {
     incoming.reserve(65_536)
-    let count = recv(descriptor, incoming.base + incoming.count, 65_536, Int32(MSG_DONTWAIT.rawValue))
+    let count = recv(descriptor, incoming.base + incoming.count, 65_536, Int32(MSG_DONTWAIT))
     if count > 0 {
       incoming.advance(count)
     } else if count == 0 || (errno != EAGAIN && errno != EINTR) {

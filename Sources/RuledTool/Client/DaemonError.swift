@@ -13,10 +13,17 @@ package struct DaemonError: Error, Sendable {
 
   /// Reads an error object.
   package init(_ json: JSONValue) {
-    number = json.member("code")?.asInteger ?? 0
-    message = json.member("message")?.asString ?? "the daemon refused without a reason"
-    code = json.member("data")?.member("code")?.asString ?? "error \(number)"
+    number = json.member("code")?.intValue ?? 0
+    message = json.member("message")?.stringValue ?? "the daemon refused without a reason"
+    code = json.member("data")?.member("code")?.stringValue ?? "error \(number)"
     self.json = json
+  }
+
+  /// An error that was found before the daemon was asked.
+  package init(code: RequestError.Code, _ message: String) {
+    self.init([
+      "code": .integer(Int64(code.number)), "message": .string(message), "data": ["code": .string(code.rawValue)],
+    ])
   }
 
   /// What a program ends with that gets this.
@@ -32,8 +39,8 @@ package struct DaemonError: Error, Sendable {
     let data = json.member("data")
     switch code {
     case "invalid_params":
-      guard let path = data?.member("path")?.asString, !message.contains(path) else { return [message] }
-      return ["\(path): \(data?.member("detail")?.asString ?? message)"]
+      guard let path = data?.member("path")?.stringValue, !message.contains(path) else { return [message] }
+      return ["\(path): \(data?.member("detail")?.stringValue ?? message)"]
     case "rule_failed":
       return [data.map { Failure($0).line } ?? message]
     case "forbidden":
@@ -41,10 +48,10 @@ package struct DaemonError: Error, Sendable {
     case "unavailable":
       return ["\(message); nothing was applied, so send it again"]
     case "overloaded":
-      guard let wait = data?.member("retry_after_ms")?.asInteger else { return [message] }
+      guard let wait = data?.member("retry_after_ms")?.intValue else { return [message] }
       return ["\(message); try again in \(wait) ms"]
     case "reload_failed":
-      return [message] + (data?.member("errors")?.asArray ?? []).map { LoadError($0).line }
+      return [message] + (data?.member("errors")?.arrayValue ?? []).map { LoadError($0).line }
     default:
       return [message]
     }

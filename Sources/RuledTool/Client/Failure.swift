@@ -15,10 +15,10 @@ package struct Failure: Sendable {
 
   /// Reads `{plugin, rule, kind, message, file, line}`.
   package init(_ json: JSONValue) {
-    plugin = json.member("plugin")?.asString ?? "?"
-    rule = json.member("rule")?.asString ?? ""
-    kind = json.member("kind")?.asString ?? "error"
-    message = json.member("message")?.asString ?? json.brief
+    plugin = json.member("plugin")?.stringValue ?? "?"
+    rule = json.member("rule")?.stringValue ?? ""
+    kind = json.member("kind")?.stringValue ?? "error"
+    message = json.member("message")?.stringValue ?? json.brief
     place = Place(json)
   }
 

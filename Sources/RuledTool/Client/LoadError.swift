@@ -7,7 +7,7 @@ package struct LoadError: Sendable {
 
   /// Reads `{file, line, message}`.
   package init(_ json: JSONValue) {
-    let message = json.member("message")?.asString ?? json.brief
+    let message = json.member("message")?.stringValue ?? json.brief
     line = message.after(place: Place(json))
   }
 }

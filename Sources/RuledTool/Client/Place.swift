@@ -7,8 +7,8 @@ package struct Place: Sendable, Equatable {
 
   /// Reads the members `file` and `line`.
   package init(_ json: JSONValue) {
-    guard let file = json.member("file")?.asString, !file.isEmpty else { return }
-    text = json.member("line")?.asInteger.map { "\(file):\($0)" } ?? file
+    guard let file = json.member("file")?.stringValue, !file.isEmpty else { return }
+    text = json.member("line")?.intValue.map { "\(file):\($0)" } ?? file
   }
 }
 

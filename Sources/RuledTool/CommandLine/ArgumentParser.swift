@@ -71,12 +71,11 @@ package struct ArgumentParser {
       guard let option = options.first(where: { $0.short == letter }) else {
         throw ToolError("unknown option -\(letter); a value that begins with '-' goes after --")
       }
-      if option.value == nil {
-        try take(option, nil, written: "-\(letter)")
-      } else {
+      guard option.value == nil else {
         try take(option, text.isEmpty ? nil : String(text), written: "-\(letter)")
         return
       }
+      try take(option, nil, written: "-\(letter)")
     }
   }
 
@@ -100,7 +99,9 @@ package struct ArgumentParser {
       guard let given = attached ?? words.popFirst() else {
         throw ToolError("\(written) needs a value: \(option.usage)")
       }
-      if given.isEmpty { throw ToolError("\(written) needs a value that is not empty: --\(option.name) \(placeholder)") }
+      if given.isEmpty {
+        throw ToolError("\(written) needs a value that is not empty: --\(option.name) \(placeholder)")
+      }
       value = given
       if !option.repeats, result.values[option.name] != nil {
         throw ToolError("\(written) is given twice; give it once")

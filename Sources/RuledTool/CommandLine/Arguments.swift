@@ -23,6 +23,7 @@ package struct Arguments: Sendable, Equatable {
   ///   - option: The long name.
   ///   - range: What is allowed.
   /// - Returns: The number, or nil when the option was not given.
+  /// - Throws: When it is no such number.
   package func integer(_ option: String, in range: ClosedRange<Int>) throws(ToolError) -> Int? {
     guard let text = value(option) else { return nil }
     guard let number = Int(text), range.contains(number) else {

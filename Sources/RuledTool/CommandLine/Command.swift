@@ -12,5 +12,6 @@ package protocol Command {
   ///   - arguments: The options and operands, checked against `spec`.
   ///   - environment: Where it reads and writes.
   /// - Returns: How the program ends.
+  /// - Throws: What keeps it from being done.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode
 }

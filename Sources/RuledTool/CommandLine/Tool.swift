@@ -1,5 +1,5 @@
 /// A program made of commands: finds the one that is asked for, runs it, and turns what it throws into a line and a code.
-package struct Tool: Sendable {
+package struct Tool {
   /// The program's name, as it stands in help and before errors.
   package var name: String
   /// What `--version` says.
@@ -71,6 +71,8 @@ package struct Tool: Sendable {
     if arguments.has("version") { return showVersion(environment) }
     try checkOperands(arguments, spec)
     var environment = environment
+    environment.program = name
+    environment.commands = commands.map { $0.spec }
     if let socket = arguments.value("socket") { environment.socket = socket }
     do {
       return try command.run(arguments, environment)
@@ -84,7 +86,8 @@ package struct Tool: Sendable {
       return try ArgumentParser.parseLeading(words, options: OptionSpec.everywhere)
     } catch {
       let known = Set(commands.flatMap { $0.spec.options.map { "--\($0.name)" } })
-      let stray = words.prefix { $0.hasPrefix("-") }.map { String($0.prefix { $0 != "=" }) }.first(where: known.contains)
+      let stray = words.prefix { $0.hasPrefix("-") }.map { String($0.prefix { $0 != "=" }) }.first(
+        where: known.contains)
       guard let stray else { throw error }
       throw ToolError("\(stray) belongs to a command; write it after the command's name")
     }
@@ -92,7 +95,7 @@ package struct Tool: Sendable {
 
   private func command(_ word: String) throws(ToolError) -> any Command.Type {
     if let command = commands.first(where: { $0.spec.name == word }) { return command }
-    if let meant = Suggestion.nearest(to: word, among: commands.map(\.spec.name)) {
+    if let meant = Suggestion.nearest(to: word, among: commands.map { $0.spec.name }) {
       throw ToolError("unknown command '\(word)'; did you mean '\(meant)'?")
     }
     throw ToolError("unknown command '\(word)'; '\(name) --help' lists them")
@@ -115,7 +118,7 @@ package struct Tool: Sendable {
   }
 
   private func showHelp(_ help: HelpText, _ environment: ToolEnvironment) -> ExitCode {
-    environment.output.write(help.tool(about: about, commands: commands.map(\.spec), examples: examples))
+    environment.output.write(help.tool(about: about, commands: commands.map { $0.spec }, examples: examples))
     return .done
   }
 

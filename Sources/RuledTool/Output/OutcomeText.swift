@@ -26,7 +26,7 @@ package struct OutcomeText {
         text += "    \(decision.key)\(space)  \(decision.value)\n"
       }
     }
-    let effects = outcome.member("effects")?.asArray ?? []
+    let effects = outcome.member("effects")?.arrayValue ?? []
     if !effects.isEmpty {
       var table = Table(["SINK": .left, "TYPE": .left, "PLUGIN": .left, "ID": .left, "DATA": .left])
       for effect in effects {
@@ -50,18 +50,18 @@ package struct OutcomeText {
   /// Decisions, effects and failures in one line.
   package var line: String {
     let decided = decisions.map { "\($0.plugin).\($0.key)=\($0.value)" }
-    let emitted = (outcome.member("effects")?.asArray ?? []).map {
+    let emitted = (outcome.member("effects")?.arrayValue ?? []).map {
       "→ \($0.member("sink")?.brief ?? "?") \($0.member("type")?.brief ?? "?")".printable
     }
     let failed = failures.map { style.red("! " + $0.line.printable) }
     return (decided + emitted + failed).joined(separator: "  ")
   }
 
-  private var failures: [Failure] { (outcome.member("failures")?.asArray ?? []).map(Failure.init) }
+  private var failures: [Failure] { (outcome.member("failures")?.arrayValue ?? []).map(Failure.init) }
 
   private var decisions: [(plugin: String, key: String, value: String)] {
-    (outcome.member("decisions")?.asMembers ?? []).flatMap { plugin, keys in
-      (keys.asMembers ?? []).map { (plugin.printable, $0.name.printable, $0.value.text.printable) }
+    (outcome.member("decisions")?.objectValue?.members ?? []).flatMap { plugin, keys in
+      (keys.objectValue?.members ?? []).map { (plugin.printable, $0.name.printable, $0.value.text.printable) }
     }
   }
 
@@ -70,7 +70,7 @@ package struct OutcomeText {
     let id = outcome.member("id").map { "  event \($0.brief.printable)" } ?? ""
     if isDryRun { return "\(subject)  \(style.yellow("dry run, nothing is kept"))\(style.dim(id))" }
     let version = outcome.member("version").map { "  version \($0.brief)" } ?? ""
-    let repeated = outcome.member("duplicate")?.asBool ?? false
+    let repeated = outcome.member("duplicate")?.boolValue ?? false
     return subject + version + style.dim(id)
       + (repeated ? "  " + style.yellow("duplicate: this is the first outcome again") : "")
   }

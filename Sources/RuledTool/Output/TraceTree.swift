@@ -10,17 +10,17 @@ package struct TraceTree {
   package init(_ outcome: JSONValue, style: Style) {
     self.outcome = outcome
     self.style = style
-    failures = (outcome.member("failures")?.asArray ?? []).map(Failure.init)
+    failures = (outcome.member("failures")?.arrayValue ?? []).map(Failure.init)
   }
 
   /// The tree as text; `type` names the event where the trace does not.
   package func text(type: String) -> String {
-    let trace = outcome.member("trace")?.asArray ?? []
+    let trace = outcome.member("trace")?.arrayValue ?? []
     guard !trace.isEmpty else { return "\(type.printable): no rule listens to this event\n" }
     var trees: [(event: String, plugins: [(name: String, rules: [JSONValue])])] = []
     for entry in trace {
       let event = Self.event(of: entry) ?? type
-      let plugin = entry.member("plugin")?.asString ?? "?"
+      let plugin = entry.member("plugin")?.stringValue ?? "?"
       if trees.last?.event != event { trees.append((event, [])) }
       let tree = trees.count - 1
       if trees[tree].plugins.last?.name != plugin { trees[tree].plugins.append((plugin, [])) }
@@ -36,15 +36,15 @@ package struct TraceTree {
 
   private static func event(of entry: JSONValue) -> String? {
     guard let event = entry.member("event") else { return nil }
-    return event.asString ?? event.member("type")?.asString
+    return event.stringValue ?? event.member("type")?.stringValue
   }
 
   private func node(_ entry: JSONValue) -> TreeNode {
-    let rule = (entry.member("rule")?.asString ?? "?").printable
+    let rule = (entry.member("rule")?.stringValue ?? "?").printable
     let reason = entry.member("reason").map { $0.brief.printable }
-    let failure = failures.first { $0.plugin == entry.member("plugin")?.asString && $0.rule == rule }
-    let time = entry.member("micros")?.asNumber.map { "  " + style.dim(Figures.micros($0)) } ?? ""
-    guard entry.member("fired")?.asBool ?? false else {
+    let failure = failures.first { $0.plugin == entry.member("plugin")?.stringValue && $0.rule == rule }
+    let time = entry.member("micros")?.doubleValue.map { "  " + style.dim(Figures.micros($0)) } ?? ""
+    guard entry.member("fired")?.boolValue ?? false else {
       return TreeNode(style.dim("○ \(rule)") + (reason.map { ": \($0)" } ?? ""))
     }
     var children = [
@@ -62,19 +62,19 @@ package struct TraceTree {
   }
 
   private func list(_ label: String, _ value: JSONValue?) -> TreeNode? {
-    guard let items = value?.asArray, !items.isEmpty else { return nil }
+    guard let items = value?.arrayValue, !items.isEmpty else { return nil }
     return TreeNode("\(label) \(items.map(\.brief.printable).joined(separator: ", "))")
   }
 
   /// Which decisions came too late and behind what: a map from key to rule, or a list of either.
   private static func shadowed(_ value: JSONValue) -> String {
-    if let members = value.asMembers {
+    if let members = value.objectValue {
       if let key = members.first(where: { $0.name == "key" })?.value {
         let others = members.filter { $0.name != "key" }.map(\.value.brief)
         return others.isEmpty ? key.brief : "\(key.brief) (behind \(others.joined(separator: ", ")))"
       }
       return members.map { "\($0.name) (behind \($0.value.brief))" }.joined(separator: ", ")
     }
-    return (value.asArray ?? [value]).map { $0.asMembers == nil ? $0.brief : shadowed($0) }.joined(separator: ", ")
+    return (value.arrayValue ?? [value]).map { $0.objectValue == nil ? $0.brief : shadowed($0) }.joined(separator: ", ")
   }
 }

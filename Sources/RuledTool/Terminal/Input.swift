@@ -41,10 +41,10 @@ package final class Input {
   deinit { if let descriptor, closes { close(descriptor) } }
 
   /// The next line without its end, or nil when there is none; a last line without `\n` counts.
-  package func nextLine() throws(ToolError) -> String? {
+  package func nextLine() throws(ToolError) -> [UInt8]? {
     while true {
       if let end = newline() {
-        let line = String(decoding: buffer.bytes[start..<end], as: UTF8.self)
+        let line = Array(buffer.bytes[start..<end])
         consumed += end + 1 - start
         start = end + 1
         searched = start
@@ -52,7 +52,7 @@ package final class Input {
       }
       if ended {
         guard start < buffer.count else { return nil }
-        let line = String(decoding: buffer.bytes[start..<buffer.count], as: UTF8.self)
+        let line = Array(buffer.bytes[start..<buffer.count])
         consumed += buffer.count - start
         start = buffer.count
         return line
@@ -62,10 +62,10 @@ package final class Input {
   }
 
   /// All that is left.
-  package func rest() throws(ToolError) -> String {
+  package func rest() throws(ToolError) -> [UInt8] {
     while !ended { try fill() }
     defer { start = buffer.count }
-    return String(decoding: buffer.bytes[start..<buffer.count], as: UTF8.self)
+    return Array(buffer.bytes[start..<buffer.count])
   }
 
   private func newline() -> Int? {

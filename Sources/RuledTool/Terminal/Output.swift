@@ -1,6 +1,5 @@
-package import RuledCore
-
 internal import Glibc
+internal import RuledCore
 
 /// Where a program writes: a descriptor, or memory for a test.
 ///

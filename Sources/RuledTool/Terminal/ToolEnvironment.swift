@@ -1,4 +1,5 @@
 internal import Glibc
+package import RuledCore
 
 /// All that a command reads and writes besides its arguments.
 package struct ToolEnvironment {
@@ -15,6 +16,10 @@ package struct ToolEnvironment {
   package var variables: [String: String]
   /// The daemon's socket.
   package var socket: String
+  /// The name of the program that runs.
+  package var program = "rulectl"
+  /// The commands of the program that runs.
+  package var commands: [CommandSpec] = []
 
   /// An environment made of these parts; the socket follows from the variables.
   package init(input: Input, output: Output, errors: Output, variables: [String: String]) {
@@ -52,4 +57,11 @@ package struct ToolEnvironment {
 
   /// Reads a file that an argument names; `-` is standard input.
   package func open(_ path: String) throws(ToolError) -> Input { path == "-" ? input : try Input(path: path) }
+}
+
+extension ToolEnvironment {
+  /// Prints JSON: laid out on a terminal, on one line elsewhere.
+  package func print(json: JSONValue) {
+    output.write((output.isTerminal ? json.prettyText() : json.text) + "\n")
+  }
 }
