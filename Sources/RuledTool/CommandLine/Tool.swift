@@ -57,12 +57,7 @@ package struct Tool {
     }
     let command = try command(word)
     let spec = command.spec
-    var arguments: Arguments
-    do {
-      arguments = try ArgumentParser.parse(rest.dropFirst(), options: spec.options + OptionSpec.everywhere)
-    } catch {
-      throw ToolError("\(spec.name): \(error.message)", exit: error.exit)
-    }
+    var arguments = try ArgumentParser.parse(rest.dropFirst(), options: spec.options + OptionSpec.everywhere)
     for (option, values) in leading.values where arguments.values[option] == nil { arguments.values[option] = values }
     if arguments.has("help") {
       environment.output.write(help.command(spec))
@@ -74,11 +69,7 @@ package struct Tool {
     environment.program = name
     environment.commands = commands.map { $0.spec }
     if let socket = arguments.value("socket") { environment.socket = socket }
-    do {
-      return try command.run(arguments, environment)
-    } catch let error as ToolError {
-      throw ToolError("\(spec.name): \(error.message)", exit: error.exit)
-    }
+    return try command.run(arguments, environment)
   }
 
   private func leadingOptions(_ words: ArraySlice<String>) throws(ToolError) -> (Arguments, rest: ArraySlice<String>) {
@@ -104,11 +95,11 @@ package struct Tool {
   private func checkOperands(_ arguments: Arguments, _ spec: CommandSpec) throws(ToolError) {
     let given = arguments.operands.count
     if given < spec.required.count {
-      throw ToolError("\(spec.name): \(spec.required[given]) is missing; write '\(usage(spec))'")
+      throw ToolError("\(spec.required[given]) is missing; write '\(usage(spec))'")
     }
     if given - spec.required.count > spec.optional {
       let extra = arguments.operands[spec.required.count + spec.optional]
-      throw ToolError("\(spec.name): '\(extra)' is too much; write '\(usage(spec))'")
+      throw ToolError("unexpected argument '\(extra)'; write '\(usage(spec))'")
     }
   }
 
