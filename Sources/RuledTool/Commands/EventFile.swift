@@ -50,7 +50,9 @@ struct EventFile {
   private mutating func send() throws -> ExitCode {
     var line = 0
     do {
-      while let text = try input.nextLine() {
+      while true {
+        while !slots.isEmpty, !input.isReady { try settle() }
+        guard let text = try input.nextLine() else { break }
         line += 1
         submit(text, line)
         while slots.count >= window { try settle() }

@@ -5,6 +5,10 @@ extension CompletionTable {
     let everywhere = OptionSpec.everywhere.map { "--\($0.name)" }.joined(separator: " ")
     return """
       # Completes \(program) in bash.
+      _\(program)_files() {
+        compopt -o filenames 2>/dev/null
+        mapfile -t COMPREPLY < <(compgen "$1" -- "$current")
+      }
       _\(program)() {
         local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command="" skip="" word
         for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
@@ -17,7 +21,7 @@ extension CompletionTable {
         done
         COMPREPLY=()
         if [[ $previous == --socket ]]; then
-          COMPREPLY=($(compgen -f -- "$current"))
+          _\(program)_files -f
           return
         fi
         if [[ -z $command ]]; then
@@ -29,7 +33,7 @@ extension CompletionTable {
       \(commands.map(bashCase).joined(separator: "\n"))
         esac
       }
-      complete -o filenames -F _\(program) \(program)
+      complete -F _\(program) \(program)
 
       """
   }
@@ -38,7 +42,7 @@ extension CompletionTable {
     let options = options(of: command)
     let valued = options.filter { $0.value != nil }.map { option in
       let names = (option.short.map { "-\($0)|" } ?? "") + "--\(option.name)"
-      return "        \(names)) \(bashReply(option.completes, ";")) return ;;\n"
+      return "        \(names)) \(bashReply(option.completes, "; "))return ;;\n"
     }.joined()
     let words = options.map { "--\($0.name)" }.joined(separator: " ")
     return """
@@ -56,8 +60,8 @@ extension CompletionTable {
   private func bashReply(_ completion: Completion, _ end: String) -> String {
     switch completion {
     case .nothing: end.isEmpty ? "COMPREPLY=()" : ""
-    case .files: "COMPREPLY=($(compgen -f -- \"$current\"))\(end)"
-    case .folders: "COMPREPLY=($(compgen -d -- \"$current\"))\(end)"
+    case .files: "_\(program)_files -f\(end)"
+    case .folders: "_\(program)_files -d\(end)"
     case .words(let words):
       "COMPREPLY=($(compgen -W \"\(words.joined(separator: " "))\" -- \"$current\"))\(end)"
     }

@@ -40,6 +40,13 @@ package final class Input {
 
   deinit { if let descriptor, closes { close(descriptor) } }
 
+  /// Whether `nextLine` answers without waiting for whoever writes.
+  package var isReady: Bool {
+    guard let descriptor, !ended, newline() == nil else { return true }
+    var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return Glibc.poll(&poll, 1, 0) != 0
+  }
+
   /// The next line without its end, or nil when there is none; a last line without `\n` counts.
   package func nextLine() throws(ToolError) -> [UInt8]? {
     while true {

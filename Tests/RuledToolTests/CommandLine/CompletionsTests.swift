@@ -22,6 +22,8 @@ struct CompletionsTests {
     (["rulectl", "ev"], ["event"]), (["rulectl", "--socket", "x", "par"], ["parked"]),
     (["rulectl", "parked", "--pl"], ["--plugin"]), (["rulectl", "completions", "z"], ["zsh"]),
     (["rulectl", "help", "cl"], ["clock"]), (["rulectl", "event", "--data", "x"], []),
+    (["rulectl", "explain", "/proc/self/statu"], ["/proc/self/status"]),
+    (["rulectl", "--socket", "/proc/self/statu"], ["/proc/self/status"]),
   ])
   func `Bash completes by the script`(words: [String], expected: [String]) throws {
     let folder = try FakeDaemon.makeFolder()

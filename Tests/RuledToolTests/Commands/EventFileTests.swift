@@ -94,7 +94,7 @@ struct EventFileTests {
     #expect(run.output.split(separator: "\n").map { $0.prefix(1) } == (1...8).map { "\($0)" })
   }
 
-  @Test func `No more than the window is on its way and much data does not block`() throws {
+  @Test func `Much data in both directions does not block`() throws {
     let daemon = try FakeDaemon { [Self.answer($0)] }
     defer { daemon.stop() }
     let long = String(repeating: "x", count: 20_000)
@@ -102,6 +102,29 @@ struct EventFileTests {
     let run = Run("event", "--file", "-", on: daemon, input: input)
     #expect(run.errors == "sent 400 events: 0 duplicates, 0 with failures; 0 refused\n")
     #expect(daemon.requests.count == 400)
+  }
+
+  @Test func `A line is sent while the next is still to be written`() throws {
+    var ends: [Int32] = [0, 0]
+    #expect(pipe(&ends) == 0)
+    let (readEnd, writeEnd) = (ends[0], ends[1])
+    let daemon = try FakeDaemon { request in
+      if request.params["subject"] == "first" {
+        let line = "{\"type\":\"t\",\"subject\":\"second\"}\n"
+        _ = line.withCString { write(writeEnd, $0, strlen($0)) }
+      } else {
+        close(writeEnd)
+      }
+      return [Self.answer(request)]
+    }
+    defer { daemon.stop() }
+    let line = "{\"type\":\"t\",\"subject\":\"first\"}\n"
+    _ = line.withCString { write(writeEnd, $0, strlen($0)) }
+    let environment = ToolEnvironment(
+      input: Input(descriptor: readEnd, closes: true), output: Output(), errors: Output(),
+      variables: ["RULED_SOCKET": daemon.path])
+    #expect(CommandTable.tool(version: "").run(["event", "--file", "-"], environment) == .done)
+    #expect(daemon.requests.map { $0.params["subject"] } == ["first", "second"])
   }
 
   @Test func `A connection that ends says from which line on nothing is known`() throws {
