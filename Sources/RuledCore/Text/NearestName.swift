@@ -1,0 +1,41 @@
+/// Finds the name that someone probably meant.
+package enum NearestName {
+  /// The known name with the fewest edits from `name`, or nil when none is near.
+  ///
+  /// Near is one edit for each three letters and at least one, a swap of neighbours counting as one
+  /// (optimal string alignment). Of equally near names the first counts. Case does not matter.
+  package static func find(_ name: String, in known: some Sequence<String>) -> String? {
+    let wanted = Array(name.lowercased().unicodeScalars)
+    guard wanted.count <= 64 else { return nil }
+    var best: (name: String, distance: Int)?
+    for candidate in known {
+      let other = Array(candidate.lowercased().unicodeScalars)
+      let bound = max(1, max(wanted.count, other.count) / 3)
+      guard other.count <= 64, abs(other.count - wanted.count) <= bound else { continue }
+      let distance = distance(wanted, other)
+      if distance <= bound, distance < min(best?.distance ?? .max, max(wanted.count, other.count)) {
+        best = (candidate, distance)
+      }
+    }
+    return best?.name
+  }
+
+  private static func distance(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar]) -> Int {
+    var beforePrevious: [Int] = []
+    var previous = Array(0...right.count)
+    for row in 0..<left.count {
+      var current = [row + 1]
+      for column in 0..<right.count {
+        let replaced = previous[column] + (left[row] == right[column] ? 0 : 1)
+        var best = min(previous[column + 1] + 1, current[column] + 1, replaced)
+        if row > 0, column > 0, left[row] == right[column - 1], left[row - 1] == right[column] {
+          best = min(best, beforePrevious[column - 1] + 1)
+        }
+        current.append(best)
+      }
+      beforePrevious = previous
+      previous = current
+    }
+    return previous[right.count]
+  }
+}

@@ -1,0 +1,105 @@
+extension URLText {
+  /// The parts of the absolute URL that `text` is, of whatever scheme.
+  ///
+  /// It is read as leniently as links in the wild need it: spaces and letters beyond ASCII may stand for themselves
+  /// everywhere but in the scheme and the host.
+  ///
+  /// - Throws: What is wrong.
+  package static func parse(_ text: String) throws(URLTextError) -> URLText {
+    var text = text
+    return try text.withUTF8 { utf8 in
+      Result { () throws(URLTextError) in try parse(UnsafeRawBufferPointer(utf8)) }
+    }.get()
+  }
+
+  /// The parts of the absolute URL that `bytes` are.
+  ///
+  /// - Throws: What is wrong.
+  package static func parse(_ bytes: UnsafeRawBufferPointer) throws(URLTextError) -> URLText {
+    guard String(validating: bytes, as: UTF8.self) != nil else { throw URLTextError("the URL is not UTF-8") }
+    guard !bytes.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+      throw URLTextError("a control character in the URL")
+    }
+    guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), isScheme(bytes[..<colon]) else {
+      throw URLTextError("the URL has no scheme")
+    }
+    var url = URLText(scheme: String(decoding: bytes[..<colon], as: UTF8.self).lowercased(), path: "", query: [])
+    var rest = bytes[(colon + 1)...]
+    if let hash = rest.firstIndex(of: UInt8(ascii: "#")) {
+      url.fragment = PercentText.decode(rest[(hash + 1)...])
+      rest = rest[..<hash]
+    }
+    if let mark = rest.firstIndex(of: UInt8(ascii: "?")) {
+      url.query = parameters(rest[(mark + 1)...])
+      rest = rest[..<mark]
+    }
+    if rest.starts(with: "//".utf8) {
+      rest = rest.dropFirst(2)
+      let slash = rest.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex
+      try url.readAuthority(rest[..<slash])
+      rest = rest[slash...]
+    }
+    if url.isWeb, url.host?.isEmpty ?? true { throw URLTextError("the URL has no host") }
+    url.path = PercentText.decode(rest)
+    return url
+  }
+
+  private var isWeb: Bool { ["http", "https", "ws", "wss", "ftp"].contains(scheme) }
+
+  private static func isScheme(_ bytes: Slice<UnsafeRawBufferPointer>) -> Bool {
+    guard let first = bytes.first, first.isLetter else { return false }
+    return bytes.allSatisfy { byte in
+      byte.isLetter || byte.isDigit || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-")
+        || byte == UInt8(ascii: ".")
+    }
+  }
+
+  private mutating func readAuthority(_ authority: Slice<UnsafeRawBufferPointer>) throws(URLTextError) {
+    var rest = authority
+    if let at = rest.lastIndex(of: UInt8(ascii: "@")) {
+      userInfo = PercentText.decode(rest[..<at])
+      rest = rest[(at + 1)...]
+    }
+    var host = rest
+    if rest.first == UInt8(ascii: "[") {
+      guard let close = rest.firstIndex(of: UInt8(ascii: "]")) else { throw URLTextError("the URL's host lacks ']'") }
+      host = rest[(rest.startIndex + 1)..<close]
+      rest = rest[(close + 1)...]
+      guard rest.isEmpty || rest.first == UInt8(ascii: ":") else {
+        throw URLTextError("the URL's host goes on behind ']'")
+      }
+    } else if let colon = rest.firstIndex(of: UInt8(ascii: ":")) {
+      host = rest[..<colon]
+      rest = rest[colon...]
+    } else {
+      rest = rest[rest.endIndex...]
+    }
+    let digits = rest.dropFirst()
+    if !digits.isEmpty {
+      guard digits.allSatisfy(\.isDigit), let number = UInt16(String(decoding: digits, as: UTF8.self)) else {
+        throw URLTextError("the URL's port is no number up to 65535")
+      }
+      port = Int(number)
+    }
+    guard !host.contains(UInt8(ascii: " ")) else { throw URLTextError("a space in the URL's host") }
+    let decoded = PercentText.decode(host)
+    self.host = isWeb ? decoded.lowercased() : decoded
+  }
+
+  private static func parameters(_ query: Slice<UnsafeRawBufferPointer>) -> [Parameter] {
+    var parameters: [Parameter] = []
+    var seen: Set<ExactName> = []
+    for piece in query.split(separator: UInt8(ascii: "&")) {
+      let equals = piece.firstIndex(of: UInt8(ascii: "=")) ?? piece.endIndex
+      let name = PercentText.decode(piece[..<equals])
+      guard seen.insert(ExactName(text: name)).inserted else { continue }
+      parameters.append(Parameter(name: name, value: PercentText.decode(piece[equals...].dropFirst())))
+    }
+    return parameters
+  }
+}
+
+extension UInt8 {
+  fileprivate var isLetter: Bool { (self | 0x20) >= UInt8(ascii: "a") && (self | 0x20) <= UInt8(ascii: "z") }
+  fileprivate var isDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
+}

@@ -1,0 +1,90 @@
+import Testing
+
+@testable import RuledCore
+
+@Suite struct ConfigurationTests {
+  private func errors(_ text: String) throws -> [String] {
+    switch Configuration.decode(try JSONValue(parsing: text)) {
+    case .success: []
+    case .failure(let found): found.errors.map(\.description)
+    }
+  }
+
+  @Test func `An empty configuration is the defaults`() throws {
+    let configuration = try Configuration.decode([:]).get()
+    #expect(configuration == Configuration())
+    #expect(configuration.socket == "/run/ruled/ruled.sock")
+    #expect(configuration.store == .rocksdb(path: "/var/lib/ruled"))
+    #expect(configuration.durability == .commit)
+    #expect(configuration.dedupWindow == 172_800_000_000)
+    #expect(configuration.limits.requestBytes == 1_048_576)
+    #expect(configuration.http.listen == nil)
+  }
+
+  @Test func `Every documented key is read`() throws {
+    let text = """
+      {"socket":"/tmp/s","rules":"/tmp/r","store":"memory:","durability":"interval","workers":2.0,"admins":["root","@ops"],
+      "http":{"listen":"127.0.0.1:8787","token_file":"/etc/token","role":"writer"},
+      "limits":{"request_bytes":1000,"connections":2,"in_flight":3,"state_kib":4,"cache_mib":0},"dedup":{"window":"1h"},
+      "plugins":{"attribution":{"pixel_id":"123","reprompt_days":14},"deeplinks":{"enabled":false}},
+      "sinks":{"conversions":{"url":"https://x/y","secret_file":"/s"},"analytics":{"file":"/a"},"rejected":{"log":true}}}
+      """
+    let configuration = try Configuration.decode(JSONValue(parsing: text)).get()
+    var expected = Configuration()
+    expected.socket = "/tmp/s"
+    expected.rules = "/tmp/r"
+    expected.store = .memory
+    expected.durability = .interval
+    expected.workers = 2
+    expected.admins = ["root", "@ops"]
+    expected.http = .init(listen: ListenAddress("127.0.0.1:8787"), tokenFile: "/etc/token", role: .writer)
+    expected.limits = .init(requestBytes: 1_000, connections: 2, inFlight: 3, stateKiB: 4, cacheMiB: 0)
+    expected.dedupWindow = 3_600_000_000
+    expected.plugins["attribution"] = .init(settings: ["pixel_id": "123", "reprompt_days": 14])
+    expected.plugins["deeplinks"] = .init(isEnabled: false)
+    expected.sinks["conversions"] = .init(url: "https://x/y", secretFile: "/s")
+    expected.sinks["analytics"] = .init(file: "/a")
+    expected.sinks["rejected"] = .init(log: true)
+    #expect(configuration == expected)
+  }
+
+  @Test(arguments: [
+    (#"{"sokcet":"/x"}"#, #"sokcet: unknown key; did you mean "socket"?"#),
+    (#"{"limits":{"conections":1}}"#, #"limits.conections: unknown key; did you mean "connections"?"#),
+    (#"{"dedup":{"xyz":1}}"#, "dedup.xyz: unknown key; known are window"),
+    (#"{"sinks":{"a":{"uri":"x"}}}"#, #"sinks.a.uri: unknown key; did you mean "url"?"#),
+    (#"{"workers":"2"}"#, "workers: expected an integer from 0 to 1024, not this string"),
+    (#"{"workers":2.5}"#, "workers: expected an integer from 0 to 1024, not this number"),
+    (#"{"workers":-1}"#, "workers: expected an integer from 0 to 1024, not this number"),
+    (#"{"store":"sqlite:/x"}"#, #"store: expected "rocksdb:/path" or "memory:", not this string"#),
+    (#"{"dedup":{"window":48}}"#, #"dedup.window: expected a duration such as "48h", not this number"#),
+    (#"{"admins":"root"}"#, "admins: expected an array of users and @groups, not this string"),
+    (#"{"http":[]}"#, "http: expected a table, not an array"), ("[]", "expected a table, not an array"),
+    (#"{"http":{"listen":"127.0.0.1:1"}}"#, "http.token_file: needed with listen: the file of the bearer token"),
+    (#"{"plugins":{"x":{"enabled":1}}}"#, "plugins.x.enabled: expected true or false, not this number"),
+    (#"{"sinks":{"a":{"url":"https://x","file":"/y"}}}"#, "sinks.a: only one of url, file and log"),
+    (#"{"sinks":{"a":{"url":"ftp://x"}}}"#, "sinks.a.url: expected an http or https URL, not this string"),
+  ])
+  func `What is wrong is said with its path`(text: String, message: String) throws {
+    #expect(try errors(text) == [message])
+  }
+
+  @Test func `All errors are told at once and an empty Lua table is an empty list`() throws {
+    #expect(try errors(#"{"workers":true,"limits":{"x":1,"in_flight":0}}"#).count == 3)
+    #expect(try errors(#"{"admins":{},"plugins":{},"sinks":{"a":{}}}"#).isEmpty)
+  }
+
+  @Test(arguments: [
+    "0.0.0.0:80", "192.168.1.1:80", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "[::]:80", "::1:80", "127.0.1:80",
+    "127.0.0.+1:80", "example.com:80", "127.0.0.1:+8", "127.0.0.0001:8",
+  ])
+  func `Only loopback addresses are listened on`(text: String) { #expect(ListenAddress(text) == nil) }
+
+  @Test func `Loopback addresses are read`() {
+    #expect(ListenAddress("localhost:8787")?.text == "127.0.0.1:8787")
+    #expect(ListenAddress("[::1]:0")?.text == "[::1]:0")
+    #expect(StoreURL("rocksdb:") == nil)
+    #expect(StoreURL("rocksdb:/var/lib/ruled")?.text == "rocksdb:/var/lib/ruled")
+    #expect(Role.reader < .writer && Role.writer < .admin)
+  }
+}

@@ -1,0 +1,60 @@
+import Testing
+
+@testable import RuledCore
+
+@Suite struct TextTests {
+  @Test func `Lower case is Unicode's`() {
+    #expect(UnicodeText.lower("ÄÖÜ ΣΑΣ İ ẞ Я") == "äöü σασ i̇ ß я")
+    let buffer = ByteBuffer()
+    for text in ["AbC", "É", "é"] { Array(text.utf8).withUnsafeBytes { UnicodeText.lower($0, to: buffer) } }
+    #expect(buffer.text == "abcéé")
+    buffer.removeAll()
+    ([0x41, 0xFF, 0x5A] as [UInt8]).withUnsafeBytes { UnicodeText.lower($0, to: buffer) }
+    #expect(Array(buffer.bytes) == [0x61, 0xFF, 0x7A])
+  }
+
+  @Test func `All white space is trimmed and nothing else`() throws {
+    for value in 0...0xFFFF as ClosedRange<UInt32> {
+      guard let scalar = Unicode.Scalar(value) else { continue }
+      let trimmed = UnicodeText.trim("\(scalar)\(scalar)a b\(scalar)")
+      guard (trimmed.utf8.count == 3) == scalar.properties.isWhitespace else {
+        Issue.record("U+\(String(value, radix: 16))")
+        return
+      }
+    }
+    #expect(UnicodeText.trim(" \u{3000}\t") == "")
+    #expect(UnicodeText.trim("") == "")
+  }
+
+  @Test(arguments: [
+    ("the-boss/*", "the-boss/ios", true), ("the-boss/*", "the-boss/", true), ("the-boss/*", "the-boss", false),
+    ("*", "", true), ("", "", true), ("", "a", false), ("*a*b", "xxaxbxb", true), ("*a*b", "xxaxbxc", false),
+    ("a**c", "abc", true), ("a*", "b", false), ("*/ios", "x/y/ios", true), ("a.c", "abc", false), ("a", "ab", false),
+  ])
+  func `A star is any run of characters`(pattern: String, text: String, matches: Bool) {
+    #expect(GlobPattern(pattern).matches(text) == matches)
+  }
+
+  @Test(arguments: [
+    ("session.*", "session.started", true), ("session.*", "session", false), ("session.*", "sessions.x", false),
+    ("a.b.*", "a.b.c.d", true), ("app.launched", "app.launched", true), ("app.launched", "app.launched2", false),
+    ("*", "anything", true),
+  ])
+  func `An event pattern is a type, a prefix or everything`(pattern: String, type: String, matches: Bool) throws {
+    let parsed = try #require(EventPattern(pattern))
+    #expect(parsed.matches(type) == matches)
+    #expect(parsed.text == pattern)
+  }
+
+  @Test(arguments: ["", ".*", "**", "a*", "a.*.b", "*.a", "a.**", "a\n"])
+  func `Other patterns are refused`(pattern: String) { #expect(EventPattern(pattern) == nil) }
+
+  @Test(
+    arguments: [
+      ("conections", "connections"), ("sokcet", "socket"), ("Socket", "socket"), ("workerz", "workers"), ("xyz", nil),
+      ("durability_mode", nil), ("", nil), ("rule", "rules"), ("x", nil),
+    ] as [(String, String?)])
+  func `The nearest name is found and nothing far`(name: String, nearest: String?) {
+    #expect(NearestName.find(name, in: ["socket", "rules", "connections", "workers", "a"]) == nearest)
+  }
+}
