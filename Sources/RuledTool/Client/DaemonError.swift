@@ -42,7 +42,7 @@ package struct DaemonError: Error, Sendable {
       guard let path = data?.member("path")?.stringValue, !message.contains(path) else { return [message] }
       return ["\(path): \(data?.member("detail")?.stringValue ?? message)"]
     case "rule_failed":
-      return [data.map { Failure($0).line } ?? message]
+      return [data.map { ReportedFailure($0).line } ?? message]
     case "forbidden":
       return ["\(message); call as root or as one of the daemon's 'admins'"]
     case "unavailable":

@@ -43,7 +43,7 @@ package enum ParkedCommand: Command {
 
   /// The plugin has a column of its own.
   private static func failure(_ json: JSONValue) -> String {
-    let failure = Failure(json)
+    let failure = ReportedFailure(json)
     let rule = failure.rule.isEmpty ? "" : "rule '\(failure.rule)': "
     return "\(rule)\(failure.message.after(place: failure.place)) (\(failure.kind))"
   }

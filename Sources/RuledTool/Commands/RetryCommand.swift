@@ -27,7 +27,7 @@ package enum RetryCommand: Command {
       guard let failure = item.member("failure") else { continue }
       environment.output.write(
         "  \((item.member("id")?.brief ?? "?").printable)  "
-          + environment.style.red(Failure(failure).line.printable) + "\n")
+          + environment.style.red(ReportedFailure(failure).line.printable) + "\n")
     }
     return failed > 0 ? .no : .done
   }

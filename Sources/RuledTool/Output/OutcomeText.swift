@@ -57,7 +57,7 @@ package struct OutcomeText {
     return (decided + emitted + failed).joined(separator: "  ")
   }
 
-  private var failures: [Failure] { (outcome.member("failures")?.arrayValue ?? []).map(Failure.init) }
+  private var failures: [ReportedFailure] { (outcome.member("failures")?.arrayValue ?? []).map(ReportedFailure.init) }
 
   private var decisions: [(plugin: String, key: String, value: String)] {
     (outcome.member("decisions")?.objectValue?.members ?? []).flatMap { plugin, keys in

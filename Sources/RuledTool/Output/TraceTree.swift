@@ -4,13 +4,13 @@ package import RuledCore
 package struct TraceTree {
   private let outcome: JSONValue
   private let style: Style
-  private let failures: [Failure]
+  private let failures: [ReportedFailure]
 
   /// The tree of an outcome that carries a trace.
   package init(_ outcome: JSONValue, style: Style) {
     self.outcome = outcome
     self.style = style
-    failures = (outcome.member("failures")?.arrayValue ?? []).map(Failure.init)
+    failures = (outcome.member("failures")?.arrayValue ?? []).map(ReportedFailure.init)
   }
 
   /// The tree as text; `type` names the event where the trace does not.

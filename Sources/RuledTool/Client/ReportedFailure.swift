@@ -1,7 +1,7 @@
 package import RuledCore
 
 /// A plugin's failure on an event.
-package struct Failure: Sendable {
+package struct ReportedFailure: Sendable {
   /// The plugin that failed.
   package var plugin: String
   /// The rule that failed, if one is named.
