@@ -1,1 +1,5 @@
-print("rulectl")
+internal import Glibc
+internal import RuledTool
+
+let tool = CommandTable.tool(version: "0.1.0")
+exit(tool.run(Array(CommandLine.arguments.dropFirst()), .process()).rawValue)

@@ -1,0 +1,11 @@
+/// What a shell offers for a value or an operand.
+package enum Completion: Sendable, Equatable {
+  /// Nothing: the value is free.
+  case nothing
+  /// Names of files.
+  case files
+  /// Names of folders.
+  case folders
+  /// These words.
+  case words([String])
+}

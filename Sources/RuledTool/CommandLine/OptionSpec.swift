@@ -1,0 +1,46 @@
+/// An option of a command: what a person may write, what help says of it, and how a shell completes it.
+package struct OptionSpec: Sendable, Equatable {
+  /// The long name, without its dashes.
+  package var name: String
+  /// The one-letter name, if it has one.
+  package var short: Character?
+  /// What stands for the value in help, such as `FILE`; nil for an option that takes none.
+  package var value: String?
+  /// One line for help and completions.
+  package var summary: String
+  /// What a shell offers for the value.
+  package var completes: Completion
+  /// Whether it may be given more than once.
+  package var repeats: Bool
+
+  /// An option, by its long name.
+  package init(
+    _ name: String, short: Character? = nil, value: String? = nil, _ summary: String, completes: Completion = .nothing,
+    repeats: Bool = false
+  ) {
+    self.name = name
+    self.short = short
+    self.value = value
+    self.summary = summary
+    self.completes = completes
+    self.repeats = repeats
+  }
+
+  /// The option as help and synopses show it: `--data JSON`.
+  package var usage: String { value.map { "--\(name) \($0)" } ?? "--\(name)" }
+}
+
+extension OptionSpec {
+  /// `--help`, which every command takes.
+  package static let help = OptionSpec("help", short: "h", "Shows this help.")
+  /// `--version`, which every command takes.
+  package static let version = OptionSpec("version", short: "V", "Shows the version.")
+  /// `--json`, which every listing takes.
+  package static let json = OptionSpec("json", "Prints what the daemon answered, as JSON.")
+  /// `--socket`, which every command that talks to a daemon takes.
+  package static let socket = OptionSpec(
+    "socket", value: "PATH", "The daemon's socket; by default $RULED_SOCKET or \(ToolEnvironment.defaultSocket).",
+    completes: .files)
+  /// The options that stand before or after any command.
+  package static let everywhere = [socket, help, version]
+}

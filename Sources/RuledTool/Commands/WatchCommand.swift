@@ -1,0 +1,65 @@
+internal import RuledCore
+
+/// `rulectl watch`: changes as they happen.
+package enum WatchCommand: Command {
+  /// What it is called and takes.
+  package static let spec = CommandSpec(
+    "watch", "Prints changes as they happen, until it is interrupted.",
+    synopsis: ["[SUBJECT] [--prefix PREFIX] [--plugins PLUGIN,…]"], optional: 1,
+    options: [
+      OptionSpec("prefix", value: "PREFIX", "Watches subjects that begin with this."),
+      OptionSpec("plugins", value: "PLUGIN,…", "Watches what these plugins change.", repeats: true),
+      OptionSpec("after", value: "SEQUENCE", "Begins behind this change; the last 10,000 can be seen again."),
+      OptionSpec("count", short: "c", value: "N", "Ends after this many changes."),
+      OptionSpec("json", "Prints each change as JSON, one a line."),
+    ],
+    examples: [
+      .init("rulectl watch device:9f2c", "one subject"),
+      .init("rulectl watch --prefix user: --plugins gamification --json", "for a script"),
+    ])
+
+  /// Watches.
+  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+    let after = try arguments.integer("after", in: 0...Int.max)
+    var left = try arguments.integer("count", in: 1...Int.max) ?? Int.max
+    let plugins = arguments.list("plugins")
+    let client = try environment.connect()
+    let watch = try client.call(
+      "watch",
+      .members([
+        "subject": arguments.operand(0).map(JSONValue.string),
+        "prefix": arguments.value("prefix").map(JSONValue.string),
+        "plugins": plugins.isEmpty ? nil : .array(plugins.map(JSONValue.string)),
+        "after": after.map { .integer(Int64($0)) },
+      ]))
+    if environment.showsProgress { environment.errors.write("watching; Ctrl-C ends it\n") }
+    while left > 0 {
+      guard case .notification(let method, let params) = try client.receive(),
+        params.member("watch") == watch.member("watch")
+      else { continue }
+      if method == "changed" { left -= 1 }
+      print(method, params, asJSON: arguments.has("json"), environment)
+      environment.output.flush()
+    }
+    return .done
+  }
+
+  private static func print(_ method: String, _ params: JSONValue, asJSON: Bool, _ environment: ToolEnvironment) {
+    if method == "lagged" {
+      let missed = Figures.count(Int(params.member("missed")?.intValue ?? 0), "change")
+      environment.errors.write("\(missed) missed: this watcher is too slow, or began too far back\n")
+    } else if asJSON {
+      environment.output.write(params.text + "\n")
+    } else {
+      let style = environment.style
+      let event = params.member("event")?.member("type")?.brief ?? "-"
+      let what = OutcomeText(params, style: style).line
+      let plugins = (params.member("plugins")?.arrayValue ?? []).map(\.brief).joined(separator: ",")
+      environment.output.write(
+        style.dim("#\(params.member("sequence")?.brief ?? "?")")
+          + "  \(style.bold((params.member("subject")?.brief ?? "?").printable))"
+          + "  v\(params.member("version")?.brief ?? "?")  \(style.cyan(event.printable))"
+          + "  \(what.isEmpty ? style.dim(plugins.isEmpty ? "-" : plugins.printable) : what)\n")
+    }
+  }
+}

@@ -1,0 +1,44 @@
+/// Rows in aligned columns.
+package struct Table {
+  /// How a column stands.
+  package enum Alignment: Sendable {
+    /// Text.
+    case left
+    /// Numbers.
+    case right
+  }
+
+  /// The columns' headings.
+  package var headings: [String]
+  /// How each column stands.
+  package var alignments: [Alignment]
+  /// The cells.
+  package var rows: [[String]] = []
+
+  /// A table without rows.
+  package init(_ columns: KeyValuePairs<String, Alignment>) {
+    headings = columns.map(\.key)
+    alignments = columns.map(\.value)
+  }
+
+  /// Adds a row; cells are made printable.
+  package mutating func add(_ cells: [String]) {
+    rows.append(cells.map(\.printable))
+  }
+
+  /// The table as text, every line behind `indent`.
+  package func text(_ style: Style, indent: String = "") -> String {
+    var widths = headings.map(\.count)
+    for row in rows {
+      for (column, cell) in row.enumerated() { widths[column] = max(widths[column], cell.count) }
+    }
+    return ([headings] + rows).enumerated().map { index, row in
+      let line = row.enumerated().map { column, cell in
+        let space = String(repeating: " ", count: widths[column] - cell.count)
+        if alignments[column] == .right { return space + cell }
+        return column == row.count - 1 ? cell : cell + space
+      }.joined(separator: "  ")
+      return indent + (index == 0 ? style.dim(line) : line) + "\n"
+    }.joined()
+  }
+}

@@ -1,0 +1,113 @@
+import RuledCore
+import RuledTool
+import Testing
+
+/// `rulectl event` with a single event.
+struct EventCommandTests {
+  private static let outcome: JSONValue = [
+    "subject": "device:1", "id": "e1", "duplicate": false, "version": 3, "revision": "b1946ac9",
+    "decisions": ["attribution": ["screen": "tracking-onboarding", "n": 2], "greeter": ["greeting": "hi"]],
+    "effects": [["id": "6b1f", "plugin": "attribution", "sink": "client", "type": "AppInstall", "data": ["a": 1]]],
+    "failures": [],
+  ]
+
+  @Test func `An event is sent as its arguments say`() throws {
+    let daemon = try FakeDaemon(result: Self.outcome)
+    defer { daemon.stop() }
+    let run = Run(
+      "event", "app.launched", "device:1", "platform=ios", "n=2", "--id=e1", "--source", "s", "--time",
+      "2025-11-10T12:34:56Z", on: daemon)
+    #expect(run.exit == .done)
+    #expect(
+      daemon.request?.json == [
+        "jsonrpc": "2.0", "id": 1, "method": "event",
+        "params": [
+          "type": "app.launched", "subject": "device:1", "id": "e1", "source": "s", "time": "2025-11-10T12:34:56Z",
+          "data": ["platform": "ios", "n": 2],
+        ],
+      ])
+    #expect(
+      run.output == """
+        device:1  version 3  event e1
+
+        decisions
+          attribution
+            screen    "tracking-onboarding"
+            n         2
+          greeter
+            greeting  "hi"
+
+        effects
+          SINK    TYPE        PLUGIN       ID    DATA
+          client  AppInstall  attribution  6b1f  {"a":1}
+
+        """)
+  }
+
+  @Test func `An event needs no more than type and subject`() throws {
+    let daemon = try FakeDaemon(result: ["subject": "s", "id": "1", "version": 1, "decisions": [:], "effects": []])
+    defer { daemon.stop() }
+    let run = Run("event", "t", "s", on: daemon)
+    #expect(daemon.request?.params == ["type": "t", "subject": "s"])
+    #expect(run.output == "s  version 1  event 1\nno decisions, no effects\n")
+  }
+
+  @Test func `Instructions go along with the event`() throws {
+    let daemon = try FakeDaemon(result: Self.outcome)
+    defer { daemon.stop() }
+    let run = Run("event", "t", "s", "--data", "{\"a\":1}", "b=2", "--dry-run", "--explain", "--wait", on: daemon)
+    #expect(
+      daemon.request?.params == [
+        "type": "t", "subject": "s", "data": ["a": 1, "b": 2], "dryrun": true, "explain": true, "wait": "cascade",
+      ])
+    #expect(run.output.contains("dry run, nothing is kept"))
+    #expect(run.output.contains("t: no rule listens to this event"))
+  }
+
+  @Test func `Failures are shown with their place and the event is done all the same`() throws {
+    let daemon = try FakeDaemon(result: [
+      "subject": "s", "id": "1", "version": 1, "duplicate": true, "decisions": [:], "effects": [],
+      "failures": [
+        ["plugin": "p", "rule": "r", "kind": "error", "message": "no\u{1B}[31m", "file": "p/plugin.lua", "line": 7]
+      ],
+    ])
+    defer { daemon.stop() }
+    let run = Run("event", "t", "s", on: daemon)
+    #expect(run.exit == .done)
+    #expect(run.output.contains("duplicate"))
+    #expect(run.output.contains("  p, rule 'r': p/plugin.lua:7: no\\u{1b}[31m (error)\n"))
+    #expect(run.output.contains("parked for this plugin; see 'rulectl parked'"))
+  }
+
+  @Test func `JSON is the daemon's answer on one line`() throws {
+    let daemon = try FakeDaemon(result: Self.outcome)
+    defer { daemon.stop() }
+    #expect(Run("event", "t", "s", "--json", on: daemon).output == Self.outcome.text + "\n")
+    #expect(Run("event", "t", "s", "--json", on: daemon, terminal: true).output == Self.outcome.prettyText() + "\n")
+  }
+
+  @Test func `What is wrong with the arguments is said before anything is sent`() throws {
+    let daemon = try FakeDaemon(result: Self.outcome)
+    defer { daemon.stop() }
+    let wrong = [
+      Run("event", on: daemon), Run("event", "t", on: daemon), Run("event", "t", "s", "x", on: daemon),
+      Run("event", "t", "s", "--data", "{", on: daemon), Run("event", "t", "s", "--data", "1", "a=2", on: daemon),
+      Run("event", "t", "s", "--show", on: daemon), Run("event", "t", "s", "--file", "-", on: daemon),
+      Run("event", "--file", "-", "--id", "1", on: daemon), Run("event", "--file", "/nonexistent", on: daemon),
+    ]
+    for run in wrong {
+      #expect(run.exit == .failed)
+      #expect(run.errors.hasPrefix("rulectl: "))
+      #expect(run.errors.filter { $0 == "\n" }.count == 1)
+    }
+    #expect(daemon.requests.isEmpty)
+  }
+
+  @Test func `A refused event ends with code two and the reason`() throws {
+    let daemon = try FakeDaemon(error: .invalidParams(path: "params.type", "is empty"))
+    defer { daemon.stop() }
+    let run = Run("event", "", "s", on: daemon)
+    #expect(run.exit == .failed)
+    #expect(run.errors == "rulectl: params.type: is empty\n")
+  }
+}

@@ -1,0 +1,150 @@
+import Glibc
+import RuledCore
+import RuledTool
+import Synchronization
+import Testing
+
+/// `rulectl event --file`.
+struct EventFileTests {
+  /// Accepts events, refuses the subject `bad`, repeats `twice` and fails on `weak`.
+  private static func answer(_ request: FakeDaemon.Request) -> String {
+    let subject = request.params["subject"]?.stringValue ?? ""
+    if subject == "bad" { return request.error(.invalidParams(path: "params.subject", "is bad")) }
+    let failure: JSONValue = ["plugin": "p", "rule": "r", "kind": "error", "message": "no", "file": "f", "line": 1]
+    return request.result([
+      "subject": .string(subject), "duplicate": .bool(subject == "twice"), "version": 1,
+      "decisions": ["p": ["k": .string(subject)]], "effects": [], "failures": subject == "weak" ? [failure] : [],
+    ])
+  }
+
+  private static let file = """
+    {"type":"t","subject":"a"}
+    {"type":"t",
+
+    {"type":"t","subject":"bad"}
+    [1]
+    {"type":"t","subject":"twice","data":{"big":12345678901234567890}}\r
+    {"type":"t","subject":"weak"}
+    """
+
+  @Test func `Lines in error are reported with their numbers and the others go on`() throws {
+    let daemon = try FakeDaemon { [Self.answer($0)] }
+    defer { daemon.stop() }
+    let run = Run("event", "--file", "-", on: daemon, input: Self.file)
+    #expect(run.exit == .no)
+    #expect(run.output.isEmpty)
+    let lines = run.errors.split(separator: "\n")
+    #expect(lines.count == 4)
+    #expect(lines[0].hasPrefix("standard input:2: parse_error: not JSON: "))
+    #expect(lines[1] == "standard input:4: invalid_params: params.subject: is bad")
+    #expect(lines[2] == "standard input:5: invalid_params: an event is a JSON object")
+    #expect(lines[3] == "sent 3 events: 1 duplicate, 1 with failures; 3 refused")
+    #expect(daemon.requests.map { $0.params["subject"] } == ["a", "bad", "twice", "weak"])
+  }
+
+  @Test func `A file without errors ends well and each event can be shown`() throws {
+    let daemon = try FakeDaemon { [Self.answer($0)] }
+    defer { daemon.stop() }
+    let folder = try FakeDaemon.makeFolder()
+    let path = folder + "/events.ndjson"
+    defer {
+      unlink(path)
+      rmdir(folder)
+    }
+    let handle = try #require(fopen(path, "w"))
+    fputs("{\"type\":\"t\",\"subject\":\"a\"}\n{\"type\":\"u\",\"subject\":\"b\"}\n", handle)
+    fclose(handle)
+    let run = Run("event", "--file", path, "--show", on: daemon)
+    #expect(run.exit == .done)
+    #expect(run.output == "1  t  a  p.k=\"a\"\n2  u  b  p.k=\"b\"\n")
+    #expect(run.errors == "sent 2 events: 0 duplicates, 0 with failures; 0 refused\n")
+  }
+
+  @Test func `Instructions are set in every event of the file`() throws {
+    let daemon = try FakeDaemon { [Self.answer($0)] }
+    defer { daemon.stop() }
+    let run = Run("event", "--file=-", "-n", "--wait", on: daemon, input: "{\"type\":\"t\",\"subject\":\"a\"}\n")
+    #expect(daemon.request?.params == ["type": "t", "subject": "a", "dryrun": true, "wait": "cascade"])
+    #expect(run.errors.hasPrefix("evaluated 1 event:"))
+  }
+
+  @Test func `JSON has a line for each event, refused ones too`() throws {
+    let daemon = try FakeDaemon { [Self.answer($0)] }
+    defer { daemon.stop() }
+    let run = Run("event", "--file", "-", "--json", on: daemon, input: Self.file)
+    let lines = try run.output.split(separator: "\n").map { try JSONValue(parsing: String($0)) }
+    #expect(lines.map { $0["line"] } == [nil, 2, 4, 5, nil, nil])
+    #expect(lines[2]["error"]?["data"]?["code"] == "invalid_params")
+  }
+
+  @Test func `Replies out of order are reported in the order of the lines`() throws {
+    let held = Mutex<[String]>([])
+    let daemon = try FakeDaemon { request in
+      held.withLock { held in
+        held.insert(Self.answer(request), at: 0)
+        guard held.count == 4 else { return [] }
+        defer { held = [] }
+        return held
+      }
+    }
+    defer { daemon.stop() }
+    let input = (1...8).map { "{\"type\":\"t\",\"subject\":\"s\($0)\"}\n" }.joined()
+    let run = Run("event", "--file", "-", "--show", "--window", "4", on: daemon, input: input)
+    #expect(run.exit == .done)
+    #expect(run.output.split(separator: "\n").map { $0.prefix(1) } == (1...8).map { "\($0)" })
+  }
+
+  @Test func `Much data in both directions does not block`() throws {
+    let daemon = try FakeDaemon { [Self.answer($0)] }
+    defer { daemon.stop() }
+    let long = String(repeating: "x", count: 20_000)
+    let input = (1...400).map { "{\"type\":\"t\",\"subject\":\"s\($0)\(long)\"}\n" }.joined()
+    let run = Run("event", "--file", "-", on: daemon, input: input)
+    #expect(run.errors == "sent 400 events: 0 duplicates, 0 with failures; 0 refused\n")
+    #expect(daemon.requests.count == 400)
+  }
+
+  @Test func `A line is sent while the next is still to be written`() throws {
+    var ends: [Int32] = [0, 0]
+    #expect(pipe(&ends) == 0)
+    let (readEnd, writeEnd) = (ends[0], ends[1])
+    let daemon = try FakeDaemon { request in
+      if request.params["subject"] == "first" {
+        let line = "{\"type\":\"t\",\"subject\":\"second\"}\n"
+        _ = line.withCString { write(writeEnd, $0, strlen($0)) }
+      } else {
+        close(writeEnd)
+      }
+      return [Self.answer(request)]
+    }
+    defer { daemon.stop() }
+    let line = "{\"type\":\"t\",\"subject\":\"first\"}\n"
+    _ = line.withCString { write(writeEnd, $0, strlen($0)) }
+    let environment = ToolEnvironment(
+      input: Input(descriptor: readEnd, closes: true), output: Output(), errors: Output(),
+      variables: ["RULED_SOCKET": daemon.path])
+    #expect(CommandTable.tool(version: "").run(["event", "--file", "-"], environment) == .done)
+    #expect(daemon.requests.map { $0.params["subject"] } == ["first", "second"])
+  }
+
+  @Test func `A connection that ends says from which line on nothing is known`() throws {
+    let daemon = try FakeDaemon { $0.params["subject"] == "end" ? nil : [Self.answer($0)] }
+    defer { daemon.stop() }
+    let input = ["a", "b", "end", "c"].map { "{\"type\":\"t\",\"subject\":\"\($0)\"}\n" }.joined()
+    let run = Run("event", "--file", "-", on: daemon, input: input)
+    #expect(run.exit == .failed)
+    #expect(run.errors.hasPrefix("line 3 and those after it are not answered; before them: sent 2 events"))
+    #expect(run.errors.contains("closed the connection"))
+  }
+
+  @Test func `Progress is for terminals alone`() throws {
+    let daemon = try FakeDaemon { [Self.answer($0)] }
+    defer { daemon.stop() }
+    let input = "{\"type\":\"t\",\"subject\":\"a\"}\n"
+    let run = Run("event", "--file", "-", on: daemon, input: input, terminal: true)
+    #expect(run.errors.contains("████ 100%  1 event"))
+    let plain = Run("event", "--file", "-", on: daemon, input: input, terminal: true, variables: ["NO_COLOR": "1"])
+    #expect(!plain.errors.contains("█"))
+    #expect(!plain.errors.contains("\u{1B}"))
+  }
+}

@@ -1,0 +1,40 @@
+import Glibc
+import RuledCore
+import RuledTool
+import Testing
+
+/// What people see: tables, figures, trees.
+struct OutputTests {
+  @Test func `Columns are aligned and control characters shown`() {
+    var table = Table(["A": .left, "N": .right, "LAST": .left])
+    table.add(["long cell", "1", "x"])
+    table.add(["b\u{1B}\n", "234", ""])
+    #expect(table.text(.plain) == "A            N  LAST\nlong cell    1  x\nb\\u{1b}\\n  234  \n")
+  }
+
+  @Test func `Figures are for people`() {
+    #expect([0, 999, 1000, -1_234_567].map { Figures.count($0) } == ["0", "999", "1,000", "-1,234,567"])
+    #expect(
+      [0.25, 41, 41.5, 999.6, 1234, 250_000, 3_400_000].map(Figures.micros)
+        == ["0.3 µs", "41 µs", "41.5 µs", "1000 µs", "1.2 ms", "250 ms", "3.4 s"])
+    #expect([0, 59, 60, 3_661, 93_784].map { Figures.duration(seconds: $0) } == ["0s", "59s", "1m", "1h 1m", "1d 2h"])
+  }
+
+  @Test func `Lines are read whatever the size of the reads`() throws {
+    let folder = try FakeDaemon.makeFolder()
+    let path = folder + "/lines"
+    defer {
+      unlink(path)
+      rmdir(folder)
+    }
+    let lines = (0..<300).map { String(repeating: "x", count: $0 * 13 % 4001 * 3) }
+    let handle = try #require(fopen(path, "w"))
+    fputs(lines.joined(separator: "\n"), handle)
+    fclose(handle)
+    let input = try Input(path: path)
+    var read: [String] = []
+    while let line = try input.nextLine() { read.append(String(decoding: line, as: UTF8.self)) }
+    #expect(read == lines)
+    #expect(input.consumed == input.size)
+  }
+}

@@ -1,0 +1,35 @@
+import RuledCore
+import RuledTool
+
+/// One run of `rulectl` in this process, and what came of it.
+struct Run {
+  /// How it ended.
+  let exit: ExitCode
+  /// What it wrote to standard output.
+  let output: String
+  /// What it wrote to standard error.
+  let errors: String
+
+  /// Runs `rulectl` with these words.
+  ///
+  /// - Parameters:
+  ///   - words: The arguments.
+  ///   - daemon: The daemon that `RULED_SOCKET` names, if any.
+  ///   - input: Standard input.
+  ///   - terminal: Whether output and errors are a terminal.
+  ///   - variables: Further variables.
+  ///   - more: Commands beside the usual ones.
+  init(
+    _ words: String..., on daemon: FakeDaemon? = nil, input: String = "", terminal: Bool = false,
+    variables: [String: String] = [:], more: [any Command.Type] = []
+  ) {
+    var variables = variables
+    variables["RULED_SOCKET"] = variables["RULED_SOCKET"] ?? daemon?.path ?? "/nonexistent/ruled.sock"
+    let environment = ToolEnvironment(
+      input: Input(text: input), output: Output(isTerminal: terminal), errors: Output(isTerminal: terminal),
+      variables: variables)
+    exit = CommandTable.tool(version: "1.2.3", more: more).run(words, environment)
+    output = environment.output.text
+    errors = environment.errors.text
+  }
+}
