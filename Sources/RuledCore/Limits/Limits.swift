@@ -1,0 +1,68 @@
+/// The fixed limits, in one place; what the configuration may change has its default here.
+///
+/// Sizes are bytes and durations microseconds unless the name says otherwise.
+package enum Limits {
+  /// The longest `subject`, in bytes of UTF-8.
+  package static let subjectBytes = 256
+  /// The longest event `type`, in bytes of UTF-8.
+  package static let typeBytes = 256
+  /// The longest name of an extension attribute.
+  package static let extensionNameBytes = 20
+  /// How deep JSON may nest, counted over the whole line, and a value of a rule.
+  package static let jsonDepth = 64
+  /// The longest request without its newline, by default.
+  package static let requestBytes = 1 << 20
+  /// The longest outcome as JSON.
+  package static let outcomeBytes = 1 << 20
+  /// Open connections, by default.
+  package static let connections = 1024
+  /// Requests in flight in the whole daemon, by default.
+  package static let inFlight = 65_536
+  /// One plugin's encoded state for one subject, in KiB, by default.
+  package static let stateKiB = 256
+  /// The cache of hot subjects, in MiB, by default.
+  package static let cacheMiB = 256
+  /// How long an outcome is remembered, by default.
+  package static let dedupWindow: Int64 = 48 * hour
+
+  /// The longest source file of a plugin.
+  package static let sourceFileBytes = 256 << 10
+  /// How long one plugin may take to load.
+  package static let loadTime: Int64 = 2 * second
+  /// The memory that one plugin may take while it loads.
+  package static let loadMemoryBytes = 64 << 20
+  /// Lua instructions for one event and plugin, by default.
+  package static let instructions = 1_000_000
+  /// Memory for one event and plugin, by default.
+  package static let memoryBytes = 16 << 20
+  /// Processor time for one event and plugin.
+  package static let processorTime: Int64 = 50_000
+  /// A plugin is suspended once its budget has stopped it this many times running.
+  package static let stopsBeforeSuspension = 3
+  /// How long one rule test may take.
+  package static let testTime: Int64 = 5 * second
+
+  /// How deep events may raise events.
+  package static let raiseDepth = 32
+  /// How many hops a message may have behind it.
+  package static let messageHops = 32
+
+  /// The length of a list when none is asked for.
+  package static let listDefault = 100
+  /// The longest list.
+  package static let listMaximum = 1_000
+  /// How many changes can be watched after the fact.
+  package static let watchHistory = 10_000
+
+  /// A connection that takes none of its replies for this long is closed.
+  package static let connectionProgress: Int64 = 60 * second
+  /// How often an `interval` store reaches the disk.
+  package static let syncInterval: Int64 = second
+  /// How long the daemon takes to end, at most.
+  package static let shutdownTime: Int64 = 5 * second
+
+  /// A second in microseconds.
+  package static let second: Int64 = 1_000_000
+  /// An hour in microseconds.
+  package static let hour: Int64 = 3_600 * second
+}

@@ -1,0 +1,115 @@
+extension Timestamp {
+  /// The moment that an RFC 3339 text names, or nil if it is none.
+  ///
+  /// `T` and `Z` may be lower case, the fraction may have any number of digits (those after the sixth are dropped), and
+  /// second 60 is the next second.
+  package init?(rfc3339 text: UnsafeRawBufferPointer) {
+    var reader = FieldReader(bytes: text)
+    guard let year = reader.digits(4), reader.skip("-"), let month = reader.digits(2), reader.skip("-"),
+      let day = reader.digits(2), reader.skip("T") || reader.skip("t"), let hour = reader.digits(2), hour < 24,
+      reader.skip(":"), let minute = reader.digits(2), minute < 60, reader.skip(":"), let second = reader.digits(2),
+      second <= 60, let date = CivilDate(year: year, month: month, day: day)
+    else { return nil }
+    var fraction = 0
+    if reader.skip(".") {
+      guard let read = reader.fraction() else { return nil }
+      fraction = read
+    }
+    guard let offset = reader.offset(), reader.isAtEnd else { return nil }
+    let seconds = date.days * 86_400 + hour * 3_600 + minute * 60 + second - offset
+    microseconds = Int64(seconds) * 1_000_000 + Int64(fraction)
+  }
+
+  /// The moment that an RFC 3339 text names, or nil if it is none.
+  package init?(rfc3339 text: String) {
+    var text = text
+    guard let moment = text.withUTF8({ Timestamp(rfc3339: UnsafeRawBufferPointer($0)) }) else { return nil }
+    self = moment
+  }
+
+  /// The moment as RFC 3339 in UTC with whole milliseconds, as in `2025-11-10T12:34:56.789Z`.
+  package var rfc3339: String {
+    let buffer = ByteBuffer(capacity: 32)
+    write(to: buffer)
+    return buffer.text
+  }
+
+  /// Appends the moment as RFC 3339 in UTC with whole milliseconds; what is finer is dropped.
+  package func write(to buffer: ByteBuffer) {
+    let (day, inDay) = microseconds.flooredDivision(by: 86_400_000_000)
+    CivilDate(days: Int(day)).write(to: buffer)
+    let milliseconds = Int(inDay / 1_000)
+    buffer.append(UInt8(ascii: "T"))
+    buffer.append(decimal: milliseconds / 3_600_000, width: 2)
+    buffer.append(UInt8(ascii: ":"))
+    buffer.append(decimal: milliseconds / 60_000 % 60, width: 2)
+    buffer.append(UInt8(ascii: ":"))
+    buffer.append(decimal: milliseconds / 1_000 % 60, width: 2)
+    buffer.append(UInt8(ascii: "."))
+    buffer.append(decimal: milliseconds % 1_000, width: 3)
+    buffer.append(UInt8(ascii: "Z"))
+  }
+}
+
+extension Int64 {
+  /// The quotient rounded down, and the remainder that is never negative.
+  func flooredDivision(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
+    let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+    return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+  }
+}
+
+/// Reads the fields of a date and time one after another.
+private struct FieldReader {
+  let bytes: UnsafeRawBufferPointer
+  var position = 0
+
+  init(bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+  var isAtEnd: Bool { position == bytes.count }
+
+  private var digit: Int? {
+    guard position < bytes.count else { return nil }
+    let value = bytes[position] &- UInt8(ascii: "0")
+    return value < 10 ? Int(value) : nil
+  }
+
+  mutating func skip(_ character: Unicode.Scalar) -> Bool {
+    guard position < bytes.count, bytes[position] == UInt8(ascii: character) else { return false }
+    position += 1
+    return true
+  }
+
+  mutating func digits(_ count: Int) -> Int? {
+    var value = 0
+    for _ in 0..<count {
+      guard let digit else { return nil }
+      value = value * 10 + digit
+      position += 1
+    }
+    return value
+  }
+
+  /// Microseconds from one digit or more.
+  mutating func fraction() -> Int? {
+    var value = 0
+    var unit = 100_000
+    guard digit != nil else { return nil }
+    while let digit {
+      value += digit * unit
+      unit /= 10
+      position += 1
+    }
+    return value
+  }
+
+  /// Seconds east of UTC.
+  mutating func offset() -> Int? {
+    if skip("Z") || skip("z") { return 0 }
+    let isWest = skip("-")
+    guard isWest || skip("+"), let hours = digits(2), hours < 24, skip(":"), let minutes = digits(2), minutes < 60
+    else { return nil }
+    let seconds = hours * 3_600 + minutes * 60
+    return isWest ? -seconds : seconds
+  }
+}
