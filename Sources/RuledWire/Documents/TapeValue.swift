@@ -48,6 +48,18 @@ package struct TapeValue {
   /// Whether the value is the string `text`.
   package func isString(_ text: StaticString) -> Bool { string.map { $0.equals(text) } ?? false }
 
+  /// The elements of an array, or the names and values of an object in turn; empty for a scalar.
+  package var children: [TapeValue] {
+    guard isContainer else { return [] }
+    var children: [TapeValue] = []
+    var next = cj_first(index)
+    while next < cj_end(tape, index) {
+      children.append(TapeValue(tape: tape, strings: strings, index: next))
+      next = cj_next(tape, next)
+    }
+    return children
+  }
+
   /// The last member called `name`, or nil if there is none, it is null, or the value is no object.
   package func member(_ name: StaticString) -> TapeValue? {
     guard kind == .object else { return nil }
