@@ -45,6 +45,16 @@ package struct TapeValue {
     }
   }
 
+  /// The number, rounded to a double if need be, or nil if the value is none.
+  package var double: Double? {
+    switch kind {
+    case .integer: Double(cj_int64(tape, index))
+    case .unsigned: Double(cj_uint64(tape, index))
+    case .number: cj_double(tape, index)
+    default: nil
+    }
+  }
+
   /// Whether the value is the string `text`.
   package func isString(_ text: StaticString) -> Bool { string.map { $0.equals(text) } ?? false }
 
