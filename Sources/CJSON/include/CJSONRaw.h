@@ -20,7 +20,7 @@ typedef struct {
 
 /// A run of bytes of the text.
 typedef struct {
-  const char *bytes;
+  const char *_Nullable bytes;
   size_t length;
 } cj_slice;
 

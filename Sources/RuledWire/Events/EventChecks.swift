@@ -1,0 +1,79 @@
+import RuledCore
+
+/// What the attributes of an event have to be; each check throws `invalid_params` with the attribute's path.
+enum EventChecks {
+  /// A required text of 1 to `limit` bytes.
+  static func name(
+    _ value: TapeValue?, _ path: String, _ name: StaticString, limit: Int
+  ) throws(RequestError) -> UnsafeRawBufferPointer {
+    guard let bytes = try text(value, path, name) else { throw error(path, name, "is required") }
+    guard !bytes.isEmpty else { throw error(path, name, "must not be empty") }
+    guard bytes.count <= limit else { throw error(path, name, "must be at most \(limit) bytes long") }
+    return bytes
+  }
+
+  /// An optional text without control characters.
+  static func text(
+    _ value: TapeValue?, _ path: String, _ name: StaticString
+  ) throws(RequestError) -> UnsafeRawBufferPointer? {
+    guard let value else { return nil }
+    guard let bytes = value.string else { throw error(path, name, "must be a string") }
+    guard !bytes.hasControlCharacters else { throw error(path, name, "must not have control characters") }
+    return bytes
+  }
+
+  /// An optional text without control characters that is not empty.
+  static func id(_ value: TapeValue?, _ path: String) throws(RequestError) -> UnsafeRawBufferPointer? {
+    guard let bytes = try text(value, path, "id") else { return nil }
+    guard !bytes.isEmpty else { throw error(path, "id", "must not be empty") }
+    return bytes
+  }
+
+  /// An optional moment in RFC 3339.
+  static func time(_ value: TapeValue?, _ path: String) throws(RequestError) -> Timestamp? {
+    guard let value else { return nil }
+    guard let bytes = value.string, let time = Timestamp(rfc3339: bytes) else {
+      throw error(path, "time", "must be a time in RFC 3339, like \"2025-11-10T12:34:56.789Z\"")
+    }
+    return time
+  }
+
+  /// An optional boolean, false by default.
+  static func bool(_ value: TapeValue?, _ path: String, _ name: StaticString) throws(RequestError) -> Bool {
+    guard let value else { return false }
+    guard let bool = value.bool else { throw error(path, name, "must be true or false") }
+    return bool
+  }
+
+  /// An optional string.
+  static func string(_ value: TapeValue?, _ path: String, _ name: StaticString) throws(RequestError) {
+    if let value, value.kind != .string { throw error(path, name, "must be a string") }
+  }
+
+  /// Data in base64, which excludes `data`.
+  static func base64(_ value: TapeValue?, _ path: String, hasData: Bool) throws(RequestError) {
+    guard let value else { return }
+    guard !hasData else { throw error(path, "data_base64", "excludes data") }
+    guard let bytes = value.string, bytes.isBase64 else { throw error(path, "data_base64", "must be base64") }
+  }
+
+  /// An extension attribute: `[a-z0-9]{1,20}` and a scalar.
+  static func `extension`(_ member: MemberCursor.Member, _ path: String) throws(RequestError) {
+    let name = member.name
+    guard !name.isEmpty, name.count <= Limits.extensionNameBytes, name.allSatisfy(isNameByte) else {
+      throw .invalidParams(
+        path: JSONPath.member(path, name), "is no attribute: names are 1 to 20 lower-case letters and digits")
+    }
+    guard !member.value.isContainer else {
+      throw .invalidParams(path: JSONPath.member(path, name), "must be a string, a number or a boolean")
+    }
+  }
+
+  private static func isNameByte(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+  }
+
+  private static func error(_ path: String, _ name: StaticString, _ detail: String) -> RequestError {
+    .invalidParams(path: JSONPath.member(path, name), detail)
+  }
+}

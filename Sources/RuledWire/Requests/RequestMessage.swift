@@ -1,0 +1,24 @@
+package import RuledCore
+
+/// One JSON-RPC message of a line or of a batch.
+package enum RequestMessage {
+  /// A request or a notification.
+  case request(RequestView)
+  /// What is no request, to be answered with the error and the id's text as sent, or `null` if the id is nil.
+  case invalid(id: UnsafeRawBufferPointer?, RequestError)
+
+  /// Reads the message that `value` holds and whose text is `text`.
+  init(_ value: TapeValue, text: UnsafeRawBufferPointer) {
+    guard value.kind == .object else {
+      self = .invalid(id: nil, Self.error("A request is an object."))
+      return
+    }
+    var members = RequestMembers()
+    var cursor = MemberCursor(value, text: text)
+    while let member = cursor.next() { members.take(member) }
+    self = members.message
+  }
+
+  /// `invalid_request` with a sentence.
+  static func error(_ message: String) -> RequestError { RequestError(.invalidRequest, message) }
+}

@@ -1,0 +1,112 @@
+import RuledCore
+import Testing
+
+@testable import RuledWire
+
+@Suite("CloudEvents")
+struct EventViewTests {
+  private func fault(_ members: String) throws -> String? {
+    try Wire.fault("{\"type\":\"t\",\"subject\":\"s\"\(members.isEmpty ? "" : ",")\(members)}") {
+      (request) throws(RequestError) in try EventView(request)
+    }
+  }
+
+  private func text(_ bytes: UnsafeRawBufferPointer?) -> String? { bytes.map { String(decoding: $0, as: UTF8.self) } }
+
+  @Test("An event's attributes are what was sent")
+  func attributes() throws {
+    let params = #"""
+      { "type":"app.l\u0061unched","subject":"device:ü","id":"3f","source":"ios","specversion":"1.0",
+      "time":"2025-11-10T12:34:56.789Z","data" : {"a": [1.0, "}"]} ,"traceparent":"00","weight":2,"on":true,"dryrun":true,
+      "explain":false,"wait":"cascade","datacontenttype":"application/json","absent":null }
+      """#
+    try Wire.request("event", params) { request in
+      let event = try EventView(request)
+      #expect(text(event.type) == "app.launched")
+      #expect(text(event.subject) == "device:ü")
+      #expect(text(event.id) == "3f")
+      #expect(text(event.source) == "ios")
+      #expect(event.time?.microseconds == 1_762_778_096_789_000)
+      #expect(text(event.dataText) == #"{"a": [1.0, "}"]}"#)
+      #expect(event.data?.kind == .object)
+      #expect(event.isDryRun && !event.isExplained && event.waitsForCascade)
+      #expect(text(event.text) == params)
+      var names: [String] = []
+      var extensions = event.extensions
+      while let member = extensions.next() { names.append("\(text(member.name) ?? "")=\(text(member.text) ?? "")") }
+      #expect(names == [#"traceparent="00""#, "weight=2", "on=true", #"datacontenttype="application/json""#])
+      #expect(event.hasExtensions)
+    }
+  }
+
+  @Test("An event of type and subject alone has no id, no time, no data and an empty source")
+  func leastEvent() throws {
+    try Wire.request("event", #"{"type":"t","subject":"s","id":null,"time":null,"data":null,"x":null}"#) { request in
+      let event = try EventView(request)
+      #expect(event.id == nil && event.time == nil && event.data == nil)
+      #expect(event.dataText.isEmpty && event.source.isEmpty)
+      #expect(!event.isDryRun && !event.isExplained && !event.waitsForCascade && !event.hasExtensions)
+    }
+  }
+
+  @Test("Data may be any JSON value", arguments: ["0", "\"\"", "[]", "{}", "false", "1e3", "[null]"])
+  func anyData(data: String) throws {
+    try Wire.request("event", "{\"data\":\(data),\"type\":\"t\",\"subject\":\"s\"}") { request in
+      let event = try EventView(request)
+      #expect(text(event.dataText) == data)
+    }
+  }
+
+  @Test(
+    "What is wrong is named by its path",
+    arguments: [
+      (#""type":"""#, "params.type"), (#""type":null"#, "params.type"), (#""type":1"#, "params.type"),
+      (#""type":"a\nb""#, "params.type"), (#""type":"\u0000""#, "params.type"),
+      (#""subject":"\u007f""#, "params.subject"),
+      (#""subject":"\u0085""#, "params.subject"), ("\"subject\":\"a\u{9F}\"", "params.subject"),
+      (#""subject":{}"#, "params.subject"), (#""subject":"""#, "params.subject"),
+      (#""id":"""#, "params.id"), (#""id":7"#, "params.id"), (#""id":"\t""#, "params.id"),
+      (#""source":1"#, "params.source"), (#""source":"\u001f""#, "params.source"),
+      (#""specversion":"0.3""#, "params.specversion"), (#""specversion":1.0"#, "params.specversion"),
+      (#""time":"yesterday""#, "params.time"), (#""time":1"#, "params.time"), (#""time":"""#, "params.time"),
+      (#""data":1,"data_base64":"AA==""#, "params.data_base64"), (#""data_base64":"A""#, "params.data_base64"),
+      (#""data_base64":"A===""#, "params.data_base64"), (#""data_base64":"A=A=""#, "params.data_base64"),
+      (#""data_base64":"AA-_""#, "params.data_base64"), (#""data_base64":1"#, "params.data_base64"),
+      (#""datacontenttype":1"#, "params.datacontenttype"), (#""dataschema":{}"#, "params.dataschema"),
+      (#""dryrun":1"#, "params.dryrun"), (#""explain":"true""#, "params.explain"),
+      (#""wait":"all""#, "params.wait"), (#""wait":true"#, "params.wait"),
+      (#""myExt":1"#, "params.myExt"), (#""a_b":1"#, "params.a_b"), (#""":1"#, "params[\"\"]"),
+      (#""a.b":1"#, "params[\"a.b\"]"), (#""abcdefghijklmnopqrstu":1"#, "params.abcdefghijklmnopqrstu"),
+      (#""ext":{}"#, "params.ext"), (#""ext":[1]"#, "params.ext"),
+    ])
+  func faults(members: String, path: String) throws {
+    #expect(try fault(members) == path)
+  }
+
+  @Test(
+    "What the rules allow is taken",
+    arguments: [
+      #""data":null,"data_base64":"AAA=""#, #""data_base64":null,"data":1"#, #""data_base64":"""#, #""source":"""#,
+      #""abcdefghijklmnopqrst":"x""#, #""0":1.5"#, #""specversion":"1.0""#, #""wait":null"#, #""dryrun":null"#,
+      #""id":"\u00a0""#, #""time":"2025-11-10T12:34:60+01:00""#, "\"subject\":\"é\u{A0}\"",
+    ])
+  func allowed(members: String) throws {
+    #expect(try fault(members) == nil)
+  }
+
+  @Test("Type and subject are required, and 256 bytes are the most")
+  func requiredAndLength() throws {
+    func check(_ params: String) throws -> String? {
+      try Wire.fault(params) { (request) throws(RequestError) in try EventView(request) }
+    }
+    let (fits, over) = (String(repeating: "é", count: 128), String(repeating: "é", count: 128) + "a")
+    #expect(try check("{\"type\":\"\(fits)\",\"subject\":\"\(fits)\"}") == nil)
+    #expect(try check("{\"type\":\"\(over)\",\"subject\":\"s\"}") == "params.type")
+    #expect(try check("{\"type\":\"t\",\"subject\":\"\(over)\"}") == "params.subject")
+    #expect(try check("{\"subject\":\"s\"}") == "params.type")
+    #expect(try check("{\"type\":\"t\"}") == "params.subject")
+    #expect(try check("{}") == "params.type")
+    #expect(try check("[]") == "params")
+    #expect(try check("[{}]") == "params")
+  }
+}

@@ -1,0 +1,105 @@
+import RuledCore
+import Testing
+
+@testable import RuledWire
+
+@Suite("Mutated input")
+struct MutationTests {
+  @Test("Nothing traps, and two parsers agree on what is JSON and what it holds")
+  func mutations() throws {
+    let seeds = try Seeds.lines()
+    try #require(seeds.count > 10)
+    var random = SeededRandom(seed: 11)
+    let parser = RequestParser()
+    let alphabet = Array("{}[]\",:\\u0123456789abcdefDE+-.tfn \t\r".utf8) + [0x00, 0x1F, 0x7F, 0x80, 0xC3, 0xED, 0xF0]
+    for _ in 0..<20_000 {
+      var line = seeds.randomElement(using: &random) ?? []
+      for _ in 0..<Int.random(in: 0...4, using: &random) { mutate(&line, alphabet, &random) }
+      check(line, parser)
+    }
+  }
+
+  private func mutate(_ line: inout [UInt8], _ alphabet: [UInt8], _ random: inout SeededRandom) {
+    guard !line.isEmpty else { return }
+    let place = Int.random(in: 0..<line.count, using: &random)
+    let byte = alphabet.randomElement(using: &random) ?? 0
+    switch Int.random(in: 0..<5, using: &random) {
+    case 0: line[place] = byte
+    case 1: line.insert(byte, at: place)
+    case 2: line.remove(at: place)
+    case 3: line.removeSubrange(place..<min(line.count, place + 9))
+    default:
+      let other = Int.random(in: 0..<line.count, using: &random)
+      line.insert(contentsOf: line[min(place, other)..<max(place, other)], at: place)
+    }
+  }
+
+  private func check(_ line: [UInt8], _ parser: RequestParser) {
+    // What stands behind a line must not change what it is: digits would make a number longer, a quote end a string.
+    let padded = line + [UInt8](repeating: line.count.isMultiple(of: 2) ? 0x31 : 0x22, count: LineFramer.padding)
+    padded.withUnsafeBytes { buffer in
+      let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<line.count])
+      let expected = try? JSONValue(parsing: bytes)
+      let copied = try? parser.document.parse(bytes)
+      #expect((copied != nil) == (expected != nil), "\(String(decoding: bytes, as: UTF8.self))")
+      let root = try? parser.document.parse(bytes, readable: buffer.count)
+      #expect((root != nil) == (expected != nil), "\(String(decoding: bytes, as: UTF8.self))")
+      if let root, let expected {
+        let text = bytes.trimmedJSON
+        #expect(value(root) == expected, "\(String(decoding: bytes, as: UTF8.self))")
+        checkText(root, text)
+      }
+      switch parser.parse(bytes, readable: buffer.count) {
+      case .invalid: break
+      case .single(let message): decode(message)
+      case .batch(var batch): while let message = batch.next() { decode(message) }
+      }
+    }
+  }
+
+  /// Checks that the text of every part is what the tape holds.
+  private func checkText(_ part: TapeValue, _ text: UnsafeRawBufferPointer) {
+    #expect((try? JSONValue(parsing: text)) == value(part))
+    if part.kind == .object {
+      var cursor = MemberCursor(part, text: text)
+      while let member = cursor.next() { checkText(member.value, member.text) }
+    } else if part.kind == .array {
+      var cursor = ElementCursor(part, text: text)
+      while let element = cursor.next() { checkText(element.value, element.text) }
+      #expect(cursor.isAtEnd)
+    }
+  }
+
+  private func value(_ part: TapeValue) -> JSONValue {
+    switch part.kind {
+    case .object:
+      var object = JSONObject()
+      let children = part.children
+      for index in stride(from: 0, to: children.count, by: 2) {
+        object[children[index].text ?? ""] = value(children[index + 1])
+      }
+      return .object(object)
+    case .array: return .array(part.children.map(value))
+    case .string: return .string(part.text ?? "")
+    case .integer: return .integer(part.integer ?? 0)
+    case .unsigned, .number: return .number(part.double ?? .nan)
+    case .true: return .bool(true)
+    case .false: return .bool(false)
+    case .null: return .null
+    }
+  }
+
+  private func decode(_ message: RequestMessage) {
+    guard case .request(let request) = message else { return }
+    if let event = try? EventView(request) {
+      var extensions = event.extensions
+      while extensions.next() != nil {}
+    }
+    _ = try? QueryParams(request)
+    _ = try? WatchParams(request)
+    _ = try? CountersParams(request)
+    _ = try? ClockParams(request)
+    _ = try? ParkedSelection(request)
+    _ = try? SubjectsParams(request)
+  }
+}

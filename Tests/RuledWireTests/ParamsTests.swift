@@ -1,0 +1,105 @@
+import RuledCore
+import Testing
+
+@testable import RuledWire
+
+@Suite("Params of the other methods")
+struct ParamsTests {
+  @Test("A query's name, subject and arguments come as sent")
+  func query() throws {
+    try Wire.request("query", #"{"name":"onboarding.stamps","subject":"user:1","args":{"n" : 1.0}}"#) { request in
+      let query = try QueryParams(request)
+      #expect(query.plugin.equals("onboarding"))
+      #expect(query.query.equals("stamps"))
+      #expect(query.subject?.equals("user:1") == true)
+      #expect(query.argsText.equals(#"{"n" : 1.0}"#))
+      #expect(query.args?.kind == .object)
+    }
+    try Wire.request("query", #"{"name":"nothing","args":null}"#) { request in
+      let query = try QueryParams(request)
+      #expect(query.plugin.equals("nothing") && query.query.isEmpty)
+      #expect(query.subject == nil && query.args == nil && query.argsText.isEmpty)
+    }
+  }
+
+  @Test("Lists have 100 entries unless asked for otherwise, and unknown members are ignored")
+  func lists() throws {
+    #expect(
+      try Wire.request("subjects", #"{"prefix":"d","after":"x","other":1}"#) { try SubjectsParams($0).limit } == 100)
+    #expect(try Wire.request("parked", #"{"limit":1000}"#) { try ParkedParams($0).limit } == 1000)
+    #expect(try Wire.request("parked", #"{"limit":7.0}"#) { try ParkedParams($0).limit } == 7)
+    for limit in ["0", "1001", "-1", "1.5", "\"7\"", "true", "1e300", "18446744073709551615"] {
+      #expect(
+        try Wire.fault("{\"limit\":\(limit)}") { (r) throws(RequestError) in try SubjectsParams(r) } == "params.limit")
+    }
+  }
+
+  @Test("A watch names subjects, plugins and where to go on")
+  func watch() throws {
+    let params = #"{"subject":"s","prefix":"p","plugins":["a","b"],"after":12}"#
+    let watch = try Wire.request("watch", params) { try WatchParams($0) }
+    #expect(watch.subject == "s" && watch.prefix == "p" && watch.plugins == ["a", "b"] && watch.after == 12)
+    let all = try Wire.request("watch", "{}") { try WatchParams($0) }
+    #expect(all.subject == nil && all.prefix.isEmpty && all.plugins == nil && all.after == nil)
+    for (params, path) in [
+      (#"{"plugins":["a",1]}"#, "params.plugins[1]"), (#"{"plugins":"a"}"#, "params.plugins"),
+      (#"{"after":-1}"#, "params.after"), (#"{"subject":1}"#, "params.subject"),
+    ] {
+      #expect(try Wire.fault(params) { (r) throws(RequestError) in try WatchParams(r) } == path)
+    }
+    #expect(try Wire.request("unwatch", #"{"watch":3}"#) { try UnwatchParams($0).watch } == 3)
+    #expect(try Wire.fault("{}") { (r) throws(RequestError) in try UnwatchParams(r) } == "params.watch")
+  }
+
+  @Test("Parked events are chosen by id or by plugin, not by both")
+  func parkedSelection() throws {
+    func select(_ params: String) throws -> ParkedSelection {
+      try Wire.request("retry", params) { try ParkedSelection($0) }
+    }
+    func fault(_ params: String) throws -> String? {
+      try Wire.fault(params) { (r) throws(RequestError) in try ParkedSelection(r) }
+    }
+    #expect(try select(#"{"parked":"17"}"#) == .event(id: "17"))
+    #expect(try select(#"{"plugin":"a","parked":null}"#) == .plugin("a"))
+    #expect(try fault("{}") == "params.parked")
+    #expect(try fault(#"{"parked":17}"#) == "params.parked")
+    #expect(try fault(#"{"parked":"1","plugin":"a"}"#) == "params.plugin")
+  }
+
+  @Test("Counters are chosen by prefix and labels")
+  func counters() throws {
+    let params = #"{"prefix":"a","labels":{"day":"x","n":1.0,"gone":null,"day":"y"}}"#
+    let counters = try Wire.request("counters", params) { try CountersParams($0) }
+    #expect(counters.prefix == "a")
+    #expect(counters.labels == [.init(name: "n", value: "1.0"), .init(name: "day", value: "y")])
+    #expect(
+      try Wire.fault(#"{"labels":{"a":{}}}"#) { (r) throws(RequestError) in try CountersParams(r) } == "params.labels.a"
+    )
+    #expect(try Wire.fault(#"{"labels":[]}"#) { (r) throws(RequestError) in try CountersParams(r) } == "params.labels")
+  }
+
+  @Test("The clock is set or advanced")
+  func clock() throws {
+    func read(_ params: String) throws -> ClockParams { try Wire.request("clock", params) { try ClockParams($0) } }
+    func fault(_ params: String) throws -> String? {
+      try Wire.fault(params) { (r) throws(RequestError) in try ClockParams(r) }
+    }
+    #expect(try read(#"{"set":"1970-01-01T00:00:01Z"}"#) == .set(Timestamp(microseconds: 1_000_000)))
+    #expect(try read(#"{"advance":"14d"}"#) == .advance(microseconds: 14 * 86_400_000_000))
+    #expect(try fault("{}") == "params.set")
+    #expect(try fault(#"{"set":1}"#) == "params.set")
+    #expect(try fault(#"{"set":"1970-01-01T00:00:01Z","advance":"1s"}"#) == "params.advance")
+    for advance in ["\"14\"", "\"-1s\"", "\"1w\"", "14", "\"\""] {
+      #expect(try fault("{\"advance\":\(advance)}") == "params.advance")
+    }
+  }
+
+  @Test("Every method refuses an array for its params")
+  func arrays() throws {
+    #expect(try Wire.fault("[]") { (r) throws(RequestError) in try EmptyParams(r) } == "params")
+    #expect(try Wire.fault("[1]") { (r) throws(RequestError) in try SubjectParams(r) } == "params")
+    #expect(try Wire.fault("[]") { (r) throws(RequestError) in try QueryParams(r) } == "params")
+    #expect(try Wire.fault("{}") { (r) throws(RequestError) in try QueryParams(r) } == "params.name")
+    #expect(try Wire.fault("{}") { (r) throws(RequestError) in try StateParams(r) } == "params.subject")
+  }
+}
