@@ -1,7 +1,6 @@
--- What Meta is told: AppInstall exactly once, AppLaunch later, each as a pair with one event id.
+-- AppInstall: exactly once for each device from Facebook, as a pair with one event id.
 
 local AD = "https://discovery.ozma.io/go-app/the-boss?fbclid=IwAR1aB&utm_source=facebook&utm_medium=cpc"
-local PLAIN = "https://discovery.ozma.io/go-app/the-boss?utm_source=google"
 local HASH = hash.sha256("user@example.com")
 
 local function launch(t, platform, more)
@@ -114,59 +113,6 @@ test "an invalid answer pays nothing and changes nothing" (function(t)
   t:equal(types(answer(t, "authorized")), INSTALL)
 end)
 
-test "while AppInstall is owed no AppLaunch goes out" (function(t)
-  launch(t, "ios", { url = AD })
-  t:equal(launch(t, "ios"), {})
-  answer(t, "denied")
-  t:equal(types(launch(t, "ios")), LAUNCH)
-end)
-
-test "a later launch with Facebook attribution sends AppLaunch" (function(t)
-  launch(t, "android", { url = AD .. "&email=user@example.com" })
-  t:advance("1h")
-  local effects = launch(t, "android")
-  t:equal(types(effects), LAUNCH)
-  t:equal(effects[1].data.eventName, "fb_mobile_activate_app")
-  t:equal(effects[1].data.eventId, effects[2].data.eventId)
-  t:equal(effects[2].data.eventName, "AppLaunch")
-  t:equal(effects[2].data.fbclid, "IwAR1aB")
-  t:equal(effects[2].data.userData, { email = HASH })
-  t:equal(effects[2].data.customData, { utm_source = "facebook", utm_medium = "cpc" })
-  t:truthy(effects[2].data.eventId ~= t:effects("device:d")[1].data.eventId)
-end)
-
-test "after linking AppLaunch says nothing of where the user came from" (function(t)
-  launch(t, "android", { url = AD .. "&email=user@example.com" })
-  t:event("device:d", "user.authenticated", { user = "42" })
-  local data = launch(t, "android")[2].data
-  t:equal({ data.fbclid, data.userData, data.customData }, {})
-  t:equal(data.advertiserTrackingEnabled, true)
-  t:equal(#data.extinfo, 16)
-end)
-
-test "AppLaunch on iOS says what the user answered" (function(t)
-  launch(t, "ios", { url = AD })
-  answer(t, "authorized")
-  t:equal(launch(t, "ios")[2].data.advertiserTrackingEnabled, true)
-  t:equal(launch(t, "ios", { att_status = "denied" })[2].data.advertiserTrackingEnabled, false)
-end)
-
-test "without Facebook attribution nothing is ever sent" (function(t)
-  for _, platform in ipairs { "ios", "android", "web" } do
-    local device = "device:" .. platform
-    t:event(device, "app.launched", { platform = platform, url = PLAIN, att_status = "authorized" })
-    t:event(device, "att.answered", { status = "authorized" })
-    t:event(device, "app.launched", { platform = platform })
-    t:equal(t:effects(device), {})
-  end
-end)
-
-test "the web owes nothing and sends nothing" (function(t)
-  t:equal(launch(t, "web", { url = AD }), {})
-  t:equal(launch(t, "web"), {})
-  t:equal(answer(t, "authorized"), {})
-end)
-
 test "linking to a user in between leaves on the device what AppInstall needs" (function(t)
   launch(t, "ios", { url = AD .. "&email=User@Example.com" })
   t:event("device:d", "user.authenticated", { user = "42" })
@@ -195,28 +141,4 @@ test "no effect carries an email in plain" (function(t)
   launch(t, "ios")
   t:equal(#t:effects("device:d"), 6)
   t:equal(json.encode(t:effects("device:d")):lower():find("@", 1, true), nil)
-end)
-
-local DEVICE = {
-  package = "io.ozma.theboss", short_version = "1.2", long_version = "1.2.3", os_version = "18.1",
-  model = "iPhone16,1", locale = "en_US", tz_abbr = "PST", carrier = "", width = 390, height = 844, density = 3.0,
-  cores = "6", storage_gb = 128, free_gb = 20.5, tz = "America/Los_Angeles", color = "blue",
-}
-
-local EXTINFO = {
-  "i2", "io.ozma.theboss", "1.2", "1.2.3", "18.1", "iPhone16,1", "en_US", "PST", "", "390", "844", "3", "6", "128",
-  "20.5", "America/Los_Angeles",
-}
-
-test "extinfo is 16 strings in Meta's order, numbers as strings" (function(t)
-  launch(t, "ios", { url = AD, device = DEVICE })
-  t:equal(answer(t, "denied")[2].data.extinfo, EXTINFO)
-end)
-
-test "extinfo is of the device last told" (function(t)
-  launch(t, "ios", { url = AD, device = DEVICE, att_status = "denied" })
-  t:equal(launch(t, "ios")[2].data.extinfo, EXTINFO)
-  t:equal(launch(t, "ios", { device = "broken" })[2].data.extinfo, EXTINFO)
-  local newer = launch(t, "ios", { device = { model = "iPhone18,1", cores = true, tz = {} } })[2].data.extinfo
-  t:equal(newer, { "i2", "", "", "", "", "iPhone18,1", "", "", "", "", "", "", "", "", "", "" })
 end)
