@@ -11,7 +11,7 @@ local links = {}
 local SCHEMES = { http = true, https = true }
 
 local function is_ours(parsed)
-  if not parsed or not parsed.host or not SCHEMES[text.lower(parsed.scheme)] then return false end
+  if not parsed or not parsed.host or not SCHEMES[text.lower(parsed.scheme or "")] then return false end
   local host = text.lower(parsed.host):gsub(":%d*$", ""):gsub("%.$", "")
   return host == settings.host
 end

@@ -9,7 +9,7 @@ plugin {
     host = "app.respirelyf.com",   -- the canonical host of the links
     url_bytes = 16384,             -- a longer link is no link of ours
     app_store_id = "",             -- digits, a string or a number; empty: a page instead of the redirect
-    app_ids = { "TEAMID.com.respirelyf.app" }, -- prefix and bundle of the app, for the app-site association
+    app_ids = { "TEAMID.com.respirelyf.app" }, -- Apple team id and bundle: set your own
     app_name = "Respire LYF",
     store_url = "https://apps.apple.com/app/id", -- the id follows
     search_url = "https://apps.apple.com/us/iphone/search?term=Respire%20LYF", -- the button's, without an id
