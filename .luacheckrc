@@ -1,0 +1,11 @@
+-- Lua 5.4 and what the host gives to rules, nothing else.
+std = "lua54"
+max_line_length = 120
+
+read_globals = {
+  "plugin", "rule", "query", "web", "sink",
+  "decide", "emit", "raise", "send", "once", "timer", "count", "counters", "peek", "forget", "now",
+  "calendar", "url", "text", "hash", "uuid", "geo", "json", "array", "data", "log", "settings",
+}
+
+files["rules/*/tests"] = { read_globals = { "test" } }

@@ -1,0 +1,19 @@
+-- A deleted account takes everything with it: what is kept of the user, and of the devices whose last user it was.
+
+local subjects = require "subjects"
+
+local account = {}
+
+function account.deleted(event, state)
+  for _, device in ipairs(state.devices or {}) do
+    send(device, "attribution.owner_deleted", { owner = event.subject })
+  end
+  forget()
+end
+
+--- The device asks whether it still is theirs: somebody else may have signed in since.
+function account.owner_deleted(event, state)
+  if state.user and subjects.of_user(state.user) == event.data.owner then forget() end
+end
+
+return account

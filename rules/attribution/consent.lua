@@ -1,0 +1,84 @@
+-- App Tracking Transparency: what the user answered, whether tracking is allowed, and when to ask again.
+
+local told = require "told"
+local subjects = require "subjects"
+local conversions = require "conversions"
+local linking = require "linking"
+local screens = require "screens"
+
+local consent = {}
+
+local DAY = 24 * 60 * 60
+
+--- The statuses that Apple's dialog or Settings can lead to; `not-determined` is the one before any answer.
+local DETERMINED = { authorized = true, denied = true, restricted = true }
+local UNDETERMINED = "not-determined"
+
+local function status(state)
+  return state.att_status or (state.platform == "ios" and UNDETERMINED) or nil
+end
+
+--- Records the status that a launch or a return to the foreground reports.
+function consent.seen(state, reported)
+  if not DETERMINED[reported] and reported ~= UNDETERMINED then return end
+  state.att_status = reported
+  state.denied_at = reported == "denied" and (state.denied_at or now()) or nil
+end
+
+--- Whether there is nothing left to ask: always off iOS, there once the status is determined.
+function consent.is_settled(state)
+  return state.platform == "android" or (state.platform == "ios" and DETERMINED[status(state)] == true)
+end
+
+function consent.allows_tracking(state)
+  return state.platform == "android" or (state.platform == "ios" and status(state) == "authorized")
+end
+
+--- When to ask again: only after a denial, counted from the last prompt, or from when a denial was first seen.
+local function next_prompt(state)
+  if status(state) ~= "denied" then return nil end
+  return (state.prompted_at or state.denied_at) + settings.reprompt_days * DAY
+end
+
+--- Decides `reprompt`; it stays due until it is answered.
+function consent.check_reprompt(state)
+  local at = next_prompt(state)
+  local due = state.platform == "ios" and state.authenticated == true and at ~= nil and now() >= at
+  state.reprompting = due or nil
+  decide("reprompt", due)
+  return due
+end
+
+function consent.answered(event, state)
+  local data = told.data(event)
+  if not DETERMINED[data.status] then
+    decide("error", "invalid_status")
+    return
+  end
+  state.authenticated = told.flag(data.authenticated, state.authenticated)
+  state.user = subjects.user_id(data.user) or state.user
+  state.att_status = data.status
+  state.prompted_at = now()
+  state.denied_at = nil
+  if conversions.install_is_owed(state) then conversions.pay_install(state, consent.allows_tracking(state)) end
+  linking.tell_status(event, state)
+  screens.show(state.reprompting and { screen = screens.TABS } or screens.after_answer(state))
+  state.reprompting = nil
+end
+
+local function time(at)
+  return at and calendar.format(at) or json.null
+end
+
+function consent.tracking(state)
+  state = state or {}
+  return {
+    advertiserTrackingEnabled = consent.allows_tracking(state),
+    applicationTrackingEnabled = true,
+    att_status = told.or_null(status(state)),
+    prompted_at = time(state.prompted_at),
+    next_prompt_at = time(next_prompt(state)),
+  }
+end
+
+return consent

@@ -1,0 +1,40 @@
+-- The user's side: the attribution that counts for them, the tracking status last told, and their devices.
+
+local told = require "told"
+local deep_link = require "deep_link"
+
+local profile = {}
+
+--- The first with Facebook's stays; one with Facebook's replaces one without; an empty one is never stored.
+local function counts(state, attribution, facebook)
+  if deep_link.is_empty(attribution) then return false end
+  return not state.attribution or (facebook and not state.facebook)
+end
+
+local function add_device(state, device)
+  state.devices = state.devices or array {}
+  for _, known in ipairs(state.devices) do
+    if known == device then return end
+  end
+  state.devices[#state.devices + 1] = device
+end
+
+function profile.linked(event, state)
+  local link = event.data
+  add_device(state, link.device)
+  state.att_status = link.att_status or state.att_status
+  if link.attribution and counts(state, link.attribution, link.facebook) then
+    state.attribution = link.attribution
+    state.facebook = link.facebook
+  end
+end
+
+function profile.answer(state)
+  state = state or {}
+  return {
+    attribution = state.attribution and deep_link.shown(state.attribution) or json.null,
+    att_status = told.or_null(state.att_status),
+  }
+end
+
+return profile

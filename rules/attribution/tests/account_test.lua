@@ -1,0 +1,52 @@
+-- The end of an account: what goes with it, and what stays because it is somebody else's.
+
+local AD = "https://discovery.ozma.io/go-app/the-boss?fbclid=IwAR1aB&utm_campaign=install&email=user@example.com"
+
+local function launch(t, device, data)
+  data.platform = data.platform or "ios"
+  return t:event("device:" .. device, "app.launched", data).decisions
+end
+
+local function sign_in(t, device, user) return t:event("device:" .. device, "user.authenticated", { user = user }) end
+
+local function profile(t, user) return t:query("user:" .. user, "attribution.profile") end
+
+test "a deleted account takes the user and their devices with it" (function(t)
+  launch(t, "a", { url = AD, authenticated = true, user = "42" })
+  launch(t, "b", { platform = "android" })
+  sign_in(t, "b", "42")
+  t:event("user:42", "account.deleted", {})
+  t:equal(t:state("user:42"), {})
+  t:equal(t:state("device:a"), {})
+  t:equal(t:state("device:b"), {})
+  t:equal(profile(t, "42"), { attribution = json.null, att_status = json.null })
+end)
+
+test "a launch after a deleted account is a first launch" (function(t)
+  launch(t, "d", { url = AD, authenticated = true, user = "42" })
+  t:event("user:42", "account.deleted", {})
+  local decided = launch(t, "d", {})
+  t:equal({ decided.first_launch, decided.facebook_attribution, decided.screen }, { true, false, "welcome" })
+end)
+
+test "a device whose last user is another one survives" (function(t)
+  launch(t, "d", { authenticated = true, user = "old" })
+  launch(t, "d", { authenticated = true, user = "new" })
+  t:event("user:old", "account.deleted", {})
+  t:equal(launch(t, "d", {}).first_launch, false)
+  t:event("user:new", "account.deleted", {})
+  t:equal(launch(t, "d", {}).first_launch, true)
+end)
+
+test "deleting an account that nothing is known of does nothing" (function(t)
+  t:equal(t:event("user:nobody", "account.deleted", {}).failures, {})
+  t:equal(t:sent(), {})
+  t:equal(t:event("device:d", "attribution.owner_deleted", { owner = "user:1" }).failures, {})
+end)
+
+test "an answer that names a user makes the device theirs" (function(t)
+  launch(t, "d", { url = AD })
+  t:event("device:d", "att.answered", { status = "denied", user = "7" })
+  t:event("user:7", "account.deleted", {})
+  t:equal(t:state("device:d"), {})
+end)

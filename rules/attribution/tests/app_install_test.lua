@@ -1,0 +1,160 @@
+-- AppInstall: exactly once for each device from Facebook, as a pair with one event id.
+
+local AD = "https://discovery.ozma.io/go-app/the-boss?fbclid=IwAR1aB&utm_source=facebook&utm_medium=cpc"
+local HASH = hash.sha256("user@example.com")
+
+local function launch(t, platform, more)
+  local data = { platform = platform }
+  for name, value in pairs(more or {}) do data[name] = value end
+  return t:event("device:d", "app.launched", data).effects
+end
+
+local function answer(t, status) return t:event("device:d", "att.answered", { status = status }).effects end
+
+local function types(effects)
+  local list = {}
+  for _, effect in ipairs(effects) do list[#list + 1] = effect.sink .. " " .. effect.type end
+  return list
+end
+
+local INSTALL = { "client AppInstall", "conversions AppInstall" }
+local LAUNCH = { "client AppLaunch", "conversions AppLaunch" }
+
+test "Android pays AppInstall at once, as a pair with one event id" (function(t)
+  t:at("2025-11-10T12:35:26.789Z")
+  local effects = launch(t, "android", { url = AD .. "&email=User%40Example.com" })
+  t:equal(types(effects), INSTALL)
+  local id = effects[1].data.eventId
+  t:truthy(id:find("^%x+%-%x+%-%x+%-%x+%-%x+$"))
+  t:equal(effects[1].data, {
+    eventName = "fb_mobile_activate_app", eventId = id, advertiserTrackingEnabled = true,
+  })
+  t:equal(effects[2].data, {
+    eventName = "AppInstall", eventTime = 1762778126, eventId = id,
+    advertiserTrackingEnabled = true, applicationTrackingEnabled = true,
+    extinfo = { "a2", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "" },
+    fbclid = "IwAR1aB", userData = { email = HASH }, customData = { utm_source = "facebook", utm_medium = "cpc" },
+  })
+  t:equal(math.type(effects[2].data.eventTime), "integer")
+end)
+
+test "without click id and email they are left out or empty" (function(t)
+  local data = launch(t, "android", { url = "boss://open?utm_source=facebook" })[2].data
+  t:equal({ data.fbclid, data.userData, data.customData }, { nil, {}, { utm_source = "facebook" } })
+  t:equal(data.fbclid, nil)
+  t:equal(t:event("device:e", "app.launched", { platform = "android", url = "boss://open?fbclid=X" }).effects[2].data
+    .customData, {})
+end)
+
+test "iOS pays when the user answers, true only for authorized" (function(t)
+  for status, allowed in pairs { authorized = true, denied = false, restricted = false } do
+    local device = "device:" .. status
+    t:equal(t:event(device, "app.launched", { platform = "ios", url = AD }).effects, {})
+    local effects = t:event(device, "att.answered", { status = status }).effects
+    t:equal(types(effects), INSTALL)
+    t:equal(effects[1].data.advertiserTrackingEnabled, allowed)
+    t:equal(effects[2].data.advertiserTrackingEnabled, allowed)
+    t:equal(effects[2].data.applicationTrackingEnabled, true)
+  end
+end)
+
+test "iOS pays with a first launch that reports a determined status" (function(t)
+  for status, allowed in pairs { authorized = true, denied = false, restricted = false } do
+    local data = { platform = "ios", url = AD, att_status = status }
+    local effects = t:event("device:" .. status, "app.launched", data).effects
+    t:equal(types(effects), INSTALL)
+    t:equal(effects[2].data.advertiserTrackingEnabled, allowed)
+  end
+end)
+
+test "iOS pays with a later launch that is the first to report a determined status" (function(t)
+  launch(t, "ios", { url = AD })
+  t:equal(launch(t, "ios", { att_status = "not-determined" }), {})
+  t:equal(types(launch(t, "ios", { att_status = "authorized" })), INSTALL)
+  t:equal(types(launch(t, "ios", { att_status = "authorized" })), LAUNCH)
+end)
+
+test "an unknown status on a launch is not told" (function(t)
+  t:equal(launch(t, "ios", { url = AD, att_status = "maybe" }), {})
+  t:equal(t:query("device:d", "tracking").att_status, "not-determined")
+end)
+
+test "AppInstall goes out once, whatever comes after" (function(t)
+  launch(t, "ios", { url = AD })
+  answer(t, "denied")
+  answer(t, "authorized")
+  launch(t, "ios", { url = AD, att_status = "authorized" })
+  launch(t, "android", { url = AD })
+  t:event("device:d", "user.authenticated", { user = "1" })
+  answer(t, "denied")
+  local installs = 0
+  for _, effect in ipairs(t:effects("device:d")) do
+    if effect.type == "AppInstall" then installs = installs + 1 end
+  end
+  t:equal(installs, 2)
+end)
+
+test "a launch that is sent again is answered, not sent again" (function(t)
+  local data = { platform = "android", url = AD }
+  t:event("device:d", "app.launched", data, { id = "l1", source = "the-boss/android" })
+  t:truthy(t:event("device:d", "app.launched", data, { id = "l1", source = "the-boss/android" }).duplicate)
+  t:equal(#t:effects("device:d"), 2)
+end)
+
+test "an invalid answer pays nothing and changes nothing" (function(t)
+  launch(t, "ios", { url = AD })
+  local before = t:state("device:d")
+  for _, status in ipairs { "not-determined", "maybe", "", 7 } do
+    local outcome = t:event("device:d", "att.answered", { status = status, authenticated = true, user = "1" })
+    t:equal(outcome.decisions, { error = "invalid_status" })
+    t:equal(outcome.effects, {})
+  end
+  t:equal(t:state("device:d"), before)
+  t:equal(types(answer(t, "authorized")), INSTALL)
+end)
+
+test "linking to a user in between leaves on the device what AppInstall needs" (function(t)
+  launch(t, "ios", { url = AD .. "&email=User@Example.com" })
+  t:event("device:d", "user.authenticated", { user = "42" })
+  local data = answer(t, "authorized")[2].data
+  t:equal(data.fbclid, "IwAR1aB")
+  t:equal(data.userData, { email = HASH })
+  t:equal(data.customData, { utm_source = "facebook", utm_medium = "cpc" })
+  t:equal(launch(t, "ios")[2].data.fbclid, nil)
+  t:equal(t:state("device:d").install_origin, nil)
+end)
+
+test "the email is hashed trimmed, in Unicode lower case" (function(t)
+  launch(t, "android", { url = "boss://open?fbclid=x&email=John_Smith@gmail.com" })
+  local known = "62a14e44f765419d10fea99367361a727c12365e2520f32218d505ed9aa0f62f"
+  t:equal(t:effects("device:d")[2].data.userData.email, known)
+  local umlaut = { platform = "android", url = "boss://open?fbclid=x&email=M%C3%9CLLER@Example.com" }
+  t:equal(t:event("device:e", "app.launched", umlaut).effects[2].data.userData.email,
+    hash.sha256("m\u{FC}ller@example.com"))
+end)
+
+test "no effect carries an email in plain" (function(t)
+  launch(t, "ios", { url = AD .. "&email=User@Example.com" })
+  answer(t, "denied")
+  launch(t, "ios")
+  t:event("device:d", "user.authenticated", { user = "42" })
+  launch(t, "ios")
+  t:equal(#t:effects("device:d"), 6)
+  t:equal(json.encode(t:effects("device:d")):lower():find("@", 1, true), nil)
+end)
+
+test "an AppInstall still owed is paid by whichever answer comes first, and only once" (function(t)
+  launch(t, "ios", { url = AD, authenticated = true })
+  t:event("device:d", "app.foregrounded", { att_status = "denied" })
+  t:advance("14d")
+  t:equal(t:event("device:d", "app.foregrounded", {}).decisions.reprompt, true)
+  t:equal(types(answer(t, "authorized")), INSTALL)
+  t:advance("14d")
+  t:equal(answer(t, "denied"), {})
+end)
+
+test "a status that the foreground told counts on the next launch" (function(t)
+  launch(t, "ios", { url = AD })
+  t:equal(t:event("device:d", "app.foregrounded", { att_status = "denied" }).effects, {})
+  t:equal(types(launch(t, "ios")), INSTALL)
+end)

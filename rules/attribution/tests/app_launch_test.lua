@@ -1,0 +1,74 @@
+-- AppLaunch: on later launches of devices that came from Facebook, and never more than that.
+
+local AD = "https://discovery.ozma.io/go-app/the-boss?fbclid=IwAR1aB&utm_source=facebook&utm_medium=cpc"
+
+local function launch(t, platform, more)
+  local data = { platform = platform }
+  for name, value in pairs(more or {}) do data[name] = value end
+  return t:event("device:d", "app.launched", data).effects
+end
+
+local function answer(t, status) return t:event("device:d", "att.answered", { status = status }).effects end
+
+local function types(effects)
+  local list = {}
+  for _, effect in ipairs(effects) do list[#list + 1] = effect.sink .. " " .. effect.type end
+  return list
+end
+
+local PLAIN = "https://discovery.ozma.io/go-app/the-boss?utm_source=google"
+local HASH = hash.sha256("user@example.com")
+local LAUNCH = { "client AppLaunch", "conversions AppLaunch" }
+
+test "while AppInstall is owed no AppLaunch goes out" (function(t)
+  launch(t, "ios", { url = AD })
+  t:equal(launch(t, "ios"), {})
+  answer(t, "denied")
+  t:equal(types(launch(t, "ios")), LAUNCH)
+end)
+
+test "a later launch with Facebook attribution sends AppLaunch" (function(t)
+  launch(t, "android", { url = AD .. "&email=user@example.com" })
+  t:advance("1h")
+  local effects = launch(t, "android")
+  t:equal(types(effects), LAUNCH)
+  t:equal(effects[1].data.eventName, "fb_mobile_activate_app")
+  t:equal(effects[1].data.eventId, effects[2].data.eventId)
+  t:equal(effects[2].data.eventName, "AppLaunch")
+  t:equal(effects[2].data.fbclid, "IwAR1aB")
+  t:equal(effects[2].data.userData, { email = HASH })
+  t:equal(effects[2].data.customData, { utm_source = "facebook", utm_medium = "cpc" })
+  t:truthy(effects[2].data.eventId ~= t:effects("device:d")[1].data.eventId)
+end)
+
+test "after linking AppLaunch says nothing of where the user came from" (function(t)
+  launch(t, "android", { url = AD .. "&email=user@example.com" })
+  t:event("device:d", "user.authenticated", { user = "42" })
+  local data = launch(t, "android")[2].data
+  t:equal({ data.fbclid, data.userData, data.customData }, {})
+  t:equal(data.advertiserTrackingEnabled, true)
+  t:equal(#data.extinfo, 16)
+end)
+
+test "AppLaunch on iOS says what the user answered" (function(t)
+  launch(t, "ios", { url = AD })
+  answer(t, "authorized")
+  t:equal(launch(t, "ios")[2].data.advertiserTrackingEnabled, true)
+  t:equal(launch(t, "ios", { att_status = "denied" })[2].data.advertiserTrackingEnabled, false)
+end)
+
+test "without Facebook attribution nothing is ever sent" (function(t)
+  for _, platform in ipairs { "ios", "android", "web" } do
+    local device = "device:" .. platform
+    t:event(device, "app.launched", { platform = platform, url = PLAIN, att_status = "authorized" })
+    t:event(device, "att.answered", { status = "authorized" })
+    t:event(device, "app.launched", { platform = platform })
+    t:equal(t:effects(device), {})
+  end
+end)
+
+test "the web owes nothing and sends nothing" (function(t)
+  t:equal(launch(t, "web", { url = AD }), {})
+  t:equal(launch(t, "web"), {})
+  t:equal(answer(t, "authorized"), {})
+end)

@@ -1,0 +1,31 @@
+-- Respire LYF: where a universal link leads in the app, which campaign brought the device, and the web side of the
+-- links. Each rule answers one event; the modules beside this file decide.
+
+plugin {
+  name = "deeplinks",
+  version = "1.0.0",
+  about = "Universal links of Respire LYF: destination, first and last touch, app-site association and store redirect.",
+  settings = {
+    host = "app.respirelyf.com",   -- the canonical host of the links
+    url_bytes = 16384,             -- a longer link is no link of ours
+    app_store_id = "",             -- digits, a string or a number; empty: a page instead of the redirect
+    app_ids = { "TEAMID.com.respirelyf.app" }, -- Apple team id and bundle: set your own
+    app_name = "Respire LYF",
+    store_url = "https://apps.apple.com/app/id", -- the id follows
+    search_url = "https://apps.apple.com/us/iphone/search?term=Respire%20LYF", -- the button's, without an id
+  },
+  sinks = { "analytics" },
+}
+
+local subjects = require "subjects"
+local links = require "links"
+local touches = require "touches"
+local website = require "website"
+
+rule "link" { on = "link.opened", when = subjects.is_device, run = links.opened }
+rule "sign-in" { on = "user.authenticated", when = subjects.is_device, run = touches.authenticated }
+
+query "attribution_for_backend" (touches.answer)
+
+web "app.respirelyf.com" (website.app)
+web "respirelyf.com" (website.main)

@@ -1,0 +1,94 @@
+-- First and last touch, what analytics is told, and what the backend gets.
+
+local HOST = "https://app.respirelyf.com"
+
+local function open(t, link) return t:event("device:d", "link.opened", { url = HOST .. link }) end
+
+local function types(outcome)
+  local list = {}
+  for _, effect in ipairs(outcome.effects) do list[#list + 1] = effect.sink .. " " .. effect.type end
+  return list
+end
+
+local NONE = { first_touch = json.null, last_touch = json.null }
+
+test "the first link is the first touch and the last, all later ones only the last" (function(t)
+  t:at("2026-01-05T08:00:00Z")
+  t:equal(open(t, "/paywall?utm_source=youtube&utm_medium=video&utm_campaign=video1").decisions.first_touch, true)
+  t:advance("2d")
+  local link = "/?dl_target=dashboard&utm_source=facebook&utm_medium=social&utm_campaign=jan&utm_content=a&utm_term=b"
+  t:equal(open(t, link).decisions.first_touch, false)
+  t:equal(t:query("device:d", "deeplinks.attribution_for_backend"), {
+    first_touch = {
+      source = "youtube", medium = "video", campaign = "video1", content = json.null, term = json.null,
+      landing_path = "/paywall", timestamp = "2026-01-05T08:00:00.000Z",
+    },
+    last_touch = {
+      source = "facebook", medium = "social", campaign = "jan", content = "a", term = "b",
+      landing_path = "/", timestamp = "2026-01-07T08:00:00.000Z",
+    },
+  })
+end)
+
+test "a link without a campaign is a touch too" (function(t)
+  open(t, "/Report/AbC")
+  local first = t:query("device:d", "attribution_for_backend").first_touch
+  t:equal({ first.source, first.landing_path }, { json.null, "/report/abc" })
+end)
+
+test "an ignored link leaves the first touch to the next one" (function(t)
+  open(t, "/pricing?utm_source=x")
+  t:equal(t:query("device:d", "attribution_for_backend"), NONE)
+  t:equal(open(t, "/").decisions.first_touch, true)
+end)
+
+test "analytics hears of each open, and of the first touch once ever" (function(t)
+  t:equal(types(open(t, "/")), { "analytics deep_link_opened", "analytics first_touch_attributed" })
+  t:equal(types(open(t, "/")), { "analytics deep_link_opened" })
+  t:advance("400d")
+  t:equal(types(open(t, "/?utm_source=x")), { "analytics deep_link_opened" })
+end)
+
+test "both effects carry url, path and the parameters that are present, flat" (function(t)
+  local link = "/PayWall/?utm_source=a&utm_medium=b&utm_campaign=c%20d&utm_content=e+f&utm_term=g"
+    .. "&dl_target=Dashboard&other=1"
+  local outcome = open(t, link)
+  for _, effect in ipairs(outcome.effects) do
+    t:equal(effect.data, {
+      url = HOST .. link, path = "/paywall", utm_source = "a", utm_medium = "b", utm_campaign = "c d",
+      utm_content = "e+f", utm_term = "g", dl_target = "Dashboard",
+    })
+  end
+  t:equal(#outcome.effects, 2)
+end)
+
+test "parameters that are absent, empty or no text are left out" (function(t)
+  local link = "/?utm_source=&utm_medium&utm_campaign=%FF"
+  t:equal(open(t, link).effects[1].data, { url = HOST .. link, path = "/" })
+  t:equal(t:query("device:d", "attribution_for_backend").first_touch.campaign, json.null)
+end)
+
+test "an unknown target is reported as it came" (function(t)
+  t:equal(open(t, "/?dl_target=Shop").effects[1].data.dl_target, "Shop")
+end)
+
+test "signing in decides what the backend gets" (function(t)
+  t:equal(t:event("device:d", "user.authenticated", { user = "42" }).decisions, { attribution = NONE })
+  open(t, "/?utm_source=x")
+  local decided = t:event("device:d", "user.authenticated", { user = "42" }).decisions.attribution
+  t:equal(decided, t:query("device:d", "attribution_for_backend"))
+  t:equal(decided.last_touch.source, "x")
+end)
+
+test "signing in on a user subject is not the plugin's" (function(t)
+  t:equal(t:event("user:42", "user.authenticated", {}).decisions, {})
+end)
+
+test "the backend query without a subject is empty" (function(t)
+  t:equal(t:query(nil, "attribution_for_backend"), NONE)
+end)
+
+test "a link that is sent again is one touch" (function(t)
+  for _ = 1, 2 do t:event("device:d", "link.opened", { url = HOST .. "/" }, { id = "o1", source = "ios" }) end
+  t:equal(#t:effects("device:d"), 2)
+end)

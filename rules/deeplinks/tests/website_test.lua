@@ -1,0 +1,95 @@
+-- The web side: Apple's file, the way to the store, and capitals.
+
+local ASSOCIATION = "/.well-known/apple-app-site-association"
+
+local function app(t, path, query) return t:web { host = "app.respirelyf.com", path = path, query_string = query } end
+
+local function main(t, path, query) return t:web { host = "respirelyf.com", path = path, query_string = query } end
+
+test "the app-site association lists exactly the document's paths" (function(t)
+  local response = app(t, ASSOCIATION)
+  t:equal(response.status, 200)
+  t:equal(response.headers, { ["content-type"] = "application/json" })
+  local details = json.decode(response.body).applinks.details
+  t:equal(#details, 1)
+  t:equal(details[1].appIDs, { "TEAMID.com.respirelyf.app" })
+  local paths = {}
+  for _, component in ipairs(details[1].components) do
+    t:equal(component, { ["/"] = component["/"] })
+    paths[#paths + 1] = component["/"]
+  end
+  t:equal(paths, {
+    "/", "/paywall", "/onboarding", "/invite", "/invite/*", "/report/*", "/insights/*", "/referr/*", "/youtube",
+    "/instagram", "/facebook", "/reddit", "/x", "/tiktok", "/respire-website", "/email",
+  })
+end)
+
+test "the app-site association is never redirected" (function(t)
+  t:settings { app_store_id = "1234567890", app_ids = { "A.b", "C.d" } }
+  local response = app(t, ASSOCIATION, "utm_source=x")
+  t:equal(response.status, 200)
+  t:equal(json.decode(response.body).applinks.details[1].appIDs, { "A.b", "C.d" })
+end)
+
+test "everything else goes to the App Store" (function(t)
+  t:settings { app_store_id = "1234567890" }
+  for _, path in ipairs { "/", "/paywall", "/nothing", "/YouTube", ASSOCIATION .. "/", "/.well-known/other" } do
+    local response = app(t, path, "utm_source=x")
+    t:equal(response.status, 302)
+    t:equal(response.headers.location, "https://apps.apple.com/app/id1234567890")
+  end
+end)
+
+test "the App Store id may be a number" (function(t)
+  for _, id in ipairs { 1234567890, 1234567890.0 } do
+    t:settings { app_store_id = id }
+    t:equal(app(t, "/").headers.location, "https://apps.apple.com/app/id1234567890")
+  end
+end)
+
+test "without an App Store id there is a page with a button" (function(t)
+  for _, id in ipairs { "", "abc", "12 34", "123/../x", true } do
+    t:settings { app_store_id = id }
+    local response = app(t, "/paywall")
+    t:equal(response.status, 200)
+    t:equal(response.headers["content-type"], "text/html; charset=utf-8")
+    t:truthy(response.body:find(">Download on the App Store</a>", 1, true))
+    t:truthy(response.body:find('<html lang="en">', 1, true))
+    t:truthy(response.body:find("<h1>Respire LYF</h1>", 1, true))
+  end
+end)
+
+test "what a setting puts into the page is escaped" (function(t)
+  t:settings { app_name = "<b>&", search_url = 'https://x/?a=1&b="%1' }
+  local body = app(t, "/").body
+  t:truthy(body:find("<h1>&lt;b&gt;&amp;</h1>", 1, true))
+  t:truthy(body:find('href="https://x/?a=1&amp;b=&quot;%1"', 1, true))
+end)
+
+test "a path with capitals goes to its lower case on the main site" (function(t)
+  for path, lower in pairs {
+    ["/YouTube"] = "/youtube", ["/INSTAGRAM"] = "/instagram", ["/PayWall"] = "/paywall", ["/X"] = "/x",
+    ["/Respire-Website"] = "/respire-website", ["/Invite"] = "/invite", ["/Onboarding"] = "/onboarding",
+  } do
+    local response = main(t, path)
+    t:equal(response.status, 308)
+    t:equal(response.headers.location, lower)
+  end
+end)
+
+test "the redirect keeps the query byte for byte" (function(t)
+  for _, query in ipairs { "utm_source=a", "A=B&a=%2f+%zz&&x", "q=%C3%9C&Q", "?", "a=b?c=D" } do
+    t:equal(main(t, "/YouTube", query).headers.location, "/youtube?" .. query)
+  end
+end)
+
+test "everything else on the main site is not found" (function(t)
+  for _, path in ipairs {
+    "/", "/youtube", "/paywall", "/Report/AbC", "/Invite/Code", "/Invite/*", "/YouTube/", "/Pricing", "/%59ouTube", "",
+    ASSOCIATION, "*",
+  } do
+    local response = main(t, path, "utm_source=a")
+    t:equal(response.status, 404)
+    t:equal(response.headers.location, nil)
+  end
+end)

@@ -1,0 +1,32 @@
+-- What counts as an e-mail address, and the form in which one may leave: hashed, never plain.
+
+local email_address = {}
+
+local LONGEST = 254 -- bytes, RFC 5321
+
+local WIDE_SPACES = {
+  "\u{85}", "\u{A0}", "\u{1680}", "\u{2000}", "\u{2001}", "\u{2002}", "\u{2003}", "\u{2004}", "\u{2005}", "\u{2006}",
+  "\u{2007}", "\u{2008}", "\u{2009}", "\u{200A}", "\u{2028}", "\u{2029}", "\u{202F}", "\u{205F}", "\u{3000}",
+}
+
+local function has_space(s)
+  if s:find("[%s%c]") then return true end
+  for _, space in ipairs(WIDE_SPACES) do
+    if s:find(space, 1, true) then return true end
+  end
+  return false
+end
+
+--- One `@`, something before it, a dot within the domain, no white space, 254 bytes at most.
+function email_address.valid(s)
+  if type(s) ~= "string" or #s > LONGEST or not utf8.len(s) or has_space(s) then return false end
+  local domain = s:match("^[^@]+@([^@]+)$")
+  return domain ~= nil and domain:find("^[^.].*%.") ~= nil and domain:sub(-1) ~= "."
+end
+
+--- SHA-256 of the trimmed address in Unicode lower case, as Meta wants it.
+function email_address.hashed(s)
+  return hash.sha256(text.lower(text.trim(s)))
+end
+
+return email_address

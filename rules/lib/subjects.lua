@@ -1,0 +1,25 @@
+-- Whose event it is: subjects are `device:<id>` and `user:<id>`.
+
+local subjects = {}
+
+local LONGEST = 256 -- bytes of a subject, its prefix included
+
+local function begins(event, prefix)
+  return event.subject:sub(1, #prefix) == prefix
+end
+
+function subjects.is_device(event) return begins(event, "device:") end
+
+function subjects.is_user(event) return begins(event, "user:") end
+
+--- The user id that a client told, as a string, or nothing when it can't be one.
+function subjects.user_id(value)
+  if math.type(value) == "integer" then return tostring(value) end
+  if type(value) ~= "string" or value == "" or #value > LONGEST - #"user:" then return nil end
+  if value:find("%c") or not utf8.len(value) then return nil end
+  return value
+end
+
+function subjects.of_user(id) return "user:" .. id end
+
+return subjects
