@@ -1,0 +1,67 @@
+internal import CUV
+internal import Glibc
+
+/// Tells systemd how the service fares, by the protocol of sd_notify(3); without effect where nobody asked to be told.
+package struct SystemdNotifier: Sendable {
+  private let address: UnixAddress?
+  /// The period in milliseconds within which systemd wants a sign of life, or nil without a watchdog.
+  package let watchdogMilliseconds: UInt64?
+
+  /// Takes NOTIFY_SOCKET and the watchdog's variables over and removes them; call it once, before other threads run.
+  package static func take() -> SystemdNotifier {
+    func variable(_ name: String) -> String? {
+      defer { unsetenv(name) }
+      return getenv(name).map { String(cString: $0) }
+    }
+    return SystemdNotifier(
+      socket: variable("NOTIFY_SOCKET"), watchdogMicroseconds: variable("WATCHDOG_USEC"),
+      watchdogPID: variable("WATCHDOG_PID"), pid: getpid())
+  }
+
+  /// A notifier from the values of the variables, for the process `pid`.
+  init(socket: String?, watchdogMicroseconds: String?, watchdogPID: String?, pid: Int32) {
+    address = socket.flatMap { UnixAddress($0) }
+    let isOurs = watchdogPID.map { Int32($0) == pid } ?? true
+    let period = watchdogMicroseconds.flatMap { UInt64($0) }
+    watchdogMilliseconds = isOurs ? period.map { max(1, $0 / 1000) } : nil
+  }
+
+  /// The service serves.
+  package func ready(status: String) { send("READY=1\nSTATUS=\(Self.line(status))") }
+
+  /// The service reads its configuration and rules again; `ready` ends that.
+  package func reloading() {
+    var now = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    send("RELOADING=1\nMONOTONIC_USEC=\(now.tv_sec * 1_000_000 + now.tv_nsec / 1000)")
+  }
+
+  /// One line for people who ask for the service's status.
+  package func status(_ text: String) { send("STATUS=\(Self.line(text))") }
+
+  /// A sign of life.
+  package func watchdog() { send("WATCHDOG=1") }
+
+  /// The service is about to end.
+  package func stopping() { send("STOPPING=1") }
+
+  private static func line(_ text: String) -> String {
+    String(decoding: text.utf8.map { $0 < 0x20 ? 0x20 : $0 }, as: UTF8.self)
+  }
+
+  /// Sends one datagram; that nobody hears it is no reason to stop serving.
+  private func send(_ message: String) {
+    guard let address else { return }
+    let kind = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+    let (number, failure) = SystemCalls.retrying { socket(AF_UNIX, kind, 0) }
+    guard failure == 0 else { return }
+    let descriptor = OwnedDescriptor(owning: number)
+    var message = message
+    message.withUTF8 { bytes in
+      _ = SystemCalls.retrying {
+        address.withSockaddr { sendto(number, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL), $0, $1) }
+      }
+    }
+    _ = consume descriptor
+  }
+}

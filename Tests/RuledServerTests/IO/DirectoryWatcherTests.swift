@@ -1,0 +1,256 @@
+import Glibc
+import Synchronization
+import Testing
+
+@testable import RuledServer
+
+@Suite struct DirectoryWatcherTests {
+  private let folder = TemporaryFolder()
+
+  /// A watcher on a loop of its own, and how often it told.
+  private final class Watched: Sendable {
+    let thread: LoopThread
+    private let told = Mutex(0)
+    private let watcher = Confined<DirectoryWatcher>()
+
+    init(_ root: String) throws {
+      thread = try LoopThread()
+      thread.call { [self] loop in
+        do {
+          watcher.value = try DirectoryWatcher(on: loop, root: root) { [self] in told.withLock { $0 += 1 } }
+        } catch {
+          Issue.record(error)
+        }
+      }
+    }
+
+    var isTruncated: Bool { thread.call { [self] _ in watcher.value?.isTruncated ?? true } }
+
+    /// Whether the watcher tells after `change`.
+    func tells(_ change: () -> Void) -> Bool {
+      settle()
+      let before = told.withLock { $0 }
+      change()
+      return eventually { told.withLock { $0 > before } }
+    }
+
+    /// Whether the watcher is silent after `change`, by what a later change that counts is told as.
+    func ignores(_ change: () -> Void, before witness: () -> Void) -> Bool {
+      settle()
+      let before = told.withLock { $0 }
+      change()
+      settle()
+      guard told.withLock({ $0 }) == before else { return false }
+      return tells(witness)
+    }
+
+    /// Waits until bursts that are under way must have been told.
+    private func settle() { usleep(200_000) }
+
+    func end() {
+      thread.call { [self] _ in
+        watcher.value?.close()
+        watcher.value = nil
+      }
+      thread.end()
+    }
+  }
+
+  private func withWatcher(_ root: String, _ body: (Watched) -> Void) throws {
+    let watched = try Watched(root)
+    body(watched)
+    watched.end()
+  }
+
+  @Test func writingAFileAndRenamingOneOverItAreTold() throws {
+    folder.makeFolder("rules")
+    folder.write("rules/plugin.lua", "1")
+    try withWatcher(folder("rules")) { watched in
+      #expect(watched.tells { folder.write("rules/plugin.lua", "2") })
+      #expect(
+        watched.tells {
+          folder.write("rules/.new", "3")
+          folder.move("rules/.new", "rules/plugin.lua")
+        })
+      #expect(watched.tells { unlink(folder("rules/plugin.lua")) })
+    }
+  }
+
+  @Test func leftoversOfEditorsAndDotFilesAreNot() throws {
+    folder.makeFolder("rules")
+    try withWatcher(folder("rules")) { watched in
+      #expect(
+        watched.ignores {
+          for name in [".git", "a~", ".#a", "#a#", "a.swp", "4913", "a.tmp"] { folder.write("rules/" + name, "x") }
+        } before: {
+          folder.write("rules/a.lua", "x")
+        })
+    }
+  }
+
+  @Test func aBurstIsToldFarLessOftenThanItsChanges() throws {
+    folder.makeFolder("rules")
+    let thread = try LoopThread()
+    let watcher = Confined<DirectoryWatcher>()
+    let root = folder("rules")
+    let count = Counter()
+    thread.call { loop in
+      watcher.value = try? DirectoryWatcher(on: loop, root: root) { count.increment() }
+    }
+    for index in 0..<2000 { folder.write("rules/f\(index).lua", "x") }
+    #expect(eventually { count.value > 0 })
+    #expect(count.value < 200)
+    thread.call { _ in
+      watcher.value?.close()
+      watcher.value = nil
+    }
+    thread.end()
+  }
+
+  @Test func foldersThatAppearAreWatchedToAnyDepth() throws {
+    folder.makeFolder("rules")
+    try withWatcher(folder("rules")) { watched in
+      #expect(
+        watched.tells {
+          folder.makeFolder("rules/a")
+          folder.makeFolder("rules/a/b")
+          folder.makeFolder("rules/a/b/c")
+        })
+      #expect(watched.tells { folder.write("rules/a/b/c/deep.lua", "x") })
+      #expect(watched.tells { folder.move("rules/a/b", "rules/z") })
+      #expect(watched.tells { folder.write("rules/z/c/deep.lua", "y") })
+    }
+  }
+
+  @Test func aTreeThatIsReplacedAsByACheckoutIsWatchedAgain() throws {
+    folder.makeFolder("rules")
+    folder.makeFolder("rules/a")
+    folder.write("rules/a/plugin.lua", "1")
+    try withWatcher(folder("rules")) { watched in
+      #expect(
+        watched.tells {
+          TemporaryFolder.remove(folder("rules/a"))
+          folder.makeFolder("rules/a")
+          folder.write("rules/a/plugin.lua", "2")
+        })
+      #expect(watched.tells { folder.write("rules/a/plugin.lua", "3") })
+    }
+  }
+
+  @Test func theFolderItselfMayGoAndComeBack() throws {
+    folder.makeFolder("rules")
+    try withWatcher(folder("rules")) { watched in
+      #expect(watched.tells { folder.move("rules", "old") })
+      #expect(
+        watched.tells {
+          folder.makeFolder("new")
+          folder.write("new/plugin.lua", "1")
+          folder.move("new", "rules")
+        })
+      #expect(watched.tells { folder.write("rules/plugin.lua", "2") })
+      #expect(
+        watched.ignores {
+          folder.write("old/x.lua", "x")
+        } before: {
+          folder.write("rules/y.lua", "y")
+        })
+      #expect(watched.tells { TemporaryFolder.remove(folder("rules")) })
+      #expect(watched.tells { folder.makeFolder("rules") })
+    }
+  }
+
+  @Test func aFolderThatDoesNotExistYetIsNoticedWithItsParents() throws {
+    try withWatcher(folder("etc/ruled/rules")) { watched in
+      #expect(watched.tells { folder.makeFolder("etc") })
+      #expect(
+        watched.tells {
+          folder.makeFolder("etc/ruled")
+          folder.makeFolder("etc/ruled/rules")
+        })
+      #expect(watched.tells { folder.write("etc/ruled/rules/plugin.lua", "1") })
+    }
+  }
+
+  @Test func aLinkToTheFolderMayBeSwitched() throws {
+    folder.makeFolder("one")
+    folder.makeFolder("two")
+    folder.link("current", to: "one")
+    try withWatcher(folder("current")) { watched in
+      #expect(watched.tells { folder.write("one/plugin.lua", "1") })
+      #expect(
+        watched.tells {
+          folder.link("next", to: "two")
+          folder.move("next", "current")
+        })
+      #expect(watched.tells { folder.write("two/plugin.lua", "2") })
+      #expect(
+        watched.ignores {
+          folder.write("one/plugin.lua", "3")
+        } before: {
+          folder.write("two/plugin.lua", "4")
+        })
+    }
+  }
+
+  @Test func aLinkAboveTheFolderMayBeSwitched() throws {
+    for release in ["r1", "r2"] {
+      folder.makeFolder(release)
+      folder.makeFolder(release + "/rules")
+    }
+    folder.link("current", to: folder("r1"))
+    try withWatcher(folder("current/rules")) { watched in
+      #expect(
+        watched.tells {
+          folder.link("next", to: folder("r2"))
+          folder.move("next", "current")
+        })
+      #expect(watched.tells { folder.write("r2/rules/plugin.lua", "2") })
+    }
+  }
+
+  @Test func whatLinksInTheTreePointToIsWatched() throws {
+    folder.makeFolder("rules")
+    folder.makeFolder("elsewhere")
+    folder.makeFolder("elsewhere/plugin")
+    folder.write("elsewhere/one.lua", "1")
+    folder.link("rules/plugin", to: "../elsewhere/plugin")
+    folder.link("rules/one.lua", to: folder("elsewhere/one.lua"))
+    try withWatcher(folder("rules")) { watched in
+      #expect(watched.tells { folder.write("elsewhere/plugin/plugin.lua", "1") })
+      #expect(watched.tells { folder.write("elsewhere/one.lua", "2") })
+      #expect(
+        watched.tells {
+          folder.write("elsewhere/new.lua", "3")
+          folder.move("elsewhere/new.lua", "elsewhere/one.lua")
+        })
+      #expect(watched.tells { folder.write("elsewhere/one.lua", "4") })
+      #expect(
+        watched.ignores {
+          folder.write("elsewhere/other.lua", "x")
+        } before: {
+          folder.write("rules/y.lua", "y")
+        })
+    }
+  }
+
+  @Test func linksThatLeadInCirclesEnd() throws {
+    folder.makeFolder("rules")
+    folder.makeFolder("rules/a")
+    folder.link("rules/a/up", to: "..")
+    folder.link("rules/self", to: "self")
+    folder.link("rules/ping", to: "pong")
+    folder.link("rules/pong", to: "ping")
+    folder.link("rules/gone", to: "/nowhere/at/all")
+    try withWatcher(folder("rules")) { watched in
+      #expect(!watched.isTruncated)
+      #expect(watched.tells { folder.write("rules/a/plugin.lua", "1") })
+    }
+  }
+}
+
+/// A number that a loop raises and a test reads.
+private final class Counter: Sendable {
+  private let count = Mutex(0)
+  func increment() { count.withLock { $0 += 1 } }
+  var value: Int { count.withLock { $0 } }
+}

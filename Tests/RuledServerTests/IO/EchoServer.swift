@@ -1,0 +1,122 @@
+import RuledCore
+import Synchronization
+
+@testable import RuledServer
+
+/// A worker that answers each line with itself, at once or when told to, and keeps account of what it saw.
+final class EchoServer: Sendable {
+  struct Account {
+    var lines = 0
+    var bytes = 0
+    var tooLong = 0
+    var closed = 0
+    var mostUnsent = 0
+    var foreign: [Int32] = []
+    var peers: [PeerCredentials] = []
+    var tokens: [ConnectionToken] = []
+  }
+
+  let account = Mutex(Account())
+  let thread: LoopThread
+  let holdsReplies: Bool
+  private let confined = Confined<Handler>()
+
+  init(limits: ConnectionLimits = ConnectionLimits(), holdsReplies: Bool = false) throws {
+    self.holdsReplies = holdsReplies
+    thread = try LoopThread()
+    thread.post { [self] in confined.value = Handler(self, on: $0, limits) }
+  }
+
+  var seen: Account { account.withLock { $0 } }
+
+  func adopt(_ descriptor: Int32) {
+    thread.post { [self] _ in
+      guard let connection = try? confined.value?.table.adopt(descriptor) else { return }
+      account.withLock {
+        $0.tokens.append(connection.token)
+        if let peer = connection.peer { $0.peers.append(peer) }
+      }
+    }
+  }
+
+  func connect() -> Client {
+    let (client, server) = Client.pair()
+    adopt(server)
+    return client
+  }
+
+  /// Sends the replies that are held back.
+  func answer() { thread.post { [self] _ in confined.value?.answer() } }
+
+  /// Runs `body` with the table, on the loop.
+  func withTable<Result: Sendable>(_ body: @escaping @Sendable (ConnectionTable) -> Result) -> Result {
+    thread.call { [self] _ in
+      guard let handler = confined.value else { fatalError("no handler") }
+      return body(handler.table)
+    }
+  }
+
+  func end() {
+    thread.post { [self] _ in
+      confined.value?.table.close()
+      confined.value = nil
+    }
+    thread.end()
+  }
+
+  /// The loop's side.
+  final class Handler: ConnectionHandler {
+    private let server: EchoServer
+    private var made: ConnectionTable?
+    private var held: [(ConnectionToken, [UInt8])] = []
+
+    init(_ server: EchoServer, on loop: EventLoop, _ limits: ConnectionLimits) {
+      self.server = server
+      made = ConnectionTable(on: loop, limits: limits, handler: self)
+    }
+
+    var table: ConnectionTable {
+      guard let made else { fatalError("no table") }
+      return made
+    }
+
+    func received(line: UnsafeRawBufferPointer, on connection: Connection) {
+      server.account.withLock {
+        $0.lines += 1
+        $0.bytes += line.count
+        $0.mostUnsent = max($0.mostUnsent, connection.unsent)
+      }
+      if server.holdsReplies {
+        connection.beginRequest()
+        held.append((connection.token, Array(line)))
+      } else {
+        reply(Array(line), on: connection)
+      }
+    }
+
+    func answer() {
+      for (token, line) in held {
+        guard let connection = table[token] else { continue }
+        reply(line, on: connection)
+        connection.endRequest()
+      }
+      held = []
+    }
+
+    private func reply(_ line: [UInt8], on connection: Connection) {
+      line.withUnsafeBytes { connection.send($0) }
+      connection.withOutput { $0.append(10) }
+    }
+
+    func tooLong(on connection: Connection) {
+      server.account.withLock { $0.tooLong += 1 }
+      connection.withOutput { $0.append("too long\n" as StaticString) }
+    }
+
+    func foreign(descriptor: Int32, peer: PeerCredentials?) {
+      server.account.withLock { $0.foreign.append(descriptor) }
+    }
+
+    func closed(_ connection: Connection) { server.account.withLock { $0.closed += 1 } }
+  }
+}

@@ -1,0 +1,38 @@
+@testable import RuledServer
+
+/// An event loop on a thread of its own, for tests that talk to it from outside.
+final class LoopThread: Sendable {
+  private let inbox = Mailbox<@Sendable (EventLoop) -> Void>()
+  private let thread: WorkerThread
+
+  init() throws {
+    let inbox = inbox
+    thread = try WorkerThread(name: "test-loop") {
+      do {
+        let loop = try EventLoop()
+        try inbox.attach(to: loop) { batch in for body in batch { body(loop) } }
+        loop.run()
+        inbox.close()
+        loop.close()
+      } catch {
+        fatalError("\(error)")
+      }
+    }
+  }
+
+  /// Runs `body` on the loop's thread, later.
+  func post(_ body: @escaping @Sendable (EventLoop) -> Void) { inbox.send(body) }
+
+  /// Runs `body` on the loop's thread and waits for its result.
+  func call<Result: Sendable>(_ body: @escaping @Sendable (EventLoop) -> Result) -> Result {
+    let answer = Signal<Result>()
+    post { answer.set(body($0)) }
+    return answer.wait()
+  }
+
+  /// Ends the loop, closes what is open on it and waits for the thread.
+  func end() {
+    post { $0.stop() }
+    thread.join()
+  }
+}
