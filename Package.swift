@@ -39,7 +39,7 @@ let package = Package(
     module("RuledCore", []),
     module("RuledLua", ["RuledCore", "CLuaBridge", "CJSON"]),
     module("RuledStore", ["RuledCore", "CRocksDB"]),
-    module("RuledEngine", ["RuledCore", "RuledLua", "RuledStore"]),
+    module("RuledEngine", ["RuledCore", "RuledLua", "RuledStore", "CLuaBridge", "CJSON"]),
     module("RuledWire", ["RuledCore", "CJSON"]),
     module("RuledServer", ["RuledCore", "RuledEngine", "RuledWire", "CUV"]),
     module("RuledTool", ["RuledCore", "RuledEngine", "RuledWire"]),

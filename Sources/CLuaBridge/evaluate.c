@@ -178,13 +178,18 @@ static int raised_body(lua_State *L) {
   return 0;
 }
 
-rb_status rb_begin_raised(rb_vm *vm, rb_slice type, const cj_doc *document, size_t data, const rb_budget *budget) {
+rb_status rb_begin_raised(rb_vm *vm, rb_slice type, const cj_doc *document, size_t data, const rb_budget *budget, int depth, rb_slice chain) {
   raised_event raised = {type, document, data};
-  if (budget) rb_start_budget(vm, budget);
-  vm->depth++;
   vm->level++;
-  rb_append(vm, &vm->chain, " > ", 3);
-  rb_append(vm, &vm->chain, type.bytes, type.length);
+  if (budget) {
+    rb_start_budget(vm, budget);
+    vm->depth = depth;
+    rb_set(vm, &vm->chain, chain.bytes, chain.length);
+  } else {
+    vm->depth++;
+    rb_append(vm, &vm->chain, " > ", 3);
+    rb_append(vm, &vm->chain, type.bytes, type.length);
+  }
   return rb_protect(vm, raised_body, &raised);
 }
 

@@ -146,6 +146,9 @@ static int host_raise(lua_State *L) {
   rb_op noted = {0};
   copy_to(vm, type, &noted.a, &noted.a_length);
   encode_to(L, 2, "event's data", "{}", &noted.b, &noted.b_length);
+  rb_slice chain = {vm->chain.bytes, vm->chain.length};
+  copy_to(vm, chain, &noted.c, &noted.c_length);
+  noted.integer = vm->depth + 1;
   rb_op *op = rb_add_op(vm, RB_OP_RAISE);
   noted.kind = op->kind;
   noted.rule = op->rule;

@@ -127,7 +127,7 @@ typedef enum {
   RB_OP_DECIDE = 0,   /* a key, b json */
   RB_OP_SHADOWED,     /* a key, integer: the rule that decided it */
   RB_OP_EMIT,         /* a sink, b type, c json, d id, flags 1: has a key */
-  RB_OP_RAISE,        /* a type, b json */
+  RB_OP_RAISE,        /* a type, b json, c the types that led to it, integer: how many raises deep */
   RB_OP_SEND,         /* a subject, b type, c json */
   RB_OP_COUNT,        /* a name, b labels json, number or integer */
   RB_OP_TIMER_SET,    /* a name, b type, c json, number: when */
@@ -203,8 +203,9 @@ rb_status rb_configure(rb_vm *vm, rb_slice text, rb_slice path, const rb_budget 
 
 /* Begins an event: builds its table and the state's, clears the operations, starts the budget. */
 rb_status rb_begin(rb_vm *vm, const rb_event *event, const rb_budget *budget);
-/* Makes an event that a rule raised the current one until rb_end_raised; the state goes on, and so does the budget unless one is given. */
-rb_status rb_begin_raised(rb_vm *vm, rb_slice type, const cj_doc *document, size_t data, const rb_budget *budget);
+/* Makes an event that a rule raised the current one until rb_end_raised; the state goes on. One that another
+   plugin raised comes with a budget, with how many raises deep it stands and with the types that led to it. */
+rb_status rb_begin_raised(rb_vm *vm, rb_slice type, const cj_doc *document, size_t data, const rb_budget *budget, int depth, rb_slice chain);
 void rb_end_raised(rb_vm *vm);
 /* The types that led to the current event. */
 rb_slice rb_chain(const rb_vm *vm);

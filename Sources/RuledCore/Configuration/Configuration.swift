@@ -56,6 +56,9 @@ package struct Configuration: Sendable, Equatable {
     package var isEnabled = true
     /// What overrides the plugin's own settings, key by key.
     package var settings = JSONObject()
+
+    /// A plugin that is loaded with its own settings.
+    package init() {}
   }
 
   /// How one sink delivers; one of `url`, `file` and `log` at most.

@@ -1,4 +1,4 @@
-import CLuaBridge
+package import CLuaBridge
 
 extension rb_slice {
   /// The bytes that the slice stands for.
@@ -7,7 +7,8 @@ extension rb_slice {
   /// The bytes as text.
   var text: String { String(decoding: raw, as: UTF8.self) }
 
-  init(_ bytes: UnsafeRawBufferPointer) {
+  /// The slice that borrows `bytes`.
+  package init(_ bytes: UnsafeRawBufferPointer) {
     self.init(bytes: bytes.baseAddress?.assumingMemoryBound(to: CChar.self), length: bytes.count)
   }
 }

@@ -19,13 +19,19 @@ extension PluginVM {
     return result(rb_begin(machine, &event, &native))
   }
 
-  /// Makes an event the current one that was raised during the same commit, keeping the state as it stands.
-  ///
-  /// With a budget, a new one starts: the event comes from another plugin.
-  package func beginRaised(type: UnsafeRawBufferPointer, document: OpaquePointer, data: Int, budget: Budget?) -> CallResult {
-    guard let budget else { return result(rb_begin_raised(machine, rb_slice(type), document, data, nil)) }
+  /// Makes an event the current one that a rule of this plugin raised, keeping the state as it stands.
+  package func beginRaised(type: UnsafeRawBufferPointer, document: OpaquePointer, data: Int) -> CallResult {
+    result(rb_begin_raised(machine, rb_slice(type), document, data, nil, 0, rb_slice()))
+  }
+
+  /// Makes an event the current one that another plugin raised during the same commit; a new budget starts.
+  package func beginRaised(
+    type: UnsafeRawBufferPointer, document: OpaquePointer, data: Int, budget: Budget, depth: Int,
+    chain: UnsafeRawBufferPointer
+  ) -> CallResult {
     var native = budget.native
-    return result(rb_begin_raised(machine, rb_slice(type), document, data, &native))
+    return result(
+      rb_begin_raised(machine, rb_slice(type), document, data, &native, Int32(depth), rb_slice(chain)))
   }
 
   /// Ends the event that `beginRaised` began.

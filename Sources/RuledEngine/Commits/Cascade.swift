@@ -1,0 +1,18 @@
+import Synchronization
+
+/// What a reply with `wait: "cascade"` waits for: the messages of its event, and theirs in turn.
+package final class Cascade: Sendable {
+  private let pending = Atomic<Int>(1)
+  private let finish: @Sendable () -> Void
+
+  /// A cascade that calls `finish` once, on whatever thread ends it.
+  package init(finish: @escaping @Sendable () -> Void) { self.finish = finish }
+
+  /// Another message belongs to it.
+  package func began() { pending.wrappingAdd(1, ordering: .relaxed) }
+
+  /// A message, or the event itself, is committed.
+  package func ended() {
+    if pending.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 { finish() }
+  }
+}

@@ -1,0 +1,175 @@
+import CLuaBridge
+import RuledCore
+import RuledLua
+import RuledStore
+
+/// From operations to what is written.
+extension Evaluator {
+  /// Adds all that came of the event to the unit.
+  func commit(
+    _ event: EventInput, identity: UInt64, subject: Subject, record: SubjectRecordView?, version: UInt64,
+    cascade: Cascade?, outcome: UnsafeRawBufferPointer
+  ) throws(RequestError) {
+    let overflow =
+      event.origin == .client
+      ? remember(event, identity: identity, outcome: outcome, record: record) : keepRecent(record, now: event.now)
+    for plugin in touched {
+      if turns[plugin].failure != nil {
+        park(plugin, event)
+      } else if let vm = machines[plugin] {
+        try write(vm, of: plugin, event, subject, cascade)
+      }
+    }
+    writeRecord(subject, record, version: version, overflow: overflow)
+    noteChange(event, version: version)
+  }
+
+  /// Writes the subject's record with the new states.
+  func writeRecord(_ subject: Subject, _ old: SubjectRecordView?, version: UInt64, overflow: UInt64) {
+    record.removeAll()
+    SubjectRecord.writeHeader(version: version, overflowUntil: overflow, recent: recent, into: record)
+    for plugin in touched where turns[plugin].failure == nil && turns[plugin].began {
+      let state = slice(states, turns[plugin].state)
+      if state.count > 2 { SubjectRecord.writePlugin(catalog.plugins[plugin].name, state: state, into: record) }
+    }
+    old?.forEachPlugin { name, state in
+      let isNew = touched.contains { plugin in
+        turns[plugin].failure == nil && turns[plugin].began && catalog.plugins[plugin].name.utf8.elementsEqual(name)
+      }
+      if !isNew { SubjectRecord.writePlugin(name, state: state, into: record) }
+    }
+    let cost = subject.cost
+    subject.record.removeAll()
+    subject.record.append(record)
+    cache.changed(by: subject.cost - cost)
+    subject.lastCommit = unit.number
+    key.removeAll()
+    StoreKey.record(subject.name, into: key)
+    unit.writes.put(key.bytes, record.bytes)
+  }
+
+  private func write(
+    _ vm: PluginVM, of plugin: Int, _ event: EventInput, _ subject: Subject, _ cascade: Cascade?
+  ) throws(RequestError) {
+    for (index, operation) in vm.operations.enumerated() {
+      switch rb_op_kind(UInt32(operation.kind)) {
+      case RB_OP_EMIT: writeEffect(operation, at: index, vm, of: plugin, event, subject)
+      case RB_OP_SEND: writeMessage(operation, vm, of: plugin, event, cascade)
+      case RB_OP_COUNT: unit.counters.append(Self.delta(operation, vm))
+      case RB_OP_ONCE: writeOnce(operation, vm, of: plugin, event, subject)
+      case RB_OP_TIMER_SET: try writeTimer(operation, vm, of: plugin, event, subject)
+      case RB_OP_TIMER_CANCEL: try cancelTimer(vm.bytes(operation.a, operation.a_length), of: plugin, subject)
+      case RB_OP_FORGET: try forgetPlugin(plugin, subject)
+      default: break
+      }
+    }
+  }
+
+  private static func delta(_ operation: rb_op, _ vm: PluginVM) -> CounterTable.Delta {
+    CounterTable.Delta(
+      key: CounterTable.Key(
+        name: String(decoding: vm.bytes(operation.a, operation.a_length), as: UTF8.self),
+        labels: String(decoding: vm.bytes(operation.b, operation.b_length), as: UTF8.self)),
+      amount: operation.flags & 1 != 0 ? .number(operation.number) : .integer(operation.integer))
+  }
+
+  // MARK: Effects and messages
+
+  private func writeEffect(
+    _ operation: rb_op, at index: Int, _ vm: PluginVM, of plugin: Int, _ event: EventInput, _ subject: Subject
+  ) {
+    if operation.flags & 1 != 0 {
+      guard !isRepeated(operation, at: index, vm, of: plugin) else { return }
+      writeEffectKey(vm.bytes(operation.d, operation.d_length), subject, of: plugin)
+      value.removeAll()
+      value.append(bigEndian: UInt64(0))
+      unit.writes.put(key.bytes, value.bytes)
+    }
+    guard !vm.bytes(operation.a, operation.a_length).elementsEqual("client".utf8) else { return }
+    key.removeAll()
+    StoreKey.effect(subject.name, sequence: context.nextSequence(), into: key)
+    value.removeAll()
+    writeEffect(operation, vm, of: plugin, to: value)
+    value.append(",\"subject\":" as StaticString)
+    value.append(jsonString: event.subject)
+    value.append(",\"at\":\"" as StaticString)
+    Timestamp(microseconds: event.now).write(to: value)
+    value.append("\"}" as StaticString)
+    unit.writes.put(key.bytes, value.bytes)
+    unit.effects += 1
+  }
+
+  private func writeMessage(_ operation: rb_op, _ vm: PluginVM, of plugin: Int, _ event: EventInput, _ cascade: Cascade?) {
+    let target = vm.bytes(operation.a, operation.a_length)
+    let sequence = context.nextSequence()
+    key.removeAll()
+    StoreKey.message(target, sequence: sequence, into: key)
+    let identity = ByteBuffer(capacity: 256)
+    identity.append(event.subject)
+    identity.append(0)
+    identity.append(event.source)
+    identity.append(0)
+    identity.append(event.id)
+    identity.append(0)
+    identity.append(contentsOf: catalog.plugins[plugin].name)
+    identity.append(0)
+    identity.append(decimal: Int64(unit.writes.count))
+    value.removeAll()
+    value.append("{\"type\":" as StaticString)
+    value.append(jsonString: vm.bytes(operation.b, operation.b_length))
+    value.append(",\"subject\":" as StaticString)
+    value.append(jsonString: target)
+    value.append(",\"id\":\"" as StaticString)
+    UUIDText.derived(from: identity.bytes).write(to: value)
+    value.append("\",\"source\":" as StaticString)
+    value.append(jsonString: event.source)
+    value.append(",\"time\":\"" as StaticString)
+    Timestamp(microseconds: event.now).write(to: value)
+    value.append("\",\"data\":" as StaticString)
+    value.append(vm.bytes(operation.c, operation.c_length))
+    value.append(",\"hops\":" as StaticString)
+    value.append(decimal: Int64(event.hops + 1))
+    value.append(",\"from\":" as StaticString)
+    value.append(jsonString: event.subject)
+    value.append(UInt8(ascii: "}"))
+    unit.writes.put(key.bytes, value.bytes)
+    cascade?.began()
+    unit.messages.append(.init(subject: Array(target), sequence: sequence, cascade: cascade))
+  }
+
+  // MARK: Once
+
+  private func writeOnce(_ operation: rb_op, _ vm: PluginVM, of plugin: Int, _ event: EventInput, _ subject: Subject) {
+    key.removeAll()
+    StoreKey.once(
+      subject.name, plugin: catalog.plugins[plugin].name, key: vm.bytes(operation.a, operation.a_length), into: key)
+    let expiry = operation.flags & 1 != 0 ? event.now + Int64(operation.number * 1e6) : 0
+    value.removeAll()
+    value.append(bigEndian: UInt64(bitPattern: expiry))
+    unit.writes.put(key.bytes, value.bytes)
+  }
+
+  // MARK: Watchers
+
+  private func noteChange(_ event: EventInput, version: UInt64) {
+    value.removeAll()
+    value.append("\"event\":{\"id\":" as StaticString)
+    value.append(jsonString: event.id)
+    value.append(",\"type\":" as StaticString)
+    value.append(jsonString: event.type)
+    value.append("},\"plugins\":[" as StaticString)
+    var names: [String] = []
+    for plugin in touched where turns[plugin].failure == nil {
+      if !names.isEmpty { value.append(UInt8(ascii: ",")) }
+      names.append(catalog.plugins[plugin].name)
+      value.append(jsonString: catalog.plugins[plugin].name)
+    }
+    value.append("],\"decisions\":{" as StaticString)
+    value.append(decisions)
+    value.append("},\"effects\":[" as StaticString)
+    value.append(effects)
+    value.append("]" as StaticString)
+    unit.changes.append(
+      Change(subject: Array(event.subject), version: version, plugins: names, members: Array(value.bytes)))
+  }
+}

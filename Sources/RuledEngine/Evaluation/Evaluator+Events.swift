@@ -1,0 +1,325 @@
+import CLuaBridge
+package import RuledCore
+import RuledLua
+import RuledStore
+
+extension Evaluator {
+  /// Evaluates an event and appends its outcome to `reply`; what is to be committed joins the unit.
+  ///
+  /// A repeat of a remembered event runs no rule and gives the first outcome again.
+  package func handle(_ event: EventInput, cascade: Cascade? = nil, into reply: ByteBuffer) throws(RequestError) {
+    let subject = try findSubject(event.subject)
+    let record = try view(subject)
+    let identity = event.origin == .client ? Self.identity(event) : 0
+    if event.origin == .client, !event.isDryRun,
+      try appendRemembered(event, identity: identity, subject: subject, record: record, to: reply)
+    {
+      return
+    }
+    try evaluate(event, identity: identity, subject: subject, record: record, cascade: cascade, only: nil, into: reply)
+  }
+
+  /// Evaluates an event that is not remembered: all of it joins the unit, or nothing.
+  ///
+  /// - Parameter only: when a parked part is retried, the plugin whose it is; the others see only what it raises.
+  func evaluate(
+    _ event: EventInput, identity: UInt64, subject: Subject, record: SubjectRecordView?, cascade: Cascade?, only: Int?,
+    into reply: ByteBuffer
+  ) throws(RequestError) {
+    begin(event, subject)
+    defer { end() }
+    try run(event, record: record, only: only)
+    if let only, let failure = turns[only].failure {
+      failedRetry = failure
+      return
+    }
+    collect()
+    let isCounted = !event.isDryRun && only == nil
+    let version = (record?.version ?? 0) + (isCounted ? 1 : 0)
+    let start = reply.count
+    writeOutcome(event, version: version, to: reply)
+    if event.isDryRun { return }
+    let mark = unit.mark
+    do throws(RequestError) {
+      try commit(
+        event, identity: identity, subject: subject, record: record, version: version, cascade: cascade,
+        outcome: UnsafeRawBufferPointer(rebasing: reply.bytes[start...]))
+    } catch {
+      unit.rollBack(to: mark)
+      reply.truncate(to: start)
+      throw error
+    }
+    context.counters.add(Array(unit.counters[mark.counters...]))
+    if event.isExplained { writeTrace(to: reply) }
+  }
+
+  private func begin(_ event: EventInput, _ subject: Subject) {
+    self.event = event
+    self.subject = subject
+    queue.removeAll(keepingCapacity: true)
+    queueBytes.removeAll()
+    states.removeAll()
+    seenTexts.removeAll()
+    trace.removeAll()
+    decisions.removeAll()
+    effects.removeAll()
+    failures.removeAll()
+    effectIDs.removeAll(keepingCapacity: true)
+  }
+
+  func end() {
+    event = nil
+    subject = nil
+    for plugin in touched { turns[plugin] = Turn() }
+    touched.removeAll(keepingCapacity: true)
+  }
+
+  /// Shows the event to the plugins in order of name, then what they raised, in the order raised.
+  private func run(_ event: EventInput, record: SubjectRecordView?, only: Int?) throws(RequestError) {
+    let empty = 0..<0
+    queue.append(QueuedEvent(type: empty, data: empty, chain: empty, origin: -1, depth: 0))
+    for text in retried where raisedDocument.parse(text) {
+      queue.append(
+        QueuedEvent(
+          type: keep(raisedDocument.string(raisedDocument.member("type"))), data: keep(raisedDocument.text(of: "data")),
+          chain: empty, origin: -1, depth: 0))
+    }
+    let given = queue.count
+    var next = 0
+    while next < queue.count {
+      let queued = queue[next]
+      let type = next == 0 ? event.type : slice(queueBytes, queued.type)
+      if event.isExplained {
+        explainUnheard(type, origin: queued.origin, event)
+      }
+      for listener in listeners(to: type) where listener.plugin != queued.origin {
+        if next < given, let only, listener.plugin != only { continue }
+        show(queued, isFirst: next == 0, to: listener.plugin, rules: listener.rules, event, record)
+      }
+      next += 1
+    }
+  }
+
+  /// Lets one plugin handle an event of the commit.
+  private func show(
+    _ queued: QueuedEvent, isFirst: Bool, to plugin: Int, rules: [Int], _ event: EventInput, _ record: SubjectRecordView?
+  ) {
+    let entry = catalog.plugins[plugin]
+    if !entry.manifest.sources.isEmpty, !entry.manifest.accepts(source: String(decoding: event.source, as: UTF8.self)) {
+      if event.isExplained { explainSource(plugin, rules) }
+      return
+    }
+    if !turns[plugin].began && turns[plugin].failure == nil { touched.append(plugin) }
+    noteSeen(queued, isFirst: isFirst, plugin: plugin, event)
+    guard turns[plugin].failure == nil else { return }
+    guard !entry.runtime.isSuspended || resumes == plugin else {
+      turns[plugin].failure = Failure(
+        plugin: entry.name, kind: .error,
+        message: "the plugin is suspended, as it was stopped three times in a row; reload it or retry its events")
+      if event.isExplained { explainSuspended(plugin, rules) }
+      return
+    }
+    samples &+= 1
+    let measured = samples & 15 == 0
+    let started = measured ? EngineClock.monotonic : 0
+    do throws(Failure) {
+      try evaluate(queued, isFirst: isFirst, plugin: plugin, rules: rules, event, record)
+      entry.runtime.succeeded()
+    } catch {
+      fail(plugin, error)
+    }
+    if measured { entry.runtime.took(EngineClock.monotonic - started) }
+  }
+
+  private func fail(_ plugin: Int, _ failure: Failure) {
+    turns[plugin].failure = failure
+    let entry = catalog.plugins[plugin]
+    if let machine = machines[plugin], machine.isDead {
+      takeLogs(of: machine)
+      machines[plugin] = nil
+    }
+    let isSuspended = entry.runtime.failed(failure.kind)
+    log(.warn, "a rule failed: \(failure.message)", failure)
+    if isSuspended { log(.error, "the plugin is suspended, as it was stopped three times in a row", failure) }
+  }
+
+  private func evaluate(
+    _ queued: QueuedEvent, isFirst: Bool, plugin: Int, rules: [Int], _ event: EventInput, _ record: SubjectRecordView?
+  ) throws(Failure) {
+    let entry = catalog.plugins[plugin]
+    let vm: PluginVM
+    do throws(LoadError) { vm = try machine(plugin) } catch {
+      throw Failure(plugin: entry.name, kind: .error, message: error.message, file: error.file, line: error.line)
+    }
+    vm.host = self
+    if !turns[plugin].began {
+      try open(vm, plugin, queued, isFirst: isFirst, event, record)
+      turns[plugin].began = true
+      try runRules(rules, of: plugin, on: vm, event)
+    } else {
+      guard raisedDocument.parse(slice(queueBytes, queued.data)) else { return }
+      let begun = vm.beginRaised(
+        type: slice(queueBytes, queued.type), document: raisedDocument.handle, data: 1, budget: entry.manifest.budget,
+        depth: queued.depth, chain: slice(queueBytes, queued.chain))
+      guard begun != .failed else { throw vm.failure(rule: nil) }
+      try runRules(rules, of: plugin, on: vm, event)
+      vm.endRaised()
+    }
+    guard vm.finish(limit: context.configuration.limits.stateKiB << 10) != .failed else { throw vm.failure(rule: nil) }
+    let start = states.count
+    states.append(vm.output)
+    turns[plugin].state = start..<states.count
+    try check(vm, plugin, event)
+    try takeRaises(of: vm, plugin)
+  }
+
+  /// Begins the event in a machine that has not seen anything of this commit.
+  private func open(
+    _ vm: PluginVM, _ plugin: Int, _ queued: QueuedEvent, isFirst: Bool, _ event: EventInput, _ record: SubjectRecordView?
+  ) throws(Failure) {
+    let entry = catalog.plugins[plugin]
+    let empty = UnsafeRawBufferPointer(start: UnsafeRawPointer(states.base), count: 0)
+    var native = rb_event()
+    native.id = rb_slice(event.id)
+    native.source = rb_slice(event.source)
+    native.subject = rb_slice(event.subject)
+    native.time = Double(event.time) / 1e6
+    native.now = Double(event.now) / 1e6
+    native.seed = hash64(event.id, seed: subject?.hash ?? 0)
+    native.state = rb_slice(record?.state(of: entry.name) ?? empty)
+    native.explain = event.isExplained
+    native.attributes = event.attributes
+    native.document = event.document
+    if isFirst {
+      native.type = rb_slice(event.type)
+      native.data = event.data
+      native.chain = rb_slice(event.type)
+    } else {
+      guard raisedDocument.parse(slice(queueBytes, queued.data)) else { return }
+      native.type = rb_slice(slice(queueBytes, queued.type))
+      native.document = raisedDocument.handle
+      native.data = 1
+      native.attributes = 0
+      native.depth = Int32(queued.depth)
+      native.chain = rb_slice(slice(queueBytes, queued.chain))
+    }
+    guard vm.begin(&native, budget: entry.manifest.budget) != .failed else { throw vm.failure(rule: nil) }
+  }
+
+  /// Runs the rules in order, each followed by what it raised.
+  private func runRules(_ rules: [Int], of plugin: Int, on vm: PluginVM, _ event: EventInput) throws(Failure) {
+    let entry = catalog.plugins[plugin]
+    for rule in rules {
+      let before = vm.operations.count
+      let result = event.isExplained ? explained(rule, of: plugin, on: vm) : vm.run(rule: rule)
+      guard result != .failed else { throw vm.failure(rule: entry.manifest.rules[rule].name) }
+      guard result == .done else { continue }
+      let after = vm.operations.count
+      var index = before
+      while index < after {
+        let operation = vm.operations[index]
+        index += 1
+        guard operation.kind == UInt8(RB_OP_RAISE.rawValue) else { continue }
+        try runOwn(operation, of: plugin, on: vm, event)
+      }
+    }
+  }
+
+  /// Lets the plugin's own rules see what one of them raised.
+  private func runOwn(_ raised: rb_op, of plugin: Int, on vm: PluginVM, _ event: EventInput) throws(Failure) {
+    let type = Array(vm.bytes(raised.a, raised.a_length))
+    let own = type.withUnsafeBytes { listeners(to: $0) }.first { $0.plugin == plugin }
+    guard let own else { return }
+    guard raisedDocument.parse(vm.bytes(raised.b, raised.b_length)) else { return }
+    let begun = type.withUnsafeBytes { vm.beginRaised(type: $0, document: raisedDocument.handle, data: 1) }
+    guard begun != .failed else { throw vm.failure(rule: nil) }
+    try runRules(own.rules, of: plugin, on: vm, event)
+    vm.endRaised()
+  }
+
+  /// Queues for the others what a plugin raised, now that it is done without a failure.
+  private func takeRaises(of vm: PluginVM, _ plugin: Int) throws(Failure) {
+    let operations = vm.operations
+    for index in turns[plugin].raisesTaken..<operations.count {
+      let operation = operations[index]
+      guard operation.kind == UInt8(RB_OP_RAISE.rawValue) else { continue }
+      guard queue.count < Self.queueLimit else {
+        throw Failure(
+          plugin: catalog.plugins[plugin].name, kind: .cycle,
+          message: "more than \(Self.queueLimit) events were raised within one event")
+      }
+      let type = keep(vm.bytes(operation.a, operation.a_length))
+      let data = keep(vm.bytes(operation.b, operation.b_length))
+      let chainStart = queueBytes.count
+      queueBytes.append(vm.bytes(operation.c, operation.c_length))
+      queueBytes.append(" > " as StaticString)
+      queueBytes.append(vm.bytes(operation.a, operation.a_length))
+      queue.append(
+        QueuedEvent(
+          type: type, data: data, chain: chainStart..<queueBytes.count, origin: plugin, depth: Int(operation.integer)))
+    }
+    turns[plugin].raisesTaken = operations.count
+  }
+
+  /// What can only be told once all rules have run: too many hops, too large an outcome.
+  private func check(_ vm: PluginVM, _ plugin: Int, _ event: EventInput) throws(Failure) {
+    var size = 0
+    for operation in vm.operations {
+      switch rb_op_kind(UInt32(operation.kind)) {
+      case RB_OP_SEND where event.hops >= Limits.messageHops:
+        throw Failure(
+          plugin: catalog.plugins[plugin].name, kind: .cycle,
+          message: "a message that follows from more than \(Limits.messageHops) others is not sent")
+      case RB_OP_DECIDE, RB_OP_EMIT: size += Int(operation.a_length + operation.b_length + operation.c_length) + 64
+      default: break
+      }
+    }
+    guard size <= Limits.outcomeBytes else {
+      throw Failure(
+        plugin: catalog.plugins[plugin].name, kind: .value,
+        message: "decisions and effects are \(size) bytes, more than the 1 MiB that an outcome may have")
+    }
+  }
+
+  // MARK: Bytes
+
+  func slice(_ buffer: ByteBuffer, _ range: Range<Int>) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: buffer.bytes[range])
+  }
+
+  private func keep(_ bytes: UnsafeRawBufferPointer) -> Range<Int> {
+    let start = queueBytes.count
+    queueBytes.append(bytes)
+    return start..<queueBytes.count
+  }
+
+  /// Remembers the event as text, in case the plugin's part has to be parked.
+  private func noteSeen(_ queued: QueuedEvent, isFirst: Bool, plugin: Int, _ event: EventInput) {
+    guard !isFirst else {
+      turns[plugin].seen.append(0..<0)
+      return
+    }
+    let start = seenTexts.count
+    writeEvent(type: slice(queueBytes, queued.type), data: slice(queueBytes, queued.data), like: event, to: seenTexts)
+    turns[plugin].seen.append(start..<seenTexts.count)
+  }
+
+  /// Appends an event of another type and data, for the same subject and with the same id, source and time.
+  func writeEvent(
+    type: UnsafeRawBufferPointer, data: UnsafeRawBufferPointer, like event: EventInput, to buffer: ByteBuffer
+  ) {
+    buffer.append("{\"type\":" as StaticString)
+    buffer.append(jsonString: type)
+    buffer.append(",\"subject\":" as StaticString)
+    buffer.append(jsonString: event.subject)
+    buffer.append(",\"id\":" as StaticString)
+    buffer.append(jsonString: event.id)
+    buffer.append(",\"source\":" as StaticString)
+    buffer.append(jsonString: event.source)
+    buffer.append(",\"time\":\"" as StaticString)
+    Timestamp(microseconds: event.time).write(to: buffer)
+    buffer.append("\",\"data\":" as StaticString)
+    buffer.append(data)
+    buffer.append(UInt8(ascii: "}"))
+  }
+}

@@ -1,0 +1,63 @@
+import CLuaBridge
+package import RuledCore
+package import RuledLua
+import RuledStore
+
+/// What rules ask while they run.
+extension Evaluator: RuleHost {
+  package func isUnclaimed(once key: UnsafeRawBufferPointer, of vm: PluginVM) -> Bool {
+    guard let subject, let event else { return false }
+    for operation in vm.operations.reversed() {
+      if operation.kind == UInt8(RB_OP_FORGET.rawValue) { return true }
+      if operation.kind == UInt8(RB_OP_ONCE.rawValue), vm.bytes(operation.a, operation.a_length).elementsEqual(key) {
+        return false
+      }
+    }
+    self.key.removeAll()
+    StoreKey.once(subject.name, plugin: vm.source.name, key: key, into: self.key)
+    value.removeAll()
+    guard (try? read(self.key.bytes, of: subject, into: value)) == true, value.count >= 8 else { return true }
+    let expiry = Int64(bitPattern: UInt64(bigEndian: value.bytes.loadUnaligned(as: UInt64.self)))
+    return expiry != 0 && expiry <= event.now
+  }
+
+  package func timerDue(_ name: UnsafeRawBufferPointer, of vm: PluginVM) -> Int64? {
+    guard let subject else { return nil }
+    for operation in vm.operations.reversed() {
+      let kind = rb_op_kind(UInt32(operation.kind))
+      if kind == RB_OP_FORGET { return nil }
+      guard kind == RB_OP_TIMER_SET || kind == RB_OP_TIMER_CANCEL,
+        vm.bytes(operation.a, operation.a_length).elementsEqual(name)
+      else { continue }
+      return kind == RB_OP_TIMER_SET ? Int64((operation.number * 1e6).rounded()) : nil
+    }
+    key.removeAll()
+    StoreKey.timer(subject.name, plugin: vm.source.name, name: name, into: key)
+    value.removeAll()
+    guard (try? read(key.bytes, of: subject, into: value)) == true else { return nil }
+    return due(value.bytes)
+  }
+
+  package func counters(prefix: UnsafeRawBufferPointer, into buffer: ByteBuffer) {
+    context.counters.write(prefix: String(decoding: prefix, as: UTF8.self), to: buffer)
+  }
+
+  package func peek(plugin: UnsafeRawBufferPointer, into buffer: ByteBuffer) -> Bool {
+    guard let subject, let record = try? view(subject), let state = record.state(of: plugin) else { return false }
+    buffer.append(state)
+    return true
+  }
+
+  package func identity(into buffer: ByteBuffer) {
+    guard let event else { return }
+    buffer.append(event.subject)
+    buffer.append(0)
+    buffer.append(event.source)
+    buffer.append(0)
+    buffer.append(event.id)
+  }
+
+  package func subject(into buffer: ByteBuffer) {
+    if let event { buffer.append(event.subject) }
+  }
+}

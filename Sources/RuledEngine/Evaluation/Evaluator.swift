@@ -1,0 +1,178 @@
+import CLuaBridge
+package import RuledCore
+package import RuledLua
+package import RuledStore
+
+/// Evaluates the events of one worker's subjects: finds the state, runs the rules, and adds what came of it to the unit to be committed.
+///
+/// It belongs to one thread. Whoever owns it commits the units: it takes one with `takeUnit`, and says with `finished` what became of it.
+/// Until then what was evaluated counts for later events of the same subjects, and replies wait.
+package final class Evaluator {
+  /// How many recent events a record remembers itself.
+  static let recentEvents = 16
+  /// How many events may follow from one within a commit.
+  static let queueLimit = 1024
+
+  /// What all workers share.
+  package let context: EngineContext
+  /// The rules in force.
+  package private(set) var catalog: Catalog
+  /// The unit that collects.
+  package private(set) var unit = CommitUnit(number: 1)
+
+  let lua: LuaWorker
+  var machines: [PluginVM?]
+  var cache: SubjectCache
+  private(set) var inFlight: [CommitUnit] = []
+  private(set) var durable: UInt64 = 0
+  private var listenersByType: [UInt64: Listeners] = [:]
+
+  // The event at hand.
+  var event: EventInput?
+  var subject: Subject?
+  var turns: [Turn]
+  var touched: [Int] = []
+  var queue: [QueuedEvent] = []
+  let queueBytes = ByteBuffer(capacity: 1024)
+  let states = ByteBuffer(capacity: 4096)
+  let seenTexts = ByteBuffer(capacity: 256)
+  let trace = ByteBuffer(capacity: 256)
+  var effectIDs: [[UInt8]] = []
+  var samples: UInt64 = 0
+  /// The plugin that runs although it is suspended, as a retry was asked for.
+  var resumes: Int?
+  /// Further events that a retried plugin sees with the first.
+  var retried: [[UInt8]] = []
+  /// Why the retried plugin failed again.
+  var failedRetry: Failure?
+
+  // Room that is used again and again.
+  let key = ByteBuffer(capacity: 320)
+  let value = ByteBuffer(capacity: 1024)
+  let record = ByteBuffer(capacity: 1024)
+  let decisions = ByteBuffer(capacity: 512)
+  let effects = ByteBuffer(capacity: 512)
+  let failures = ByteBuffer(capacity: 256)
+  var recent: [RecentEvent] = []
+  let raisedDocument = EventDocument()
+  let parkedDocument = EventDocument()
+
+  /// An evaluator for the calling thread.
+  ///
+  /// - Parameter cacheBytes: how much the hot subjects may take.
+  package init(context: EngineContext, catalog: Catalog, lua: LuaWorker, cacheBytes: Int) {
+    self.context = context
+    self.catalog = catalog
+    self.lua = lua
+    cache = SubjectCache(limit: cacheBytes)
+    machines = Array(repeating: nil, count: catalog.plugins.count)
+    turns = Array(repeating: Turn(), count: catalog.plugins.count)
+  }
+
+  // MARK: Rules
+
+  /// Puts other rules in force, from the next event on. Machines of plugins that did not change go on.
+  package func adopt(_ next: Catalog) {
+    var kept: [UInt64: PluginVM] = [:]
+    for (index, plugin) in catalog.plugins.enumerated() {
+      if let machine = machines[index] { kept[plugin.generation] = machine }
+    }
+    catalog = next
+    machines = next.plugins.map { kept[$0.generation] }
+    turns = Array(repeating: Turn(), count: next.plugins.count)
+    listenersByType.removeAll()
+  }
+
+  /// The plugins that hear a type, and their rules.
+  func listeners(to type: UnsafeRawBufferPointer) -> [(plugin: Int, rules: [Int])] {
+    let hash = hash64(type, seed: 0)
+    if let known = listenersByType[hash], known.type.withUnsafeBytes({ $0.elementsEqual(type) }) { return known.plugins }
+    if listenersByType.count >= 4096 { listenersByType.removeAll() }
+    let found = Listeners(type: Array(type), plugins: catalog.listeners(to: String(decoding: type, as: UTF8.self)))
+    listenersByType[hash] = found
+    return found.plugins
+  }
+
+  /// The machine of a plugin, built when there is none or the last one was left.
+  func machine(_ plugin: Int) throws(LoadError) -> PluginVM {
+    if let machine = machines[plugin], !machine.isDead { return machine }
+    let entry = catalog.plugins[plugin]
+    let machine = try PluginVM(source: entry.source, settings: entry.overrides, worker: lua)
+    machine.host = self
+    machines[plugin] = machine
+    return machine
+  }
+
+  // MARK: Commits
+
+  /// Hands out the unit that has collected, which is in flight from then on, and begins another.
+  package func takeUnit() -> CommitUnit {
+    let taken = unit
+    inFlight.append(taken)
+    unit = CommitUnit(number: taken.number + 1)
+    return taken
+  }
+
+  /// Says that the unit taken first is durable, or that it failed.
+  ///
+  /// After a failure nothing hot is trusted any more; the units behind it, the collecting one among them, have failed with it, and are
+  /// handed back for their replies to be refused.
+  package func finished(_ finished: CommitUnit, durable isDurable: Bool) -> [CommitUnit] {
+    precondition(inFlight.first === finished, "units finish in the order in which they were taken")
+    if isDurable {
+      inFlight.removeFirst()
+      durable = finished.number
+      cache.evict(durable: durable)
+      return [finished]
+    }
+    let lost = inFlight + [unit]
+    for unit in lost { context.counters.remove(unit.counters) }
+    inFlight.removeAll()
+    durable = unit.number
+    unit = CommitUnit(number: unit.number + 1)
+    cache.removeAll()
+    return lost
+  }
+
+  /// Whether nothing waits to be written, so that replies need not wait.
+  package var isQuiet: Bool { inFlight.isEmpty && unit.isEmpty }
+
+  /// How many subjects are hot, and about how many bytes they take.
+  package var hotSubjects: (count: Int, bytes: Int) { (cache.count, cache.bytes) }
+
+  // MARK: Subjects
+
+  /// The subject of that name, read from the store when it is not hot.
+  func findSubject(_ name: UnsafeRawBufferPointer) throws(RequestError) -> Subject {
+    let hash = hash64(name, seed: 0)
+    if let subject = cache.find(name, hash: hash) { return subject }
+    let subject = Subject(name: name, hash: hash)
+    key.removeAll()
+    StoreKey.record(name, into: key)
+    do throws(StoreError) { _ = try context.store.get(key.bytes, into: subject.record) } catch { throw error.requestError }
+    cache.insert(subject)
+    if cache.bytes > cache.limit { cache.evict(durable: durable) }
+    return subject
+  }
+
+  /// The subject of that name, kept in an array.
+  func findSubject(named name: [UInt8]) throws(RequestError) -> Subject {
+    let bytes = ByteBuffer(capacity: name.count)
+    name.withUnsafeBytes { bytes.append($0) }
+    defer { withExtendedLifetime(bytes) {} }
+    return try findSubject(bytes.bytes)
+  }
+
+  /// A subject's record, or nil when it has none.
+  func view(_ subject: Subject) throws(RequestError) -> SubjectRecordView? {
+    guard subject.record.count > 0 else { return nil }
+    do throws(StoreError) { return try SubjectRecordView(subject.record.bytes) } catch { throw error.requestError }
+  }
+}
+
+extension StoreError {
+  /// The answer to a request that the store failed.
+  package var requestError: RequestError {
+    RequestError(.unavailable, "the store failed, nothing was applied, send it again: \(description)")
+  }
+}

@@ -1,0 +1,61 @@
+package import RuledCore
+package import RuledLua
+
+/// The rules in force: one revision, whole and unchanging. An event sees one catalog from start to end.
+package final class Catalog: Sendable {
+  /// A plugin of the catalog.
+  package struct Plugin: Sendable {
+    /// Its files.
+    package let source: PluginSource
+    /// What the configuration sets.
+    package let overrides: JSONObject
+    /// What it declared.
+    package let manifest: PluginManifest
+    /// Its rules in the order in which they run.
+    package let order: [Int]
+    /// What is measured of it.
+    package let runtime: PluginRuntime
+    /// Tells machines built from these sources from those of another revision.
+    package let generation: UInt64
+
+    /// Its name.
+    package var name: String { source.name }
+  }
+
+  /// The plugins in order of name.
+  package let plugins: [Plugin]
+  /// What names this state of the rules.
+  package let revision: String
+  /// When it was loaded.
+  package let loadedAt: Timestamp
+  /// What it was made of.
+  package let source: RulesSource
+
+  init(plugins: [Plugin], source: RulesSource, loadedAt: Timestamp, configuration: String) {
+    self.plugins = plugins
+    self.source = source
+    self.loadedAt = loadedAt
+    revision = configuration.isEmpty ? source.revision : String(SHA256.hash(source.revision + configuration).hex.prefix(16))
+  }
+
+  /// The index of the plugin of that name.
+  package func index(of name: String) -> Int? { plugins.firstIndex { $0.name == name } }
+
+  /// A query by its full name, `plugin.query`.
+  package func query(_ name: String) -> (plugin: Int, query: Int)? {
+    guard let dot = name.firstIndex(of: "."), let plugin = index(of: String(name[..<dot])) else { return nil }
+    let rest = String(name[name.index(after: dot)...])
+    guard let query = plugins[plugin].manifest.queries.firstIndex(where: { $0.name == rest }) else { return nil }
+    return (plugin, query)
+  }
+
+  /// Which plugins hear an event type, and with which of their rules, in the order in which they run.
+  package func listeners(to type: String) -> [(plugin: Int, rules: [Int])] {
+    plugins.indices.compactMap { index in
+      let rules = plugins[index].order.filter { rule in
+        plugins[index].manifest.rules[rule].on.contains { $0.matches(type) }
+      }
+      return rules.isEmpty ? nil : (index, rules)
+    }
+  }
+}
