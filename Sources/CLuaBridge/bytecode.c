@@ -88,7 +88,7 @@ static void visit_code(const uint8_t *code, size_t length, const int *lines, con
     if (visitor->line && line > 0) visitor->line(visitor->context, line);
     switch (instruction & 0x7f) {
       case OP_SETUPVAL:
-        if (visitor->assigned && b < upvalue_count && upvalues[b].outer >= 0 && !upvalues[b].environment)
+        if (visitor->assigned && b < upvalue_count && upvalues[b].outer >= 0)
           visitor->assigned(visitor->context, upvalues[b].outer, line);
         break;
       case OP_SETTABUP:
@@ -197,7 +197,7 @@ static void read_body(reader *r, const upvalue *outer, size_t outer_count, bool 
   }
   if (r->broken) return;
   visit_code(code, length, lines, constants, constant_count, upvalues, upvalue_count, visitor);
-  if (visitor->context) {
+  if (visitor->global || visitor->assigned || visitor->line) {
     reader again = {nested, r->end, false};
     read_size(&again);
     for (size_t i = 0; i < nested_count && !again.broken; i++) read_function(&again, upvalues, upvalue_count, false, visitor);

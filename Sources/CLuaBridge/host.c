@@ -125,9 +125,8 @@ static int host_emit(lua_State *L) {
   /* The host checks the sink and makes the id; with an id given it only checks. */
   lua_pushvalue(L, 1);
   lua_pushvalue(L, 6);
-  int results = rb_call_host(L, RB_CALL_EFFECT_ID, 7);
-  lua_settop(L, 6 + results);
-  int id = has_id ? 5 : 7;
+  rb_call_host(L, RB_CALL_EFFECT_ID, 7);
+  int id = has_id ? 5 : lua_gettop(L);
   copy_to(vm, check_text(L, id), &noted.d, &noted.d_length);
   rb_op *op = rb_add_op(vm, RB_OP_EMIT);
   noted.kind = op->kind;
