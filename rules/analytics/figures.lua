@@ -38,8 +38,8 @@ local function errors_of(errors, requests)
   return all
 end
 
---- The figures of `days` days whose sums are `sum`; `window` is the weekly count on the last of them, `ever` who had reached what by
---- then, `due` the installs whose return could have been seen, by days after.
+--- The figures of `days` days whose sums are `sum`; `window` is the weekly count on the last of them, `ever` who had
+--- reached what by then, `due` the installs whose return could have been seen, by days after.
 function figures.of(sum, errors, days, window, ever, due)
   local n = setmetatable({}, { __index = function(_, key) return sum[key] or 0 end })
   local in_game = n.dau - n.game_off + n.game_on_again
@@ -71,7 +71,9 @@ function figures.of(sum, errors, days, window, ever, due)
     retention = retention,
     churn = { analytics_disabled = n.analytics_disabled, data_deleted = n.data_deleted },
     errors = errors_of(errors, n.requests),
-    error_impact = { sessions = n.sessions_with_errors, of = n.sessions, pct = pct(n.sessions_with_errors, n.sessions) },
+    error_impact = {
+      sessions = n.sessions_with_errors, of = n.sessions, pct = pct(n.sessions_with_errors, n.sessions),
+    },
     tutorial = { completed = n.tutorial_completed, skipped = n.tutorial_skipped },
   }
 end

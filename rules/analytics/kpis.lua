@@ -1,5 +1,5 @@
--- The query `analytics.kpis {from, to}`: the key figures of each civil day (UTC) from `from` to `to`, both included, and of all
--- together. Without `to` up to today, without `from` of that day alone.
+-- The query `analytics.kpis {from, to}`: the key figures of each civil day (UTC) from `from` to `to`, both included,
+-- and of all together. Without `to` up to today, without `from` of that day alone.
 
 local board   = require "board"
 local figures = require "figures"

@@ -55,12 +55,12 @@ function pii.in_value(value)
   return false
 end
 
---- Is a property called like a person's data? Its words count, whether written first_name, first-name or firstName.
+--- Is a property called like a person's data? Its words count, one or many: first_name, first-name and firstNames.
 function pii.in_name(key)
   if pii.in_string(key) then return true end
   local words = " " .. key:gsub("(%l)(%u)", "%1 %2"):gsub("[^%w]+", " "):lower() .. " "
   for _, word in ipairs(settings.pii.names) do
-    if words:find(" " .. word .. " ", 1, true) then return true end
+    if words:find(" " .. word .. " ", 1, true) or words:find(" " .. word .. "s ", 1, true) then return true end
   end
   return false
 end

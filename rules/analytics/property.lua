@@ -27,19 +27,26 @@ local function listed(values, value)
   return false
 end
 
-local function violation_of_binned(of, value)
-  if type(value) == "string" then return not bins.is_bin(of.bins, value) and "value" or nil end
+-- Word for word in the plan.
+local function permitted(of, value)
+  if of.bins then return type(value) == "string" and bins.is_bin(of.bins, value) end
+  return of.values ~= nil and listed(of.values, value)
+end
+
+local function violation_of_binned(value)
+  if type(value) == "string" then return "value" end
   if not whole(value) then return "type" end
   return value < 0 and "range" or nil
 end
 
---- The kind of violation, or nil: personal data first, then type, list and range.
+--- The kind of violation, or nil: personal data before type, type before list and range.
 function property.violation(of, value)
   if value == nil or value == json.null then return not of.optional and "missing" or nil end
+  if permitted(of, value) then return nil end
   if pii.in_value(value) then return "pii" end
-  if of.bins then return violation_of_binned(of, value) end
+  if of.bins then return violation_of_binned(value) end
   if not is_a[of.type](value) then return "type" end
-  if of.values and not listed(of.values, value) then return "value" end
+  if of.values then return "value" end
   if of.form and not forms[of.form](value) then return "value" end
   if of.min and value < of.min or of.max and value > of.max then return "range" end
   return nil

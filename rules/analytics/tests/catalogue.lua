@@ -137,9 +137,9 @@ test "several violations come in order of path, one for each property" (function
   local outcome = t:event("device:c", "gamification_flirt_rated",
     { rating = 6, flirt_index = "0", tone_used = "rude", streak = 12, email = "x" })
   t:equal(outcome.decisions.violations, {
-    { path = "email", kind = "pii" }, { path = "flirt_index", kind = "type" }, { path = "quality_tier", kind = "missing" },
-    { path = "rating", kind = "range" }, { path = "streak", kind = "unknown_property" },
-    { path = "tone_used", kind = "value" },
+    { path = "email", kind = "pii" }, { path = "flirt_index", kind = "type" },
+    { path = "quality_tier", kind = "missing" }, { path = "rating", kind = "range" },
+    { path = "streak", kind = "unknown_property" }, { path = "tone_used", kind = "value" },
   })
 end)
 
