@@ -9,7 +9,7 @@ plugin {
   version = "1.0.0",
   about   = "Checks Vibe8's analytics events for consent, plan and privacy, and counts its key figures.",
   sinks   = { "analytics", "rejected" },
-  budget  = { instructions = 20000000, memory_mib = 64 },   -- for the figures of a whole year
+  budget  = { instructions = 5000000, memory_mib = 32 },   -- for the figures of a whole year
   settings = {
     session_minutes   = 30,        -- a session ends after so long without an event
     name_length       = 40,        -- the longest event name, error code or error type

@@ -8,7 +8,8 @@ end
 
 local function day(t, date) return t:query(nil, "kpis", { from = date, to = date }).range end
 local function streak(n)
-  return { previous_streak = n - 1, new_streak = n, change_type = "increment", multiplier_before = 1, multiplier_after = 1 }
+  return { previous_streak = n - 1, new_streak = n, change_type = "increment", multiplier_before = 1,
+    multiplier_after = 1 }
 end
 
 test "a day on which nothing happened has null for what has no whole" (function(t)
