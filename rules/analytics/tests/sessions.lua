@@ -55,7 +55,7 @@ test "a session ends with session.ended, and with it what it knows" (function(t)
   local completed = { generation_duration_ms = 800, tone_selected = "witty", flirt_count = 3 }
   t:event("device:s", "flirt_generation_completed", completed)
   t:event("device:s", "flirt_generation_completed", completed)
-  t:advance("30.5s")
+  t:advance("30s")
   t:equal(sent(t:event("device:s", "session.ended", {})),
     { session_id = "mine", session_duration_seconds = 120, screens_visited = 2, flirts_generated = 2 })
   t:equal(t:event("device:s", "session.ended", {}).decisions.accepted, false)

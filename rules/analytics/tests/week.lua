@@ -63,7 +63,7 @@ local function play(t, users, length)
   end
   for day = first, first + length - 1 do
     for user = 1, users do
-      t:at(day * 86400.0 + 3600 + user * 3000)
+      t:at(calendar.format(day * 86400.0 + 3600 + user * 3000))
       if roll(10) <= 6 and (installed[user] or roll(3) == 1) then
         if not installed[user] then
           installed[user] = day
@@ -72,12 +72,12 @@ local function play(t, users, length)
         end
         sessions = sessions + 1
         tell(day, user, "session.started", "session_started", {})
-        tell(day, user, "app.opened", "app_opened", { launch_type = roll(9) == 1 and "warm" or "cold_start" })
+        tell(day, user, "app_opened", "app_opened", { launch_type = roll(9) == 1 and "warm" or "cold_start" })
         local streak = roll(9)
         tell(day, user, "gamification_streak_updated", "gamification_streak_updated", { previous_streak = streak - 1,
           new_streak = streak, change_type = "increment", multiplier_before = 1, multiplier_after = 2 })
         for _ = 1, roll(8) do
-          t:advance(roll(200))
+          t:advance(roll(200) .. "s")
           local name, properties = deed(roll)
           tell(day, user, name, name, properties)
         end
