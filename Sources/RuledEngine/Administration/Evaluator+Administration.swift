@@ -1,0 +1,144 @@
+package import RuledCore
+import RuledStore
+
+/// What is held on a subject: showing it, handing it out, erasing it.
+extension Evaluator {
+  /// Appends `{subject, version, plugins}`, of one plugin or of all.
+  package func state(_ name: UnsafeRawBufferPointer, plugin: UnsafeRawBufferPointer?, into reply: ByteBuffer) throws(RequestError) {
+    let subject = try findSubject(name)
+    let record = try view(subject)
+    guard try isFound(subject, record) else { throw Self.notFound(name) }
+    reply.append("{\"subject\":" as StaticString)
+    reply.append(jsonString: name)
+    reply.append(",\"version\":" as StaticString)
+    reply.append(decimal: Int64(record?.version ?? 0))
+    reply.append(",\"plugins\":" as StaticString)
+    writeStates(record, only: plugin, to: reply)
+    reply.append(UInt8(ascii: "}"))
+  }
+
+  private func writeStates(_ record: SubjectRecordView?, only plugin: UnsafeRawBufferPointer?, to reply: ByteBuffer) {
+    reply.append(UInt8(ascii: "{"))
+    var isFirst = true
+    record?.forEachPlugin { name, state in
+      if let plugin, !plugin.elementsEqual(name) { return }
+      if !isFirst { reply.append(UInt8(ascii: ",")) }
+      isFirst = false
+      reply.append(jsonString: name)
+      reply.append(UInt8(ascii: ":"))
+      reply.append(state)
+    }
+    reply.append(UInt8(ascii: "}"))
+  }
+
+  static func notFound(_ subject: UnsafeRawBufferPointer) -> RequestError {
+    RequestError(.notFound, "nothing is held on the subject '\(String(decoding: subject, as: UTF8.self))'")
+  }
+
+  /// Whether the subject has state, timers, `once` keys, effects to deliver or parked events.
+  private func isFound(_ subject: Subject, _ record: SubjectRecordView?) throws(RequestError) -> Bool {
+    if record?.hasPlugins == true { return true }
+    for kind in [StoreKey.Kind.timer, .once, .effect, .parked] {
+      let found = try readAll(kind, subject.name)
+      if !found.isEmpty { return true }
+    }
+    return false
+  }
+
+  private func readAll(_ kind: StoreKey.Kind, _ subject: [UInt8]) throws(RequestError) -> [(key: [UInt8], value: [UInt8])] {
+    let prefix = ByteBuffer(capacity: 300)
+    StoreKey.subjectPrefix(kind, subject, into: prefix)
+    return try readAll(prefix: Array(prefix.bytes))
+  }
+
+  /// All that is held on the subject.
+  package func export(_ name: UnsafeRawBufferPointer) throws(RequestError) -> JSONValue {
+    let subject = try findSubject(name)
+    let record = try view(subject)
+    guard try isFound(subject, record) else { throw Self.notFound(name) }
+    let states = ByteBuffer(capacity: 1024)
+    writeStates(record, only: nil, to: states)
+    return .object([
+      "subject": .string(String(decoding: name, as: UTF8.self)),
+      "version": .integer(Int64(record?.version ?? 0)),
+      "plugins": (try? JSONValue(parsing: states.bytes)) ?? .object([:]),
+      "timers": .array(try readAll(.timer, subject.name).map(Self.timer)),
+      "once": .array(try readAll(.once, subject.name).compactMap(Self.once)),
+      "effects": .array(try readAll(.effect, subject.name).map { Self.json($0.value) }),
+      "parked": .array(try readAll(.parked, subject.name).compactMap(Self.parked)),
+      "events": .array(try readAll(.outcome, subject.name).map(Self.outcome)),
+    ])
+  }
+
+  /// Erases all that is held on the subject, and answers how much it was.
+  package func forget(_ name: UnsafeRawBufferPointer) throws(RequestError) -> JSONValue {
+    let subject = try findSubject(name)
+    let record = try view(subject)
+    var states: Int64 = 0
+    record?.forEachPlugin { _, _ in states += 1 }
+    let timers = try readAll(.timer, subject.name)
+    let effects = try readAll(.effect, subject.name)
+    let parked = try readAll(.parked, subject.name)
+    let events = try readAll(.outcome, subject.name)
+    for timer in timers {
+      if case .timer(_, let plugin, let name)? = timer.key.withUnsafeBytes({ try? ParsedKey($0) }) {
+        timer.value.withUnsafeBytes { deleteIndex(of: $0, plugin: Array(plugin), name: Array(name), subject) }
+      }
+    }
+    let kinds: [StoreKey.Kind] = [.record, .outcome, .once, .timer, .message, .effect, .parked]
+    for kind in kinds {
+      let prefix = ByteBuffer(capacity: 300)
+      StoreKey.subjectPrefix(kind, subject.name, into: prefix)
+      deleteAll(prefix: Array(prefix.bytes))
+    }
+    let cost = subject.cost
+    subject.record.removeAll()
+    cache.changed(by: subject.cost - cost)
+    subject.lastCommit = unit.number
+    return .object([
+      "subject": .string(String(decoding: name, as: UTF8.self)),
+      "forgotten": .object([
+        "state": .integer(states), "timers": .integer(Int64(timers.count)), "effects": .integer(Int64(effects.count)),
+        "parked": .integer(Int64(parked.count)), "events": .integer(Int64(events.count)),
+      ]),
+    ])
+  }
+
+  // MARK: Entries
+
+  private static func json(_ bytes: [UInt8]) -> JSONValue { (try? JSONValue(parsing: String(decoding: bytes, as: UTF8.self))) ?? .null }
+
+  private static func timer(_ entry: (key: [UInt8], value: [UInt8])) -> JSONValue {
+    let value = json(entry.value)
+    guard case .timer(_, let plugin, let name)? = entry.key.withUnsafeBytes({ try? ParsedKey($0) }) else { return value }
+    return .object([
+      "plugin": .string(String(decoding: plugin, as: UTF8.self)), "name": .string(String(decoding: name, as: UTF8.self)),
+      "due": .string(Timestamp(microseconds: value["due"]?.intValue ?? 0).rfc3339), "type": value["type"] ?? .null,
+      "data": value["data"] ?? .null,
+    ])
+  }
+
+  private static func once(_ entry: (key: [UInt8], value: [UInt8])) -> JSONValue? {
+    guard case .once(_, let plugin, let key)? = entry.key.withUnsafeBytes({ try? ParsedKey($0) }), key.first != 1 else { return nil }
+    let expiry = entry.value.withUnsafeBytes { StoredExpiry.read($0) } ?? 0
+    return .object([
+      "plugin": .string(String(decoding: plugin, as: UTF8.self)), "key": .string(String(decoding: key, as: UTF8.self)),
+      "expires": expiry == 0 ? .null : .string(Timestamp(microseconds: expiry).rfc3339),
+    ])
+  }
+
+  private static func outcome(_ entry: (key: [UInt8], value: [UInt8])) -> JSONValue {
+    json(Array(entry.value.dropFirst(StoredExpiry.byteCount)))
+  }
+
+  /// A parked part as `parked` lists it.
+  package static func parked(_ entry: (key: [UInt8], value: [UInt8])) -> JSONValue? {
+    guard case .parked(let subject, let sequence)? = entry.key.withUnsafeBytes({ try? ParsedKey($0) }) else { return nil }
+    let value = json(entry.value)
+    return .object([
+      "id": .string(ParkedKey(subject: Array(subject), sequence: sequence).id), "plugin": value["plugin"] ?? .null,
+      "subject": .string(String(decoding: subject, as: UTF8.self)), "events": value["events"] ?? .array([]),
+      "failure": value["failure"] ?? .null, "at": value["at"] ?? .null, "tries": value["tries"] ?? .integer(1),
+    ])
+  }
+}

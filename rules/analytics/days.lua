@@ -1,0 +1,54 @@
+-- Days of a user's life with the app, in the user's own time zone. Kept as dates: no time of day is remembered.
+
+local days = {}
+
+local names = { "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday" }
+
+local function zone(state) return state.zone or "UTC" end
+
+function days.today(state) return calendar.day(now(), zone(state)) end
+
+--- The first event of a user is the install: its date there, and its date in UTC, by which retention is counted.
+function days.first_seen(state)
+  if state.installed then return end
+  state.installed = days.today(state)
+  state.cohort = calendar.day(now(), "UTC")
+end
+
+function days.since_install(state)
+  return state.installed and math.max(0, days.today(state) - state.installed)
+end
+
+--- 0 on the first opening and on the same day, 1 on the next.
+function days.since_last_open(state)
+  return math.max(0, days.today(state) - (state.opened or days.today(state)))
+end
+
+function days.opened(state) state.opened = days.today(state) end
+
+--- Another time zone, if there is such a one. The kept dates move along, so that moving is not a day that has passed.
+function days.move(state, to)
+  if type(to) ~= "string" then return end
+  local known, there = pcall(calendar.day, now(), to)
+  if not known or not there then return end
+  local shift = there - days.today(state)
+  state.installed = state.installed and state.installed + shift
+  state.opened = state.opened and state.opened + shift
+  state.zone = to
+end
+
+function days.part_of_day(state)
+  local hour = calendar.hour(now(), zone(state))
+  local parts = settings.parts_of_day
+  local part = parts[#parts].name
+  for _, one in ipairs(parts) do
+    if hour >= one.from then part = one.name end
+  end
+  return part
+end
+
+function days.weekday(state)
+  return names[(days.today(state) + 3) % 7 + 1]   -- day 0, 1970-01-01, was a Thursday
+end
+
+return days

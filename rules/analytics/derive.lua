@@ -1,0 +1,36 @@
+-- Derived properties: what the plan lets the plugin fill in when a client leaves it out.
+
+local days     = require "days"
+local sessions = require "sessions"
+
+local from_days = {
+  days_since_install   = days.since_install,
+  days_since_last_open = days.since_last_open,
+  time_of_day          = days.part_of_day,
+  day_of_week          = days.weekday,
+}
+
+local from_session = {
+  session_id               = function(session) return session.id end,
+  session_duration_seconds = function(session) return math.floor(now() - session.started) end,
+  screens_visited          = function(session) return session.screens end,
+  -- A client tells of a set as `flirts.generated`, as `flirt_generation_completed` or as both.
+  flirts_generated         = function(session) return math.max(session.sets_announced, session.sets_completed) end,
+}
+
+--- The properties with those added that the plan has derived and the report does not bring.
+return function(state, of, properties)
+  local all = {}
+  for key, value in pairs(properties) do all[key] = value end
+  local session = sessions.open(state, properties.session_id)
+  for key, one in pairs(of) do
+    if one.derived and (all[key] == nil or all[key] == json.null) then
+      if from_days[key] then
+        all[key] = from_days[key](state)
+      elseif session then
+        all[key] = from_session[key](session)
+      end
+    end
+  end
+  return all
+end

@@ -1,0 +1,68 @@
+-- Personal data: what no event may carry, wherever it stands.
+-- E-mail addresses, IP addresses, phone and card numbers anywhere in a string, strings so long that they are free
+-- text, and properties that are called like a person's data.
+
+local numbers = require "numbers"
+
+local pii = {}
+
+local hex4 = "%x%x%x%x"
+local uuid_pattern = hex4 .. hex4 .. "%-" .. hex4 .. "%-" .. hex4 .. "%-" .. hex4 .. "%-" .. hex4 .. hex4 .. hex4
+local date_pattern = "%d%d%d%d%-%d%d%-%d%d"
+
+local function has_email(text)
+  return text:gsub("%%40", "@"):find("[^%s@]@[^%s@]+%.[^%s@]") ~= nil
+end
+
+local function is_ipv4(run)
+  local groups = 0
+  for group in run:gmatch("[^.]+") do
+    groups = groups + 1
+    if #group > 3 or tonumber(group) > 255 then return false end
+  end
+  return groups == 4
+end
+
+local function is_ipv6(run)
+  local _, colons = run:gsub(":", "")
+  return run:find("%x") ~= nil and (colons == 7 or (run:find("::", 1, true) ~= nil and colons <= 7))
+end
+
+local function has_ip(text)
+  for run in text:gmatch("[%d.]+") do
+    if is_ipv4(run) then return true end
+  end
+  for run in text:gmatch("[%w:]+") do
+    if not run:find("[^%x:]") and is_ipv6(run) then return true end
+  end
+  return false
+end
+
+--- Does the text hold personal data? Ids and dates are taken out first: their digits are no one's number.
+function pii.in_string(text)
+  if (utf8.len(text) or #text) > settings.pii.text_length then return true end
+  local rest = text:gsub(uuid_pattern, "#"):gsub(date_pattern, "#")
+  return has_email(rest) or has_ip(rest) or numbers.has_phone(rest) or numbers.has_card(rest)
+end
+
+--- Does the value hold any, at whatever depth?
+function pii.in_value(value)
+  if type(value) == "string" then return pii.in_string(value) end
+  if type(value) ~= "table" or value == json.null then return false end
+  for key, inner in pairs(value) do
+    if type(key) == "string" and (pii.in_name(key) or pii.in_string(key)) or pii.in_value(inner) then return true end
+  end
+  return false
+end
+
+--- Is a property called like a person's data? Its words count, one or many: first_name, first-name and firstNames.
+function pii.in_name(key)
+  if pii.in_string(key) then return true end
+  local words = " " .. key:gsub("(%l)(%u)", "%1 %2"):gsub("[^%w]+", " "):lower() .. " "
+  for _, word in ipairs(settings.pii.names) do
+    if words:find(" " .. word .. " ", 1, true) or words:find(" " .. word .. "s ", 1, true) then return true end
+  end
+  return false
+end
+
+return pii

@@ -1,0 +1,62 @@
+-- The plan: which events there are, and what is wrong with one that is not as the plan has it.
+
+local pii      = require "pii"
+local property = require "property"
+
+local events = data("plan.json").events
+
+local plan = { events = events, names = {} }
+for name in pairs(events) do plan.names[#plan.names + 1] = name end
+
+--- The names of the plan, and further types of events.
+function plan.and_also(types)
+  local all = {}
+  for _, name in ipairs(plan.names) do all[#all + 1] = name end
+  for _, name in ipairs(types) do all[#all + 1] = name end
+  return all
+end
+
+--- Lower-case words with underscores, no longer than the plan allows.
+function plan.good_name(name)
+  return type(name) == "string" and #name <= settings.name_length and name:find("^%l[%l%d_]*$") ~= nil
+end
+
+local function is_map(value)
+  if type(value) ~= "table" then return false end
+  for key in pairs(value) do
+    if type(key) ~= "string" then return false end
+  end
+  return true
+end
+
+-- A name may itself be what must not be repeated; such a property is told of as the event.
+local function path_of(key)
+  return (#key <= settings.name_length and key:find("^[%w_.-]+$") and not pii.in_string(key)) and key or ""
+end
+
+local function kind_of_unknown(key, value)
+  return (pii.in_name(key) or pii.in_value(value)) and "pii" or "unknown_property"
+end
+
+--- What is wrong, in order of path: an array of {path, kind}, empty when all is well.
+function plan.violations(name, properties)
+  if not plan.good_name(name) then return { { path = "", kind = "name" } } end
+  local known = events[name]
+  if not known then return { { path = "", kind = "unknown_event" } } end
+  if not is_map(properties) then return { { path = "", kind = "type" } } end
+  local found = {}
+  for key, rule_of in pairs(known) do
+    local kind = property.violation(rule_of, properties[key])
+    if kind then found[#found + 1] = { path = key, kind = kind } end
+  end
+  for key, value in pairs(properties) do
+    if not known[key] and value ~= json.null then
+      found[#found + 1] = { path = path_of(key), kind = kind_of_unknown(key, value) }
+    end
+  end
+  table.sort(found, function(a, b) return a.path < b.path or (a.path == b.path and a.kind < b.kind) end)
+  for i = #found, settings.violations_listed + 1, -1 do found[i] = nil end
+  return found
+end
+
+return plan

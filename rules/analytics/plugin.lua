@@ -1,0 +1,148 @@
+-- analytics: what Vibe8 may learn about its users, and nothing more.
+--
+-- An event of the plan (plan.json) is checked for consent, plan and privacy, completed with what the plugin knows
+-- (session, days, time of day), sent to the sink `analytics` and counted for the figures of `analytics.kpis`.
+-- Events with underscores are reports and are only checked; events with a dot also change what is known of the user.
+
+plugin {
+  name    = "analytics",
+  version = "1.0.0",
+  about   = "Checks Vibe8's analytics events for consent, plan and privacy, and counts its key figures.",
+  sinks   = { "analytics", "rejected" },
+  budget  = { instructions = 5000000, memory_mib = 32 },   -- for the figures of a whole year
+  settings = {
+    session_minutes   = 30,        -- a session ends after so long without an event
+    name_length       = 40,        -- the longest event name, error code or error type
+    violations_listed = 100,       -- of one event, at most
+    bins = {                       -- upper edges; what lies above the last is "5000+"
+      points          = { 100, 500, 1000, 5000 },
+      flirts_revealed = { 10, 50, 100 },
+    },
+    parts_of_day = {               -- from which hour on; before the first it is still the last
+      { from = 5, name = "morning" }, { from = 12, name = "afternoon" },
+      { from = 17, name = "evening" }, { from = 21, name = "night" },
+    },
+    pii = {
+      text_length  = 100,                                       -- characters; more is free text
+      phone_digits = { international = 7, grouped = 9, plain = 10, most = 15 },
+      card_digits  = { least = 13, most = 19 },
+      names = {                                                 -- words of a property that holds a person's data
+        "name", "firstname", "lastname", "fullname", "surname", "username", "nickname", "email", "mail", "phone",
+        "telephone", "mobile", "address", "street", "city", "zip", "postcode", "birthday", "birthdate", "birth",
+        "dob", "age", "gender", "ssn", "passport", "ip", "latitude", "longitude", "lat", "lon", "location",
+        "contact", "password",
+      },
+    },
+    active_window_days = 7,        -- weekly active users look back over so many days
+    streak_steps       = { 1, 3, 7 },
+    retention_days     = { 1, 7, 30 },
+    longest_range_days = 366,      -- that one query may ask for
+  },
+}
+
+local days     = require "days"
+local kpis     = require "kpis"
+local plan     = require "plan"
+local sessions = require "sessions"
+local track    = require "track"
+
+-- The product's events that tell of a user, whether or not they are reports themselves.
+local product = {
+  "analytics.track", "app.opened", "data.deleted", "data.exported", "flirt.*", "flirts.generated", "points.spent",
+  "profile.updated", "screen.viewed", "session.*", "settings.*", "tutorial.*",
+}
+
+-- An event's data, whatever a client put there.
+local function fields(event) return type(event.data) == "table" and event.data or {} end
+
+rule "first seen" {
+  on       = product,
+  priority = 30,
+  run      = function(_, state) days.first_seen(state) end,
+}
+
+rule "session goes on" {
+  on       = plan.and_also(product),
+  priority = 20,
+  when     = function(_, state) return state.session ~= nil end,
+  run      = function(_, state) sessions.go_on(state) end,
+}
+
+rule "report" {
+  on  = plan.names,
+  run = function(event, state) track(state, event.type, event.data) end,
+}
+
+rule "report by name" {
+  on  = "analytics.track",
+  run = function(event, state) track(state, fields(event).name, fields(event).properties) end,
+}
+
+rule "app opened" {
+  on  = "app.opened",
+  run = function(event, state) track(state, "app_opened", event.data) end,
+}
+
+rule "session started" {
+  on  = "session.started",
+  run = function(event, state)
+    sessions.start(state, fields(event).session_id)
+    track(state, "session_started", event.data)
+  end,
+}
+
+rule "session ended" {
+  on  = "session.ended",
+  run = function(event, state)
+    track(state, "session_ended", event.data)
+    sessions.finish(state, fields(event).session_id)
+  end,
+}
+
+rule "screen viewed" {
+  on   = "screen.viewed",
+  when = function(_, state) return state.session ~= nil end,
+  run  = function(_, state) state.session.screens = state.session.screens + 1 end,
+}
+
+rule "flirts generated" {
+  on   = "flirts.generated",
+  when = function(_, state) return state.session ~= nil end,
+  run  = function(_, state) state.session.sets_announced = state.session.sets_announced + 1 end,
+}
+
+rule "time zone" {
+  on  = "profile.updated",
+  run = function(event, state) days.move(state, fields(event).time_zone) end,
+}
+
+-- Consent begins before the report of it, and ends after: the last thing sent is that it ended.
+rule "analytics toggled" {
+  on  = "settings.analytics_toggled",
+  run = function(event, state)
+    local enabled = fields(event).enabled
+    if enabled == true then state.consent = true end
+    local new_state = enabled
+    if type(enabled) == "boolean" then new_state = enabled and "enabled" or "disabled" end
+    track(state, "settings_analytics_toggled", { new_state = new_state })
+    if enabled == false then state.consent = nil end
+  end,
+}
+
+-- The last report is sent and counted in any case (with an id of its own when no session is open); then nothing is
+-- left, the consent neither. What other plugins raise about the same deletion finds no consent any more; that is no
+-- reason to give in this reply, so `reason` is decided here.
+rule "data deleted" {
+  on  = "data.deleted",
+  run = function(_, state)
+    local game = peek("gamification")
+    local points = game and math.type(game.points) == "integer" and math.max(0, game.points) or 0
+    local session = state.session and state.session.id or uuid()
+    if track(state, "settings_data_deleted", { session_id = session, total_points_binned = points }) then
+      decide("reason", json.null)
+    end
+    forget()
+  end,
+}
+
+query "kpis" (kpis)

@@ -1,0 +1,62 @@
+-- One property: is this value what the plan says, and how does it leave?
+
+local bins = require "bins"
+local pii  = require "pii"
+
+local property = {}
+
+local function whole(value) return math.type(value) == "integer" or (math.type(value) == "float" and value % 1 == 0) end
+
+local is_a = {
+  string = function(value) return type(value) == "string" end,
+  bool   = function(value) return type(value) == "boolean" end,
+  int    = whole,
+  double = function(value) return type(value) == "number" end,
+}
+
+-- What a string may look like where the plan lists no values.
+local forms = {
+  id   = function(text) return text:find("^[%w_.:-]+$") ~= nil end,
+  word = function(text) return #text <= settings.name_length and text:find("^%l[%l%d_]*$") ~= nil end,
+}
+
+local function listed(values, value)
+  for _, one in ipairs(values) do
+    if one == value then return true end
+  end
+  return false
+end
+
+-- Word for word in the plan.
+local function permitted(of, value)
+  if of.bins then return type(value) == "string" and bins.is_bin(of.bins, value) end
+  return of.values ~= nil and listed(of.values, value)
+end
+
+local function violation_of_binned(value)
+  if type(value) == "string" then return "value" end
+  if not whole(value) then return "type" end
+  return value < 0 and "range" or nil
+end
+
+--- The kind of violation, or nil: personal data before type, type before list and range.
+function property.violation(of, value)
+  if value == nil or value == json.null then return not of.optional and "missing" or nil end
+  if permitted(of, value) then return nil end
+  if pii.in_value(value) then return "pii" end
+  if of.bins then return violation_of_binned(value) end
+  if not is_a[of.type](value) then return "type" end
+  if of.values then return "value" end
+  if of.form and not forms[of.form](value) then return "value" end
+  if of.min and value < of.min or of.max and value > of.max then return "range" end
+  return nil
+end
+
+--- The value as it may leave: an exact count as its bin, a whole number as an integer.
+function property.leaving(of, value)
+  if of.bins then return bins.of(of.bins, value) end
+  if of.type == "int" then return math.tointeger(value) end
+  return value
+end
+
+return property

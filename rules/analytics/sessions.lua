@@ -1,0 +1,51 @@
+-- Sessions: one is open from `session.started` until `session.ended`, or until nothing has come for half an hour.
+
+local pii = require "pii"
+
+local sessions = {}
+
+local function good_id(id) return type(id) == "string" and id:find("^[%w_.:-]+$") ~= nil and not pii.in_string(id) end
+
+--- Any event keeps the open session open; one that comes too late finds it ended.
+function sessions.go_on(state)
+  if now() - state.session.seen >= settings.session_minutes * 60 then
+    state.session = nil
+  else
+    state.session.seen = now()
+  end
+end
+
+--- Opens a session under the id that it brings, or a new one. With an id that can't be one, none is opened.
+function sessions.start(state, id)
+  state.session = nil
+  if id ~= nil and not good_id(id) then return end
+  state.session = {
+    id = id or uuid(), started = now(), seen = now(),
+    screens = 0,
+    sets_announced = 0, sets_completed = 0,   -- `flirts.generated` and `flirt_generation_completed`
+  }
+end
+
+--- The open session, if the id is its own or none is named.
+function sessions.open(state, id)
+  local session = state.session
+  if session and (id == nil or id == session.id) then return session end
+  return nil
+end
+
+--- Ends the open session; the end of another one leaves it.
+function sessions.finish(state, id)
+  if sessions.open(state, id) then state.session = nil end
+end
+
+--- What an accepted report says about its session. True when it is the session's first error.
+function sessions.note(state, name, properties)
+  local session = sessions.open(state, properties.session_id)
+  if not session then return false end
+  if name == "flirt_generation_completed" then session.sets_completed = session.sets_completed + 1 end
+  if name ~= "error_displayed" or session.erred then return false end
+  session.erred = true
+  return true
+end
+
+return sessions

@@ -1,0 +1,112 @@
+-- Consent, the reports' ways in, and deletion.
+
+local function opted_in(t, subject)
+  t:at("2025-11-03T09:00:00Z")
+  t:event(subject, "settings.analytics_toggled", { enabled = true })
+  t:event(subject, "session.started", { session_id = "s-1" })
+end
+
+local upload = { source = "camera" }
+
+local function nothing_is_left(t, subject) t:equal(next(t:state(subject) or {}), nil) end
+
+test "nothing leaves before the user has opted in" (function(t)
+  local outcome = t:event("device:a", "screenshot_upload_initiated", { source = "camera", session_id = "s-1" })
+  t:equal(outcome.decisions, { accepted = false, reason = "opted_out" })
+  t:equal(outcome.effects, {})
+  local invalid = t:event("device:a", "analytics.track", { name = "Nonsense" })
+  t:equal(invalid.decisions, { accepted = false, reason = "opted_out" })
+  t:equal(invalid.effects, {})
+  t:equal((t:state("device:a") or {}).consent, nil)
+end)
+
+test "opting in is reported, without a session too" (function(t)
+  local outcome = t:event("user:a", "settings.analytics_toggled", { enabled = true })
+  t:equal(outcome.decisions, { accepted = true })
+  t:equal(#outcome.effects, 1)
+  t:equal(outcome.effects[1].sink, "analytics")
+  t:equal(outcome.effects[1].type, "settings_analytics_toggled")
+  t:equal(outcome.effects[1].data, { new_state = "enabled" })
+end)
+
+test "opting out is the last thing that is reported" (function(t)
+  opted_in(t, "device:a")
+  local last = t:event("device:a", "settings.analytics_toggled", { enabled = false })
+  t:equal(last.decisions.accepted, true)
+  t:equal(last.effects[1].data, { new_state = "disabled", session_id = "s-1" })
+  t:equal(t:event("device:a", "screenshot_upload_initiated", upload).decisions.reason, "opted_out")
+  t:equal(t:event("device:a", "settings.analytics_toggled", { enabled = false }).decisions.reason, "opted_out")
+end)
+
+test "a consent that is neither yes nor no changes nothing" (function(t)
+  t:equal(t:event("device:a", "settings.analytics_toggled", { enabled = "yes" }).decisions.reason, "opted_out")
+  opted_in(t, "device:a")
+  local odd = t:event("device:a", "settings.analytics_toggled", { enabled = 1 })
+  t:equal(odd.decisions.violations, { { path = "new_state", kind = "type" } })
+  t:equal(t:event("device:a", "settings.analytics_toggled", {}).decisions.violations,
+    { { path = "new_state", kind = "missing" } })
+  t:equal(t:event("device:a", "screenshot_upload_initiated", upload).decisions.accepted, true)
+end)
+
+test "the report that analytics was toggled toggles nothing" (function(t)
+  opted_in(t, "device:a")
+  t:equal(t:event("device:a", "settings_analytics_toggled", { new_state = "disabled" }).decisions.accepted, true)
+  t:equal(t:event("device:a", "screenshot_upload_initiated", upload).decisions.accepted, true)
+end)
+
+test "an event of the plan and analytics.track are the same report" (function(t)
+  opted_in(t, "device:a")
+  local sent = t:event("device:a", "screenshot_upload_initiated", upload)
+  local tracked = t:event("device:a", "analytics.track", { name = "screenshot_upload_initiated", properties = upload })
+  t:equal(sent.decisions, { accepted = true })
+  t:equal(tracked.decisions, sent.decisions)
+  t:equal(sent.effects[1].data, { source = "camera", session_id = "s-1" })
+  t:equal(tracked.effects[1].type, "screenshot_upload_initiated")
+  t:equal(tracked.effects[1].data, sent.effects[1].data)
+end)
+
+test "data of any shape is refused, not a failure" (function(t)
+  opted_in(t, "device:a")
+  local list = t:event("device:a", "analytics.track", { name = "app_opened", properties = { "cold_start" } })
+  t:equal(list.decisions.violations, { { path = "", kind = "type" } })
+  local text = t:event("device:a", "analytics.track", { name = "app_opened", properties = "cold_start" })
+  t:equal(text.decisions.violations, { { path = "", kind = "type" } })
+  for _, kind in ipairs { "analytics.track", "app.opened", "session.started", "session.ended", "profile.updated",
+    "settings.analytics_toggled", "screen.viewed", "flirts.generated", "data.deleted" } do
+    for _, failure in ipairs(t:event("device:a", kind, { "a", "list" }).failures) do
+      t:truthy(failure.plugin ~= "analytics")
+    end
+  end
+end)
+
+test "deleting is sent and counted, then nothing is left" (function(t)
+  opted_in(t, "device:a")
+  t:advance("3d")
+  local outcome = t:event("device:a", "data.deleted", {})
+  t:equal(outcome.decisions.accepted, true)
+  local sent
+  for _, effect in ipairs(outcome.effects) do
+    if effect.plugin == "analytics" then
+      t:equal(sent, nil)
+      sent = effect
+    end
+  end
+  t:equal(sent.type, "settings_data_deleted")
+  t:equal(sent.data.days_since_install, 3)
+  t:equal(sent.data.total_points_binned, "0-100")
+  t:truthy(sent.data.session_id)
+  nothing_is_left(t, "device:a")
+  t:equal(t:query(nil, "kpis", { from = "2025-11-06", to = "2025-11-06" }).range.churn,
+    { analytics_disabled = 0, data_deleted = 1 })
+  t:equal(t:event("device:a", "screenshot_upload_initiated", upload).decisions.reason, "opted_out")
+  t:equal(t:event("device:a", "settings_data_deleted", {}).decisions.reason, "opted_out")
+  nothing_is_left(t, "device:a")
+end)
+
+test "deleting without consent erases and tells nobody" (function(t)
+  t:event("device:a", "app.opened", { launch_type = "cold_start" })
+  t:truthy(t:state("device:a").installed)
+  local outcome = t:event("device:a", "data.deleted", {})
+  t:equal(outcome.decisions, { accepted = false, reason = "opted_out" })
+  nothing_is_left(t, "device:a")
+end)

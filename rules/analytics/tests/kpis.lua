@@ -1,0 +1,156 @@
+-- The key figures, one by one; tests/week.lua compares all of them over a generated week.
+
+local function opted_in(t, subject, at)
+  t:at(at)
+  t:event(subject, "settings.analytics_toggled", { enabled = true })
+  t:event(subject, "session.started", { session_id = "s" })
+end
+
+local function day(t, date) return t:query(nil, "kpis", { from = date, to = date }).range end
+local function streak(n)
+  return { previous_streak = n - 1, new_streak = n, change_type = "increment", multiplier_before = 1,
+    multiplier_after = 1 }
+end
+
+test "a day on which nothing happened has null for what has no whole" (function(t)
+  local none = t:query(nil, "kpis", { from = "2025-11-01", to = "2025-11-01" })
+  t:equal(#none.days, 1)
+  t:equal(none.days[1].day, "2025-11-01")
+  t:equal(none.days[1].dau, 0)
+  t:equal(none.days[1].sessions_per_user, json.null)
+  t:equal(none.days[1].gamification_enabled, { users = 0, of = 0, pct = json.null })
+  t:equal(none.range.uploads, { success_pct = json.null, mean_ms = json.null })
+  t:equal(none.range.retention.d1, { users = 0, of = 0, pct = json.null })
+  t:equal(none.range.errors, array {})
+end)
+
+test "a range is two dates in order, of a year at most" (function(t)
+  t:at("2025-11-03T09:00:00Z")
+  t:equal(t:query(nil, "kpis", {}).range.from, "2025-11-03")
+  t:equal(#t:query(nil, "kpis", { from = "2025-10-31" }).days, 4)
+  t:equal(#t:query(nil, "kpis", { from = "2024-03-01", to = "2025-03-01" }).days, 366)
+  t:fails(function() t:query(nil, "kpis", { from = "2024-03-01", to = "2025-03-02" }) end, "at most 366 days")
+  t:fails(function() t:query(nil, "kpis", { from = "2025-11-02", to = "2025-11-01" }) end, "`from` is after `to`")
+  for _, text in ipairs { "2025-02-30", "2025-11-1", "yesterday", 7, true } do
+    t:fails(function() t:query(nil, "kpis", { from = text, to = "2025-11-01" }) end, "`from` is not a date")
+  end
+  t:fails(function() t:query(nil, "kpis", { from = "2025-11-01", to = "" }) end, "`to` is not a date")
+end)
+
+test "weekly users count for seven days, each once" (function(t)
+  opted_in(t, "device:a", "2025-11-01T10:00:00Z")
+  opted_in(t, "device:b", "2025-11-04T10:00:00Z")
+  t:event("device:a", "session.started", {})
+  local week = t:query(nil, "kpis", { from = "2025-10-31", to = "2025-11-12" })
+  local wau = {}
+  for i, one in ipairs(week.days) do wau[i] = one.wau end
+  t:equal(wau, { 0, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 0, 0 })
+  t:equal(week.range.wau, 0)
+  t:equal(day(t, "2025-11-10").wau, 2)
+end)
+
+test "the mean of a range's days is its dau" (function(t)
+  opted_in(t, "device:a", "2025-11-01T10:00:00Z")
+  opted_in(t, "device:b", "2025-11-01T10:00:00Z")
+  opted_in(t, "device:a", "2025-11-02T10:00:00Z")
+  t:equal(t:query(nil, "kpis", { from = "2025-11-01", to = "2025-11-02" }).range.dau, 1.5)
+end)
+
+test "gamification is on until it is switched off, and again when it is switched on" (function(t)
+  opted_in(t, "device:a", "2025-11-01T10:00:00Z")
+  opted_in(t, "device:b", "2025-11-01T10:00:00Z")
+  local function toggle(to)
+    t:event("device:a", "settings_gamification_toggled", { new_state = to, total_flirts_revealed = 3 })
+    return day(t, to == "later" and "2025-11-02" or "2025-11-01").gamification_enabled
+  end
+  t:equal(toggle("enabled"), { users = 2, of = 2, pct = 100.0 })
+  t:equal(toggle("disabled"), { users = 1, of = 2, pct = 50.0 })
+  t:equal(toggle("disabled").users, 1)
+  t:equal(toggle("enabled").users, 2)
+  t:equal(toggle("disabled").users, 1)
+  opted_in(t, "device:a", "2025-11-02T10:00:00Z")
+  t:equal(day(t, "2025-11-02").gamification_enabled, { users = 0, of = 1, pct = 0.0 })
+end)
+
+test "a streak counts each step once a day, on the day it is told and the next" (function(t)
+  opted_in(t, "device:a", "2025-11-01T10:00:00Z")
+  t:event("device:a", "gamification_streak_updated", streak(3))
+  t:event("device:a", "gamification_streak_updated", streak(3))
+  local users = { users = 1, pct = 100.0 }
+  t:equal(day(t, "2025-11-01").streaks, { day_1 = users, day_3 = users, day_7 = { users = 0, pct = 0.0 } })
+  for date, n in pairs { ["2025-11-02"] = 1, ["2025-11-03"] = 0 } do
+    opted_in(t, "device:a", date .. "T10:00:00Z")
+    t:equal(day(t, date).streaks.day_3.users, n)
+  end
+  t:event("device:a", "gamification_streak_updated", streak(7))
+  t:equal(day(t, "2025-11-03").streaks.day_7.users, 1)
+end)
+
+test "milestones and tiers are all who have reached them by then" (function(t)
+  opted_in(t, "device:a", "2025-11-01T10:00:00Z")
+  local milestone = { milestone_type = "connoisseur", flirts_revealed_count = 50, reward_points = 500 }
+  local tier = { tier_unlocked = "silver", unlock_method = "streak_achieved", flirts_revealed_count = 4,
+    current_streak = 3 }
+  for _ = 1, 2 do
+    t:event("device:a", "gamification_milestone_achieved", milestone)
+    t:event("device:a", "gamification_tier_unlocked", tier)
+  end
+  opted_in(t, "device:b", "2025-11-03T10:00:00Z")
+  t:event("device:b", "gamification_tier_unlocked", tier)
+  local month = t:query(nil, "kpis", { from = "2025-11-01", to = "2025-11-03" })
+  t:equal(month.days[1].milestones, { explorer = { users = 1, pct = 100.0 }, connoisseur = { users = 1, pct = 100.0 },
+    master = { users = 0, pct = 0.0 } })
+  t:equal(month.days[2].tiers.silver, { users = 1, pct = json.null })
+  t:equal(month.range.tiers.silver, { users = 2, pct = 100.0 })
+  t:equal(day(t, "2025-11-03").tiers.silver, { users = 2, pct = 100.0 })
+  t:equal(day(t, "2025-10-31").tiers.silver.users, 0)
+end)
+
+test "retention is of those installed that day, once the day has come" (function(t)
+  opted_in(t, "device:a", "2025-11-01T10:00:00Z")
+  opted_in(t, "device:b", "2025-11-01T11:00:00Z")
+  t:equal(day(t, "2025-11-01").retention.d1, { users = 0, of = 0, pct = json.null })
+  opted_in(t, "device:a", "2025-11-02T23:59:00Z")
+  opted_in(t, "device:a", "2025-11-02T23:59:30Z")
+  t:equal(day(t, "2025-11-01").retention, { d1 = { users = 1, of = 2, pct = 50.0 },
+    d7 = { users = 0, of = 0, pct = json.null }, d30 = { users = 0, of = 0, pct = json.null } })
+  opted_in(t, "device:b", "2025-11-08T00:00:00Z")
+  opted_in(t, "device:c", "2025-12-01T00:00:00Z")
+  opted_in(t, "device:a", "2025-12-01T00:00:00Z")
+  t:equal(day(t, "2025-11-01").retention, { d1 = { users = 1, of = 2, pct = 50.0 },
+    d7 = { users = 1, of = 2, pct = 50.0 }, d30 = { users = 1, of = 2, pct = 50.0 } })
+  t:equal(t:query(nil, "kpis", { from = "2025-11-01", to = "2025-12-01" }).range.retention.d1.of, 2)
+end)
+
+test "errors are counted by type and code, most common first, of the requests" (function(t)
+  opted_in(t, "device:a", "2025-11-01T10:00:00Z")
+  for _ = 1, 4 do t:event("device:a", "screenshot_upload_initiated", { source = "camera" }) end
+  t:event("device:a", "screenshot_analysis_started", { tone_selected = "bold" })
+  t:event("device:a", "flirt_generation_started", { tone_selected = "bold" })
+  local function show(kind, code)
+    t:event("device:a", "error_displayed", { error_type = kind, error_code = code, screen = "home" })
+  end
+  show("api_error", "timeout") show("network_error", "offline") show("network_error", "offline")
+  show("api_error", "bad_gateway")
+  local range = day(t, "2025-11-01")
+  t:equal(range.errors, {
+    { type = "network_error", code = "offline", count = 2, pct = 33.3 },
+    { type = "api_error", code = "bad_gateway", count = 1, pct = 16.7 },
+    { type = "api_error", code = "timeout", count = 1, pct = 16.7 },
+  })
+  t:equal(range.error_impact, { sessions = 1, of = 1, pct = 100.0 })
+end)
+
+test "the counters hold no subject" (function(t)
+  opted_in(t, "device:secret-subject", "2025-11-01T10:00:00Z")
+  t:event("device:secret-subject", "gamification_streak_updated", streak(3))
+  t:equal(json.encode(t:query(nil, "kpis", { from = "2025-11-01" })):find("secret", 1, true), nil)
+end)
+
+test "what was counted stays when the user's data is deleted" (function(t)
+  opted_in(t, "device:a", "2025-11-01T10:00:00Z")
+  t:event("device:a", "data.deleted", {})
+  local range = day(t, "2025-11-01")
+  t:equal(range.dau, 1)
+  t:equal(range.churn, { analytics_disabled = 0, data_deleted = 1 })
+end)

@@ -1,0 +1,97 @@
+-- Personal data, in strings that are permitted, in properties that are not, and in the names of both.
+
+local function opted_in(t)
+  t:event("device:p", "settings.analytics_toggled", { enabled = true })
+  t:event("device:p", "session.started", {})
+end
+
+local function kinds(t, message)
+  local failed = { error_code = "timeout", error_message = message, retry_attempt = 1 }
+  local outcome = t:event("device:p", "screenshot_upload_failed", failed)
+  local violation = (outcome.decisions.violations or {})[1]
+  if violation then
+    t:equal(violation.path, "error_message")
+    t:equal(json.encode(outcome.effects):find(message, 1, true), nil)
+  end
+  return violation and violation.kind
+end
+
+test "personal data is found anywhere in a permitted string" (function(t)
+  opted_in(t)
+  for _, message in ipairs {
+    "anna@example.com", "mail to Anna.B+x@mail.example.co.uk failed", "jörg@exämple.de", "anna%40example.com",
+    "<anna@example.com>", "+49 170 1234567", "call +1 (555) 010-4477 now", "(555) 123-4567", "555-123-4567",
+    "555.123.4567", "555 0199 88", "555-0199", "030 12345678", "0151/2345678", "00491701234567", "15551234567",
+    "id+4917012345678", "tel:0301234567", "Tel.030 1234567", "192.168.0.17", "from 10.0.0.1:8080 refused",
+    "2001:db8:0:0:0:0:0:1", "[2001:db8::1] unreachable", "::1", "4111 1111 1111 1111", "4111-1111-1111-1111",
+    "5551234567", "030123456", "+1234567", "123456789012345", "6304 0000 0000 0000 000", "6799990100000000019",
+    "x_4222222222222",
+    "card_4111111111111111", "4111 1111 1111 1111 12/27", "378282246310005", ("x"):rep(101), ("ä"):rep(101),
+  } do
+    if kinds(t, message) ~= "pii" then t:equal(message, "found") end
+  end
+end)
+
+test "what only looks like it is no personal data" (function(t)
+  opted_in(t)
+  for _, message in ipairs {
+    "", "timeout after 30000 ms", "HTTP 500", "status 404, retry 2 of 3", "version 2.0.1", "2025-11-10T12:34:56.789Z",
+    "2025-11-10 12:34:56 no route", "12:34:56", "@home", "a @ b", "user@localhost", "1.2.3", "300.1.1.1", "1.2.3.4.5",
+    "std::string", "Array::push", "err_01234567890", "build-20251110-120000", "550e8400-e29b-41d4-a716-446655440000",
+    "12345678-1234-4123-8123-123456789012", "4111 1111 1111 1112 0000", "size 12345678 bytes", "50% of 100%",
+    "41111111-1111-1111-8000-abcdefabcdef", "123456789", "+123456", "1234567890123456", "123 456 78",
+    "deadline exceeded (code 17)", ("x"):rep(100), ("ä"):rep(100), "cafe:babe", "::",
+  } do
+    local kind = kinds(t, message)
+    if kind then t:equal(message, kind) end
+  end
+end)
+
+test "a property that is called like a person's data is refused, whatever it holds" (function(t)
+  opted_in(t)
+  for _, name in ipairs { "email", "user_name", "firstName", "phone_number", "home_address", "Email", "ip",
+    "date-of-birth", "emailAddress", "phones", "city_of_birth" } do
+    local outcome = t:event("device:p", "app_opened", { launch_type = "cold_start", [name] = 1 })
+    t:equal(outcome.decisions.violations, { { path = name, kind = "pii" } })
+  end
+  for _, name in ipairs { "renamed", "page", "flirt_content", "points", "filename" } do
+    local outcome = t:event("device:p", "app_opened", { launch_type = "cold_start", [name] = 1 })
+    t:equal(outcome.decisions.violations, { { path = name, kind = "unknown_property" } })
+  end
+end)
+
+test "personal data is found in what is unknown and in what is nested" (function(t)
+  opted_in(t)
+  for value, kind in pairs { ["anna@example.com"] = "pii", plain = "unknown_property" } do
+    local outcome = t:event("device:p", "app_opened", { launch_type = "cold_start", note = value })
+    t:equal(outcome.decisions.violations, { { path = "note", kind = kind } })
+    local nested = t:event("device:p", "app_opened", { launch_type = { deep = { value } } })
+    t:equal(nested.decisions.violations[1].kind, kind == "pii" and "pii" or "type")
+  end
+  local keyed = t:event("device:p", "app_opened", { launch_type = { ["anna@example.com"] = 1 } })
+  t:equal(keyed.decisions.violations, { { path = "launch_type", kind = "pii" } })
+  local named = t:event("device:p", "app_opened", { launch_type = { email = 1 } })
+  t:equal(named.decisions.violations, { { path = "launch_type", kind = "pii" } })
+end)
+
+test "a name that must not be repeated is told of as the event" (function(t)
+  opted_in(t)
+  for name, kind in pairs { ["anna@example.com"] = "pii", ["she lives next door"] = "unknown_property",
+    ["0170-1234567"] = "pii", [("k"):rep(101)] = "pii" } do
+    local outcome = t:event("device:p", "app_opened", { launch_type = "cold_start", [name] = true })
+    t:equal(outcome.decisions.violations, { { path = "", kind = kind } })
+    t:equal(json.encode(outcome.effects):find(name, 1, true), nil)
+  end
+end)
+
+test "a rejected effect carries paths and kinds, never the values" (function(t)
+  opted_in(t)
+  local outcome = t:event("device:p", "error_displayed",
+    { error_type = "SECRET-1", error_code = "x@secret-2.example", screen = 3, extra = "secret-4" })
+  t:equal(#outcome.effects, 1)
+  t:equal(outcome.effects[1].sink, "rejected")
+  t:equal(outcome.effects[1].data, { event = "error_displayed", violations = {
+    { path = "error_code", kind = "pii" }, { path = "error_type", kind = "value" },
+    { path = "extra", kind = "unknown_property" }, { path = "screen", kind = "type" },
+  } })
+end)

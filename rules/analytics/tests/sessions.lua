@@ -1,0 +1,159 @@
+-- Sessions, and what is derived from them, from the days and from the time of day.
+
+local function opted_in(t, subject)
+  t:at("2025-11-03T09:00:00Z")       -- a Monday
+  t:event(subject, "settings.analytics_toggled", { enabled = true })
+end
+
+local function sent(outcome)
+  for _, effect in ipairs(outcome.effects) do
+    if effect.sink == "analytics" and effect.plugin == "analytics" then return effect.data end
+  end
+  return nil
+end
+
+local upload = { source = "camera" }
+
+test "a session brings its id or gets one, each its own" (function(t)
+  opted_in(t, "device:s")
+  t:equal(sent(t:event("device:s", "session.started", { session_id = "mine" })),
+    { session_id = "mine", time_of_day = "morning", day_of_week = "monday" })
+  t:equal(sent(t:event("device:s", "screenshot_upload_initiated", upload)).session_id, "mine")
+  local first = sent(t:event("device:s", "session.started", {})).session_id
+  local second = sent(t:event("device:s", "session.started", {})).session_id
+  t:truthy(first ~= second and first ~= "mine" and second ~= "mine")
+  t:equal(sent(t:event("device:s", "screenshot_upload_initiated", upload)).session_id, second)
+end)
+
+test "an id that is given is kept, whatever session is open" (function(t)
+  opted_in(t, "device:s")
+  t:event("device:s", "session.started", { session_id = "mine" })
+  local other = sent(t:event("device:s", "screenshot_upload_initiated", { source = "camera", session_id = "other" }))
+  t:equal(other.session_id, "other")
+end)
+
+test "an id that can't be one opens no session" (function(t)
+  opted_in(t, "device:s")
+  for id, kind in pairs { ["a b"] = "value", ["a@b.example"] = "pii", [""] = "value" } do
+    t:event("device:s", "session.started", {})
+    t:equal(t:event("device:s", "session.started", { session_id = id }).decisions.violations,
+      { { path = "session_id", kind = kind } })
+    t:equal(t:event("device:s", "screenshot_upload_initiated", upload).decisions.violations,
+      { { path = "session_id", kind = "missing" } })
+  end
+  t:equal(t:event("device:s", "session.started", { session_id = 5 }).decisions.violations,
+    { { path = "session_id", kind = "type" } })
+end)
+
+test "a session ends with session.ended, and with it what it knows" (function(t)
+  opted_in(t, "device:s")
+  t:event("device:s", "session.started", { session_id = "mine" })
+  t:event("device:s", "screen.viewed", {})
+  t:advance("90s")
+  t:event("device:s", "screen.viewed", {})
+  t:event("device:s", "flirts.generated", { flirt_count = 3 })
+  local completed = { generation_duration_ms = 800, tone_selected = "witty", flirt_count = 3 }
+  t:event("device:s", "flirt_generation_completed", completed)
+  t:event("device:s", "flirt_generation_completed", completed)
+  t:advance("30s")
+  t:equal(sent(t:event("device:s", "session.ended", {})),
+    { session_id = "mine", session_duration_seconds = 120, screens_visited = 2, flirts_generated = 2 })
+  t:equal(t:event("device:s", "session.ended", {}).decisions.accepted, false)
+end)
+
+test "what a client says itself is not derived" (function(t)
+  opted_in(t, "device:s")
+  t:event("device:s", "session.started", {})
+  t:equal(sent(t:event("device:s", "session.ended",
+    { session_id = "x", session_duration_seconds = 7, screens_visited = 8, flirts_generated = 9 })),
+    { session_id = "x", session_duration_seconds = 7, screens_visited = 8, flirts_generated = 9 })
+  t:equal(sent(t:event("device:s", "session.ended", { screens_visited = 4 })).screens_visited, 4)
+end)
+
+test "the end of another session ends nothing and derives nothing" (function(t)
+  opted_in(t, "device:s")
+  t:event("device:s", "session.started", { session_id = "mine" })
+  t:equal(#t:event("device:s", "session.ended", { session_id = "other" }).decisions.violations, 3)
+  t:equal(sent(t:event("device:s", "screenshot_upload_initiated", upload)).session_id, "mine")
+end)
+
+test "thirty minutes without an event end a session" (function(t)
+  opted_in(t, "device:s")
+  t:event("device:s", "session.started", { session_id = "mine" })
+  t:advance("29m")
+  t:event("device:s", "screen.viewed", {})
+  t:advance("1799s")
+  t:equal(sent(t:event("device:s", "screenshot_upload_initiated", upload)).session_id, "mine")
+  t:advance("30m")
+  t:equal(t:event("device:s", "screenshot_upload_initiated", upload).decisions.violations,
+    { { path = "session_id", kind = "missing" } })
+  t:event("device:s", "screen.viewed", {})
+  t:event("device:s", "flirts.generated", {})
+  t:equal(t:state("device:s").session, nil)
+end)
+
+test "a session that began before the consent goes on" (function(t)
+  t:event("device:s", "session.started", { session_id = "early" })
+  t:event("device:s", "settings.analytics_toggled", { enabled = true })
+  t:equal(sent(t:event("device:s", "screenshot_upload_initiated", upload)).session_id, "early")
+end)
+
+test "days since the install and since the last opening are civil days" (function(t)
+  t:at("2025-11-03T23:50:00Z")
+  t:event("device:s", "session.started", {})
+  t:event("device:s", "settings.analytics_toggled", { enabled = true })
+  local function open()
+    t:event("device:s", "session.started", {})
+    local data = sent(t:event("device:s", "app.opened", { launch_type = "cold_start" }))
+    return data.days_since_install .. " " .. data.days_since_last_open
+  end
+  t:equal(open(), "0 0")
+  t:advance("20m")
+  t:equal(open(), "1 1")
+  t:advance("5h")
+  t:equal(open(), "1 0")
+  t:advance("9d")
+  t:equal(open(), "10 9")
+end)
+
+test "the parts of a day, in the user's zone" (function(t)
+  opted_in(t, "device:s")
+  local parts = { ["04:59"] = "night", ["05:00"] = "morning", ["11:59"] = "morning", ["12:00"] = "afternoon",
+    ["16:59"] = "afternoon", ["17:00"] = "evening", ["20:59"] = "evening", ["21:00"] = "night", ["00:00"] = "night" }
+  for clock, part in pairs(parts) do
+    t:at("2025-11-08T" .. clock .. ":00Z")
+    local data = sent(t:event("device:s", "session.started", {}))
+    t:equal(clock .. " " .. data.time_of_day .. " " .. data.day_of_week, clock .. " " .. part .. " saturday")
+  end
+  t:event("device:s", "profile.updated", { time_zone = "Asia/Tokyo" })
+  t:at("2025-11-08T20:30:00Z")
+  local tokyo = sent(t:event("device:s", "session.started", {}))
+  t:equal(tokyo.time_of_day .. " " .. tokyo.day_of_week, "morning sunday")
+  for _, zone in ipairs { "Mars/Olympus", 5 } do t:event("device:s", "profile.updated", { time_zone = zone }) end
+  t:equal(sent(t:event("device:s", "session.started", {})).day_of_week, "sunday")
+end)
+
+test "moving to another zone is not a day that has passed" (function(t)
+  t:at("2025-11-03T16:00:00Z")
+  t:event("device:s", "settings.analytics_toggled", { enabled = true })
+  t:event("device:s", "session.started", {})
+  t:event("device:s", "app.opened", { launch_type = "cold_start" })
+  for _, zone in ipairs { "Asia/Tokyo", "America/Los_Angeles", "Pacific/Kiritimati" } do
+    t:event("device:s", "profile.updated", { time_zone = zone })
+    local data = sent(t:event("device:s", "app.opened", { launch_type = "background_resume" }))
+    t:equal(data.days_since_install, 0)
+    t:equal(data.days_since_last_open, 0)
+  end
+  t:advance("1d")
+  t:event("device:s", "session.started", {})
+  t:equal(sent(t:event("device:s", "app.opened", { launch_type = "cold_start" })).days_since_install, 1)
+end)
+
+test "every report that the plan lets be derived may leave it out" (function(t)
+  opted_in(t, "device:s")
+  t:event("device:s", "session.started", {})
+  t:advance("2m")
+  t:equal(sent(t:event("device:s", "gamification_milestone_achieved",
+    { milestone_type = "explorer", flirts_revealed_count = 10, reward_points = 100 })).days_since_install, 0)
+  t:equal(sent(t:event("device:s", "analytics.track", { name = "session_ended" })).session_duration_seconds, 120)
+end)
