@@ -55,7 +55,8 @@ package final class LocalEngine {
   ) throws(RequestError) {
     keepMachines()
     let configuration = context.configuration
-    context = EngineContext(store: store, clock: EngineClock(manual: start), configuration: configuration, log: context.log)
+    context = EngineContext(
+      store: store, clock: EngineClock(manual: start), configuration: configuration, log: context.log)
     evaluator = Evaluator(context: context, catalog: catalog, lua: lua, cacheBytes: configuration.limits.cacheMiB << 20)
     evaluator.coverage = coverage
     for plugin in catalog.plugins { plugin.runtime.resume() }
@@ -205,7 +206,9 @@ package final class LocalEngine {
   private func writeCounters(of unit: CommitUnit) {
     guard !unit.counters.isEmpty else { return }
     var sums: [CounterTable.Key: CounterValue] = [:]
-    for delta in unit.counters { sums[delta.key] = (sums[delta.key] ?? counters[delta.key] ?? .integer(0)) + delta.amount }
+    for delta in unit.counters {
+      sums[delta.key] = (sums[delta.key] ?? counters[delta.key] ?? .integer(0)) + delta.amount
+    }
     let key = ByteBuffer(capacity: 128)
     let value = ByteBuffer(capacity: 32)
     for (counter, sum) in sums {
