@@ -41,7 +41,7 @@ let package = Package(
     module("RuledStore", ["RuledCore", "CRocksDB"]),
     module("RuledEngine", ["RuledCore", "RuledLua", "RuledStore", "CLuaBridge", "CJSON"]),
     module("RuledWire", ["RuledCore", "CJSON"]),
-    module("RuledServer", ["RuledCore", "RuledEngine", "RuledWire", "CUV"]),
+    module("RuledServer", ["RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire", "CUV"]),
     module("RuledTool", ["RuledCore", "RuledEngine", "RuledWire"]),
     .executableTarget(name: "ruled", dependencies: ["RuledServer"], swiftSettings: strict),
     .executableTarget(name: "rulectl", dependencies: ["RuledTool"], swiftSettings: strict),
