@@ -53,6 +53,7 @@ let package = Package(
     tests("RuledWireTests", ["RuledWire"]),
     tests("RuledServerTests", ["RuledServer"]),
     tests("RuledToolTests", ["RuledTool"]),
+    tests("ArchitectureTests", []),
     tests("EndToEndTests", ["RuledCore"]),
   ],
   cLanguageStandard: .c11,
