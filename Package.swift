@@ -41,8 +41,13 @@ let package = Package(
     module("RuledStore", ["RuledCore", "CRocksDB"]),
     module("RuledEngine", ["RuledCore", "RuledLua", "RuledStore", "CLuaBridge", "CJSON"]),
     module("RuledWire", ["RuledCore", "CJSON"]),
+<<<<<<< HEAD
     module("RuledServer", ["RuledCore", "RuledEngine", "RuledWire", "CUV"]),
     module("RuledTool", ["RuledCore", "RuledEngine", "RuledLua", "RuledWire"]),
+=======
+    module("RuledServer", ["RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire", "CUV"]),
+    module("RuledTool", ["RuledCore", "RuledEngine", "RuledWire"]),
+>>>>>>> main
     .executableTarget(name: "ruled", dependencies: ["RuledServer"], swiftSettings: strict),
     .executableTarget(name: "rulectl", dependencies: ["RuledTool"], swiftSettings: strict),
 
@@ -53,6 +58,7 @@ let package = Package(
     tests("RuledWireTests", ["RuledWire"]),
     tests("RuledServerTests", ["RuledServer"]),
     tests("RuledToolTests", ["RuledTool"]),
+    tests("ArchitectureTests", []),
     tests("EndToEndTests", ["RuledCore"]),
   ],
   cLanguageStandard: .c11,

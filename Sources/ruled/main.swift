@@ -1,1 +1,4 @@
-print("ruled")
+import Glibc
+import RuledServer
+
+exit(ServeCommand.run(Array(CommandLine.arguments.dropFirst())))

@@ -29,12 +29,12 @@ package final class CommitUnit: @unchecked Sendable {  // handed over whole: the
   package let replyBytes = ByteBuffer(capacity: 64 << 10)
   /// The replies that wait.
   package var replies: [PendingReply] = []
-  /// Cascades that a message of this commit belonged to.
-  package var finishedMessages: [Cascade] = []
+  /// The messages that this commit applies.
+  package var delivered: [Message] = []
+  /// What has been waiting for this commit, whatever becomes of it.
+  package var awaited: [Cascade] = []
   /// What watchers are told.
   package var changes: [Change] = []
-  /// What is to be run on the worker once the commit is durable, or has failed.
-  package var completions: [(Bool) -> Void] = []
 
   /// An empty unit.
   package init(number: UInt64) { self.number = number }
@@ -44,6 +44,7 @@ package final class CommitUnit: @unchecked Sendable {  // handed over whole: the
     let writes: WriteSet.Mark
     let counters: Int
     let messages: Int
+    let delivered: Int
     let earliestTimer: Int64?
     let effects: Int
     let changes: Int
@@ -52,7 +53,8 @@ package final class CommitUnit: @unchecked Sendable {  // handed over whole: the
   /// How far the unit has come.
   package var mark: Mark {
     Mark(
-      writes: writes.mark, counters: counters.count, messages: messages.count, earliestTimer: earliestTimer,
+      writes: writes.mark, counters: counters.count, messages: messages.count, delivered: delivered.count,
+      earliestTimer: earliestTimer,
       effects: effects, changes: changes.count)
   }
 
@@ -61,6 +63,7 @@ package final class CommitUnit: @unchecked Sendable {  // handed over whole: the
     writes.truncate(to: mark.writes)
     counters.removeSubrange(mark.counters...)
     messages.removeSubrange(mark.messages...)
+    delivered.removeSubrange(mark.delivered...)
     earliestTimer = mark.earliestTimer
     effects = mark.effects
     changes.removeSubrange(mark.changes...)
@@ -70,20 +73,45 @@ package final class CommitUnit: @unchecked Sendable {  // handed over whole: the
   package var isEmpty: Bool { writes.isEmpty && counters.isEmpty }
 }
 
+/// Where a reply goes; what the numbers mean is the server's.
+package struct ReplyTarget: Sendable {
+  /// The worker that has the connection.
+  package let worker: Int
+  /// The connection.
+  package let connection: UInt64
+  /// The batch that the request is part of, 0 for none.
+  package let batch: UInt64
+  /// Its place in the batch.
+  package let slot: Int
+  /// Whether the client may call what only administrators may.
+  package let isAdmin: Bool
+
+  /// A target.
+  package init(worker: Int, connection: UInt64, batch: UInt64 = 0, slot: Int = 0, isAdmin: Bool) {
+    self.worker = worker
+    self.connection = connection
+    self.batch = batch
+    self.slot = slot
+    self.isAdmin = isAdmin
+  }
+}
+
 /// A reply that leaves once a commit is durable.
 package struct PendingReply: Sendable {
-  /// Where it goes; what the number means is the server's.
-  package let address: UInt64
+  /// Where it goes.
+  package let target: ReplyTarget
   /// Which part of the unit's reply bytes it is.
   package let range: Range<Int>
-  /// Which part of the unit's reply bytes is the request's id; empty for what is not answered.
+  /// Which part of the unit's reply bytes is the request's id.
   package let id: Range<Int>
-  /// What else it waits for.
-  package let cascade: Cascade?
+  /// What else it waits for, and the number by which its worker keeps it meanwhile.
+  package let cascade: (cascade: Cascade, key: UInt64)?
 
   /// A reply that waits.
-  package init(address: UInt64, range: Range<Int>, id: Range<Int>, cascade: Cascade? = nil) {
-    self.address = address
+  package init(
+    target: ReplyTarget, range: Range<Int>, id: Range<Int>, cascade: (cascade: Cascade, key: UInt64)? = nil
+  ) {
+    self.target = target
     self.range = range
     self.id = id
     self.cascade = cascade

@@ -18,7 +18,7 @@ extension Evaluator {
     let mark = unit.mark
     unit.writes.delete(key.bytes)
     subject.lastCommit = unit.number
-    if let cascade = message.cascade { unit.finishedMessages.append(cascade) }
+    unit.delivered.append(message)
     guard document.parse(value.bytes) else { return }
     var event = document.event(now: context.clock.now.microseconds)
     event.hops = Int(document.integer(document.member("hops")))

@@ -50,6 +50,9 @@ package struct EventView {
     try read(attributes, path)
   }
 
+  /// Where the event's object stands on the tape.
+  package var objectIndex: Int { object.index }
+
   /// Reads the event in a request's params.
   package init(_ request: RequestView) throws(RequestError) {
     try self.init(request.params, text: request.paramsText)

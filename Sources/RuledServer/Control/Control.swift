@@ -1,0 +1,111 @@
+import RuledCore
+import RuledEngine
+import RuledLua
+import RuledStore
+import RuledWire
+
+/// The thread that does what concerns all workers: it accepts connections, loads rules, fires timers, and begins the shutdown.
+final class Control {
+  let services: Services
+  let loop: EventLoop
+  let rulesPath: String
+  let lua: LuaWorker
+  let timers: TimerService
+  var catalog: Catalog
+  private var listener: Listener?
+  private var watcher: DirectoryWatcher?
+  private var signals: SignalWatcher?
+  private var nextWorker = 0
+  private let onStop: () -> Void
+  private let replyBuffer = ByteBuffer(capacity: 1024)
+
+  init(
+    services: Services, loop: EventLoop, rulesPath: String, lua: LuaWorker, catalog: Catalog, onStop: @escaping () -> Void
+  ) throws(SystemError) {
+    self.services = services
+    self.loop = loop
+    self.rulesPath = rulesPath
+    self.lua = lua
+    self.catalog = catalog
+    self.onStop = onStop
+    timers = try TimerService(services: services, loop: loop)
+  }
+
+  /// Begins to serve on the socket.
+  func start(listening socket: consuming ListeningSocket) throws(SystemError) {
+    try services.control.attach(to: loop) { [unowned self] messages in
+      for message in messages { take(message) }
+    }
+    watcher = try DirectoryWatcher(on: loop, root: rulesPath) { [unowned self] in folderChanged() }
+    signals = try SignalWatcher(on: loop, [.terminate, .interrupt, .hangUp]) { [unowned self] signal in
+      signal == .hangUp ? folderChanged() : onStop()
+    }
+    listener = try Listener(on: loop, socket) { [unowned self] in accepted($0) }
+    timers.start()
+  }
+
+  /// Takes no more connections.
+  func stopAccepting() {
+    listener?.stop()
+    listener = nil
+    watcher?.close()
+    timers.stop()
+  }
+
+  /// Ends what is left on the loop.
+  func close() {
+    signals?.close()
+    timers.close()
+    services.control.close()
+  }
+
+  private func accepted(_ descriptor: Int32) {
+    let worker = nextWorker
+    nextWorker = (nextWorker + 1) % services.workers.count
+    let limit = services.context.configuration.limits.connections
+    _ = services.workers[worker].send(
+      .perform { worker in
+        guard worker.services.connections.load(ordering: .relaxed) < limit else { return worker.refuse(descriptor) }
+        worker.adopt(descriptor)
+      })
+  }
+
+  private func take(_ message: ControlMessage) {
+    switch message {
+    case .task(let task, let id, let target): take(task, id, target)
+    case .timerSet(let due): timers.set(due)
+    case .effectsRecorded: break
+    case .storeReopened: timers.look()
+    case .perform(let body): body(self)
+    }
+  }
+
+  private func take(_ task: ControlTask, _ id: [UInt8]?, _ target: ReplyTarget) {
+    switch task {
+    case .reload: answer(reloadResult(), id, target)
+    case .retry(let selection): retry(selection, id, target)
+    case .drop(let selection): drop(selection, id, target)
+    case .clock(let params): setClock(params, id, target)
+    }
+  }
+
+  /// Answers a client through the worker that has its connection.
+  func answer(_ result: Result<JSONValue, RequestError>, _ id: [UInt8]?, _ target: ReplyTarget) {
+    replyBuffer.removeAll()
+    if let id {
+      id.withUnsafeBytes { id in
+        switch result {
+        case .success(let value):
+          ReplyWriter.beginResult(id: id, to: replyBuffer)
+          value.write(to: replyBuffer)
+          ReplyWriter.endResult(to: replyBuffer)
+        case .failure(let error): ReplyWriter.error(error, id: id, to: replyBuffer)
+        }
+      }
+      if target.batch == 0 { ReplyWriter.endLine(to: replyBuffer) }
+    }
+    let bundle = ReplyBundle(
+      bytes: Array(replyBuffer.bytes), entries: [.init(target: target, range: 0..<replyBuffer.count)])
+    _ = services.workers[target.worker].send(.replies(bundle))
+  }
+}

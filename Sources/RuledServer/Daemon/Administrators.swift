@@ -1,0 +1,37 @@
+import Glibc
+import RuledCore
+
+/// Who may call what only administrators may: root, the daemon's own user, and who the configuration names.
+struct Administrators: Sendable {
+  private let users: Set<UInt32>
+  private let groups: Set<UInt32>
+
+  /// Resolves names and numbers; a group begins with `@`. What does not exist is left out.
+  init(_ names: [String]) {
+    var users: Set<UInt32> = [0, getuid()]
+    var groups: Set<UInt32> = []
+    for name in names {
+      if name.hasPrefix("@") {
+        let group = String(name.dropFirst())
+        if let number = UInt32(group) {
+          groups.insert(number)
+        } else if let entry = getgrnam(group) {
+          groups.insert(entry.pointee.gr_gid)
+        }
+      } else if let number = UInt32(name) {
+        users.insert(number)
+      } else if let entry = getpwnam(name) {
+        users.insert(entry.pointee.pw_uid)
+      }
+    }
+    self.users = users
+    self.groups = groups
+  }
+
+  /// Whether the client at the other end is one of them.
+  func include(_ connection: Connection) -> Bool {
+    guard let peer = connection.peer else { return false }
+    if users.contains(peer.uid) || groups.contains(peer.gid) { return true }
+    return !groups.isEmpty && connection.peerGroups.contains { groups.contains($0) }
+  }
+}

@@ -1,0 +1,182 @@
+import Glibc
+package import RuledCore
+package import RuledEngine
+import RuledLua
+import RuledStore
+
+/// The daemon: opens the store, loads the rules, starts the threads, serves until it is told to end.
+package final class Daemon {
+  private let configuration: Configuration
+  private let log: any EventLog
+  private let isManual: Bool
+  private let notifier = SystemdNotifier.take()
+  private var workers: [WorkerThread] = []
+  private var committer: WorkerThread?
+  private var isStopping = false
+
+  /// A daemon that is configured and not yet started.
+  package init(configuration: Configuration, manualClock: Bool, log: any EventLog) {
+    self.configuration = configuration
+    self.log = log
+    isManual = manualClock
+  }
+
+  /// Serves until SIGTERM or SIGINT; returns once all that was taken is answered and committed.
+  package func run() throws(StartError) {
+    SystemCalls.ignoreBrokenPipes()
+    let socket = try listen()
+    let store = try openStore()
+    let clock = isManual ? EngineClock(manual: KeptClock.read(from: store) ?? EngineClock.wall) : EngineClock()
+    let context = EngineContext(store: store, clock: clock, configuration: configuration, log: log)
+    let services = Services(context: context, workers: configuration.workers > 0 ? configuration.workers : Self.processors)
+    let lua = LuaWorker()
+    let catalog = try loadRules(services, lua)
+    do {
+      let messages = try StoreListing.messages(store)
+      if let last = messages.last { context.sequence(atLeast: last.sequence) }
+      try startCommitter(services, try context.counters.load(from: store))
+      try startWorkers(services, catalog, messages)
+      try serve(services, catalog, lua, socket)
+      try store.close()
+    } catch let error as StoreError {
+      throw StartError("the store failed: \(error)")
+    } catch {
+      throw StartError("the daemon can't run: \(error)")
+    }
+  }
+
+  private static var processors: Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
+
+  // MARK: Starting
+
+  private func listen() throws(StartError) -> ListeningSocket {
+    do throws(SystemError) {
+      if let inherited = try SocketActivation.take() { return inherited }
+    } catch { throw StartError("the socket that systemd handed over can't be used: \(error)") }
+    do throws(ListenError) {
+      return try ListeningSocket(path: configuration.socket)
+    } catch { throw StartError(error.description) }
+  }
+
+  private func openStore() throws(StartError) -> any StateStore {
+    switch configuration.store {
+    case .memory: return MemoryStore()
+    case .rocksdb(let path):
+      do throws(StoreError) { return try RocksStore(path: path) } catch { throw StartError(error.description) }
+    }
+  }
+
+  /// The rules in the folder, or the last good ones when those don't load.
+  private func loadRules(_ services: Services, _ lua: LuaWorker) throws(StartError) -> Catalog {
+    let now = services.context.clock.now
+    let problem: ReloadError
+    do throws(ReloadError) {
+      let source = try RulesFolder.read(configuration.rules)
+      let catalog = try CatalogBuilder.build(
+        source, configuration: configuration.plugins, previous: nil, worker: lua, now: now)
+      KeptRules.keep(source, in: services.context.store)
+      services.status.serve(catalog)
+      warn(of: catalog)
+      return catalog
+    } catch { problem = error }
+    let reasons = problem.errors.map(\.description).joined(separator: "\n")
+    guard let kept = KeptRules.read(from: services.context.store) else {
+      throw StartError("the rules do not load, and no earlier revision is kept to serve instead:\n\(reasons)")
+    }
+    do throws(ReloadError) {
+      let catalog = try CatalogBuilder.build(
+        kept, configuration: configuration.plugins, previous: nil, worker: lua, now: now)
+      services.status.reload(problem)
+      services.status.serve(catalog, kept: true)
+      log.write(LogLine(.error, "the rules do not load, the last good revision \(catalog.revision) serves: \(reasons)"))
+      return catalog
+    } catch {
+      throw StartError("neither the rules nor the revision kept last load:\n\(reasons)")
+    }
+  }
+
+  private func warn(of catalog: Catalog) {
+    for plugin in catalog.plugins {
+      for name in plugin.manifest.unknownSettings {
+        log.write(LogLine(.warn, "the configuration sets '\(name)', which the plugin does not declare", plugin: plugin.name))
+      }
+    }
+    for name in configuration.plugins.keys where catalog.index(of: name) == nil && configuration.plugins[name]?.isEnabled == true {
+      log.write(LogLine(.warn, "the configuration names a plugin '\(name)' that does not exist"))
+    }
+  }
+
+  private func startCommitter(_ services: Services, _ counters: [CounterTable.Key: CounterValue]) throws(SystemError) {
+    let log = log
+    committer = try WorkerThread(name: "ruled-commit") {
+      do throws(SystemError) { try Committer(services: services, counters: counters).run() } catch {
+        log.write(LogLine(.error, "the committer ended: \(error)"))
+        abort()
+      }
+    }
+  }
+
+  private func startWorkers(_ services: Services, _ catalog: Catalog, _ messages: [CommitUnit.Message]) throws(SystemError) {
+    let log = log
+    for index in services.workers.indices {
+      let own = messages.filter { services.owner(of: $0.subject) == index }
+      if !own.isEmpty { _ = services.workers[index].send(.deliver(own)) }
+      workers.append(
+        try WorkerThread(name: "ruled-\(index)") {
+          do throws(SystemError) { try Worker(index: index, services: services, catalog: catalog).run() } catch {
+            log.write(LogLine(.error, "a worker ended: \(error)"))
+            abort()
+          }
+        })
+    }
+  }
+
+  // MARK: Serving
+
+  private func serve(
+    _ services: Services, _ catalog: Catalog, _ lua: LuaWorker, _ socket: consuming ListeningSocket
+  ) throws(SystemError) {
+    let loop = try EventLoop()
+    var control: Control?
+    let begun = try Control(services: services, loop: loop, rulesPath: configuration.rules, lua: lua, catalog: catalog) { [unowned self] in
+      if let control { stop(services, control) }
+    }
+    control = begun
+    try begun.start(listening: socket)
+    notifier.ready(status: "serving revision \(catalog.revision)")
+    log.write(LogLine(.info, "serving on \(configuration.socket), revision \(catalog.revision), \(catalog.plugins.count) plugins"))
+    loop.run()
+    begun.close()
+    control = nil
+    for worker in workers { worker.join() }
+    committer?.join()
+    loop.close()
+  }
+
+  /// Stops accepting, lets the workers answer and commit what they have, and then ends the threads.
+  private func stop(_ services: Services, _ control: Control) {
+    guard !isStopping else { return }
+    isStopping = true
+    notifier.stopping()
+    log.write(LogLine(.info, "ending: what has been received is answered first"))
+    control.stopAccepting()
+    let mailbox = services.control
+    let drained = Cascade { _ = mailbox.send(.perform { Daemon.end($0) }) }
+    for worker in services.workers {
+      drained.began()
+      _ = worker.send(.perform { $0.drain { drained.ended() } })
+    }
+    drained.ended()
+    do throws(SystemError) {
+      _ = try control.loop.timer(after: UInt64(Limits.shutdownTime / 1000) - 500, every: 0) { Daemon.end(control) }
+    } catch {
+      Daemon.end(control)
+    }
+  }
+
+  private static func end(_ control: Control) {
+    for worker in control.services.workers { _ = worker.send(.perform { $0.loop.stop() }) }
+    _ = control.services.committer.send(Submission(worker: -1, unit: CommitUnit(number: 0)))
+    control.loop.stop()
+  }
+}

@@ -1,0 +1,96 @@
+import RuledCore
+import RuledEngine
+import RuledLua
+import Synchronization
+
+/// How the daemon is, for `health` and `rules`.
+package final class DaemonStatus: Sendable {
+  private struct Values {
+    var catalog: Catalog?
+    var reloadErrors: ReloadError?
+    var servesKeptRules = false
+    var storeError: String?
+  }
+
+  private let values = Mutex(Values())
+  private let startedAt = EngineClock.monotonic
+  private let isStopping = Atomic<Bool>(false)
+
+  /// A daemon that has just started.
+  init() {}
+
+  /// The rules in force.
+  var catalog: Catalog? { values.withLock { $0.catalog } }
+
+  /// What is wrong with the rules as they stand in the folder, if anything.
+  var reloadErrors: ReloadError? { values.withLock { $0.reloadErrors } }
+
+  /// Whether shutdown has begun.
+  var stops: Bool { isStopping.load(ordering: .relaxed) }
+
+  /// Begins the shutdown.
+  func stop() { isStopping.store(true, ordering: .relaxed) }
+
+  /// Notes that rules are in force.
+  func serve(_ catalog: Catalog, kept: Bool = false) {
+    values.withLock {
+      $0.catalog = catalog
+      $0.servesKeptRules = kept
+    }
+  }
+
+  /// Notes whether the rules in the folder load.
+  func reload(_ errors: ReloadError?) { values.withLock { $0.reloadErrors = errors } }
+
+  /// Notes whether the store takes commits.
+  func store(_ error: String?) { values.withLock { $0.storeError = error } }
+
+  /// Whether the store takes commits.
+  var storeIsWell: Bool { values.withLock { $0.storeError == nil } }
+
+  /// The answer to `health`.
+  func health(_ services: Services) -> JSONValue {
+    let now = values.withLock { $0 }
+    let plugins = now.catalog?.plugins ?? []
+    let suspended = plugins.filter(\.runtime.isSuspended).map { JSONValue.string($0.name) }
+    let configured = services.context.configuration.sinks
+    let waiting = Set(plugins.flatMap { plugin in plugin.manifest.sinks.filter { $0 != "client" && configured[$0] == nil } })
+    var problems: [JSONValue] = []
+    if let error = now.storeError { problems.append(.string("the store failed: \(error)")) }
+    if now.servesKeptRules { problems.append(.string("the rules do not load, the last good ones serve")) }
+    for name in suspended { problems.append(.string("the plugin \(name.stringValue ?? "") is suspended")) }
+    let isReady = now.storeError == nil && !now.servesKeptRules && suspended.isEmpty
+    return .object([
+      "status": .string(isReady ? "ready" : "degraded"),
+      "revision": .string(now.catalog?.revision ?? ""),
+      "store": .string(services.context.store.name),
+      "workers": .integer(Int64(services.workers.count)),
+      "uptime_s": .integer(Int64((EngineClock.monotonic - startedAt) / 1_000_000_000)),
+      "problems": .array(problems),
+      "suspended": .array(suspended),
+      "unconfigured_sinks": .array(waiting.sorted().map { .string($0) }),
+      "reload_errors": now.reloadErrors?.json ?? .array([]),
+    ])
+  }
+
+  /// The answer to `rules`.
+  func rules() -> JSONValue {
+    let now = values.withLock { $0 }
+    guard let catalog = now.catalog else { return .null }
+    return .object([
+      "revision": .string(catalog.revision), "loaded_at": .string(catalog.loadedAt.rfc3339),
+      "plugins": .array(catalog.plugins.map(Self.describe)), "errors": now.reloadErrors?.json ?? .array([]),
+    ])
+  }
+
+  private static func describe(_ plugin: Catalog.Plugin) -> JSONValue {
+    .object([
+      "name": .string(plugin.name), "version": .string(plugin.manifest.version), "about": .string(plugin.manifest.about),
+      "rules": .array(plugin.order.map { .string(plugin.manifest.rules[$0].name) }),
+      "queries": .array(plugin.manifest.queries.map { .string($0.name) }),
+      "runs": .integer(Int64(plugin.runtime.runs)), "failures": .integer(Int64(plugin.runtime.failures)),
+      "p50_us": .number(plugin.runtime.percentile(0.5)), "p99_us": .number(plugin.runtime.percentile(0.99)),
+      "suspended": .bool(plugin.runtime.isSuspended),
+    ])
+  }
+}

@@ -1,0 +1,38 @@
+import RuledCore
+package import RuledEngine
+import RuledStore
+import Synchronization
+
+/// What the threads of a daemon share.
+package final class Services: Sendable {
+  /// The engine's shared part.
+  package let context: EngineContext
+  /// Where each worker gets what the others want of it.
+  let workers: [Mailbox<WorkerMessage>]
+  /// Where units go to be committed.
+  let committer = Mailbox<Submission>()
+  /// Where the control thread gets what only it can do.
+  let control = Mailbox<ControlMessage>()
+  /// How the daemon is.
+  package let status = DaemonStatus()
+  /// How many requests have been taken and not answered.
+  let inFlight = Atomic<Int>(0)
+  /// How many connections are open.
+  let connections = Atomic<Int>(0)
+  /// Who may administrate.
+  let admins: Administrators
+
+  init(context: EngineContext, workers count: Int) {
+    self.context = context
+    workers = (0..<count).map { _ in Mailbox<WorkerMessage>() }
+    admins = Administrators(context.configuration.admins)
+  }
+
+  /// The worker whose subject that is.
+  func owner(of subject: UnsafeRawBufferPointer) -> Int {
+    workers.count == 1 ? 0 : Int(truncatingIfNeeded: hash64(subject, seed: 0) >> 33) % workers.count
+  }
+
+  /// The worker whose subject that is.
+  func owner(of subject: [UInt8]) -> Int { subject.withUnsafeBytes { owner(of: $0) } }
+}

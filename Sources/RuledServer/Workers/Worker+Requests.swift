@@ -1,0 +1,184 @@
+import RuledCore
+import RuledEngine
+import RuledWire
+
+extension Worker: ConnectionHandler {
+  func received(line: UnsafeRawBufferPointer, on connection: Connection) {
+    switch parser.parse(line, readable: line.count + LineFramer.padding) {
+    case .single(.request(let request)):
+      connection.beginRequest()
+      services.inFlight.wrappingAdd(1, ordering: .relaxed)
+      route(request, text: line, target: target(connection))
+    case .single(.invalid(let id, let error)): answer(error, id: id, on: connection)
+    case .invalid(let error): answer(error, id: nil, on: connection)
+    case .batch(let batch): begin(batch, on: connection)
+    }
+  }
+
+  func tooLong(on connection: Connection) {
+    let limit = services.context.configuration.limits.requestBytes
+    answer(
+      RequestError(.tooLarge, "a request may have \(limit) bytes at most; the rest of the line is skipped"), id: nil,
+      on: connection)
+  }
+
+  func foreign(descriptor: Int32, peer: PeerCredentials?) {
+    services.connections.wrappingSubtract(1, ordering: .relaxed)
+    SystemCalls.close(descriptor)
+  }
+
+  func closed(_ connection: Connection) { services.connections.wrappingSubtract(1, ordering: .relaxed) }
+
+  private func target(_ connection: Connection) -> ReplyTarget {
+    if connection.tag == 0 { connection.tag = services.admins.include(connection) ? 2 : 1 }
+    return ReplyTarget(worker: index, connection: connection.token.raw, isAdmin: connection.tag == 2)
+  }
+
+  /// Where the answers of a batch's elements go.
+  func target(_ connection: Connection, batch: UInt64, slot: Int) -> ReplyTarget {
+    let whole = target(connection)
+    return ReplyTarget(worker: index, connection: whole.connection, batch: batch, slot: slot, isAdmin: whole.isAdmin)
+  }
+
+  private func answer(_ error: RequestError, id: UnsafeRawBufferPointer?, on connection: Connection) {
+    replyBuffer.removeAll()
+    ReplyWriter.error(error, id: id, to: replyBuffer)
+    ReplyWriter.endLine(to: replyBuffer)
+    connection.send(replyBuffer.bytes)
+  }
+
+  // MARK: Routing
+
+  /// The worker that a request must be carried out by: its subject's owner.
+  func owner(of request: RequestView) -> Int {
+    switch request.method {
+    case .event, .query, .state, .export, .forget:
+      guard let subject = request.params?.member("subject")?.string else { return index }
+      return services.owner(of: subject)
+    default: return index
+    }
+  }
+
+  /// Carries a request out here or leaves it to the worker whose subject it is about.
+  func route(_ request: RequestView, text: UnsafeRawBufferPointer, target: ReplyTarget) {
+    if let error = refusal(request, target) { return reply(with: error, to: request, target) }
+    let owner = owner(of: request)
+    guard owner == index else {
+      return forward(ForwardedRequest(text: Array(text), target: target), to: owner)
+    }
+    execute(request, target)
+  }
+
+  private func refusal(_ request: RequestView, _ target: ReplyTarget) -> RequestError? {
+    if services.status.stops { return RequestError(.unavailable, "the daemon is shutting down: nothing was applied, send it again") }
+    if services.inFlight.load(ordering: .relaxed) > services.context.configuration.limits.inFlight {
+      return RequestError(
+        .overloaded, "too many requests are in flight; try again", details: [.init("retry_after_ms", json: "100")])
+    }
+    switch request.method {
+    case .unknown: return request.unknownMethod
+    case .clock where !services.context.clock.isManual: return request.unknownMethod
+    case .event, .query, .watch, .unwatch, .health: return nil
+    default:
+      guard !target.isAdmin else { return nil }
+      return RequestError(.forbidden, "only root, the daemon's own user and the configured admins may call this method")
+    }
+  }
+
+  /// Carries out what another worker read.
+  func carryOut(_ forwarded: ForwardedRequest) {
+    forwarded.text.withUnsafeBytes { text in
+      document = forwardedParser.document.handle
+      defer { document = parser.document.handle }
+      guard case .single(.request(let request)) = forwardedParser.parse(text) else { return }
+      execute(request, forwarded.target)
+    }
+  }
+
+  private func reply(with error: RequestError, to request: RequestView, _ target: ReplyTarget) {
+    replyBuffer.removeAll()
+    if !request.isNotification {
+      ReplyWriter.error(error, id: request.id, to: replyBuffer)
+      if target.batch == 0 { ReplyWriter.endLine(to: replyBuffer) }
+    }
+    send(replyBuffer.bytes, to: target)
+  }
+
+  // MARK: Carrying out
+
+  private func execute(_ request: RequestView, _ target: ReplyTarget) {
+    if Self.isForControl(request.method) { return hand(toControl: request, target) }
+    let bytes = evaluator.unit.replyBytes
+    let idStart = bytes.count
+    if let id = request.id { bytes.append(id) }
+    let start = bytes.count
+    var cascade: (cascade: Cascade, key: UInt64)?
+    do throws(RequestError) {
+      ReplyWriter.beginResult(id: request.id, to: bytes)
+      cascade = try perform(request, into: bytes)
+      ReplyWriter.endResult(to: bytes)
+    } catch {
+      bytes.truncate(to: start)
+      if !request.isNotification { ReplyWriter.error(error, id: request.id, to: bytes) }
+    }
+    if request.isNotification {
+      bytes.truncate(to: start)
+    } else if target.batch == 0 {
+      ReplyWriter.endLine(to: bytes)
+    }
+    guard evaluator.isQuiet, cascade == nil else {
+      evaluator.unit.replies.append(
+        PendingReply(target: target, range: start..<bytes.count, id: idStart..<start, cascade: cascade))
+      return
+    }
+    send(UnsafeRawBufferPointer(rebasing: bytes.bytes[start...]), to: target)
+    bytes.truncate(to: idStart)
+  }
+
+  /// Writes the result; answers the cascade that the reply has to wait for.
+  private func perform(
+    _ request: RequestView, into bytes: ByteBuffer
+  ) throws(RequestError) -> (cascade: Cascade, key: UInt64)? {
+    switch request.method {
+    case .event: return try event(EventView(request), request, into: bytes)
+    case .query: try query(QueryParams(request), into: bytes)
+    default: try administrate(request, into: bytes)
+    }
+    return nil
+  }
+
+  private func event(
+    _ view: EventView, _ request: RequestView, into bytes: ByteBuffer
+  ) throws(RequestError) -> (cascade: Cascade, key: UInt64)? {
+    let now = services.context.clock.now.microseconds
+    var id = view.id
+    if id == nil {
+      madeID.removeAll()
+      UUIDText.random(.random(in: 0...UInt64.max), .random(in: 0...UInt64.max)).write(to: madeID)
+      id = madeID.bytes
+    }
+    var input = EventInput(
+      type: view.type, subject: view.subject, source: view.source, id: id ?? madeID.bytes,
+      time: view.time?.microseconds ?? now, document: document, data: view.data?.index ?? 0,
+      attributes: view.hasExtensions ? view.objectIndex : 0, text: view.text, now: now)
+    input.isDryRun = view.isDryRun
+    input.isExplained = view.isExplained
+    guard view.waitsForCascade, !request.isNotification else {
+      try evaluator.handle(input, into: bytes)
+      return nil
+    }
+    let key = nextKey
+    nextKey += 1
+    let mailbox = services.workers[index]
+    let cascade = Cascade { _ = mailbox.send(.cascadeOver(key)) }
+    try evaluator.handle(input, cascade: cascade, into: bytes)
+    return (cascade, key)
+  }
+
+  private func query(_ params: QueryParams, into bytes: ByteBuffer) throws(RequestError) {
+    let name = String(decoding: params.plugin, as: UTF8.self) + "." + String(decoding: params.query, as: UTF8.self)
+    try evaluator.query(
+      name, subject: params.subject, document: document, arguments: params.args?.index ?? 0,
+      into: bytes)
+  }
+}

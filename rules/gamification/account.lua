@@ -1,0 +1,56 @@
+-- What a user decides about their own game: on or off, which zone's days count, a copy of the data, the end of it.
+local bins = require "bins"
+local player = require "player"
+local streak = require "streak"
+
+local account = {}
+
+-- Off: nothing is earned and nothing lost, and the streak's clock stands still.
+function account.toggle(state, enabled)
+  if type(enabled) ~= "boolean" then return decide("error", "invalid_enabled") end
+  local today = player.today(state)
+  player.wake(state, today)
+  if enabled then
+    streak.resume(state, today)
+    state.off = nil
+  else
+    streak.pause(state, today)
+    state.off = true
+  end
+  raise("settings_gamification_toggled", {
+    new_state = enabled and "enabled" or "disabled",
+    days_since_install = player.days_since_install(state, today),
+    total_flirts_revealed = bins.flirts(state.revealed),
+  })
+end
+
+local function day_in(zone)
+  if type(zone) ~= "string" or zone == "" then return nil end
+  local known, day = pcall(calendar.day, now(), zone)
+  return known and day or nil
+end
+
+-- A move to another zone: the days are counted there from now on.
+function account.move(state, zone)
+  local there = day_in(zone)
+  if not there then return decide("error", "invalid_zone") end
+  local here = player.today(state)
+  player.wake(state, there)
+  streak.move(state, here, there)
+  state.zone = zone
+end
+
+function account.exported(state, format)
+  player.wake(state)
+  raise("settings_data_exported", { export_format = format or "json" })
+end
+
+function account.deleted(state)
+  player.wake(state)
+  raise("settings_data_deleted", {
+    days_since_install = player.days_since_install(state), total_points_binned = bins.points(state.points),
+  })
+  forget()
+end
+
+return account

@@ -1,0 +1,79 @@
+-- Vibe8's gamification: points for what a user does, a streak for coming back, milestones and tiers for staying.
+-- This file declares the figures and says which event leads to which decision; the modules beside it decide.
+local account = require "account"
+local actions = require "actions"
+local payload = require "payload"
+local profile = require "profile"
+local tutorial = require "tutorial"
+local wallet = require "wallet"
+
+plugin {
+  name     = "gamification",
+  version  = "1.0.0",
+  about    = "Vibe8: points, streaks, milestones and tiers.",
+  settings = {
+    time_zone   = "UTC",                                     -- until the user's own is told
+    points      = { scroll_reveal = 10, copy_flirt = 15, rate_flirt = 5, generate_flirts = 20, daily_login = 25 },
+    rating      = { lowest = 1, highest = 5 },
+    multipliers = { { streak = 7, times = 3 }, { streak = 3, times = 2 } },   -- the longest streak first
+    freezes     = { at_start = 1, every_days = 7, most = 2 },
+    milestones  = {                                          -- by flirts revealed
+      { type = "explorer", at = 10, reward = 100 },
+      { type = "connoisseur", at = 50, reward = 500 },
+      { type = "master", at = 100, reward = 1500 },
+    },
+    tiers       = {                                          -- each by any of the three; a higher one brings the lower
+      { name = "silver", revealed = 10, streak = 3, spent = 200 },
+      { name = "gold", revealed = 50, streak = 7, spent = 1000 },
+      { name = "platinum", revealed = 100, streak = 30, spent = 3000 },
+    },
+    history     = 100,                                       -- changes of points that are kept
+    tutorial    = { "Scroll to Reveal", "Earn Points", "Build Your Streak" },
+  },
+}
+
+rule "activity" {
+  on  = { "flirt.revealed", "flirt.copied", "flirt.rated", "flirts.generated", "app.opened" },
+  run = actions.perform,
+}
+
+rule "spending" {
+  on  = "points.spent",
+  run = function(event, state)
+    local data = payload(event)
+    wallet.spend(state, data.amount, data.tier)
+  end,
+}
+
+rule "toggle" {
+  on  = "settings.gamification_toggled",
+  run = function(event, state) account.toggle(state, payload(event).enabled) end,
+}
+
+rule "time zone" {
+  on  = "profile.updated",
+  when = function(event) return payload(event).time_zone ~= nil end,
+  run = function(event, state) account.move(state, payload(event).time_zone) end,
+}
+
+rule "tutorial" {
+  on  = "tutorial.*",
+  when = function(event) return tutorial[event.type] ~= nil end,
+  run = function(event, state) tutorial[event.type](state, payload(event)) end,
+}
+
+rule "data exported" {
+  on  = "data.exported",
+  run = function(event, state) account.exported(state, payload(event).export_format) end,
+}
+
+rule "data deleted" {
+  on  = "data.deleted",
+  run = function(_, state) account.deleted(state) end,
+}
+
+query "profile" (function(state) return profile.of(state or {}) end)
+
+query "history" (function(state, args) return profile.history(state or {}, args.limit) end)
+
+query "export" (function(state) return profile.export(state or {}) end)

@@ -1,0 +1,36 @@
+-- The tutorial's three steps, told to analytics as they are seen. What the client leaves out is filled in from what was
+-- seen before: a step's title, the time since the first one, the step that was left.
+local player = require "player"
+
+local function seen(state)
+  player.wake(state)
+  state.tutorial = state.tutorial or {}
+  return state.tutorial
+end
+
+return {
+  ["tutorial.step_viewed"] = function(state, data)
+    local tutorial = seen(state)
+    local step = data.step_number
+    if math.type(step) == "integer" then
+      tutorial.step = step
+      tutorial.since = tutorial.since or now()
+    end
+    raise("gamification_tutorial_step_viewed", {
+      step_number = step, step_title = data.step_title or settings.tutorial[step],
+    })
+  end,
+
+  ["tutorial.completed"] = function(state, data)
+    local tutorial = seen(state)
+    raise("gamification_tutorial_completed", {
+      completion_time_seconds = data.completion_time_seconds or math.floor(now() - (tutorial.since or now())),
+      skipped = data.skipped ~= nil and data.skipped,
+    })
+  end,
+
+  ["tutorial.skipped"] = function(state, data)
+    local tutorial = seen(state)
+    raise("gamification_tutorial_skipped", { step_skipped_on = data.step_skipped_on or tutorial.step })
+  end,
+}
