@@ -15,6 +15,8 @@ package final class Services: Sendable {
   let control = Mailbox<ControlMessage>()
   /// How the daemon is.
   package let status = DaemonStatus()
+  /// The last changes, for watchers.
+  let hub = WatchHub()
   /// How many requests have been taken and not answered.
   let inFlight = Atomic<Int>(0)
   /// How many connections are open.
