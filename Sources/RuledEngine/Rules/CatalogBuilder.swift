@@ -26,7 +26,7 @@ package enum CatalogBuilder {
         let vm = try PluginVM(source: plugin, settings: settings.settings, worker: worker)
         plugins.append(
           Catalog.Plugin(
-            source: plugin, overrides: settings.settings, manifest: vm.manifest, order: vm.manifest.order,
+            source: plugin, overrides: settings.settings, manifest: vm.manifest,
             runtime: PluginRuntime(), generation: generations.wrappingAdd(1, ordering: .relaxed).newValue))
       } catch {
         errors.append(error)
