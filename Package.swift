@@ -41,13 +41,8 @@ let package = Package(
     module("RuledStore", ["RuledCore", "CRocksDB"]),
     module("RuledEngine", ["RuledCore", "RuledLua", "RuledStore", "CLuaBridge", "CJSON"]),
     module("RuledWire", ["RuledCore", "CJSON"]),
-<<<<<<< HEAD
-    module("RuledServer", ["RuledCore", "RuledEngine", "RuledWire", "CUV"]),
-    module("RuledTool", ["RuledCore", "RuledEngine", "RuledLua", "RuledWire"]),
-=======
     module("RuledServer", ["RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire", "CUV"]),
-    module("RuledTool", ["RuledCore", "RuledEngine", "RuledWire"]),
->>>>>>> main
+    module("RuledTool", ["RuledCore", "RuledEngine", "RuledLua", "RuledWire"]),
     .executableTarget(name: "ruled", dependencies: ["RuledServer"], swiftSettings: strict),
     .executableTarget(name: "rulectl", dependencies: ["RuledTool"], swiftSettings: strict),
 

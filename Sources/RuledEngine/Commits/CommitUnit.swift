@@ -47,7 +47,6 @@ package final class CommitUnit: @unchecked Sendable {  // handed over whole: the
     let delivered: Int
     let earliestTimer: Int64?
     let effects: Int
-    let finishedMessages: Int
     let changes: Int
   }
 
@@ -55,8 +54,7 @@ package final class CommitUnit: @unchecked Sendable {  // handed over whole: the
   package var mark: Mark {
     Mark(
       writes: writes.mark, counters: counters.count, messages: messages.count, delivered: delivered.count,
-      earliestTimer: earliestTimer,
-      effects: effects, finishedMessages: finishedMessages.count, changes: changes.count)
+      earliestTimer: earliestTimer, effects: effects, changes: changes.count)
   }
 
   /// Forgets all that joined since `mark`.
@@ -67,7 +65,6 @@ package final class CommitUnit: @unchecked Sendable {  // handed over whole: the
     delivered.removeSubrange(mark.delivered...)
     earliestTimer = mark.earliestTimer
     effects = mark.effects
-    finishedMessages.removeSubrange(mark.finishedMessages...)
     changes.removeSubrange(mark.changes...)
   }
 

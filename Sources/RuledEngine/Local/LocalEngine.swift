@@ -198,8 +198,7 @@ package final class LocalEngine {
     changes += unit.changes
     for message in unit.messages { noteSent(message, in: unit) }
     waiting += unit.messages
-    for completion in unit.completions { completion(true) }
-    for cascade in unit.finishedMessages { cascade.ended() }
+    for cascade in unit.awaited { cascade.ended() }
   }
 
   /// Adds what the counters come to, since a store keeps sums and no differences.
