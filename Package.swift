@@ -42,7 +42,7 @@ let package = Package(
     module("RuledEngine", ["RuledCore", "RuledLua", "RuledStore", "CLuaBridge", "CJSON"]),
     module("RuledWire", ["RuledCore", "CJSON"]),
     module("RuledServer", ["RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire", "CUV"]),
-    module("RuledTool", ["RuledCore", "RuledEngine", "RuledLua", "RuledWire"]),
+    module("RuledTool", ["RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire"]),
     .executableTarget(name: "ruled", dependencies: ["RuledServer"], swiftSettings: strict),
     .executableTarget(name: "rulectl", dependencies: ["RuledTool"], swiftSettings: strict),
 

@@ -198,6 +198,7 @@ package final class LocalEngine {
     changes += unit.changes
     for message in unit.messages { noteSent(message, in: unit) }
     waiting += unit.messages
+    for message in unit.delivered { message.cascade?.ended() }
     for cascade in unit.awaited { cascade.ended() }
   }
 
