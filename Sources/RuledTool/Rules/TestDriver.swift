@@ -59,8 +59,8 @@ final class TestDriver: TestHost {
   // MARK: Time
 
   private func set(_ arguments: TestArguments) throws -> [JSONValue] {
-    if let seconds = arguments.value(0)?.doubleValue, abs(seconds) < 1e11 {
-      try engine.set(Timestamp(microseconds: Int64((seconds * 1e6).rounded())))
+    if let seconds = arguments.value(0)?.doubleValue {
+      try engine.set(Timestamp(seconds: seconds))
       return []
     }
     let text = try arguments.text(0, "a time")
