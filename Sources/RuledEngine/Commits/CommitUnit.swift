@@ -54,8 +54,7 @@ package final class CommitUnit: @unchecked Sendable {  // handed over whole: the
   package var mark: Mark {
     Mark(
       writes: writes.mark, counters: counters.count, messages: messages.count, delivered: delivered.count,
-      earliestTimer: earliestTimer,
-      effects: effects, changes: changes.count)
+      earliestTimer: earliestTimer, effects: effects, changes: changes.count)
   }
 
   /// Forgets all that joined since `mark`.

@@ -44,7 +44,7 @@ package enum CatalogBuilder {
   }
 
   /// The library's files that the plugin's text names in a `require`, and those that they name.
-  static func required(by plugin: PluginSource) -> [SourceFile] {
+  package static func required(by plugin: PluginSource) -> [SourceFile] {
     var found: Set<String> = []
     var texts = plugin.modules.map(\.text)
     while let text = texts.popLast() {
