@@ -53,7 +53,7 @@ let package = Package(
     tests("RuledWireTests", ["RuledWire"]),
     tests("RuledServerTests", ["RuledServer"]),
     tests("RuledToolTests", ["RuledTool"]),
-    tests("EndToEndTests", ["RuledCore"]),
+    tests("EndToEndTests", ["RuledCore", "ruled", "rulectl"]),
   ],
   cLanguageStandard: .c11,
   cxxLanguageStandard: .cxx17
