@@ -70,15 +70,15 @@ extension EndToEnd {
     func edits() throws {
       let daemon = try RuledDaemon(rules: ["numbered/plugin.lua": Self.rules(1)])
       let failures = try Askers().around(daemon) {
-        try await (1, daemon)
+        try waitFor(1, daemon)
         daemon.folder.write(Self.rules(2), to: "rules/numbered/plugin.lua")
-        try await (2, daemon)
+        try waitFor(2, daemon)
         daemon.folder.overwrite(Self.rules(3), "rules/numbered/plugin.lua")
-        try await (3, daemon)
+        try waitFor(3, daemon)
         daemon.folder.write(Self.rules(4), to: "staged/numbered/plugin.lua")
         rename("\(daemon.folder.path)/rules/numbered", "\(daemon.folder.path)/numbered.old")
         rename("\(daemon.folder.path)/staged/numbered", "\(daemon.folder.path)/rules/numbered")
-        try await (4, daemon)
+        try waitFor(4, daemon)
       }
       let told = failures.filter { !$0.holds("\"decisions\":{},\"effects\":[],\"failures\":[]") }
       #expect(told.isEmpty, "\(told.count), such as \(told.first ?? "")")
@@ -91,13 +91,13 @@ extension EndToEnd {
       daemon.folder.write(Self.rules(1), to: "one/plugin.lua")
       daemon.folder.write(Self.rules(2), to: "two/plugin.lua")
       symlink("\(path)/one", "\(path)/rules/numbered")
-      try await (1, daemon)
+      try waitFor(1, daemon)
       let failures = try Askers().around(daemon) {
         symlink("\(path)/two", "\(path)/link")
         rename("\(path)/link", "\(path)/rules/numbered")
-        try await (2, daemon)
+        try waitFor(2, daemon)
         daemon.folder.write(Self.rules(3), to: "two/plugin.lua")
-        try await (3, daemon)
+        try waitFor(3, daemon)
       }
       #expect(failures.isEmpty, "\(failures.count), such as \(failures.first ?? "")")
     }
@@ -124,7 +124,7 @@ extension EndToEnd {
         #expect(error["data"]?["code"] == "reload_failed")
         #expect(error["data"]?["errors"]?[0]?["file"] == "numbered/plugin.lua")
         daemon.folder.write(Self.rules(3), to: "rules/numbered/plugin.lua")
-        try await (3, daemon)
+        try waitFor(3, daemon)
       }
       #expect(try client.call("rules")["errors"] == [])
       #expect(failures.isEmpty, "\(failures.count), such as \(failures.first ?? "")")
