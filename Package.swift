@@ -6,6 +6,7 @@ let strict: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("InternalImportsByDefault"),
+  .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release)),
 ]
 
 /// Debian puts Lua's headers in a folder of their own.
@@ -42,17 +43,18 @@ let package = Package(
     module("RuledEngine", ["RuledCore", "RuledLua", "RuledStore", "CLuaBridge", "CJSON"]),
     module("RuledWire", ["RuledCore", "CJSON"]),
     module("RuledServer", ["RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire", "CUV"]),
-    module("RuledTool", ["RuledCore", "RuledEngine", "RuledWire"]),
+    module("RuledTool", ["RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire"]),
     .executableTarget(name: "ruled", dependencies: ["RuledServer"], swiftSettings: strict),
     .executableTarget(name: "rulectl", dependencies: ["RuledTool"], swiftSettings: strict),
 
     tests("RuledCoreTests", ["RuledCore"]),
     tests("RuledLuaTests", ["RuledLua"]),
     tests("RuledStoreTests", ["RuledStore"]),
-    tests("RuledEngineTests", ["RuledEngine"]),
+    tests("RuledEngineTests", ["RuledEngine", "RuledLua", "RuledStore"]),
     tests("RuledWireTests", ["RuledWire"]),
     tests("RuledServerTests", ["RuledServer"]),
     tests("RuledToolTests", ["RuledTool"]),
+    tests("ArchitectureTests", []),
     tests("EndToEndTests", ["RuledCore", "ruled", "rulectl"]),
   ],
   cLanguageStandard: .c11,

@@ -57,6 +57,15 @@ void rb_coverage_start(rb_vm *vm) {
   rb_set_hook(vm);
 }
 
+void rb_coverage_runs(const rb_vm *vm, void *context, void (*report)(void *, rb_slice, int, uint64_t)) {
+  for (size_t i = 0; i < vm->covered_count; i++) {
+    const rb_covered *covered = &vm->covered[i];
+    rb_slice path = {covered->source.bytes, covered->source.length};
+    for (int line = 1; line < covered->lines; line++)
+      if (covered->runs[line]) report(context, path, line, covered->runs[line]);
+  }
+}
+
 typedef struct {
   rb_vm *vm;
   rb_slice text, path;

@@ -1,5 +1,5 @@
 internal import Glibc
 internal import RuledTool
 
-let tool = CommandTable.tool(version: "0.1.0")
+let tool = CommandTable.tool(version: "0.1.0", more: [TestCommand.self])
 exit(tool.run(Array(CommandLine.arguments.dropFirst()), .process()).rawValue)

@@ -234,6 +234,8 @@ void rb_idle(rb_vm *vm);
 
 /* From now on remembers each line that runs. */
 void rb_coverage_start(rb_vm *vm);
+/* Reports each line that ran and how often; a VM that has been left tells too. */
+void rb_coverage_runs(const rb_vm *vm, void *context, void (*report)(void *context, rb_slice path, int line, uint64_t runs));
 /* Reports, for a source text, each line that holds code and how often it ran. */
 rb_status rb_coverage_lines(rb_vm *vm, rb_slice text, rb_slice path, void *context, void (*report)(void *context, int line, uint64_t runs));
 

@@ -54,7 +54,7 @@ extension Evaluator {
     for (index, operation) in vm.operations.enumerated() {
       switch rb_op_kind(UInt32(operation.kind)) {
       case RB_OP_EMIT: writeEffect(operation, at: index, vm, of: plugin, event, subject)
-      case RB_OP_SEND: writeMessage(operation, vm, of: plugin, event, cascade)
+      case RB_OP_SEND: writeMessage(operation, at: index, vm, of: plugin, event, cascade)
       case RB_OP_COUNT: unit.counters.append(Self.delta(operation, vm))
       case RB_OP_ONCE: writeOnce(operation, vm, of: plugin, event, subject)
       case RB_OP_TIMER_SET: try writeTimer(operation, vm, of: plugin, event, subject)
@@ -99,7 +99,9 @@ extension Evaluator {
     unit.effects += 1
   }
 
-  private func writeMessage(_ operation: rb_op, _ vm: PluginVM, of plugin: Int, _ event: EventInput, _ cascade: Cascade?) {
+  private func writeMessage(
+    _ operation: rb_op, at index: Int, _ vm: PluginVM, of plugin: Int, _ event: EventInput, _ cascade: Cascade?
+  ) {
     let target = vm.bytes(operation.a, operation.a_length)
     let sequence = context.nextSequence()
     key.removeAll()
@@ -113,7 +115,7 @@ extension Evaluator {
     identity.append(0)
     identity.append(contentsOf: catalog.plugins[plugin].name)
     identity.append(0)
-    identity.append(decimal: Int64(unit.writes.count))
+    identity.append(decimal: Int64(index))
     value.removeAll()
     value.append("{\"type\":" as StaticString)
     value.append(jsonString: vm.bytes(operation.b, operation.b_length))

@@ -134,9 +134,9 @@ extension Evaluator {
   private func fail(_ plugin: Int, _ failure: Failure) {
     turns[plugin].failure = failure
     let entry = catalog.plugins[plugin]
-    if let machine = machines[plugin], machine.isDead {
+    if let machine = machines[plugin], turns[plugin].began || machine.isDead {
       takeLogs(of: machine)
-      machines[plugin] = nil
+      if machine.isDead { machines[plugin] = nil }
     }
     let isSuspended = entry.runtime.failed(failure.kind)
     log(.warn, "a rule failed: \(failure.message)", failure)

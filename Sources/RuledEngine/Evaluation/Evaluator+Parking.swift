@@ -85,7 +85,12 @@ extension Evaluator {
     let record = try view(subject)
     let outcome = ByteBuffer(capacity: 256)
     failedRetry = nil
-    try evaluate(event, identity: 0, subject: subject, record: record, cascade: nil, only: plugin, into: outcome)
+    do throws(RequestError) {
+      try evaluate(event, identity: 0, subject: subject, record: record, cascade: nil, only: plugin, into: outcome)
+    } catch {
+      unit.rollBack(to: mark)
+      throw error
+    }
     guard let failure = failedRetry else { return .succeeded }
     unit.rollBack(to: mark)
     let tries = (entry["tries"]?.intValue ?? 1) + 1

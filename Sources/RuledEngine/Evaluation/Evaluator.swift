@@ -21,6 +21,8 @@ package final class Evaluator {
   package private(set) var unit = CommitUnit(number: 1)
 
   let lua: LuaWorker
+  /// Gathers which lines of the rules run, while their tests want to know.
+  var coverage: Coverage?
   var machines: [PluginVM?]
   var cache: SubjectCache
   private(set) var inFlight: [CommitUnit] = []
@@ -97,7 +99,7 @@ package final class Evaluator {
   func machine(_ plugin: Int) throws(LoadError) -> PluginVM {
     if let machine = machines[plugin], !machine.isDead { return machine }
     let entry = catalog.plugins[plugin]
-    let machine = try PluginVM(source: entry.source, settings: entry.overrides, worker: lua)
+    let machine = try PluginVM(source: entry.source, settings: entry.overrides, worker: lua, covering: coverage)
     machine.host = self
     machines[plugin] = machine
     return machine

@@ -64,6 +64,12 @@ package final class EventDocument {
     return UnsafeRawBufferPointer(start: start, count: length)
   }
 
+  /// Whether the root's member of that name is true.
+  package func flag(_ name: StaticString) -> Bool {
+    let place = member(name)
+    return place != 0 && cj_type(cj_tape(handle), place) == CJ_TRUE
+  }
+
   /// The integer at a place; 0 for anything else.
   package func integer(_ place: Int) -> Int64 {
     place != 0 && cj_type(cj_tape(handle), place) == CJ_INT64 ? cj_int64(cj_tape(handle), place) : 0

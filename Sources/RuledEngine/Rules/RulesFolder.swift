@@ -6,8 +6,11 @@ import RuledLua
 package enum RulesFolder {
   /// Reads all that stands in the folder at `path`; symbolic links are followed.
   ///
+  /// - Parameter including: which of the subfolders count as plugins.
   /// - Throws: what could not be read, or a folder that is no plugin.
-  package static func read(_ path: String) throws(ReloadError) -> RulesSource {
+  package static func read(
+    _ path: String, including: (_ name: String) -> Bool = { _ in true }
+  ) throws(ReloadError) -> RulesSource {
     guard let names = entries(of: path) else {
       throw ReloadError([LoadError(file: "", line: 0, "the rules folder \(path) can't be read: \(String(cString: strerror(errno)))")])
     }
@@ -15,7 +18,7 @@ package enum RulesFolder {
     let folders = names.filter { isFolder("\(path)/\($0)") }
     let library = folders.contains("lib") ? files(of: path, "lib", ending: ".lua", &errors) : []
     var plugins: [PluginSource] = []
-    for name in folders where name != "lib" {
+    for name in folders where name != "lib" && including(name) {
       let modules = files(of: path, name, ending: ".lua", &errors)
       guard modules.contains(where: { $0.path == "\(name)/plugin.lua" }) else {
         errors.append(

@@ -15,6 +15,7 @@ package final class PluginVM {
   package weak var testHost: (any TestHost)?
 
   let worker: LuaWorker
+  private let coverage: Coverage?
   var machine: OpaquePointer
   var builder: ManifestBuilder
   /// Keeps alive what a callback hands to Lua until the next callback.
@@ -23,14 +24,15 @@ package final class PluginVM {
   /// How many ids the current event has drawn.
   var drawn: UInt64 = 0
 
-  /// Loads the plugin; with `tests`, its test files too, and then nothing is frozen.
+  /// Loads the plugin; with `tests`, its test files too, and then nothing is frozen. `coverage` learns which lines run.
   ///
   /// - Throws: where and why it does not load.
   package init(
     source: PluginSource, settings: JSONObject = JSONObject(), worker: LuaWorker, tests: Bool = false,
-    covering: Bool = false
+    covering coverage: Coverage? = nil
   ) throws(LoadError) {
     self.source = source
+    self.coverage = coverage
     self.worker = worker
     builder = ManifestBuilder(folder: source.name, overrides: settings, takesTests: tests)
     var host = rb_host(call: answerCall, find: findModule, declare: takeDeclaration)
@@ -39,11 +41,16 @@ package final class PluginVM {
     }
     self.machine = machine
     rb_vm_set_context(machine, Unmanaged.passUnretained(self).toOpaque())
-    if covering { rb_coverage_start(machine) }
+    if coverage != nil { rb_coverage_start(machine) }
     try load(tests: tests)
   }
 
-  deinit { rb_vm_free(machine) }
+  deinit {
+    if let coverage {
+      rb_coverage_runs(machine, Unmanaged.passUnretained(coverage).toOpaque(), addRuns)
+    }
+    rb_vm_free(machine)
+  }
 
   /// Whether the machine has been left, so that nothing can be run in it any more.
   package var isDead: Bool { rb_vm_dead(machine) }

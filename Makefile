@@ -1,0 +1,27 @@
+# ruled: the two commands that do everything, and the parts they are made of. Each sets up what it needs.
+.PHONY: run test build deps bench clean help
+
+help:
+	@echo "make run    build, start the daemon with the shipped rules, feed it the examples, go on serving"
+	@echo "make test   run every test"
+	@echo "make bench  measure against Redis and Tarantool on this machine"
+	@echo "make build  build the release programs into .build/release"
+	@echo "make clean  remove what was built and the store of make run"
+
+deps:
+	@scripts/install-dependencies
+
+build: deps
+	@scripts/build release
+
+run: build
+	@scripts/run
+
+test: deps
+	@scripts/test
+
+bench: build
+	@Benchmarks/run
+
+clean:
+	@rm -rf .build var

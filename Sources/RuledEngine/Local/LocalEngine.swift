@@ -1,0 +1,246 @@
+package import RuledCore
+package import RuledLua
+package import RuledStore
+
+/// An engine of one thread whose time stands still but for whoever sets it: for tests of rules, and for trying events out.
+///
+/// Each call leaves the engine quiet: what an event caused, messages and timers that are due among it, is applied and committed
+/// when the call returns.
+package final class LocalEngine {
+  /// When the virtual time begins unless it is set.
+  package static let start = Timestamp(microseconds: 1_735_689_600_000_000)
+  /// How much may follow from one call before it counts as endless.
+  static let mostSteps = 100_000
+
+  /// What the engine shares with its evaluator.
+  package private(set) var context: EngineContext
+  /// The evaluator; whoever uses it directly calls `settle` afterwards.
+  package private(set) var evaluator: Evaluator
+  /// What was committed since the engine was made or renewed, as watchers would be told.
+  package private(set) var changes: [Change] = []
+  /// The messages that were sent since then, each as the JSON that the store holds.
+  package private(set) var sent: [[UInt8]] = []
+
+  private let lua: LuaWorker
+  private let coverage: Coverage?
+  private var machines: [UInt64: PluginVM] = [:]
+  private var counters: [CounterTable.Key: CounterValue] = [:]
+  private var waiting: [CommitUnit.Message] = []
+  private var eventsMade = 0
+  private let document = EventDocument()
+
+  /// An engine over what `store` holds.
+  ///
+  /// - Parameters:
+  ///   - catalog: the rules in force.
+  ///   - lua: the calling thread's worker.
+  ///   - store: where everything is kept.
+  ///   - start: the virtual time at the beginning.
+  ///   - coverage: gathers which lines of the rules run.
+  package init(
+    catalog: Catalog, lua: LuaWorker, store: any StateStore = MemoryStore(), start: Timestamp = LocalEngine.start,
+    configuration: Configuration = Configuration(), log: any EventLog = NoLog(), coverage: Coverage? = nil
+  ) throws(RequestError) {
+    self.lua = lua
+    self.coverage = coverage
+    context = EngineContext(store: store, clock: EngineClock(manual: start), configuration: configuration, log: log)
+    evaluator = Evaluator(context: context, catalog: catalog, lua: lua, cacheBytes: configuration.limits.cacheMiB << 20)
+    evaluator.coverage = coverage
+    try recover()
+  }
+
+  /// Begins anew over another store, an empty one by default; the plugins' machines go on.
+  package func renew(
+    catalog: Catalog, store: any StateStore = MemoryStore(), start: Timestamp = LocalEngine.start
+  ) throws(RequestError) {
+    keepMachines()
+    let configuration = context.configuration
+    context = EngineContext(
+      store: store, clock: EngineClock(manual: start), configuration: configuration, log: context.log)
+    evaluator = Evaluator(context: context, catalog: catalog, lua: lua, cacheBytes: configuration.limits.cacheMiB << 20)
+    evaluator.coverage = coverage
+    for plugin in catalog.plugins { plugin.runtime.resume() }
+    changes.removeAll()
+    sent.removeAll()
+    waiting.removeAll()
+    eventsMade = 0
+    giveMachines()
+    try recover()
+  }
+
+  /// Puts other rules in force.
+  package func adopt(_ catalog: Catalog) {
+    keepMachines()
+    evaluator.adopt(catalog)
+    giveMachines()
+  }
+
+  /// The time.
+  package var now: Timestamp { context.clock.now }
+
+  // MARK: Machines
+
+  /// Remembers the machines by what they were built from, for catalogs that come back.
+  private func keepMachines() {
+    if machines.count > 64 { machines.removeAll() }
+    for (index, plugin) in evaluator.catalog.plugins.enumerated() {
+      if let machine = evaluator.machines[index], !machine.isDead { machines[plugin.generation] = machine }
+    }
+  }
+
+  private func giveMachines() {
+    for (index, plugin) in evaluator.catalog.plugins.enumerated() where evaluator.machines[index] == nil {
+      evaluator.machines[index] = machines[plugin.generation]
+    }
+  }
+
+  // MARK: Events
+
+  /// Applies an event, the params of the protocol's `event`, and all that follows from it; answers the event's outcome.
+  package func event(_ params: UnsafeRawBufferPointer) throws(RequestError) -> ByteBuffer {
+    guard document.parse(params) else { throw RequestError(.parseError, "the event is not JSON") }
+    var event = document.event(now: now.microseconds)
+    event.origin = .client
+    for (name, bytes) in [("type", event.type), ("subject", event.subject)] where bytes.isEmpty || bytes.count > 256 {
+      throw .invalidParams(path: "params.\(name)", "must be a string of 1 to 256 bytes")
+    }
+    eventsMade += 1
+    let id = ByteBuffer(capacity: 32)
+    id.append("event-" as StaticString)
+    id.append(decimal: Int64(eventsMade))
+    if event.id.isEmpty { event.id = id.bytes }
+    event.isDryRun = document.flag("dryrun")
+    event.isExplained = document.flag("explain")
+    let outcome = ByteBuffer(capacity: 1024)
+    try evaluator.handle(event, into: outcome)
+    withExtendedLifetime(id) {}
+    try settle()
+    return outcome
+  }
+
+  /// Applies an event whose params are a JSON tree.
+  package func event(_ params: JSONValue) throws(RequestError) -> JSONValue {
+    let text = ByteBuffer(capacity: 256)
+    params.write(to: text)
+    let outcome = try event(text.bytes)
+    withExtendedLifetime(text) {}
+    return (try? JSONValue(parsing: outcome.bytes)) ?? .null
+  }
+
+  // MARK: Time
+
+  /// Sets the time; on the way forward, timers fire in the order in which they come due.
+  package func set(_ time: Timestamp) throws(RequestError) {
+    var steps = 0
+    while let timer = try nextTimer(), timer.due <= time.microseconds {
+      try count(&steps)
+      if timer.due > now.microseconds { context.clock.set(Timestamp(microseconds: timer.due)) }
+      try evaluator.fire(timer)
+      try settle()
+    }
+    context.clock.set(time)
+  }
+
+  /// Moves the time forward by so many microseconds.
+  package func advance(microseconds: Int64) throws(RequestError) {
+    let (time, overflow) = now.microseconds.addingReportingOverflow(microseconds)
+    try set(Timestamp(microseconds: overflow ? .max : time))
+  }
+
+  /// Commits, delivers messages in the order sent, and fires what is due, until nothing is left to do.
+  package func settle() throws(RequestError) {
+    var steps = 0
+    while true {
+      try commit()
+      if !waiting.isEmpty {
+        try evaluator.deliver(waiting.removeFirst())
+      } else if let timer = try nextTimer(), timer.due <= now.microseconds {
+        try evaluator.fire(timer)
+      } else {
+        return
+      }
+      try count(&steps)
+    }
+  }
+
+  private func count(_ steps: inout Int) throws(RequestError) {
+    steps += 1
+    guard steps > Self.mostSteps else { return }
+    throw RequestError(.unavailable, "more than \(Self.mostSteps) timers and messages followed from each other")
+  }
+
+  /// The timer that comes due first.
+  private func nextTimer() throws(RequestError) -> DueTimer? {
+    var found: DueTimer?
+    do throws(StoreError) {
+      try context.store.scan(prefix: StoreKey.prefix(.timerIndex)) { key, _ in
+        if case .timerIndex(let due, let subject, let plugin, let name)? = try? ParsedKey(key) {
+          found = DueTimer(due: due, subject: Array(subject), plugin: Array(plugin), name: Array(name))
+        }
+        return false
+      }
+    } catch { throw error.requestError }
+    return found
+  }
+
+  // MARK: Commits
+
+  private func commit() throws(RequestError) {
+    guard !evaluator.unit.isEmpty || !evaluator.unit.changes.isEmpty else { return }
+    let unit = evaluator.takeUnit()
+    writeCounters(of: unit)
+    do throws(StoreError) { try context.store.commit(unit.writes, durable: true) } catch {
+      _ = evaluator.finished(unit, durable: false)
+      throw error.requestError
+    }
+    for delta in unit.counters { counters[delta.key] = (counters[delta.key] ?? .integer(0)) + delta.amount }
+    _ = evaluator.finished(unit, durable: true)
+    changes += unit.changes
+    for message in unit.messages { noteSent(message, in: unit) }
+    waiting += unit.messages
+    for message in unit.delivered { message.cascade?.ended() }
+    for cascade in unit.awaited { cascade.ended() }
+  }
+
+  /// Adds what the counters come to, since a store keeps sums and no differences.
+  private func writeCounters(of unit: CommitUnit) {
+    guard !unit.counters.isEmpty else { return }
+    var sums: [CounterTable.Key: CounterValue] = [:]
+    for delta in unit.counters {
+      sums[delta.key] = (sums[delta.key] ?? counters[delta.key] ?? .integer(0)) + delta.amount
+    }
+    let key = ByteBuffer(capacity: 128)
+    let value = ByteBuffer(capacity: 32)
+    for (counter, sum) in sums {
+      key.removeAll()
+      value.removeAll()
+      StoreKey.counter(counter.name, labels: counter.labels, into: key)
+      sum.json.write(to: value)
+      unit.writes.put(key.bytes, value.bytes)
+    }
+  }
+
+  private func noteSent(_ message: CommitUnit.Message, in unit: CommitUnit) {
+    let key = StoreKey.bytes { StoreKey.message(message.subject, sequence: message.sequence, into: $0) }
+    key.withUnsafeBytes { key in
+      if case .value(let bytes) = unit.writes.lookup(key) { sent.append(Array(bytes)) }
+    }
+  }
+
+  /// Takes up what the store holds: counters, and messages that wait.
+  private func recover() throws(RequestError) {
+    do throws(StoreError) {
+      counters = try context.counters.load(from: context.store)
+      var found: [CommitUnit.Message] = []
+      try context.store.scan(prefix: StoreKey.prefix(.message)) { key, _ in
+        if case .message(let subject, let sequence)? = try? ParsedKey(key) {
+          found.append(.init(subject: Array(subject), sequence: sequence, cascade: nil))
+        }
+        return true
+      }
+      waiting = found.sorted { $0.sequence < $1.sequence }
+      if let last = waiting.last { context.sequence(atLeast: last.sequence) }
+    } catch { throw error.requestError }
+    if !waiting.isEmpty { try settle() }
+  }
+}
