@@ -55,7 +55,7 @@ let package = Package(
     tests("RuledServerTests", ["RuledServer"]),
     tests("RuledToolTests", ["RuledTool"]),
     tests("ArchitectureTests", []),
-    tests("EndToEndTests", ["RuledCore"]),
+    tests("EndToEndTests", ["RuledCore", "ruled", "rulectl"]),
   ],
   cLanguageStandard: .c11,
   cxxLanguageStandard: .cxx17
