@@ -53,7 +53,7 @@ let package = Package(
     tests("RuledStoreTests", ["RuledStore"]),
     tests("RuledEngineTests", ["RuledEngine", "RuledLua", "RuledStore"]),
     tests("RuledWireTests", ["RuledWire"]),
-    tests("RuledServerTests", ["RuledServer"]),
+    tests("RuledServerTests", ["RuledServer", "RuledCore", "RuledEngine", "RuledLua", "RuledStore"]),
     tests("RuledToolTests", ["RuledTool"]),
     tests("ArchitectureTests", []),
     tests("EndToEndTests", ["RuledCore"]),
