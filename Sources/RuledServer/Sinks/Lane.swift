@@ -13,8 +13,10 @@ final class Lane {
   var position: [UInt8]?
   /// Whether more came behind that place.
   var isDirty = false
-  /// How many effects it knows of that stand in the store alone.
+  /// How many effects stand in the store alone, about.
   var unloaded = 0
+  /// How many of them the walk through all effects has come by.
+  var counted = 0
   /// How many effects the window holds.
   private(set) var count = 0
   /// Before then nothing of the lane goes out.

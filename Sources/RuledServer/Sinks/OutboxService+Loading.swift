@@ -17,7 +17,18 @@ extension OutboxService {
     }
     services.outbox.looks()
     lookPosition = Self.start
-    for sink in sinks.values { for lane in sink.lanes { lane.unloaded = 0 } }
+    lookBegan = EngineClock.monotonic
+    for sink in sinks.values { for lane in sink.lanes { lane.counted = 0 } }
+  }
+
+  /// The walk has come to the end.
+  private func looked() {
+    lookPosition = nil
+    lookTime = (EngineClock.monotonic - lookBegan) / 1_000_000
+    for sink in sinks.values { for lane in sink.lanes { lane.unloaded = lane.counted } }
+    guard looksAgain else { return }
+    looksAgain = false
+    look()
   }
 
   /// Whether there is something to go on with.
@@ -35,8 +46,9 @@ extension OutboxService {
     guard let effect = fetch(key) else { return }
     let sink = sink(effect.sink)
     let lane = sink.lane(of: effect.plugin)
+    guard sink.isConfigured else { return countSoon() }
     if isBehind(lookPosition) { return }
-    if !sink.isConfigured || isBehind(lane.position) {
+    if isBehind(lane.position) {
       lane.unloaded += 1
     } else if lane.isFull || lane.isDirty {
       lane.unloaded += 1
@@ -66,20 +78,17 @@ extension OutboxService {
       let next = walk(from: position) { sink, lane, key in
         if lane.holds(key) { return true }
         if !sink.isConfigured || !lane.isComplete {
-          lane.unloaded += 1
+          lane.counted += 1
         } else if lane.isFull {
           lane.position = StoreKey.bytes { key.write(to: $0) }
-          lane.unloaded += 1
+          lane.counted += 1
         } else {
           lane.take(key)
         }
         return true
       }
       lookPosition = next
-      if next == nil, looksAgain {
-        looksAgain = false
-        look()
-      }
+      if next == nil { looked() }
     } else if let lane = nextToLoad {
       loadTurn += 1
       load(lane)

@@ -15,6 +15,8 @@ final class OutboxService {
     var timeout = 30_000
     /// How often the store is gone through although nothing asks for it, in milliseconds.
     var lookPeriod: UInt64 = 600_000
+    /// How long after an effect for a sink without configuration such effects are counted again, at least, in milliseconds.
+    var countDelay: UInt64 = 1_000
   }
 
   /// A delivery that waits for its handler or for its receiver.
@@ -35,6 +37,9 @@ final class OutboxService {
   var flights: [UInt64: Flight] = [:]
   /// Where the walk through all effects stands; nil when none is under way.
   var lookPosition: [UInt8]?
+  /// When that walk began, and how long the last one took, in milliseconds.
+  var lookBegan: UInt64 = 0
+  var lookTime: UInt64 = 0
   /// Whether another walk is to follow.
   var looksAgain = false
   /// Effects that were given up before then are tried again.
@@ -47,6 +52,8 @@ final class OutboxService {
   private var nextFlight: UInt64 = 1
   private var timer: LoopTimer?
   private var looks: LoopTimer?
+  private var recount: LoopTimer?
+  private var recounts = false
   private var deadline: LoopTimer?
   private var onStop: [@Sendable () -> Void] = []
   private var removed: [(key: EffectKey, sink: Sink)] = []
@@ -74,6 +81,10 @@ final class OutboxService {
     timer = try LoopTimer(on: loop) {}
     deadline = try LoopTimer(on: loop) { [unowned self] in end() }
     looks = try LoopTimer(on: loop) { [unowned self] in look() }
+    recount = try LoopTimer(on: loop) { [unowned self] in
+      recounts = false
+      look()
+    }
     looks?.start(after: settings.lookPeriod, every: settings.lookPeriod)
     try services.outbox.mailbox.attach(to: loop) { [unowned self] messages in
       for message in messages { take(message) }
@@ -87,6 +98,7 @@ final class OutboxService {
     timer?.close()
     deadline?.close()
     looks?.close()
+    recount?.close()
     loop.close()
     for done in onStop { done() }
   }
@@ -161,6 +173,13 @@ final class OutboxService {
   private func end() {
     commitRemovals(.max)
     loop.stop()
+  }
+
+  /// Lets the waiting effects be counted a little later, and seldom when that takes long.
+  func countSoon() {
+    guard !recounts else { return }
+    recounts = true
+    recount?.start(after: max(settings.countDelay, 20 * lookTime))
   }
 
   /// Goes on through the store for the lanes that have room, a page a turn.
