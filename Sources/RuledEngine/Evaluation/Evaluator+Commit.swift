@@ -109,7 +109,8 @@ extension Evaluator {
     }
     guard !vm.bytes(operation.a, operation.a_length).elementsEqual("client".utf8) else { return }
     key.removeAll()
-    StoreKey.effect(subject.name, sequence: context.nextSequence(), into: key)
+    let stored = EffectKey(subject: subject.name, sequence: context.nextSequence())
+    stored.write(to: key)
     value.removeAll()
     writeEffect(operation, vm, of: plugin, to: value)
     value.append(",\"subject\":" as StaticString)
@@ -118,7 +119,7 @@ extension Evaluator {
     Timestamp(microseconds: event.now).write(to: value)
     value.append("\"}" as StaticString)
     unit.writes.put(key.bytes, value.bytes)
-    unit.effects += 1
+    unit.effects.append(stored)
   }
 
   private func writeMessage(
