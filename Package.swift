@@ -31,6 +31,7 @@ let package = Package(
     .systemLibrary(name: "CRocksDB", pkgConfig: "rocksdb", providers: [.apt(["librocksdb-dev"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CUV", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
+    .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .target(
       name: "CJSON", cxxSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
       linkerSettings: [.linkedLibrary("simdjson")]),
@@ -43,7 +44,9 @@ let package = Package(
     module("RuledStore", ["RuledCore", "CRocksDB"]),
     module("RuledEngine", ["RuledCore", "RuledLua", "RuledStore", "CLuaBridge", "CJSON"]),
     module("RuledWire", ["RuledCore", "CJSON"]),
-    module("RuledServer", ["RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire", "CCurl", "CUV"]),
+    module(
+      "RuledServer",
+      ["RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire", "CCurl", "CMicroHTTPD", "CUV"]),
     module("RuledTool", ["RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire"]),
     .executableTarget(name: "ruled", dependencies: ["RuledServer"], swiftSettings: strict),
     .executableTarget(name: "rulectl", dependencies: ["RuledTool"], swiftSettings: strict),

@@ -34,7 +34,7 @@ package final class CommitUnit: @unchecked Sendable {  // handed over whole: the
   /// What has been waiting for this commit, whatever becomes of it.
   package var awaited: [Cascade] = []
   /// What watchers are told.
-  package var changes: [Change] = []
+  package let changes = ChangeLog()
 
   /// An empty unit.
   package init(number: UInt64) { self.number = number }
@@ -65,7 +65,7 @@ package final class CommitUnit: @unchecked Sendable {  // handed over whole: the
     delivered.removeSubrange(mark.delivered...)
     earliestTimer = mark.earliestTimer
     effects.removeSubrange(mark.effects...)
-    changes.removeSubrange(mark.changes...)
+    changes.truncate(to: mark.changes)
   }
 
   /// Whether there is nothing to write.
@@ -115,16 +115,4 @@ package struct PendingReply: Sendable {
     self.id = id
     self.cascade = cascade
   }
-}
-
-/// A change that watchers are told.
-package struct Change: Sendable {
-  /// The subject that changed.
-  package let subject: [UInt8]
-  /// Its version after the change.
-  package let version: UInt64
-  /// The plugins that took part.
-  package let plugins: [String]
-  /// `"event":{…},"plugins":[…],"decisions":{…},"effects":[…]` as JSON members.
-  package let members: [UInt8]
 }

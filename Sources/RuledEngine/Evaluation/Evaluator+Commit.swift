@@ -177,24 +177,30 @@ extension Evaluator {
   // MARK: Watchers
 
   private func noteChange(_ event: EventInput, version: UInt64) {
-    value.removeAll()
-    value.append("\"event\":{\"id\":" as StaticString)
-    value.append(jsonString: event.id)
-    value.append(",\"type\":" as StaticString)
-    value.append(jsonString: event.type)
-    value.append("},\"plugins\":[" as StaticString)
-    var names: [String] = []
+    let bytes = unit.changes.bytes
+    let start = bytes.count
+    bytes.append(event.subject)
+    let subject = start..<bytes.count
+    bytes.append("\"subject\":" as StaticString)
+    bytes.append(jsonString: event.subject)
+    bytes.append(",\"version\":" as StaticString)
+    bytes.append(decimal: Int64(truncatingIfNeeded: version))
+    bytes.append(",\"event\":{\"id\":" as StaticString)
+    bytes.append(jsonString: event.id)
+    bytes.append(",\"type\":" as StaticString)
+    bytes.append(jsonString: event.type)
+    bytes.append("},\"plugins\":[" as StaticString)
+    let names = bytes.count
     for plugin in touched where turns[plugin].failure == nil {
-      if !names.isEmpty { value.append(UInt8(ascii: ",")) }
-      names.append(catalog.plugins[plugin].name)
-      value.append(jsonString: catalog.plugins[plugin].name)
+      if bytes.count > names { bytes.append(UInt8(ascii: ",")) }
+      bytes.append(jsonString: catalog.plugins[plugin].name)
     }
-    value.append("],\"decisions\":{" as StaticString)
-    value.append(decisions)
-    value.append("},\"effects\":[" as StaticString)
-    value.append(effects)
-    value.append("]" as StaticString)
-    unit.changes.append(
-      Change(subject: Array(event.subject), version: version, plugins: names, members: Array(value.bytes)))
+    let plugins = names..<bytes.count
+    bytes.append("],\"decisions\":{" as StaticString)
+    bytes.append(decisions)
+    bytes.append("},\"effects\":[" as StaticString)
+    bytes.append(effects)
+    bytes.append("]" as StaticString)
+    unit.changes.append(subject: subject, version: version, plugins: plugins)
   }
 }

@@ -194,7 +194,7 @@ package final class LocalEngine {
     }
     for delta in unit.counters { counters[delta.key] = (counters[delta.key] ?? .integer(0)) + delta.amount }
     _ = evaluator.finished(unit, durable: true)
-    changes += unit.changes
+    changes += unit.changes.all
     for message in unit.messages { noteSent(message, in: unit) }
     waiting += unit.messages
     for message in unit.delivered { message.cascade?.ended() }

@@ -35,6 +35,7 @@ package final class Daemon {
     do {
       let messages = try StoreListing.messages(store)
       if let last = messages.last { context.sequence(atLeast: last.sequence) }
+      services.hub.begin(after: try WatchSequence.read(from: store))
       try startCommitter(services, try context.counters.load(from: store))
       try startWorkers(services, catalog, messages)
       try startOutbox(services)

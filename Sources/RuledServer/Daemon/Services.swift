@@ -17,6 +17,8 @@ package final class Services: Sendable {
   package let outbox = Outbox()
   /// How the daemon is.
   package let status = DaemonStatus()
+  /// The last changes, for watchers.
+  let hub = WatchHub()
   /// How many requests have been taken and not answered.
   let inFlight = Atomic<Int>(0)
   /// How many connections are open.

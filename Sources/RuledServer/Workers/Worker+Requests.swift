@@ -27,7 +27,10 @@ extension Worker: ConnectionHandler {
     SystemCalls.close(descriptor)
   }
 
-  func closed(_ connection: Connection) { services.connections.wrappingSubtract(1, ordering: .relaxed) }
+  func closed(_ connection: Connection) {
+    services.connections.wrappingSubtract(1, ordering: .relaxed)
+    watches.closed(connection.token.raw)
+  }
 
   private func target(_ connection: Connection) -> ReplyTarget {
     if connection.tag == 0 { connection.tag = services.admins.include(connection) ? 2 : 1 }
@@ -108,6 +111,7 @@ extension Worker: ConnectionHandler {
 
   private func execute(_ request: RequestView, _ target: ReplyTarget) {
     if Self.isForControl(request.method) { return hand(toControl: request, target) }
+    if request.method == .watch || request.method == .unwatch { return watch(request, target) }
     let bytes = evaluator.unit.replyBytes
     let idStart = bytes.count
     if let id = request.id { bytes.append(id) }

@@ -13,6 +13,8 @@ final class Worker {
   let loop: EventLoop
   let evaluator: Evaluator
   private(set) lazy var table = ConnectionTable(on: loop, limits: limits, handler: self)
+  /// The watchers on its connections.
+  private(set) lazy var watches = WorkerWatches(self)
   let parser = RequestParser()
   let forwardedParser = RequestParser()
   /// The document that holds the request at hand.
