@@ -281,6 +281,8 @@ static int has_global_body(lua_State *L) {
 
 bool rb_has_global(rb_vm *vm, rb_slice name) {
   global_question question = {name, false};
+  rb_budget budget = {.instructions = INT64_MAX / 2, .memory_bytes = 1 << 20, .milliseconds = 1000};
+  rb_start_budget(vm, &budget);
   return rb_protect(vm, has_global_body, &question) == RB_OK && question.found;
 }
 

@@ -1,7 +1,10 @@
 /* One event: its tables, its rules, its state. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "bridge.h"
+
+enum { KEPT_BYTES = 1 << 20 };
 
 /* The event's tables ----------------------------------------------------------------------------------------------------------- */
 
@@ -95,6 +98,7 @@ static void make_event(lua_State *L, const rb_event *event) {
     rb_push_json(L, document, event->data, RB_DECODE_EVENT, true);
   }
   lua_setfield(L, -2, "data");
+  vm->extended = true;
   vm->extended = set_extensions(L, event);
   lua_settop(L, 1);
 }
@@ -126,9 +130,18 @@ static int begin_body(lua_State *L) {
   return 0;
 }
 
+/* Gives back what a large event left. */
+static void trim_buffer(rb_buffer *buffer) {
+  buffer->length = 0;
+  if (buffer->capacity <= KEPT_BYTES) return;
+  free(buffer->bytes);
+  *buffer = (rb_buffer){0};
+}
+
 rb_status rb_begin(rb_vm *vm, const rb_event *event, const rb_budget *budget) {
   vm->op_count = 0;
-  vm->op_bytes.length = 0;
+  trim_buffer(&vm->op_bytes);
+  trim_buffer(&vm->scratch_text);
   vm->result.length = 0;
   vm->raised_message.length = 0;
   vm->now = event->now;
@@ -249,10 +262,7 @@ static int finish_body(lua_State *L) {
   rb_vm *vm = rb_vm_of(L);
   vm->result.length = 0;
   if (lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_STATE) != LUA_TTABLE) return 0;
-  rb_encode(L, -1, &vm->result, RB_KIND_STATE, "state");
-  if (vm->result.length > limit)
-    return rb_raise(L, RB_KIND_STATE, "state is %zu bytes, more than the %zu KiB that a plugin may keep for a subject", vm->result.length,
-                    limit / 1024);
+  rb_encode_within(L, -1, &vm->result, RB_KIND_STATE, "state", limit);
   return 0;
 }
 

@@ -11,7 +11,7 @@
 
 #include "bridge.h"
 
-enum { NAME_LIMIT = 256, RAISE_DEPTH = 32, MAX_ARGUMENTS = 6, MAX_RESULTS = 4 };
+enum { NAME_LIMIT = 256, RAISE_DEPTH = 32, MAX_ARGUMENTS = 6, MAX_RESULTS = 4, JSON_LIMIT = 1 << 20 };
 
 /* Phases ----------------------------------------------------------------------------------------------------------------------- */
 
@@ -391,6 +391,11 @@ static int json_encode(lua_State *L) {
 
 static int json_decode(lua_State *L) {
   rb_slice text = check_text(L, 1);
+  if (text.length > JSON_LIMIT) {
+    lua_pushnil(L);
+    lua_pushliteral(L, "the text is larger than 1 MiB");
+    return 2;
+  }
   if (rb_push_text(L, text.bytes, text.length, false)) return 1;
   lua_pushnil(L);
   lua_insert(L, -2);

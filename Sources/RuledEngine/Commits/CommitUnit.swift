@@ -23,8 +23,8 @@ package final class CommitUnit: @unchecked Sendable {  // handed over whole: the
   package var messages: [Message] = []
   /// The earliest time of a timer that was set, in microseconds.
   package var earliestTimer: Int64?
-  /// How many effects were recorded for sinks.
-  package var effects = 0
+  /// The effects that were recorded for sinks.
+  package var effects: [EffectKey] = []
   /// The bytes of the replies that wait.
   package let replyBytes = ByteBuffer(capacity: 64 << 10)
   /// The replies that wait.
@@ -54,8 +54,7 @@ package final class CommitUnit: @unchecked Sendable {  // handed over whole: the
   package var mark: Mark {
     Mark(
       writes: writes.mark, counters: counters.count, messages: messages.count, delivered: delivered.count,
-      earliestTimer: earliestTimer,
-      effects: effects, changes: changes.count)
+      earliestTimer: earliestTimer, effects: effects.count, changes: changes.count)
   }
 
   /// Forgets all that joined since `mark`.
@@ -65,7 +64,7 @@ package final class CommitUnit: @unchecked Sendable {  // handed over whole: the
     messages.removeSubrange(mark.messages...)
     delivered.removeSubrange(mark.delivered...)
     earliestTimer = mark.earliestTimer
-    effects = mark.effects
+    effects.removeSubrange(mark.effects...)
     changes.truncate(to: mark.changes)
   }
 

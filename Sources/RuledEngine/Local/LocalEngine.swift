@@ -63,7 +63,6 @@ package final class LocalEngine {
     changes.removeAll()
     sent.removeAll()
     waiting.removeAll()
-    eventsMade = 0
     giveMachines()
     try recover()
   }
@@ -236,6 +235,11 @@ package final class LocalEngine {
         if case .message(let subject, let sequence)? = try? ParsedKey(key) {
           found.append(.init(subject: Array(subject), sequence: sequence, cascade: nil))
         }
+        return true
+      }
+      eventsMade = 0
+      try context.store.scan(prefix: StoreKey.prefix(.outcome)) { _, _ in
+        eventsMade += 1
         return true
       }
       waiting = found.sorted { $0.sequence < $1.sequence }

@@ -4,7 +4,7 @@ package import RuledLua
 /// The rules in force: one revision, whole and unchanging. An event sees one catalog from start to end.
 package final class Catalog: Sendable {
   /// A plugin of the catalog.
-  package struct Plugin: Sendable {
+  package final class Plugin: Sendable {
     /// Its files.
     package let source: PluginSource
     /// What the configuration sets.
@@ -20,6 +20,17 @@ package final class Catalog: Sendable {
 
     /// Its name.
     package var name: String { source.name }
+
+    init(
+      source: PluginSource, overrides: JSONObject, manifest: PluginManifest, runtime: PluginRuntime, generation: UInt64
+    ) {
+      self.source = source
+      self.overrides = overrides
+      self.manifest = manifest
+      self.runtime = runtime
+      self.generation = generation
+      order = manifest.order
+    }
   }
 
   /// The plugins in order of name.

@@ -26,7 +26,7 @@ package enum CatalogBuilder {
         let vm = try PluginVM(source: plugin, settings: settings.settings, worker: worker)
         plugins.append(
           Catalog.Plugin(
-            source: plugin, overrides: settings.settings, manifest: vm.manifest, order: vm.manifest.order,
+            source: plugin, overrides: settings.settings, manifest: vm.manifest,
             runtime: PluginRuntime(), generation: generations.wrappingAdd(1, ordering: .relaxed).newValue))
       } catch {
         errors.append(error)
@@ -44,7 +44,7 @@ package enum CatalogBuilder {
   }
 
   /// The library's files that the plugin's text names in a `require`, and those that they name.
-  static func required(by plugin: PluginSource) -> [SourceFile] {
+  package static func required(by plugin: PluginSource) -> [SourceFile] {
     var found: Set<String> = []
     var texts = plugin.modules.map(\.text)
     while let text = texts.popLast() {

@@ -24,6 +24,7 @@ extension Control {
 
   /// Loads the folder beside the running rules and puts it in force when it loads whole; answers whether anything changed.
   private func reload() -> Result<Bool, ReloadError> {
+    defer { services.outbox.reload(services.context.configuration.sinks) }
     let previous = catalog
     let next: Catalog
     do throws(ReloadError) {

@@ -74,8 +74,9 @@ final class Control {
     switch message {
     case .task(let task, let id, let target): take(task, id, target)
     case .timerSet(let due): timers.set(due)
-    case .effectsRecorded: break
-    case .storeReopened: timers.look()
+    case .storeReopened:
+      timers.look()
+      services.outbox.look()
     case .perform(let body): body(self)
     }
   }

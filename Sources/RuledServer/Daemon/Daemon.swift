@@ -12,6 +12,7 @@ package final class Daemon {
   private let notifier = SystemdNotifier.take()
   private var workers: [WorkerThread] = []
   private var committer: WorkerThread?
+  private var outbox: WorkerThread?
   private var isStopping = false
 
   /// A daemon that is configured and not yet started.
@@ -37,6 +38,7 @@ package final class Daemon {
       services.hub.begin(after: try WatchSequence.read(from: store))
       try startCommitter(services, try context.counters.load(from: store))
       try startWorkers(services, catalog, messages)
+      try startOutbox(services)
       try serve(services, catalog, lua, socket)
       try store.close()
     } catch let error as StoreError {
@@ -117,6 +119,16 @@ package final class Daemon {
     }
   }
 
+  private func startOutbox(_ services: Services) throws(SystemError) {
+    let log = log
+    outbox = try WorkerThread(name: "ruled-outbox") {
+      do throws(SystemError) { try OutboxService(services: services).run() } catch {
+        log.write(LogLine(.error, "the delivery of effects ended: \(error)"))
+        abort()
+      }
+    }
+  }
+
   private func startWorkers(_ services: Services, _ catalog: Catalog, _ messages: [CommitUnit.Message]) throws(SystemError) {
     let log = log
     for index in services.workers.indices {
@@ -151,6 +163,7 @@ package final class Daemon {
     control = nil
     for worker in workers { worker.join() }
     committer?.join()
+    outbox?.join()
     loop.close()
   }
 
@@ -162,7 +175,9 @@ package final class Daemon {
     log.write(LogLine(.info, "ending: what has been received is answered first"))
     control.stopAccepting()
     let mailbox = services.control
-    let drained = Cascade { _ = mailbox.send(.perform { Daemon.end($0) }) }
+    let drained = Cascade {
+      services.outbox.stop(within: Self.deliveryTime) { _ = mailbox.send(.perform { Daemon.end($0) }) }
+    }
     for worker in services.workers {
       drained.began()
       _ = worker.send(.perform { $0.drain { drained.ended() } })
@@ -175,7 +190,11 @@ package final class Daemon {
     }
   }
 
+  /// How long deliveries in flight may take to end, in milliseconds.
+  private static let deliveryTime: UInt64 = 3_000
+
   private static func end(_ control: Control) {
+    control.services.outbox.stop(within: 0)
     for worker in control.services.workers { _ = worker.send(.perform { $0.loop.stop() }) }
     _ = control.services.committer.send(Submission(worker: -1, unit: CommitUnit(number: 0)))
     control.loop.stop()

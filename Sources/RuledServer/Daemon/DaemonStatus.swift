@@ -74,6 +74,7 @@ package final class DaemonStatus: Sendable {
       "problems": .array(problems),
       "suspended": .array(suspended),
       "unconfigured_sinks": .array(waiting.sorted().map { .string($0) }),
+      "sinks": .object(JSONObject(services.outbox.figures.map { ($0.sink, $0.figures.json) })),
       "reload_errors": now.reloadErrors?.json ?? .array([]),
     ])
   }

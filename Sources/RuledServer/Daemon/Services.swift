@@ -13,6 +13,8 @@ package final class Services: Sendable {
   let committer = Mailbox<Submission>()
   /// Where the control thread gets what only it can do.
   let control = Mailbox<ControlMessage>()
+  /// Where the effects go that were recorded for sinks.
+  package let outbox = Outbox()
   /// How the daemon is.
   package let status = DaemonStatus()
   /// What each worker counts.

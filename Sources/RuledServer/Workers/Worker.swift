@@ -133,7 +133,7 @@ final class Worker {
     for message in unit.delivered { message.cascade?.ended() }
     for cascade in unit.awaited { cascade.ended() }
     if let due = unit.earliestTimer { _ = services.control.send(.timerSet(due)) }
-    if unit.effects > 0 { _ = services.control.send(.effectsRecorded(unit.effects)) }
+    services.outbox.recorded(unit.effects)
   }
 
   /// Answers that nothing was applied.
