@@ -43,7 +43,8 @@ extension HTTPServer {
   private func host(of exchange: HTTPExchange) throws(HTTPRefusal) -> String {
     let headers = exchange.headers
     let framings = headers.count("content-length") + headers.count("transfer-encoding")
-    guard headers.count("host") <= 1, framings <= 1 else {
+    let hosts = headers.count("host")
+    guard hosts == 1 || (hosts == 0 && !exchange.needsHost), framings <= 1 else {
       var refusal = HTTPRefusal(RequestError(.invalidRequest, "a request has one Host, and one length or encoding"))
       refusal.response.headers.append(("connection", "close"))
       throw refusal

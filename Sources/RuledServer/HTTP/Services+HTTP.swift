@@ -16,7 +16,8 @@ extension Services {
 
   /// Takes a TCP connection, unless there are too many.
   func adoptHTTP(_ descriptor: Int32) {
-    guard let server = http.withLock({ $0 }), connections.load(ordering: .relaxed) < context.configuration.limits.connections
+    guard let server = http.withLock({ $0 }),
+      connections.load(ordering: .relaxed) < context.configuration.limits.connections
     else { return refuseHTTP(descriptor) }
     connections.wrappingAdd(1, ordering: .relaxed)
     server.adopt(descriptor)
@@ -25,7 +26,8 @@ extension Services {
   private func refuseHTTP(_ descriptor: Int32) {
     let response = HTTPResponse(
       RequestError(
-        .overloaded, "more connections than limits.connections allows", details: [.init("retry_after_ms", json: "1000")]))
+        .overloaded, "more connections than limits.connections allows", details: [.init("retry_after_ms", json: "1000")]
+      ))
     let head =
       "HTTP/1.1 429 Too Many Requests\r\nconnection: close\r\ncontent-length: \(response.body.count)\r\n"
       + response.headers.map { "\($0.name): \($0.value)\r\n" }.joined() + "\r\n"
