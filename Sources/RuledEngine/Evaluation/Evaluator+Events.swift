@@ -70,7 +70,7 @@ extension Evaluator {
   func end() {
     event = nil
     subject = nil
-    for plugin in touched { turns[plugin] = Turn() }
+    for plugin in touched { turns[plugin].reset() }
     touched.removeAll(keepingCapacity: true)
   }
 

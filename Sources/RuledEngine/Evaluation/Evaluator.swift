@@ -68,7 +68,7 @@ package final class Evaluator {
     self.lua = lua
     cache = SubjectCache(limit: cacheBytes)
     machines = Array(repeating: nil, count: catalog.plugins.count)
-    turns = Array(repeating: Turn(), count: catalog.plugins.count)
+    turns = catalog.plugins.map { _ in Turn() }
   }
 
   // MARK: Rules
@@ -81,7 +81,7 @@ package final class Evaluator {
     }
     catalog = next
     machines = next.plugins.map { kept[$0.generation] }
-    turns = Array(repeating: Turn(), count: next.plugins.count)
+    turns = next.plugins.map { _ in Turn() }
     listenersByType.removeAll()
   }
 
