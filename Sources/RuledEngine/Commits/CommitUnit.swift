@@ -61,6 +61,7 @@ package final class CommitUnit: @unchecked Sendable {  // handed over whole: the
   package func rollBack(to mark: Mark) {
     writes.truncate(to: mark.writes)
     counters.removeSubrange(mark.counters...)
+    for message in messages[mark.messages...] { message.cascade?.ended() }
     messages.removeSubrange(mark.messages...)
     delivered.removeSubrange(mark.delivered...)
     earliestTimer = mark.earliestTimer
