@@ -28,3 +28,27 @@ static inline void *ruled_http_context(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
   return info ? info->socket_context : NULL;
 }
+
+/* What a content reader answers at the end. */
+static const long ruled_http_end = MHD_CONTENT_READER_END_OF_STREAM;
+
+/* Content whose length is not known. */
+static inline struct MHD_Response *ruled_http_stream(
+    MHD_ContentReaderCallback reader, void *context, MHD_ContentReaderFreeCallback free) {
+  return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 16384, reader, context, free);
+}
+
+/* A whole body, which is copied. */
+static inline struct MHD_Response *ruled_http_response(const void *body, size_t size) {
+  return MHD_create_response_from_buffer(size, (void *)body, MHD_RESPMEM_MUST_COPY);
+}
+
+/* Calls `take` with every header field. */
+static inline void ruled_http_headers(struct MHD_Connection *connection, MHD_KeyValueIteratorN take, void *context) {
+  MHD_get_connection_values_n(connection, MHD_HEADER_KIND, take, context);
+}
+
+/* Whether a connection has begun rather than ended. */
+static inline int ruled_http_begins(enum MHD_ConnectionNotificationCode change) {
+  return change == MHD_CONNECTION_NOTIFY_STARTED;
+}

@@ -60,6 +60,11 @@ package final class Catalog: Sendable {
     return (plugin, query)
   }
 
+  /// Whether a plugin answers for a host, which is in lower case and without port.
+  package func claims(host: String) -> Bool {
+    plugins.contains { plugin in plugin.manifest.hosts.contains { $0.name.lowercased() == host } }
+  }
+
   /// Which plugins hear an event type, and with which of their rules, in the order in which they run.
   package func listeners(to type: String) -> [(plugin: Int, rules: [Int])] {
     plugins.indices.compactMap { index in

@@ -107,6 +107,6 @@ final class Control {
     }
     let bundle = ReplyBundle(
       bytes: Array(replyBuffer.bytes), entries: [.init(target: target, range: 0..<replyBuffer.count)])
-    _ = services.workers[target.worker].send(.replies(bundle))
+    services.send(bundle, to: target.worker)
   }
 }

@@ -48,6 +48,11 @@ package final class DaemonStatus: Sendable {
   /// Whether the store takes commits.
   var storeIsWell: Bool { values.withLock { $0.storeError == nil } }
 
+  /// How long the daemon has been running in seconds, and how many things are wrong with the rules in the folder.
+  var figures: (uptime: Int, reloadErrors: Int) {
+    (Int((EngineClock.monotonic - startedAt) / 1_000_000_000), reloadErrors?.errors.count ?? 0)
+  }
+
   /// The answer to `health`.
   func health(_ services: Services) -> JSONValue {
     let now = values.withLock { $0 }

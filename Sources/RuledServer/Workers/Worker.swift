@@ -101,7 +101,14 @@ final class Worker {
     let unit = evaluator.unit
     guard !unit.isEmpty || !unit.replies.isEmpty || !unit.awaited.isEmpty else { return }
     isCommitting = true
+    noteFigures()
     _ = services.committer.send(Submission(worker: index, unit: evaluator.takeUnit()))
+  }
+
+  private func noteFigures() {
+    let hot = evaluator.hotSubjects
+    services.figures[index].hotSubjects.store(hot.count, ordering: .relaxed)
+    services.figures[index].hotBytes.store(hot.bytes, ordering: .relaxed)
   }
 
   private func finished(_ unit: CommitUnit, durable: Bool) {
@@ -188,6 +195,10 @@ final class Worker {
 
   /// Sends a reply, complete with its newline where it stands alone.
   func send(_ bytes: UnsafeRawBufferPointer, to target: ReplyTarget) {
+    if target.worker == HTTPServer.worker {
+      services.http.withLock { $0 }?.take(bytes, for: target)
+      return
+    }
     guard target.worker == index else {
       let start = bundles[target.worker].bytes.count
       bundles[target.worker].bytes.append(contentsOf: bytes)
