@@ -22,7 +22,9 @@ extension PluginVM {
   /// Makes an event the current one that was raised during the same commit, keeping the state as it stands.
   ///
   /// With a budget, a new one starts: the event comes from another plugin.
-  package func beginRaised(type: UnsafeRawBufferPointer, document: OpaquePointer, data: Int, budget: Budget?) -> CallResult {
+  package func beginRaised(type: UnsafeRawBufferPointer, document: OpaquePointer, data: Int, budget: Budget?)
+    -> CallResult
+  {
     guard let budget else { return result(rb_begin_raised(machine, rb_slice(type), document, data, nil)) }
     var native = budget.native
     return result(rb_begin_raised(machine, rb_slice(type), document, data, &native))
@@ -58,7 +60,9 @@ extension PluginVM {
     return result(rb_test(machine, Int32(index), &native))
   }
 
-  /// What the last call left: the state, or what a query or handler returned. Valid until the next call.
+  /// What the last call left: the state, or what a query or handler returned.
+  ///
+  /// Valid until the next call.
   package var output: UnsafeRawBufferPointer { rb_result(machine).raw }
 
   /// The operations that rules asked for since `begin`; valid until the next call.

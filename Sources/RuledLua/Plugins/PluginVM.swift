@@ -58,7 +58,8 @@ package final class PluginVM {
     }
     try run(file, budget: .loading)
     guard !manifest.name.isEmpty else {
-      throw LoadError(file: file.path, line: 1, "the file declares no plugin: begin with plugin { name = \"\(source.name)\" }")
+      throw LoadError(
+        file: file.path, line: 1, "the file declares no plugin: begin with plugin { name = \"\(source.name)\" }")
     }
     if tests {
       for file in source.tests { try run(file, budget: .loading) }
