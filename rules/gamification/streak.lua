@@ -10,7 +10,7 @@ function streak.multiplier(days)
   return 1
 end
 
--- Days left until the streak is due: negative is the number of days missed. It stands still while gamification is off.
+-- Days left until the streak is due; below zero, the days missed. They stand still while gamification is off.
 local function left(state, today) return state.paused or state.due - today end
 
 local function alive(state, days_left) return days_left >= 0 or days_left == -1 and state.freezes > 0 end
@@ -36,7 +36,7 @@ function streak.touch(state, today)
   return change, previous
 end
 
--- The days left are the same before and after a jump of the calendar, so what lived lives on and what ended stays ended.
+-- The days left are the same before and after a jump of the calendar: what lived lives on, what ended stays ended.
 -- A date once counted lies behind in any case: back in the west the next that can count is still in time.
 local function carry(state, days_left, today)
   if not state.due then return end

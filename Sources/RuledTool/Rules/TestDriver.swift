@@ -59,6 +59,10 @@ final class TestDriver: TestHost {
   // MARK: Time
 
   private func set(_ arguments: TestArguments) throws -> [JSONValue] {
+    if let seconds = arguments.value(0)?.doubleValue {
+      try engine.set(Timestamp(seconds: seconds))
+      return []
+    }
     let text = try arguments.text(0, "a time")
     guard let time = Timestamp(rfc3339: text) else {
       throw TestFailure("t:at takes a time in RFC 3339 such as \"2025-11-10T08:00:00Z\", not '\(text)'")

@@ -78,8 +78,8 @@ test "keys are case-sensitive" (function(t)
   t:equal({ parsed.fbclid, parsed.utm_source, parsed.appUserId }, { json.null, json.null, json.null })
 end)
 
-test "bytes that are no text are dropped" (function(t)
-  t:equal(attribution(t, "utm_campaign=%FF%FE").utm_campaign, json.null)
+test "an escape of bytes that are no text stays as written" (function(t)
+  t:equal(attribution(t, "utm_campaign=%FF%FE").utm_campaign, "%FF%FE")
 end)
 
 test "a value over the limit is dropped" (function(t)

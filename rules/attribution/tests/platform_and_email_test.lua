@@ -11,7 +11,7 @@ local function attribution(t, query) return launch(t, LINK .. query).attribution
 local ADDRESSES = { "a@b.c", "User%40Example.com", "m%C3%BCller@b%C3%BCcher.example", "a.b+c@mail.example.co" }
 local NO_ADDRESSES = {
   "a", "@b.c", "a@", "a@b", "a@@b.c", "a@b@c.d", "a@.c", "a@b.", "a%20b@c.d", "%20a@b.c", "a@b.c%09", "a%C2%A0b@c.d",
-  "a@b%E3%80%80.c", "a@b.c%00", "%FF@b.c", string.rep("a", 251) .. "@b.c",
+  "a@b%E3%80%80.c", "a@b.c%00", string.rep("a", 251) .. "@b.c",
 }
 
 test "an email that is an address is kept as written" (function(t)

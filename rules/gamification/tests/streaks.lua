@@ -48,31 +48,33 @@ end)
 
 test "the multiplier is three from the seventh day" (function(t)
   days(t, 6)
-  t:equal(t:event("user:1", "flirt.copied").decisions.points, { action = "copy_flirt", earned = 45, multiplier = 3, total = 15 + 15 + 4 * 30 + 45 + 0 })
+  local points = t:event("user:1", "flirt.copied").decisions.points
+  t:equal(points, { action = "copy_flirt", earned = 45, multiplier = 3, total = 2 * 15 + 4 * 30 + 45 })
 end)
 
--- The last second of a day and the first of the next, an hour before and after a clock change and on the day itself.
-local boundaries = {
-  { zone = "Pacific/Auckland", last = "2025-09-27T23:59:59+12:00", first = "2025-09-28T00:00:00+12:00", next = "2025-09-29T00:00:00+13:00" },
-  { zone = "Pacific/Auckland", last = "2026-04-04T23:59:59+13:00", first = "2026-04-05T00:00:00+13:00", next = "2026-04-06T00:00:00+12:00" },
-  { zone = "America/Los_Angeles", last = "2025-11-01T23:59:59-07:00", first = "2025-11-02T00:00:00-07:00", next = "2025-11-03T00:00:00-08:00" },
-  { zone = "America/Los_Angeles", last = "2026-03-07T23:59:59-08:00", first = "2026-03-08T00:00:00-08:00", next = "2026-03-09T00:00:00-07:00" },
-  { zone = "Asia/Kolkata", last = "2025-11-01T23:59:59+05:30", first = "2025-11-02T00:00:00+05:30", next = "2025-11-03T00:00:00+05:30" },
-  { zone = "Europe/Berlin", last = "2025-10-25T23:59:59+02:00", first = "2025-10-26T00:00:00+02:00", next = "2025-10-27T00:00:00+01:00" },
-  { zone = "Europe/Berlin", last = "2026-03-28T23:59:59+01:00", first = "2026-03-29T00:00:00+01:00", next = "2026-03-30T00:00:00+02:00" },
+-- The first moments of three days in a row: a clock change lies on the second.
+local changes = {
+  { "Pacific/Auckland", "2025-09-27T00:00:00+12:00", "2025-09-28T00:00:00+12:00", "2025-09-29T00:00:00+13:00" },
+  { "Pacific/Auckland", "2026-04-04T00:00:00+13:00", "2026-04-05T00:00:00+13:00", "2026-04-06T00:00:00+12:00" },
+  { "America/Los_Angeles", "2025-11-01T00:00:00-07:00", "2025-11-02T00:00:00-07:00", "2025-11-03T00:00:00-08:00" },
+  { "America/Los_Angeles", "2026-03-07T00:00:00-08:00", "2026-03-08T00:00:00-08:00", "2026-03-09T00:00:00-07:00" },
+  { "Asia/Kolkata", "2025-11-01T00:00:00+05:30", "2025-11-02T00:00:00+05:30", "2025-11-03T00:00:00+05:30" },
+  { "Europe/Berlin", "2025-10-25T00:00:00+02:00", "2025-10-26T00:00:00+02:00", "2025-10-27T00:00:00+01:00" },
+  { "Europe/Berlin", "2026-03-28T00:00:00+01:00", "2026-03-29T00:00:00+01:00", "2026-03-30T00:00:00+02:00" },
 }
-for _, case in ipairs(boundaries) do
-  test("midnight parts the days in " .. case.zone .. " around " .. case.first)(function(t)
+for _, change in ipairs(changes) do
+  local zone, before, day, after = table.unpack(change)
+  test("midnight parts the days in " .. zone .. " around " .. day:sub(1, 10))(function(t)
     t:at("2025-01-01T00:00:00Z")
-    live_in(t, case.zone)
-    t:at(case.last)
-    t:equal(act(t).current, 1)
-    t:at(case.first)
-    t:equal(act(t), { previous = 1, current = 2, change = "increment" })
-    t:at(calendar.parse(case.next) - 1)
-    t:equal(act(t), nil)
-    t:at(case.next)
-    t:equal(act(t), { previous = 2, current = 3, change = "increment" })
+    live_in(t, zone)
+    t:at(before)
+    t:equal(act(t), { previous = 0, current = 1, change = "increment" })
+    for previous, midnight in ipairs { day, after } do
+      t:at(calendar.format(calendar.parse(midnight) - 1))
+      t:equal(act(t), nil)
+      t:at(midnight)
+      t:equal(act(t), { previous = previous, current = previous + 1, change = "increment" })
+    end
   end)
 end
 

@@ -1,0 +1,96 @@
+-- What gamification tells analytics, as it leaves the daemon: analytics accepts it only when every property of the
+-- plan is there, of its type and within its values. These tests need the analytics plugin beside this one.
+local function consenting(t)
+  t:at("2025-11-01T09:00:00Z")
+  t:event("user:1", "settings.analytics_toggled", { enabled = true })
+  t:event("user:1", "session.started", { session_id = "s1" })
+end
+
+-- The properties of the effect of that name that the event causes, without the session, or nil.
+local function told(t, name, type, data)
+  for _, effect in ipairs(t:event("user:1", type, data).effects) do
+    if effect.type == name then
+      effect.data.session_id = nil
+      return effect.data
+    end
+  end
+end
+
+local REVEAL = { flirt_index = 0, scroll_duration_ms = 900, reveal_method = "scroll" }
+local COPY = { flirt_index = 1, tone_used = "witty", quality_tier = "bronze" }
+local RATE = { rating = 4, flirt_index = 2, tone_used = "bold", quality_tier = "gold" }
+
+test "actions are told with their metadata, never with content" (function(t)
+  consenting(t)
+  local copy = { flirt_index = 1, tone_used = "witty", quality_tier = "bronze", content = "Hello there" }
+  t:equal(told(t, "gamification_flirt_revealed", "flirt.revealed", REVEAL), REVEAL)
+  t:equal(told(t, "gamification_flirt_copied", "flirt.copied", copy), COPY)
+  t:equal(told(t, "gamification_flirt_rated", "flirt.rated", RATE), RATE)
+end)
+
+test "points are told by their base, and the balance as a range" (function(t)
+  consenting(t)
+  t:settings { multipliers = { { streak = 1, times = 2 } } }
+  t:equal(told(t, "gamification_points_awarded", "flirts.generated", { flirt_count = 3 }), {
+    action = "generate_flirts", points_earned = 20, multiplier = 2.0, total_points_after = "0-100",
+  })
+  for _ = 1, 3 do t:event("user:1", "flirts.generated", { flirt_count = 3 }) end
+  t:equal(told(t, "gamification_points_awarded", "flirt.copied", COPY).total_points_after, "101-500")
+end)
+
+test "a streak's change is told with the multipliers around it" (function(t)
+  consenting(t)
+  for _ = 1, 2 do
+    t:event("user:1", "flirt.copied", COPY)
+    t:advance("1d")
+  end
+  t:event("user:1", "session.started", { session_id = "s2" })
+  t:equal(told(t, "gamification_streak_updated", "flirt.copied", COPY), {
+    previous_streak = 2, new_streak = 3, change_type = "increment", multiplier_before = 1.0, multiplier_after = 2.0,
+  })
+  t:advance("2d")
+  t:event("user:1", "session.started", { session_id = "s3" })
+  t:equal(told(t, "gamification_streak_updated", "flirt.copied", COPY).change_type, "freeze_used")
+end)
+
+test "a milestone and the tier that comes with it" (function(t)
+  consenting(t)
+  for _ = 1, 9 do t:event("user:1", "flirt.revealed", REVEAL) end
+  local milestone, tier
+  for _, effect in ipairs(t:event("user:1", "flirt.revealed", REVEAL).effects) do
+    effect.data.session_id = nil
+    if effect.type == "gamification_milestone_achieved" then milestone = effect.data end
+    if effect.type == "gamification_tier_unlocked" then tier = effect.data end
+  end
+  t:equal(milestone, {
+    milestone_type = "explorer", flirts_revealed_count = 10, reward_points = 100, days_since_install = 0,
+  })
+  t:equal(tier, {
+    tier_unlocked = "silver", unlock_method = "flirts_revealed", flirts_revealed_count = "0-10", current_streak = 1,
+    days_since_install = 0,
+  })
+end)
+
+test "the tutorial is told, with what the client left out" (function(t)
+  consenting(t)
+  t:equal(told(t, "gamification_tutorial_step_viewed", "tutorial.step_viewed", { step_number = 2 }),
+    { step_number = 2, step_title = "Earn Points" })
+  t:advance("30s")
+  t:equal(told(t, "gamification_tutorial_skipped", "tutorial.skipped"), { step_skipped_on = 2 })
+  t:equal(told(t, "gamification_tutorial_completed", "tutorial.completed"),
+    { completion_time_seconds = 30, skipped = false })
+end)
+
+test "the settings' events, with counts as ranges" (function(t)
+  consenting(t)
+  for _ = 1, 11 do t:event("user:1", "flirt.revealed", REVEAL) end
+  t:equal(told(t, "settings_gamification_toggled", "settings.gamification_toggled", { enabled = false }),
+    { new_state = "disabled", days_since_install = 0, total_flirts_revealed = "11-50" })
+  t:equal(told(t, "gamification_flirt_revealed", "flirt.revealed", REVEAL), nil)
+  t:equal(told(t, "gamification_flirt_copied", "flirt.copied", COPY), COPY)
+  t:equal(told(t, "settings_gamification_toggled", "settings.gamification_toggled", { enabled = true }).new_state,
+    "enabled")
+  t:equal(told(t, "settings_data_exported", "data.exported"), { export_format = "json" })
+  t:equal(told(t, "settings_data_deleted", "data.deleted"),
+    { days_since_install = 0, total_points_binned = "101-500" })
+end)

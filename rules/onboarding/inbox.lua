@@ -1,0 +1,99 @@
+-- The list behind the bell: what a user was told, newest last in the state and first when asked for.
+-- At most `notifications_kept` are held; the oldest goes first, but the welcome stays while its stamp is unclaimed.
+local people = require "people"
+
+local inbox = {}
+
+local function list(state) return state.notifications or {} end
+
+local function find(state, id)
+  for i, notification in ipairs(list(state)) do
+    if notification.id == id then return i, notification end
+  end
+end
+
+local function trim(state)
+  local notifications = state.notifications
+  while #notifications > settings.notifications_kept do
+    local keep_first = notifications[1].type == "welcome" and not state.welcomed and #notifications > 1
+    table.remove(notifications, keep_first and 2 or 1)
+  end
+end
+
+-- Adds a notification; `more` holds what not every one has: actor, post, relatedStampId, isRead, and the text's values.
+function inbox.add(state, subject, kind, more)
+  local text = settings.messages[more.text or kind]
+  state.notifications = state.notifications or array {}
+  table.insert(state.notifications, {
+    id = uuid(), userId = people.of(subject), type = kind, sender = more.actor or settings.sender,
+    message = (string.gsub(text, "{(%a+)}", { actor = more.actor, count = more.count })),
+    createdAt = calendar.format(now()), isRead = more.isRead or false,
+    relatedStampId = more.relatedStampId, actor = more.actor, post = more.post,
+  })
+  trim(state)
+end
+
+function inbox.unread(state)
+  local unread = 0
+  for _, notification in ipairs(list(state)) do
+    if not notification.isRead then unread = unread + 1 end
+  end
+  return unread
+end
+
+-- What a user does to one notification; each says whether there is such a one.
+inbox["notification.read"] = function(state, id)
+  local _, notification = find(state, id)
+  if notification then notification.isRead = true end
+  return notification ~= nil
+end
+
+-- Marking a dismissed welcome unread takes it back.
+inbox["notification.unread"] = function(state, id)
+  local _, notification = find(state, id)
+  if not notification then return false end
+  notification.isRead = false
+  if notification.type == "welcome" then state.welcome_dismissed = nil end
+  return true
+end
+
+-- A dismissed notification leaves the list; the welcome is only read until its stamp is claimed (`pending`).
+inbox["notification.dismissed"] = function(state, id, pending)
+  local i, notification = find(state, id)
+  if not notification then return false end
+  if notification.type == "welcome" and pending then
+    notification.isRead = true
+    state.welcome_dismissed = true
+  else
+    table.remove(state.notifications, i)
+  end
+  return true
+end
+
+function inbox.read_all(state)
+  for _, notification in ipairs(list(state)) do notification.isRead = true end
+end
+
+-- The welcome's stamp was claimed: its notification is read, and gone when it had been dismissed.
+function inbox.welcome_done(state)
+  for i, notification in ipairs(list(state)) do
+    if notification.type == "welcome" then
+      notification.isRead = true
+      if state.welcome_dismissed then table.remove(state.notifications, i) end
+      break
+    end
+  end
+  state.welcome_dismissed = nil
+end
+
+-- A page of the list, newest first: what came before the notification `before`, or the newest.
+function inbox.page(state, limit, before)
+  local notifications, items = list(state), array {}
+  local last = #notifications
+  if before ~= nil then last = (find(state, before) or 1) - 1 end
+  local count = type(limit) == "number" and math.tointeger(limit) or settings.page
+  for i = last, math.max(1, last - math.max(0, count) + 1), -1 do items[#items + 1] = notifications[i] end
+  return { items = items, unread = inbox.unread(state) }
+end
+
+return inbox

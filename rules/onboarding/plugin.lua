@@ -1,0 +1,107 @@
+-- Stampbook's onboarding: a bell, a welcome, and a first stamp that can be claimed from anywhere.
+-- This file declares the figures and says which event leads to which decision; the modules beside it decide.
+local areas = require "areas"
+local claims = require "claims"
+local collection = require "collection"
+local inbox = require "inbox"
+local metrics = require "metrics"
+local people = require "people"
+local payload = require "payload"
+local social = require "social"
+local welcome = require "welcome"
+
+plugin {
+  name     = "onboarding",
+  version  = "1.0.0",
+  about    = "Stampbook: the notification bell, the welcome stamp and what follows it.",
+  settings = {
+    sender             = "Stampbook Team",
+    welcome_stamp      = "welcome",
+    auto_claim_days    = 0,                          -- 0 is off
+    milestones         = { 1, 5, 10, 25, 50, 100 },  -- stamps claimed
+    areas_achieved     = 3,                          -- for three_areas
+    day_achieved       = 5,                          -- for five_in_a_day
+    time_zone          = "UTC",                      -- whose civil days five_in_a_day counts
+    radius_m           = 100,                        -- of a stamp that names none
+    notifications_kept = 200,
+    page               = 50,                         -- notifications in an answer
+    area_members       = 4000,                       -- in one subject; more go to an annex
+    id_bytes           = 128,                        -- the longest id of a user, post or area
+    messages           = {
+      welcome       = "Welcome! Claim your first stamp",
+      follow        = "{actor} followed you",
+      like          = "{actor} liked your stamp collection post",
+      comment       = "{actor} commented on your stamp",
+      mention       = "{actor} mentioned you",
+      area_stamp    = "New stamps in your area",
+      milestone     = "Collection milestone: {count}",
+      three_areas   = "Achievement unlocked: stamps of three areas",
+      five_in_a_day = "Achievement unlocked: five stamps in a day",
+    },
+  },
+}
+
+local handled = {}
+
+-- A rule on what happens to a subject of one kind.
+local function rule_for(kind, name, types, run)
+  for _, type in ipairs(types) do handled[#handled + 1] = type end
+  rule(name) {
+    on   = types,
+    when = function(event) return people.id(kind, event.subject) ~= nil end,
+    run  = function(event, state) run(state, payload(event), event) end,
+  }
+end
+
+rule_for("user:", "sign in", { "user.signed_in" }, function(state, _, event)
+  welcome.sign_in(state, event.subject)
+end)
+
+rule_for("user:", "claim", { "stamp.claim" }, function(state, data, event)
+  claims.ask(state, event.subject, data.stamp, data.lat, data.lon)
+end)
+
+rule_for("user:", "automatic claim", { "welcome.claim_due" }, function(state, _, event)
+  welcome.claim_due(state, event.subject)
+end)
+
+rule_for("user:", "one notification", { "notification.read", "notification.unread", "notification.dismissed" },
+  function(state, data, event)
+    local found = inbox[event.type](state, data.id, welcome.pending(state))
+    if not found then decide("error", "unknown_notification") end
+  end)
+
+rule_for("user:", "all notifications", { "notifications.read_all" }, inbox.read_all)
+
+rule_for("user:", "bell", { "bell.opened" }, metrics.bell_opened)
+
+rule_for("user:", "social", { "user.followed", "post.liked", "post.commented", "user.mentioned" },
+  function(_, data, event) social.tell(event, data) end)
+
+rule_for("user:", "told by someone", { "social.told" }, function(state, data, event)
+  social.told(state, event.subject, data)
+end)
+
+rule_for("user:", "area", { "area.entered", "area.left" }, function(_, data, event)
+  areas.visit(event, data.area)
+end)
+
+rule_for("user:", "told by an area", { "area.told" }, function(state, data, event)
+  areas.told(state, event.subject, data.stamp)
+end)
+
+rule_for("area:", "members of an area", { "area.joined", "area.parted", "stamp.published" },
+  function(state, data, event) areas[event.type](state, event.subject, data) end)
+
+-- Last: whatever was handled, the bell's badge stands beside it.
+rule "badge" {
+  on       = handled,
+  priority = -10,
+  run      = function(_, state) decide("badge", inbox.unread(state)) end,
+}
+
+query "notifications" (function(state, args) return inbox.page(state or {}, args.limit, args.before) end)
+
+query "stamps" (function(state) return collection.of(state or {}) end)
+
+query "metrics" (function() return metrics.report() end)

@@ -1,0 +1,32 @@
+-- What people do to each other. The actor's event becomes a message to the other user, who is told once of the same
+-- follow, like or mention, and of every comment. Nobody is told of what they did themselves.
+local inbox = require "inbox"
+local people = require "people"
+
+local social = {}
+
+-- `whom` names the field with the other user, `needs_post` that it is about a post, `each` that it may be told again.
+local DEEDS = {
+  ["user.followed"]  = { kind = "follow", whom = "target" },
+  ["post.liked"]     = { kind = "like", whom = "owner", needs_post = true },
+  ["post.commented"] = { kind = "comment", whom = "owner", needs_post = true, each = true },
+  ["user.mentioned"] = { kind = "mention", whom = "target", needs_post = true },
+}
+
+function social.tell(event, data)
+  local deed = DEEDS[event.type]
+  local actor, other = people.of(event.subject), data[deed.whom]
+  if not people.valid_id(other) then return decide("error", "invalid_" .. deed.whom) end
+  if deed.needs_post and not people.valid_id(data.post) then return decide("error", "invalid_post") end
+  if other == actor then return end
+  send(people.subject(other), "social.told", {
+    kind = deed.kind, actor = actor, post = deed.needs_post and data.post or nil, each = deed.each,
+  })
+end
+
+function social.told(state, subject, news)
+  if not news.each and not once(json.encode(array { "social", news.kind, news.actor, news.post })) then return end
+  inbox.add(state, subject, news.kind, { actor = news.actor, post = news.post })
+end
+
+return social

@@ -1,0 +1,62 @@
+-- The measures of success, out of counters alone.
+test "without a sign-up there is nothing to divide by" (function(t)
+  t:equal(t:query(nil, "metrics"), {
+    signed_up = 0, claimed_24h = 0, claimed_7d = 0, pct_24h = json.null, pct_7d = json.null,
+    mean_seconds_to_first_claim = json.null, bell_rate = json.null,
+  })
+end)
+
+local function sign_up(t, ...)
+  for _, user in ipairs { ... } do t:event("user:" .. user, "user.signed_in") end
+end
+
+local function claim(t, user) t:event("user:" .. user, "stamp.claim", { stamp = "welcome" }) end
+
+test "claims count by their time since the sign-up, the limits included" (function(t)
+  sign_up(t, "a", "b", "c", "d", "d")
+  t:advance("24h")
+  claim(t, "a")
+  t:advance("1s")
+  claim(t, "b")
+  claim(t, "b")
+  t:at("2025-01-08T00:00:01Z")
+  claim(t, "c")
+  local metrics = t:query(nil, "metrics")
+  t:equal({ metrics.signed_up, metrics.claimed_24h, metrics.claimed_7d }, { 4, 1, 2 })
+  t:equal({ metrics.pct_24h, metrics.pct_7d }, { 25.0, 50.0 })
+  t:equal(metrics.mean_seconds_to_first_claim, (86400 + 86401 + 604801) / 3)
+end)
+
+test "an automatic claim is no claim" (function(t)
+  t:settings { auto_claim_days = 0.5 }
+  sign_up(t, "a")
+  t:advance("1d")
+  t:equal(t:query("user:a", "stamps").count, 1)
+  local metrics = t:query(nil, "metrics")
+  t:equal({ metrics.claimed_24h, metrics.claimed_7d, metrics.pct_7d }, { 0, 0, 0.0 })
+  t:equal(metrics.mean_seconds_to_first_claim, json.null)
+end)
+
+test "the first claim may be of any stamp, the percentages are of the welcome stamp" (function(t)
+  sign_up(t, "a", "b", "c")
+  t:advance("10s")
+  t:event("user:a", "stamp.claim", { stamp = "louvre", lat = 48.86061, lon = 2.33764 })
+  t:event("user:b", "stamp.claim", { stamp = "louvre" })
+  t:advance("10s")
+  claim(t, "a")
+  local metrics = t:query("user:a", "metrics")
+  t:equal({ metrics.claimed_24h, metrics.mean_seconds_to_first_claim, metrics.pct_24h }, { 1, 10.0, 33.3 })
+end)
+
+test "what came before the sign-up counts with it, and never over a hundred per cent" (function(t)
+  t:event("user:a", "bell.opened")
+  t:event("user:b", "bell.opened")
+  claim(t, "a")
+  t:equal(t:query(nil, "metrics").signed_up, 0)
+  t:equal(t:query(nil, "metrics").bell_rate, json.null)
+  t:advance("1h")
+  sign_up(t, "a", "c")
+  t:event("user:a", "bell.opened")
+  local metrics = t:query(nil, "metrics")
+  t:equal({ metrics.pct_24h, metrics.bell_rate, metrics.mean_seconds_to_first_claim }, { 50.0, 50.0, 0.0 })
+end)
