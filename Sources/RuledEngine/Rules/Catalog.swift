@@ -46,7 +46,8 @@ package final class Catalog: Sendable {
     self.plugins = plugins
     self.source = source
     self.loadedAt = loadedAt
-    revision = configuration.isEmpty ? source.revision : String(SHA256.hash(source.revision + configuration).hex.prefix(16))
+    revision =
+      configuration.isEmpty ? source.revision : String(SHA256.hash(source.revision + configuration).hex.prefix(16))
   }
 
   /// The index of the plugin of that name.

@@ -91,7 +91,8 @@ package final class DaemonStatus: Sendable {
 
   private static func describe(_ plugin: Catalog.Plugin) -> JSONValue {
     .object([
-      "name": .string(plugin.name), "version": .string(plugin.manifest.version), "about": .string(plugin.manifest.about),
+      "name": .string(plugin.name), "version": .string(plugin.manifest.version),
+      "about": .string(plugin.manifest.about),
       "rules": .array(plugin.order.map { .string(plugin.manifest.rules[$0].name) }),
       "queries": .array(plugin.manifest.queries.map { .string($0.name) }),
       "runs": .integer(Int64(plugin.runtime.runs)), "failures": .integer(Int64(plugin.runtime.failures)),
