@@ -2,7 +2,7 @@ package import RuledCore
 package import RuledStore
 
 /// What one worker wants to be made durable together, and what waits for it.
-package final class CommitUnit: @unchecked Sendable {  // handed over whole: the worker, then the committer, then the worker again
+package final class CommitUnit: @unchecked Sendable {  // handed over whole, from worker to committer and back
   /// A message that leaves once the commit is durable.
   package struct Message: Sendable {
     /// The subject that it is for.

@@ -59,9 +59,7 @@ package final class Evaluator {
   let raisedDocument = EventDocument()
   let parkedDocument = EventDocument()
 
-  /// An evaluator for the calling thread.
-  ///
-  /// - Parameter cacheBytes: how much the hot subjects may take.
+  /// An evaluator for the calling thread, whose hot subjects may take `cacheBytes`.
   package init(context: EngineContext, catalog: Catalog, lua: LuaWorker, cacheBytes: Int) {
     self.context = context
     self.catalog = catalog
@@ -73,7 +71,7 @@ package final class Evaluator {
 
   // MARK: Rules
 
-  /// Puts other rules in force, from the next event on. Machines of plugins that did not change go on.
+  /// Puts other rules in force, from the next event on; machines of plugins that did not change go on.
   package func adopt(_ next: Catalog) {
     var kept: [UInt64: PluginVM] = [:]
     for (index, plugin) in catalog.plugins.enumerated() {

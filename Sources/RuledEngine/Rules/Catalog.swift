@@ -1,7 +1,7 @@
 package import RuledCore
 package import RuledLua
 
-/// The rules in force: one revision, whole and unchanging. An event sees one catalog from start to end.
+/// The rules in force: one revision, whole and unchanging, which an event sees from start to end.
 package final class Catalog: Sendable {
   /// A plugin of the catalog.
   package final class Plugin: Sendable {

@@ -6,8 +6,7 @@ import RuledLua
 package enum RulesFolder {
   /// Reads all that stands in the folder at `path`; symbolic links are followed.
   ///
-  /// - Parameter including: which of the subfolders count as plugins.
-  /// - Throws: what could not be read, or a folder that is no plugin.
+  /// Of the subfolders those count as plugins that `including` says so of; one that is none is an error.
   package static func read(
     _ path: String, including: (_ name: String) -> Bool = { _ in true }
   ) throws(ReloadError) -> RulesSource {
