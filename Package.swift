@@ -12,6 +12,9 @@ let strict: [SwiftSetting] = [
 /// Debian puts Lua's headers in a folder of their own.
 let luaHeaders: [CSetting] = [.unsafeFlags(["-I/usr/include/lua5.4"])]
 
+/// A rule may be stopped within any C function, which must not be while the loader looks that function up.
+let boundAtStart: [LinkerSetting] = [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"])]
+
 func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: strict)
 }
@@ -39,17 +42,21 @@ let package = Package(
       name: "CLuaBridge", dependencies: ["CLua", "CJSON"],
       cSettings: luaHeaders + [.define("_GNU_SOURCE"), .unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
 
+    .target(name: "CRocksLog", cxxSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-fno-rtti"])]),
+
     module("RuledCore", []),
     module("RuledLua", ["RuledCore", "CLuaBridge", "CJSON"]),
-    module("RuledStore", ["RuledCore", "CRocksDB"]),
+    module("RuledStore", ["RuledCore", "CRocksDB", "CRocksLog"]),
     module("RuledEngine", ["RuledCore", "RuledLua", "RuledStore", "CLuaBridge", "CJSON"]),
     module("RuledWire", ["RuledCore", "CJSON"]),
     module(
       "RuledServer",
       ["RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire", "CCurl", "CMicroHTTPD", "CUV"]),
     module("RuledTool", ["RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire"]),
-    .executableTarget(name: "ruled", dependencies: ["RuledServer"], swiftSettings: strict),
-    .executableTarget(name: "rulectl", dependencies: ["RuledTool"], swiftSettings: strict),
+    .executableTarget(
+      name: "ruled", dependencies: ["RuledServer"], swiftSettings: strict, linkerSettings: boundAtStart),
+    .executableTarget(
+      name: "rulectl", dependencies: ["RuledTool"], swiftSettings: strict, linkerSettings: boundAtStart),
 
     tests("RuledCoreTests", ["RuledCore"]),
     tests("RuledLuaTests", ["RuledLua"]),

@@ -109,6 +109,7 @@ struct rb_vm {
   int path_length;
   cj_doc *scratch; /* for JSON texts */
   rb_buffer scratch_text;
+  rb_buffer compiling; /* the path of the file that compiles */
   rb_buffer dump; /* of a compiled function */
 
   int rule_count, query_count, web_count, sink_count, test_count;

@@ -41,7 +41,7 @@ static bool set_extensions(lua_State *L, const rb_event *event) {
 }
 
 static void push_data(lua_State *L, const cj_doc *document, size_t data) {
-  if (data) {
+  if (data && cj_type(cj_tape(document), data) != CJ_NULL) {
     rb_push_json(L, document, data, RB_DECODE_EVENT, true);
   } else {
     lua_newtable(L);
@@ -69,8 +69,9 @@ static void make_event(lua_State *L, const rb_event *event) {
   lua_setfield(L, -2, "time");
   const cj_doc *document = event->document;
   const uint64_t *tape = document ? cj_tape(document) : NULL;
-  bool object = event->data && cj_type(tape, event->data) == CJ_OBJECT;
-  if (object || !event->data) {
+  bool absent = !event->data || cj_type(tape, event->data) == CJ_NULL;
+  bool object = !absent && cj_type(tape, event->data) == CJ_OBJECT;
+  if (object || absent) {
     lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_DATA);
     if (lua_isnil(L, -1)) {
       lua_pop(L, 1);

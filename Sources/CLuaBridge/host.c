@@ -87,12 +87,9 @@ static int host_decide(lua_State *L) {
       return 0;
     }
   }
-  char root[300];
-  rb_enter_host(vm);
-  snprintf(root, sizeof root, "decision '%.*s'", (int)key.length, key.bytes);
-  rb_exit_host(vm);
   copy_to(vm, key, &noted.a, &noted.a_length);
-  encode_to(L, 2, root, "null", &noted.b, &noted.b_length);
+  /* A Lua string ends with a zero byte, so that the key itself can begin the path that a message names. */
+  encode_to(L, 2, key.bytes, "null", &noted.b, &noted.b_length);
   rb_op *op = rb_add_op(vm, RB_OP_DECIDE);
   op->a = noted.a;
   op->a_length = noted.a_length;

@@ -148,6 +148,27 @@ static const char *take_position(rb_vm *vm, const char *message, size_t *length)
   return message;
 }
 
+/* Takes the whole path when the failure's file is its shortened end. */
+static bool take_whole(rb_vm *vm, const char *path, size_t length) {
+  const rb_buffer *file = &vm->failure_file;
+  size_t end = file->length - 3;
+  if (length <= end || memcmp(path + length - end, file->bytes + 3, end) != 0) return false;
+  rb_set(vm, &vm->failure_file, path, length);
+  return true;
+}
+
+/* Lua shortens long paths in messages to their end: finds the whole one, in the file that compiles or among the functions that run. */
+static void complete_path(lua_State *L) {
+  rb_vm *vm = rb_vm_of(L);
+  if (vm->failure_file.length < 3 || memcmp(vm->failure_file.bytes, "...", 3) != 0) return;
+  if (take_whole(vm, vm->compiling.bytes, vm->compiling.length)) return;
+  lua_Debug frame;
+  for (int level = 1; level < 200 && lua_getstack(L, level, &frame); level++) {
+    lua_getinfo(L, "S", &frame);
+    if (frame.source[0] == '@' && take_whole(vm, frame.source + 1, frame.srclen - 1)) return;
+  }
+}
+
 static int describe_error(lua_State *L) {
   rb_vm *vm = rb_vm_of(L);
   vm->failure_kind = RB_KIND_ERROR;
@@ -161,6 +182,7 @@ static int describe_error(lua_State *L) {
       vm->failure_kind = vm->raised_kind;
     if (length > 2048) length = 2048;
     message = take_position(vm, message, &length);
+    complete_path(L);
   } else {
     rb_push_display(L, 1);
     lua_pushfstring(L, "an error that is no message: %s", lua_tostring(L, -1));
@@ -373,6 +395,7 @@ void rb_vm_free(rb_vm *vm) {
   free(vm->raised_message.bytes);
   free(vm->members);
   free(vm->scratch_text.bytes);
+  free(vm->compiling.bytes);
   free(vm->dump.bytes);
   free(vm);
 }

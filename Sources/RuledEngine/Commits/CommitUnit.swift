@@ -2,7 +2,7 @@ package import RuledCore
 package import RuledStore
 
 /// What one worker wants to be made durable together, and what waits for it.
-package final class CommitUnit: @unchecked Sendable {  // handed over whole: the worker, then the committer, then the worker again
+package final class CommitUnit: @unchecked Sendable {  // handed over whole, from worker to committer and back
   /// A message that leaves once the commit is durable.
   package struct Message: Sendable {
     /// The subject that it is for.
@@ -61,6 +61,7 @@ package final class CommitUnit: @unchecked Sendable {  // handed over whole: the
   package func rollBack(to mark: Mark) {
     writes.truncate(to: mark.writes)
     counters.removeSubrange(mark.counters...)
+    for message in messages[mark.messages...] { message.cascade?.ended() }
     messages.removeSubrange(mark.messages...)
     delivered.removeSubrange(mark.delivered...)
     earliestTimer = mark.earliestTimer

@@ -21,7 +21,7 @@ extension Evaluator {
 
   /// Evaluates an event that is not remembered: all of it joins the unit, or nothing.
   ///
-  /// - Parameter only: when a parked part is retried, the plugin whose it is; the others see only what it raises.
+  /// When a parked part is retried, `only` is the plugin whose it is; the others see only what it raises.
   func evaluate(
     _ event: EventInput, identity: UInt64, subject: Subject, record: SubjectRecordView?, cascade: Cascade?, only: Int?,
     into reply: ByteBuffer
@@ -70,7 +70,7 @@ extension Evaluator {
   func end() {
     event = nil
     subject = nil
-    for plugin in touched { turns[plugin] = Turn() }
+    for plugin in touched { turns[plugin].reset() }
     touched.removeAll(keepingCapacity: true)
   }
 

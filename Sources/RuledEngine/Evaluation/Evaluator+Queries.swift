@@ -6,10 +6,7 @@ import RuledStore
 extension Evaluator {
   /// Answers a plugin's query, appending what its function returns.
   ///
-  /// - Parameters:
-  ///   - name: the full name, `plugin.query`.
-  ///   - document: holds the arguments.
-  ///   - arguments: where they stand in it, 0 for none.
+  /// `name` is the full name, `plugin.query`; the arguments stand at a place in the document, 0 for none.
   package func query(
     _ name: String, subject: UnsafeRawBufferPointer?, document: OpaquePointer?, arguments: Int, into reply: ByteBuffer
   ) throws(RequestError) {

@@ -59,21 +59,19 @@ package final class Evaluator {
   let raisedDocument = EventDocument()
   let parkedDocument = EventDocument()
 
-  /// An evaluator for the calling thread.
-  ///
-  /// - Parameter cacheBytes: how much the hot subjects may take.
+  /// An evaluator for the calling thread, whose hot subjects may take `cacheBytes`.
   package init(context: EngineContext, catalog: Catalog, lua: LuaWorker, cacheBytes: Int) {
     self.context = context
     self.catalog = catalog
     self.lua = lua
     cache = SubjectCache(limit: cacheBytes)
     machines = Array(repeating: nil, count: catalog.plugins.count)
-    turns = Array(repeating: Turn(), count: catalog.plugins.count)
+    turns = catalog.plugins.map { _ in Turn() }
   }
 
   // MARK: Rules
 
-  /// Puts other rules in force, from the next event on. Machines of plugins that did not change go on.
+  /// Puts other rules in force, from the next event on; machines of plugins that did not change go on.
   package func adopt(_ next: Catalog) {
     var kept: [UInt64: PluginVM] = [:]
     for (index, plugin) in catalog.plugins.enumerated() {
@@ -81,7 +79,7 @@ package final class Evaluator {
     }
     catalog = next
     machines = next.plugins.map { kept[$0.generation] }
-    turns = Array(repeating: Turn(), count: next.plugins.count)
+    turns = next.plugins.map { _ in Turn() }
     listenersByType.removeAll()
   }
 

@@ -79,7 +79,7 @@ package final class EventDocument {
 
   /// The event that the parsed object describes, for one that the daemon itself recorded.
   ///
-  /// - Parameter now: the time of the evaluation; also the event's time when it names none.
+  /// It is evaluated at `now`, which is also its time when it names none.
   package func event(now: Int64) -> EventInput {
     let time = Timestamp(rfc3339: string(member("time")))?.microseconds ?? now
     var event = EventInput(

@@ -36,7 +36,10 @@ package final class LocalEngine {
   ///   - lua: the calling thread's worker.
   ///   - store: where everything is kept.
   ///   - start: the virtual time at the beginning.
+  ///   - configuration: the bounds that hold.
+  ///   - log: takes what the rules log.
   ///   - coverage: gathers which lines of the rules run.
+  /// - Throws: when the store fails, or what waits in it.
   package init(
     catalog: Catalog, lua: LuaWorker, store: any StateStore = MemoryStore(), start: Timestamp = LocalEngine.start,
     configuration: Configuration = Configuration(), log: any EventLog = NoLog(), coverage: Coverage? = nil

@@ -1,7 +1,7 @@
 package import RuledCore
 package import RuledLua
 
-/// The rules in force: one revision, whole and unchanging. An event sees one catalog from start to end.
+/// The rules in force: one revision, whole and unchanging, which an event sees from start to end.
 package final class Catalog: Sendable {
   /// A plugin of the catalog.
   package final class Plugin: Sendable {
@@ -46,7 +46,8 @@ package final class Catalog: Sendable {
     self.plugins = plugins
     self.source = source
     self.loadedAt = loadedAt
-    revision = configuration.isEmpty ? source.revision : String(SHA256.hash(source.revision + configuration).hex.prefix(16))
+    revision =
+      configuration.isEmpty ? source.revision : String(SHA256.hash(source.revision + configuration).hex.prefix(16))
   }
 
   /// The index of the plugin of that name.

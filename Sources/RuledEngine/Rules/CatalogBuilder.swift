@@ -39,7 +39,8 @@ package enum CatalogBuilder {
 
   /// Whether nothing that the plugin is made of has changed; the library counts only as far as it is required.
   private static func isSame(_ old: Catalog.Plugin, _ new: PluginSource, _ settings: JSONObject) -> Bool {
-    old.name == new.name && old.source.modules == new.modules && old.source.data == new.data && old.overrides == settings
+    old.name == new.name && old.source.modules == new.modules && old.source.data == new.data
+      && old.overrides == settings
       && required(by: old.source) == required(by: new)
   }
 
@@ -66,7 +67,8 @@ package enum CatalogBuilder {
     for plugin in plugins {
       for host in plugin.manifest.hosts {
         if let owner = owners[host.name] {
-          errors.append(LoadError(file: host.file, line: host.line, "the host '\(host.name)' is answered by \(owner) already"))
+          errors.append(
+            LoadError(file: host.file, line: host.line, "the host '\(host.name)' is answered by \(owner) already"))
         }
         owners[host.name] = plugin.name
       }

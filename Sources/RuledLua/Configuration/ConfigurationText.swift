@@ -10,9 +10,12 @@ struct ConfigurationText {
 
   /// The line that gives the last member of `path` its value, or as near as the text tells.
   ///
-  /// - Parameter last: The line on which the assignment of the first member ends, 0 when it isn't known.
+  /// - Parameters:
+  ///   - path: The names from the top.
+  ///   - last: The line on which the assignment of the first member ends, 0 when it isn't known.
+  /// - Returns: The line; `last` when the first member isn't found.
   func line(of path: [String], endingAt last: Int) -> Int {
-    guard let first = path.first.map({ Array($0.utf8) }), let start = assignment(of: first, endingAt: last) else { return last }
+    guard let first = path.first, let start = assignment(of: Array(first.utf8), endingAt: last) else { return last }
     var place = start
     for name in path.dropFirst() {
       guard let found = find(Array(name.utf8), from: place) else { break }

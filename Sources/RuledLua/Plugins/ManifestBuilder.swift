@@ -58,7 +58,8 @@ struct ManifestBuilder {
     switch object["on"] {
     case .string(let one): names = [one]
     case .object(let none) where none.isEmpty: names = []
-    case .array(let several) where several.allSatisfy({ $0.stringValue != nil }): names = several.compactMap(\.stringValue)
+    case .array(let several) where several.allSatisfy({ $0.stringValue != nil }):
+      names = several.compactMap(\.stringValue)
     default: throw Refusal("rule '\(name)': 'on' must be an event type or a list of event types")
     }
     guard !names.isEmpty else { throw Refusal("rule '\(name)': 'on' is empty, so that no event can reach it") }
@@ -104,7 +105,9 @@ struct ManifestBuilder {
 
   private func check(_ names: [String], known: [String], of what: String) throws(Refusal) {
     for name in names where !known.contains(name) {
-      let near = NearestName.find(name, in: known).map { "; did you mean '\($0)'?" } ?? "; it knows \(known.joined(separator: ", "))"
+      let near =
+        NearestName.find(name, in: known).map { "; did you mean '\($0)'?" }
+        ?? "; it knows \(known.joined(separator: ", "))"
       let message = "\(what) has no key '\(name)'\(near)"
       guard let notes else { throw Refusal(message) }
       notes.note(key: name, message)

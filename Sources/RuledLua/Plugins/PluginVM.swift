@@ -28,9 +28,12 @@ package final class PluginVM {
   /// Loads the plugin; with `tests`, its test files too, and then nothing is frozen.
   ///
   /// - Parameters:
+  ///   - source: the plugin's files.
+  ///   - settings: what the configuration sets.
+  ///   - worker: the calling thread's.
+  ///   - tests: whether the test files are loaded too.
   ///   - coverage: learns which lines run.
   ///   - notes: gathers wrong declarations, so that the loading goes on and finds more.
-  ///
   /// - Throws: where and why it does not load.
   package init(
     source: PluginSource, settings: JSONObject = JSONObject(), worker: LuaWorker, tests: Bool = false,
@@ -71,7 +74,8 @@ package final class PluginVM {
     }
     try run(file, budget: .loading)
     guard !manifest.name.isEmpty else {
-      throw LoadError(file: file.path, line: 1, "the file declares no plugin: begin with plugin { name = \"\(source.name)\" }")
+      throw LoadError(
+        file: file.path, line: 1, "the file declares no plugin: begin with plugin { name = \"\(source.name)\" }")
     }
     if tests {
       for file in source.tests { try run(file, budget: .loading) }

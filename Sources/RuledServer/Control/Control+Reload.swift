@@ -85,7 +85,9 @@ enum KeptRules {
     let key = ByteBuffer(capacity: 16)
     StoreKey.daemon(name, into: key)
     let value = ByteBuffer(capacity: 64 << 10)
-    guard (try? store.get(key.bytes, into: value)) == true, let json = try? JSONValue(parsing: value.bytes) else { return nil }
+    guard (try? store.get(key.bytes, into: value)) == true, let json = try? JSONValue(parsing: value.bytes) else {
+      return nil
+    }
     return RulesSource(encoded: json)
   }
 }

@@ -21,7 +21,8 @@ final class Control {
   private let replyBuffer = ByteBuffer(capacity: 1024)
 
   init(
-    services: Services, loop: EventLoop, rulesPath: String, lua: LuaWorker, catalog: Catalog, onStop: @escaping () -> Void
+    services: Services, loop: EventLoop, rulesPath: String, lua: LuaWorker, catalog: Catalog,
+    onStop: @escaping () -> Void
   ) throws(SystemError) {
     self.services = services
     self.loop = loop

@@ -2,7 +2,7 @@ import RuledCore
 import RuledEngine
 import RuledStore
 
-/// Fires timers when they are due, in order, a bounded number at a time. Pending ones cost nothing: they stand in the store.
+/// Fires timers when they are due, in order, a bounded number at a time; pending ones only stand in the store.
 final class TimerService {
   private static let batch = 256
 

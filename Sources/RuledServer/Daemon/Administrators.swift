@@ -6,7 +6,7 @@ struct Administrators: Sendable {
   private let users: Set<UInt32>
   private let groups: Set<UInt32>
 
-  /// Resolves names and numbers; a group begins with `@`. What does not exist is left out.
+  /// Resolves names and numbers, of which groups begin with `@`, and leaves out what does not exist.
   init(_ names: [String]) {
     var users: Set<UInt32> = [0, getuid()]
     var groups: Set<UInt32> = []

@@ -32,7 +32,8 @@ package final class Daemon {
     let store = try openStore()
     let clock = isManual ? EngineClock(manual: KeptClock.read(from: store) ?? EngineClock.wall) : EngineClock()
     let context = EngineContext(store: store, clock: clock, configuration: configuration, log: log)
-    let services = Services(context: context, workers: configuration.workers > 0 ? configuration.workers : Self.processors)
+    let services = Services(
+      context: context, workers: configuration.workers > 0 ? configuration.workers : Self.processors)
     let lua = LuaWorker()
     let catalog = try loadRules(services, lua)
     do {
@@ -112,10 +113,12 @@ package final class Daemon {
   private func warn(of catalog: Catalog) {
     for plugin in catalog.plugins {
       for name in plugin.manifest.unknownSettings {
-        log.write(LogLine(.warn, "the configuration sets '\(name)', which the plugin does not declare", plugin: plugin.name))
+        log.write(
+          LogLine(.warn, "the configuration sets '\(name)', which the plugin does not declare", plugin: plugin.name))
       }
     }
-    for name in configuration.plugins.keys where catalog.index(of: name) == nil && configuration.plugins[name]?.isEnabled == true {
+    for name in configuration.plugins.keys
+    where catalog.index(of: name) == nil && configuration.plugins[name]?.isEnabled == true {
       log.write(LogLine(.warn, "the configuration names a plugin '\(name)' that does not exist"))
     }
   }
@@ -140,7 +143,9 @@ package final class Daemon {
     }
   }
 
-  private func startWorkers(_ services: Services, _ catalog: Catalog, _ messages: [CommitUnit.Message]) throws(SystemError) {
+  private func startWorkers(_ services: Services, _ catalog: Catalog, _ messages: [CommitUnit.Message])
+    throws(SystemError)
+  {
     let log = log
     for index in services.workers.indices {
       let own = messages.filter { services.owner(of: $0.subject) == index }
@@ -162,14 +167,17 @@ package final class Daemon {
   ) throws(SystemError) {
     let loop = try EventLoop()
     var control: Control?
-    let begun = try Control(services: services, loop: loop, rulesPath: configuration.rules, lua: lua, catalog: catalog) { [unowned self] in
+    let begun = try Control(services: services, loop: loop, rulesPath: configuration.rules, lua: lua, catalog: catalog)
+    { [unowned self] in
       if let control { stop(services, control) }
     }
     control = begun
     try startHTTP(services, begun)
     try begun.start(listening: socket)
     notifier.ready(status: "serving revision \(catalog.revision)")
-    log.write(LogLine(.info, "serving on \(configuration.socket), revision \(catalog.revision), \(catalog.plugins.count) plugins"))
+    log.write(
+      LogLine(
+        .info, "serving on \(configuration.socket), revision \(catalog.revision), \(catalog.plugins.count) plugins"))
     loop.run()
     begun.close()
     control = nil

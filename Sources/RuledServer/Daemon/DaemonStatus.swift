@@ -59,7 +59,7 @@ package final class DaemonStatus: Sendable {
     let plugins = now.catalog?.plugins ?? []
     let suspended = plugins.filter(\.runtime.isSuspended).map { JSONValue.string($0.name) }
     let configured = services.context.configuration.sinks
-    let waiting = Set(plugins.flatMap { plugin in plugin.manifest.sinks.filter { $0 != "client" && configured[$0] == nil } })
+    let waiting = Set(plugins.flatMap(\.manifest.sinks)).filter { $0 != "client" && configured[$0]?.delivers != true }
     var problems: [JSONValue] = []
     if let error = now.storeError { problems.append(.string("the store failed: \(error)")) }
     if now.servesKeptRules { problems.append(.string("the rules do not load, the last good ones serve")) }
@@ -91,7 +91,8 @@ package final class DaemonStatus: Sendable {
 
   private static func describe(_ plugin: Catalog.Plugin) -> JSONValue {
     .object([
-      "name": .string(plugin.name), "version": .string(plugin.manifest.version), "about": .string(plugin.manifest.about),
+      "name": .string(plugin.name), "version": .string(plugin.manifest.version),
+      "about": .string(plugin.manifest.about),
       "rules": .array(plugin.order.map { .string(plugin.manifest.rules[$0].name) }),
       "queries": .array(plugin.manifest.queries.map { .string($0.name) }),
       "runs": .integer(Int64(plugin.runtime.runs)), "failures": .integer(Int64(plugin.runtime.failures)),

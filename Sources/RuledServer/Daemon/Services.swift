@@ -45,7 +45,9 @@ package final class Services: Sendable {
     }
     guard let server = http.withLock({ $0 }) else { return }
     bundle.bytes.withUnsafeBytes { bytes in
-      for entry in bundle.entries { server.take(UnsafeRawBufferPointer(rebasing: bytes[entry.range]), for: entry.target) }
+      for entry in bundle.entries {
+        server.take(UnsafeRawBufferPointer(rebasing: bytes[entry.range]), for: entry.target)
+      }
     }
   }
 

@@ -9,7 +9,7 @@ import Synchronization
 /// Speaks HTTP on connections that others have accepted, in a thread of its own.
 ///
 /// What concerns subjects becomes JSON-RPC requests to the workers, so that it means the same, in the same order, and is as durable.
-final class HTTPServer: @unchecked Sendable {  // the daemon is set once before others know the server; libmicrohttpd locks it
+final class HTTPServer: @unchecked Sendable {  // its daemon is set once, and libmicrohttpd locks it
   /// Header fields and the target may take this much.
   private static let headerBytes = 64 << 10
   /// A connection on which nothing moves is closed after so many seconds.

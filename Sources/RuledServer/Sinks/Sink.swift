@@ -74,3 +74,8 @@ final class Sink {
   /// Tells how many effects wait.
   func publish() { figures.wait(lanes.reduce(0) { $0 + $1.count + $1.unloaded }) }
 }
+
+extension Configuration.Sink {
+  /// Whether it says where effects go.
+  var delivers: Bool { url != nil || file != nil || log }
+}

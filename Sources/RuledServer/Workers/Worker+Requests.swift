@@ -74,7 +74,9 @@ extension Worker: ConnectionHandler {
   }
 
   private func refusal(_ request: RequestView, _ target: ReplyTarget) -> RequestError? {
-    if services.status.stops { return RequestError(.unavailable, "the daemon is shutting down: nothing was applied, send it again") }
+    if services.status.stops {
+      return RequestError(.unavailable, "the daemon is shutting down: nothing was applied, send it again")
+    }
     if services.inFlight.load(ordering: .relaxed) > services.context.configuration.limits.inFlight {
       return RequestError(
         .overloaded, "too many requests are in flight; try again", details: [.init("retry_after_ms", json: "100")])
@@ -142,7 +144,7 @@ extension Worker: ConnectionHandler {
     } else if target.batch == 0 {
       ReplyWriter.endLine(to: bytes)
     }
-    guard evaluator.isQuiet, cascade == nil else {
+    guard evaluator.isQuiet || Self.tellsOfDaemon(request.method), cascade == nil else {
       evaluator.unit.replies.append(
         PendingReply(target: target, range: start..<bytes.count, id: idStart..<start, cascade: cascade))
       return
@@ -150,6 +152,9 @@ extension Worker: ConnectionHandler {
     send(UnsafeRawBufferPointer(rebasing: bytes.bytes[start...]), to: target)
     bytes.truncate(to: idStart)
   }
+
+  /// Whether the reply tells nothing of what is yet to be committed, so that it leaves even while the store fails.
+  private static func tellsOfDaemon(_ method: Method) -> Bool { method == .health || method == .rules }
 
   /// Writes the result; answers the cascade that the reply has to wait for.
   private func perform(

@@ -141,11 +141,14 @@ final class Worker {
     let error = RequestError(.unavailable, "the store refused the commit: nothing was applied, send it again")
     for reply in unit.replies {
       replyBuffer.removeAll()
-      ReplyWriter.error(error, id: UnsafeRawBufferPointer(rebasing: unit.replyBytes.bytes[reply.id]), to: replyBuffer)
-      if reply.target.batch == 0 { ReplyWriter.endLine(to: replyBuffer) }
+      if !reply.id.isEmpty {
+        ReplyWriter.error(error, id: UnsafeRawBufferPointer(rebasing: unit.replyBytes.bytes[reply.id]), to: replyBuffer)
+        if reply.target.batch == 0 { ReplyWriter.endLine(to: replyBuffer) }
+      }
       send(replyBuffer.bytes, to: reply.target)
     }
-    for cascade in unit.awaited { cascade.ended() }
+    for message in unit.messages { message.cascade?.ended() }
+    for cascade in unit.awaited { cascade.lost() }
     undelivered += unit.delivered
     redelivery?.start(after: 200)
   }

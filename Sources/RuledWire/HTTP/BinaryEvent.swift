@@ -7,7 +7,7 @@ package enum BinaryEvent {
   /// A JSON body becomes `data`, text in UTF-8 a string, anything else `data_base64`. The daemon's own `dryrun` and `explain` are
   /// booleans, `true` or `false`; what else a header says is a string.
   ///
-  /// - Parameter document: what a JSON body is checked with.
+  /// A JSON body is checked with `document`.
   package static func write(
     _ headers: HTTPHeaders, body: UnsafeRawBufferPointer, document: TapeDocument, to buffer: ByteBuffer
   ) throws(RequestError) {

@@ -40,7 +40,7 @@ package struct HTTPTarget: Sendable, Equatable {
     return path.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map(Self.decode)
   }
 
-  /// The parameters of the query in order, decoded once; of repeated ones the first. `+` stays `+`.
+  /// The parameters of the query in order, decoded once with `+` kept, with the first of repeated ones.
   package var parameters: [(name: String, value: String)] {
     var parameters: [(name: String, value: String)] = []
     for piece in query.split(separator: "&") {

@@ -40,14 +40,14 @@ extension HostileScript {
       "few instructions in each of many coroutines", .instructions,
       run: #"while true do coroutine.wrap(function() for i = 1, 900 do end end)() end"#),
     HostileScript(
-      "two coroutines in turn", .instructions,
+      "two coroutines in turn", [.instructions, .time],
       run: #"""
         local function body() while true do coroutine.yield() end end
         local a, b = coroutine.create(body), coroutine.create(body)
         while true do coroutine.resume(a) coroutine.resume(b) end
         """#),
     HostileScript(
-      "a coroutine of a coroutine", .instructions,
+      "a coroutine of a coroutine", [.instructions, .time],
       run: #"""
         local function deep(n)
           if n == 0 then while true do end end

@@ -44,7 +44,9 @@ final class Bench {
     """
   }
 
-  /// Runs all rules on an event: an object with `data` and extensions. A machine that was left is replaced.
+  /// Runs all rules on an event, which is an object with data and extensions.
+  ///
+  /// A machine that was left is replaced first.
   func handle(
     _ event: String = "{}", id: String = "1", type: String = "x", state: String = "", seed: UInt64 = 1,
     budget: Budget = Budget(),

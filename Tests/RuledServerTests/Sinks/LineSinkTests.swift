@@ -1,9 +1,9 @@
 import Glibc
-import RuledCore
 import RuledEngine
 import RuledStore
 import Testing
 
+@testable import RuledCore
 @testable import RuledServer
 
 @Suite(.serialized) struct LineSinkTests {
@@ -70,7 +70,7 @@ import Testing
   }
 
   @Test func `effects of a sink that is not configured stay, and health says so`() throws {
-    let rig = try DeliveryRig(sinks: ["other": .logging])
+    let rig = try DeliveryRig(sinks: ["other": .logging, "out": Configuration.Sink()])
     for n in 0..<10 { try rig.emit("\(n)", subject: "user:\(n)") }
     try rig.emit("x", subject: "user:1", sink: "other")
     #expect(eventually { rig.figures("other").delivered == 1 && rig.figures().waiting == 10 })

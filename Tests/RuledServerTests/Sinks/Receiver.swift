@@ -39,7 +39,8 @@ final class Receiver: Sendable {
     throws
   {
     self.answer = answer
-    listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    let stream: Int32 = 1  // SOCK_STREAM, which the compiler does not always find among the C modules
+    listener = socket(AF_INET, stream, 0)
     var one: Int32 = 1
     setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, 4)
     var address = sockaddr_in()

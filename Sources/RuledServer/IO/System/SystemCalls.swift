@@ -65,7 +65,10 @@ package enum SystemCalls {
   }
 
   /// Makes a write to a closed peer an error of that write instead of the end of the process.
-  package static func ignoreBrokenPipes() { _ = signal(SIGPIPE, SIG_IGN) }
+  package static func ignoreBrokenPipes() {
+    _ = signal(SIGPIPE, SIG_IGN)
+    _ = signal(SIGXFSZ, SIG_IGN)
+  }
 
   /// The socket option that reads and clears a pending error.
   static var pendingErrorOption: Int32 { SO_ERROR }
