@@ -44,10 +44,7 @@ func httpServe(
     server.began(exchange)
     return server.serve(exchange, on: connection, peer: Unmanaged<HTTPPeer>.fromOpaque(peer).takeUnretainedValue())
   case .waiting:
-    guard let response = exchange.response else {
-      exchange.suspend()
-      return .YES
-    }
+    guard let response = exchange.responseOrSuspend() else { return .YES }
     return server.respond(response, to: exchange, on: connection)
   case .answered:
     return .YES

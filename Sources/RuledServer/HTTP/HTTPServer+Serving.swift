@@ -138,6 +138,7 @@ extension HTTPServer {
     let response = ruled_http_stream(httpReadStream, Unmanaged.passRetained(stream).toOpaque(), httpReleaseStream)
     MHD_add_response_header(response, "content-type", "text/event-stream")
     MHD_add_response_header(response, "cache-control", "no-store")
+    MHD_add_response_header(response, "connection", "close")
     defer { MHD_destroy_response(response) }
     return MHD_queue_response(connection, 200, response)
   }
