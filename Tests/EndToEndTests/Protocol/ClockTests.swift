@@ -55,7 +55,7 @@ extension EndToEnd {
         daemon.end(signal)
         try daemon.start()
         client = try daemon.client()
-                #expect(try client.call("export", ["subject": "s"])["timers"]?.arrayValue?.count == 1)
+        #expect(try client.call("export", ["subject": "s"])["timers"]?.arrayValue?.count == 1)
         #expect(try client.call("query", ["name": "alarm.now"]) == .number(2_208_988_800.25))
       }
       _ = try client.call("clock", ["advance": "1h"])
