@@ -29,7 +29,9 @@ let package = Package(
   targets: [
     .systemLibrary(name: "CLua", pkgConfig: "lua5.4", providers: [.apt(["liblua5.4-dev"])]),
     .systemLibrary(name: "CRocksDB", pkgConfig: "rocksdb", providers: [.apt(["librocksdb-dev"])]),
+    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CUV", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
+    .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .target(
       name: "CJSON", cxxSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
       linkerSettings: [.linkedLibrary("simdjson")]),
@@ -44,7 +46,9 @@ let package = Package(
     module("RuledStore", ["RuledCore", "CRocksDB", "CRocksLog"]),
     module("RuledEngine", ["RuledCore", "RuledLua", "RuledStore", "CLuaBridge", "CJSON"]),
     module("RuledWire", ["RuledCore", "CJSON"]),
-    module("RuledServer", ["RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire", "CUV"]),
+    module(
+      "RuledServer",
+      ["RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire", "CCurl", "CMicroHTTPD", "CUV"]),
     module("RuledTool", ["RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire"]),
     .executableTarget(name: "ruled", dependencies: ["RuledServer"], swiftSettings: strict),
     .executableTarget(name: "rulectl", dependencies: ["RuledTool"], swiftSettings: strict),
@@ -54,7 +58,7 @@ let package = Package(
     tests("RuledStoreTests", ["RuledStore"]),
     tests("RuledEngineTests", ["RuledEngine", "RuledLua", "RuledStore"]),
     tests("RuledWireTests", ["RuledWire"]),
-    tests("RuledServerTests", ["RuledServer"]),
+    tests("RuledServerTests", ["RuledServer", "RuledCore", "RuledEngine", "RuledLua", "RuledStore"]),
     tests("RuledToolTests", ["RuledTool"]),
     tests("ArchitectureTests", []),
     tests("EndToEndTests", ["RuledCore", "ruled", "rulectl"]),

@@ -70,7 +70,7 @@ extension Evaluator {
   func end() {
     event = nil
     subject = nil
-    for plugin in touched { turns[plugin] = Turn() }
+    for plugin in touched { turns[plugin].reset() }
     touched.removeAll(keepingCapacity: true)
   }
 
@@ -102,7 +102,8 @@ extension Evaluator {
 
   /// Lets one plugin handle an event of the commit.
   private func show(
-    _ queued: QueuedEvent, isFirst: Bool, to plugin: Int, rules: [Int], _ event: EventInput, _ record: SubjectRecordView?
+    _ queued: QueuedEvent, isFirst: Bool, to plugin: Int, rules: [Int], _ event: EventInput,
+    _ record: SubjectRecordView?
   ) {
     let entry = catalog.plugins[plugin]
     if !entry.manifest.sources.isEmpty, !entry.manifest.accepts(source: String(decoding: event.source, as: UTF8.self)) {
@@ -175,7 +176,8 @@ extension Evaluator {
 
   /// Begins the event in a machine that has not seen anything of this commit.
   private func open(
-    _ vm: PluginVM, _ plugin: Int, _ queued: QueuedEvent, isFirst: Bool, _ event: EventInput, _ record: SubjectRecordView?
+    _ vm: PluginVM, _ plugin: Int, _ queued: QueuedEvent, isFirst: Bool, _ event: EventInput,
+    _ record: SubjectRecordView?
   ) throws(Failure) {
     let entry = catalog.plugins[plugin]
     let empty = UnsafeRawBufferPointer(start: UnsafeRawPointer(states.base), count: 0)

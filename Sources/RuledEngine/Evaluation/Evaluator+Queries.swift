@@ -19,7 +19,9 @@ extension Evaluator {
     do throws(Failure) {
       let vm = try begin(found.plugin, subject: subject)
       defer { end() }
-      guard vm.query(found.query, document: document, arguments: arguments) != .failed else { throw vm.failure(rule: query) }
+      guard vm.query(found.query, document: document, arguments: arguments) != .failed else {
+        throw vm.failure(rule: query)
+      }
       takeLogs(of: vm)
       reply.append(vm.output)
     } catch {
@@ -71,12 +73,15 @@ extension Evaluator {
       if let name {
         let subject = try findSubject(name)
         found = subject
-        state = try view(subject)?.state(of: entry.name) ?? UnsafeRawBufferPointer(start: UnsafeRawPointer(states.base), count: 0)
+        state =
+          try view(subject)?.state(of: entry.name)
+          ?? UnsafeRawBufferPointer(start: UnsafeRawPointer(states.base), count: 0)
       }
     } catch let error as LoadError {
       throw Failure(plugin: entry.name, kind: .error, message: error.message, file: error.file, line: error.line)
     } catch {
-      throw Failure(plugin: entry.name, kind: .error, message: "\((error as? RequestError)?.message ?? "the store failed")")
+      throw Failure(
+        plugin: entry.name, kind: .error, message: "\((error as? RequestError)?.message ?? "the store failed")")
     }
     vm.host = self
     subject = found

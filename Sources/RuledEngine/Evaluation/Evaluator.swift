@@ -68,7 +68,7 @@ package final class Evaluator {
     self.lua = lua
     cache = SubjectCache(limit: cacheBytes)
     machines = Array(repeating: nil, count: catalog.plugins.count)
-    turns = Array(repeating: Turn(), count: catalog.plugins.count)
+    turns = catalog.plugins.map { _ in Turn() }
   }
 
   // MARK: Rules
@@ -81,14 +81,16 @@ package final class Evaluator {
     }
     catalog = next
     machines = next.plugins.map { kept[$0.generation] }
-    turns = Array(repeating: Turn(), count: next.plugins.count)
+    turns = next.plugins.map { _ in Turn() }
     listenersByType.removeAll()
   }
 
   /// The plugins that hear a type, and their rules.
   func listeners(to type: UnsafeRawBufferPointer) -> [(plugin: Int, rules: [Int])] {
     let hash = hash64(type, seed: 0)
-    if let known = listenersByType[hash], known.type.withUnsafeBytes({ $0.elementsEqual(type) }) { return known.plugins }
+    if let known = listenersByType[hash], known.type.withUnsafeBytes({ $0.elementsEqual(type) }) {
+      return known.plugins
+    }
     if listenersByType.count >= 4096 { listenersByType.removeAll() }
     let found = Listeners(type: Array(type), plugins: catalog.listeners(to: String(decoding: type, as: UTF8.self)))
     listenersByType[hash] = found
@@ -151,7 +153,9 @@ package final class Evaluator {
     let subject = Subject(name: name, hash: hash)
     key.removeAll()
     StoreKey.record(name, into: key)
-    do throws(StoreError) { _ = try context.store.get(key.bytes, into: subject.record) } catch { throw error.requestError }
+    do throws(StoreError) { _ = try context.store.get(key.bytes, into: subject.record) } catch {
+      throw error.requestError
+    }
     cache.insert(subject)
     if cache.bytes > cache.limit { cache.evict(durable: durable) }
     return subject

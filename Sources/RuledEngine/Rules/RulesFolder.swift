@@ -12,7 +12,9 @@ package enum RulesFolder {
     _ path: String, including: (_ name: String) -> Bool = { _ in true }
   ) throws(ReloadError) -> RulesSource {
     guard let names = entries(of: path) else {
-      throw ReloadError([LoadError(file: "", line: 0, "the rules folder \(path) can't be read: \(String(cString: strerror(errno)))")])
+      throw ReloadError([
+        LoadError(file: "", line: 0, "the rules folder \(path) can't be read: \(String(cString: strerror(errno)))")
+      ])
     }
     var errors: [LoadError] = []
     let folders = names.filter { isFolder("\(path)/\($0)") }
@@ -37,7 +39,8 @@ package enum RulesFolder {
 
   /// Whether a file of that name counts: dot files and what editors leave behind do not.
   static func counts(_ name: String) -> Bool {
-    !name.hasPrefix(".") && !name.hasPrefix("#") && !name.hasSuffix("~") && !name.hasSuffix(".swp") && !name.hasSuffix(".tmp")
+    !name.hasPrefix(".") && !name.hasPrefix("#") && !name.hasSuffix("~") && !name.hasSuffix(".swp")
+      && !name.hasSuffix(".tmp")
   }
 
   private static func entries(of path: String) -> [String]? {

@@ -20,7 +20,8 @@ final class Control {
   private let replyBuffer = ByteBuffer(capacity: 1024)
 
   init(
-    services: Services, loop: EventLoop, rulesPath: String, lua: LuaWorker, catalog: Catalog, onStop: @escaping () -> Void
+    services: Services, loop: EventLoop, rulesPath: String, lua: LuaWorker, catalog: Catalog,
+    onStop: @escaping () -> Void
   ) throws(SystemError) {
     self.services = services
     self.loop = loop
@@ -74,8 +75,9 @@ final class Control {
     switch message {
     case .task(let task, let id, let target): take(task, id, target)
     case .timerSet(let due): timers.set(due)
-    case .effectsRecorded: break
-    case .storeReopened: timers.look()
+    case .storeReopened:
+      timers.look()
+      services.outbox.look()
     case .perform(let body): body(self)
     }
   }
@@ -106,6 +108,6 @@ final class Control {
     }
     let bundle = ReplyBundle(
       bytes: Array(replyBuffer.bytes), entries: [.init(target: target, range: 0..<replyBuffer.count)])
-    _ = services.workers[target.worker].send(.replies(bundle))
+    services.send(bundle, to: target.worker)
   }
 }

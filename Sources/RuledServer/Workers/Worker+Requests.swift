@@ -23,11 +23,15 @@ extension Worker: ConnectionHandler {
   }
 
   func foreign(descriptor: Int32, peer: PeerCredentials?) {
+    if let server = services.http.withLock({ $0 }) { return server.adopt(descriptor) }
     services.connections.wrappingSubtract(1, ordering: .relaxed)
     SystemCalls.close(descriptor)
   }
 
-  func closed(_ connection: Connection) { services.connections.wrappingSubtract(1, ordering: .relaxed) }
+  func closed(_ connection: Connection) {
+    services.connections.wrappingSubtract(1, ordering: .relaxed)
+    watches.closed(connection.token.raw)
+  }
 
   private func target(_ connection: Connection) -> ReplyTarget {
     if connection.tag == 0 { connection.tag = services.admins.include(connection) ? 2 : 1 }
@@ -92,9 +96,20 @@ extension Worker: ConnectionHandler {
     forwarded.text.withUnsafeBytes { text in
       document = forwardedParser.document.handle
       defer { document = parser.document.handle }
-      guard case .single(.request(let request)) = forwardedParser.parse(text) else { return }
-      execute(request, forwarded.target)
+      switch forwardedParser.parse(text) {
+      case .single(.request(let request)): execute(request, forwarded.target)
+      case .single(.invalid(_, let error)), .invalid(let error): refuse(forwarded.target, error)
+      case .batch: refuse(forwarded.target, RequestError(.invalidRequest, "A request is an object."))
+      }
     }
+  }
+
+  /// Answers what turned out to be no request.
+  private func refuse(_ target: ReplyTarget, _ error: RequestError) {
+    replyBuffer.removeAll()
+    ReplyWriter.error(error, id: nil, to: replyBuffer)
+    if target.batch == 0 { ReplyWriter.endLine(to: replyBuffer) }
+    send(replyBuffer.bytes, to: target)
   }
 
   private func reply(with error: RequestError, to request: RequestView, _ target: ReplyTarget) {
@@ -110,6 +125,7 @@ extension Worker: ConnectionHandler {
 
   private func execute(_ request: RequestView, _ target: ReplyTarget) {
     if Self.isForControl(request.method) { return hand(toControl: request, target) }
+    if request.method == .watch || request.method == .unwatch { return watch(request, target) }
     let bytes = evaluator.unit.replyBytes
     let idStart = bytes.count
     if let id = request.id { bytes.append(id) }
@@ -155,6 +171,7 @@ extension Worker: ConnectionHandler {
   private func event(
     _ view: EventView, _ request: RequestView, into bytes: ByteBuffer
   ) throws(RequestError) -> (cascade: Cascade, key: UInt64)? {
+    services.figures[index].events.wrappingAdd(1, ordering: .relaxed)
     let now = services.context.clock.now.microseconds
     var id = view.id
     if id == nil {

@@ -53,7 +53,9 @@ final class RocksOptions: @unchecked Sendable {  // set up once; RocksDB only re
 
   private func setMemory() {
     rocksdb_options_set_write_buffer_size(options, 64 * Self.mebibyte)
-    rocksdb_options_set_max_write_buffer_number(options, 3)
+    rocksdb_options_set_max_write_buffer_number(options, 4)
+    rocksdb_options_set_min_write_buffer_number_to_merge(options, 2)
+    rocksdb_options_set_level0_file_num_compaction_trigger(options, 8)
     rocksdb_options_set_memtable_prefix_bloom_size_ratio(options, 0.05)
     rocksdb_options_set_memtable_whole_key_filtering(options, 1)
     rocksdb_options_set_max_background_jobs(options, 2)

@@ -80,6 +80,9 @@ package enum SystemCalls {
     try check("fcntl", context) { fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
   }
 
+  /// Whether a socket is a Unix one.
+  static func isUnixSocket(_ descriptor: Int32) -> Bool { socketOption(descriptor, SO_DOMAIN) == AF_UNIX }
+
   /// A socket option that is one integer, or nil where the descriptor has none.
   static func socketOption(_ descriptor: Int32, _ option: Int32) -> Int32? {
     var value: Int32 = 0
