@@ -37,9 +37,11 @@ let package = Package(
       name: "CLuaBridge", dependencies: ["CLua", "CJSON"],
       cSettings: luaHeaders + [.define("_GNU_SOURCE"), .unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
 
+    .target(name: "CRocksLog", cxxSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-fno-rtti"])]),
+
     module("RuledCore", []),
     module("RuledLua", ["RuledCore", "CLuaBridge", "CJSON"]),
-    module("RuledStore", ["RuledCore", "CRocksDB"]),
+    module("RuledStore", ["RuledCore", "CRocksDB", "CRocksLog"]),
     module("RuledEngine", ["RuledCore", "RuledLua", "RuledStore", "CLuaBridge", "CJSON"]),
     module("RuledWire", ["RuledCore", "CJSON"]),
     module("RuledServer", ["RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire", "CUV"]),
@@ -55,7 +57,7 @@ let package = Package(
     tests("RuledServerTests", ["RuledServer"]),
     tests("RuledToolTests", ["RuledTool"]),
     tests("ArchitectureTests", []),
-    tests("EndToEndTests", ["RuledCore"]),
+    tests("EndToEndTests", ["RuledCore", "ruled", "rulectl"]),
   ],
   cLanguageStandard: .c11,
   cxxLanguageStandard: .cxx17
