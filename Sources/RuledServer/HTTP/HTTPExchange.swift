@@ -30,6 +30,8 @@ final class HTTPExchange: @unchecked Sendable {  // what is not in the mutex bel
   private let connection: OpaquePointer
   var phase = Phase.fresh
   var method = ""
+  /// Whether the request has to name a host.
+  var needsHost = false
   var headers = HTTPHeaders()
   var body = ByteBuffer(capacity: 16)
   /// Whether more came than is taken.

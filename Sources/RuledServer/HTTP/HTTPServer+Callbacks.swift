@@ -26,6 +26,7 @@ func httpServe(
   case .fresh:
     exchange.phase = .receiving
     exchange.method = method.map { String(cString: $0) } ?? ""
+    exchange.needsHost = version.map { String(cString: $0) } == "HTTP/1.1"
     withUnsafeMutablePointer(to: &exchange.headers) {
       ruled_http_headers(connection, httpTakeField, $0)
     }
