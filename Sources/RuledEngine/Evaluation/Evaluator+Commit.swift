@@ -20,6 +20,7 @@ extension Evaluator {
         try write(vm, of: plugin, event, subject, cascade)
       }
     }
+    if let storeFailure { throw storeFailure }
     writeRecord(subject, record, version: version, overflow: overflow)
     noteChange(event, version: version)
   }

@@ -29,6 +29,7 @@ extension Evaluator {
     begin(event, subject)
     defer { end() }
     try run(event, record: record, only: only)
+    if let storeFailure { throw storeFailure }
     if let only, let failure = turns[only].failure {
       failedRetry = failure
       return
@@ -38,6 +39,10 @@ extension Evaluator {
     let version = (record?.version ?? 0) + (isCounted ? 1 : 0)
     let start = reply.count
     writeOutcome(event, version: version, to: reply)
+    if let storeFailure {
+      reply.truncate(to: start)
+      throw storeFailure
+    }
     if event.isDryRun { return }
     let mark = unit.mark
     do throws(RequestError) {
@@ -65,6 +70,7 @@ extension Evaluator {
     effects.removeAll()
     failures.removeAll()
     effectIDs.removeAll(keepingCapacity: true)
+    storeFailure = nil
   }
 
   func end() {
@@ -86,7 +92,7 @@ extension Evaluator {
     }
     let given = queue.count
     var next = 0
-    while next < queue.count {
+    while next < queue.count, storeFailure == nil {
       let queued = queue[next]
       let type = next == 0 ? event.type : slice(queueBytes, queued.type)
       if event.isExplained {
@@ -139,6 +145,7 @@ extension Evaluator {
       takeLogs(of: machine)
       if machine.isDead { machines[plugin] = nil }
     }
+    guard storeFailure == nil else { return }
     let isSuspended = entry.runtime.failed(failure.kind)
     log(.warn, "a rule failed: \(failure.message)", failure)
     if isSuspended { log(.error, "the plugin is suspended, as it was stopped three times in a row", failure) }

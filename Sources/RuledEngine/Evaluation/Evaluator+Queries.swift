@@ -20,13 +20,15 @@ extension Evaluator {
         throw vm.failure(rule: query)
       }
       takeLogs(of: vm)
-      reply.append(vm.output)
+      if storeFailure == nil { reply.append(vm.output) }
     } catch {
       if machines[found.plugin]?.isDead == true { machines[found.plugin] = nil }
+      if let storeFailure { throw storeFailure }
       var failure = error
       failure.rule = query
       throw failure.requestError
     }
+    if let storeFailure { throw storeFailure }
   }
 
   /// Calls the handler for a host, or nil when no plugin claims it; the answer is `[{status, headers, body}]`.
@@ -62,6 +64,7 @@ extension Evaluator {
   /// Begins a reading call in a plugin's machine.
   private func begin(_ plugin: Int, subject name: UnsafeRawBufferPointer?) throws(Failure) -> PluginVM {
     let entry = catalog.plugins[plugin]
+    storeFailure = nil
     let vm: PluginVM
     var found: Subject?
     var state: UnsafeRawBufferPointer?
@@ -77,8 +80,8 @@ extension Evaluator {
     } catch let error as LoadError {
       throw Failure(plugin: entry.name, kind: .error, message: error.message, file: error.file, line: error.line)
     } catch {
-      throw Failure(
-        plugin: entry.name, kind: .error, message: "\((error as? RequestError)?.message ?? "the store failed")")
+      storeFailure = error as? RequestError
+      throw Failure(plugin: entry.name, kind: .error, message: storeFailure?.message ?? "the store failed")
     }
     vm.host = self
     subject = found

@@ -47,6 +47,8 @@ package final class Evaluator {
   var retried: [[UInt8]] = []
   /// Why the retried plugin failed again.
   var failedRetry: Failure?
+  /// Why the store could not answer what a rule asked; the call at hand then fails whole.
+  var storeFailure: RequestError?
 
   // Room that is used again and again.
   let key = ByteBuffer(capacity: 320)
