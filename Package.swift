@@ -12,6 +12,9 @@ let strict: [SwiftSetting] = [
 /// Debian puts Lua's headers in a folder of their own.
 let luaHeaders: [CSetting] = [.unsafeFlags(["-I/usr/include/lua5.4"])]
 
+/// A rule may be stopped within any C function, which must not be while the loader looks that function up.
+let boundAtStart: [LinkerSetting] = [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"])]
+
 func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: strict)
 }
@@ -29,7 +32,9 @@ let package = Package(
   targets: [
     .systemLibrary(name: "CLua", pkgConfig: "lua5.4", providers: [.apt(["liblua5.4-dev"])]),
     .systemLibrary(name: "CRocksDB", pkgConfig: "rocksdb", providers: [.apt(["librocksdb-dev"])]),
+    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CUV", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
+    .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .target(
       name: "CJSON", cxxSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
       linkerSettings: [.linkedLibrary("simdjson")]),
@@ -44,17 +49,21 @@ let package = Package(
     module("RuledStore", ["RuledCore", "CRocksDB", "CRocksLog"]),
     module("RuledEngine", ["RuledCore", "RuledLua", "RuledStore", "CLuaBridge", "CJSON"]),
     module("RuledWire", ["RuledCore", "CJSON"]),
-    module("RuledServer", ["RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire", "CUV"]),
+    module(
+      "RuledServer",
+      ["RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire", "CCurl", "CMicroHTTPD", "CUV"]),
     module("RuledTool", ["RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire"]),
-    .executableTarget(name: "ruled", dependencies: ["RuledServer"], swiftSettings: strict),
-    .executableTarget(name: "rulectl", dependencies: ["RuledTool"], swiftSettings: strict),
+    .executableTarget(
+      name: "ruled", dependencies: ["RuledServer"], swiftSettings: strict, linkerSettings: boundAtStart),
+    .executableTarget(
+      name: "rulectl", dependencies: ["RuledTool"], swiftSettings: strict, linkerSettings: boundAtStart),
 
     tests("RuledCoreTests", ["RuledCore"]),
     tests("RuledLuaTests", ["RuledLua"]),
     tests("RuledStoreTests", ["RuledStore"]),
     tests("RuledEngineTests", ["RuledEngine", "RuledLua", "RuledStore"]),
     tests("RuledWireTests", ["RuledWire"]),
-    tests("RuledServerTests", ["RuledServer"]),
+    tests("RuledServerTests", ["RuledServer", "RuledCore", "RuledEngine", "RuledLua", "RuledStore"]),
     tests("RuledToolTests", ["RuledTool"]),
     tests("ArchitectureTests", []),
     tests("EndToEndTests", ["RuledCore", "ruled", "rulectl"]),

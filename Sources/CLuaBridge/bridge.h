@@ -42,7 +42,7 @@ typedef struct {
   lua_Integer index;
 } rb_step;
 
-enum { RB_DEPTH = 64, RB_HOOK_COUNT = 1000 };
+enum { RB_DEPTH = 64, RB_HOOK_COUNT = 1000, RB_COROUTINE_COUNT = 100 };
 
 struct rb_worker {
   timer_t timer;
@@ -78,7 +78,7 @@ struct rb_vm {
 
   rb_phase phase;
   int64_t instructions_budget, instructions_left;
-  size_t memory_base;
+  size_t memory_budget;
 
   /* The current event. */
   double now;
@@ -106,9 +106,11 @@ struct rb_vm {
   rb_member *members;
   size_t member_count, member_capacity;
   rb_step path[RB_DEPTH + 2];
-  int path_length;
+  rb_slice decision; /* the key that is being decided, for messages */
   cj_doc *scratch; /* for JSON texts */
   rb_buffer scratch_text;
+  rb_buffer compiling; /* the path of the file that compiles */
+  rb_buffer dump; /* of a compiled function */
 
   int rule_count, query_count, web_count, sink_count, test_count;
   bool covering;
@@ -147,7 +149,7 @@ extern const char rb_key_frozen; /* true: not to be written */
 extern const char rb_null;       /* address of json.null */
 
 /* What a plugin file may hold. */
-enum { RB_SOURCE_LIMIT = 256 * 1024 };
+enum { RB_SOURCE_LIMIT = 256 * 1024, RB_VALUE_LIMIT = 1024 * 1024 };
 
 static inline rb_vm *rb_vm_of(lua_State *L) { return *(rb_vm **)lua_getextraspace(L); }
 
@@ -188,8 +190,12 @@ void rb_push_tracked(lua_State *L, int store, const char *path);
 int rb_seal_body(lua_State *L);
 
 /* encode.c */
+/* The root of a decision's value: a message adds the key, so that it need not be put together for each decision. */
+extern const char rb_decision_root[];
 /* Appends the JSON of the value at index; raises an error of `kind` that names the path, which begins with `root`. */
 void rb_encode(lua_State *L, int index, rb_buffer *into, rb_kind kind, const char *root);
+/* The same, with a bound on the text's length; without one a value may take as much as an outcome, other texts as much as there is memory. */
+void rb_encode_within(lua_State *L, int index, rb_buffer *into, rb_kind kind, const char *root, size_t limit);
 void rb_append_json_string(rb_vm *vm, rb_buffer *into, const char *bytes, size_t length);
 /* decode.c */
 typedef enum { RB_DECODE_EVENT, RB_DECODE_PLAIN } rb_decode_mode;

@@ -225,10 +225,11 @@ static int append_dump(lua_State *L, const void *bytes, size_t length, void *con
 
 bool rb_walk_bytecode(lua_State *L, const rb_bytecode_visitor *visitor) {
   rb_vm *vm = rb_vm_of(L);
-  rb_buffer dump = {0};
-  lua_dump(L, append_dump, &dump, 0);
+  rb_buffer *dump = &vm->dump;
+  dump->length = 0;
+  lua_dump(L, append_dump, dump, 0);
   static const uint8_t header[] = {0x1b, 'L', 'u', 'a', 0x54, 0x00, 0x19, 0x93, '\r', '\n', 0x1a, '\n', 4, 8, 8};
-  reader r = {(const uint8_t *)dump.bytes, (const uint8_t *)dump.bytes + dump.length, false};
+  reader r = {(const uint8_t *)dump->bytes, (const uint8_t *)dump->bytes + dump->length, false};
   rb_enter_host(vm);
   const uint8_t *start = read_block(&r, sizeof header);
   if (!r.broken && memcmp(start, header, sizeof header) == 0) {
@@ -239,7 +240,6 @@ bool rb_walk_bytecode(lua_State *L, const rb_bytecode_visitor *visitor) {
     r.broken = true;
   }
   bool whole = !r.broken;
-  free(dump.bytes);
   rb_exit_host(vm);
   return whole;
 }

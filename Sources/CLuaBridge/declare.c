@@ -14,7 +14,10 @@ static void push_chunk(lua_State *L, rb_slice text, rb_slice path) {
   lua_pushliteral(L, "@");
   lua_pushlstring(L, path.bytes, path.length);
   lua_concat(L, 2);
+  rb_vm *vm = rb_vm_of(L);
+  rb_set(vm, &vm->compiling, path.bytes, path.length);
   if (luaL_loadbufferx(L, text.bytes ? text.bytes : "", text.length, lua_tostring(L, -1), "t") != LUA_OK) lua_error(L);
+  vm->compiling.length = 0;
   lua_remove(L, -2);
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_GLOBALS);
   if (!lua_setupvalue(L, -2, 1)) lua_pop(L, 1);
@@ -281,6 +284,8 @@ static int has_global_body(lua_State *L) {
 
 bool rb_has_global(rb_vm *vm, rb_slice name) {
   global_question question = {name, false};
+  rb_budget budget = {.instructions = INT64_MAX / 2, .memory_bytes = 1 << 20, .milliseconds = 1000};
+  rb_start_budget(vm, &budget);
   return rb_protect(vm, has_global_body, &question) == RB_OK && question.found;
 }
 

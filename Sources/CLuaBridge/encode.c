@@ -18,15 +18,25 @@ typedef struct {
   rb_buffer *into;
   rb_kind kind;
   const char *root;
+  size_t start, limit; /* where the text begins, and how long it may become */
   const void *open[RB_DEPTH + 1]; /* the tables around the value, to tell cycles */
   int depth;
 } encoder;
 
 static void encode_value(encoder *e, int index);
 
+const char rb_decision_root[] = "decision";
+
+static size_t write_root(const encoder *e, char *into, size_t room) {
+  const rb_slice key = e->vm->decision;
+  int written = e->root == rb_decision_root ? snprintf(into, room, "decision '%.*s'", (int)key.length, key.bytes)
+                                            : snprintf(into, room, "%.300s", e->root);
+  return written < 0 ? 0 : (size_t)written < room ? (size_t)written : room - 1;
+}
+
 static _Noreturn void refuse(encoder *e, const char *problem) {
   char path[600];
-  size_t length = (size_t)snprintf(path, sizeof path, "%s", e->root);
+  size_t length = write_root(e, path, sizeof path);
   for (int i = 0; i < e->depth && length < sizeof path - 1; i++) {
     const rb_step *step = &e->vm->path[i];
     int written;
@@ -133,6 +143,14 @@ static void append_number(encoder *e, lua_Number value) {
   if (!strpbrk(text, ".e")) rb_append(e->vm, e->into, ".0", 2);
 }
 
+/* Small tables that stand in many places can make a text that no memory holds: it is measured while it grows. */
+static void check_size(encoder *e) {
+  if (e->into->length - e->start <= e->limit) return;
+  char root[320];
+  write_root(e, root, sizeof root);
+  rb_raise(e->L, e->kind, "%s is larger than %zu KiB", root, e->limit / 1024);
+}
+
 static void open_table(encoder *e, int table) {
   const void *address = lua_topointer(e->L, table);
   for (int i = 0; i < e->depth; i++)
@@ -152,6 +170,7 @@ static void encode_array(encoder *e, int table, lua_Integer count) {
     if (i > 1) rb_append(e->vm, e->into, ",", 1);
     lua_rawgeti(e->L, table, i);
     encode_value(e, lua_gettop(e->L));
+    check_size(e);
     lua_pop(e->L, 1);
   }
   rb_append(e->vm, e->into, "]", 1);
@@ -162,6 +181,7 @@ static rb_member *add_member(encoder *e) {
   rb_vm *vm = e->vm;
   if (vm->member_count == vm->member_capacity) {
     size_t wanted = vm->member_capacity ? vm->member_capacity * 2 : 256;
+    if (wanted * sizeof(rb_member) > vm->memory_budget) rb_leave(vm, RB_MEMORY);
     rb_enter_host(vm);
     rb_member *members = realloc(vm->members, wanted * sizeof *members);
     if (members) {
@@ -280,6 +300,7 @@ static void encode_object(encoder *e, int table) {
     append_string(e, member.key, member.key_length);
     rb_append(e->vm, e->into, ":", 1);
     encode_member(e, &member);
+    check_size(e);
   }
   rb_append(e->vm, e->into, "}", 1);
   e->vm->member_count = first;
@@ -365,9 +386,14 @@ static void encode_value(encoder *e, int index) {
   }
 }
 
-void rb_encode(lua_State *L, int index, rb_buffer *into, rb_kind kind, const char *root) {
+void rb_encode_within(lua_State *L, int index, rb_buffer *into, rb_kind kind, const char *root, size_t limit) {
   rb_vm *vm = rb_vm_of(L);
-  encoder e = {.L = L, .vm = vm, .into = into, .kind = kind, .root = root};
+  encoder e = {.L = L, .vm = vm, .into = into, .kind = kind, .root = root, .start = into->length, .limit = limit};
   vm->member_count = 0;
   encode_value(&e, lua_absindex(L, index));
+  check_size(&e);
+}
+
+void rb_encode(lua_State *L, int index, rb_buffer *into, rb_kind kind, const char *root) {
+  rb_encode_within(L, index, into, kind, root, kind == RB_KIND_VALUE ? RB_VALUE_LIMIT : SIZE_MAX);
 }

@@ -1,7 +1,10 @@
 /* One event: its tables, its rules, its state. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "bridge.h"
+
+enum { KEPT_BYTES = 1 << 20 };
 
 /* The event's tables ----------------------------------------------------------------------------------------------------------- */
 
@@ -38,7 +41,7 @@ static bool set_extensions(lua_State *L, const rb_event *event) {
 }
 
 static void push_data(lua_State *L, const cj_doc *document, size_t data) {
-  if (data) {
+  if (data && cj_type(cj_tape(document), data) != CJ_NULL) {
     rb_push_json(L, document, data, RB_DECODE_EVENT, true);
   } else {
     lua_newtable(L);
@@ -66,8 +69,9 @@ static void make_event(lua_State *L, const rb_event *event) {
   lua_setfield(L, -2, "time");
   const cj_doc *document = event->document;
   const uint64_t *tape = document ? cj_tape(document) : NULL;
-  bool object = event->data && cj_type(tape, event->data) == CJ_OBJECT;
-  if (object || !event->data) {
+  bool absent = !event->data || cj_type(tape, event->data) == CJ_NULL;
+  bool object = !absent && cj_type(tape, event->data) == CJ_OBJECT;
+  if (object || absent) {
     lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_DATA);
     if (lua_isnil(L, -1)) {
       lua_pop(L, 1);
@@ -95,6 +99,7 @@ static void make_event(lua_State *L, const rb_event *event) {
     rb_push_json(L, document, event->data, RB_DECODE_EVENT, true);
   }
   lua_setfield(L, -2, "data");
+  vm->extended = true;
   vm->extended = set_extensions(L, event);
   lua_settop(L, 1);
 }
@@ -126,9 +131,18 @@ static int begin_body(lua_State *L) {
   return 0;
 }
 
+/* Gives back what a large event left. */
+static void trim_buffer(rb_buffer *buffer) {
+  buffer->length = 0;
+  if (buffer->capacity <= KEPT_BYTES) return;
+  free(buffer->bytes);
+  *buffer = (rb_buffer){0};
+}
+
 rb_status rb_begin(rb_vm *vm, const rb_event *event, const rb_budget *budget) {
   vm->op_count = 0;
-  vm->op_bytes.length = 0;
+  trim_buffer(&vm->op_bytes);
+  trim_buffer(&vm->scratch_text);
   vm->result.length = 0;
   vm->raised_message.length = 0;
   vm->now = event->now;
@@ -249,10 +263,7 @@ static int finish_body(lua_State *L) {
   rb_vm *vm = rb_vm_of(L);
   vm->result.length = 0;
   if (lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_STATE) != LUA_TTABLE) return 0;
-  rb_encode(L, -1, &vm->result, RB_KIND_STATE, "state");
-  if (vm->result.length > limit)
-    return rb_raise(L, RB_KIND_STATE, "state is %zu bytes, more than the %zu KiB that a plugin may keep for a subject", vm->result.length,
-                    limit / 1024);
+  rb_encode_within(L, -1, &vm->result, RB_KIND_STATE, "state", limit);
   return 0;
 }
 

@@ -11,7 +11,7 @@
 
 #include "bridge.h"
 
-enum { NAME_LIMIT = 256, RAISE_DEPTH = 32, MAX_ARGUMENTS = 6, MAX_RESULTS = 4 };
+enum { NAME_LIMIT = 256, RAISE_DEPTH = 32, MAX_ARGUMENTS = 6, MAX_RESULTS = 4, JSON_LIMIT = 1 << 20 };
 
 /* Phases ----------------------------------------------------------------------------------------------------------------------- */
 
@@ -87,12 +87,9 @@ static int host_decide(lua_State *L) {
       return 0;
     }
   }
-  char root[300];
-  rb_enter_host(vm);
-  snprintf(root, sizeof root, "decision '%.*s'", (int)key.length, key.bytes);
-  rb_exit_host(vm);
   copy_to(vm, key, &noted.a, &noted.a_length);
-  encode_to(L, 2, root, "null", &noted.b, &noted.b_length);
+  vm->decision = key;
+  encode_to(L, 2, rb_decision_root, "null", &noted.b, &noted.b_length);
   rb_op *op = rb_add_op(vm, RB_OP_DECIDE);
   op->a = noted.a;
   op->a_length = noted.a_length;
@@ -391,6 +388,11 @@ static int json_encode(lua_State *L) {
 
 static int json_decode(lua_State *L) {
   rb_slice text = check_text(L, 1);
+  if (text.length > JSON_LIMIT) {
+    lua_pushnil(L);
+    lua_pushliteral(L, "the text is larger than 1 MiB");
+    return 2;
+  }
   if (rb_push_text(L, text.bytes, text.length, false)) return 1;
   lua_pushnil(L);
   lua_insert(L, -2);

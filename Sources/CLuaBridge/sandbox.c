@@ -3,6 +3,7 @@
  * depend on a hash seed, reach behind a proxy or keep a state of their own.
  */
 #include <string.h>
+#include <unistd.h>
 
 #include "bridge.h"
 
@@ -270,7 +271,16 @@ static int base_setmetatable(lua_State *L) {
     lua_setmetatable(L, 1);
     return 1;
   }
-  if (!rb_push_store(L, 2)) lua_pushvalue(L, 2);
+  if (rb_is_frozen(L, 2)) {
+    /* A class that was frozen by loading; getmetatable knows its way back from the store, so that no rule ever holds it. */
+    rb_push_store(L, 2);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_PROXIES);
+    lua_pushvalue(L, 3);
+    if (lua_rawget(L, 4) == LUA_TNIL) return luaL_error(L, "a frozen table can't be a metatable");
+    lua_settop(L, 3);
+  } else if (!rb_push_store(L, 2)) {
+    lua_pushvalue(L, 2);
+  }
   static const char *const refused[] = {"__gc", "__mode"};
   for (int i = 0; i < 2; i++) {
     lua_pushstring(L, refused[i]);
@@ -406,16 +416,24 @@ static int math_random(lua_State *L) {
   return 1;
 }
 
-/* Coroutines are charged when they are made, as each counts its instructions afresh. --------------------------------------------- */
+/* Coroutines ------------------------------------------------------------------------------------------------------------------- */
 
+/* Each counts its instructions afresh: it is charged what it may run uncounted, and counts in smaller steps so that this is little. */
 static int charged(lua_State *L) {
   rb_vm *vm = rb_vm_of(L);
-  vm->instructions_left -= RB_HOOK_COUNT;
+  vm->instructions_left -= RB_COROUTINE_COUNT;
   if (vm->instructions_left < 0) rb_leave(vm, RB_INSTRUCTIONS);
+  lua_settop(L, 1);
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_insert(L, 1);
-  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
-  return lua_gettop(L);
+  lua_call(L, 1, 1);
+  lua_State *coroutine = lua_tothread(L, 1);
+  if (!coroutine && lua_getupvalue(L, 1, 1)) {
+    coroutine = lua_tothread(L, -1);
+    lua_pop(L, 1);
+  }
+  if (coroutine) lua_sethook(coroutine, lua_gethook(coroutine), lua_gethookmask(coroutine), RB_COROUTINE_COUNT);
+  return 1;
 }
 
 /* Assembly --------------------------------------------------------------------------------------------------------------------- */
@@ -495,7 +513,19 @@ static void open_libraries(lua_State *L, int environment) {
   close_library(L, environment, "coroutine");
 }
 
+/*
+ * A table becomes weak by a `__mode` that its metatable gets at any time, and what a weak table still holds depends on when the collector
+ * last ran. So the name that Lua looks for, a string that it keeps for good, is made one that no rule can spell.
+ */
+static void disable_weak_tables(lua_State *L) {
+  lua_pushliteral(L, "__mode");
+  char *name = (char *)lua_tostring(L, -1);
+  if (getentropy(name, strlen("__mode")) != 0) memset(name, 0xff, strlen("__mode"));
+  lua_pop(L, 1);
+}
+
 void rb_open_sandbox(lua_State *L) {
+  disable_weak_tables(L);
   static const int tables[] = {RB_SLOT_RULES, RB_SLOT_WHENS,   RB_SLOT_QUERIES, RB_SLOT_WEBS,       RB_SLOT_SINKS,
                                RB_SLOT_TESTS, RB_SLOT_MODULES, RB_SLOT_PROXIES, RB_SLOT_DATA_FILES, RB_SLOT_TRACKED,
                                RB_SLOT_LEVELS};

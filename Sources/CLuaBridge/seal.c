@@ -70,33 +70,18 @@ static void seal_function(lua_State *L, int function) {
   for (int i = 1; lua_getupvalue(L, function, i); i++) enqueue(L);
 }
 
-/* Copies a class's own metamethods to a proxy's metatable, but for those that make it a proxy. */
-static void copy_metamethods(lua_State *L, int from, int into) {
-  lua_pushnil(L);
-  while (lua_next(L, from)) {
-    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
-    if (strncmp(name, "__", 2) == 0 && strcmp(name, "__index") != 0 && strcmp(name, "__newindex") != 0 &&
-        strcmp(name, "__metatable") != 0) {
-      lua_pushvalue(L, -2);
-      lua_pushvalue(L, -2);
-      lua_rawset(L, into);
-    }
-    lua_pop(L, 1);
-  }
-}
-
-/* Moves the table's content to a store and makes the table the store's frozen proxy. */
+/* Moves the table's content to a store and makes the table the store's frozen proxy; the store keeps the metatable for now. */
 static void seal_table(lua_State *L, int table) {
   luaL_checkstack(L, 16, NULL);
-  bool shared = lua_getmetatable(L, table);
-  int metatable = shared ? lua_gettop(L) : 0;
-  bool array = shared && rb_is_array(L, table);
-  if (shared && !array) {
-    lua_pushvalue(L, metatable);
-    enqueue(L);
-  }
   lua_createtable(L, 0, 0);
   int store = lua_gettop(L);
+  if (lua_getmetatable(L, table)) {
+    if (!rb_is_array(L, table)) {
+      lua_pushvalue(L, -1);
+      enqueue(L);
+    }
+    lua_setmetatable(L, store);
+  }
   lua_pushnil(L);
   while (lua_next(L, table)) {
     lua_pushvalue(L, -2);
@@ -117,36 +102,78 @@ static void seal_table(lua_State *L, int table) {
   }
   rb_push_empty_proxy(L);
   lua_getmetatable(L, -1);
-  if (shared && !array) copy_metamethods(L, metatable, lua_gettop(L));
   lua_setmetatable(L, table);
   lua_pop(L, 1);
   rb_retarget(L, table, store);
-  if (shared) {
-    lua_pushvalue(L, metatable);
-    lua_setmetatable(L, store);
-  }
   lua_pushvalue(L, table);
   lua_pushvalue(L, store);
   lua_rawset(L, STORES);
 }
 
+/* Copies a class's own metamethods to a proxy's metatable, but for those that make it a proxy. */
+static void copy_metamethods(lua_State *L, int from, int into) {
+  lua_pushnil(L);
+  while (lua_next(L, from)) {
+    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
+    if (strcmp(name, "__gc") == 0 || strcmp(name, "__mode") == 0) luaL_error(L, "'%s' is not offered to rules", name);
+    if (strncmp(name, "__", 2) == 0 && strcmp(name, "__index") != 0 && strcmp(name, "__newindex") != 0) {
+      lua_pushvalue(L, -2);
+      lua_pushvalue(L, -2);
+      lua_rawset(L, into);
+    }
+    lua_pop(L, 1);
+  }
+}
+
+/* `__index` of an object whose class finds its members by a function, which must get the object, never the store. Upvalues: both. */
+static int index_behind(lua_State *L) {
+  lua_settop(L, 2);
+  lua_pushvalue(L, 2);
+  if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
+  lua_pushvalue(L, lua_upvalueindex(2));
+  lua_pushvalue(L, 1);
+  lua_pushvalue(L, 2);
+  lua_call(L, 2, 1);
+  return 1;
+}
+
+/* Gives the proxy what its class has, now that the class is frozen too. */
+static void inherit(lua_State *L, int table, int store) {
+  if (!lua_getmetatable(L, store) || rb_is_array(L, store)) return;
+  int class = lua_gettop(L);
+  lua_pushvalue(L, class);
+  if (lua_rawget(L, STORES) != LUA_TTABLE) luaL_error(L, "a frozen table can't be a metatable");
+  int members = lua_gettop(L);
+  lua_getmetatable(L, table);
+  int metatable = lua_gettop(L);
+  lua_pushvalue(L, class);
+  lua_setfield(L, metatable, "__metatable");
+  copy_metamethods(L, members, metatable);
+  lua_createtable(L, 0, 1);
+  lua_pushliteral(L, "__index");
+  if (lua_rawget(L, members) == LUA_TFUNCTION) {
+    lua_pushvalue(L, store);
+    lua_insert(L, -2);
+    lua_pushcclosure(L, index_behind, 2);
+    lua_setfield(L, metatable, "__index");
+  } else {
+    lua_setfield(L, -2, "__index");
+  }
+  lua_setmetatable(L, store);
+}
+
 /* A frozen table that serves as a metatable must keep its metamethods where Lua looks for them: its store takes its place. */
-static void redirect_metatables(lua_State *L) {
+static void finish_tables(lua_State *L) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_PROXIES);
   int proxies = lua_gettop(L);
   lua_pushnil(L);
   while (lua_next(L, STORES)) {
-    lua_pushvalue(L, -1);
-    lua_pushvalue(L, -3);
+    int store = lua_gettop(L);
+    lua_pushvalue(L, store);
+    lua_pushvalue(L, store - 1);
     lua_rawset(L, proxies);
-    if (lua_getmetatable(L, -1)) {
-      if (lua_rawget(L, STORES) == LUA_TTABLE) {
-        lua_setmetatable(L, -2);
-      } else {
-        lua_pop(L, 1);
-      }
-    }
-    lua_pop(L, 1);
+    inherit(L, store - 1, store);
+    lua_settop(L, store - 1);
   }
   lua_pop(L, 1);
 }
@@ -198,6 +225,6 @@ int rb_seal_body(lua_State *L) {
     lua_settop(L, PENDING);
   }
   lua_settop(L, PENDING);
-  redirect_metatables(L);
+  finish_tables(L);
   return 0;
 }

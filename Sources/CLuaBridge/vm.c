@@ -15,6 +15,9 @@
 
 enum { RESERVE_MIB = 256, BASE_MIB = 192, TICK_SIGNAL_OFFSET = 4 };
 
+/* For what no rule has a hand in. */
+static const rb_budget unbounded = {.instructions = INT64_MAX / 2, .memory_bytes = (int64_t)BASE_MIB << 20, .milliseconds = 10000};
+
 /* Leaving ---------------------------------------------------------------------------------------------------------------------- */
 
 _Noreturn void rb_leave(rb_vm *vm, rb_status status) {
@@ -28,6 +31,7 @@ static void on_tick(int number, siginfo_t *information, void *machine) {
   (void)machine;
   if (information->si_code != SI_TIMER) return;
   rb_worker *worker = information->si_value.sival_ptr;
+  /* Ticks that come as one are counted as one: a machine that stood still charges the rule for what it did not use. */
   worker->ticks = worker->ticks + 1;
   rb_vm *vm = worker->current;
   if (!vm || !vm->running || (int32_t)(worker->ticks - vm->deadline) < 0) return;
@@ -62,6 +66,11 @@ rb_worker *rb_worker_new(void) {
     free(worker);
     return NULL;
   }
+  /* A thread of a pool may have been started with all signals blocked. */
+  sigset_t ticks;
+  sigemptyset(&ticks);
+  sigaddset(&ticks, SIGRTMIN + TICK_SIGNAL_OFFSET);
+  pthread_sigmask(SIG_UNBLOCK, &ticks, NULL);
   struct itimerspec interval = {.it_interval = {.tv_nsec = RB_TICK_MS * 1000000L}, .it_value = {.tv_nsec = RB_TICK_MS * 1000000L}};
   timer_settime(worker->timer, 0, &interval, NULL);
   return worker;
@@ -95,7 +104,7 @@ static void on_count(lua_State *L, lua_Debug *activation) {
     rb_coverage_hook(L, activation);
     return;
   }
-  vm->instructions_left -= RB_HOOK_COUNT;
+  vm->instructions_left -= lua_gethookcount(L);
   if (vm->instructions_left < 0) rb_leave(vm, RB_INSTRUCTIONS);
 }
 
@@ -106,11 +115,13 @@ void rb_set_hook(rb_vm *vm) {
 void rb_start_budget(rb_vm *vm, const rb_budget *budget) {
   vm->instructions_budget = budget->instructions;
   vm->instructions_left = budget->instructions;
-  vm->memory_base = vm->arena.used;
+  vm->memory_budget = (size_t)budget->memory_bytes;
   vm->arena.limit = vm->arena.used + (size_t)budget->memory_bytes;
   if (vm->arena.limit > vm->arena.reserved) vm->arena.limit = vm->arena.reserved;
   vm->deadline = vm->worker->ticks + (uint32_t)(budget->milliseconds / RB_TICK_MS) + 1;
   vm->expired = 0;
+  /* The count begins anew, so that what came before can't decide whether an event that is close to its bound is stopped. */
+  rb_set_hook(vm);
 }
 
 /* Failures --------------------------------------------------------------------------------------------------------------------- */
@@ -138,6 +149,27 @@ static const char *take_position(rb_vm *vm, const char *message, size_t *length)
   return message;
 }
 
+/* Takes the whole path when the failure's file is its shortened end. */
+static bool take_whole(rb_vm *vm, const char *path, size_t length) {
+  const rb_buffer *file = &vm->failure_file;
+  size_t end = file->length - 3;
+  if (length <= end || memcmp(path + length - end, file->bytes + 3, end) != 0) return false;
+  rb_set(vm, &vm->failure_file, path, length);
+  return true;
+}
+
+/* Lua shortens long paths in messages to their end: finds the whole one, in the file that compiles or among the functions that run. */
+static void complete_path(lua_State *L) {
+  rb_vm *vm = rb_vm_of(L);
+  if (vm->failure_file.length < 3 || memcmp(vm->failure_file.bytes, "...", 3) != 0) return;
+  if (take_whole(vm, vm->compiling.bytes, vm->compiling.length)) return;
+  lua_Debug frame;
+  for (int level = 1; level < 200 && lua_getstack(L, level, &frame); level++) {
+    lua_getinfo(L, "S", &frame);
+    if (frame.source[0] == '@' && take_whole(vm, frame.source + 1, frame.srclen - 1)) return;
+  }
+}
+
 static int describe_error(lua_State *L) {
   rb_vm *vm = rb_vm_of(L);
   vm->failure_kind = RB_KIND_ERROR;
@@ -151,6 +183,7 @@ static int describe_error(lua_State *L) {
       vm->failure_kind = vm->raised_kind;
     if (length > 2048) length = 2048;
     message = take_position(vm, message, &length);
+    complete_path(L);
   } else {
     rb_push_display(L, 1);
     lua_pushfstring(L, "an error that is no message: %s", lua_tostring(L, -1));
@@ -233,6 +266,9 @@ rb_status rb_protect(rb_vm *vm, lua_CFunction function, void *argument) {
     describe_stop(vm, (rb_status)left);
     return (rb_status)left;
   }
+  vm->failure_kind = RB_KIND_ERROR;
+  vm->failure_message.length = vm->failure_file.length = 0;
+  vm->failure_line = 0;
   vm->escape = &escape;
   worker->current = vm;
   vm->running = 1;
@@ -253,6 +289,7 @@ rb_status rb_protect(rb_vm *vm, lua_CFunction function, void *argument) {
 /* Buffers outside the arena ---------------------------------------------------------------------------------------------------- */
 
 static void grow(rb_vm *vm, rb_buffer *buffer, size_t extra) {
+  if (vm->running && buffer->length + extra > vm->memory_budget) rb_leave(vm, RB_MEMORY);
   size_t wanted = buffer->capacity * 2 > buffer->length + extra ? buffer->capacity * 2 : buffer->length + extra + 64;
   rb_enter_host(vm);
   char *bytes = realloc(buffer->bytes, wanted);
@@ -281,6 +318,7 @@ void rb_set(rb_vm *vm, rb_buffer *buffer, const char *bytes, size_t length) {
 rb_op *rb_add_op(rb_vm *vm, rb_op_kind kind) {
   if (vm->op_count == vm->op_capacity) {
     size_t wanted = vm->op_capacity ? vm->op_capacity * 2 : 32;
+    if (wanted * sizeof(rb_op) > vm->memory_budget) rb_leave(vm, RB_MEMORY);
     rb_enter_host(vm);
     rb_op *ops = realloc(vm->ops, wanted * sizeof *ops);
     if (ops) {
@@ -335,13 +373,12 @@ rb_vm *rb_vm_new(rb_worker *worker, const rb_host *host, void *context) {
   }
   *(rb_vm **)lua_getextraspace(vm->L) = vm;
   lua_atpanic(vm->L, panic);
-  rb_budget opening = {.instructions = INT64_MAX / 2, .memory_bytes = (int64_t)BASE_MIB << 20, .milliseconds = 10000};
-  rb_start_budget(vm, &opening);
+  rb_start_budget(vm, &unbounded);
+  rb_seed_random(vm, 0);
   if (rb_protect(vm, open_body, NULL) != RB_OK) {
     rb_vm_free(vm);
     return NULL;
   }
-  rb_set_hook(vm);
   return vm;
 }
 
@@ -359,6 +396,8 @@ void rb_vm_free(rb_vm *vm) {
   free(vm->raised_message.bytes);
   free(vm->members);
   free(vm->scratch_text.bytes);
+  free(vm->compiling.bytes);
+  free(vm->dump.bytes);
   free(vm);
 }
 
@@ -380,7 +419,13 @@ const rb_op *rb_ops(const rb_vm *vm, size_t *count) {
 const char *rb_op_bytes(const rb_vm *vm) { return vm->op_bytes.bytes; }
 int64_t rb_spent_instructions(const rb_vm *vm) { return vm->instructions_budget - vm->instructions_left; }
 
+static int collect_body(lua_State *L) {
+  lua_gc(L, LUA_GCSTEP, 64);
+  return 0;
+}
+
 void rb_idle(rb_vm *vm) {
   if (vm->dead) return;
-  vm->arena.limit = vm->arena.reserved;
+  rb_start_budget(vm, &unbounded);
+  rb_protect(vm, collect_body, NULL);
 }

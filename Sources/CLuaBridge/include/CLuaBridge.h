@@ -227,7 +227,7 @@ const rb_op *rb_ops(const rb_vm *vm, size_t *count);
 const char *rb_op_bytes(const rb_vm *vm);
 /* Instructions spent since rb_begin, in steps of the hook's count. */
 int64_t rb_spent_instructions(const rb_vm *vm);
-/* Collects garbage between two events when enough of it stands. */
+/* Takes a step of collecting garbage, for a worker that has nothing else to do. */
 void rb_idle(rb_vm *vm);
 
 /* Coverage --------------------------------------------------------------------------------------------------------------------- */

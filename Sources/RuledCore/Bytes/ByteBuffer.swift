@@ -1,14 +1,15 @@
 /// A growable run of bytes that its owner fills, hands on and fills again without allocating.
 ///
 /// Every byte of a reply and of a commit passes through one of these, so appending is inlined across modules and never
-/// bridges to `String`. A buffer belongs to one thread at a time; handing it to another hands over all of it.
+/// bridges to `String`. A buffer belongs to one thread at a time; handing it to another hands over all of it. Only the buffer's own
+/// functions change `base`, `count` and `capacity`; they are settable for these functions to be inlined.
 package final class ByteBuffer: @unchecked Sendable {  // confined: one thread owns a buffer at a time
   /// The first byte; valid until the next append.
-  package private(set) var base: UnsafeMutablePointer<UInt8>
+  package var base: UnsafeMutablePointer<UInt8>
   /// How many bytes are held.
-  package private(set) var count: Int = 0
+  package var count: Int = 0
   /// How many bytes fit before the buffer grows.
-  package private(set) var capacity: Int
+  package var capacity: Int
 
   /// An empty buffer with room for `capacity` bytes.
   package init(capacity: Int = 256) {
@@ -22,8 +23,12 @@ package final class ByteBuffer: @unchecked Sendable {  // confined: one thread o
   @inlinable package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
 
   /// Makes room for `extra` more bytes.
-  package func reserve(_ extra: Int) {
-    guard count + extra > capacity else { return }
+  @inlinable package func reserve(_ extra: Int) {
+    if count + extra > capacity { grow(extra) }
+  }
+
+  /// Moves the bytes to where `extra` more have room.
+  package func grow(_ extra: Int) {
     let wanted = max(capacity * 2, count + extra)
     let grown = UnsafeMutablePointer<UInt8>.allocate(capacity: wanted)
     grown.update(from: base, count: count)
@@ -33,10 +38,10 @@ package final class ByteBuffer: @unchecked Sendable {  // confined: one thread o
   }
 
   /// Forgets the bytes and keeps the room.
-  package func removeAll() { count = 0 }
+  @inlinable package func removeAll() { count = 0 }
 
   /// Forgets the bytes after the first `length`.
-  package func truncate(to length: Int) {
+  @inlinable package func truncate(to length: Int) {
     precondition(length >= 0 && length <= count)
     count = length
   }
@@ -49,20 +54,20 @@ package final class ByteBuffer: @unchecked Sendable {  // confined: one thread o
   }
 
   /// Counts `length` bytes that the caller has written behind `count` as held.
-  package func advance(_ length: Int) {
+  @inlinable package func advance(_ length: Int) {
     precondition(count + length <= capacity)
     count += length
   }
 
   /// Appends one byte.
-  package func append(_ byte: UInt8) {
+  @inlinable package func append(_ byte: UInt8) {
     if count == capacity { reserve(1) }
     base[count] = byte
     count += 1
   }
 
   /// Appends the bytes of `other`.
-  package func append(_ other: UnsafeRawBufferPointer) {
+  @inlinable package func append(_ other: UnsafeRawBufferPointer) {
     guard let start = other.baseAddress, !other.isEmpty else { return }
     reserve(other.count)
     UnsafeMutableRawPointer(base + count).copyMemory(from: start, byteCount: other.count)
@@ -70,10 +75,10 @@ package final class ByteBuffer: @unchecked Sendable {  // confined: one thread o
   }
 
   /// Appends what `other` holds.
-  package func append(_ other: ByteBuffer) { append(other.bytes) }
+  @inlinable package func append(_ other: ByteBuffer) { append(other.bytes) }
 
   /// Appends a literal.
-  package func append(_ text: StaticString) {
+  @inlinable package func append(_ text: StaticString) {
     append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 

@@ -57,8 +57,11 @@ package struct Configuration: Sendable, Equatable {
     /// What overrides the plugin's own settings, key by key.
     package var settings = JSONObject()
 
-    /// A plugin that is loaded with its own settings.
-    package init() {}
+    /// A plugin that is loaded, unless it says otherwise, with its own settings but for these.
+    package init(isEnabled: Bool = true, settings: JSONObject = JSONObject()) {
+      self.isEnabled = isEnabled
+      self.settings = settings
+    }
   }
 
   /// How one sink delivers; one of `url`, `file` and `log` at most.

@@ -4,7 +4,9 @@ import RuledStore
 /// What is held on a subject: showing it, handing it out, erasing it.
 extension Evaluator {
   /// Appends `{subject, version, plugins}`, of one plugin or of all.
-  package func state(_ name: UnsafeRawBufferPointer, plugin: UnsafeRawBufferPointer?, into reply: ByteBuffer) throws(RequestError) {
+  package func state(_ name: UnsafeRawBufferPointer, plugin: UnsafeRawBufferPointer?, into reply: ByteBuffer)
+    throws(RequestError)
+  {
     let subject = try findSubject(name)
     let record = try view(subject)
     guard try isFound(subject, record) else { throw Self.notFound(name) }
@@ -45,7 +47,9 @@ extension Evaluator {
     return false
   }
 
-  private func readAll(_ kind: StoreKey.Kind, _ subject: [UInt8]) throws(RequestError) -> [(key: [UInt8], value: [UInt8])] {
+  private func readAll(_ kind: StoreKey.Kind, _ subject: [UInt8]) throws(RequestError) -> [(
+    key: [UInt8], value: [UInt8]
+  )] {
     let prefix = ByteBuffer(capacity: 300)
     StoreKey.subjectPrefix(kind, subject, into: prefix)
     return try readAll(prefix: Array(prefix.bytes))
@@ -106,20 +110,27 @@ extension Evaluator {
 
   // MARK: Entries
 
-  private static func json(_ bytes: [UInt8]) -> JSONValue { (try? JSONValue(parsing: String(decoding: bytes, as: UTF8.self))) ?? .null }
+  private static func json(_ bytes: [UInt8]) -> JSONValue {
+    (try? JSONValue(parsing: String(decoding: bytes, as: UTF8.self))) ?? .null
+  }
 
   private static func timer(_ entry: (key: [UInt8], value: [UInt8])) -> JSONValue {
     let value = json(entry.value)
-    guard case .timer(_, let plugin, let name)? = entry.key.withUnsafeBytes({ try? ParsedKey($0) }) else { return value }
+    guard case .timer(_, let plugin, let name)? = entry.key.withUnsafeBytes({ try? ParsedKey($0) }) else {
+      return value
+    }
     return .object([
-      "plugin": .string(String(decoding: plugin, as: UTF8.self)), "name": .string(String(decoding: name, as: UTF8.self)),
+      "plugin": .string(String(decoding: plugin, as: UTF8.self)),
+      "name": .string(String(decoding: name, as: UTF8.self)),
       "due": .string(Timestamp(microseconds: value["due"]?.intValue ?? 0).rfc3339), "type": value["type"] ?? .null,
       "data": value["data"] ?? .null,
     ])
   }
 
   private static func once(_ entry: (key: [UInt8], value: [UInt8])) -> JSONValue? {
-    guard case .once(_, let plugin, let key)? = entry.key.withUnsafeBytes({ try? ParsedKey($0) }), key.first != 1 else { return nil }
+    guard case .once(_, let plugin, let key)? = entry.key.withUnsafeBytes({ try? ParsedKey($0) }), key.first != 1 else {
+      return nil
+    }
     let expiry = entry.value.withUnsafeBytes { StoredExpiry.read($0) } ?? 0
     return .object([
       "plugin": .string(String(decoding: plugin, as: UTF8.self)), "key": .string(String(decoding: key, as: UTF8.self)),
@@ -133,7 +144,9 @@ extension Evaluator {
 
   /// A parked part as `parked` lists it.
   package static func parked(_ entry: (key: [UInt8], value: [UInt8])) -> JSONValue? {
-    guard case .parked(let subject, let sequence)? = entry.key.withUnsafeBytes({ try? ParsedKey($0) }) else { return nil }
+    guard case .parked(let subject, let sequence)? = entry.key.withUnsafeBytes({ try? ParsedKey($0) }) else {
+      return nil
+    }
     let value = json(entry.value)
     return .object([
       "id": .string(ParkedKey(subject: Array(subject), sequence: sequence).id), "plugin": value["plugin"] ?? .null,

@@ -9,8 +9,9 @@ package enum StoreListing {
   ) throws(RequestError) -> (subjects: [String], next: String?) {
     let lower = ByteBuffer(capacity: 300)
     lower.append(StoreKey.Kind.record.rawValue)
-    let start = after.map { $0 > prefix ? $0 : prefix } ?? prefix
-    lower.append(contentsOf: start)
+    let behind = after.map { Array($0.utf8) }
+    let start = behind.map { prefix.utf8.lexicographicallyPrecedes($0) ? $0 : Array(prefix.utf8) } ?? Array(prefix.utf8)
+    start.withUnsafeBytes { lower.append($0) }
     let end = StoreKey.upperBound([StoreKey.Kind.record.rawValue] + Array(prefix.utf8))
     var found: [String] = []
     var more = false
@@ -18,8 +19,7 @@ package enum StoreListing {
     do throws(StoreError) {
       try store.scan(from: Array(lower.bytes), to: end) { key, value in
         guard case .record(let subject)? = try? ParsedKey(key) else { return true }
-        let name = String(decoding: subject, as: UTF8.self)
-        if name == after { return true }
+        if let behind, subject.elementsEqual(behind) { return true }
         do throws(StoreError) {
           guard try isFound(store, subject, value) else { return true }
         } catch {
@@ -30,7 +30,7 @@ package enum StoreListing {
           more = true
           return false
         }
-        found.append(name)
+        found.append(String(decoding: subject, as: UTF8.self))
         return true
       }
       if let problem { throw problem }

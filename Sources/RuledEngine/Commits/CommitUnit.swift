@@ -2,7 +2,7 @@ package import RuledCore
 package import RuledStore
 
 /// What one worker wants to be made durable together, and what waits for it.
-package final class CommitUnit: @unchecked Sendable {  // handed over whole: the worker, then the committer, then the worker again
+package final class CommitUnit: @unchecked Sendable {  // handed over whole, from worker to committer and back
   /// A message that leaves once the commit is durable.
   package struct Message: Sendable {
     /// The subject that it is for.
@@ -23,8 +23,8 @@ package final class CommitUnit: @unchecked Sendable {  // handed over whole: the
   package var messages: [Message] = []
   /// The earliest time of a timer that was set, in microseconds.
   package var earliestTimer: Int64?
-  /// How many effects were recorded for sinks.
-  package var effects = 0
+  /// The effects that were recorded for sinks.
+  package var effects: [EffectKey] = []
   /// The bytes of the replies that wait.
   package let replyBytes = ByteBuffer(capacity: 64 << 10)
   /// The replies that wait.
@@ -34,7 +34,7 @@ package final class CommitUnit: @unchecked Sendable {  // handed over whole: the
   /// What has been waiting for this commit, whatever becomes of it.
   package var awaited: [Cascade] = []
   /// What watchers are told.
-  package var changes: [Change] = []
+  package let changes = ChangeLog()
 
   /// An empty unit.
   package init(number: UInt64) { self.number = number }
@@ -54,19 +54,19 @@ package final class CommitUnit: @unchecked Sendable {  // handed over whole: the
   package var mark: Mark {
     Mark(
       writes: writes.mark, counters: counters.count, messages: messages.count, delivered: delivered.count,
-      earliestTimer: earliestTimer,
-      effects: effects, changes: changes.count)
+      earliestTimer: earliestTimer, effects: effects.count, changes: changes.count)
   }
 
   /// Forgets all that joined since `mark`.
   package func rollBack(to mark: Mark) {
     writes.truncate(to: mark.writes)
     counters.removeSubrange(mark.counters...)
+    for message in messages[mark.messages...] { message.cascade?.ended() }
     messages.removeSubrange(mark.messages...)
     delivered.removeSubrange(mark.delivered...)
     earliestTimer = mark.earliestTimer
-    effects = mark.effects
-    changes.removeSubrange(mark.changes...)
+    effects.removeSubrange(mark.effects...)
+    changes.truncate(to: mark.changes)
   }
 
   /// Whether there is nothing to write.
@@ -116,16 +116,4 @@ package struct PendingReply: Sendable {
     self.id = id
     self.cascade = cascade
   }
-}
-
-/// A change that watchers are told.
-package struct Change: Sendable {
-  /// The subject that changed.
-  package let subject: [UInt8]
-  /// Its version after the change.
-  package let version: UInt64
-  /// The plugins that took part.
-  package let plugins: [String]
-  /// `"event":{…},"plugins":[…],"decisions":{…},"effects":[…]` as JSON members.
-  package let members: [UInt8]
 }

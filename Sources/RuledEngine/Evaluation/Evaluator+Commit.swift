@@ -20,23 +20,31 @@ extension Evaluator {
         try write(vm, of: plugin, event, subject, cascade)
       }
     }
+    if let storeFailure { throw storeFailure }
     writeRecord(subject, record, version: version, overflow: overflow)
     noteChange(event, version: version)
   }
 
-  /// Writes the subject's record with the new states.
+  /// Writes the subject's record with the new states, the plugins in order of name.
   func writeRecord(_ subject: Subject, _ old: SubjectRecordView?, version: UInt64, overflow: UInt64) {
     record.removeAll()
     SubjectRecord.writeHeader(version: version, overflowUntil: overflow, recent: recent, into: record)
-    for plugin in touched where turns[plugin].failure == nil && turns[plugin].began {
-      let state = slice(states, turns[plugin].state)
-      if state.count > 2 { SubjectRecord.writePlugin(catalog.plugins[plugin].name, state: state, into: record) }
-    }
+    var next = 0
     old?.forEachPlugin { name, state in
-      let isNew = touched.contains { plugin in
-        turns[plugin].failure == nil && turns[plugin].began && catalog.plugins[plugin].name.utf8.elementsEqual(name)
+      while let plugin = changed(from: &next), catalog.plugins[plugin].name.utf8.lexicographicallyPrecedes(name) {
+        writeState(of: plugin)
+        next += 1
       }
-      if !isNew { SubjectRecord.writePlugin(name, state: state, into: record) }
+      if let plugin = changed(from: &next), catalog.plugins[plugin].name.utf8.elementsEqual(name) {
+        writeState(of: plugin)
+        next += 1
+      } else {
+        SubjectRecord.writePlugin(name, state: state, into: record)
+      }
+    }
+    while let plugin = changed(from: &next) {
+      writeState(of: plugin)
+      next += 1
     }
     let cost = subject.cost
     subject.record.removeAll()
@@ -46,6 +54,21 @@ extension Evaluator {
     key.removeAll()
     StoreKey.record(subject.name, into: key)
     unit.writes.put(key.bytes, record.bytes)
+  }
+
+  /// The first of the touched plugins, from `next` on, that has a new state; `next` then stands at it.
+  private func changed(from next: inout Int) -> Int? {
+    while next < touched.count {
+      let plugin = touched[next]
+      if turns[plugin].failure == nil, turns[plugin].began { return plugin }
+      next += 1
+    }
+    return nil
+  }
+
+  private func writeState(of plugin: Int) {
+    let state = slice(states, turns[plugin].state)
+    if state.count > 2 { SubjectRecord.writePlugin(catalog.plugins[plugin].name, state: state, into: record) }
   }
 
   private func write(
@@ -87,7 +110,8 @@ extension Evaluator {
     }
     guard !vm.bytes(operation.a, operation.a_length).elementsEqual("client".utf8) else { return }
     key.removeAll()
-    StoreKey.effect(subject.name, sequence: context.nextSequence(), into: key)
+    let stored = EffectKey(subject: subject.name, sequence: context.nextSequence())
+    stored.write(to: key)
     value.removeAll()
     writeEffect(operation, vm, of: plugin, to: value)
     value.append(",\"subject\":" as StaticString)
@@ -96,7 +120,7 @@ extension Evaluator {
     Timestamp(microseconds: event.now).write(to: value)
     value.append("\"}" as StaticString)
     unit.writes.put(key.bytes, value.bytes)
-    unit.effects += 1
+    unit.effects.append(stored)
   }
 
   private func writeMessage(
@@ -154,24 +178,30 @@ extension Evaluator {
   // MARK: Watchers
 
   private func noteChange(_ event: EventInput, version: UInt64) {
-    value.removeAll()
-    value.append("\"event\":{\"id\":" as StaticString)
-    value.append(jsonString: event.id)
-    value.append(",\"type\":" as StaticString)
-    value.append(jsonString: event.type)
-    value.append("},\"plugins\":[" as StaticString)
-    var names: [String] = []
+    let bytes = unit.changes.bytes
+    let start = bytes.count
+    bytes.append(event.subject)
+    let subject = start..<bytes.count
+    bytes.append("\"subject\":" as StaticString)
+    bytes.append(jsonString: event.subject)
+    bytes.append(",\"version\":" as StaticString)
+    bytes.append(decimal: Int64(truncatingIfNeeded: version))
+    bytes.append(",\"event\":{\"id\":" as StaticString)
+    bytes.append(jsonString: event.id)
+    bytes.append(",\"type\":" as StaticString)
+    bytes.append(jsonString: event.type)
+    bytes.append("},\"plugins\":[" as StaticString)
+    let names = bytes.count
     for plugin in touched where turns[plugin].failure == nil {
-      if !names.isEmpty { value.append(UInt8(ascii: ",")) }
-      names.append(catalog.plugins[plugin].name)
-      value.append(jsonString: catalog.plugins[plugin].name)
+      if bytes.count > names { bytes.append(UInt8(ascii: ",")) }
+      bytes.append(jsonString: catalog.plugins[plugin].name)
     }
-    value.append("],\"decisions\":{" as StaticString)
-    value.append(decisions)
-    value.append("},\"effects\":[" as StaticString)
-    value.append(effects)
-    value.append("]" as StaticString)
-    unit.changes.append(
-      Change(subject: Array(event.subject), version: version, plugins: names, members: Array(value.bytes)))
+    let plugins = names..<bytes.count
+    bytes.append("],\"decisions\":{" as StaticString)
+    bytes.append(decisions)
+    bytes.append("},\"effects\":[" as StaticString)
+    bytes.append(effects)
+    bytes.append("]" as StaticString)
+    unit.changes.append(subject: subject, version: version, plugins: plugins)
   }
 }

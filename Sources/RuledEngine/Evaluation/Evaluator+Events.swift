@@ -21,7 +21,7 @@ extension Evaluator {
 
   /// Evaluates an event that is not remembered: all of it joins the unit, or nothing.
   ///
-  /// - Parameter only: when a parked part is retried, the plugin whose it is; the others see only what it raises.
+  /// When a parked part is retried, `only` is the plugin whose it is; the others see only what it raises.
   func evaluate(
     _ event: EventInput, identity: UInt64, subject: Subject, record: SubjectRecordView?, cascade: Cascade?, only: Int?,
     into reply: ByteBuffer
@@ -29,6 +29,7 @@ extension Evaluator {
     begin(event, subject)
     defer { end() }
     try run(event, record: record, only: only)
+    if let storeFailure { throw storeFailure }
     if let only, let failure = turns[only].failure {
       failedRetry = failure
       return
@@ -38,6 +39,10 @@ extension Evaluator {
     let version = (record?.version ?? 0) + (isCounted ? 1 : 0)
     let start = reply.count
     writeOutcome(event, version: version, to: reply)
+    if let storeFailure {
+      reply.truncate(to: start)
+      throw storeFailure
+    }
     if event.isDryRun { return }
     let mark = unit.mark
     do throws(RequestError) {
@@ -65,12 +70,13 @@ extension Evaluator {
     effects.removeAll()
     failures.removeAll()
     effectIDs.removeAll(keepingCapacity: true)
+    storeFailure = nil
   }
 
   func end() {
     event = nil
     subject = nil
-    for plugin in touched { turns[plugin] = Turn() }
+    for plugin in touched { turns[plugin].reset() }
     touched.removeAll(keepingCapacity: true)
   }
 
@@ -86,7 +92,7 @@ extension Evaluator {
     }
     let given = queue.count
     var next = 0
-    while next < queue.count {
+    while next < queue.count, storeFailure == nil {
       let queued = queue[next]
       let type = next == 0 ? event.type : slice(queueBytes, queued.type)
       if event.isExplained {
@@ -102,7 +108,8 @@ extension Evaluator {
 
   /// Lets one plugin handle an event of the commit.
   private func show(
-    _ queued: QueuedEvent, isFirst: Bool, to plugin: Int, rules: [Int], _ event: EventInput, _ record: SubjectRecordView?
+    _ queued: QueuedEvent, isFirst: Bool, to plugin: Int, rules: [Int], _ event: EventInput,
+    _ record: SubjectRecordView?
   ) {
     let entry = catalog.plugins[plugin]
     if !entry.manifest.sources.isEmpty, !entry.manifest.accepts(source: String(decoding: event.source, as: UTF8.self)) {
@@ -138,6 +145,7 @@ extension Evaluator {
       takeLogs(of: machine)
       if machine.isDead { machines[plugin] = nil }
     }
+    guard storeFailure == nil else { return }
     let isSuspended = entry.runtime.failed(failure.kind)
     log(.warn, "a rule failed: \(failure.message)", failure)
     if isSuspended { log(.error, "the plugin is suspended, as it was stopped three times in a row", failure) }
@@ -175,7 +183,8 @@ extension Evaluator {
 
   /// Begins the event in a machine that has not seen anything of this commit.
   private func open(
-    _ vm: PluginVM, _ plugin: Int, _ queued: QueuedEvent, isFirst: Bool, _ event: EventInput, _ record: SubjectRecordView?
+    _ vm: PluginVM, _ plugin: Int, _ queued: QueuedEvent, isFirst: Bool, _ event: EventInput,
+    _ record: SubjectRecordView?
   ) throws(Failure) {
     let entry = catalog.plugins[plugin]
     let empty = UnsafeRawBufferPointer(start: UnsafeRawPointer(states.base), count: 0)

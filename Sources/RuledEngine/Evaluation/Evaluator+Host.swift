@@ -16,7 +16,7 @@ extension Evaluator: RuleHost {
     self.key.removeAll()
     StoreKey.once(subject.name, plugin: vm.source.name, key: key, into: self.key)
     value.removeAll()
-    guard (try? read(self.key.bytes, of: subject, into: value)) == true, value.count >= 8 else { return true }
+    guard holds(self.key.bytes, of: subject), value.count >= 8 else { return true }
     let expiry = Int64(bitPattern: UInt64(bigEndian: value.bytes.loadUnaligned(as: UInt64.self)))
     return expiry != 0 && expiry <= event.now
   }
@@ -34,7 +34,7 @@ extension Evaluator: RuleHost {
     key.removeAll()
     StoreKey.timer(subject.name, plugin: vm.source.name, name: name, into: key)
     value.removeAll()
-    guard (try? read(key.bytes, of: subject, into: value)) == true else { return nil }
+    guard holds(key.bytes, of: subject) else { return nil }
     return due(value.bytes)
   }
 
@@ -43,9 +43,24 @@ extension Evaluator: RuleHost {
   }
 
   package func peek(plugin: UnsafeRawBufferPointer, into buffer: ByteBuffer) -> Bool {
-    guard let subject, let record = try? view(subject), let state = record.state(of: plugin) else { return false }
+    guard let subject, let record = viewed(subject), let state = record.state(of: plugin) else { return false }
     buffer.append(state)
     return true
+  }
+
+  /// Reads a value into `value`; a failure of the store is noted, for the call to fail whole.
+  func holds(_ key: UnsafeRawBufferPointer, of subject: Subject) -> Bool {
+    do throws(RequestError) { return try read(key, of: subject, into: value) } catch {
+      storeFailure = error
+      return false
+    }
+  }
+
+  private func viewed(_ subject: Subject) -> SubjectRecordView? {
+    do throws(RequestError) { return try view(subject) } catch {
+      storeFailure = error
+      return nil
+    }
   }
 
   package func identity(into buffer: ByteBuffer) {

@@ -21,6 +21,7 @@ extension Evaluator {
     unit.delivered.append(message)
     guard document.parse(value.bytes) else { return }
     var event = document.event(now: context.clock.now.microseconds)
+    event.attributes = 0
     event.hops = Int(document.integer(document.member("hops")))
     try handle(event, cascade: message.cascade, undoing: mark)
   }

@@ -72,7 +72,7 @@ extension Evaluator {
     guard let subject else { return false }
     writeEffectKey(id, subject, of: plugin)
     value.removeAll()
-    return (try? read(key.bytes, of: subject, into: value)) == true
+    return holds(key.bytes, of: subject)
   }
 
   /// Puts the key under which an effect's stable id is remembered into `key`: a `once` key that no rule can name.

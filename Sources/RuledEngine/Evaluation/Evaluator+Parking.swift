@@ -25,7 +25,8 @@ extension Evaluator {
     }
     object["id"] = .string(String(decoding: event.id, as: UTF8.self))
     if object["time"]?.stringValue == nil { object["time"] = .string(Timestamp(microseconds: event.time).rfc3339) }
-    for name in ["explain", "wait", "hops", "from", "due"] { object[name] = nil }
+    let instructions = event.origin == .client ? ["explain", "wait", "dryrun"] : ["hops", "from", "due"]
+    for name in instructions { object[name] = nil }
     JSONValue.object(object).write(to: buffer)
   }
 

@@ -6,10 +6,7 @@ import RuledStore
 extension Evaluator {
   /// Answers a plugin's query, appending what its function returns.
   ///
-  /// - Parameters:
-  ///   - name: the full name, `plugin.query`.
-  ///   - document: holds the arguments.
-  ///   - arguments: where they stand in it, 0 for none.
+  /// `name` is the full name, `plugin.query`; the arguments stand at a place in the document, 0 for none.
   package func query(
     _ name: String, subject: UnsafeRawBufferPointer?, document: OpaquePointer?, arguments: Int, into reply: ByteBuffer
   ) throws(RequestError) {
@@ -19,15 +16,19 @@ extension Evaluator {
     do throws(Failure) {
       let vm = try begin(found.plugin, subject: subject)
       defer { end() }
-      guard vm.query(found.query, document: document, arguments: arguments) != .failed else { throw vm.failure(rule: query) }
+      guard vm.query(found.query, document: document, arguments: arguments) != .failed else {
+        throw vm.failure(rule: query)
+      }
       takeLogs(of: vm)
-      reply.append(vm.output)
+      if storeFailure == nil { reply.append(vm.output) }
     } catch {
       if machines[found.plugin]?.isDead == true { machines[found.plugin] = nil }
+      if let storeFailure { throw storeFailure }
       var failure = error
       failure.rule = query
       throw failure.requestError
     }
+    if let storeFailure { throw storeFailure }
   }
 
   /// Calls the handler for a host, or nil when no plugin claims it; the answer is `[{status, headers, body}]`.
@@ -63,6 +64,7 @@ extension Evaluator {
   /// Begins a reading call in a plugin's machine.
   private func begin(_ plugin: Int, subject name: UnsafeRawBufferPointer?) throws(Failure) -> PluginVM {
     let entry = catalog.plugins[plugin]
+    storeFailure = nil
     let vm: PluginVM
     var found: Subject?
     var state: UnsafeRawBufferPointer?
@@ -71,12 +73,15 @@ extension Evaluator {
       if let name {
         let subject = try findSubject(name)
         found = subject
-        state = try view(subject)?.state(of: entry.name) ?? UnsafeRawBufferPointer(start: UnsafeRawPointer(states.base), count: 0)
+        state =
+          try view(subject)?.state(of: entry.name)
+          ?? UnsafeRawBufferPointer(start: UnsafeRawPointer(states.base), count: 0)
       }
     } catch let error as LoadError {
       throw Failure(plugin: entry.name, kind: .error, message: error.message, file: error.file, line: error.line)
     } catch {
-      throw Failure(plugin: entry.name, kind: .error, message: "\((error as? RequestError)?.message ?? "the store failed")")
+      storeFailure = error as? RequestError
+      throw Failure(plugin: entry.name, kind: .error, message: storeFailure?.message ?? "the store failed")
     }
     vm.host = self
     subject = found

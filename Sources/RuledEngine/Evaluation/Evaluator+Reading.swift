@@ -34,7 +34,9 @@ extension Evaluator {
         case .put(let key, let value): if key.starts(with: prefix) { found[Array(key)] = Array(value) }
         case .delete(let key): if key.starts(with: prefix) { found[Array(key)] = nil }
         case .deleteRange(let lower, let upper):
-          for key in found.keys where !key.lexicographicallyPrecedes(lower) && key.lexicographicallyPrecedes(upper) { found[key] = nil }
+          for key in found.keys where !key.lexicographicallyPrecedes(lower) && key.lexicographicallyPrecedes(upper) {
+            found[key] = nil
+          }
         }
       }
     }
@@ -42,7 +44,9 @@ extension Evaluator {
   }
 
   /// All keys of a kind and a subject.
-  func readAll(_ kind: StoreKey.Kind, _ subject: UnsafeRawBufferPointer) throws(RequestError) -> [(key: [UInt8], value: [UInt8])] {
+  func readAll(_ kind: StoreKey.Kind, _ subject: UnsafeRawBufferPointer) throws(RequestError) -> [(
+    key: [UInt8], value: [UInt8]
+  )] {
     let prefix = ByteBuffer(capacity: 300)
     StoreKey.subjectPrefix(kind, subject, into: prefix)
     return try readAll(prefix: Array(prefix.bytes))

@@ -29,7 +29,9 @@ extension Evaluator {
     guard isRecent || Int64(record.overflowUntil) * 1_000_000 > event.now else { return false }
     writeOutcomeKey(event)
     value.removeAll()
-    guard try read(key.bytes, of: subject, into: value), !StoredExpiry.isOver(value.bytes, before: event.now) else { return false }
+    guard try read(key.bytes, of: subject, into: value), !StoredExpiry.isOver(value.bytes, before: event.now) else {
+      return false
+    }
     let outcome = UnsafeRawBufferPointer(rebasing: value.bytes[StoredExpiry.byteCount...])
     Self.append(duplicate: outcome, to: reply)
     return true
@@ -44,7 +46,11 @@ extension Evaluator {
     let wanted = UnsafeRawBufferPointer(start: words.utf8Start, count: length)
     var place = 0
     while place + length <= outcome.count {
-      if outcome[place] == UInt8(ascii: "\""), UnsafeRawBufferPointer(rebasing: outcome[place..<place + length]).elementsEqual(wanted) { break }
+      if outcome[place] == UInt8(ascii: "\""),
+        UnsafeRawBufferPointer(rebasing: outcome[place..<place + length]).elementsEqual(wanted)
+      {
+        break
+      }
       place += 1
     }
     reply.append(UnsafeRawBufferPointer(rebasing: outcome[..<place]))

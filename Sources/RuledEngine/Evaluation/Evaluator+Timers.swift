@@ -38,6 +38,7 @@ extension Evaluator {
     let clock = context.clock.now.microseconds
     var event = document.event(now: clock - timer.due > Self.timerGrace ? clock : timer.due)
     event.time = timer.due
+    event.attributes = 0
     let mark = unit.mark
     unit.writes.delete(key.bytes)
     key.removeAll()

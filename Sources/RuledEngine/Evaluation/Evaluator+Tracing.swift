@@ -26,7 +26,9 @@ extension Evaluator {
 
   /// Traces the rules of a suspended plugin.
   func explainSuspended(_ plugin: Int, _ rules: [Int]) {
-    for rule in rules { traceUnfired(plugin, rule, type: nil, "the plugin is suspended; reload it or retry its events") }
+    for rule in rules {
+      traceUnfired(plugin, rule, type: nil, "the plugin is suspended; reload it or retry its events")
+    }
   }
 
   /// Runs a rule and traces what it did.

@@ -47,6 +47,8 @@ package final class Evaluator {
   var retried: [[UInt8]] = []
   /// Why the retried plugin failed again.
   var failedRetry: Failure?
+  /// Why the store could not answer what a rule asked; the call at hand then fails whole.
+  var storeFailure: RequestError?
 
   // Room that is used again and again.
   let key = ByteBuffer(capacity: 320)
@@ -59,21 +61,19 @@ package final class Evaluator {
   let raisedDocument = EventDocument()
   let parkedDocument = EventDocument()
 
-  /// An evaluator for the calling thread.
-  ///
-  /// - Parameter cacheBytes: how much the hot subjects may take.
+  /// An evaluator for the calling thread, whose hot subjects may take `cacheBytes`.
   package init(context: EngineContext, catalog: Catalog, lua: LuaWorker, cacheBytes: Int) {
     self.context = context
     self.catalog = catalog
     self.lua = lua
     cache = SubjectCache(limit: cacheBytes)
     machines = Array(repeating: nil, count: catalog.plugins.count)
-    turns = Array(repeating: Turn(), count: catalog.plugins.count)
+    turns = catalog.plugins.map { _ in Turn() }
   }
 
   // MARK: Rules
 
-  /// Puts other rules in force, from the next event on. Machines of plugins that did not change go on.
+  /// Puts other rules in force, from the next event on; machines of plugins that did not change go on.
   package func adopt(_ next: Catalog) {
     var kept: [UInt64: PluginVM] = [:]
     for (index, plugin) in catalog.plugins.enumerated() {
@@ -81,14 +81,16 @@ package final class Evaluator {
     }
     catalog = next
     machines = next.plugins.map { kept[$0.generation] }
-    turns = Array(repeating: Turn(), count: next.plugins.count)
+    turns = next.plugins.map { _ in Turn() }
     listenersByType.removeAll()
   }
 
   /// The plugins that hear a type, and their rules.
   func listeners(to type: UnsafeRawBufferPointer) -> [(plugin: Int, rules: [Int])] {
     let hash = hash64(type, seed: 0)
-    if let known = listenersByType[hash], known.type.withUnsafeBytes({ $0.elementsEqual(type) }) { return known.plugins }
+    if let known = listenersByType[hash], known.type.withUnsafeBytes({ $0.elementsEqual(type) }) {
+      return known.plugins
+    }
     if listenersByType.count >= 4096 { listenersByType.removeAll() }
     let found = Listeners(type: Array(type), plugins: catalog.listeners(to: String(decoding: type, as: UTF8.self)))
     listenersByType[hash] = found
@@ -151,7 +153,9 @@ package final class Evaluator {
     let subject = Subject(name: name, hash: hash)
     key.removeAll()
     StoreKey.record(name, into: key)
-    do throws(StoreError) { _ = try context.store.get(key.bytes, into: subject.record) } catch { throw error.requestError }
+    do throws(StoreError) { _ = try context.store.get(key.bytes, into: subject.record) } catch {
+      throw error.requestError
+    }
     cache.insert(subject)
     if cache.bytes > cache.limit { cache.evict(durable: durable) }
     return subject

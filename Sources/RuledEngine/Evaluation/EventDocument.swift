@@ -42,7 +42,9 @@ package final class EventDocument {
 
   /// The string at a place; empty for anything else.
   package func string(_ place: Int) -> UnsafeRawBufferPointer {
-    guard place != 0, cj_type(cj_tape(handle), place) == CJ_STRING else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+    guard place != 0, cj_type(cj_tape(handle), place) == CJ_STRING else {
+      return UnsafeRawBufferPointer(start: nil, count: 0)
+    }
     var length = 0
     let start = cj_string(cj_tape(handle), cj_strings(handle), place, &length)
     return UnsafeRawBufferPointer(start: start, count: length)
@@ -77,12 +79,13 @@ package final class EventDocument {
 
   /// The event that the parsed object describes, for one that the daemon itself recorded.
   ///
-  /// - Parameter now: the time of the evaluation; also the event's time when it names none.
+  /// It is evaluated at `now`, which is also its time when it names none.
   package func event(now: Int64) -> EventInput {
     let time = Timestamp(rfc3339: string(member("time")))?.microseconds ?? now
     var event = EventInput(
       type: string(member("type")), subject: string(member("subject")), source: string(member("source")),
-      id: string(member("id")), time: time, document: handle, data: member("data"), attributes: 1, text: bytes, now: now)
+      id: string(member("id")), time: time, document: handle, data: member("data"), attributes: 1, text: bytes, now: now
+    )
     event.origin = .store
     return event
   }

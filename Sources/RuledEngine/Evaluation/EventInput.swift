@@ -1,6 +1,6 @@
 import RuledCore
 
-/// An event on its way into the rules. Its bytes are borrowed for the time of one call.
+/// An event on its way into the rules, whose bytes are borrowed for the time of one call.
 package struct EventInput {
   /// Where an event comes from.
   package enum Origin: Sendable, Equatable {

@@ -1,7 +1,7 @@
 import RuledCore
 
 /// One plugin's part in the event at hand: it stands or falls whole.
-struct Turn {
+final class Turn {
   /// Whether its machine has begun the event.
   var began = false
   /// Why it failed; what it did is then void.
@@ -12,6 +12,15 @@ struct Turn {
   var seen: [Range<Int>] = []
   /// How many of its operations have been looked at for raised events.
   var raisesTaken = 0
+
+  /// Makes it ready for the next event.
+  func reset() {
+    began = false
+    failure = nil
+    state = 0..<0
+    seen.removeAll(keepingCapacity: true)
+    raisesTaken = 0
+  }
 }
 
 /// An event that waits within a commit: the one that was sent, or one that a plugin raised.
@@ -29,9 +38,14 @@ struct QueuedEvent {
 }
 
 /// The plugins that hear a type, remembered until the rules change.
-struct Listeners {
+final class Listeners {
   /// The type that was asked for.
   let type: [UInt8]
   /// Which plugins, and which of their rules in order.
   let plugins: [(plugin: Int, rules: [Int])]
+
+  init(type: [UInt8], plugins: [(plugin: Int, rules: [Int])]) {
+    self.type = type
+    self.plugins = plugins
+  }
 }

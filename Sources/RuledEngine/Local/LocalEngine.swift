@@ -36,7 +36,10 @@ package final class LocalEngine {
   ///   - lua: the calling thread's worker.
   ///   - store: where everything is kept.
   ///   - start: the virtual time at the beginning.
+  ///   - configuration: the bounds that hold.
+  ///   - log: takes what the rules log.
   ///   - coverage: gathers which lines of the rules run.
+  /// - Throws: when the store fails, or what waits in it.
   package init(
     catalog: Catalog, lua: LuaWorker, store: any StateStore = MemoryStore(), start: Timestamp = LocalEngine.start,
     configuration: Configuration = Configuration(), log: any EventLog = NoLog(), coverage: Coverage? = nil
@@ -63,7 +66,6 @@ package final class LocalEngine {
     changes.removeAll()
     sent.removeAll()
     waiting.removeAll()
-    eventsMade = 0
     giveMachines()
     try recover()
   }
@@ -195,7 +197,7 @@ package final class LocalEngine {
     }
     for delta in unit.counters { counters[delta.key] = (counters[delta.key] ?? .integer(0)) + delta.amount }
     _ = evaluator.finished(unit, durable: true)
-    changes += unit.changes
+    changes += unit.changes.all
     for message in unit.messages { noteSent(message, in: unit) }
     waiting += unit.messages
     for message in unit.delivered { message.cascade?.ended() }
@@ -236,6 +238,11 @@ package final class LocalEngine {
         if case .message(let subject, let sequence)? = try? ParsedKey(key) {
           found.append(.init(subject: Array(subject), sequence: sequence, cascade: nil))
         }
+        return true
+      }
+      eventsMade = 0
+      try context.store.scan(prefix: StoreKey.prefix(.outcome)) { _, _ in
+        eventsMade += 1
         return true
       }
       waiting = found.sorted { $0.sequence < $1.sequence }

@@ -1,10 +1,10 @@
 package import RuledCore
 package import RuledLua
 
-/// The rules in force: one revision, whole and unchanging. An event sees one catalog from start to end.
+/// The rules in force: one revision, whole and unchanging, which an event sees from start to end.
 package final class Catalog: Sendable {
   /// A plugin of the catalog.
-  package struct Plugin: Sendable {
+  package final class Plugin: Sendable {
     /// Its files.
     package let source: PluginSource
     /// What the configuration sets.
@@ -20,6 +20,17 @@ package final class Catalog: Sendable {
 
     /// Its name.
     package var name: String { source.name }
+
+    init(
+      source: PluginSource, overrides: JSONObject, manifest: PluginManifest, runtime: PluginRuntime, generation: UInt64
+    ) {
+      self.source = source
+      self.overrides = overrides
+      self.manifest = manifest
+      self.runtime = runtime
+      self.generation = generation
+      order = manifest.order
+    }
   }
 
   /// The plugins in order of name.
@@ -35,7 +46,8 @@ package final class Catalog: Sendable {
     self.plugins = plugins
     self.source = source
     self.loadedAt = loadedAt
-    revision = configuration.isEmpty ? source.revision : String(SHA256.hash(source.revision + configuration).hex.prefix(16))
+    revision =
+      configuration.isEmpty ? source.revision : String(SHA256.hash(source.revision + configuration).hex.prefix(16))
   }
 
   /// The index of the plugin of that name.
@@ -47,6 +59,11 @@ package final class Catalog: Sendable {
     let rest = String(name[name.index(after: dot)...])
     guard let query = plugins[plugin].manifest.queries.firstIndex(where: { $0.name == rest }) else { return nil }
     return (plugin, query)
+  }
+
+  /// Whether a plugin answers for a host, which is in lower case and without port.
+  package func claims(host: String) -> Bool {
+    plugins.contains { plugin in plugin.manifest.hosts.contains { $0.name.lowercased() == host } }
   }
 
   /// Which plugins hear an event type, and with which of their rules, in the order in which they run.

@@ -26,7 +26,7 @@ package enum CatalogBuilder {
         let vm = try PluginVM(source: plugin, settings: settings.settings, worker: worker)
         plugins.append(
           Catalog.Plugin(
-            source: plugin, overrides: settings.settings, manifest: vm.manifest, order: vm.manifest.order,
+            source: plugin, overrides: settings.settings, manifest: vm.manifest,
             runtime: PluginRuntime(), generation: generations.wrappingAdd(1, ordering: .relaxed).newValue))
       } catch {
         errors.append(error)
@@ -39,12 +39,13 @@ package enum CatalogBuilder {
 
   /// Whether nothing that the plugin is made of has changed; the library counts only as far as it is required.
   private static func isSame(_ old: Catalog.Plugin, _ new: PluginSource, _ settings: JSONObject) -> Bool {
-    old.name == new.name && old.source.modules == new.modules && old.source.data == new.data && old.overrides == settings
+    old.name == new.name && old.source.modules == new.modules && old.source.data == new.data
+      && old.overrides == settings
       && required(by: old.source) == required(by: new)
   }
 
   /// The library's files that the plugin's text names in a `require`, and those that they name.
-  static func required(by plugin: PluginSource) -> [SourceFile] {
+  package static func required(by plugin: PluginSource) -> [SourceFile] {
     var found: Set<String> = []
     var texts = plugin.modules.map(\.text)
     while let text = texts.popLast() {
@@ -66,7 +67,8 @@ package enum CatalogBuilder {
     for plugin in plugins {
       for host in plugin.manifest.hosts {
         if let owner = owners[host.name] {
-          errors.append(LoadError(file: host.file, line: host.line, "the host '\(host.name)' is answered by \(owner) already"))
+          errors.append(
+            LoadError(file: host.file, line: host.line, "the host '\(host.name)' is answered by \(owner) already"))
         }
         owners[host.name] = plugin.name
       }

@@ -6,13 +6,14 @@ import RuledLua
 package enum RulesFolder {
   /// Reads all that stands in the folder at `path`; symbolic links are followed.
   ///
-  /// - Parameter including: which of the subfolders count as plugins.
-  /// - Throws: what could not be read, or a folder that is no plugin.
+  /// Of the subfolders those count as plugins that `including` says so of; one that is none is an error.
   package static func read(
     _ path: String, including: (_ name: String) -> Bool = { _ in true }
   ) throws(ReloadError) -> RulesSource {
     guard let names = entries(of: path) else {
-      throw ReloadError([LoadError(file: "", line: 0, "the rules folder \(path) can't be read: \(String(cString: strerror(errno)))")])
+      throw ReloadError([
+        LoadError(file: "", line: 0, "the rules folder \(path) can't be read: \(String(cString: strerror(errno)))")
+      ])
     }
     var errors: [LoadError] = []
     let folders = names.filter { isFolder("\(path)/\($0)") }
@@ -37,7 +38,8 @@ package enum RulesFolder {
 
   /// Whether a file of that name counts: dot files and what editors leave behind do not.
   static func counts(_ name: String) -> Bool {
-    !name.hasPrefix(".") && !name.hasPrefix("#") && !name.hasSuffix("~") && !name.hasSuffix(".swp") && !name.hasSuffix(".tmp")
+    !name.hasPrefix(".") && !name.hasPrefix("#") && !name.hasSuffix("~") && !name.hasSuffix(".swp")
+      && !name.hasSuffix(".tmp")
   }
 
   private static func entries(of path: String) -> [String]? {

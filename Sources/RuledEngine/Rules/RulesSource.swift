@@ -49,7 +49,8 @@ package struct RulesSource: Sendable {
   }
 
   private static func encode(_ files: [SourceFile]) -> JSONValue {
-    .array(files.map { .object(["path": .string($0.path), "text": .string(String(decoding: $0.text, as: UTF8.self))]) })
+    .array(
+      files.map { .object(["path": .string($0.path), "text": .string(String(decoding: $0.text, as: UTF8.self))]) })
   }
 
   private static func decode(_ value: JSONValue?) -> [SourceFile] {

@@ -13,6 +13,11 @@ package enum ConfigurationFile {
     return try evaluate(text, path: path)
   }
 
+  /// The line of the file at `path` that assigns the member at `key`, as near as its text tells; 0 when it doesn't.
+  package static func line(of key: [String], in path: String) -> Int {
+    ConfigurationText.read(path).map { ConfigurationText($0).line(of: key, endingAt: 0) } ?? 0
+  }
+
   /// Checks a configuration's text; `path` is what messages call it.
   package static func evaluate(_ text: [UInt8], path: String) throws(ConfigurationFileError) -> Configuration {
     let worker = LuaWorker()
@@ -39,7 +44,7 @@ package enum ConfigurationFile {
       throw ConfigurationFileError(
         found.errors.map { error in
           let line = Int(error.path.first.flatMap { result["lines"]?[$0]?.intValue } ?? 0)
-          return LoadError(file: path, line: source.line(of: error.path, from: line), error.description)
+          return LoadError(file: path, line: source.line(of: error.path, endingAt: line), error.description)
         })
     }
   }

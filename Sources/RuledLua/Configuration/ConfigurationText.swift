@@ -1,21 +1,67 @@
 import Glibc
 
-/// The text of a configuration file, in which the lines of nested keys are looked up.
+/// The text of a configuration file, in which the lines of keys are looked up.
 struct ConfigurationText {
-  private let lines: [Substring]
+  private let lines: [[UInt8]]
 
   init(_ text: [UInt8]) {
-    lines = String(decoding: text, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+    lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(Array.init)
   }
 
-  /// The line that names the last member of `path`, looked for from the line on where its first member is assigned.
-  func line(of path: [String], from first: Int) -> Int {
-    var line = max(first, 1)
+  /// The line that gives the last member of `path` its value, or as near as the text tells.
+  ///
+  /// - Parameters:
+  ///   - path: The names from the top.
+  ///   - last: The line on which the assignment of the first member ends, 0 when it isn't known.
+  /// - Returns: The line; `last` when the first member isn't found.
+  func line(of path: [String], endingAt last: Int) -> Int {
+    guard let first = path.first, let start = assignment(of: Array(first.utf8), endingAt: last) else { return last }
+    var place = start
     for name in path.dropFirst() {
-      guard let found = (line...max(line, lines.count)).first(where: { $0 <= lines.count && lines[$0 - 1].contains(name) }) else { break }
-      line = found
+      guard let found = find(Array(name.utf8), from: place) else { break }
+      place = found
     }
-    return first == 0 && path.count < 2 ? 0 : line
+    return place.line
+  }
+
+  /// Where a global is assigned: the last place up to a line, one at the beginning of its line before all others.
+  private func assignment(of name: [UInt8], endingAt last: Int) -> (line: Int, column: Int)? {
+    var indented: (line: Int, column: Int)?
+    for line in stride(from: last > 0 ? min(last, lines.count) : lines.count, to: 0, by: -1) {
+      guard let column = Self.assignment(of: name, in: lines[line - 1], from: 0) else { continue }
+      if lines[line - 1].starts(with: name) { return (line, column) }
+      indented = indented ?? (line, column)
+    }
+    return indented
+  }
+
+  private func find(_ name: [UInt8], from start: (line: Int, column: Int)) -> (line: Int, column: Int)? {
+    guard !name.isEmpty, start.line <= lines.count else { return nil }
+    for line in start.line...lines.count {
+      let first = line == start.line ? start.column : 0
+      if let column = Self.assignment(of: name, in: lines[line - 1], from: first) { return (line, column) }
+    }
+    return nil
+  }
+
+  /// Where the text goes on behind `name` when an `=` follows, as in `name =` or `["name"] =`; nil when none does.
+  private static func assignment(of name: [UInt8], in line: [UInt8], from first: Int) -> Int? {
+    var start = first
+    while start + name.count <= line.count {
+      defer { start += 1 }
+      if line[start...].starts(with: "--".utf8) { return nil }
+      guard line[start...].starts(with: name), start == 0 || !isWord(line[start - 1]) else { continue }
+      var end = start + name.count
+      let behind = end
+      while end < line.count, " \t\"']".utf8.contains(line[end]) { end += 1 }
+      if end < line.count, line[end] == UInt8(ascii: "="), !line[(end + 1)...].starts(with: "=".utf8) { return behind }
+    }
+    return nil
+  }
+
+  private static func isWord(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: "_") || (byte | 0x20) >= UInt8(ascii: "a") && (byte | 0x20) <= UInt8(ascii: "z")
+      || byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
   }
 
   /// The bytes of the file at `path`, or nil when it can't be read.

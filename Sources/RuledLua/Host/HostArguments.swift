@@ -69,16 +69,22 @@ struct HostAnswers {
   mutating func addNil() { add(rb_value()) }
 
   /// Adds a boolean.
-  mutating func add(_ value: Bool) { add(rb_value(type: RB_BOOLEAN, integer: value ? 1 : 0, number: 0, text: rb_slice())) }
+  mutating func add(_ value: Bool) {
+    add(rb_value(type: RB_BOOLEAN, integer: value ? 1 : 0, number: 0, text: rb_slice()))
+  }
 
   /// Adds an integer.
-  mutating func add(_ value: Int) { add(rb_value(type: RB_INTEGER, integer: Int64(value), number: 0, text: rb_slice())) }
+  mutating func add(_ value: Int) {
+    add(rb_value(type: RB_INTEGER, integer: Int64(value), number: 0, text: rb_slice()))
+  }
 
   /// Adds a float.
   mutating func add(_ value: Double) { add(rb_value(type: RB_NUMBER, integer: 0, number: value, text: rb_slice())) }
 
   /// Adds what stands in `buffer` as a string or as JSON; it must be the last result with bytes.
-  mutating func addBuffer(_ type: rb_type) { add(rb_value(type: type, integer: 0, number: 0, text: rb_slice(buffer.bytes))) }
+  mutating func addBuffer(_ type: rb_type) {
+    add(rb_value(type: type, integer: 0, number: 0, text: rb_slice(buffer.bytes)))
+  }
 
   /// Adds text; it must be the only result with bytes.
   mutating func add(_ text: String) {

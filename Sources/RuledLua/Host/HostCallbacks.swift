@@ -29,6 +29,7 @@ func findModule(
   path: UnsafeMutablePointer<rb_slice>?
 ) -> Bool {
   guard let vm = pluginVM(context), let file = vm.source.module(name.text) else { return false }
+  vm.notes?.required.insert(file.path)
   vm.answer.removeAll()
   vm.answer.append(contentsOf: file.path)
   let length = vm.answer.count
@@ -44,6 +45,10 @@ func takeDeclaration(
   line: Int32, result: UnsafeMutablePointer<rb_value>?, error: UnsafeMutablePointer<rb_slice>?
 ) -> Bool {
   guard let vm = pluginVM(context) else { return false }
+  defer {
+    vm.notes?.place(file: file.text, line: Int(line))
+    vm.notes?.manifest = vm.manifest
+  }
   do throws(ManifestBuilder.Refusal) {
     let settings = try vm.declare(
       rb_declaration(UInt32(kind)), name.text, json.raw, file: file.text, line: Int(line))
@@ -55,6 +60,10 @@ func takeDeclaration(
     }
     return true
   } catch let refusal {
+    if let notes = vm.notes, rb_declaration(UInt32(kind)) != RB_DECLARE_PLUGIN {
+      notes.note(key: nil, refusal.message)
+      return true
+    }
     vm.declarationError.removeAll()
     vm.declarationError.append(contentsOf: refusal.message)
     error?.pointee = rb_slice(vm.declarationError.bytes)

@@ -29,14 +29,18 @@ extension PluginVM {
     switch call {
     case RB_CALL_ONCE: answers.add(host.isUnclaimed(once: try arguments.bytes(0, "once's key"), of: self))
     case RB_CALL_TIMER_DUE:
-      guard let due = host.timerDue(try arguments.bytes(0, "the timer's name"), of: self) else { return answers.addNil() }
+      guard let due = host.timerDue(try arguments.bytes(0, "the timer's name"), of: self) else {
+        return answers.addNil()
+      }
       answers.add(Double(due) / 1e6)
     case RB_CALL_COUNTERS:
       let prefix = try arguments.optionalBytes(0, "counters' prefix") ?? UnsafeRawBufferPointer(start: nil, count: 0)
       host.counters(prefix: prefix, into: answers.buffer)
       answers.addBuffer(RB_JSON)
     default:
-      guard host.peek(plugin: try arguments.bytes(0, "peek's plugin"), into: answers.buffer) else { return answers.addNil() }
+      guard host.peek(plugin: try arguments.bytes(0, "peek's plugin"), into: answers.buffer) else {
+        return answers.addNil()
+      }
       answers.addBuffer(RB_JSON_FROZEN)
     }
   }
@@ -116,8 +120,10 @@ extension PluginVM {
   }
 
   private func answerDistance(_ arguments: HostArguments, _ answers: inout HostAnswers) throws(HostRefusal) {
-    let latitude1 = try arguments.number(0, "the first latitude"), longitude1 = try arguments.number(1, "the first longitude")
-    let latitude2 = try arguments.number(2, "the second latitude"), longitude2 = try arguments.number(3, "the second longitude")
+    let latitude1 = try arguments.number(0, "the first latitude"),
+      longitude1 = try arguments.number(1, "the first longitude")
+    let latitude2 = try arguments.number(2, "the second latitude"),
+      longitude2 = try arguments.number(3, "the second longitude")
     answers.add(Geo.distance(latitude1, longitude1, latitude2, longitude2))
   }
 
@@ -172,7 +178,9 @@ extension PluginVM {
 
 extension HostArguments {
   fileprivate func calendarText(_ place: Int) throws(CalendarError) -> String {
-    do throws(HostRefusal) { return try text(place, place == 0 ? "the moment" : "the time zone") } catch { throw CalendarError(error.message) }
+    do throws(HostRefusal) { return try text(place, place == 0 ? "the moment" : "the time zone") } catch {
+      throw CalendarError(error.message)
+    }
   }
 
   fileprivate func calendarNumber(_ place: Int) throws(CalendarError) -> Double {

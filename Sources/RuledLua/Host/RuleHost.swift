@@ -1,6 +1,8 @@
 package import RuledCore
 
-/// What a rule asks of the world while it runs. The engine answers; no answer raises or blocks.
+/// What a rule asks of the world while it runs.
+///
+/// The engine answers; no answer raises or blocks.
 package protocol RuleHost: AnyObject {
   /// Whether `once` has not been claimed by this plugin for this subject; what the event itself claimed is in `operations`.
   func isUnclaimed(once key: UnsafeRawBufferPointer, of vm: PluginVM) -> Bool

@@ -7,15 +7,18 @@ struct ManifestBuilder {
   private let folder: String
   private let overrides: JSONObject
   private let takesTests: Bool
+  /// Gathers what is wrong where loading is to go on for more; nil refuses the first.
+  private let notes: LoadNotes?
 
   private static let pluginKeys = ["name", "version", "about", "settings", "sinks", "sources", "budget"]
   private static let ruleKeys = ["on", "priority", "when", "run"]
   private static let budgetKeys = ["instructions", "memory_mib"]
 
-  init(folder: String, overrides: JSONObject, takesTests: Bool) {
+  init(folder: String, overrides: JSONObject, takesTests: Bool, notes: LoadNotes? = nil) {
     self.folder = folder
     self.overrides = overrides
     self.takesTests = takesTests
+    self.notes = notes
   }
 
   /// The sentence that a declaration is refused with.
@@ -28,7 +31,7 @@ struct ManifestBuilder {
   mutating func plugin(_ json: JSONValue) throws(Refusal) -> JSONObject {
     guard manifest.name.isEmpty else { throw Refusal("plugin is declared twice") }
     guard let object = json.objectValue else { throw Refusal("plugin takes a table of named values") }
-    try Self.check(object.names, known: Self.pluginKeys, of: "plugin")
+    try check(object.names, known: Self.pluginKeys, of: "plugin")
     let name = try text(object, "name") ?? ""
     guard name == folder else {
       throw Refusal("plugin.name is '\(name)', but the folder is called '\(folder)'; they must be equal")
@@ -50,11 +53,13 @@ struct ManifestBuilder {
       throw Refusal("rule '\(name)' is declared twice, first at \(earlier.file):\(earlier.line)")
     }
     guard let object = json.objectValue else { throw Refusal("rule '\(name)' takes a table of named values") }
-    try Self.check(object.names, known: Self.ruleKeys, of: "rule '\(name)'")
+    try check(object.names, known: Self.ruleKeys, of: "rule '\(name)'")
     let names: [String]
     switch object["on"] {
     case .string(let one): names = [one]
-    case .array(let several) where several.allSatisfy({ $0.stringValue != nil }): names = several.compactMap(\.stringValue)
+    case .object(let none) where none.isEmpty: names = []
+    case .array(let several) where several.allSatisfy({ $0.stringValue != nil }):
+      names = several.compactMap(\.stringValue)
     default: throw Refusal("rule '\(name)': 'on' must be an event type or a list of event types")
     }
     guard !names.isEmpty else { throw Refusal("rule '\(name)': 'on' is empty, so that no event can reach it") }
@@ -98,10 +103,14 @@ struct ManifestBuilder {
     guard !name.isEmpty else { throw Refusal("the name of a \(what) is empty") }
   }
 
-  private static func check(_ names: [String], known: [String], of what: String) throws(Refusal) {
+  private func check(_ names: [String], known: [String], of what: String) throws(Refusal) {
     for name in names where !known.contains(name) {
-      let near = NearestName.find(name, in: known).map { "; did you mean '\($0)'?" } ?? "; it knows \(known.joined(separator: ", "))"
-      throw Refusal("\(what) has no key '\(name)'\(near)")
+      let near =
+        NearestName.find(name, in: known).map { "; did you mean '\($0)'?" }
+        ?? "; it knows \(known.joined(separator: ", "))"
+      let message = "\(what) has no key '\(name)'\(near)"
+      guard let notes else { throw Refusal(message) }
+      notes.note(key: name, message)
     }
   }
 
@@ -123,7 +132,7 @@ struct ManifestBuilder {
   private func budget(_ value: JSONValue?) throws(Refusal) -> Budget {
     guard let value else { return Budget() }
     guard let object = value.objectValue else { throw Refusal("plugin.budget must be a table of named values") }
-    try Self.check(object.names, known: Self.budgetKeys, of: "plugin.budget")
+    try check(object.names, known: Self.budgetKeys, of: "plugin.budget")
     var budget = Budget()
     if let instructions = object["instructions"] {
       guard let number = instructions.intValue, (1...1_000_000_000).contains(number) else {

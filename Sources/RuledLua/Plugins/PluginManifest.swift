@@ -55,7 +55,9 @@ package struct PluginManifest: Sendable {
 
   /// The rules in the order in which they run: by priority, then by declaration.
   package var order: [Int] {
-    rules.indices.sorted { rules[$0].priority != rules[$1].priority ? rules[$0].priority > rules[$1].priority : $0 < $1 }
+    rules.indices.sorted {
+      rules[$0].priority != rules[$1].priority ? rules[$0].priority > rules[$1].priority : $0 < $1
+    }
   }
 
   /// Whether events of that source are for this plugin.

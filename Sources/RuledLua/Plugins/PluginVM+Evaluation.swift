@@ -64,7 +64,7 @@ extension PluginVM {
     return result(rb_test(machine, Int32(index), &native))
   }
 
-  /// What the last call left: the state, or what a query or handler returned. Valid until the next call.
+  /// What the last call left, the state or what was returned; valid until the next call.
   package var output: UnsafeRawBufferPointer { rb_result(machine).raw }
 
   /// The operations that rules asked for since `begin`; valid until the next call.

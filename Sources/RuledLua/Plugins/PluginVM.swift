@@ -16,6 +16,7 @@ package final class PluginVM {
 
   let worker: LuaWorker
   private let coverage: Coverage?
+  let notes: LoadNotes?
   var machine: OpaquePointer
   var builder: ManifestBuilder
   /// Keeps alive what a callback hands to Lua until the next callback.
@@ -24,17 +25,25 @@ package final class PluginVM {
   /// How many ids the current event has drawn.
   var drawn: UInt64 = 0
 
-  /// Loads the plugin; with `tests`, its test files too, and then nothing is frozen. `coverage` learns which lines run.
+  /// Loads the plugin; with `tests`, its test files too, and then nothing is frozen.
   ///
+  /// - Parameters:
+  ///   - source: the plugin's files.
+  ///   - settings: what the configuration sets.
+  ///   - worker: the calling thread's.
+  ///   - tests: whether the test files are loaded too.
+  ///   - coverage: learns which lines run.
+  ///   - notes: gathers wrong declarations, so that the loading goes on and finds more.
   /// - Throws: where and why it does not load.
   package init(
     source: PluginSource, settings: JSONObject = JSONObject(), worker: LuaWorker, tests: Bool = false,
-    covering coverage: Coverage? = nil
+    covering coverage: Coverage? = nil, noting notes: LoadNotes? = nil
   ) throws(LoadError) {
     self.source = source
     self.coverage = coverage
+    self.notes = notes
     self.worker = worker
-    builder = ManifestBuilder(folder: source.name, overrides: settings, takesTests: tests)
+    builder = ManifestBuilder(folder: source.name, overrides: settings, takesTests: tests, notes: notes)
     var host = rb_host(call: answerCall, find: findModule, declare: takeDeclaration)
     guard let machine = rb_vm_new(worker.handle, &host, nil) else {
       throw LoadError(file: "", line: 0, "there is no memory for the plugin \(source.name)")
@@ -65,7 +74,8 @@ package final class PluginVM {
     }
     try run(file, budget: .loading)
     guard !manifest.name.isEmpty else {
-      throw LoadError(file: file.path, line: 1, "the file declares no plugin: begin with plugin { name = \"\(source.name)\" }")
+      throw LoadError(
+        file: file.path, line: 1, "the file declares no plugin: begin with plugin { name = \"\(source.name)\" }")
     }
     if tests {
       for file in source.tests { try run(file, budget: .loading) }

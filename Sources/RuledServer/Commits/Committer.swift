@@ -63,6 +63,9 @@ final class Committer {
       amount.json.write(to: value)
       merged.put(key.bytes, value.bytes)
     }
+    let changes = submissions.lazy.map(\.unit.changes).filter { !$0.isEmpty }
+    let changed = changes.reduce(0) { $0 + $1.count }
+    if changed > 0 { WatchSequence.write(services.hub.last + UInt64(changed), to: merged, key: key, value: value) }
     guard !merged.isEmpty else { return true }
     do throws(StoreError) {
       try services.context.store.commit(merged, durable: isDurable)
@@ -70,6 +73,7 @@ final class Committer {
       failed(error)
       return false
     }
+    if changed > 0 { services.hub.publish(Array(changes)) }
     counters.merge(touched) { $1 }
     hasUnsynced = !isDurable
     return true

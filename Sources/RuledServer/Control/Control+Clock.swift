@@ -40,7 +40,9 @@ extension Control {
       return answer(now, id, target)
     }
     guard services.status.storeIsWell else {
-      return answer(.failure(RequestError(.unavailable, "the store takes no commits; the clock stands at \(clock.now.rfc3339)")), id, target)
+      return answer(
+        .failure(RequestError(.unavailable, "the store takes no commits; the clock stands at \(clock.now.rfc3339)")),
+        id, target)
     }
     if timer.due > clock.now.microseconds { clock.set(Timestamp(microseconds: timer.due)) }
     let mailbox = services.control

@@ -26,13 +26,20 @@ extension Control {
     }
   }
 
-  private static func notParked(_ id: String) -> RequestError { RequestError(.notFound, "no event is parked under '\(id)'") }
+  private static func notParked(_ id: String) -> RequestError {
+    RequestError(.notFound, "no event is parked under '\(id)'")
+  }
+
+  private static let notCommitted = RequestError(
+    .unavailable, "the store refused the commit: nothing was applied, send it again")
 
   /// Tries parked events again; the answer leaves once what came of it is durable.
   func retry(_ selection: ParkedSelection, _ id: [UInt8]?, _ target: ReplyTarget) {
     let keys: [ParkedKey]
     do throws(RequestError) { keys = try self.keys(selection) } catch { return answer(.failure(error), id, target) }
-    if case .plugin(let name) = selection, let plugin = catalog.index(of: name) { catalog.plugins[plugin].runtime.resume() }
+    if case .plugin(let name) = selection, let plugin = catalog.index(of: name) {
+      catalog.plugins[plugin].runtime.resume()
+    }
     forEach(keys, id, target, { $0.retry($1) }) { outcomes in
       var results: [JSONValue] = []
       var failed: Int64 = 0
@@ -81,8 +88,9 @@ extension Control {
   ) {
     let collected = Collected<Outcome>(count: keys.count)
     let mailbox = services.control
-    let all = Cascade {
-      _ = mailbox.send(.perform { $0.answer(result(collected.outcomes), id, target) })
+    let all = Cascade { isWhole in
+      _ = mailbox.send(
+        .perform { $0.answer(isWhole ? result(collected.outcomes) : .failure(Self.notCommitted), id, target) })
     }
     for (place, key) in keys.enumerated() {
       all.began()

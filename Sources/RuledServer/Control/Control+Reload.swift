@@ -24,6 +24,7 @@ extension Control {
 
   /// Loads the folder beside the running rules and puts it in force when it loads whole; answers whether anything changed.
   private func reload() -> Result<Bool, ReloadError> {
+    defer { services.outbox.reload(services.context.configuration.sinks) }
     let previous = catalog
     let next: Catalog
     do throws(ReloadError) {
@@ -84,7 +85,9 @@ enum KeptRules {
     let key = ByteBuffer(capacity: 16)
     StoreKey.daemon(name, into: key)
     let value = ByteBuffer(capacity: 64 << 10)
-    guard (try? store.get(key.bytes, into: value)) == true, let json = try? JSONValue(parsing: value.bytes) else { return nil }
+    guard (try? store.get(key.bytes, into: value)) == true, let json = try? JSONValue(parsing: value.bytes) else {
+      return nil
+    }
     return RulesSource(encoded: json)
   }
 }

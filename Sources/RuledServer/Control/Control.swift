@@ -13,6 +13,7 @@ final class Control {
   let timers: TimerService
   var catalog: Catalog
   private var listener: Listener?
+  private var webListener: Listener?
   private var watcher: DirectoryWatcher?
   private var signals: SignalWatcher?
   private var nextWorker = 0
@@ -20,7 +21,8 @@ final class Control {
   private let replyBuffer = ByteBuffer(capacity: 1024)
 
   init(
-    services: Services, loop: EventLoop, rulesPath: String, lua: LuaWorker, catalog: Catalog, onStop: @escaping () -> Void
+    services: Services, loop: EventLoop, rulesPath: String, lua: LuaWorker, catalog: Catalog,
+    onStop: @escaping () -> Void
   ) throws(SystemError) {
     self.services = services
     self.loop = loop
@@ -44,10 +46,17 @@ final class Control {
     timers.start()
   }
 
+  /// Begins to serve HTTP on a TCP socket.
+  func listen(_ socket: consuming ListeningSocket) throws(SystemError) {
+    webListener = try Listener(on: loop, socket) { [unowned self] in services.adoptHTTP($0) }
+  }
+
   /// Takes no more connections.
   func stopAccepting() {
     listener?.stop()
     listener = nil
+    webListener?.stop()
+    webListener = nil
     watcher?.close()
     timers.stop()
   }
@@ -74,8 +83,9 @@ final class Control {
     switch message {
     case .task(let task, let id, let target): take(task, id, target)
     case .timerSet(let due): timers.set(due)
-    case .effectsRecorded: break
-    case .storeReopened: timers.look()
+    case .storeReopened:
+      timers.look()
+      services.outbox.look()
     case .perform(let body): body(self)
     }
   }
@@ -106,6 +116,6 @@ final class Control {
     }
     let bundle = ReplyBundle(
       bytes: Array(replyBuffer.bytes), entries: [.init(target: target, range: 0..<replyBuffer.count)])
-    _ = services.workers[target.worker].send(.replies(bundle))
+    services.send(bundle, to: target.worker)
   }
 }

@@ -8,8 +8,6 @@ enum ControlMessage: Sendable {
   case task(ControlTask, id: [UInt8]?, ReplyTarget)
   /// A timer was set that is due at this time, in microseconds.
   case timerSet(Int64)
-  /// Effects were recorded for sinks.
-  case effectsRecorded(Int)
   /// The store takes commits again.
   case storeReopened
   /// Something that was waited for is over.

@@ -2,7 +2,7 @@ import RuledCore
 import RuledEngine
 import RuledStore
 
-/// Fires timers when they are due, in order, a bounded number at a time. Pending ones cost nothing: they stand in the store.
+/// Fires timers when they are due, in order, a bounded number at a time; pending ones only stand in the store.
 final class TimerService {
   private static let batch = 256
 
@@ -43,7 +43,10 @@ final class TimerService {
       alarm?.start(after: 1000)
       return
     }
-    guard due.isEmpty else { return fire(due) }
+    guard due.isEmpty else {
+      floor = due[0].due
+      return fire(due)
+    }
     guard let next = try? StoreListing.nextTimer(services.context.store, from: floor) else { return }
     floor = next
     alarm?.start(after: UInt64(min(max((next - now + 999) / 1000, 1), 3_600_000)))
@@ -52,7 +55,7 @@ final class TimerService {
   private func fire(_ due: [DueTimer]) {
     isFiring = true
     let mailbox = services.control
-    let all = Cascade { _ = mailbox.send(.perform { $0.timers.fired(due) }) }
+    let all = Cascade { _ = mailbox.send(.perform { $0.timers.fired() }) }
     for timer in due {
       all.began()
       _ = services.workers[services.owner(of: timer.subject)].send(.perform { $0.fire(timer, all) })
@@ -60,10 +63,9 @@ final class TimerService {
     all.ended()
   }
 
-  private func fired(_ due: [DueTimer]) {
+  private func fired() {
     isFiring = false
     if services.status.storeIsWell {
-      floor = max(floor, due.first?.due ?? floor)
       look()
     } else {
       alarm?.start(after: 1000)

@@ -6,7 +6,7 @@ struct Administrators: Sendable {
   private let users: Set<UInt32>
   private let groups: Set<UInt32>
 
-  /// Resolves names and numbers; a group begins with `@`. What does not exist is left out.
+  /// Resolves names and numbers, of which groups begin with `@`, and leaves out what does not exist.
   init(_ names: [String]) {
     var users: Set<UInt32> = [0, getuid()]
     var groups: Set<UInt32> = []
@@ -31,7 +31,12 @@ struct Administrators: Sendable {
   /// Whether the client at the other end is one of them.
   func include(_ connection: Connection) -> Bool {
     guard let peer = connection.peer else { return false }
+    return include(peer, groups: connection.peerGroups)
+  }
+
+  /// Whether a client with these credentials and supplementary groups is one of them.
+  func include(_ peer: PeerCredentials, groups supplementary: @autoclosure () -> [UInt32]) -> Bool {
     if users.contains(peer.uid) || groups.contains(peer.gid) { return true }
-    return !groups.isEmpty && connection.peerGroups.contains { groups.contains($0) }
+    return !groups.isEmpty && supplementary().contains { groups.contains($0) }
   }
 }

@@ -12,7 +12,10 @@ package final class Daemon {
   private let notifier = SystemdNotifier.take()
   private var workers: [WorkerThread] = []
   private var committer: WorkerThread?
+  private var outbox: WorkerThread?
   private var isStopping = false
+  private var loopback: Int32?
+  private var token: BearerToken?
 
   /// A daemon that is configured and not yet started.
   package init(configuration: Configuration, manualClock: Bool, log: any EventLog) {
@@ -25,17 +28,21 @@ package final class Daemon {
   package func run() throws(StartError) {
     SystemCalls.ignoreBrokenPipes()
     let socket = try listen()
+    try listenOnLoopback()
     let store = try openStore()
     let clock = isManual ? EngineClock(manual: KeptClock.read(from: store) ?? EngineClock.wall) : EngineClock()
     let context = EngineContext(store: store, clock: clock, configuration: configuration, log: log)
-    let services = Services(context: context, workers: configuration.workers > 0 ? configuration.workers : Self.processors)
+    let services = Services(
+      context: context, workers: configuration.workers > 0 ? configuration.workers : Self.processors)
     let lua = LuaWorker()
     let catalog = try loadRules(services, lua)
     do {
       let messages = try StoreListing.messages(store)
       if let last = messages.last { context.sequence(atLeast: last.sequence) }
+      services.hub.begin(after: try WatchSequence.read(from: store))
       try startCommitter(services, try context.counters.load(from: store))
       try startWorkers(services, catalog, messages)
+      try startOutbox(services)
       try serve(services, catalog, lua, socket)
       try store.close()
     } catch let error as StoreError {
@@ -56,6 +63,14 @@ package final class Daemon {
     do throws(ListenError) {
       return try ListeningSocket(path: configuration.socket)
     } catch { throw StartError(error.description) }
+  }
+
+  private func listenOnLoopback() throws(StartError) {
+    guard let address = configuration.http.listen, let file = configuration.http.tokenFile else { return }
+    token = try BearerToken(file: file)
+    do throws(SystemError) { loopback = try LoopbackSocket.listen(address) } catch {
+      throw StartError("http.listen '\(address.text)' can't be listened on: \(error)")
+    }
   }
 
   private func openStore() throws(StartError) -> any StateStore {
@@ -98,10 +113,12 @@ package final class Daemon {
   private func warn(of catalog: Catalog) {
     for plugin in catalog.plugins {
       for name in plugin.manifest.unknownSettings {
-        log.write(LogLine(.warn, "the configuration sets '\(name)', which the plugin does not declare", plugin: plugin.name))
+        log.write(
+          LogLine(.warn, "the configuration sets '\(name)', which the plugin does not declare", plugin: plugin.name))
       }
     }
-    for name in configuration.plugins.keys where catalog.index(of: name) == nil && configuration.plugins[name]?.isEnabled == true {
+    for name in configuration.plugins.keys
+    where catalog.index(of: name) == nil && configuration.plugins[name]?.isEnabled == true {
       log.write(LogLine(.warn, "the configuration names a plugin '\(name)' that does not exist"))
     }
   }
@@ -116,7 +133,19 @@ package final class Daemon {
     }
   }
 
-  private func startWorkers(_ services: Services, _ catalog: Catalog, _ messages: [CommitUnit.Message]) throws(SystemError) {
+  private func startOutbox(_ services: Services) throws(SystemError) {
+    let log = log
+    outbox = try WorkerThread(name: "ruled-outbox") {
+      do throws(SystemError) { try OutboxService(services: services).run() } catch {
+        log.write(LogLine(.error, "the delivery of effects ended: \(error)"))
+        abort()
+      }
+    }
+  }
+
+  private func startWorkers(_ services: Services, _ catalog: Catalog, _ messages: [CommitUnit.Message])
+    throws(SystemError)
+  {
     let log = log
     for index in services.workers.indices {
       let own = messages.filter { services.owner(of: $0.subject) == index }
@@ -138,19 +167,32 @@ package final class Daemon {
   ) throws(SystemError) {
     let loop = try EventLoop()
     var control: Control?
-    let begun = try Control(services: services, loop: loop, rulesPath: configuration.rules, lua: lua, catalog: catalog) { [unowned self] in
+    let begun = try Control(services: services, loop: loop, rulesPath: configuration.rules, lua: lua, catalog: catalog)
+    { [unowned self] in
       if let control { stop(services, control) }
     }
     control = begun
+    try startHTTP(services, begun)
     try begun.start(listening: socket)
     notifier.ready(status: "serving revision \(catalog.revision)")
-    log.write(LogLine(.info, "serving on \(configuration.socket), revision \(catalog.revision), \(catalog.plugins.count) plugins"))
+    log.write(
+      LogLine(
+        .info, "serving on \(configuration.socket), revision \(catalog.revision), \(catalog.plugins.count) plugins"))
     loop.run()
     begun.close()
     control = nil
     for worker in workers { worker.join() }
+    services.stopHTTP()
     committer?.join()
+    outbox?.join()
     loop.close()
+  }
+
+  private func startHTTP(_ services: Services, _ control: Control) throws(SystemError) {
+    try services.startHTTP(token: token, on: control.loop)
+    guard let loopback, let address = configuration.http.listen else { return }
+    try control.listen(try ListeningSocket(inheriting: loopback))
+    log.write(LogLine(.info, "serving HTTP on \(address.text) too"))
   }
 
   /// Stops accepting, lets the workers answer and commit what they have, and then ends the threads.
@@ -161,11 +203,15 @@ package final class Daemon {
     log.write(LogLine(.info, "ending: what has been received is answered first"))
     control.stopAccepting()
     let mailbox = services.control
-    let drained = Cascade { _ = mailbox.send(.perform { Daemon.end($0) }) }
+    let drained = Cascade {
+      services.outbox.stop(within: Self.deliveryTime) { _ = mailbox.send(.perform { Daemon.end($0) }) }
+    }
     for worker in services.workers {
       drained.began()
       _ = worker.send(.perform { $0.drain { drained.ended() } })
     }
+    drained.began()
+    services.drainHTTP(on: control.loop) { drained.ended() }
     drained.ended()
     do throws(SystemError) {
       _ = try control.loop.timer(after: UInt64(Limits.shutdownTime / 1000) - 500, every: 0) { Daemon.end(control) }
@@ -174,7 +220,11 @@ package final class Daemon {
     }
   }
 
+  /// How long deliveries in flight may take to end, in milliseconds.
+  private static let deliveryTime: UInt64 = 3_000
+
   private static func end(_ control: Control) {
+    control.services.outbox.stop(within: 0)
     for worker in control.services.workers { _ = worker.send(.perform { $0.loop.stop() }) }
     _ = control.services.committer.send(Submission(worker: -1, unit: CommitUnit(number: 0)))
     control.loop.stop()

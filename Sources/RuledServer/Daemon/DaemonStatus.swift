@@ -48,13 +48,18 @@ package final class DaemonStatus: Sendable {
   /// Whether the store takes commits.
   var storeIsWell: Bool { values.withLock { $0.storeError == nil } }
 
+  /// How long the daemon has been running in seconds, and how many things are wrong with the rules in the folder.
+  var figures: (uptime: Int, reloadErrors: Int) {
+    (Int((EngineClock.monotonic - startedAt) / 1_000_000_000), reloadErrors?.errors.count ?? 0)
+  }
+
   /// The answer to `health`.
   func health(_ services: Services) -> JSONValue {
     let now = values.withLock { $0 }
     let plugins = now.catalog?.plugins ?? []
     let suspended = plugins.filter(\.runtime.isSuspended).map { JSONValue.string($0.name) }
     let configured = services.context.configuration.sinks
-    let waiting = Set(plugins.flatMap { plugin in plugin.manifest.sinks.filter { $0 != "client" && configured[$0] == nil } })
+    let waiting = Set(plugins.flatMap(\.manifest.sinks)).filter { $0 != "client" && configured[$0]?.delivers != true }
     var problems: [JSONValue] = []
     if let error = now.storeError { problems.append(.string("the store failed: \(error)")) }
     if now.servesKeptRules { problems.append(.string("the rules do not load, the last good ones serve")) }
@@ -69,6 +74,7 @@ package final class DaemonStatus: Sendable {
       "problems": .array(problems),
       "suspended": .array(suspended),
       "unconfigured_sinks": .array(waiting.sorted().map { .string($0) }),
+      "sinks": .object(JSONObject(services.outbox.figures.map { ($0.sink, $0.figures.json) })),
       "reload_errors": now.reloadErrors?.json ?? .array([]),
     ])
   }
@@ -85,7 +91,8 @@ package final class DaemonStatus: Sendable {
 
   private static func describe(_ plugin: Catalog.Plugin) -> JSONValue {
     .object([
-      "name": .string(plugin.name), "version": .string(plugin.manifest.version), "about": .string(plugin.manifest.about),
+      "name": .string(plugin.name), "version": .string(plugin.manifest.version),
+      "about": .string(plugin.manifest.about),
       "rules": .array(plugin.order.map { .string(plugin.manifest.rules[$0].name) }),
       "queries": .array(plugin.manifest.queries.map { .string($0.name) }),
       "runs": .integer(Int64(plugin.runtime.runs)), "failures": .integer(Int64(plugin.runtime.failures)),

@@ -34,7 +34,8 @@ struct ServeOptions {
         case "--check": checks = true
         default:
           let near = NearestName.find(name, in: Self.all).map { "; did you mean \($0)?" } ?? "; see ruled --help"
-          throw StartError(name.hasPrefix("-") ? "unknown option \(name)\(near)" : "'\(word)' is one word too many; see ruled --help")
+          throw StartError(
+            name.hasPrefix("-") ? "unknown option \(name)\(near)" : "'\(word)' is one word too many; see ruled --help")
         }
       }
     }
@@ -47,7 +48,9 @@ struct ServeOptions {
     case "--store": store = value
     case "--socket": socket = value
     default:
-      guard value == "manual" else { throw StartError("--clock takes only 'manual'; without it the machine's clock is used") }
+      guard value == "manual" else {
+        throw StartError("--clock takes only 'manual'; without it the machine's clock is used")
+      }
       hasManualClock = true
     }
   }

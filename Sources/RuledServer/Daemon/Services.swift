@@ -13,8 +13,16 @@ package final class Services: Sendable {
   let committer = Mailbox<Submission>()
   /// Where the control thread gets what only it can do.
   let control = Mailbox<ControlMessage>()
+  /// Where the effects go that were recorded for sinks.
+  package let outbox = Outbox()
   /// How the daemon is.
   package let status = DaemonStatus()
+  /// What each worker counts.
+  let figures: [WorkerFigures]
+  /// The server for clients that speak HTTP, while there is one.
+  let http = Mutex<HTTPServer?>(nil)
+  /// The last changes, for watchers.
+  let hub = WatchHub()
   /// How many requests have been taken and not answered.
   let inFlight = Atomic<Int>(0)
   /// How many connections are open.
@@ -25,7 +33,22 @@ package final class Services: Sendable {
   init(context: EngineContext, workers count: Int) {
     self.context = context
     workers = (0..<count).map { _ in Mailbox<WorkerMessage>() }
+    figures = (0..<count).map { _ in WorkerFigures() }
     admins = Administrators(context.configuration.admins)
+  }
+
+  /// Hands replies to the thread that has the connections.
+  func send(_ bundle: ReplyBundle, to worker: Int) {
+    guard worker == HTTPServer.worker else {
+      _ = workers[worker].send(.replies(bundle))
+      return
+    }
+    guard let server = http.withLock({ $0 }) else { return }
+    bundle.bytes.withUnsafeBytes { bytes in
+      for entry in bundle.entries {
+        server.take(UnsafeRawBufferPointer(rebasing: bytes[entry.range]), for: entry.target)
+      }
+    }
   }
 
   /// The worker whose subject that is.

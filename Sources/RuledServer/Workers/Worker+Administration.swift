@@ -85,7 +85,8 @@ extension Worker {
     let all = names.bytes
     defer { withExtendedLifetime(names) {} }
     try body(
-      UnsafeRawBufferPointer(rebasing: all[..<length]), plugin == nil ? nil : UnsafeRawBufferPointer(rebasing: all[length...]))
+      UnsafeRawBufferPointer(rebasing: all[..<length]),
+      plugin == nil ? nil : UnsafeRawBufferPointer(rebasing: all[length...]))
   }
 
   private static func list(_ name: String, _ items: JSONValue, next: String?) -> JSONValue {

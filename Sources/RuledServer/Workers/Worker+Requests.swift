@@ -23,11 +23,15 @@ extension Worker: ConnectionHandler {
   }
 
   func foreign(descriptor: Int32, peer: PeerCredentials?) {
+    if let server = services.http.withLock({ $0 }) { return server.adopt(descriptor) }
     services.connections.wrappingSubtract(1, ordering: .relaxed)
     SystemCalls.close(descriptor)
   }
 
-  func closed(_ connection: Connection) { services.connections.wrappingSubtract(1, ordering: .relaxed) }
+  func closed(_ connection: Connection) {
+    services.connections.wrappingSubtract(1, ordering: .relaxed)
+    watches.closed(connection.token.raw)
+  }
 
   private func target(_ connection: Connection) -> ReplyTarget {
     if connection.tag == 0 { connection.tag = services.admins.include(connection) ? 2 : 1 }
@@ -70,7 +74,9 @@ extension Worker: ConnectionHandler {
   }
 
   private func refusal(_ request: RequestView, _ target: ReplyTarget) -> RequestError? {
-    if services.status.stops { return RequestError(.unavailable, "the daemon is shutting down: nothing was applied, send it again") }
+    if services.status.stops {
+      return RequestError(.unavailable, "the daemon is shutting down: nothing was applied, send it again")
+    }
     if services.inFlight.load(ordering: .relaxed) > services.context.configuration.limits.inFlight {
       return RequestError(
         .overloaded, "too many requests are in flight; try again", details: [.init("retry_after_ms", json: "100")])
@@ -90,9 +96,20 @@ extension Worker: ConnectionHandler {
     forwarded.text.withUnsafeBytes { text in
       document = forwardedParser.document.handle
       defer { document = parser.document.handle }
-      guard case .single(.request(let request)) = forwardedParser.parse(text) else { return }
-      execute(request, forwarded.target)
+      switch forwardedParser.parse(text) {
+      case .single(.request(let request)): execute(request, forwarded.target)
+      case .single(.invalid(_, let error)), .invalid(let error): refuse(forwarded.target, error)
+      case .batch: refuse(forwarded.target, RequestError(.invalidRequest, "A request is an object."))
+      }
     }
+  }
+
+  /// Answers what turned out to be no request.
+  private func refuse(_ target: ReplyTarget, _ error: RequestError) {
+    replyBuffer.removeAll()
+    ReplyWriter.error(error, id: nil, to: replyBuffer)
+    if target.batch == 0 { ReplyWriter.endLine(to: replyBuffer) }
+    send(replyBuffer.bytes, to: target)
   }
 
   private func reply(with error: RequestError, to request: RequestView, _ target: ReplyTarget) {
@@ -108,6 +125,7 @@ extension Worker: ConnectionHandler {
 
   private func execute(_ request: RequestView, _ target: ReplyTarget) {
     if Self.isForControl(request.method) { return hand(toControl: request, target) }
+    if request.method == .watch || request.method == .unwatch { return watch(request, target) }
     let bytes = evaluator.unit.replyBytes
     let idStart = bytes.count
     if let id = request.id { bytes.append(id) }
@@ -126,7 +144,7 @@ extension Worker: ConnectionHandler {
     } else if target.batch == 0 {
       ReplyWriter.endLine(to: bytes)
     }
-    guard evaluator.isQuiet, cascade == nil else {
+    guard evaluator.isQuiet || Self.tellsOfDaemon(request.method), cascade == nil else {
       evaluator.unit.replies.append(
         PendingReply(target: target, range: start..<bytes.count, id: idStart..<start, cascade: cascade))
       return
@@ -134,6 +152,9 @@ extension Worker: ConnectionHandler {
     send(UnsafeRawBufferPointer(rebasing: bytes.bytes[start...]), to: target)
     bytes.truncate(to: idStart)
   }
+
+  /// Whether the reply tells nothing of what is yet to be committed, so that it leaves even while the store fails.
+  private static func tellsOfDaemon(_ method: Method) -> Bool { method == .health || method == .rules }
 
   /// Writes the result; answers the cascade that the reply has to wait for.
   private func perform(
@@ -150,6 +171,7 @@ extension Worker: ConnectionHandler {
   private func event(
     _ view: EventView, _ request: RequestView, into bytes: ByteBuffer
   ) throws(RequestError) -> (cascade: Cascade, key: UInt64)? {
+    services.figures[index].events.wrappingAdd(1, ordering: .relaxed)
     let now = services.context.clock.now.microseconds
     var id = view.id
     if id == nil {

@@ -13,6 +13,8 @@ final class Worker {
   let loop: EventLoop
   let evaluator: Evaluator
   private(set) lazy var table = ConnectionTable(on: loop, limits: limits, handler: self)
+  /// The watchers on its connections.
+  private(set) lazy var watches = WorkerWatches(self)
   let parser = RequestParser()
   let forwardedParser = RequestParser()
   /// The document that holds the request at hand.
@@ -99,7 +101,14 @@ final class Worker {
     let unit = evaluator.unit
     guard !unit.isEmpty || !unit.replies.isEmpty || !unit.awaited.isEmpty else { return }
     isCommitting = true
+    noteFigures()
     _ = services.committer.send(Submission(worker: index, unit: evaluator.takeUnit()))
+  }
+
+  private func noteFigures() {
+    let hot = evaluator.hotSubjects
+    services.figures[index].hotSubjects.store(hot.count, ordering: .relaxed)
+    services.figures[index].hotBytes.store(hot.bytes, ordering: .relaxed)
   }
 
   private func finished(_ unit: CommitUnit, durable: Bool) {
@@ -124,7 +133,7 @@ final class Worker {
     for message in unit.delivered { message.cascade?.ended() }
     for cascade in unit.awaited { cascade.ended() }
     if let due = unit.earliestTimer { _ = services.control.send(.timerSet(due)) }
-    if unit.effects > 0 { _ = services.control.send(.effectsRecorded(unit.effects)) }
+    services.outbox.recorded(unit.effects)
   }
 
   /// Answers that nothing was applied.
@@ -132,11 +141,14 @@ final class Worker {
     let error = RequestError(.unavailable, "the store refused the commit: nothing was applied, send it again")
     for reply in unit.replies {
       replyBuffer.removeAll()
-      ReplyWriter.error(error, id: UnsafeRawBufferPointer(rebasing: unit.replyBytes.bytes[reply.id]), to: replyBuffer)
-      if reply.target.batch == 0 { ReplyWriter.endLine(to: replyBuffer) }
+      if !reply.id.isEmpty {
+        ReplyWriter.error(error, id: UnsafeRawBufferPointer(rebasing: unit.replyBytes.bytes[reply.id]), to: replyBuffer)
+        if reply.target.batch == 0 { ReplyWriter.endLine(to: replyBuffer) }
+      }
       send(replyBuffer.bytes, to: reply.target)
     }
-    for cascade in unit.awaited { cascade.ended() }
+    for message in unit.messages { message.cascade?.ended() }
+    for cascade in unit.awaited { cascade.lost() }
     undelivered += unit.delivered
     redelivery?.start(after: 200)
   }
@@ -183,6 +195,10 @@ final class Worker {
 
   /// Sends a reply, complete with its newline where it stands alone.
   func send(_ bytes: UnsafeRawBufferPointer, to target: ReplyTarget) {
+    if target.worker == HTTPServer.worker {
+      services.http.withLock { $0 }?.take(bytes, for: target)
+      return
+    }
     guard target.worker == index else {
       let start = bundles[target.worker].bytes.count
       bundles[target.worker].bytes.append(contentsOf: bytes)

@@ -10,6 +10,7 @@ package final class FaultyStore: StateStore {
     var commitsUntilFailure: Int?
     var reopensToFail = 0
     var isPoisoned = false
+    var readsFail = false
   }
 
   private let store: any StateStore
@@ -26,12 +27,18 @@ package final class FaultyStore: StateStore {
     }
   }
 
+  /// Lets every look-up of a key fail, or no longer.
+  package func failReads(_ fails: Bool) { faults.withLock { $0.readsFail = fails } }
+
   package var name: String { store.name }
 
   package var approximateBytes: Int { store.approximateBytes }
 
   package func get(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) throws(StoreError) -> Bool {
-    try store.get(key, into: buffer)
+    guard !faults.withLock({ $0.readsFail }) else {
+      throw StoreError(.inputOutput, "a key can't be read (by order of a test)")
+    }
+    return try store.get(key, into: buffer)
   }
 
   package func commit(_ set: WriteSet, durable: Bool) throws(StoreError) {

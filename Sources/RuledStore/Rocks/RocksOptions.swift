@@ -1,4 +1,5 @@
 import CRocksDB
+import CRocksLog
 
 /// How the database is set up; outlives every database opened with it.
 final class RocksOptions: @unchecked Sendable {  // set up once; RocksDB only reads them afterwards
@@ -52,7 +53,9 @@ final class RocksOptions: @unchecked Sendable {  // set up once; RocksDB only re
 
   private func setMemory() {
     rocksdb_options_set_write_buffer_size(options, 64 * Self.mebibyte)
-    rocksdb_options_set_max_write_buffer_number(options, 3)
+    rocksdb_options_set_max_write_buffer_number(options, 4)
+    rocksdb_options_set_min_write_buffer_number_to_merge(options, 2)
+    rocksdb_options_set_level0_file_num_compaction_trigger(options, 8)
     rocksdb_options_set_memtable_prefix_bloom_size_ratio(options, 0.05)
     rocksdb_options_set_memtable_whole_key_filtering(options, 1)
     rocksdb_options_set_max_background_jobs(options, 2)
@@ -61,9 +64,7 @@ final class RocksOptions: @unchecked Sendable {  // set up once; RocksDB only re
   private func setFiles() {
     rocksdb_options_set_max_open_files(options, 512)
     rocksdb_options_set_bytes_per_sync(options, UInt64(Self.mebibyte))
-    rocksdb_options_set_info_log_level(options, 2)
-    rocksdb_options_set_max_log_file_size(options, Self.mebibyte)
-    rocksdb_options_set_keep_log_file_num(options, 3)
+    rocksdb_options_set_info_log(options, crl_silent_logger())
     rocksdb_options_set_stats_dump_period_sec(options, 0)
     rocksdb_options_set_stats_persist_period_sec(options, 0)
     rocksdb_options_set_skip_stats_update_on_db_open(options, 1)

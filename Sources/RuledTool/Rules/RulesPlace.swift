@@ -34,7 +34,9 @@ struct RulesPlace {
     return try RulesFolder.read(root) { $0 == plugin || Self.exists("\(root)/\($0)/plugin.lua") }
   }
 
-  /// Loads the rules with the configuration's settings. When one plugin is meant, others that do not load are left out.
+  /// Loads the rules with their own settings.
+  ///
+  /// When one plugin is meant, others that do not load are left out.
   func load(worker: LuaWorker) throws(ReloadError) -> Catalog {
     let source = try read()
     let now = Timestamp(microseconds: 0)

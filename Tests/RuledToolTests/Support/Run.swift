@@ -23,6 +23,14 @@ struct Run {
     _ words: String..., on daemon: FakeDaemon? = nil, input: String = "", terminal: Bool = false,
     variables: [String: String] = [:], more: [any Command.Type] = []
   ) {
+    self.init(words: words, on: daemon, input: input, terminal: terminal, variables: variables, more: more)
+  }
+
+  /// Runs `rulectl` with words that were put together.
+  init(
+    words: [String], on daemon: FakeDaemon? = nil, input: String = "", terminal: Bool = false,
+    variables: [String: String] = [:], more: [any Command.Type] = []
+  ) {
     var variables = variables
     variables["RULED_SOCKET"] = variables["RULED_SOCKET"] ?? daemon?.path ?? "/nonexistent/ruled.sock"
     let environment = ToolEnvironment(

@@ -65,7 +65,10 @@ package enum SystemCalls {
   }
 
   /// Makes a write to a closed peer an error of that write instead of the end of the process.
-  package static func ignoreBrokenPipes() { _ = signal(SIGPIPE, SIG_IGN) }
+  package static func ignoreBrokenPipes() {
+    _ = signal(SIGPIPE, SIG_IGN)
+    _ = signal(SIGXFSZ, SIG_IGN)
+  }
 
   /// The socket option that reads and clears a pending error.
   static var pendingErrorOption: Int32 { SO_ERROR }
@@ -76,6 +79,9 @@ package enum SystemCalls {
     try check("fcntl", context) { fcntl(descriptor, F_SETFL, status | O_NONBLOCK) }
     try check("fcntl", context) { fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
   }
+
+  /// Whether a socket is a Unix one.
+  static func isUnixSocket(_ descriptor: Int32) -> Bool { socketOption(descriptor, SO_DOMAIN) == AF_UNIX }
 
   /// A socket option that is one integer, or nil where the descriptor has none.
   static func socketOption(_ descriptor: Int32, _ option: Int32) -> Int32? {

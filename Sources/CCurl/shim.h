@@ -1,0 +1,58 @@
+/* The one header through which libcurl is imported; Swift can't call its variadic functions, so they stand here one by one. */
+#include <curl/curl.h>
+
+static inline CURLcode ruled_curl_set_long(CURL *easy, CURLoption option, long value) {
+  return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode ruled_curl_set_text(CURL *easy, CURLoption option, const char *value) {
+  return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode ruled_curl_set_pointer(CURL *easy, CURLoption option, void *value) {
+  return curl_easy_setopt(easy, option, value);
+}
+
+/* The body, which is copied. */
+static inline CURLcode ruled_curl_set_body(CURL *easy, const void *bytes, curl_off_t count) {
+  CURLcode code = curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, count);
+  return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, bytes);
+}
+
+static inline CURLcode ruled_curl_set_headers(CURL *easy, struct curl_slist *headers) {
+  return curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
+}
+
+typedef size_t (*ruled_curl_write)(char *bytes, size_t size, size_t count, void *context);
+
+static inline CURLcode ruled_curl_set_write(CURL *easy, ruled_curl_write body) {
+  return curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, body);
+}
+
+static inline long ruled_curl_status(CURL *easy) {
+  long status = 0;
+  return curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK ? status : 0;
+}
+
+/* The seconds that Retry-After asks for, 0 when it does not. */
+static inline curl_off_t ruled_curl_retry_after(CURL *easy) {
+  curl_off_t seconds = 0;
+  return curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &seconds) == CURLE_OK ? seconds : 0;
+}
+
+typedef int (*ruled_curl_socket)(CURL *easy, curl_socket_t socket, int what, void *context, void *of_socket);
+typedef int (*ruled_curl_timer)(CURLM *multi, long milliseconds, void *context);
+
+static inline CURLMcode ruled_curl_attach(CURLM *multi, ruled_curl_socket socket, ruled_curl_timer timer, void *context) {
+  curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, socket);
+  curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, context);
+  curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, timer);
+  return curl_multi_setopt(multi, CURLMOPT_TIMERDATA, context);
+}
+
+/* The transfer that a message says is done, or NULL for another message. */
+static inline CURL *ruled_curl_done(const CURLMsg *message, CURLcode *result) {
+  if (message->msg != CURLMSG_DONE) return 0;
+  *result = message->data.result;
+  return message->easy_handle;
+}

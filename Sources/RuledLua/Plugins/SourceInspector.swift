@@ -1,0 +1,77 @@
+import CLuaBridge
+
+/// Looks at source texts without running them: which globals they touch, in any branch.
+package final class SourceInspector {
+  /// How a text touches a global.
+  package struct Use: Sendable, Equatable {
+    /// What is done with it.
+    package enum Kind: Sendable { case read, write, call }
+
+    /// What is done with the global.
+    package let kind: Kind
+    /// The global's name.
+    package let name: String
+    /// The first argument of a call, when it is a constant string.
+    package let argument: String
+    /// The line.
+    package let line: Int
+  }
+
+  private let worker: LuaWorker
+  private let machine: OpaquePointer
+  private var uses: [Use] = []
+
+  /// An inspector; nil when there is no memory for its machine.
+  package init?(worker: LuaWorker) {
+    self.worker = worker
+    var host = rb_host(call: nil, find: nil, declare: nil)
+    guard let machine = rb_vm_new(worker.handle, &host, nil) else { return nil }
+    self.machine = machine
+  }
+
+  deinit { rb_vm_free(machine) }
+
+  /// What a file does with globals, in the order of its code.
+  ///
+  /// - Throws: a syntax error with its line.
+  package func uses(in file: SourceFile) throws(LoadError) -> [Use] {
+    uses.removeAll()
+    let context = Unmanaged.passUnretained(self).toOpaque()
+    let status = file.text.withUnsafeBytes { text in
+      file.path.withSlice { path in rb_inspect(machine, rb_slice(text), path, context, takeFinding) }
+    }
+    guard status != RB_OK else { return uses }
+    let failure = rb_failure_of(machine)
+    throw LoadError(file: file.path, line: Int(failure.line), failure.message.text)
+  }
+
+  /// Whether rules have a global of that name.
+  package func knows(_ name: String) -> Bool {
+    name == "settings" || name.withSlice { rb_has_global(machine, $0) }
+  }
+
+  /// The globals that rules have and that a misspelt name may mean.
+  package static let globals = [
+    "array", "assert", "calendar", "coroutine", "count", "counters", "data", "decide", "emit", "error", "forget", "geo",
+    "hash", "ipairs", "json", "log", "math", "next", "now", "once", "pairs", "pcall", "peek", "plugin", "query",
+    "raise",
+    "rawequal", "rawget", "rawlen", "rawset", "require", "rule", "select", "send", "setmetatable", "settings", "sink",
+    "string", "table", "test", "text", "timer", "tonumber", "tostring", "type", "url", "utf8", "uuid", "web", "xpcall",
+  ]
+
+  fileprivate func take(_ finding: rb_finding) {
+    let kind: Use.Kind =
+      switch finding.kind {
+      case RB_FIND_GLOBAL_WRITE: .write
+      case RB_FIND_CALL: .call
+      default: .read
+      }
+    uses.append(
+      Use(kind: kind, name: finding.name.text, argument: finding.argument.text, line: Int(finding.line)))
+  }
+}
+
+private func takeFinding(context: UnsafeMutableRawPointer?, finding: UnsafePointer<rb_finding>?) {
+  guard let context, let finding else { return }
+  Unmanaged<SourceInspector>.fromOpaque(context).takeUnretainedValue().take(finding.pointee)
+}

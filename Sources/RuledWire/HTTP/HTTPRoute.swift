@@ -1,0 +1,96 @@
+package import RuledCore
+
+/// What a path of the API leads to.
+package enum HTTPRoute: Sendable, Equatable {
+  case events, subjects, watch, rules, reload, parked, counters, health, metrics, dashboard
+  /// A query by its full name.
+  case query(String)
+  /// A subject.
+  case subject(String)
+  /// All that is held on a subject.
+  case export(String)
+  /// A parked event by its id.
+  case parkedEvent(String)
+  /// Trying a parked event again.
+  case retry(String)
+
+  /// The route of a path, or nil where there is none.
+  package init?(_ target: HTTPTarget) {
+    guard let segments = target.segments, !segments.contains("") || segments.count == 1 else { return nil }
+    switch segments.count {
+    case 1: self.init(top: segments[0])
+    case 2 where segments[0] == "v1": self.init(segments[1])
+    case 3 where segments[0] == "v1": self.init(segments[1], segments[2])
+    case 4 where segments[0] == "v1": self.init(segments[1], segments[2], segments[3])
+    default: return nil
+    }
+  }
+
+  private init?(top: String) {
+    switch top {
+    case "": self = .dashboard
+    case "healthz": self = .health
+    case "metrics": self = .metrics
+    default: return nil
+    }
+  }
+
+  private init?(_ name: String) {
+    switch name {
+    case "events": self = .events
+    case "subjects": self = .subjects
+    case "watch": self = .watch
+    case "rules": self = .rules
+    case "parked": self = .parked
+    case "counters": self = .counters
+    default: return nil
+    }
+  }
+
+  private init?(_ collection: String, _ item: String) {
+    switch collection {
+    case "query": self = .query(item)
+    case "subjects": self = .subject(item)
+    case "rules" where item == "reload": self = .reload
+    case "parked": self = .parkedEvent(item)
+    default: return nil
+    }
+  }
+
+  private init?(_ collection: String, _ item: String, _ what: String) {
+    switch (collection, what) {
+    case ("subjects", "export"): self = .export(item)
+    case ("parked", "retry"): self = .retry(item)
+    default: return nil
+    }
+  }
+
+  /// The HTTP methods that the route takes.
+  package var methods: [String] {
+    switch self {
+    case .events, .query, .reload, .retry: ["POST"]
+    case .subject: ["GET", "HEAD", "DELETE"]
+    case .parkedEvent: ["DELETE"]
+    default: ["GET", "HEAD"]
+    }
+  }
+
+  /// Which role a bearer token needs for the route; nil for none.
+  package func role(_ method: String) -> Role? {
+    switch self {
+    case .health: nil
+    case .events, .watch: .writer
+    case .export, .reload, .retry, .parkedEvent: .admin
+    case .subject: method == "DELETE" ? .admin : .reader
+    default: .reader
+    }
+  }
+
+  /// Whether everyone who can open the socket may use the route.
+  package var isOpen: Bool {
+    switch self {
+    case .events, .query, .watch, .health: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,35 @@
+package import RuledCore
+
+extension RequestError {
+  /// The HTTP status that says the same.
+  package var httpStatus: Int { code.httpStatus }
+
+  /// When to send again, in whole seconds, for the header `Retry-After`; nil where that does not help.
+  package var retryAfter: Int? {
+    guard code == .overloaded else { return nil }
+    let told = details.first { $0.name == "retry_after_ms" }.flatMap { Int($0.json) } ?? 1000
+    return max(1, (told + 999) / 1000)
+  }
+}
+
+extension RequestError.Code {
+  /// The HTTP status that says the same.
+  package var httpStatus: Int {
+    switch self {
+    case .parseError, .invalidRequest, .invalidParams: 400
+    case .forbidden: 403
+    case .unknownMethod, .notFound: 404
+    case .tooLarge: 413
+    case .reloadFailed: 422
+    case .overloaded: 429
+    case .ruleFailed: 500
+    case .unavailable: 503
+    }
+  }
+
+  /// The code of that number.
+  package init?(number: Int) {
+    guard let code = Self.allCases.first(where: { $0.number == number }) else { return nil }
+    self = code
+  }
+}

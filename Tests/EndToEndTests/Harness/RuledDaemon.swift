@@ -1,0 +1,103 @@
+import Glibc
+import RuledCore
+
+/// The real `ruled`, run on a folder of its own with rules given as text.
+final class RuledDaemon: @unchecked Sendable {  // one thread starts and stops it
+  /// Holds rules, store, socket and log.
+  let folder = TestFolder()
+  /// The process, 0 while there is none.
+  private(set) var process: pid_t = 0
+  private var arguments: [String]
+
+  /// The folder of the programs under test, which are built beside the tests.
+  static let programs: String = {
+    var path = [CChar](repeating: 0, count: 4096)
+    let count = readlink("/proc/self/exe", &path, path.count - 1)
+    let whole = String(decoding: path[..<max(count, 0)].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    return String(whole[..<(whole.lastIndex(of: "/") ?? whole.startIndex)])
+  }()
+
+  /// Writes the rules, by path under `rules/`, and starts.
+  init(
+    rules: [String: String], manualClock: Bool = false, configuration: String? = nil, store: String? = nil
+  ) throws {
+    arguments = ["--rules", "\(folder.path)/rules", "--socket", "\(folder.path)/s"]
+    arguments += ["--store", store ?? "rocksdb:\(folder.path)/store"]
+    if manualClock { arguments += ["--clock", "manual"] }
+    if let configuration {
+      folder.write(configuration, to: "ruled.conf.lua")
+      arguments += ["--config", "\(folder.path)/ruled.conf.lua"]
+    }
+    mkdir("\(folder.path)/rules", 0o755)
+    for (name, text) in rules { folder.write(text, to: "rules/\(name)") }
+    try start()
+  }
+
+  deinit {
+    var status: Int32 = 0
+    if process > 0, waitpid(process, &status, WNOHANG) == process {
+      print("ruled ended by itself with \(Program.exitCode(status)):\n\(log.suffix(4000))")
+    } else if process > 0 {
+      end(SIGKILL)
+    }
+  }
+
+  /// Where it listens.
+  var socket: String { "\(folder.path)/s" }
+
+  /// What it has logged.
+  var log: String { folder.read("log") }
+
+  /// Starts it again on the same store and waits until it answers.
+  func start() throws {
+    process = Program.spawn("\(Self.programs)/ruled", arguments, output: "\(folder.path)/log")
+    for _ in 0..<6000 {
+      if let client = try? Client(socket), let reply = try? client.reply("health"), reply["result"] != nil { return }
+      var status: Int32 = 0
+      guard waitpid(process, &status, WNOHANG) == 0 else {
+        process = 0
+        throw Client.Gone(description: "ruled ended with \(Program.exitCode(status)): \(log)")
+      }
+      usleep(10_000)
+    }
+    throw Client.Gone(description: "ruled does not answer: \(log)")
+  }
+
+  /// Ends it by a signal and answers its exit code, minus the signal's number when that killed it.
+  @discardableResult
+  func end(_ signal: Int32) -> Int32 {
+    kill(process, signal)
+    return wait()
+  }
+
+  /// Sends a signal and does not wait.
+  func signal(_ signal: Int32) { kill(process, signal) }
+
+  /// Waits for the end and answers the exit code.
+  func wait() -> Int32 {
+    defer { process = 0 }
+    return Program.wait(process)
+  }
+
+  /// A new connection.
+  func client() throws -> Client { try Client(socket) }
+
+  /// Runs a second daemon with other values of some options; answers its exit code and what it says.
+  func rival(socket: String? = nil, store: String? = nil) -> (code: Int32, output: String) {
+    var words = arguments
+    if let socket { words += ["--socket", socket] }
+    if let store { words += ["--store", store] }
+    return Program.run("\(Self.programs)/ruled", words)
+  }
+
+  /// Memory in use, in KiB.
+  var residentKiB: Int {
+    for line in TestFolder.read("/proc/\(process)/status").split(separator: "\n") where line.hasPrefix("VmRSS:") {
+      return Int(line.split(separator: " ").dropLast().last ?? "") ?? 0
+    }
+    return 0
+  }
+
+  /// How many files are open.
+  var openFiles: Int { TestFolder.names("/proc/\(process)/fd").count }
+}

@@ -1,0 +1,141 @@
+import Glibc
+import RuledCore
+import Testing
+
+extension EndToEnd {
+  @Suite struct ClockTests {
+    private static let rules = [
+      "alarm/plugin.lua": """
+      plugin { name = "alarm", version = "1" }
+      rule "set" { on = "set", run = function(event, state)
+        timer.set(event.data.name, now() + event.data.after, "ring", { name = event.data.name })
+      end }
+      rule "ring" { on = "ring", run = function(event, state)
+        state.rings = state.rings or array {}
+        state.rings[#state.rings + 1] = event.data.name .. "@" .. math.floor(now())
+        send("log", "rang", { name = event.data.name })
+        if event.data.name == "again" and #state.rings < 5 then timer.set("again", now() + 3600, "ring", event.data) end
+      end }
+      rule "rang" { on = "rang", run = function(event, state)
+        state.order = (state.order or "") .. event.data.name .. " "
+      end }
+      rule "count" { on = "count", run = function(event, state)
+        state.n = (state.n or 0) + 1
+        decide("n", state.n)
+      end }
+      query "now" (function() return now() end)
+      """
+    ]
+
+    @Test("timers fire in order while the clock advances, at their times, with what follows from them")
+    func firesInOrder() throws {
+      let daemon = try RuledDaemon(rules: Self.rules, manualClock: true)
+      let client = try daemon.client()
+      #expect(try client.call("clock", ["set": "2040-01-01T00:00:00Z"]) == ["now": "2040-01-01T00:00:00.000Z"])
+      for (name, after) in [("c", 300), ("a", 100), ("d", 400), ("b", 200), ("z", 900)] {
+        try client.event("set", .init("s:\(name)"), ["name": .string(name), "after": .integer(Int64(after))])
+      }
+      #expect(try client.call("clock", ["advance": "400s"]) == ["now": "2040-01-01T00:06:40.000Z"])
+      #expect(try client.call("state", ["subject": "log"])["plugins"]?["alarm"]?["order"] == "a b c d ")
+      #expect(try client.call("state", ["subject": "s:b"])["plugins"]?["alarm"]?["rings"] == ["b@2208989000"])
+      #expect(try client.failure("state", ["subject": "s:z"])["code"] == nil)
+      try client.event("set", "s:again", ["name": "again", "after": 3600])
+      _ = try client.call("clock", ["advance": "14d"])
+      #expect(try client.call("state", ["subject": "s:again"])["plugins"]?["alarm"]?["rings"]?.arrayValue?.count == 5)
+      #expect(try client.call("clock", ["set": "2039-01-01T00:00:00Z"]) == ["now": "2039-01-01T00:00:00.000Z"])
+    }
+
+    @Test("the clock stands still, is kept over a restart, and timers that wait fire after one, once")
+    func keepsClock() throws {
+      let daemon = try RuledDaemon(rules: Self.rules, manualClock: true)
+      var client = try daemon.client()
+      _ = try client.call("clock", ["set": "2040-01-01T00:00:00.250Z"])
+      try client.event("set", "s", ["name": "a", "after": 60])
+      for signal in [SIGTERM, SIGKILL] {
+        daemon.end(signal)
+        try daemon.start()
+        client = try daemon.client()
+        #expect(try client.call("export", ["subject": "s"])["timers"]?.arrayValue?.count == 1)
+        #expect(try client.call("query", ["name": "alarm.now"]) == .number(2_208_988_800.25))
+      }
+      _ = try client.call("clock", ["advance": "1h"])
+      daemon.end(SIGKILL)
+      try daemon.start()
+      client = try daemon.client()
+      #expect(try client.call("clock", ["advance": "1d"])["now"] == "2040-01-02T01:00:00.250Z")
+      #expect(try client.call("state", ["subject": "s"])["plugins"]?["alarm"]?["rings"]?.arrayValue?.count == 1)
+      #expect(try client.call("export", ["subject": "s"])["timers"] == [])
+    }
+
+    @Test("a timer that came due while the daemon was down fires at start, once")
+    func firesLate() throws {
+      let daemon = try RuledDaemon(rules: Self.rules)
+      for subject in 0..<50 {
+        try daemon.client().event("set", "s:\(subject)", ["name": "t", "after": 1])
+      }
+      daemon.end(SIGKILL)
+      sleep(2)
+      try daemon.start()
+      let client = try daemon.client()
+      var order = ""
+      for _ in 0..<3000 where order.utf8.count < 100 {
+        order =
+          try client.reply("state", ["subject": "log"])["result"]?["plugins"]?["alarm"]?["order"]?.stringValue ?? ""
+        usleep(5000)
+      }
+      daemon.end(SIGTERM)
+      try daemon.start()
+      #expect(try daemon.client().call("state", ["subject": "log"])["version"] == 50)
+    }
+
+    @Test("a timer set in the past by one that fires is fired too, while others wait")
+    func firesPastTimers() throws {
+      let daemon = try RuledDaemon(rules: Self.rules)
+      let client = try daemon.client()
+      for round in 0..<200 {
+        for (name, after) in [("now", 0), ("past", -1000), ("future", 1000), ("older", -2000)] {
+          try client.event("set", "s:\(round)", ["name": .string(name), "after": .integer(Int64(after))])
+        }
+      }
+      var version: Int64 = 0
+      for _ in 0..<2000 where version < 600 {
+        version = try client.reply("state", ["subject": "log"])["result"]?["version"]?.intValue ?? 0
+        usleep(5000)
+      }
+      #expect(version == 600)
+    }
+
+    @Test("an id is remembered within one write, for 48 hours, over restarts, and behind many others")
+    func remembers() throws {
+      let daemon = try RuledDaemon(rules: Self.rules, manualClock: true)
+      var client = try daemon.client()
+      let line = Load.event("1", "count", "s", "{}").line
+      client.send(line + line + line)
+      let replies = (0..<3).map { _ in client.line() ?? "" }
+      #expect(replies[0].holds("\"duplicate\":false"))
+      #expect(replies[1] == replies[2])
+      #expect(replies[1].holds("\"duplicate\":true") && replies[1].holds("\"n\":1"))
+      for number in 2...60 { try client.event("count", "s", with: ["id": .string("\(number)")]) }
+      try client.event("count", "s", with: ["id": "1", "source": "another"])
+      for signal in [SIGTERM, SIGKILL] {
+        daemon.end(signal)
+        try daemon.start()
+        client = try daemon.client()
+        for number in [1, 2, 30, 44, 60] {
+          let outcome = try client.event("count", "s", with: ["id": .string("\(number)")])
+          #expect(outcome["duplicate"] == true)
+          #expect(outcome["decisions"]?["alarm"]?["n"] == .integer(Int64(number)))
+          #expect(outcome["version"] == .integer(Int64(number)))
+        }
+      }
+      #expect(try client.call("state", ["subject": "s"])["version"] == 61)
+      _ = try client.call("clock", ["advance": "47h"])
+      #expect(try client.event("count", "s", with: ["id": "7"])["duplicate"] == true)
+      #expect(try client.event("count", "s", with: ["id": "60"])["duplicate"] == true)
+      _ = try client.call("clock", ["advance": "2h"])
+      #expect(try client.event("count", "s", with: ["id": "7"])["duplicate"] == false)
+      #expect(try client.event("count", "s", with: ["id": "60"])["duplicate"] == false)
+      #expect(try client.event("count", "s", with: ["id": "60"])["duplicate"] == true)
+    }
+  }
+}

@@ -1,0 +1,127 @@
+import Glibc
+import RuledCore
+import Testing
+
+extension EndToEnd {
+  @Suite struct SocketTests {
+    private let rules = LineTests.rules
+
+    private func mode(_ path: String) -> UInt32 {
+      var status = stat()
+      return stat(path, &status) == 0 ? status.st_mode & 0o7777 : 0
+    }
+
+    @Test("the socket has mode 0660, and a clean end removes it")
+    func hasMode() throws {
+      let daemon = try RuledDaemon(rules: rules)
+      #expect(mode(daemon.socket) == 0o660)
+      #expect(daemon.end(SIGTERM) == 0)
+      #expect(access(daemon.socket, F_OK) != 0)
+    }
+
+    @Test("a socket file that a killed daemon left is replaced")
+    func replacesStale() throws {
+      let daemon = try RuledDaemon(rules: rules)
+      daemon.end(SIGKILL)
+      #expect(access(daemon.socket, F_OK) == 0)
+      try daemon.start()
+      #expect(try daemon.client().call("health")["status"] == "ready")
+    }
+
+    @Test("a second daemon on a live socket is refused with one line that says so, and the first goes on")
+    func refusesLiveSocket() throws {
+      let daemon = try RuledDaemon(rules: rules)
+      let rival = daemon.rival(store: "memory:")
+      #expect(rival.code == 2)
+      #expect(rival.output.holds(daemon.socket), "\(rival.output)")
+      #expect(rival.output.split(separator: "\n").count == 1)
+      #expect(try daemon.client().call("health")["status"] == "ready")
+    }
+
+    @Test("a second daemon on the same store is refused with one line that says so, and leaves no socket")
+    func refusesSharedStore() throws {
+      let daemon = try RuledDaemon(rules: rules)
+      let other = "\(daemon.folder.path)/other"
+      let rival = daemon.rival(socket: other)
+      #expect(rival.code == 2)
+      #expect(rival.output.holds("\(daemon.folder.path)/store"), "\(rival.output)")
+      #expect(rival.output.split(separator: "\n").count == 1)
+      #expect(access(other, F_OK) != 0)
+      #expect(try daemon.client().event("count", "a")["version"] == 1)
+    }
+
+    @Test("whoever is no administrator may send events and not administrate", .enabled(if: getuid() == 0))
+    func forbids() throws {
+      let daemon = try RuledDaemon(rules: rules)
+      chmod(daemon.folder.path, 0o755)
+      chmod(daemon.socket, 0o666)
+      let tool = "\(daemon.folder.path)/rulectl"
+      #expect(Program.run("cp", ["\(RuledDaemon.programs)/rulectl", tool]).code == 0)
+      func asNobody(_ words: [String]) -> (code: Int32, output: String) {
+        Program.run(
+          "setpriv",
+          ["--reuid", "65534", "--regid", "65534", "--clear-groups", tool, "--socket", daemon.socket] + words)
+      }
+      #expect(asNobody(["event", "count", "a"]).code == 0)
+      #expect(asNobody(["query", "echo.n", "a"]).code == 0)
+      #expect(asNobody(["health"]).code == 0)
+      for words in [
+        ["state", "a"], ["subjects"], ["export", "a"], ["forget", "a"], ["rules"], ["reload"], ["parked"], ["counters"],
+      ] {
+        let refused = asNobody(words)
+        #expect(
+          refused.code == 2 && refused.output.holds("forbidden") || refused.output.holds("only root"),
+          "\(words) \(refused)")
+      }
+      #expect(try daemon.client().call("state", ["subject": "a"])["version"] == 1)
+    }
+
+    @Test("a client that does not read is not read from, and others are served meanwhile")
+    func boundsSlowReaders() throws {
+      let daemon = try RuledDaemon(rules: rules)
+      let slow = try daemon.client()
+      let request = Array("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"rules\"}\n".utf8)
+      let block = Array((0..<64).map { _ in request }.joined())
+      let before = daemon.residentKiB
+      var sent = 0
+      var pauses = 0
+      while sent < 64 << 20, pauses < 200 {
+        let count = slow.sendAvailable(block)
+        sent += count
+        pauses = count == 0 ? pauses + 1 : 0
+        if count == 0 { usleep(5000) }
+      }
+      #expect(sent < 64 << 20)
+      #expect(daemon.residentKiB < before + 32 * 1024)
+      #expect(try daemon.client().event("count", "a")["version"] == 1)
+    }
+
+    @Test("SIGTERM under load answers all that was received whole, and it stays", arguments: [SIGTERM, SIGINT])
+    func endsCleanly(_ signal: Int32) throws {
+      let daemon = try RuledDaemon(rules: Tally.rules)
+      let tally = Tally(events: EndToEnd.events / 5, connections: 4)
+      let (loads, socket) = (tally.loads, daemon.socket)
+      let threads = Threads.start(loads.count) { loads[$0].run(socket) }
+      while tally.answered < tally.events / 4 { usleep(1000) }
+      #expect(daemon.end(signal) == 0)
+      Threads.join(threads)
+      for load in loads { #expect(load.errors.allSatisfy { $0.holds("-32004") }) }
+      try daemon.start()
+      tally.run(daemon)
+      try tally.expectApplied(daemon)
+    }
+
+    @Test("what a client had sent whole before SIGTERM is answered, and the connection then closes")
+    func answersWhatCame() throws {
+      let daemon = try RuledDaemon(rules: rules)
+      let client = try daemon.client()
+      client.send(
+        (1...1000).map { Load.event("\($0)", "count", "s:\($0 % 5)", "{}").line }.joined()
+          + "{\"jsonrpc\":\"2.0\",\"id\"")
+      #expect(daemon.end(SIGTERM) == 0)
+      let lines = client.rest()
+      #expect(lines.count == 1000)
+      #expect(lines.allSatisfy { $0.holds("\"result\"") })
+    }
+  }
+}

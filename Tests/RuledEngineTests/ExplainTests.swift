@@ -1,0 +1,62 @@
+import RuledCore
+import Testing
+
+@Suite struct ExplainTests {
+  private func trace(_ outcome: JSONValue, _ rule: String) -> JSONValue? {
+    outcome["trace"]?.arrayValue?.first { $0["rule"]?.stringValue == rule }
+  }
+
+  @Test func everyRuleThatWasConsideredSaysWhyItFiredOrNot() throws {
+    let engine = try Engine([
+      "a":
+        "rule 'fires' { on = 'x', run = function(e, s) s.n = (s.n or 0) + e.data.by decide('n', s.n) emit('mail', 'm') end } "
+        + "rule 'when' { on = 'x', when = function() return false end, run = function() end } "
+        + "rule 'other' { on = { 'y', 'z.*' }, run = function() end } "
+        + "rule 'shadowed' { on = 'x', run = function() decide('n', 0) end }"
+    ])
+    let outcome = try engine.send("x", ["by": 2], ["explain": true])
+    #expect(outcome["trace"]?.arrayValue?.count == 4)
+    #expect(trace(outcome, "fires")?["fired"] == true)
+    #expect(trace(outcome, "when")?["fired"] == false)
+    #expect(trace(outcome, "other")?["fired"] == false)
+    #expect(trace(outcome, "other")?["reason"]?.stringValue?.contains("'z.*'") == true)
+    #expect(trace(outcome, "fires")?["writes"]?.arrayValue?.isEmpty == false)
+    #expect(trace(outcome, "shadowed")?.text.contains("fires") == true)
+    #expect(try engine.state("a")?["n"] == 2)
+  }
+
+  @Test func anExplanationChangesNothingOfTheOutcome() throws {
+    let text =
+      "rule 'r' { on = 'x', run = function(e, s) s.l = s.l or array {} s.l[#s.l + 1] = e.data.v "
+      + "for k, v in pairs(e.data) do s[k] = v end decide('count', #s.l) if once('a') then raise('y') end end } "
+      + "rule 'y' { on = 'y', run = function(e, s) s.y = next(s) end }"
+    let plain = try Engine(["p": text])
+    let explained = try Engine(["p": text])
+    for step in 0..<5 {
+      let data: JSONValue = ["v": .integer(Int64(step)), "nested": ["a": [1, 2, ["b": nil]]]]
+      let one = try plain.send("x", data)
+      var other = try explained.send("x", data, ["explain": true]).objectValue
+      #expect(other?["trace"] != nil)
+      other?["trace"] = nil
+      #expect(one.objectValue == other)
+    }
+    #expect(try plain.state("p") == explained.state("p"))
+  }
+
+  @Test func aDryRunMayExplainToo() throws {
+    let engine = try Engine(["p": "rule 'r' { on = 'x', run = function(e, s) s.n = 1 end }"])
+    let outcome = try engine.send("x", [:], ["explain": true, "dryrun": true])
+    #expect(trace(outcome, "r")?["fired"] == true)
+    #expect(try engine.state("p") == nil)
+  }
+
+  @Test func aPluginThatTakesOtherSourcesSaysSo() throws {
+    let engine = try Engine(
+      ["p": "rule 'r' { on = 'x', run = function(e, s) s.n = 1 end }"], manifest: "sources = { 'boss/*' }")
+    let outcome = try engine.send("x", [:], ["explain": true, "source": "other"])
+    #expect(trace(outcome, "r")?["fired"] == false)
+    #expect(trace(outcome, "r")?["reason"]?.stringValue?.contains("boss/*") == true)
+    try engine.send("x", [:], ["source": "boss/a"])
+    #expect(try engine.state("p")?["n"] == 1)
+  }
+}

@@ -1,0 +1,89 @@
+import RuledCore
+import Testing
+
+@Suite struct RaisingTests {
+  private static func noting(_ name: String, on type: String, _ more: String = "") -> String {
+    """
+    rule '\(name)' { on = '\(type)', run = function(e, s)
+      s.seen = s.seen or array {}
+      s.seen[#s.seen + 1] = '\(name)'
+      \(more)
+    end }
+
+    """
+  }
+
+  @Test func thePluginsOwnRulesSeeARaisedEventAfterTheCurrentRule() throws {
+    let engine = try Engine([
+      "p": Self.noting("first", on: "a", "raise('b') s.seen[#s.seen + 1] = 'first ends'")
+        + Self.noting("second", on: "a")
+        + Self.noting("inner", on: "b")
+    ])
+    try engine.send("a")
+    #expect(try engine.state("p")?["seen"] == ["first", "first ends", "inner", "second"])
+  }
+
+  @Test func theOthersSeeItOnceThePluginIsDoneInTheOrderRaised() throws {
+    let engine = try Engine([
+      "a": "rule 'r' { on = 'go', run = function() raise('x', { n = 1 }) raise('x', { n = 2 }) end }",
+      "b": "rule 'r' { on = { 'go', 'x' }, run = function(e, s) s.seen = s.seen or array {} "
+        + "s.seen[#s.seen + 1] = e.type .. (e.data.n or '') end }",
+      "c": "rule 'r' { on = 'go', run = function() raise('x', { n = 3 }) end }",
+    ])
+    try engine.send("go")
+    #expect(try engine.state("b")?["seen"] == ["go", "x1", "x2", "x3"])
+  }
+
+  @Test func effectsAndDecisionsOfRaisedEventsStandInTheSameReply() throws {
+    let engine = try Engine([
+      "a": "rule 'r' { on = 'go', run = function() raise('x') end }",
+      "b": "rule 'r' { on = 'x', run = function(e) decide('type', e.type) emit('mail', 'm', {}) end }",
+    ])
+    let outcome = try engine.send("go")
+    #expect(outcome["decisions"]?["b"]?["type"] == "x")
+    #expect(outcome["effects"]?.arrayValue?.count == 1)
+    #expect(outcome["version"] == 1)
+  }
+
+  @Test func thirtyTwoRaisesDeepAreAllowedAndOneMoreIsACycleWithItsChain() throws {
+    let text =
+      "rule 'r' { on = 'a', run = function(e, s) s.n = (s.n or 0) + 1 if s.n <= settings.n then raise('a') end end }"
+    let deep = try Engine(["p": text], manifest: "settings = { n = 32 }")
+    #expect(try deep.send("a").failureKinds == [])
+    #expect(try deep.state("p")?["n"] == 33)
+    let tooDeep = try Engine(["p": text], manifest: "settings = { n = 33 }")
+    let outcome = try tooDeep.send("a")
+    #expect(outcome.failureKinds == ["cycle"])
+    #expect(outcome["failures"]?[0]?["message"]?.stringValue?.contains("a > a > a") == true)
+    #expect(try tooDeep.state("p") == nil)
+  }
+
+  @Test func aCycleThroughTwoPluginsIsFoundAndNothingOfItStays() throws {
+    let engine = try Engine([
+      "a": "rule 'r' { on = { 'go', 'pong' }, run = function(e, s) s.n = (s.n or 0) + 1 raise('ping') end }",
+      "b": "rule 'r' { on = 'ping', run = function(e, s) s.n = (s.n or 0) + 1 raise('pong') end }",
+    ])
+    let outcome = try engine.send("go")
+    #expect(outcome.failureKinds == ["cycle"])
+    #expect(outcome["failures"]?[0]?["message"]?.stringValue?.contains("go > ping > pong") == true)
+    let failed = outcome["failures"]?[0]?["plugin"]?.stringValue ?? ""
+    #expect(try engine.state(failed) == nil)
+  }
+
+  @Test func aPluginThatFailsOnARaisedEventIsRolledBackForTheWholeCommitAndParkedWithAllItSaw() throws {
+    let engine = try Engine([
+      "a": "rule 'r' { on = 'go', run = function(e, s) s.done = true raise('x', { n = 7 }) end }",
+      "b": "rule 'go' { on = 'go', run = function(e, s) s.went = true decide('went', true) end } "
+        + "rule 'x' { on = 'x', run = function() error('no') end }",
+    ])
+    let outcome = try engine.send("go", ["k": 1])
+    #expect(outcome["decisions"]?["b"] == nil)
+    #expect(try engine.state("b") == nil)
+    #expect(try engine.state("a")?["done"] == true)
+    let parked = try engine.stored(.parked)
+    #expect(parked.count == 1)
+    #expect(parked.first?["events"]?.arrayValue?.map { $0["type"] } == ["go", "x"])
+    #expect(parked.first?["events"]?[0]?["data"] == ["k": 1])
+    #expect(parked.first?["events"]?[1]?["data"] == ["n": 7])
+  }
+}

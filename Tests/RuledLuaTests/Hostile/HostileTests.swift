@@ -1,0 +1,49 @@
+import RuledCore
+import Testing
+
+@testable import RuledLua
+
+@Suite(.serialized) struct HostileTests {
+  @Test(arguments: HostileScript.all)
+  func everyHostileScriptEndsAndTheNextEventIsHandled(_ script: HostileScript) {
+    var ends: HostileScript.Ends = [], next: String?
+    onLargeStack {
+      ends = HostileScript.Ends(of: script)
+      let bench = try? Bench(Bench.rule("state.n = (state.n or 0) + 1 decide('n', state.n)"))
+      next = try? bench?.handle(state: #"{"n":1}"#).decisions["n"]
+    }
+    #expect(!ends.isEmpty && script.ends.isSuperset(of: ends), "it ended as \(ends)")
+    #expect(next == "2")
+  }
+}
+
+extension HostileScript.Ends: CustomStringConvertible {
+  /// How a script ends, on a first machine and on the one that follows when the first was left.
+  init(of script: HostileScript) {
+    self.init()
+    do {
+      let bench = try Bench(script.source, name: "hostile")
+      for _ in 1...2 { formUnion(Self.end(try bench.handle(#"{"data":{"a":1}}"#).failure?.kind)) }
+    } catch {
+      formUnion(.refused)
+    }
+  }
+
+  private static func end(_ kind: Failure.Kind?) -> Self {
+    switch kind {
+    case nil: .done
+    case .error: .error
+    case .instructions: .instructions
+    case .memory: .memory
+    case .time: .time
+    case .state: .state
+    case .value: .value
+    case .cycle: []
+    }
+  }
+
+  var description: String {
+    let names = ["done", "error", "instructions", "memory", "time", "state", "value", "refused"]
+    return names.indices.filter { rawValue & (1 << $0) != 0 }.map { names[$0] }.joined(separator: " or ")
+  }
+}

@@ -1,0 +1,41 @@
+import RuledCore
+
+@testable import RuledLua
+
+/// Answers what rules ask from what a test has laid ready.
+final class ScriptedHost: RuleHost {
+  /// The `once` keys that earlier events claimed.
+  var claimed: Set<String> = []
+  /// When timers are due, in microseconds.
+  var timers: [String: Int64] = [:]
+  /// The counters, as JSON.
+  var counters = "[]"
+  /// Other plugins' states, as JSON.
+  var states: [String: String] = [:]
+  /// The event's identity.
+  var identity = "source/id"
+
+  func isUnclaimed(once key: UnsafeRawBufferPointer, of vm: PluginVM) -> Bool {
+    let text = String(decoding: key, as: UTF8.self)
+    let before = vm.operations.contains { operation in
+      operation.kind == 10 && vm.bytes(operation.a, operation.a_length).elementsEqual(text.utf8)
+    }
+    return !before && !claimed.contains(text)
+  }
+
+  func timerDue(_ name: UnsafeRawBufferPointer, of vm: PluginVM) -> Int64? {
+    timers[String(decoding: name, as: UTF8.self)]
+  }
+
+  func counters(prefix: UnsafeRawBufferPointer, into buffer: ByteBuffer) { buffer.append(contentsOf: counters) }
+
+  func peek(plugin: UnsafeRawBufferPointer, into buffer: ByteBuffer) -> Bool {
+    guard let state = states[String(decoding: plugin, as: UTF8.self)] else { return false }
+    buffer.append(contentsOf: state)
+    return true
+  }
+
+  func identity(into buffer: ByteBuffer) { buffer.append(contentsOf: identity) }
+
+  func subject(into buffer: ByteBuffer) { buffer.append(contentsOf: "user:1") }
+}

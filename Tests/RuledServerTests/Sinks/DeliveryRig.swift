@@ -1,0 +1,152 @@
+import Glibc
+import RuledEngine
+import RuledLua
+import RuledStore
+
+@testable import RuledCore
+@testable import RuledServer
+
+/// The parts of a daemon that deliver effects, on their own threads: a worker, the committer and the outbox.
+final class DeliveryRig {
+  let log = RecordingLog()
+  let store: any StateStore
+  let services: Services
+  private let committer: WorkerThread
+  private let worker: WorkerThread
+  private var outbox: WorkerThread?
+
+  /// Starts over a store with sinks and the rules of a folder, or of `plugin` as the text of one plugin called `p`.
+  init(
+    store: any StateStore = MemoryStore(), sinks: [String: Configuration.Sink], plugin: String = "",
+    rules: RulesSource? = nil,
+    settings: [String: Configuration.Plugin] = [:], clock: EngineClock = EngineClock(), retryAfter: UInt64 = 20,
+    delivers: Bool = true
+  ) throws {
+    self.store = store
+    var configuration = Configuration()
+    configuration.sinks = sinks
+    configuration.plugins = settings
+    let context = EngineContext(store: store, clock: clock, configuration: configuration, log: log)
+    let services = Services(context: context, workers: 1)
+    self.services = services
+    let text = #"plugin { name = "p", version = "1", sinks = { "out", "other" } }"# + "\n" + plugin
+    let source =
+      rules
+      ?? RulesSource(plugins: [
+        PluginSource(
+          name: "p", modules: [SourceFile(path: "p/plugin.lua", text: Array(text.utf8))], data: [], tests: [],
+          library: [])
+      ])
+    let catalog = try CatalogBuilder.build(
+      source, configuration: settings, previous: nil, worker: LuaWorker(), now: clock.now)
+    services.status.serve(catalog)
+    committer = try WorkerThread(name: "commit") {
+      do { try Committer(services: services, counters: [:]).run() } catch { fatalError("\(error)") }
+    }
+    worker = try WorkerThread(name: "worker") {
+      do { try Worker(index: 0, services: services, catalog: catalog).run() } catch { fatalError("\(error)") }
+    }
+    guard delivers else { return }
+    outbox = try WorkerThread(name: "outbox") {
+      let settings = OutboxService.Settings(
+        backoff: Backoff(first: retryAfter, longest: 200), timeout: 10_000, countDelay: 5)
+      do { try OutboxService(services: services, settings: settings).run() } catch { fatalError("\(error)") }
+    }
+  }
+
+  /// Ends the threads; deliveries in flight get so many milliseconds to end.
+  func stop(within milliseconds: UInt64 = 10_000) {
+    services.outbox.stop(within: milliseconds)
+    outbox?.join()
+    services.workers[0].send(.perform { $0.loop.stop() })
+    worker.join()
+    services.committer.send(Submission(worker: -1, unit: CommitUnit(number: 0)))
+    committer.join()
+  }
+
+  /// Applies an event, given as JSON, and answers its outcome once it is evaluated.
+  @discardableResult
+  func event(_ text: String) -> JSONValue {
+    let answer = Signal<String>()
+    services.workers[0].send(
+      .perform { worker in
+        let document = EventDocument()
+        let reply = ByteBuffer()
+        guard document.parse(Array(text.utf8)) else { return answer.set("null") }
+        var event = document.event(now: worker.services.context.clock.now.microseconds)
+        event.origin = .client
+        do { try worker.evaluator.handle(event, into: reply) } catch { reply.append(contentsOf: "\"\(error)\"") }
+        answer.set(reply.text)
+      })
+    return (try? JSONValue(parsing: answer.wait())) ?? .null
+  }
+
+  /// Puts an effect into the store as a commit does, and tells the outbox.
+  func emit(_ id: String, subject: String, plugin: String = "p", sink: String = "out", data: String = "{}") throws {
+    let key = EffectKey(subject: Array(subject.utf8), sequence: services.context.nextSequence())
+    try Self.put(key, id, plugin: plugin, sink: sink, data: data, into: store)
+    services.outbox.recorded([key])
+  }
+
+  /// Puts an effect into a store as a commit does.
+  static func put(
+    _ key: EffectKey, _ id: String, plugin: String = "p", sink: String = "out", data: String = "{}",
+    into store: any StateStore
+  ) throws {
+    let name = ByteBuffer()
+    key.write(to: name)
+    let value = ByteBuffer()
+    value.append(
+      contentsOf: text(id, String(decoding: key.subject, as: UTF8.self), plugin: plugin, sink: sink, data: data))
+    let set = WriteSet()
+    set.put(name.bytes, value.bytes)
+    try store.commit(set, durable: true)
+  }
+
+  /// An effect's JSON.
+  static func text(_ id: String, _ subject: String, plugin: String = "p", sink: String = "out", data: String = "{}")
+    -> String
+  {
+    #"{"id":"\#(id)","plugin":"\#(plugin)","sink":"\#(sink)","type":"t","data":\#(data),"subject":"\#(subject)","at":"2025-11-10T00:00:00.000Z"}"#
+  }
+
+  /// The undelivered effects in the store, as they stand.
+  var undelivered: [String] { Self.undelivered(store) }
+
+  /// The undelivered effects of a store, as they stand.
+  static func undelivered(_ store: any StateStore) -> [String] {
+    var found: [String] = []
+    try? store.scan(prefix: StoreKey.prefix(.effect)) { _, value in
+      found.append(String(decoding: value, as: UTF8.self))
+      return true
+    }
+    return found
+  }
+
+  /// The figures of a sink.
+  func figures(_ sink: String = "out") -> SinkFigures { services.outbox.figures(of: sink) }
+}
+
+extension Configuration.Sink {
+  /// A sink that posts.
+  static func posting(_ url: String, secret: String? = nil) -> Configuration.Sink {
+    var sink = Configuration.Sink()
+    sink.url = url
+    sink.secretFile = secret
+    return sink
+  }
+
+  /// A sink that appends to a file.
+  static func file(_ path: String) -> Configuration.Sink {
+    var sink = Configuration.Sink()
+    sink.file = path
+    return sink
+  }
+
+  /// A sink that notes in the log.
+  static var logging: Configuration.Sink {
+    var sink = Configuration.Sink()
+    sink.log = true
+    return sink
+  }
+}

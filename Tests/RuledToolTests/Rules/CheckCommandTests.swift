@@ -1,0 +1,142 @@
+import RuledCore
+import RuledTool
+import Testing
+
+@Suite struct CheckCommandTests {
+  private func check(_ files: KeyValuePairs<String, String>, _ options: [String] = []) -> Run {
+    let folder = RulesFolderOnDisk(files)
+    let options = options.map { $0.hasPrefix("@") ? folder.path + "/" + $0.dropFirst() : $0 }
+    return withExtendedLifetime(folder) {
+      Run(words: ["check", folder.path + "/rules"] + options, more: [CheckCommand.self])
+    }
+  }
+
+  /// What `check` finds in a plugin called `p` whose text follows its manifest on line 1.
+  private func findings(_ text: String, manifest: String = "sinks = { 'mail' }") -> [String] {
+    let run = check(["rules/p/plugin.lua": "plugin { name = 'p', \(manifest) }\n\(text)"])
+    #expect(run.exit == .no)
+    return run.output.split(separator: "\n").dropLast().map(String.init)
+  }
+
+  @Test func aCleanFolderHasNoFindings() {
+    let run = check(["rules/greeter/plugin.lua": RulesFolderOnDisk.greeter])
+    #expect(run.exit == .done, "\(run.output)")
+    #expect(run.output == "1 plugin, 3 rules, no findings\n")
+  }
+
+  @Test func undeclaredGlobalsAreFoundInBranchesThatNeverRun() {
+    let found = findings(
+      "rule 'r' { on = 'x', run = function(e)\nif e.data.never then\ndecid('a', 1)\nleak = 2\nend\nend }")
+    #expect(
+      found == [
+        "p/plugin.lua:4: there is no global 'decid'; did you mean 'decide'?",
+        "p/plugin.lua:5: assigns the global 'leak'; declare it with 'local'",
+      ])
+  }
+
+  @Test func allSyntaxErrorsAreFoundInTestsAndLibraryToo() {
+    let run = check([
+      "rules/p/plugin.lua": "plugin { name = 'p' }\nlocal x = = 1", "rules/p/tests/t.lua": "test 'a' (",
+      "rules/lib/l.lua": "return return", "rules/q/plugin.lua": "plugin { name = 'q' }\n\nif",
+    ])
+    #expect(run.exit == .no)
+    for place in ["lib/l.lua:1:", "p/plugin.lua:2:", "p/tests/t.lua:1:", "q/plugin.lua:3:"] {
+      #expect(run.output.contains(place), "\(run.output)")
+    }
+  }
+
+  @Test func unknownSinksAreFoundWhereTheyAreNamed() {
+    let found = findings(
+      "rule 'r' { on = 'x', run = function()\nemit('mial', 't', {})\nemit('mail', 't')\nend }\nsink 'other' (function() end)"
+    )
+    #expect(
+      found == [
+        "p/plugin.lua:3: plugin 'p' has no sink 'mial'; did you mean 'mail'?",
+        "p/plugin.lua:6: plugin 'p' has no sink 'other'; it declares mail",
+      ])
+  }
+
+  @Test func rulesThatShareANameAreFoundEachTime() {
+    let rule = "rule 'r' { on = 'x', run = function() end }\n"
+    #expect(
+      findings(rule + rule + rule) == [
+        "p/plugin.lua:3: rule 'r' is declared twice, first at p/plugin.lua:2",
+        "p/plugin.lua:4: rule 'r' is declared twice, first at p/plugin.lua:2",
+      ])
+  }
+
+  @Test func rulesThatNothingCanReachAreFound() {
+    let empty = findings("rule 'r' { on = {}, run = function() end }\nrule 's' { on = 'a*', run = function() end }")
+    #expect(empty.count == 2)
+    #expect(empty[0].hasPrefix("p/plugin.lua:2: rule 'r': 'on' is empty"))
+    #expect(empty[1].hasPrefix("p/plugin.lua:3: rule 's': 'a*' is neither"))
+    let run = check([
+      "rules/p/plugin.lua": "plugin { name = 'p' }", "rules/p/more.lua": "rule 'r' { on = 'x', run = print }",
+    ])
+    #expect(run.output.contains("p/more.lua:1: "))
+    #expect(run.exit == .no)
+    let closed = findings("rule 'r' { on = 'x', run = function() end }", manifest: "sources = { 'a\\n' }")
+    #expect(closed.first?.hasPrefix("p/plugin.lua:2: no event can reach rule 'r'") == true)
+  }
+
+  @Test func wrongManifestKeysNameTheNearestKnownOneAtTheirLine() {
+    let run = check([
+      "rules/p/plugin.lua":
+        "plugin {\n  name = 'p',\n  settngs = {},\n  budjet = {},\n}\nrule 'r' {\n  on = 'x',\n  prio = 1,\n  run = function() end,\n}"
+    ])
+    #expect(run.output.contains("p/plugin.lua:3: plugin has no key 'settngs'; did you mean 'settings'?"))
+    #expect(run.output.contains("p/plugin.lua:4: plugin has no key 'budjet'; did you mean 'budget'?"))
+    #expect(run.output.contains("p/plugin.lua:8: rule 'r' has no key 'prio'"))
+    #expect(run.output.contains("3 findings"))
+  }
+
+  @Test func missingFilesAndBrokenDataAreFound() {
+    let run = check([
+      "rules/p/plugin.lua":
+        "plugin { name = 'p' }\nrule 'r' { on = 'x', run = function() return data('stmps.json') end }\n",
+      "rules/p/stamps.json": "{\n\"a\": tru\n}", "rules/q/readme.txt": "no plugin",
+    ])
+    #expect(run.output.contains("p/plugin.lua:2: there is no 'stmps.json' in p/; did you mean 'stamps.json'?"))
+    #expect(run.output.contains("p/stamps.json:2: "))
+    #expect(run.output.contains("q/plugin.lua: a folder under rules/ is a plugin"))
+  }
+
+  @Test func theConfigurationIsHeldAgainstTheRules() {
+    let run = check(
+      [
+        "rules/greeter/plugin.lua": RulesFolderOnDisk.greeter,
+        "conf.lua": """
+        plugins = {
+          greter = {},
+          greeter = {
+            wrds = "Hi",
+          },
+        }
+        sinks = { mial = { log = true } }
+        """,
+      ], ["--config", "@conf.lua"])
+    #expect(run.exit == .no)
+    #expect(run.output.contains("conf.lua:2: there is no plugin 'greter'; did you mean 'greeter'?"))
+    #expect(run.output.contains("conf.lua:4: plugin 'greeter' has no setting 'wrds'; did you mean 'words'?"))
+    #expect(run.output.contains("conf.lua:7: no plugin has a sink 'mial'; did you mean 'mail'?"))
+  }
+
+  @Test func unknownKeysOfTheConfigurationHaveTheirLineAndTheNearestName() {
+    let run = check(
+      [
+        "rules/greeter/plugin.lua": RulesFolderOnDisk.greeter,
+        "conf.lua":
+          "sokcet = \"/run/x\"\nlimits = {\n  connections = \"many\",\n  state_kb = 3,\n}\nlocal x = undefined_name\n",
+      ], ["--config", "@conf.lua"])
+    #expect(run.exit == .no)
+    #expect(run.output.contains("conf.lua:6:"), "\(run.output)")
+    let other = check(
+      [
+        "rules/greeter/plugin.lua": RulesFolderOnDisk.greeter,
+        "conf.lua": "sokcet = \"/run/x\"\nlimits = {\n  connections = \"many\",\n  state_kb = 3,\n}\n",
+      ], ["--config", "@conf.lua", "--json"])
+    let found = (try? JSONValue(parsing: other.output))?["findings"]?.arrayValue ?? []
+    #expect(found.map { $0["line"] } == [1, 3, 4])
+    #expect(found.first?["message"] == "sokcet: unknown key; did you mean \"socket\"?")
+  }
+}

@@ -1,0 +1,175 @@
+import RuledCore
+import RuledTool
+import Testing
+
+@Suite struct TestCommandTests {
+  private func folder(_ tests: String, _ more: KeyValuePairs<String, String> = [:]) -> RulesFolderOnDisk {
+    let folder = RulesFolderOnDisk(["greeter/plugin.lua": RulesFolderOnDisk.greeter, "greeter/tests/t.lua": tests])
+    for (name, text) in more { folder.write(name, text) }
+    return folder
+  }
+
+  private func run(_ folder: RulesFolderOnDisk, _ options: [String] = []) -> Run {
+    Run(words: ["test", folder.path] + options, more: [TestCommand.self])
+  }
+
+  @Test func everyMethodOfTheDriverDoesAsItSays() {
+    let run = run(
+      folder(
+        """
+        test "driver" (function(t)
+          t:equal(t:now(), calendar.parse("2025-01-01T00:00:00Z"))
+          t:at("2025-11-10T08:00:00Z")
+          local first = t:event("user:1", "app.launched", { platform = "ios" })
+          t:equal(first.decisions.greeting, "Good morning")
+          t:equal(first.decisions, { greeting = "Good morning" })
+          t:equal(first.all.greeter, first.decisions)
+          t:equal(first.failures, {})
+          t:equal(#first.effects, 1)
+          t:equal(t:event("user:1", "app.launched").decisions, {})
+          t:equal(t:state("user:1").greetings, 1)
+          t:equal(t:state("user:3"), {})
+          t:equal(t:query("user:1", "greetings", { a = 1 }), { count = 1, args = { a = 1 } })
+          t:equal(t:query(nil, "greeter.greetings").count, 0)
+          t:equal(t:effects("user:1")[1].type, "greeted")
+          t:equal(t:effects("user:2"), {})
+          local request = t:sink(t:effects("user:1")[1])
+          t:equal(request.url, "https://mail.example/greeted")
+          t:equal(t:sent(), {})
+          t:advance("1d")
+          t:equal(t:state("user:1").bye, calendar.parse("2025-11-10T09:00:00Z"))
+          t:equal(t:sent(), { { subject = "user:2", type = "heard", data = { at = t:state("user:1").bye }, from = "user:1" } })
+          t:equal(t:state("user:2").heard, t:state("user:1").bye)
+          local second = t:event("user:1", "app.launched").effects[1]
+          local none, why = t:sink(second, "mail")
+          t:equal(none, nil)
+          t:equal(why, "only the first")
+          t:equal(t:web({ host = "Hello.Example:80", path = "/x", query_string = "a=b" }).body, "GET/xb")
+          t:equal(t:web({ host = "hello.example", method = "POST", query = { a = "c" } }).body, "POST/c")
+          t:truthy(t:event("user:1", "x", nil, { id = "1" }).duplicate == false)
+          t:truthy(t:event("user:1", "x", nil, { id = "1" }).duplicate)
+          t:settings { words = "Hi" }
+          t:equal(t:event("user:4", "app.launched").decisions.greeting, "Hi")
+          t:fails(function() t:at("noon") end, "RFC 3339")
+          t:fails(function() t:query("user:1", "nothing") end, "no query")
+          t:fails(function() t:web { host = "other.example" } end, "other.example")
+        end)
+        test "each test begins anew" (function(t)
+          t:equal(t:state("user:1"), {})
+          t:equal(t:sent(), {})
+          t:equal(t:event("user:1", "app.launched").decisions.greeting, "Good morning")
+        end)
+        """))
+    #expect(run.exit == .done, "\(run.output)\(run.errors)")
+    #expect(run.output.contains("2 tests passed, 0 failed"))
+  }
+
+  @Test func aFailureShowsBothValuesAndTheLineAndExitsWithOne() {
+    let run = run(
+      folder(
+        """
+        test "wrong" (function(t)
+          t:equal(t:event("user:1", "app.launched").decisions, { greeting = "Hello" })
+        end)
+        test "right" (function(t) t:truthy(true) end)
+        test "raises" (function() error("no") end)
+        """))
+    #expect(run.exit == .no)
+    #expect(run.output.contains("greeter/tests/t.lua:2"))
+    #expect(run.output.contains("expected {\"greeting\":\"Hello\"}"))
+    #expect(run.output.contains("got {\"greeting\":\"Good morning\"}"))
+    #expect(run.output.contains("greeter/tests/t.lua:5"))
+    #expect(run.output.contains("1 test passed, 2 failed"))
+  }
+
+  @Test func theOtherPluginsAreThereToo() {
+    let tests = """
+      test "both" (function(t)
+        local outcome = t:event("user:1", "app.launched")
+        t:equal(outcome.decisions, { greeting = "Good morning" })
+        t:equal(outcome.all, { greeter = { greeting = "Good morning" }, other = { type = "app.launched" } })
+      end)
+      """
+    let other = "plugin { name = 'other' } rule 'r' { on = '*', run = function(e) decide('type', e.type) end }"
+    let run = run(folder(tests, ["other/plugin.lua": other]))
+    #expect(run.exit == .done, "\(run.output)")
+  }
+
+  @Test func oneFolderRunsOnePluginAndAFilterOnlyWhatItNames() {
+    let folder = folder(
+      "test 'morning' (function() end) test 'evening' (function() end)",
+      ["other/plugin.lua": "plugin { name = 'other' }", "other/tests/o.lua": "test 'other' (function() end)"])
+    #expect(run(folder).output.contains("3 tests passed"))
+    let one = Run(words: ["test", folder.path + "/other"], more: [TestCommand.self])
+    #expect(one.output.contains("1 test passed"))
+    #expect(run(folder, ["--filter", "m*ning"]).output.contains("1 test passed"))
+    #expect(run(folder, ["--filter", "other"]).output.contains("1 test passed"))
+  }
+
+  @Test func nothingRunIsAFailure() {
+    let none = run(folder("local nothing = 1 return nothing"))
+    #expect(none.exit == .no)
+    #expect(none.errors.contains("there is no test"))
+    #expect(run(folder("test 'a' (function() end)"), ["--filter", "zzz"]).exit == .no)
+  }
+
+  @Test func aPluginThatDoesNotLoadExitsWithTwoAndNamesThePlace() {
+    let broken = run(
+      folder("test 'a' (function() end)", ["broken/plugin.lua": "plugin { name = 'broken' }\nlocal x = = 1"]))
+    #expect(broken.exit == .failed)
+    #expect(broken.errors.contains("broken/plugin.lua:2"))
+    let test = run(folder("test 'a' (function() end\n"))
+    #expect(test.exit == .failed)
+    #expect(test.errors.contains("greeter/tests/t.lua:"))
+  }
+
+  @Test func aTestThatNeverEndsIsStoppedAndTheOthersRun() {
+    let run = run(folder("test 'loops' (function() while true do end end) test 'fine' (function(t) t:truthy(1) end)"))
+    #expect(run.exit == .no)
+    #expect(run.output.contains("processor time"))
+    #expect(run.output.contains("1 test passed, 1 failed"))
+  }
+
+  @Test func aRuleThatIsStoppedInOneTestIsWellInTheNext() {
+    let plugin =
+      "plugin { name = 'p' } rule 'r' { on = 'loop', run = function() while true do end end } "
+      + "rule 'n' { on = 'n', run = function() decide('n', 1) end }"
+    let tests = """
+      test "stopped" (function(t)
+        for _ = 1, 4 do t:equal(#t:event("user:1", "loop").failures, 1) end
+      end)
+      test "well" (function(t) t:equal(t:event("user:1", "n").decisions.n, 1) end)
+      """
+    let run = run(RulesFolderOnDisk(["p/plugin.lua": plugin, "p/tests/t.lua": tests]))
+    #expect(run.exit == .done, "\(run.output)")
+  }
+
+  @Test func coverageNamesTheLinesThatNeverRanAndTheThresholdHolds() {
+    let folder = folder("test 'a' (function(t) t:event('user:1', 'app.launched') end)", ["lib/unused.lua": "return 1"])
+    let run = run(folder, ["--coverage"])
+    #expect(run.exit == .done)
+    let line = run.output.split(separator: "\n").first { $0.hasPrefix("greeter/plugin.lua") }
+    #expect(line?.contains("10-11") == true, "\(run.output)")
+    #expect(!run.output.contains("unused.lua"))
+    #expect(self.run(folder, ["--threshold", "100"]).exit == .no)
+    #expect(self.run(folder, ["--threshold", "10"]).exit == .done)
+  }
+
+  @Test func jsonHasEveryTestAndTheCoverage() throws {
+    let folder = folder("test 'a' (function(t) t:equal(1, 2) end) test 'b' (function() end)")
+    let run = run(folder, ["--json", "--coverage"])
+    let json = try JSONValue(parsing: run.output)
+    #expect(run.exit == .no)
+    #expect(json["passed"] == 1 && json["failed"] == 1)
+    #expect(json["tests"]?[0]?["name"] == "a")
+    #expect(json["tests"]?[0]?["failure"]?["line"] == 1)
+    #expect(json["tests"]?[1]?["passed"] == true)
+    #expect(json["coverage"]?["files"]?[0]?["file"] == "greeter/plugin.lua")
+  }
+
+  @Test func aThousandTestsRun() {
+    let tests = "for n = 1, 1000 do test('test ' .. n)(function(t) t:event('user:' .. n, 'app.launched') end) end"
+    let run = run(folder(tests))
+    #expect(run.output.contains("1,000 tests passed"))
+  }
+}

@@ -1,0 +1,32 @@
+-- /etc/ruled/ruled.conf.lua: a Lua file, evaluated in the sandbox of the rules. What is left out has the default shown here.
+-- `ruled --config FILE --check` tries it. Numbers may be computed, tables built; nothing of the host can be reached.
+
+socket     = "/run/ruled/ruled.sock"   -- under systemd ruled.socket decides
+rules      = "/etc/ruled/rules"
+store      = "rocksdb:/var/lib/ruled"  -- or "memory:", which forgets
+durability = "commit"                  -- or "interval": replies do not wait for the disk, the last second may be lost
+workers    = 0                         -- 0: one for each processor
+admins     = {}                        -- e.g. { "alice", "@ops" }, beside root and the daemon's own user
+
+-- http = { listen = "127.0.0.1:8787", token_file = "/etc/ruled/token", role = "reader" }
+
+limits = {
+  request_bytes = 1048576,  -- one request, without its newline
+  connections   = 1024,
+  in_flight     = 65536,    -- requests taken and not answered, in the whole daemon
+  state_kib     = 256,      -- one plugin's state of one subject
+  cache_mib     = 256,      -- hot subjects in memory
+}
+
+dedup = { window = "48h" }  -- how long a repeated event gets its first outcome again
+
+plugins = {
+  -- attribution = { reprompt_days = 14 },
+  -- deeplinks   = { enabled = false },
+}
+
+sinks = {
+  -- conversions = { url = "https://graph.example/events", secret_file = "/etc/ruled/conversions.token" },
+  analytics = { file = "/var/log/ruled/analytics.ndjson" },
+  rejected  = { log = true },
+}
