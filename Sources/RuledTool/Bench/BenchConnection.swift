@@ -63,6 +63,7 @@ final class BenchConnection {
   ///   - tally: Where they are counted.
   ///   - now: The time of their arrival.
   ///   - isInTime: Whether they count into the throughput.
+  /// - Throws: When the daemon has gone or says what is no reply.
   func receive(_ tally: inout BenchTally, now: UInt64, isInTime: Bool) throws(ToolError) {
     input.reserve(65_536)
     let count = recv(descriptor, input.base + input.count, 65_536, Int32(MSG_DONTWAIT))

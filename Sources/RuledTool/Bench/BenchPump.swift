@@ -42,6 +42,7 @@ package struct BenchPump {
   ///
   /// - Parameter progress: Told about ten times a second how much of the time is over, from 0 to 1.
   /// - Returns: What came of it.
+  /// - Throws: When the daemon has gone or says what is no reply.
   package mutating func run(_ progress: (Double, BenchTally) -> Void = { _, _ in }) throws(ToolError) -> BenchTally {
     started = Self.now()
     ends = started + UInt64(plan.seconds * 1e9)

@@ -20,7 +20,11 @@ struct DescriptorSet {
 
   /// Waits until one of these can be read or one of those be written; the sets then hold those that can.
   ///
-  /// - Parameter nanoseconds: How long at most, under a second.
+  /// - Parameters:
+  ///   - reading: Descriptors to wait for until they can be read.
+  ///   - writing: Descriptors to wait for until they can be written.
+  ///   - end: One above the highest descriptor.
+  ///   - nanoseconds: How long at most, under a second.
   /// - Returns: Whether any can.
   static func wait(
     reading: inout DescriptorSet, writing: inout DescriptorSet, below end: Int32, nanoseconds: UInt64

@@ -24,6 +24,7 @@ package struct LatencyHistogram: Sendable {
   /// The time, in nanoseconds, that this share of all times does not exceed; 0 when none was counted.
   ///
   /// - Parameter share: From 0 to 1.
+  /// - Returns: Nanoseconds.
   /// - Complexity: O(buckets), a few thousand.
   package func quantile(_ share: Double) -> UInt64 {
     let rank = UInt64(share * Double(total))

@@ -14,6 +14,7 @@ struct TopView {
   /// - Parameters:
   ///   - style: How it is coloured.
   ///   - limit: How many plugins and how many rules are shown at most.
+  /// - Returns: Lines of text.
   func text(_ style: Style, limit: Int) -> String {
     let plugins = changes(after.plugins, before.plugins)
     var text = head(style, plugins) + "\n" + table("PLUGIN", plugins, limit, style)
@@ -28,7 +29,9 @@ struct TopView {
     var failures: Int
   }
 
-  /// What each did meanwhile, the busiest first. One that was loaded anew counts from nothing.
+  /// What each did meanwhile, the busiest first.
+  ///
+  /// One that was loaded anew counts from nothing.
   private func changes(_ after: [TopSample.Entry], _ before: [TopSample.Entry]) -> [Change] {
     let old = Dictionary(before.map { ($0.name, $0) }) { first, _ in first }
     return after.map { entry in
