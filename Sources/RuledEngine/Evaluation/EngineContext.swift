@@ -10,11 +10,13 @@ package final class EngineContext: Sendable {
   package let clock: EngineClock
   /// The shared counters.
   package let counters = CounterTable()
-  /// What is configured.
+  /// What was configured at the start.
   package let configuration: Configuration
   /// What rules and the engine log.
   package let log: any EventLog
   private let sequence: Atomic<UInt64>
+  private let window: Atomic<Int64>
+  private let stateLimit: Atomic<Int>
 
   /// What workers share over one store.
   package init(store: any StateStore, clock: EngineClock, configuration: Configuration, log: any EventLog) {
@@ -23,6 +25,20 @@ package final class EngineContext: Sendable {
     self.configuration = configuration
     self.log = log
     sequence = Atomic(UInt64(max(EngineClock.wall.microseconds, 0)) << 8)
+    window = Atomic(configuration.dedupWindow)
+    stateLimit = Atomic(configuration.limits.stateKiB << 10)
+  }
+
+  /// How long an outcome is remembered, in microseconds.
+  package var dedupWindow: Int64 { window.load(ordering: .relaxed) }
+
+  /// How many bytes one plugin's encoded state for one subject may have.
+  package var stateBytes: Int { stateLimit.load(ordering: .relaxed) }
+
+  /// Lets what a changed configuration says of outcomes and states hold from now on.
+  package func adopt(_ configuration: Configuration) {
+    window.store(configuration.dedupWindow, ordering: .relaxed)
+    stateLimit.store(configuration.limits.stateKiB << 10, ordering: .relaxed)
   }
 
   /// The next number of a message, an effect or a parked event.

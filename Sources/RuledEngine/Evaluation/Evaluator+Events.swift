@@ -173,7 +173,7 @@ extension Evaluator {
       try runRules(rules, of: plugin, on: vm, event)
       vm.endRaised()
     }
-    guard vm.finish(limit: context.configuration.limits.stateKiB << 10) != .failed else { throw vm.failure(rule: nil) }
+    guard vm.finish(limit: context.stateBytes) != .failed else { throw vm.failure(rule: nil) }
     let start = states.count
     states.append(vm.output)
     turns[plugin].state = start..<states.count

@@ -63,7 +63,7 @@ extension Evaluator {
   func remember(
     _ event: EventInput, identity: UInt64, outcome: UnsafeRawBufferPointer, record: SubjectRecordView?
   ) -> UInt64 {
-    let window = context.configuration.dedupWindow
+    let window = context.dedupWindow
     let expiry = event.now + window
     writeOutcomeKey(event)
     value.removeAll()
@@ -83,7 +83,7 @@ extension Evaluator {
   func keepRecent(_ record: SubjectRecordView?, now: Int64) -> UInt64 {
     recent.removeAll(keepingCapacity: true)
     guard let record else { return 0 }
-    let oldest = (now - context.configuration.dedupWindow) / 1_000_000
+    let oldest = (now - context.dedupWindow) / 1_000_000
     for index in 0..<record.recentCount {
       let event = record.recentEvent(at: index)
       if Int64(event.seconds) >= oldest { recent.append(event) }

@@ -82,6 +82,7 @@ final class Committer {
   private func failed(_ error: StoreError) {
     needsReopening = true
     services.status.store(error.description)
+    services.notifyStatus()
     services.context.log.write(LogLine(.error, "the store refused a commit, nothing of it was applied: \(error)"))
   }
 
@@ -90,6 +91,7 @@ final class Committer {
       try services.context.store.reopen()
       needsReopening = false
       services.status.store(nil)
+      services.notifyStatus()
       services.context.log.write(LogLine(.info, "the store is open again"))
       _ = services.control.send(.storeReopened)
     } catch {

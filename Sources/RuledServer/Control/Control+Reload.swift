@@ -24,12 +24,16 @@ extension Control {
 
   /// Loads the folder beside the running rules and puts it in force when it loads whole; answers whether anything changed.
   private func reload() -> Result<Bool, ReloadError> {
-    defer { services.outbox.reload(services.context.configuration.sinks) }
+    services.notifier.reloading()
+    defer {
+      services.outbox.reload(services.configuration.sinks)
+      services.notifier.ready(status: services.status.line)
+    }
     let previous = catalog
     let next: Catalog
     do throws(ReloadError) {
       next = try CatalogBuilder.build(
-        try RulesFolder.read(rulesPath), configuration: services.context.configuration.plugins, previous: previous,
+        try RulesFolder.read(rulesPath), configuration: services.configuration.plugins, previous: previous,
         worker: lua, now: services.context.clock.now)
     } catch {
       services.status.reload(error)

@@ -17,18 +17,22 @@ final class Control {
   private var watcher: DirectoryWatcher?
   private var signals: SignalWatcher?
   private var nextWorker = 0
+  private var watchdog: Watchdog?
+  /// Reads the configuration anew.
+  let readConfiguration: () throws(StartError) -> Configuration
   private let onStop: () -> Void
   private let replyBuffer = ByteBuffer(capacity: 1024)
 
   init(
     services: Services, loop: EventLoop, rulesPath: String, lua: LuaWorker, catalog: Catalog,
-    onStop: @escaping () -> Void
+    readConfiguration: @escaping () throws(StartError) -> Configuration, onStop: @escaping () -> Void
   ) throws(SystemError) {
     self.services = services
     self.loop = loop
     self.rulesPath = rulesPath
     self.lua = lua
     self.catalog = catalog
+    self.readConfiguration = readConfiguration
     self.onStop = onStop
     timers = try TimerService(services: services, loop: loop)
   }
@@ -40,10 +44,11 @@ final class Control {
     }
     watcher = try DirectoryWatcher(on: loop, root: rulesPath) { [unowned self] in folderChanged() }
     signals = try SignalWatcher(on: loop, [.terminate, .interrupt, .hangUp]) { [unowned self] signal in
-      signal == .hangUp ? folderChanged() : onStop()
+      signal == .hangUp ? reconfigure() : onStop()
     }
     listener = try Listener(on: loop, socket) { [unowned self] in accepted($0) }
     timers.start()
+    watchdog = try Watchdog(on: loop, services)
   }
 
   /// Begins to serve HTTP on a TCP socket.
@@ -64,6 +69,7 @@ final class Control {
   /// Ends what is left on the loop.
   func close() {
     signals?.close()
+    watchdog?.close()
     timers.close()
     services.control.close()
   }

@@ -5,11 +5,14 @@ import RuledCore
 struct Administrators: Sendable {
   private let users: Set<UInt32>
   private let groups: Set<UInt32>
+  /// The names that this host does not know.
+  let unknown: [String]
 
   /// Resolves names and numbers, of which groups begin with `@`, and leaves out what does not exist.
   init(_ names: [String]) {
     var users: Set<UInt32> = [0, getuid()]
     var groups: Set<UInt32> = []
+    var unknown: [String] = []
     for name in names {
       if name.hasPrefix("@") {
         let group = String(name.dropFirst())
@@ -17,15 +20,20 @@ struct Administrators: Sendable {
           groups.insert(number)
         } else if let entry = getgrnam(group) {
           groups.insert(entry.pointee.gr_gid)
+        } else {
+          unknown.append(name)
         }
       } else if let number = UInt32(name) {
         users.insert(number)
       } else if let entry = getpwnam(name) {
         users.insert(entry.pointee.pw_uid)
+      } else {
+        unknown.append(name)
       }
     }
     self.users = users
     self.groups = groups
+    self.unknown = unknown
   }
 
   /// Whether the client at the other end is one of them.

@@ -13,13 +13,20 @@ package final class Daemon {
   private var workers: [WorkerThread] = []
   private var committer: WorkerThread?
   private var outbox: WorkerThread?
+  private let readConfiguration: () throws(StartError) -> Configuration
   private var isStopping = false
   private var loopback: Int32?
   private var token: BearerToken?
 
   /// A daemon that is configured and not yet started.
-  package init(configuration: Configuration, manualClock: Bool, log: any EventLog) {
+  ///
+  /// - Parameter readConfiguration: reads the configuration again when it is to be reloaded.
+  package init(
+    configuration: Configuration, manualClock: Bool, log: any EventLog,
+    readConfiguration: @escaping () throws(StartError) -> Configuration
+  ) {
     self.configuration = configuration
+    self.readConfiguration = readConfiguration
     self.log = log
     isManual = manualClock
   }
@@ -33,9 +40,11 @@ package final class Daemon {
     let clock = isManual ? EngineClock(manual: KeptClock.read(from: store) ?? EngineClock.wall) : EngineClock()
     let context = EngineContext(store: store, clock: clock, configuration: configuration, log: log)
     let services = Services(
-      context: context, workers: configuration.workers > 0 ? configuration.workers : Self.processors)
+      context: context, workers: configuration.workers > 0 ? configuration.workers : Self.processors,
+      notifier: notifier)
     let lua = LuaWorker()
     let catalog = try loadRules(services, lua)
+    ConfigurationReview.warn(log, configuration, services.admins, catalog)
     do {
       let messages = try StoreListing.messages(store)
       if let last = messages.last { context.sequence(atLeast: last.sequence) }
@@ -91,7 +100,6 @@ package final class Daemon {
         source, configuration: configuration.plugins, previous: nil, worker: lua, now: now)
       KeptRules.keep(source, in: services.context.store)
       services.status.serve(catalog)
-      warn(of: catalog)
       return catalog
     } catch { problem = error }
     let reasons = problem.errors.map(\.description).joined(separator: "\n")
@@ -107,19 +115,6 @@ package final class Daemon {
       return catalog
     } catch {
       throw StartError("neither the rules nor the revision kept last load:\n\(reasons)")
-    }
-  }
-
-  private func warn(of catalog: Catalog) {
-    for plugin in catalog.plugins {
-      for name in plugin.manifest.unknownSettings {
-        log.write(
-          LogLine(.warn, "the configuration sets '\(name)', which the plugin does not declare", plugin: plugin.name))
-      }
-    }
-    for name in configuration.plugins.keys
-    where catalog.index(of: name) == nil && configuration.plugins[name]?.isEnabled == true {
-      log.write(LogLine(.warn, "the configuration names a plugin '\(name)' that does not exist"))
     }
   }
 
@@ -167,14 +162,15 @@ package final class Daemon {
   ) throws(SystemError) {
     let loop = try EventLoop()
     var control: Control?
-    let begun = try Control(services: services, loop: loop, rulesPath: configuration.rules, lua: lua, catalog: catalog)
-    { [unowned self] in
+    let begun = try Control(services: services, loop: loop, rulesPath: configuration.rules, lua: lua, catalog: catalog,
+      readConfiguration: readConfiguration
+    ) { [unowned self] in
       if let control { stop(services, control) }
     }
     control = begun
     try startHTTP(services, begun)
     try begun.start(listening: socket)
-    notifier.ready(status: "serving revision \(catalog.revision)")
+    notifier.ready(status: services.status.line)
     log.write(
       LogLine(
         .info, "serving on \(configuration.socket), revision \(catalog.revision), \(catalog.plugins.count) plugins"))

@@ -9,6 +9,7 @@ package final class DaemonStatus: Sendable {
     var catalog: Catalog?
     var reloadErrors: ReloadError?
     var servesKeptRules = false
+    var configurationError: String?
     var storeError: String?
   }
 
@@ -42,6 +43,22 @@ package final class DaemonStatus: Sendable {
   /// Notes whether the rules in the folder load.
   func reload(_ errors: ReloadError?) { values.withLock { $0.reloadErrors = errors } }
 
+  /// Notes whether the configuration file could be read.
+  func configuration(_ error: String?) { values.withLock { $0.configurationError = error } }
+
+  /// What systemd shows: the rules, the revision, and what is wrong.
+  var line: String {
+    let now = values.withLock { $0 }
+    let plugins = now.catalog?.plugins ?? []
+    let rules = plugins.reduce(0) { $0 + $1.manifest.rules.count }
+    let error =
+      now.storeError.map { "the store failed: \($0)" }
+      ?? now.configurationError.map { "the configuration was refused: \($0)" }
+      ?? now.reloadErrors?.errors.first.map { "the rules do not load: \($0.description)" }
+    return "\(rules) rules in \(plugins.count) plugins, revision \(now.catalog?.revision ?? "none")"
+      + (error.map { "; last error: \($0)" } ?? "")
+  }
+
   /// Notes whether the store takes commits.
   func store(_ error: String?) { values.withLock { $0.storeError = error } }
 
@@ -58,7 +75,7 @@ package final class DaemonStatus: Sendable {
     let now = values.withLock { $0 }
     let plugins = now.catalog?.plugins ?? []
     let suspended = plugins.filter(\.runtime.isSuspended).map { JSONValue.string($0.name) }
-    let configured = services.context.configuration.sinks
+    let configured = services.configuration.sinks
     let waiting = Set(plugins.flatMap(\.manifest.sinks)).filter { $0 != "client" && configured[$0]?.delivers != true }
     var problems: [JSONValue] = []
     if let error = now.storeError { problems.append(.string("the store failed: \(error)")) }

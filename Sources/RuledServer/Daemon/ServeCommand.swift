@@ -40,7 +40,10 @@ package enum ServeCommand {
       }
       let configuration = try options.configuration()
       if options.checks { return check(configuration) }
-      try Daemon(configuration: configuration, manualClock: options.hasManualClock, log: StandardErrorLog()).run()
+      try Daemon(
+        configuration: configuration, manualClock: options.hasManualClock, log: StandardErrorLog(),
+        readConfiguration: options.configuration
+      ).run()
       return 0
     } catch {
       complain(error.description)

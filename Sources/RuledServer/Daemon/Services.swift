@@ -27,15 +27,44 @@ package final class Services: Sendable {
   let inFlight = Atomic<Int>(0)
   /// How many connections are open.
   let connections = Atomic<Int>(0)
-  /// Who may administrate.
-  let admins: Administrators
+  /// Where systemd hears how the daemon fares.
+  let notifier: SystemdNotifier
+  private let current: Mutex<(configuration: Configuration, admins: Administrators)>
+  private let adoptions = Atomic<Int>(1)
 
-  init(context: EngineContext, workers count: Int) {
+  init(context: EngineContext, workers count: Int, notifier: SystemdNotifier = .silent) {
     self.context = context
+    self.notifier = notifier
     workers = (0..<count).map { _ in Mailbox<WorkerMessage>() }
     figures = (0..<count).map { _ in WorkerFigures() }
-    admins = Administrators(context.configuration.admins)
+    current = Mutex((context.configuration, Administrators(context.configuration.admins)))
   }
+
+  /// What is configured now: as at the start, but for what a reload could change.
+  var configuration: Configuration { current.withLock { $0.configuration } }
+
+  /// Who may administrate now.
+  var admins: Administrators { current.withLock { $0.admins } }
+
+  /// Counts the configurations that there have been.
+  var generation: Int { adoptions.load(ordering: .relaxed) }
+
+  /// Lets what may change at run time be as another configuration says.
+  func adopt(_ next: Configuration) {
+    context.adopt(next)
+    current.withLock { current in
+      current.configuration.plugins = next.plugins
+      current.configuration.sinks = next.sinks
+      current.configuration.admins = next.admins
+      current.configuration.dedupWindow = next.dedupWindow
+      current.configuration.limits.stateKiB = next.limits.stateKiB
+      current.admins = Administrators(next.admins)
+    }
+    adoptions.wrappingAdd(1, ordering: .relaxed)
+  }
+
+  /// Tells systemd how the daemon is.
+  func notifyStatus() { notifier.status(status.line) }
 
   /// Hands replies to the thread that has the connections.
   func send(_ bundle: ReplyBundle, to worker: Int) {

@@ -34,8 +34,11 @@ extension Worker: ConnectionHandler {
   }
 
   private func target(_ connection: Connection) -> ReplyTarget {
-    if connection.tag == 0 { connection.tag = services.admins.include(connection) ? 2 : 1 }
-    return ReplyTarget(worker: index, connection: connection.token.raw, isAdmin: connection.tag == 2)
+    let generation = services.generation
+    if connection.tag >> 1 != generation {
+      connection.tag = generation << 1 | (services.admins.include(connection) ? 1 : 0)
+    }
+    return ReplyTarget(worker: index, connection: connection.token.raw, isAdmin: connection.tag & 1 == 1)
   }
 
   /// Where the answers of a batch's elements go.

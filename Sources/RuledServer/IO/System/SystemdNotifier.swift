@@ -18,6 +18,9 @@ package struct SystemdNotifier: Sendable {
       watchdogPID: variable("WATCHDOG_PID"), pid: getpid())
   }
 
+  /// A notifier that tells nobody.
+  static let silent = SystemdNotifier(socket: nil, watchdogMicroseconds: nil, watchdogPID: nil, pid: 0)
+
   /// A notifier from the values of the variables, for the process `pid`.
   init(socket: String?, watchdogMicroseconds: String?, watchdogPID: String?, pid: Int32) {
     address = socket.flatMap { UnixAddress($0) }

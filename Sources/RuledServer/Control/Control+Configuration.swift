@@ -1,0 +1,46 @@
+import RuledCore
+import RuledEngine
+
+extension Control {
+  /// Reads configuration and rules again; a configuration that is wrong changes nothing.
+  func reconfigure() {
+    let next: Configuration
+    do throws(StartError) { next = try readConfiguration() } catch {
+      services.notifier.reloading()
+      services.status.configuration(error.description)
+      for problem in error.description.split(separator: "\n") {
+        services.context.log.write(LogLine(.error, "the configuration is wrong, the old one holds: \(problem)"))
+      }
+      services.notifier.ready(status: services.status.line)
+      return
+    }
+    services.status.configuration(nil)
+    let fixed = Self.fixed(services.context.configuration, next)
+    if !fixed.isEmpty {
+      services.context.log.write(
+        LogLine(.warn, "the configuration changes \(fixed.joined(separator: ", ")), which takes a restart"))
+    }
+    let isOther = next != services.configuration
+    services.adopt(next)
+    folderChanged()
+    if isOther {
+      services.context.log.write(LogLine(.info, "the configuration was read again"))
+      ConfigurationReview.warn(services.context.log, services.configuration, services.admins, catalog)
+    }
+  }
+
+  /// The keys that differ and can't change while the daemon runs.
+  private static func fixed(_ old: Configuration, _ new: Configuration) -> [String] {
+    var keys: [String] = []
+    if old.socket != new.socket { keys.append("socket") }
+    if old.rules != new.rules { keys.append("rules") }
+    if old.store != new.store { keys.append("store") }
+    if old.durability != new.durability { keys.append("durability") }
+    if old.workers != new.workers { keys.append("workers") }
+    if old.http != new.http { keys.append("http") }
+    var limits = new.limits
+    limits.stateKiB = old.limits.stateKiB
+    if old.limits != limits { keys.append("limits") }
+    return keys
+  }
+}
