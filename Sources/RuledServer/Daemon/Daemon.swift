@@ -20,7 +20,7 @@ package final class Daemon {
 
   /// A daemon that is configured and not yet started.
   ///
-  /// - Parameter readConfiguration: reads the configuration again when it is to be reloaded.
+  /// When it is told to reload, `readConfiguration` reads the configuration again.
   package init(
     configuration: Configuration, manualClock: Bool, log: any EventLog,
     readConfiguration: @escaping () throws(StartError) -> Configuration
@@ -162,7 +162,8 @@ package final class Daemon {
   ) throws(SystemError) {
     let loop = try EventLoop()
     var control: Control?
-    let begun = try Control(services: services, loop: loop, rulesPath: configuration.rules, lua: lua, catalog: catalog,
+    let begun = try Control(
+      services: services, loop: loop, rulesPath: configuration.rules, lua: lua, catalog: catalog,
       readConfiguration: readConfiguration
     ) { [unowned self] in
       if let control { stop(services, control) }
