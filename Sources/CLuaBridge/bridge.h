@@ -207,6 +207,11 @@ bool rb_push_text(lua_State *L, const char *text, size_t length, bool frozen);
 void rb_open_sandbox(lua_State *L);
 /* Pushes the text of the value at index without addresses. */
 void rb_push_display(lua_State *L, int index);
+/* traversal.c, sort.c, random.c */
+int rb_base_pairs(lua_State *L);
+int rb_base_next(lua_State *L);
+int rb_table_sort(lua_State *L);
+int rb_math_random(lua_State *L);
 /* host.c */
 void rb_open_host(lua_State *L);
 void rb_seed_random(rb_vm *vm, uint64_t seed);

@@ -66,166 +66,6 @@ static int string_format(lua_State *L) {
   return 1;
 }
 
-/* Ordered traversal ------------------------------------------------------------------------------------------------------------ */
-
-/* Numbers first, then strings, then booleans; -1, 0 or 1 as the keys at two places compare. */
-static int compare_keys(lua_State *L, int left, int right) {
-  int a = lua_type(L, left), b = lua_type(L, right);
-  if (a != b) {
-    int rank_a = a == LUA_TNUMBER ? 0 : a == LUA_TSTRING ? 1 : 2;
-    int rank_b = b == LUA_TNUMBER ? 0 : b == LUA_TSTRING ? 1 : 2;
-    return rank_a < rank_b ? -1 : 1;
-  }
-  if (a == LUA_TNUMBER) return lua_compare(L, left, right, LUA_OPLT) ? -1 : lua_rawequal(L, left, right) ? 0 : 1;
-  if (a == LUA_TBOOLEAN) return lua_toboolean(L, left) - lua_toboolean(L, right);
-  size_t length_a, length_b;
-  const char *text_a = lua_tolstring(L, left, &length_a), *text_b = lua_tolstring(L, right, &length_b);
-  int order = memcmp(text_a, text_b, length_a < length_b ? length_a : length_b);
-  return order ? order : (length_a > length_b) - (length_a < length_b);
-}
-
-static void check_key(lua_State *L, int index) {
-  int type = lua_type(L, index);
-  if (type != LUA_TNUMBER && type != LUA_TSTRING && type != LUA_TBOOLEAN)
-    luaL_error(L, "a %s as a key can't be visited: its order would differ from run to run", luaL_typename(L, index));
-}
-
-/* Sinks the key at `root` of the array at `keys` into a heap of `count`. */
-static void sift(lua_State *L, int keys, lua_Integer root, lua_Integer count) {
-  for (;;) {
-    lua_Integer child = root * 2;
-    if (child > count) return;
-    lua_rawgeti(L, keys, root);
-    lua_rawgeti(L, keys, child);
-    if (child < count) {
-      lua_rawgeti(L, keys, child + 1);
-      if (compare_keys(L, -1, -2) > 0) {
-        child++;
-        lua_remove(L, -2);
-      } else {
-        lua_pop(L, 1);
-      }
-    }
-    if (compare_keys(L, -2, -1) >= 0) {
-      lua_pop(L, 2);
-      return;
-    }
-    lua_rawseti(L, keys, root);
-    lua_rawseti(L, keys, child);
-    root = child;
-  }
-}
-
-static void sort_keys(lua_State *L, int keys, lua_Integer count) {
-  if (count <= 12) {
-    for (lua_Integer i = 2; i <= count; i++) {
-      lua_rawgeti(L, keys, i);
-      lua_Integer j = i - 1;
-      for (; j >= 1; j--) {
-        lua_rawgeti(L, keys, j);
-        if (compare_keys(L, -1, -2) <= 0) {
-          lua_pop(L, 1);
-          break;
-        }
-        lua_rawseti(L, keys, j + 1);
-      }
-      lua_rawseti(L, keys, j + 1);
-    }
-    return;
-  }
-  for (lua_Integer root = count / 2; root >= 1; root--) sift(L, keys, root, count);
-  for (lua_Integer last = count; last > 1; last--) {
-    lua_rawgeti(L, keys, 1);
-    lua_rawgeti(L, keys, last);
-    lua_rawseti(L, keys, 1);
-    lua_rawseti(L, keys, last);
-    sift(L, keys, 1, last - 1);
-  }
-}
-
-/* Upvalues: the keys, the table to read from, the table that holds them, the place reached. */
-static int pairs_step(lua_State *L) {
-  lua_Integer place = lua_tointeger(L, lua_upvalueindex(4));
-  for (;;) {
-    place++;
-    if (lua_rawgeti(L, lua_upvalueindex(1), place) == LUA_TNIL) {
-      lua_pushinteger(L, place - 1);
-      lua_replace(L, lua_upvalueindex(4));
-      return 1;
-    }
-    lua_pushvalue(L, -1);
-    if (lua_rawget(L, lua_upvalueindex(3)) != LUA_TNIL) {
-      lua_pushinteger(L, place);
-      lua_replace(L, lua_upvalueindex(4));
-      if (!lua_rawequal(L, lua_upvalueindex(2), lua_upvalueindex(3))) {
-        lua_pop(L, 1);
-        lua_pushvalue(L, -1);
-        lua_gettable(L, lua_upvalueindex(2));
-      }
-      return 2;
-    }
-    lua_pop(L, 2);
-  }
-}
-
-static int base_pairs(lua_State *L) {
-  luaL_checkany(L, 1);
-  if (luaL_getmetafield(L, 1, "__pairs") != LUA_TNIL) {
-    lua_pushvalue(L, 1);
-    lua_call(L, 1, 3);
-    return 3;
-  }
-  luaL_checktype(L, 1, LUA_TTABLE);
-  lua_settop(L, 1);
-  if (!rb_push_store(L, 1)) lua_pushvalue(L, 1);
-  lua_newtable(L);
-  lua_Integer count = 0;
-  bool sorted = true;
-  lua_pushnil(L);
-  while (lua_next(L, 2)) {
-    lua_pop(L, 1);
-    check_key(L, -1);
-    lua_pushvalue(L, -1);
-    lua_rawseti(L, 3, ++count);
-    if (sorted && count > 1) {
-      lua_rawgeti(L, 3, count - 1);
-      sorted = compare_keys(L, -1, -2) < 0;
-      lua_pop(L, 1);
-    }
-  }
-  if (!sorted) sort_keys(L, 3, count);
-  lua_pushvalue(L, 1);
-  lua_pushvalue(L, 2);
-  lua_pushinteger(L, 0);
-  lua_pushcclosure(L, pairs_step, 4);
-  lua_pushvalue(L, 1);
-  lua_pushnil(L);
-  return 3;
-}
-
-static int base_next(lua_State *L) {
-  luaL_checktype(L, 1, LUA_TTABLE);
-  lua_settop(L, 2);
-  if (!rb_push_store(L, 1)) lua_pushvalue(L, 1);
-  lua_pushnil(L); /* 4: the best key so far */
-  if (!lua_isnil(L, 2)) check_key(L, 2);
-  lua_pushnil(L);
-  while (lua_next(L, 3)) {
-    lua_pop(L, 1);
-    check_key(L, -1);
-    bool behind = lua_isnil(L, 2) || compare_keys(L, -1, 2) > 0;
-    if (behind && (lua_isnil(L, 4) || compare_keys(L, -1, 4) < 0)) {
-      lua_pushvalue(L, -1);
-      lua_replace(L, 4);
-    }
-  }
-  lua_settop(L, 4);
-  if (lua_isnil(L, 4)) return 1;
-  lua_pushvalue(L, 4);
-  lua_gettable(L, 1);
-  return 2;
-}
-
 /* Raw access and metatables ---------------------------------------------------------------------------------------------------- */
 
 static int base_rawget(lua_State *L) {
@@ -302,117 +142,6 @@ static int base_getmetatable(lua_State *L) {
   lua_pushvalue(L, -2);
   if (lua_rawget(L, -2) != LUA_TNIL) return 1;
   lua_pop(L, 2);
-  return 1;
-}
-
-/* Sorting ---------------------------------------------------------------------------------------------------------------------- */
-
-static bool comes_first(lua_State *L, int left, int right) {
-  left = lua_absindex(L, left);
-  right = lua_absindex(L, right);
-  if (lua_isnoneornil(L, 2)) return lua_compare(L, left, right, LUA_OPLT);
-  lua_pushvalue(L, 2);
-  lua_pushvalue(L, left);
-  lua_pushvalue(L, right);
-  lua_call(L, 2, 1);
-  bool first = lua_toboolean(L, -1);
-  lua_pop(L, 1);
-  return first;
-}
-
-/* A stable merge sort, so that equal elements never change places with the pivot that Lua's own sort picks by the clock. */
-static int table_sort(lua_State *L) {
-  luaL_checktype(L, 1, LUA_TTABLE);
-  if (!lua_isnoneornil(L, 2)) luaL_checktype(L, 2, LUA_TFUNCTION);
-  lua_settop(L, 2);
-  lua_Integer count = luaL_len(L, 1);
-  if (count < 2) return 0;
-  if (count >= INT32_MAX) return luaL_error(L, "array too big");
-  lua_createtable(L, (int)(count < 65536 ? count : 0), 0);
-  lua_createtable(L, (int)(count < 65536 ? count : 0), 0);
-  for (lua_Integer i = 1; i <= count; i++) {
-    lua_geti(L, 1, i);
-    lua_rawseti(L, 3, i);
-  }
-  int from = 3, into = 4;
-  for (lua_Integer width = 1; width < count; width *= 2) {
-    for (lua_Integer start = 1; start <= count; start += 2 * width) {
-      lua_Integer left = start, middle = start + width, right = middle, end = start + 2 * width;
-      if (middle > count + 1) middle = count + 1;
-      if (end > count + 1) end = count + 1;
-      for (lua_Integer place = start; place < end; place++) {
-        bool take_right = left >= middle;
-        if (!take_right && right < end) {
-          lua_rawgeti(L, from, left);
-          lua_rawgeti(L, from, right);
-          take_right = comes_first(L, -1, -2);
-          lua_pop(L, 2);
-        }
-        lua_rawgeti(L, from, take_right ? right++ : left++);
-        lua_rawseti(L, into, place);
-      }
-    }
-    int swap = from;
-    from = into;
-    into = swap;
-  }
-  for (lua_Integer i = 1; i <= count; i++) {
-    lua_rawgeti(L, from, i);
-    lua_seti(L, 1, i);
-  }
-  return 0;
-}
-
-/* Random numbers: xoshiro256**, seeded from the event -------------------------------------------------------------------------- */
-
-static uint64_t rotate(uint64_t value, int by) { return (value << by) | (value >> (64 - by)); }
-
-static uint64_t next_random(rb_vm *vm) {
-  uint64_t *s = vm->random;
-  uint64_t result = rotate(s[1] * 5, 7) * 9, t = s[1] << 17;
-  s[2] ^= s[0];
-  s[3] ^= s[1];
-  s[1] ^= s[2];
-  s[0] ^= s[3];
-  s[2] ^= t;
-  s[3] = rotate(s[3], 45);
-  return result;
-}
-
-void rb_seed_random(rb_vm *vm, uint64_t seed) {
-  for (int i = 0; i < 4; i++) {
-    seed += UINT64_C(0x9E3779B97F4A7C15);
-    uint64_t z = seed;
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    vm->random[i] = z ^ (z >> 31);
-  }
-}
-
-static int math_random(lua_State *L) {
-  rb_vm *vm = rb_vm_of(L);
-  uint64_t bits = next_random(vm);
-  lua_Integer low = 1, high;
-  switch (lua_gettop(L)) {
-    case 0: lua_pushnumber(L, (lua_Number)(bits >> 11) * 0x1p-53); return 1;
-    case 1:
-      high = luaL_checkinteger(L, 1);
-      if (high == 0) {
-        lua_pushinteger(L, (lua_Integer)bits);
-        return 1;
-      }
-      break;
-    case 2:
-      low = luaL_checkinteger(L, 1);
-      high = luaL_checkinteger(L, 2);
-      break;
-    default: return luaL_error(L, "wrong number of arguments");
-  }
-  luaL_argcheck(L, low <= high, lua_gettop(L), "interval is empty");
-  uint64_t range = (uint64_t)high - (uint64_t)low, mask = range;
-  for (int shift = 1; shift < 64; shift *= 2) mask |= mask >> shift;
-  while ((bits &= mask) > range) bits = next_random(vm);
-  lua_pushinteger(L, (lua_Integer)(bits + (uint64_t)low));
   return 1;
 }
 
@@ -497,11 +226,11 @@ static void open_libraries(lua_State *L, int environment) {
   close_library(L, environment, "string");
 
   open_library(L, "table", luaopen_table, table_names);
-  set_function(L, "sort", table_sort);
+  set_function(L, "sort", rb_table_sort);
   close_library(L, environment, "table");
 
   open_library(L, "math", luaopen_math, math_names);
-  set_function(L, "random", math_random);
+  set_function(L, "random", rb_math_random);
   close_library(L, environment, "math");
 
   open_library(L, "utf8", luaopen_utf8, utf8_names);
@@ -540,7 +269,7 @@ void rb_open_sandbox(lua_State *L) {
 
   lua_newtable(L);
   int environment = lua_gettop(L);
-  static const luaL_Reg own[] = {{"tostring", base_tostring}, {"pairs", base_pairs},     {"next", base_next},
+  static const luaL_Reg own[] = {{"tostring", base_tostring}, {"pairs", rb_base_pairs},     {"next", rb_base_next},
                                  {"rawget", base_rawget},     {"rawset", base_rawset},   {"rawlen", base_rawlen},
                                  {"setmetatable", base_setmetatable}, {"getmetatable", base_getmetatable}, {NULL, NULL}};
   luaL_setfuncs(L, own, 0);

@@ -1,0 +1,22 @@
+#ifndef RB_OPERATIONS_H
+#define RB_OPERATIONS_H
+/* The functions by which rules ask for something to be done. */
+#include "bridge.h"
+
+/* The VM, when an event, a query or a handler is under way; raises otherwise. */
+rb_vm *rb_evaluating(lua_State *L, const char *name);
+rb_slice rb_check_text(lua_State *L, int index);
+
+int rb_host_decide(lua_State *L);
+int rb_host_emit(lua_State *L);
+int rb_host_raise(lua_State *L);
+int rb_host_send(lua_State *L);
+int rb_host_once(lua_State *L);
+int rb_host_count(lua_State *L);
+int rb_host_timer_set(lua_State *L);
+int rb_host_timer_cancel(lua_State *L);
+int rb_host_forget(lua_State *L);
+int rb_host_now(lua_State *L);
+int rb_host_log(lua_State *L);
+
+#endif

@@ -1,0 +1,165 @@
+/*
+ * `pairs` and `next` in an order that no hash seed and no address has a part in: numbers ascending, then strings in byte order, then
+ * booleans.
+ */
+#include <string.h>
+
+#include "bridge.h"
+
+/* Numbers first, then strings, then booleans; -1, 0 or 1 as the keys at two places compare. */
+static int compare_keys(lua_State *L, int left, int right) {
+  int a = lua_type(L, left), b = lua_type(L, right);
+  if (a != b) {
+    int rank_a = a == LUA_TNUMBER ? 0 : a == LUA_TSTRING ? 1 : 2;
+    int rank_b = b == LUA_TNUMBER ? 0 : b == LUA_TSTRING ? 1 : 2;
+    return rank_a < rank_b ? -1 : 1;
+  }
+  if (a == LUA_TNUMBER) return lua_compare(L, left, right, LUA_OPLT) ? -1 : lua_rawequal(L, left, right) ? 0 : 1;
+  if (a == LUA_TBOOLEAN) return lua_toboolean(L, left) - lua_toboolean(L, right);
+  size_t length_a, length_b;
+  const char *text_a = lua_tolstring(L, left, &length_a), *text_b = lua_tolstring(L, right, &length_b);
+  int order = memcmp(text_a, text_b, length_a < length_b ? length_a : length_b);
+  return order ? order : (length_a > length_b) - (length_a < length_b);
+}
+
+static void check_key(lua_State *L, int index) {
+  int type = lua_type(L, index);
+  if (type != LUA_TNUMBER && type != LUA_TSTRING && type != LUA_TBOOLEAN)
+    luaL_error(L, "a %s as a key can't be visited: its order would differ from run to run", luaL_typename(L, index));
+}
+
+/* Sinks the key at `root` of the array at `keys` into a heap of `count`. */
+static void sift(lua_State *L, int keys, lua_Integer root, lua_Integer count) {
+  for (;;) {
+    lua_Integer child = root * 2;
+    if (child > count) return;
+    lua_rawgeti(L, keys, root);
+    lua_rawgeti(L, keys, child);
+    if (child < count) {
+      lua_rawgeti(L, keys, child + 1);
+      if (compare_keys(L, -1, -2) > 0) {
+        child++;
+        lua_remove(L, -2);
+      } else {
+        lua_pop(L, 1);
+      }
+    }
+    if (compare_keys(L, -2, -1) >= 0) {
+      lua_pop(L, 2);
+      return;
+    }
+    lua_rawseti(L, keys, root);
+    lua_rawseti(L, keys, child);
+    root = child;
+  }
+}
+
+static void sort_keys(lua_State *L, int keys, lua_Integer count) {
+  if (count <= 12) {
+    for (lua_Integer i = 2; i <= count; i++) {
+      lua_rawgeti(L, keys, i);
+      lua_Integer j = i - 1;
+      for (; j >= 1; j--) {
+        lua_rawgeti(L, keys, j);
+        if (compare_keys(L, -1, -2) <= 0) {
+          lua_pop(L, 1);
+          break;
+        }
+        lua_rawseti(L, keys, j + 1);
+      }
+      lua_rawseti(L, keys, j + 1);
+    }
+    return;
+  }
+  for (lua_Integer root = count / 2; root >= 1; root--) sift(L, keys, root, count);
+  for (lua_Integer last = count; last > 1; last--) {
+    lua_rawgeti(L, keys, 1);
+    lua_rawgeti(L, keys, last);
+    lua_rawseti(L, keys, 1);
+    lua_rawseti(L, keys, last);
+    sift(L, keys, 1, last - 1);
+  }
+}
+
+/* Upvalues: the keys, the table to read from, the table that holds them, the place reached. */
+static int pairs_step(lua_State *L) {
+  lua_Integer place = lua_tointeger(L, lua_upvalueindex(4));
+  for (;;) {
+    place++;
+    if (lua_rawgeti(L, lua_upvalueindex(1), place) == LUA_TNIL) {
+      lua_pushinteger(L, place - 1);
+      lua_replace(L, lua_upvalueindex(4));
+      return 1;
+    }
+    lua_pushvalue(L, -1);
+    if (lua_rawget(L, lua_upvalueindex(3)) != LUA_TNIL) {
+      lua_pushinteger(L, place);
+      lua_replace(L, lua_upvalueindex(4));
+      if (!lua_rawequal(L, lua_upvalueindex(2), lua_upvalueindex(3))) {
+        lua_pop(L, 1);
+        lua_pushvalue(L, -1);
+        lua_gettable(L, lua_upvalueindex(2));
+      }
+      return 2;
+    }
+    lua_pop(L, 2);
+  }
+}
+
+int rb_base_pairs(lua_State *L) {
+  luaL_checkany(L, 1);
+  if (luaL_getmetafield(L, 1, "__pairs") != LUA_TNIL) {
+    lua_pushvalue(L, 1);
+    lua_call(L, 1, 3);
+    return 3;
+  }
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  if (!rb_push_store(L, 1)) lua_pushvalue(L, 1);
+  lua_newtable(L);
+  lua_Integer count = 0;
+  bool sorted = true;
+  lua_pushnil(L);
+  while (lua_next(L, 2)) {
+    lua_pop(L, 1);
+    check_key(L, -1);
+    lua_pushvalue(L, -1);
+    lua_rawseti(L, 3, ++count);
+    if (sorted && count > 1) {
+      lua_rawgeti(L, 3, count - 1);
+      sorted = compare_keys(L, -1, -2) < 0;
+      lua_pop(L, 1);
+    }
+  }
+  if (!sorted) sort_keys(L, 3, count);
+  lua_pushvalue(L, 1);
+  lua_pushvalue(L, 2);
+  lua_pushinteger(L, 0);
+  lua_pushcclosure(L, pairs_step, 4);
+  lua_pushvalue(L, 1);
+  lua_pushnil(L);
+  return 3;
+}
+
+int rb_base_next(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 2);
+  if (!rb_push_store(L, 1)) lua_pushvalue(L, 1);
+  lua_pushnil(L); /* 4: the best key so far */
+  if (!lua_isnil(L, 2)) check_key(L, 2);
+  lua_pushnil(L);
+  while (lua_next(L, 3)) {
+    lua_pop(L, 1);
+    check_key(L, -1);
+    bool behind = lua_isnil(L, 2) || compare_keys(L, -1, 2) > 0;
+    if (behind && (lua_isnil(L, 4) || compare_keys(L, -1, 4) < 0)) {
+      lua_pushvalue(L, -1);
+      lua_replace(L, 4);
+    }
+  }
+  lua_settop(L, 4);
+  if (lua_isnil(L, 4)) return 1;
+  lua_pushvalue(L, 4);
+  lua_gettable(L, 1);
+  return 2;
+}
