@@ -5,6 +5,7 @@ from . import comparison, machine
 
 NAMES = {"redis": "Redis Functions", "tarantool": "Tarantool", "ruled": "ruled", "gamification": "ruled, gamification"}
 DURABILITIES = {"commit": "Synced before the reply", "interval": "Synced each second"}
+QUIET = 0.35  # processors that anything else may take in a round that counts
 GOALS = [
   ("throughput, pipelined, of Redis", "pipelined", "throughput", "redis", 3.0, True),
   ("throughput, pipelined, of Tarantool", "pipelined", "throughput", "tarantool", 2.5, True),
@@ -25,8 +26,11 @@ def median(rounds, shape, figure):
 
 
 def ratio(table, key, shape, figure, peer):
-  pairs = zip(table[key], table[peer])
-  return statistics.median(ours[shape][figure] / max(theirs[shape][figure], 1e-9) for ours, theirs in pairs)
+  """The median of the rounds' ratios, of the quiet rounds alone when there are any, and how many those are."""
+  pairs = [(ours[shape], theirs[shape]) for ours, theirs in zip(table[key], table[peer])]
+  quiet = [pair for pair in pairs if max(figures["other_cpus"] for figures in pair) <= QUIET]
+  ratios = [ours[figure] / max(theirs[figure], 1e-9) for ours, theirs in quiet or pairs]
+  return statistics.median(ratios), len(quiet)
 
 
 def shape_table(table, shape):
@@ -45,7 +49,8 @@ def goal_table(table):
   for title, shape, figure, peer, goal, least in GOALS:
     if peer not in table:
       continue
-    cells = [f"{ratio(table, key, shape, figure, peer):.2f} ×" for key in table if key not in comparison.PEERS]
+    cells = ["{:.2f} × ({})".format(*ratio(table, key, shape, figure, peer)) for key in table
+             if key not in comparison.PEERS]
     rows.append(f"| {title} | {'≥' if least else '≤'} {goal} | " + " | ".join(cells) + " |")
   return rows
 
@@ -65,7 +70,8 @@ def comparison_report(results, arguments):
     "nothing pinned: server and client share the processors"
   lines = [f"{arguments.rounds} rounds in turns, {arguments.seconds:g} s a figure after 0.5 s of warm-up, {arguments.subjects:,} "
            f"subjects chosen uniformly, every one known before; {pinned}. Medians of the rounds; a ratio is the "
-           "median of each round's ratio.", ""]
+           f"median of each round's ratio over the quiet rounds (others took {QUIET} processors at most), of all rounds "
+           "when none was quiet; how many were stands in brackets.", ""]
   for durability, table in results.items():
     lines += [f"### {DURABILITIES[durability]}", "", *goal_table(table), ""]
     for shape in [*comparison.SHAPES, "offered"]:

@@ -132,6 +132,16 @@ class Ruled(Server):
     self.program = program or place.RULED
     self.settings = settings
 
+  def await_socket(self):
+    """The socket may be open before anything is served: the first answer says that it is."""
+    super().await_socket()
+    with socket.socket(socket.AF_UNIX) as asking:
+      asking.settimeout(120)
+      asking.connect(str(self.socket))
+      asking.sendall(b'{"jsonrpc":"2.0","id":1,"method":"state","params":{"subject":"user:00000000"}}\n')
+      if not asking.recv(65536):
+        place.fail(f"{self.name} does not answer")
+
   @property
   def rules(self):
     return self.folder / "rules"

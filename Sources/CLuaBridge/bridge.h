@@ -106,7 +106,7 @@ struct rb_vm {
   rb_member *members;
   size_t member_count, member_capacity;
   rb_step path[RB_DEPTH + 2];
-  int path_length;
+  rb_slice decision; /* the key that is being decided, for messages */
   cj_doc *scratch; /* for JSON texts */
   rb_buffer scratch_text;
   rb_buffer compiling; /* the path of the file that compiles */
@@ -190,6 +190,8 @@ void rb_push_tracked(lua_State *L, int store, const char *path);
 int rb_seal_body(lua_State *L);
 
 /* encode.c */
+/* The root of a decision's value: a message adds the key, so that it need not be put together for each decision. */
+extern const char rb_decision_root[];
 /* Appends the JSON of the value at index; raises an error of `kind` that names the path, which begins with `root`. */
 void rb_encode(lua_State *L, int index, rb_buffer *into, rb_kind kind, const char *root);
 /* The same, with a bound on the text's length; without one a value may take as much as an outcome, other texts as much as there is memory. */

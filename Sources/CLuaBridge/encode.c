@@ -25,9 +25,18 @@ typedef struct {
 
 static void encode_value(encoder *e, int index);
 
+const char rb_decision_root[] = "decision";
+
+static size_t write_root(const encoder *e, char *into, size_t room) {
+  const rb_slice key = e->vm->decision;
+  int written = e->root == rb_decision_root ? snprintf(into, room, "decision '%.*s'", (int)key.length, key.bytes)
+                                            : snprintf(into, room, "%.300s", e->root);
+  return written < 0 ? 0 : (size_t)written < room ? (size_t)written : room - 1;
+}
+
 static _Noreturn void refuse(encoder *e, const char *problem) {
   char path[600];
-  size_t length = (size_t)snprintf(path, sizeof path, "%.300s", e->root);
+  size_t length = write_root(e, path, sizeof path);
   for (int i = 0; i < e->depth && length < sizeof path - 1; i++) {
     const rb_step *step = &e->vm->path[i];
     int written;
@@ -137,7 +146,9 @@ static void append_number(encoder *e, lua_Number value) {
 /* Small tables that stand in many places can make a text that no memory holds: it is measured while it grows. */
 static void check_size(encoder *e) {
   if (e->into->length - e->start <= e->limit) return;
-  rb_raise(e->L, e->kind, "%s is larger than %zu KiB", e->root, e->limit / 1024);
+  char root[320];
+  write_root(e, root, sizeof root);
+  rb_raise(e->L, e->kind, "%s is larger than %zu KiB", root, e->limit / 1024);
 }
 
 static void open_table(encoder *e, int table) {

@@ -88,8 +88,8 @@ static int host_decide(lua_State *L) {
     }
   }
   copy_to(vm, key, &noted.a, &noted.a_length);
-  /* A Lua string ends with a zero byte, so that the key itself can begin the path that a message names. */
-  encode_to(L, 2, key.bytes, "null", &noted.b, &noted.b_length);
+  vm->decision = key;
+  encode_to(L, 2, rb_decision_root, "null", &noted.b, &noted.b_length);
   rb_op *op = rb_add_op(vm, RB_OP_DECIDE);
   op->a = noted.a;
   op->a_length = noted.a_length;

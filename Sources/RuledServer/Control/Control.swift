@@ -13,6 +13,7 @@ final class Control {
   let timers: TimerService
   var catalog: Catalog
   private var listener: Listener?
+  private var webListener: Listener?
   private var watcher: DirectoryWatcher?
   private var signals: SignalWatcher?
   private var nextWorker = 0
@@ -50,10 +51,17 @@ final class Control {
     watchdog = try Watchdog(on: loop, services)
   }
 
+  /// Begins to serve HTTP on a TCP socket.
+  func listen(_ socket: consuming ListeningSocket) throws(SystemError) {
+    webListener = try Listener(on: loop, socket) { [unowned self] in services.adoptHTTP($0) }
+  }
+
   /// Takes no more connections.
   func stopAccepting() {
     listener?.stop()
     listener = nil
+    webListener?.stop()
+    webListener = nil
     watcher?.close()
     timers.stop()
   }

@@ -29,7 +29,8 @@ enum ConfigurationReview {
         problems.append(
           Problem(
             path: ["plugins", plugin.name, name],
-            message: "the configuration sets '\(name)', which the plugin '\(plugin.name)' does not declare\(meant(name, known))"
+            message:
+              "the configuration sets '\(name)', which the plugin '\(plugin.name)' does not declare\(meant(name, known))"
           ))
       }
     }

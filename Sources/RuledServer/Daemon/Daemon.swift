@@ -15,10 +15,12 @@ package final class Daemon {
   private var outbox: WorkerThread?
   private let readConfiguration: () throws(StartError) -> Configuration
   private var isStopping = false
+  private var loopback: Int32?
+  private var token: BearerToken?
 
   /// A daemon that is configured and not yet started.
   ///
-  /// - Parameter readConfiguration: reads the configuration again when it is to be reloaded.
+  /// When it is told to reload, `readConfiguration` reads the configuration again.
   package init(
     configuration: Configuration, manualClock: Bool, log: any EventLog,
     readConfiguration: @escaping () throws(StartError) -> Configuration
@@ -33,6 +35,7 @@ package final class Daemon {
   package func run() throws(StartError) {
     SystemCalls.ignoreBrokenPipes()
     let socket = try listen()
+    try listenOnLoopback()
     let store = try openStore()
     let clock = isManual ? EngineClock(manual: KeptClock.read(from: store) ?? EngineClock.wall) : EngineClock()
     let context = EngineContext(store: store, clock: clock, configuration: configuration, log: log)
@@ -69,6 +72,14 @@ package final class Daemon {
     do throws(ListenError) {
       return try ListeningSocket(path: configuration.socket)
     } catch { throw StartError(error.description) }
+  }
+
+  private func listenOnLoopback() throws(StartError) {
+    guard let address = configuration.http.listen, let file = configuration.http.tokenFile else { return }
+    token = try BearerToken(file: file)
+    do throws(SystemError) { loopback = try LoopbackSocket.listen(address) } catch {
+      throw StartError("http.listen '\(address.text)' can't be listened on: \(error)")
+    }
   }
 
   private func openStore() throws(StartError) -> any StateStore {
@@ -151,12 +162,14 @@ package final class Daemon {
   ) throws(SystemError) {
     let loop = try EventLoop()
     var control: Control?
-    let begun = try Control(services: services, loop: loop, rulesPath: configuration.rules, lua: lua, catalog: catalog,
+    let begun = try Control(
+      services: services, loop: loop, rulesPath: configuration.rules, lua: lua, catalog: catalog,
       readConfiguration: readConfiguration
     ) { [unowned self] in
       if let control { stop(services, control) }
     }
     control = begun
+    try startHTTP(services, begun)
     try begun.start(listening: socket)
     notifier.ready(status: services.status.line)
     log.write(
@@ -166,9 +179,17 @@ package final class Daemon {
     begun.close()
     control = nil
     for worker in workers { worker.join() }
+    services.stopHTTP()
     committer?.join()
     outbox?.join()
     loop.close()
+  }
+
+  private func startHTTP(_ services: Services, _ control: Control) throws(SystemError) {
+    try services.startHTTP(token: token, on: control.loop)
+    guard let loopback, let address = configuration.http.listen else { return }
+    try control.listen(try ListeningSocket(inheriting: loopback))
+    log.write(LogLine(.info, "serving HTTP on \(address.text) too"))
   }
 
   /// Stops accepting, lets the workers answer and commit what they have, and then ends the threads.
@@ -186,6 +207,8 @@ package final class Daemon {
       drained.began()
       _ = worker.send(.perform { $0.drain { drained.ended() } })
     }
+    drained.began()
+    services.drainHTTP(on: control.loop) { drained.ended() }
     drained.ended()
     do throws(SystemError) {
       _ = try control.loop.timer(after: UInt64(Limits.shutdownTime / 1000) - 500, every: 0) { Daemon.end(control) }

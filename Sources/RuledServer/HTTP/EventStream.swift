@@ -7,7 +7,7 @@ final class EventStream: @unchecked Sendable {  // what is not atomic belongs to
   private static let bufferBytes = 64 << 10
 
   private let hub: WatchHub
-  private unowned let exchange: HTTPExchange
+  private let exchange: HTTPExchange
   private var cursor: WatchCursor
   private let output = ByteBuffer(capacity: 1024)
   private var sent = 0

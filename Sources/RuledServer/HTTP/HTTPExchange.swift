@@ -30,6 +30,8 @@ final class HTTPExchange: @unchecked Sendable {  // what is not in the mutex bel
   private let connection: OpaquePointer
   var phase = Phase.fresh
   var method = ""
+  /// Whether the request has to name a host.
+  var needsHost = false
   var headers = HTTPHeaders()
   var body = ByteBuffer(capacity: 16)
   /// Whether more came than is taken.
@@ -64,11 +66,11 @@ final class HTTPExchange: @unchecked Sendable {  // what is not in the mutex bel
   // MARK: Waiting
 
   /// Stops the connection until `resume` or `finish`; on the server's thread.
-  func suspend() {
-    shared.withLock { shared in
-      shared.isSuspended = true
-      MHD_suspend_connection(connection)
-    }
+  func suspend() { shared.withLock { suspend(&$0) } }
+
+  private func suspend(_ shared: inout Shared) {
+    shared.isSuspended = true
+    MHD_suspend_connection(connection)
   }
 
   /// Lets the connection go on, if it is suspended.
@@ -89,8 +91,14 @@ final class HTTPExchange: @unchecked Sendable {  // what is not in the mutex bel
     }
   }
 
-  /// The response, once it is there.
-  var response: HTTPResponse? { shared.withLock { $0.response } }
+  /// The response, or nil when it is not there yet; the connection then stops again.
+  func responseOrSuspend() -> HTTPResponse? {
+    shared.withLock { shared in
+      if let response = shared.response { return response }
+      suspend(&shared)
+      return nil
+    }
+  }
 
   // MARK: Calls
 

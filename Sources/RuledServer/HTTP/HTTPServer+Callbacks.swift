@@ -26,6 +26,7 @@ func httpServe(
   case .fresh:
     exchange.phase = .receiving
     exchange.method = method.map { String(cString: $0) } ?? ""
+    exchange.needsHost = version.map { String(cString: $0) } == "HTTP/1.1"
     withUnsafeMutablePointer(to: &exchange.headers) {
       ruled_http_headers(connection, httpTakeField, $0)
     }
@@ -43,10 +44,7 @@ func httpServe(
     server.began(exchange)
     return server.serve(exchange, on: connection, peer: Unmanaged<HTTPPeer>.fromOpaque(peer).takeUnretainedValue())
   case .waiting:
-    guard let response = exchange.response else {
-      exchange.suspend()
-      return .YES
-    }
+    guard let response = exchange.responseOrSuspend() else { return .YES }
     return server.respond(response, to: exchange, on: connection)
   case .answered:
     return .YES

@@ -41,8 +41,13 @@ extension HTTPServer {
   // MARK: Checks
 
   private func host(of exchange: HTTPExchange) throws(HTTPRefusal) -> String {
-    guard exchange.headers.count("host") <= 1 else {
-      throw HTTPRefusal(RequestError(.invalidRequest, "a request has one Host"))
+    let headers = exchange.headers
+    let framings = headers.count("content-length") + headers.count("transfer-encoding")
+    let hosts = headers.count("host")
+    guard hosts == 1 || (hosts == 0 && !exchange.needsHost), framings <= 1 else {
+      var refusal = HTTPRefusal(RequestError(.invalidRequest, "a request has one Host, and one length or encoding"))
+      refusal.response.headers.append(("connection", "close"))
+      throw refusal
     }
     return HTTPHost.plain(exchange.target.authority ?? exchange.headers["host"] ?? "")
   }
@@ -133,6 +138,7 @@ extension HTTPServer {
     let response = ruled_http_stream(httpReadStream, Unmanaged.passRetained(stream).toOpaque(), httpReleaseStream)
     MHD_add_response_header(response, "content-type", "text/event-stream")
     MHD_add_response_header(response, "cache-control", "no-store")
+    MHD_add_response_header(response, "connection", "close")
     defer { MHD_destroy_response(response) }
     return MHD_queue_response(connection, 200, response)
   }

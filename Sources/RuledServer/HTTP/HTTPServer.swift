@@ -76,6 +76,7 @@ final class HTTPServer: @unchecked Sendable {  // its daemon is set once, and li
     if exchange.isCounted { underWay.wrappingSubtract(1, ordering: .relaxed) }
     guard let stream = exchange.stream else { return }
     stream.close()
+    exchange.stream = nil
     streams.withLock { $0[exchange.token] = nil }
   }
 

@@ -3,8 +3,8 @@ import RuledCore
 
 /// Makes the listening TCP socket of the loopback listener.
 enum LoopbackSocket {
-  /// A socket that listens at the address.
-  static func listen(_ address: ListenAddress) throws(SystemError) -> ListeningSocket {
+  /// A socket that listens at the address; the caller owns it.
+  static func listen(_ address: ListenAddress) throws(SystemError) -> Int32 {
     let isV6 = address.host.contains(":")
     let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
     let number = try SystemCalls.check("socket", address.text) { socket(isV6 ? AF_INET6 : AF_INET, kind, 0) }
@@ -13,7 +13,7 @@ enum LoopbackSocket {
     setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
     try SystemCalls.check("bind", address.text) { isV6 ? bind6(number, address) : bind4(number, address) }
     try SystemCalls.check("listen", address.text) { Glibc.listen(number, 1024) }
-    return try ListeningSocket(inheriting: owned.release())
+    return owned.release()
   }
 
   private static func bind4(_ descriptor: Int32, _ listen: ListenAddress) -> Int32 {

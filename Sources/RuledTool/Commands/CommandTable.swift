@@ -6,7 +6,7 @@ package enum CommandTable {
       EventCommand.self, QueryCommand.self, ExplainCommand.self, StateCommand.self, SubjectsCommand.self,
       ExportCommand.self, ForgetCommand.self, WatchCommand.self, RulesCommand.self, ReloadCommand.self,
       ParkedCommand.self, RetryCommand.self, DropCommand.self, CountersCommand.self, HealthCommand.self,
-      ClockCommand.self,
+      ClockCommand.self, TopCommand.self, BenchCommand.self,
     ]
   }
 

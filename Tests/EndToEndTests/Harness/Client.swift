@@ -24,11 +24,7 @@ final class Client: @unchecked Sendable {  // each client is used by one thread 
     let connected = withUnsafePointer(to: &address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, size) }
     }
-    guard connected == 0 else {
-      let error = errno
-      close(descriptor)
-      throw Gone(description: "connect \(path): \(error)")
-    }
+    guard connected == 0 else { throw Gone(description: "connect \(path): \(errno)") }
     var limit = timeval(tv_sec: 90, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
   }

@@ -6,7 +6,9 @@ import Synchronization
 /// What was not answered when a connection broke is sent again, in the same order, under the same ids.
 final class Load: Sendable {
   private struct Values {
+    let all: [(id: String, line: [UInt8])]
     var unanswered: [(id: String, line: [UInt8])]
+    var failed: Set<String> = []
     var answered = 0
     var errors: [String] = []
     var duplicates = 0
@@ -17,7 +19,8 @@ final class Load: Sendable {
 
   /// Requests as whole lines with their ids, which are strings without escapes.
   init(_ requests: [(id: String, line: String)], window: Int = 512) {
-    values = Mutex(Values(unanswered: requests.map { ($0.id, Array($0.line.utf8)) }))
+    let all = requests.map { ($0.id, Array($0.line.utf8)) }
+    values = Mutex(Values(all: all, unanswered: all))
     self.window = window
   }
 
@@ -38,6 +41,17 @@ final class Load: Sendable {
 
   /// Whether all are answered.
   var isDone: Bool { values.withLock { $0.unanswered.isEmpty } }
+
+  /// Takes the errors back and counts what came to one as unanswered.
+  func resendFailed() {
+    values.withLock { values in
+      let open = values.failed.union(values.unanswered.map(\.id))
+      values.answered -= values.failed.count
+      values.unanswered = values.all.filter { open.contains($0.id) }
+      values.failed = []
+      values.errors = []
+    }
+  }
 
   /// Sends what is unanswered and takes the answers, until all are there or the daemon is gone; `answer` sees each.
   func run(_ socket: String, _ answer: (String) -> Void = { _ in }) {
@@ -69,7 +83,10 @@ final class Load: Sendable {
   private func note(_ line: String) {
     values.withLock { values in
       values.answered += 1
-      if line.holds("\"error\":{") { values.errors.append(line) }
+      if line.holds("\"error\":{") {
+        values.errors.append(line)
+        if let id = Self.id(of: line) { values.failed.insert(id) }
+      }
       if line.holds("\"duplicate\":true") { values.duplicates += 1 }
     }
   }

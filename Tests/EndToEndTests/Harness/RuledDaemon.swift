@@ -33,7 +33,14 @@ final class RuledDaemon: @unchecked Sendable {  // one thread starts and stops i
     try start()
   }
 
-  deinit { if process > 0 { end(SIGKILL) } }
+  deinit {
+    var status: Int32 = 0
+    if process > 0, waitpid(process, &status, WNOHANG) == process {
+      print("ruled ended by itself with \(Program.exitCode(status)):\n\(log.suffix(4000))")
+    } else if process > 0 {
+      end(SIGKILL)
+    }
+  }
 
   /// Where it listens.
   var socket: String { "\(folder.path)/s" }

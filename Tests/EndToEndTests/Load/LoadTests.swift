@@ -12,8 +12,6 @@ extension EndToEnd {
       try tally.expectApplied(daemon)
       #expect(tally.loads.allSatisfy { $0.duplicates == 0 })
       #expect(daemon.end(SIGTERM) == 0)
-      try daemon.start()
-      try tally.expectApplied(daemon)
     }
 
     @Test("killed ten times in the middle of 100,000 events, nothing acknowledged is lost and nothing applied twice")

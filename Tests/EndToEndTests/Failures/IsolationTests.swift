@@ -1,0 +1,159 @@
+import Glibc
+import RuledCore
+import Synchronization
+import Testing
+
+extension EndToEnd {
+  @Suite struct IsolationTests {
+    private static func good(_ name: String) -> String {
+      """
+      plugin { name = "\(name)", version = "1" }
+      rule "count" { on = "tick", run = function(event, state)
+        state.n = (state.n or 0) + 1
+        decide("n", state.n)
+      end }
+      """
+    }
+
+    private static func wild(_ body: String) -> String {
+      """
+      plugin { name = "wild", version = "1" }
+      rule "count" { on = "tick", run = function(event, state)
+        state.n = (state.n or 0) + 1
+        \(body)
+        decide("n", state.n)
+      end }
+      rule "stop" { on = "stop", run = function(event, state) while not event.data.harmless do end; decide("ran", true) end }
+      """
+    }
+
+    private static func rules(_ body: String) -> [String: String] {
+      var rules = ["wild/plugin.lua": wild(body)]
+      for name in ["a", "b", "y", "z"] { rules["\(name)/plugin.lua"] = good(name) }
+      return rules
+    }
+
+    @Test("one plugin of five loops forever in every tenth event, and the other four answer all right")
+    func isolates() throws {
+      let daemon = try RuledDaemon(rules: Self.rules("if event.data.n % 10 == 0 then while true do end end"))
+      let client = try daemon.client()
+      let perSubject = 40
+      let loads = (0..<2).map { connection in
+        Load(
+          (1...perSubject).flatMap { n in
+            (0..<4).map { Load.event("\(connection).\(n).\($0)", "tick", "s:\(connection)-\($0)", "{\"n\":\(n)}") }
+          }, window: 16)
+      }
+      let wrong = Mutex<[String]>([])
+      let stops = Atomic<Int>(0)
+      let socket = daemon.socket
+      Threads.run(2) { thread in
+        loads[thread].run(socket) { line in
+          guard let outcome = (try? JSONValue(parsing: line))?["result"], let id = outcome["id"]?.stringValue,
+            let n = Int64(id.split(separator: ".").dropFirst().first ?? "")
+          else { return wrong.withLock { $0.append(line) } }
+          let others = ["a", "b", "y", "z"].allSatisfy { outcome["decisions"]?[$0]?["n"] == .integer(n) }
+          let failures = outcome["failures"]?.arrayValue ?? []
+          let isStop = n % 10 == 0
+          let own = isStop ? failures.count == 1 && failures[0]["plugin"] == "wild" : failures.isEmpty
+          if isStop { stops.add(1, ordering: .relaxed) }
+          if !others || !own { wrong.withLock { $0.append(line) } }
+        }
+      }
+      let problems = wrong.withLock { $0 }.filter { !$0.holds("suspended") }
+      #expect(problems.isEmpty, "\(problems.count), such as \(problems.first ?? "")")
+      #expect(loads.allSatisfy { $0.isDone && $0.errors.isEmpty })
+      for connection in 0..<2 {
+        for subject in 0..<4 {
+          let state = try client.call("state", ["subject": .string("s:\(connection)-\(subject)")])
+          for name in ["a", "b", "y", "z"] { #expect(state["plugins"]?[name]?["n"] == .integer(Int64(perSubject))) }
+        }
+      }
+      let parked = try client.call("parked", ["plugin": "wild", "limit": 1000])["parked"]?.arrayValue ?? []
+      #expect(parked.count >= stops.load(ordering: .relaxed))
+      let kinds = Set(parked.compactMap { $0["failure"]?["kind"]?.stringValue })
+      #expect(kinds.isSubset(of: ["instructions", "time", "error"]))
+      #expect(!kinds.isDisjoint(with: ["instructions", "time"]))
+      let total = Int64(perSubject * 8)
+      daemon.folder.write(Self.wild(""), to: "rules/wild/plugin.lua")
+      _ = try client.call("reload")
+      for _ in 0..<6000 where try client.call("parked")["parked"] != [] { usleep(5000) }
+      var sum: Int64 = 0
+      for connection in 0..<2 {
+        for subject in 0..<4 {
+          let state = try client.call("state", ["subject": .string("s:\(connection)-\(subject)"), "plugin": "wild"])
+          sum += state["plugins"]?["wild"]?["n"]?.intValue ?? 0
+        }
+      }
+      #expect(sum == total)
+    }
+
+    @Test("after three stops in a row a plugin is suspended until a reload or retry", arguments: [false, true])
+    func suspends(_ byReload: Bool) throws {
+      let daemon = try RuledDaemon(rules: Self.rules(""))
+      let client = try daemon.client()
+      for number in 1...2 { try client.event("stop", "s", ["number": .integer(Int64(number))]) }
+      #expect(try client.event("tick", "s", ["n": 1])["decisions"]?["wild"]?["n"] == 1)
+      for number in 1...3 {
+        let failure = try client.event("stop", "s:\(number)")["failures"]?[0]
+        #expect(failure?["kind"] == "instructions" || failure?["kind"] == "time")
+      }
+      let health = try client.call("health")
+      #expect(health["status"] == "degraded")
+      #expect(health.text.holds("wild"))
+      let outcome = try client.event("tick", "t", ["n": 1])
+      #expect(outcome["decisions"]?["wild"] == nil && outcome["decisions"]?["a"]?["n"] == 1)
+      #expect(outcome["failures"]?[0]?["plugin"] == "wild")
+      #expect(try client.call("parked", ["plugin": "wild"])["parked"]?.arrayValue?.count == 6)
+      if byReload {
+        #expect(try client.call("reload")["changed"] == false)
+        #expect(try client.event("tick", "u", ["n": 1])["decisions"]?["wild"]?["n"] == 1)
+        #expect(try client.call("health")["status"] == "ready")
+      }
+      let parked = try client.call("parked", ["plugin": "wild"])["parked"]?.arrayValue ?? []
+      let tick = try #require(parked.first { $0["events"]?[0]?["type"] == "tick" })
+      let retried = try client.call("retry", ["parked": tick["id"] ?? .null])
+      #expect(retried["succeeded"] == 1, "\(retried.text)")
+      #expect(try client.call("state", ["subject": "t"])["plugins"]?["wild"]?["n"] == 1)
+      #expect(try client.failure("retry", ["parked": tick["id"] ?? .null])["code"] == -32002)
+      #expect(try client.call("drop", ["plugin": "wild"]) == ["dropped": 5])
+      #expect(try client.call("parked")["parked"] == [])
+    }
+
+    @Test("what is parked outlives a kill and is tried once after a reload that changes its plugin")
+    func retriesAfterReload() throws {
+      let failing = "if event.data.n % 2 == 0 then error('odd ones only') end"
+      let daemon = try RuledDaemon(rules: Self.rules(failing))
+      var client = try daemon.client()
+      for n in 1...20 {
+        try client.event("tick", "s:\(n % 3)", ["n": .integer(Int64(n))], with: ["id": .string("\(n)")])
+      }
+      #expect(try client.call("parked")["parked"]?.arrayValue?.count == 10)
+      daemon.end(SIGKILL)
+      try daemon.start()
+      client = try daemon.client()
+      #expect(try client.call("parked")["parked"]?.arrayValue?.count == 10)
+      daemon.folder.write(Self.good("a") + "\n", to: "rules/a/plugin.lua")
+      _ = try client.call("reload")
+      #expect(try client.call("parked")["parked"]?[0]?["tries"] == 1)
+      daemon.folder.write(Self.wild("if event.data.n % 10 == 0 then error('still') end"), to: "rules/wild/plugin.lua")
+      _ = try client.call("reload")
+      var parked: [JSONValue] = []
+      for _ in 0..<6000 {
+        parked = try client.call("parked")["parked"]?.arrayValue ?? []
+        if parked.count == 2, parked.allSatisfy({ $0["tries"] == 2 }) { break }
+        usleep(5000)
+      }
+      #expect(parked.count == 2 && parked.allSatisfy { $0["tries"] == 2 })
+      _ = try client.call("reload")
+      #expect(try client.call("parked")["parked"]?[0]?["tries"] == 2)
+      var sum: Int64 = 0
+      for subject in 0..<3 {
+        let state = try client.call("state", ["subject": .string("s:\(subject)")])["plugins"]
+        sum += state?["wild"]?["n"]?.intValue ?? 0
+      }
+      #expect(sum == 18)
+      #expect(try client.event("tick", "s:1", ["n": 4], with: ["id": "4"])["duplicate"] == true)
+    }
+  }
+}

@@ -1,0 +1,131 @@
+import Glibc
+import RuledCore
+import Testing
+
+extension EndToEnd {
+  @Suite struct StoreFaultTests {
+    /// A small file system of its own, unmounted in the end.
+    private final class SmallDisk {
+      let folder = TestFolder()
+
+      init?() {
+        guard mount("tmpfs", folder.path, "tmpfs", 0, "size=24m") == 0 else { return nil }
+      }
+
+      deinit { umount2(folder.path, Int32(MNT_DETACH)) }
+
+      /// Takes all the room there is.
+      func fill() {
+        let descriptor = open("\(folder.path)/ballast", O_WRONLY | O_CREAT | O_APPEND, 0o644)
+        defer { close(descriptor) }
+        let block = [UInt8](repeating: 0, count: 4096)
+        while write(descriptor, block, block.count) > 0 {}
+      }
+
+      /// Gives the room back.
+      func clear() { unlink("\(folder.path)/ballast") }
+    }
+
+    @Test(
+      "on a full disk events are unavailable and nothing is applied, the daemon is degraded, and it recovers",
+      .enabled(if: getuid() == 0))
+    func survivesFullDisk() throws {
+      guard let disk = SmallDisk() else { return }
+      let daemon = try RuledDaemon(rules: Tally.rules, store: "rocksdb:\(disk.folder.path)/store")
+      let client = try daemon.client()
+      func hit(_ n: Int, _ connection: Client) throws -> JSONValue {
+        try connection.reply(
+          "event",
+          [
+            "type": "hit", "subject": "s", "id": .string("\(n)"),
+            "data": ["n": .integer(Int64(n)), "to": "collector:0"],
+          ])
+      }
+      for n in 1...20 { #expect(try hit(n, client)["result"]?["version"] == .integer(Int64(n))) }
+      var refusals = 0
+      for filler in 0..<20_000 where refusals < 20 {
+        disk.fill()
+        let data = JSONValue.string(String(repeating: "x", count: 2000))
+        let error = try client.failure(
+          "event", ["type": "none", "subject": "f", "id": .string("\(filler)"), "data": data])
+        refusals = error == .null ? 0 : refusals + 1
+        if error != .null { #expect(error["code"] == -32004 && error["data"]?["code"] == "unavailable") }
+      }
+      #expect(refusals == 20)
+      for n in 21...60 {
+        let error = try hit(n, client)["error"]
+        #expect(error?["code"] == -32004, "\(error?.text ?? "no error")")
+      }
+      client.send(
+        "{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":{\"type\":\"hit\",\"subject\":\"s\",\"data\":{\"n\":0}}}\n"
+      )
+      #expect(try client.call("health")["status"] == "degraded")
+      var state: JSONValue = .null
+      for _ in 0..<1000 where state == .null {
+        state = try client.reply("state", ["subject": "s"])["result"] ?? .null
+        usleep(5000)
+      }
+      #expect(state["version"] == 20)
+      #expect(state["plugins"]?["tally"]?["count"] == 20)
+      let waiting: JSONObject = [
+        "type": "hit", "subject": "w", "id": "1", "data": ["n": 10, "to": "c"], "wait": "cascade",
+      ]
+      #expect(try client.failure("event", .object(waiting))["code"] == -32004)
+      disk.clear()
+      var reply: JSONValue = .null
+      for _ in 0..<3000 {
+        reply = try hit(21, client)
+        if reply["result"] != nil { break }
+        usleep(10_000)
+      }
+      #expect(reply["result"]?["duplicate"] == false && reply["result"]?["version"] == 21, "\(reply.text)")
+      for n in 22...60 { #expect(try hit(n, client)["result"]?["version"] == .integer(Int64(n))) }
+      #expect(try client.call("health")["status"] == "ready")
+      #expect(try client.call("event", .object(waiting))["version"] == 1)
+      #expect(try client.call("state", ["subject": "s"])["plugins"]?["tally"]?["disorder"] == nil)
+      #expect(try client.call("counters", ["prefix": "tally.hits"])[0]?["value"] == 61)
+      #expect(daemon.end(SIGKILL) == -SIGKILL)
+      try daemon.start()
+      #expect(try daemon.client().call("state", ["subject": "s"])["plugins"]?["tally"]?["count"] == 60)
+      #expect(try daemon.client().call("counters", ["prefix": "tally.hits"])[0]?["value"] == 61)
+    }
+
+    @Test(
+      "a disk that is full again and again under load loses nothing acknowledged and applies nothing twice",
+      .enabled(if: getuid() == 0))
+    func survivesFullDiskUnderLoad() throws {
+      guard let disk = SmallDisk() else { return }
+      let daemon = try RuledDaemon(rules: Tally.rules, store: "rocksdb:\(disk.folder.path)/store")
+      let tally = Tally(events: EndToEnd.events / 25, connections: 4)
+      let client = try daemon.client()
+      for round in 1...4 {
+        let (loads, socket) = (tally.loads, daemon.socket)
+        let threads = Threads.start(loads.count) { loads[$0].run(socket) }
+        while tally.answered < tally.events * round / 5 { usleep(500) }
+        disk.fill()
+        for _ in 0..<6000 {
+          if try client.call("health")["status"] == "degraded" || tally.loads.allSatisfy(\.isDone) { break }
+          usleep(1000)
+        }
+        Threads.join(threads)
+        disk.clear()
+        for _ in 0..<6000 {
+          if try client.call("health")["status"] == "ready" { break }
+          usleep(5000)
+        }
+        for load in tally.loads { load.resendFailed() }
+      }
+      tally.run(daemon)
+      try tally.expectApplied(daemon, inOrder: false)
+    }
+
+    @Test("SIGXFSZ, as a limit on file sizes sends it, does not end the daemon")
+    func survivesFileSizeLimit() throws {
+      let daemon = try RuledDaemon(rules: Tally.rules)
+      daemon.signal(SIGXFSZ)
+      #expect(try daemon.client().call("health")["status"] == "ready")
+      usleep(50_000)
+      #expect(try daemon.client().call("health")["status"] == "ready")
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import RuledCore
+import Testing
+
+@testable import RuledServer
+
+@Suite struct HTTPEventTests {
+  @Test func anEventIsAnsweredWithItsOutcomeAndARepeatWithTheSame() throws {
+    let rig = try ServerRig()
+    defer { rig.stop() }
+    let client = HTTPClient(rig.client())
+    let event = #"{"type":"n","subject":"s","id":"1"}"#
+    let first = try #require(client.ask("POST", "/v1/events", event))
+    #expect(first.status == 200)
+    #expect(first.headers["content-type"] == "application/json")
+    #expect(first.json?["decisions"]?["p"]?["n"] == .integer(1))
+    #expect(client.ask("POST", "/v1/events", event)?.json?["duplicate"] == .bool(true))
+  }
+
+  @Test func pipelinedRequestsAreAppliedAndAnsweredInTheirOrder() throws {
+    let rig = try ServerRig()
+    defer { rig.stop() }
+    let client = HTTPClient(rig.client())
+    for _ in 0..<50 { client.send("POST", "/v1/events", #"{"type":"n","subject":"s"}"#) }
+    for count in 1...50 { #expect(client.receive()?.json?["decisions"]?["p"]?["n"] == .integer(Int64(count))) }
+  }
+
+  @Test func aChunkedBodyIsPutTogether() throws {
+    let rig = try ServerRig()
+    defer { rig.stop() }
+    let client = HTTPClient(rig.client())
+    let body = #"{"type":"n","subject":"s"}"#
+    let chunks = body.utf8.map { "1\r\n\(Character(UnicodeScalar($0)))\r\n" }.joined()
+    client.client.send(
+      "POST /v1/events HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n\(chunks)0\r\n\r\n"
+    )
+    #expect(client.receive()?.status == 200)
+  }
+
+  @Test func aBodyOverTheLimitIsSkippedAndTheConnectionLives() throws {
+    let rig = try ServerRig()
+    defer { rig.stop() }
+    let client = HTTPClient(rig.client())
+    let data = String(repeating: "x", count: 1 << 20)
+    let refused = client.ask("POST", "/v1/events", #"{"type":"n","subject":"s","data":""# + data + #""}"#)
+    #expect(refused?.status == 413)
+    #expect(refused?.json?["code"] == .integer(-32001))
+    let fits = client.ask("POST", "/v1/events", #"{"type":"n","subject":"s","data":""# + data.dropLast(100) + #""}"#)
+    #expect(fits?.status == 200)
+  }
+
+  @Test func aBatchAnswersEachElementInOrder() throws {
+    let rig = try ServerRig()
+    defer { rig.stop() }
+    let client = HTTPClient(rig.client())
+    let type = ["Content-Type": "application/cloudevents-batch+json; charset=utf-8"]
+    let events = (0..<20).map { #"{"type":"n","subject":"s\#($0 % 5)"}"# } + [#"{"type":"n"}"#, "7"]
+    let answers = client.ask("POST", "/v1/events", "[\(events.joined(separator: ","))]", type)?.json?.arrayValue ?? []
+    try #require(answers.count == 22)
+    for place in 0..<20 {
+      #expect(answers[place]["subject"] == .string("s\(place % 5)"))
+      #expect(answers[place]["version"] == .integer(Int64(place / 5 + 1)))
+    }
+    #expect(answers[20]["code"] == .integer(-32602))
+    #expect(answers[21]["code"] == .integer(-32600))
+    #expect(client.ask("POST", "/v1/events", "[]", type)?.body == "[]")
+  }
+
+  @Test func binaryModeTakesAttributesFromTheHeaders() throws {
+    let rig = try ServerRig()
+    defer { rig.stop() }
+    let client = HTTPClient(rig.client())
+    let dry = client.ask(
+      "POST", "/v1/events", #"{"a":1}"#,
+      ["ce-type": "n", "ce-subject": "s%C3%A9", "ce-id": "\"q\\\"1\"", "ce-dryrun": "true", "ce-explain": "true"])
+    #expect(dry?.json?["subject"] == .string("sé"))
+    #expect(dry?.json?["id"] == .string("q\"1"))
+    #expect(dry?.json?["version"] == .integer(0))
+    #expect(dry?.json?["trace"]?.arrayValue?.isEmpty == false)
+    let wrong = client.ask("POST", "/v1/events", "{}", ["ce-type": "n", "ce-subject": "s", "ce-dryrun": "yes"])
+    #expect(wrong?.status == 400)
+    #expect(wrong?.json?["data"]?["path"] == .string("params.dryrun"))
+  }
+
+  @Test(arguments: [
+    ("{\"type\":", 400, -32700), ("{}", 400, -32602), ("5", 400, -32600), ("[]", 400, -32602), ("", 400, -32700),
+    (#"{"type":"n","subject":"s"},"method":"forget""#, 400, -32700),
+  ])
+  func whatIsNoEventIsRefused(_ body: String, _ status: Int, _ code: Int64) throws {
+    let rig = try ServerRig()
+    defer { rig.stop() }
+    let answer = HTTPClient(rig.client()).ask("POST", "/v1/events", body)
+    #expect(answer?.status == status)
+    #expect(answer?.json?["code"] == .integer(code))
+  }
+
+  @Test func jsonNestedOnceTooDeepInsideTheRequestIsAnswered() throws {
+    let rig = try ServerRig()
+    defer { rig.stop() }
+    let nested = String(repeating: "[", count: 63) + String(repeating: "]", count: 63)
+    let answer = HTTPClient(rig.client()).ask("POST", "/v1/events", #"{"type":"n","subject":"s","data":\#(nested)}"#)
+    #expect(answer?.json?["code"] == .integer(-32700))
+  }
+}

@@ -1,0 +1,103 @@
+import RuledCore
+import Testing
+
+@testable import RuledServer
+
+@Suite struct HTTPRouteTests {
+  @Test func theAPIShowsAndErasesASubject() throws {
+    let rig = try ServerRig()
+    defer { rig.stop() }
+    let client = HTTPClient(rig.client())
+    _ = client.ask("POST", "/v1/events", #"{"type":"n","subject":"a/b c"}"#)
+    #expect(client.ask("GET", "/v1/subjects?prefix=a")?.json?["subjects"] == .array([.string("a/b c")]))
+    #expect(client.ask("GET", "/v1/subjects/a%2Fb%20c")?.json?["plugins"]?["p"]?["n"] == .integer(1))
+    #expect(client.ask("GET", "/v1/subjects/a%2Fb%20c/export")?.json?["version"] == .integer(1))
+    let query = client.ask("POST", "/v1/query/p.n", #"{"subject":"a/b c","args":{"x":[1]}}"#)
+    #expect(query?.body == #"{"args":{"x":[1]},"n":1}"#)
+    #expect(client.ask("DELETE", "/v1/subjects/a%2Fb%20c")?.json?["forgotten"]?["state"] == .integer(1))
+    #expect(client.ask("GET", "/v1/subjects/a%2Fb%20c")?.status == 404)
+  }
+
+  @Test func headIsGetWithoutABody() throws {
+    let rig = try ServerRig()
+    defer { rig.stop() }
+    let client = HTTPClient(rig.client())
+    let head = client.ask("HEAD", "/v1/counters")
+    #expect(head?.status == 200)
+    #expect(head?.headers["content-length"] == "2")
+    #expect(client.ask("GET", "/v1/counters")?.body == "[]")
+  }
+
+  @Test(arguments: [
+    ("GET", "/nope", 404), ("GET", "/v1/events", 405), ("PUT", "/v1/subjects/a", 405), ("POST", "/healthz", 405),
+    ("GET", "/healthz", 200), ("GET", "/metrics", 200), ("GET", "/v1/rules", 200), ("GET", "/v1/parked", 200),
+    ("GET", "/v1/subjects?limit=x", 400), ("GET", "/v1/subjects/", 404), ("GET", "/v1//rules", 404),
+    ("GET", "/v1/watch?after=x", 400), ("POST", "/v1/query/p.broken", 500), ("POST", "/v1/query/p.none", 404),
+    ("GET", "http://localhost/healthz", 200), ("BREW", "/v1/rules", 405),
+  ])
+  func aRouteAnswersWithItsStatus(_ method: String, _ target: String, _ status: Int) throws {
+    let rig = try ServerRig()
+    defer { rig.stop() }
+    let answer = HTTPClient(rig.client()).ask(method, target, method == "POST" ? "{}" : nil)
+    #expect(answer?.status == status)
+    #expect((answer?.headers["allow"] != nil) == (status == 405))
+  }
+
+  @Test func anUnknownContentTypeIsRefused() throws {
+    let rig = try ServerRig()
+    defer { rig.stop() }
+    let client = HTTPClient(rig.client())
+    #expect(
+      client.ask("POST", "/v1/events", "a=b", ["Content-Type": "application/x-www-form-urlencoded"])?.status == 415)
+    #expect(client.ask("POST", "/v1/query/p.n", "{}", ["Content-Type": "text/plain"])?.status == 415)
+  }
+
+  @Test func tooManyRequestsInFlightAreTurnedAwayForAWhile() throws {
+    let rig = try ServerRig { $0.limits.inFlight = -1 }
+    defer { rig.stop() }
+    let answer = HTTPClient(rig.client()).ask("POST", "/v1/events", #"{"type":"n","subject":"s"}"#)
+    #expect(answer?.status == 429)
+    #expect(answer?.headers["retry-after"] == "1")
+  }
+
+  @Test func metricsNamePluginsAndNoSubjects() throws {
+    let rig = try ServerRig()
+    defer { rig.stop() }
+    let client = HTTPClient(rig.client())
+    for type in ["n", "boom"] { _ = client.ask("POST", "/v1/events", #"{"type":"\#(type)","subject":"somebody"}"#) }
+    let text = client.ask("GET", "/metrics")?.body ?? ""
+    #expect(text.contains("ruled_plugin_runs_total{plugin=\"p\"} 2\n"))
+    #expect(text.contains("ruled_plugin_failures_total{plugin=\"p\"} 1\n"))
+    #expect(text.contains("ruled_parked{plugin=\"p\"} 1\n"))
+    #expect(text.contains("ruled_events_total 2\n"))
+    #expect(!text.contains("somebody"))
+  }
+
+  @Test(arguments: [
+    "GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "GET /healthz\r\n\r\n",
+    "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+    "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n",
+    "POST /v1/events HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+  ])
+  func aMalformedRequestIsRefusedAndTheServerLives(_ request: String) throws {
+    let rig = try ServerRig()
+    defer { rig.stop() }
+    let broken = rig.client()
+    broken.send(request)
+    broken.endWriting()
+    #expect(broken.receiveAll().hasPrefix("HTTP/1.1 400 "))
+    #expect(HTTPClient(rig.client()).ask("GET", "/healthz")?.status == 200)
+  }
+
+  @Test func aClientThatLeavesWhileItWaitsHarmsNothing() throws {
+    let rig = try ServerRig()
+    defer { rig.stop() }
+    for number in 0..<50 {
+      let client = HTTPClient(rig.client())
+      client.send("POST", "/v1/events", #"{"type":"n","subject":"s\#(number)"}"#)
+      client.client.close()
+    }
+    #expect(eventually { rig.services.connections.load(ordering: .relaxed) == 0 })
+    #expect(rig.services.inFlight.load(ordering: .relaxed) == 0)
+  }
+}

@@ -1,0 +1,100 @@
+import Glibc
+import RuledCore
+import RuledEngine
+import RuledLua
+import RuledStore
+import Testing
+
+@testable import RuledServer
+
+/// Workers, committer and HTTP server over a store, without the control thread; clients come over socket pairs.
+final class ServerRig {
+  let services: Services
+  let log = RecordingLog()
+  private var threads: [WorkerThread] = []
+
+  static let rules = """
+    plugin { name = "p", version = "1" }
+    rule "count" { on = "n", run = function(event, state)
+      state.n = (state.n or 0) + 1
+      decide("n", state.n)
+    end }
+    rule "fail" { on = "boom", run = function() error("inside") end }
+    query "n" (function(state, args) return { n = state and state.n or 0, args = args } end)
+    query "broken" (function() error("inside") end)
+    web "site.example" (function(request)
+      if request.path == "/boom" then error("inside") end
+      if request.path == "/bad" then return { status = 200, headers = { ["a b"] = "c" } } end
+      return { status = 201, headers = { ["x-echo"] = request.query_string }, body = json.encode(request) }
+    end)
+    """
+
+  /// The parts, running; `configure` changes the configuration first.
+  init(
+    store: any StateStore = MemoryStore(), token: String? = nil, configure: (inout Configuration) -> Void = { _ in }
+  ) throws {
+    var configuration = Configuration()
+    configure(&configuration)
+    let context = EngineContext(store: store, clock: EngineClock(), configuration: configuration, log: log)
+    let services = Services(context: context, workers: 2)
+    self.services = services
+    let source = RulesSource(plugins: [
+      PluginSource(name: "p", modules: [SourceFile(path: "p/plugin.lua", text: Array(Self.rules.utf8))])
+    ])
+    let catalog = try CatalogBuilder.build(
+      source, configuration: [:], previous: nil, worker: LuaWorker(), now: EngineClock.wall)
+    services.status.serve(catalog)
+    services.hub.begin(after: try WatchSequence.read(from: store))
+    let counters = try context.counters.load(from: store)
+    threads.append(
+      try WorkerThread(name: "commit") {
+        do throws(SystemError) { try Committer(services: services, counters: counters).run() } catch {
+          fatalError("\(error)")
+        }
+      })
+    for index in 0..<2 {
+      threads.append(
+        try WorkerThread(name: "worker") {
+          do throws(SystemError) { try Worker(index: index, services: services, catalog: catalog).run() } catch {
+            fatalError("\(error)")
+          }
+        })
+    }
+    let server = try HTTPServer(services, token: token.map { BearerToken($0) })
+    services.http.withLock { $0 = server }
+  }
+
+  /// A client on the Unix side.
+  func client() -> Client {
+    let (client, server) = Client.pair()
+    _ = services.workers[0].send(.perform { $0.adopt(server) })
+    return client
+  }
+
+  /// A client that came over the loopback listener.
+  func loopbackClient() throws -> Client {
+    let address = try #require(ListenAddress("127.0.0.1:0"))
+    let listener = try LoopbackSocket.listen(address)
+    defer { close(listener) }
+    var name = sockaddr_in()
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let client = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    let isConnected = withUnsafeMutablePointer(to: &name) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        getsockname(listener, $0, &length) == 0 && connect(client, $0, length) == 0
+      }
+    }
+    try #require(isConnected)
+    services.adoptHTTP(accept(listener, nil, nil))
+    return Client(client)
+  }
+
+  /// Ends all threads.
+  func stop() {
+    services.stopHTTP()
+    for worker in services.workers { _ = worker.send(.perform { $0.loop.stop() }) }
+    _ = services.committer.send(Submission(worker: -1, unit: CommitUnit(number: 0)))
+    for thread in threads { thread.join() }
+    threads = []
+  }
+}

@@ -1,0 +1,50 @@
+import RuledCore
+import Testing
+
+@testable import RuledWire
+
+@Suite struct HTTPMappingTests {
+  @Test(arguments: [
+    ("/a/b?x=1?2#f", "/a/b", "x=1?2"), ("/", "/", ""), ("?q", "/", "q"), ("http://u@H:1/p?q", "/p", "q"),
+    ("https://h", "/", ""),
+  ])
+  func aTargetIsTakenApartAndNotDecoded(_ raw: String, _ path: String, _ query: String) {
+    let target = HTTPTarget(raw)
+    #expect(target.path == path)
+    #expect(target.query == query)
+  }
+
+  @Test(arguments: [
+    ("A.example.:80", "a.example"), ("a", "a"), ("[::1]:8080", "[::1]"), ("[::1]", "[::1]"), ("a.:", "a"), ("", ""),
+  ])
+  func hostsCompareWithoutCasePortAndDot(_ host: String, _ plain: String) { #expect(HTTPHost.plain(host) == plain) }
+
+  @Test(arguments: [
+    ("/v1/subjects/a%2Fb", HTTPRoute.subject("a/b")), ("/v1/subjects/a/export", .export("a")), ("/", .dashboard),
+    ("/v1/query/p.q.r", .query("p.q.r")), ("/v1/parked/1/retry", .retry("1")), ("/v1/rules/reload", .reload),
+    ("/v1/subjects/a/b", nil), ("/v1/subjects/", nil), ("/v2/events", nil), ("*", nil), ("/v1/events/", nil),
+  ])
+  func aPathLeadsToItsRoute(_ path: String, _ route: HTTPRoute?) { #expect(HTTPRoute(HTTPTarget(path)) == route) }
+
+  @Test(arguments: [
+    ("text/plain", "aé", #""datacontenttype":"text/plain","data":"aé""#),
+    ("image/png", "ab", #""datacontenttype":"image/png","data_base64":"YWI=""#),
+    ("application/x+json", "[1]", #""datacontenttype":"application/x+json","data":[1]"#),
+  ])
+  func aBinaryEventsBodyIsItsData(_ type: String, _ body: String, _ members: String) throws {
+    var headers = HTTPHeaders()
+    headers.append("CE-Type", "t")
+    headers.append("Content-Type", type)
+    let buffer = ByteBuffer()
+    let text = Array(body.utf8)
+    try text.withUnsafeBytes { try BinaryEvent.write(headers, body: $0, document: TapeDocument(), to: buffer) }
+    #expect(buffer.text == #"{"type":"t",\#(members)}"#)
+  }
+
+  @Test(arguments: [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")])
+  func base64IsThatOfTheStandard(_ text: String, _ encoded: String) {
+    let buffer = ByteBuffer()
+    Array(text.utf8).withUnsafeBytes { Base64.write($0, to: buffer) }
+    #expect(buffer.text == encoded)
+  }
+}
