@@ -59,4 +59,22 @@ import Testing
     try engine.send("x", [:], ["source": "boss/a"])
     #expect(try engine.state("p")?["n"] == 1)
   }
+
+  @Test func theRulesOfAPluginStandTogetherInTheirOrder() throws {
+    let engine = try Engine([
+      "p": """
+      rule 'one' { on = 'other', run = function() end }
+      rule 'two' { on = 'x', run = function() raise('y', {}) end }
+      rule 'three' { on = 'z.*', run = function() end }
+      """,
+      "q": """
+      rule 'four' { on = 'x', run = function() error('no') end }
+      rule 'five' { on = { 'x', 'y' }, run = function() end }
+      """,
+    ])
+    let trace = try engine.send("x", [:], ["explain": true])["trace"]?.arrayValue ?? []
+    let names = trace.compactMap { $0["rule"]?.stringValue }
+    #expect(names.prefix(5) == ["one", "two", "three", "four", "five"])
+    #expect(trace.prefix(5).map { $0["fired"] } == [false, true, false, true, false])
+  }
 }

@@ -1,9 +1,9 @@
 /// Durations as people write them: a positive decimal number and a unit, as in `48h` or `1.5d`.
 package enum DurationText {
-  /// The duration in microseconds, or nil if `text` is none, is zero or goes beyond 64 bits.
+  /// The duration in microseconds, or nil if `text` is none, is zero without leave or goes beyond 64 bits.
   ///
   /// Units are `s`, `m`, `h` and `d` (24 hours); the result is rounded to whole microseconds.
-  package static func parse(_ text: String) -> Int64? {
+  package static func parse(_ text: String, allowsZero: Bool) -> Int64? {
     guard let last = text.utf8.last, let unit = unit(last) else { return nil }
     let parts = text.utf8.dropLast().split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
     guard let whole = parts.first, isNumber(whole), let count = Int64(String(Substring(whole))) else { return nil }
@@ -13,8 +13,11 @@ package enum DurationText {
       let (sum, overflowed) = total.addingReportingOverflow(Int64((fraction * Double(unit)).rounded()))
       (total, overflow) = (sum, overflow || overflowed)
     }
-    return overflow || total <= 0 ? nil : total
+    return overflow || total < 0 || (total == 0 && !allowsZero) ? nil : total
   }
+
+  /// The duration in microseconds, or nil if `text` is none, is zero or goes beyond 64 bits.
+  package static func parse(_ text: String) -> Int64? { parse(text, allowsZero: false) }
 
   private static func isNumber(_ digits: Substring.UTF8View) -> Bool {
     !digits.isEmpty && digits.allSatisfy { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }

@@ -10,6 +10,10 @@ extension Evaluator {
     let subject = try findSubject(name)
     let record = try view(subject)
     guard try isFound(subject, record) else { throw Self.notFound(name) }
+    if let plugin, record?.state(of: plugin) == nil {
+      let wanted = String(decoding: plugin, as: UTF8.self)
+      guard catalog.index(of: wanted) != nil else { throw RequestError(.notFound, "there is no plugin '\(wanted)'") }
+    }
     reply.append("{\"subject\":" as StaticString)
     reply.append(jsonString: name)
     reply.append(",\"version\":" as StaticString)
@@ -99,6 +103,9 @@ extension Evaluator {
     subject.record.removeAll()
     cache.changed(by: subject.cost - cost)
     subject.lastCommit = unit.number
+    if record != nil || !timers.isEmpty || !effects.isEmpty || !parked.isEmpty || !events.isEmpty {
+      unit.changes.append(forgotten: name)
+    }
     return .object([
       "subject": .string(String(decoding: name, as: UTF8.self)),
       "forgotten": .object([

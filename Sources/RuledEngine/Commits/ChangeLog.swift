@@ -29,6 +29,19 @@ package final class ChangeLog: @unchecked Sendable {  // the evaluator's until i
     entries.append(Entry(subject: subject, version: version, plugins: plugins, end: bytes.count))
   }
 
+  /// Adds that all of a subject was erased.
+  package func append(forgotten name: UnsafeRawBufferPointer) {
+    let start = bytes.count
+    bytes.append(name)
+    let subject = start..<bytes.count
+    bytes.append("\"subject\":" as StaticString)
+    bytes.append(jsonString: name)
+    bytes.append(",\"version\":0,\"event\":{\"id\":\"\",\"type\":\"ruled.forgotten\"},\"plugins\":[" as StaticString)
+    let plugins = bytes.count..<bytes.count
+    bytes.append("],\"decisions\":{},\"effects\":[]" as StaticString)
+    append(subject: subject, version: 0, plugins: plugins)
+  }
+
   /// Forgets the changes behind the first `count`.
   package func truncate(to count: Int) {
     entries.removeSubrange(count...)

@@ -96,13 +96,29 @@ extension Evaluator {
       let queued = queue[next]
       let type = next == 0 ? event.type : slice(queueBytes, queued.type)
       if event.isExplained {
-        explainUnheard(type, origin: queued.origin, event)
+        showExplained(queued, isFirst: next == 0, type: String(decoding: type, as: UTF8.self), event, record)
+        next += 1
+        continue
       }
       for listener in listeners(to: type) where listener.plugin != queued.origin {
         if next < given, let only, listener.plugin != only { continue }
         show(queued, isFirst: next == 0, to: listener.plugin, rules: listener.rules, event, record)
       }
       next += 1
+    }
+  }
+
+  /// Lets every plugin handle an event of the commit, in order of name, or traces why none of its rules hears it.
+  private func showExplained(
+    _ queued: QueuedEvent, isFirst: Bool, type: String, _ event: EventInput, _ record: SubjectRecordView?
+  ) {
+    let heard = catalog.listeners(to: type)
+    for plugin in catalog.plugins.indices where plugin != queued.origin {
+      if let listener = heard.first(where: { $0.plugin == plugin }) {
+        show(queued, isFirst: isFirst, to: plugin, rules: listener.rules, event, record)
+      } else {
+        explainUnfired(plugin, catalog.plugins[plugin].order[...], heard: [], type: type, "")
+      }
     }
   }
 
@@ -113,7 +129,7 @@ extension Evaluator {
   ) {
     let entry = catalog.plugins[plugin]
     if !entry.manifest.sources.isEmpty, !entry.manifest.accepts(source: String(decoding: event.source, as: UTF8.self)) {
-      if event.isExplained { explainSource(plugin, rules) }
+      if event.isExplained { explainSource(plugin, rules, type: type(of: queued, isFirst: isFirst, event)) }
       return
     }
     if !turns[plugin].began && turns[plugin].failure == nil { touched.append(plugin) }
@@ -123,7 +139,7 @@ extension Evaluator {
       turns[plugin].failure = Failure(
         plugin: entry.name, kind: .error,
         message: "the plugin is suspended, as it was stopped three times in a row; reload it or retry its events")
-      if event.isExplained { explainSuspended(plugin, rules) }
+      if event.isExplained { explainSuspended(plugin, rules, type: type(of: queued, isFirst: isFirst, event)) }
       return
     }
     samples &+= 1
@@ -163,14 +179,14 @@ extension Evaluator {
     if !turns[plugin].began {
       try open(vm, plugin, queued, isFirst: isFirst, event, record)
       turns[plugin].began = true
-      try runRules(rules, of: plugin, on: vm, event)
+      try runAll(rules, of: plugin, on: vm, queued, isFirst: isFirst, event)
     } else {
       guard raisedDocument.parse(slice(queueBytes, queued.data)) else { return }
       let begun = vm.beginRaised(
         type: slice(queueBytes, queued.type), document: raisedDocument.handle, data: 1, budget: entry.manifest.budget,
         depth: queued.depth, chain: slice(queueBytes, queued.chain))
       guard begun != .failed else { throw vm.failure(rule: nil) }
-      try runRules(rules, of: plugin, on: vm, event)
+      try runAll(rules, of: plugin, on: vm, queued, isFirst: isFirst, event)
       vm.endRaised()
     }
     guard vm.finish(limit: context.stateBytes) != .failed else { throw vm.failure(rule: nil) }
@@ -213,6 +229,30 @@ extension Evaluator {
       native.chain = rb_slice(slice(queueBytes, queued.chain))
     }
     guard vm.begin(&native, budget: entry.manifest.budget) != .failed else { throw vm.failure(rule: nil) }
+  }
+
+  /// The type of an event of the commit.
+  private func type(of queued: QueuedEvent, isFirst: Bool, _ event: EventInput) -> String {
+    String(decoding: isFirst ? event.type : slice(queueBytes, queued.type), as: UTF8.self)
+  }
+
+  /// Runs the rules in order; an explanation has the others of the plugin in their places among them.
+  private func runAll(
+    _ rules: [Int], of plugin: Int, on vm: PluginVM, _ queued: QueuedEvent, isFirst: Bool, _ event: EventInput
+  ) throws(Failure) {
+    guard event.isExplained else { return try runRules(rules, of: plugin, on: vm, event) }
+    let type = type(of: queued, isFirst: isFirst, event)
+    let order = catalog.plugins[plugin].order
+    for (place, rule) in order.enumerated() {
+      guard rules.contains(rule) else {
+        explainUnfired(plugin, [rule], heard: [], type: type, "")
+        continue
+      }
+      do throws(Failure) { try runRules([rule], of: plugin, on: vm, event) } catch {
+        explainUnfired(plugin, order[(place + 1)...], heard: rules, type: type, "a rule of the plugin failed before it")
+        throw error
+      }
+    }
   }
 
   /// Runs the rules in order, each followed by what it raised.

@@ -4,31 +4,31 @@ import RuledLua
 
 /// Explanations: each rule that was considered, and why it fired or not.
 extension Evaluator {
-  /// Traces the rules that do not listen to the type.
-  func explainUnheard(_ type: UnsafeRawBufferPointer, origin: Int, _ event: EventInput) {
-    let name = String(decoding: type, as: UTF8.self)
-    for plugin in catalog.plugins.indices where plugin != origin {
-      for rule in catalog.plugins[plugin].order {
-        let entry = catalog.plugins[plugin].manifest.rules[rule]
-        guard !entry.on.contains(where: { $0.matches(name) }) else { continue }
-        let patterns = entry.on.map { "'\($0.text)'" }.joined(separator: ", ")
-        traceUnfired(plugin, rule, type: name, "listens to \(patterns), not to '\(name)'")
+  /// Traces rules of a plugin that do not run: those that hear the type with a reason, the others with what they listen to.
+  func explainUnfired(_ plugin: Int, _ order: ArraySlice<Int>, heard: [Int], type: String, _ reason: String) {
+    for rule in order {
+      guard !heard.contains(rule) else {
+        traceUnfired(plugin, rule, reason)
+        continue
       }
+      let patterns = catalog.plugins[plugin].manifest.rules[rule].on.map { "'\($0.text)'" }.joined(separator: ", ")
+      traceUnfired(plugin, rule, "listens to \(patterns), not to '\(type)'")
     }
   }
 
   /// Traces the rules of a plugin that does not take events of this source.
-  func explainSource(_ plugin: Int, _ rules: [Int]) {
-    let sources = catalog.plugins[plugin].manifest.sources.map { "'\($0.text)'" }.joined(separator: ", ")
+  func explainSource(_ plugin: Int, _ rules: [Int], type: String) {
+    let entry = catalog.plugins[plugin]
+    let sources = entry.manifest.sources.map { "'\($0.text)'" }.joined(separator: ", ")
     let source = event.map { String(decoding: $0.source, as: UTF8.self) } ?? ""
-    for rule in rules { traceUnfired(plugin, rule, type: nil, "the plugin takes sources \(sources), not '\(source)'") }
+    let reason = "the plugin takes sources \(sources), not '\(source)'"
+    explainUnfired(plugin, entry.order[...], heard: rules, type: type, reason)
   }
 
   /// Traces the rules of a suspended plugin.
-  func explainSuspended(_ plugin: Int, _ rules: [Int]) {
-    for rule in rules {
-      traceUnfired(plugin, rule, type: nil, "the plugin is suspended; reload it or retry its events")
-    }
+  func explainSuspended(_ plugin: Int, _ rules: [Int], type: String) {
+    let reason = "the plugin is suspended; reload it or retry its events"
+    explainUnfired(plugin, catalog.plugins[plugin].order[...], heard: rules, type: type, reason)
   }
 
   /// Runs a rule and traces what it did.
@@ -69,7 +69,7 @@ extension Evaluator {
 
   // MARK: Entries
 
-  private func traceUnfired(_ plugin: Int, _ rule: Int, type: String?, _ reason: String) {
+  private func traceUnfired(_ plugin: Int, _ rule: Int, _ reason: String) {
     openTrace(plugin, rule, fired: false, reason)
     closeTrace(0)
   }

@@ -66,11 +66,11 @@ package enum CatalogBuilder {
     var errors: [LoadError] = []
     for plugin in plugins {
       for host in plugin.manifest.hosts {
-        if let owner = owners[host.name] {
+        if let owner = owners[host.name.lowercased()] {
           errors.append(
             LoadError(file: host.file, line: host.line, "the host '\(host.name)' is answered by \(owner) already"))
         }
-        owners[host.name] = plugin.name
+        owners[host.name.lowercased()] = plugin.name
       }
     }
     return errors

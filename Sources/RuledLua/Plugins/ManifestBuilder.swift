@@ -86,7 +86,10 @@ struct ManifestBuilder {
     line: Int
   ) throws(Refusal) {
     try declared(what, name)
-    if let earlier = manifest[keyPath: kind].first(where: { $0.name == name }) {
+    let isHost = kind == \.hosts
+    if let earlier = manifest[keyPath: kind].first(where: {
+      isHost ? $0.name.lowercased() == name.lowercased() : $0.name == name
+    }) {
       throw Refusal("\(what) '\(name)' is declared twice, first at \(earlier.file):\(earlier.line)")
     }
     manifest[keyPath: kind].append(.init(name: name, file: file, line: line))

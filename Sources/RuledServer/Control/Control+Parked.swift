@@ -19,7 +19,12 @@ extension Control {
   /// The parts that a client means.
   private func keys(_ selection: ParkedSelection) throws(RequestError) -> [ParkedKey] {
     switch selection {
-    case .plugin(let name): return try parkedKeys(of: name)
+    case .plugin(let name):
+      let keys = try parkedKeys(of: name)
+      guard !keys.isEmpty || catalog.index(of: name) != nil else {
+        throw RequestError(.notFound, "there is no plugin '\(name)', and nothing is parked for it")
+      }
+      return keys
     case .event(let id):
       guard let key = ParkedKey(id: id) else { throw Self.notParked(id) }
       return [key]

@@ -18,7 +18,7 @@ package enum ServeCommand {
           --clock manual  a clock that stands still until it is set; for tests
           --check         load configuration and rules, say what is wrong, and end
       -h, --help          show this
-          --version       show the version
+      -V, --version       show the version
 
     examples:
       ruled --rules rules --store rocksdb:var/store --socket var/ruled.sock
@@ -38,8 +38,8 @@ package enum ServeCommand {
         print("ruled \(version)")
         return 0
       }
+      if options.checks { return try check(options) }
       let configuration = try options.configuration()
-      if options.checks { return check(configuration) }
       try Daemon(
         configuration: configuration, manualClock: options.hasManualClock, log: StandardErrorLog(),
         readConfiguration: options.configuration
@@ -51,16 +51,32 @@ package enum ServeCommand {
     }
   }
 
+  /// Writes each line of a problem as a line of its own.
   private static func complain(_ problem: String) {
-    let line = Array("ruled: \(problem)\n".utf8)
-    _ = write(2, line, line.count)
+    for text in problem.split(separator: "\n") {
+      let line = Array("ruled: \(text)\n".utf8)
+      _ = write(2, line, line.count)
+    }
   }
 
-  private static func check(_ configuration: Configuration) -> Int32 {
+  /// Loads all that a start would load, and says what is wrong with it.
+  private static func check(_ options: ServeOptions) throws(StartError) -> Int32 {
+    let configuration: Configuration
+    do throws(StartError) { configuration = try options.configuration() } catch {
+      guard error.isFinding else { throw error }
+      complain(error.description)
+      return 1
+    }
     do throws(ReloadError) {
       let catalog = try CatalogBuilder.build(
         try RulesFolder.read(configuration.rules), configuration: configuration.plugins, previous: nil,
         worker: LuaWorker(), now: EngineClock.wall)
+      let problems = ConfigurationReview.problems(configuration, catalog)
+      for problem in problems {
+        let line = options.config.map { ConfigurationFile.line(of: problem.path, in: $0) } ?? 0
+        complain(LoadError(file: options.config ?? "", line: line, problem.message).description)
+      }
+      guard problems.isEmpty else { return 1 }
       print("\(catalog.plugins.count) plugins load, revision \(catalog.revision)")
       return 0
     } catch {

@@ -10,7 +10,7 @@ extension Worker {
       let number: Int64
       if request.method == .watch {
         let params = try WatchParams(request)
-        number = watches.begin(params, connection: target.connection)
+        number = watches.begin(params, connection: target.connection, batch: target.batch)
       } else {
         number = try UnwatchParams(request).watch
         try watches.end(number, connection: target.connection)

@@ -6,6 +6,8 @@ final class WorkerWatches {
   private struct Watcher {
     let connection: UInt64
     var cursor: WatchCursor
+    /// The batch in whose reply its number stands, until that is sent; 0 for none.
+    var batch: UInt64
   }
 
   /// Unsent bytes of a connection above which its watchers wait.
@@ -23,11 +25,11 @@ final class WorkerWatches {
 
   private var hub: WatchHub { worker.services.hub }
 
-  /// Begins to tell changes to the connection, from the next turn on; answers the watcher's number.
-  func begin(_ params: WatchParams, connection: UInt64) -> Int64 {
+  /// Begins to tell changes to the connection, from the next turn on or once the batch is answered; answers the watcher's number.
+  func begin(_ params: WatchParams, connection: UInt64, batch: UInt64) -> Int64 {
     let cursor = WatchCursor(params, hub: hub)
-    watchers[cursor.number] = Watcher(connection: connection, cursor: cursor)
-    worker.loop.soon { [unowned self] in tell() }
+    watchers[cursor.number] = Watcher(connection: connection, cursor: cursor, batch: batch)
+    if batch == 0 { worker.loop.soon { [unowned self] in tell() } }
     return cursor.number
   }
 
@@ -37,6 +39,14 @@ final class WorkerWatches {
       throw RequestError(.notFound, "this connection has no watch \(number)")
     }
     watchers[number] = nil
+  }
+
+  /// Lets the watchers be told that a batch began, which has been answered.
+  func answered(batch: UInt64) {
+    let held = watchers.filter { $0.value.batch == batch }.keys
+    guard !held.isEmpty else { return }
+    for number in held { watchers[number]?.batch = 0 }
+    worker.loop.soon { [unowned self] in tell() }
   }
 
   /// Ends the watchers of a connection that is gone.
@@ -57,6 +67,7 @@ final class WorkerWatches {
         watchers[number] = nil
         continue
       }
+      guard watcher.batch == 0 else { continue }
       let cursor = watcher.cursor
       let isDone = watcher.cursor.read(hub, while: { connection.unsent < Self.unsentBytes }) { news in
         write(news, cursor, to: connection)

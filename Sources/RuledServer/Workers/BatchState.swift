@@ -123,5 +123,6 @@ extension Worker {
       ReplyWriter.endLine(to: replyBuffer)
     }
     send(replyBuffer.bytes, to: ReplyTarget(worker: index, connection: state.connection, isAdmin: false))
+    watches.answered(batch: key)
   }
 }

@@ -26,8 +26,9 @@ package enum ClockParams: Sendable, Equatable {
   }
 
   private static func advance(_ reader: ParamsReader) throws(RequestError) -> Self {
-    guard let text = try reader.string("advance"), let duration = DurationText.parse(text) else {
-      throw reader.error("advance", "must be a duration above zero like \"90s\", \"5m\", \"48h\" or \"14d\"")
+    guard let text = try reader.string("advance"), let duration = DurationText.parse(text, allowsZero: true)
+    else {
+      throw reader.error("advance", "must be a duration like \"90s\", \"5m\", \"48h\" or \"14d\"")
     }
     return .advance(microseconds: duration)
   }

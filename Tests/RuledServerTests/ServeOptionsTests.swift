@@ -1,0 +1,28 @@
+import RuledCore
+import Testing
+
+@testable import RuledServer
+
+@Suite struct ServeOptionsTests {
+  @Test(arguments: [
+    ["--rules", "r", "--store", "memory:", "--socket", "s"], ["--rules=r", "--store=memory:", "--socket=s"],
+    ["--r", "r", "--st", "memory:", "--so=s"], ["-r", "r", "-smemory:", "-Ss", "--"],
+  ]) func anOptionMayBeWrittenInEveryWayOfGetopt(words: [String]) throws {
+    let configuration = try ServeOptions(words).configuration()
+    #expect(configuration.rules == "r")
+    #expect(configuration.store == .memory)
+    #expect(configuration.socket == "s")
+  }
+
+  @Test func flagsMayStandTogether() throws {
+    let options = try ServeOptions(["-hV", "--chec", "--cl", "manual"])
+    #expect(options.showsHelp && options.showsVersion && options.checks && options.hasManualClock)
+  }
+
+  @Test(arguments: [
+    ["--c", "x"], ["--s=x"], ["--check=1"], ["--rules"], ["--rules="], ["-x"], ["--nothing"], ["--", "word"], ["word"],
+    ["-"], ["--clock", "auto"],
+  ]) func whatIsNoOptionIsRefused(words: [String]) {
+    #expect(throws: StartError.self) { try ServeOptions(words) }
+  }
+}
