@@ -43,7 +43,7 @@ final class OutboxService {
   /// Whether another walk is to follow.
   var looksAgain = false
   /// Effects that were given up before then are tried again.
-  var retriesBefore = EngineClock.wall
+  var retriesBefore = OutboxService.thisMillisecond
   /// Which of the lanes that want it goes on next.
   var loadTurn = 0
   private(set) var isStopping = false
@@ -130,9 +130,14 @@ final class OutboxService {
     return made
   }
 
+  /// The time, in the milliseconds that a given-up effect's own time is kept in: one given up right now must not seem older.
+  private static var thisMillisecond: Timestamp {
+    Timestamp(microseconds: EngineClock.wall.microseconds / 1000 * 1000)
+  }
+
   private func reload(_ next: [String: Configuration.Sink]) {
     configured = next
-    retriesBefore = EngineClock.wall
+    retriesBefore = Self.thisMillisecond
     for (name, sink) in sinks {
       guard sink.configuration == next[name] else {
         sinks[name] = nil
