@@ -12,7 +12,7 @@ deps:
 	@scripts/install-dependencies
 
 build: deps
-	@scripts/build release
+	@scripts/build release --static-swift-stdlib
 
 run: build
 	@scripts/run
