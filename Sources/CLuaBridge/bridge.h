@@ -75,6 +75,8 @@ struct rb_vm {
   volatile sig_atomic_t expired;
   volatile uint32_t deadline; /* in ticks of the worker */
   bool dead;
+  const char *stopped_source; /* where the hook stopped the rule, NULL when it was not the hook */
+  int stopped_line;
 
   rb_phase phase;
   int64_t instructions_budget, instructions_left;

@@ -105,7 +105,14 @@ static void on_count(lua_State *L, lua_Debug *activation) {
     return;
   }
   vm->instructions_left -= lua_gethookcount(L);
-  if (vm->instructions_left < 0) rb_leave(vm, RB_INSTRUCTIONS);
+  if (vm->instructions_left >= 0) return;
+  /* Where the rule stood when it was stopped; the name lives in the arena, which is dropped only after the failure is told. */
+  lua_getinfo(L, "Sl", activation);
+  if (activation->source[0] == '@') {
+    vm->stopped_source = activation->source + 1;
+    vm->stopped_line = activation->currentline > 0 ? activation->currentline : 0;
+  }
+  rb_leave(vm, RB_INSTRUCTIONS);
 }
 
 void rb_set_hook(rb_vm *vm) {
@@ -225,8 +232,9 @@ static void describe_stop(rb_vm *vm, rb_status status) {
       break;
   }
   rb_set(vm, &vm->failure_message, text, strlen(text));
-  rb_set(vm, &vm->failure_file, "", 0);
-  vm->failure_line = 0;
+  const char *source = vm->stopped_source ? vm->stopped_source : "";
+  rb_set(vm, &vm->failure_file, source, strlen(source));
+  vm->failure_line = vm->stopped_source ? vm->stopped_line : 0;
 }
 
 int rb_raise(lua_State *L, rb_kind kind, const char *format, ...) {
