@@ -53,6 +53,14 @@ static void copy_to(rb_vm *vm, rb_slice text, uint32_t *at, uint32_t *length) {
   *length = (uint32_t)text.length;
 }
 
+/* Adds an operation of a kind, for the rule that runs, with the parts that were noted. */
+static void add_noted(rb_vm *vm, rb_op_kind kind, rb_op noted) {
+  rb_op *op = rb_add_op(vm, kind);
+  noted.kind = op->kind;
+  noted.rule = op->rule;
+  *op = noted;
+}
+
 /* Encodes the value at index behind the operations' bytes; nil and nothing become `absent`. */
 static void encode_to(lua_State *L, int index, const char *root, const char *absent, uint32_t *at, uint32_t *length) {
   rb_vm *vm = rb_vm_of(L);
@@ -122,10 +130,7 @@ int rb_host_emit(lua_State *L) {
   rb_call_host(L, RB_CALL_EFFECT_ID, 7);
   int id = has_id ? 5 : lua_gettop(L);
   copy_to(vm, rb_check_text(L, id), &noted.d, &noted.d_length);
-  rb_op *op = rb_add_op(vm, RB_OP_EMIT);
-  noted.kind = op->kind;
-  noted.rule = op->rule;
-  *op = noted;
+  add_noted(vm, RB_OP_EMIT, noted);
   lua_pushvalue(L, id);
   return 1;
 }
@@ -142,10 +147,7 @@ int rb_host_raise(lua_State *L) {
   rb_slice chain = {vm->chain.bytes, vm->chain.length};
   copy_to(vm, chain, &noted.c, &noted.c_length);
   noted.integer = vm->depth + 1;
-  rb_op *op = rb_add_op(vm, RB_OP_RAISE);
-  noted.kind = op->kind;
-  noted.rule = op->rule;
-  *op = noted;
+  add_noted(vm, RB_OP_RAISE, noted);
   return 0;
 }
 
@@ -157,10 +159,7 @@ int rb_host_send(lua_State *L) {
   copy_to(vm, subject, &noted.a, &noted.a_length);
   copy_to(vm, type, &noted.b, &noted.b_length);
   encode_to(L, 3, "message's data", "{}", &noted.c, &noted.c_length);
-  rb_op *op = rb_add_op(vm, RB_OP_SEND);
-  noted.kind = op->kind;
-  noted.rule = op->rule;
-  *op = noted;
+  add_noted(vm, RB_OP_SEND, noted);
   return 0;
 }
 
@@ -207,10 +206,7 @@ int rb_host_count(lua_State *L) {
   } else if (!lua_isnil(L, 3)) {
     return rb_raise(L, RB_KIND_VALUE, "a counter counts numbers, not a %s", luaL_typename(L, 3));
   }
-  rb_op *op = rb_add_op(vm, RB_OP_COUNT);
-  noted.kind = op->kind;
-  noted.rule = op->rule;
-  *op = noted;
+  add_noted(vm, RB_OP_COUNT, noted);
   return 0;
 }
 
@@ -225,11 +221,8 @@ int rb_host_timer_set(lua_State *L) {
   copy_to(vm, name, &noted.a, &noted.a_length);
   copy_to(vm, type, &noted.b, &noted.b_length);
   encode_to(L, 4, "timer's data", "{}", &noted.c, &noted.c_length);
-  rb_op *op = rb_add_op(vm, RB_OP_TIMER_SET);
-  noted.kind = op->kind;
-  noted.rule = op->rule;
   noted.number = when;
-  *op = noted;
+  add_noted(vm, RB_OP_TIMER_SET, noted);
   return 0;
 }
 
@@ -277,10 +270,7 @@ int rb_host_log(lua_State *L) {
   if (message.length > 4096) message.length = 4096;
   copy_to(vm, message, &noted.a, &noted.a_length);
   encode_to(L, 2, "log fields", "", &noted.b, &noted.b_length);
-  rb_op *op = rb_add_op(vm, RB_OP_LOG);
-  noted.kind = op->kind;
-  noted.rule = op->rule;
   noted.integer = level;
-  *op = noted;
+  add_noted(vm, RB_OP_LOG, noted);
   return 0;
 }

@@ -51,14 +51,6 @@ extension Evaluator {
     return false
   }
 
-  private func readAll(_ kind: StoreKey.Kind, _ subject: [UInt8]) throws(RequestError) -> [(
-    key: [UInt8], value: [UInt8]
-  )] {
-    let prefix = ByteBuffer(capacity: 300)
-    StoreKey.subjectPrefix(kind, subject, into: prefix)
-    return try readAll(prefix: Array(prefix.bytes))
-  }
-
   /// All that is held on the subject.
   package func export(_ name: UnsafeRawBufferPointer) throws(RequestError) -> JSONValue {
     let subject = try findSubject(name)

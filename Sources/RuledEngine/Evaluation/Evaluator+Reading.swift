@@ -44,7 +44,7 @@ extension Evaluator {
   }
 
   /// All keys of a kind and a subject.
-  func readAll(_ kind: StoreKey.Kind, _ subject: UnsafeRawBufferPointer) throws(RequestError) -> [(
+  func readAll(_ kind: StoreKey.Kind, _ subject: some KeyPart) throws(RequestError) -> [(
     key: [UInt8], value: [UInt8]
   )] {
     let prefix = ByteBuffer(capacity: 300)

@@ -56,23 +56,14 @@ extension Control {
 
 /// The manual clock's value in the store.
 enum KeptClock {
-  private static let name = "clock"
+  private static let value = KeptValue(name: "clock")
 
   static func keep(_ time: Timestamp, in store: any StateStore) {
-    let key = ByteBuffer(capacity: 16)
-    StoreKey.daemon(name, into: key)
-    let value = ByteBuffer(capacity: 8)
-    value.append(bigEndian: UInt64(bitPattern: time.microseconds))
-    let set = WriteSet(capacity: 64)
-    set.put(key.bytes, value.bytes)
-    try? store.commit(set, durable: true)
+    value.keep(in: store, durable: true) { $0.append(bigEndian: UInt64(bitPattern: time.microseconds)) }
   }
 
   static func read(from store: any StateStore) -> Timestamp? {
-    let key = ByteBuffer(capacity: 16)
-    StoreKey.daemon(name, into: key)
-    let value = ByteBuffer(capacity: 8)
-    guard (try? store.get(key.bytes, into: value)) == true, value.count == 8 else { return nil }
-    return Timestamp(microseconds: Int64(bitPattern: UInt64(bigEndian: value.bytes.loadUnaligned(as: UInt64.self))))
+    guard let kept = value.read(from: store), kept.count == 8 else { return nil }
+    return Timestamp(microseconds: Int64(bitPattern: UInt64(bigEndian: kept.bytes.loadUnaligned(as: UInt64.self))))
   }
 }

@@ -71,27 +71,16 @@ extension Control {
 
 /// The last revision that loaded, kept in the store, so that a start with rules that don't load has something to serve.
 enum KeptRules {
-  private static let name = "rules"
+  private static let value = KeptValue(name: "rules")
 
   /// Keeps a revision.
   static func keep(_ source: RulesSource, in store: any StateStore) {
-    let key = ByteBuffer(capacity: 16)
-    StoreKey.daemon(name, into: key)
-    let value = ByteBuffer(capacity: 64 << 10)
-    source.encoded.write(to: value)
-    let set = WriteSet(capacity: value.count + 64)
-    set.put(key.bytes, value.bytes)
-    try? store.commit(set, durable: false)
+    value.keep(in: store, durable: false) { source.encoded.write(to: $0) }
   }
 
   /// The revision that was kept last.
   static func read(from store: any StateStore) -> RulesSource? {
-    let key = ByteBuffer(capacity: 16)
-    StoreKey.daemon(name, into: key)
-    let value = ByteBuffer(capacity: 64 << 10)
-    guard (try? store.get(key.bytes, into: value)) == true, let json = try? JSONValue(parsing: value.bytes) else {
-      return nil
-    }
+    guard let kept = value.read(from: store), let json = try? JSONValue(parsing: kept.bytes) else { return nil }
     return RulesSource(encoded: json)
   }
 }

@@ -15,7 +15,6 @@ package final class DaemonStatus: Sendable {
 
   private let values = Mutex(Values())
   private let startedAt = EngineClock.monotonic
-  private let isStopping = Atomic<Bool>(false)
 
   /// A daemon that has just started.
   init() {}
@@ -25,12 +24,6 @@ package final class DaemonStatus: Sendable {
 
   /// What is wrong with the rules as they stand in the folder, if anything.
   var reloadErrors: ReloadError? { values.withLock { $0.reloadErrors } }
-
-  /// Whether shutdown has begun.
-  var stops: Bool { isStopping.load(ordering: .relaxed) }
-
-  /// Begins the shutdown.
-  func stop() { isStopping.store(true, ordering: .relaxed) }
 
   /// Notes that rules are in force.
   func serve(_ catalog: Catalog, kept: Bool = false) {

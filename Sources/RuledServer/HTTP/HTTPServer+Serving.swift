@@ -23,7 +23,6 @@ extension HTTPServer {
       let host = try host(of: exchange)
       let isClaimed = services.status.catalog?.claims(host: host) ?? false
       let role = try role(of: exchange, peer, needsToken: isClaimed || exchange.target.path != "/healthz")
-      if services.status.stops { throw HTTPRefusal(RequestError(.unavailable, "the daemon is shutting down")) }
       if exchange.isTooLarge { throw HTTPRefusal(tooLarge) }
       if isClaimed {
         try checkFlight()

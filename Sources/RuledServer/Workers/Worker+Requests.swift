@@ -77,9 +77,6 @@ extension Worker: ConnectionHandler {
   }
 
   private func refusal(_ request: RequestView, _ target: ReplyTarget) -> RequestError? {
-    if services.status.stops {
-      return RequestError(.unavailable, "the daemon is shutting down: nothing was applied, send it again")
-    }
     if services.inFlight.load(ordering: .relaxed) > services.context.configuration.limits.inFlight {
       return RequestError(
         .overloaded, "too many requests are in flight; try again", details: [.init("retry_after_ms", json: "100")])
