@@ -42,11 +42,12 @@ let package = Package(
       name: "CLuaBridge", dependencies: ["CLua", "CJSON"],
       cSettings: luaHeaders + [.define("_GNU_SOURCE"), .unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
 
+    .target(name: "CLinux", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
     .target(name: "CRocksLog", cxxSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-fno-rtti"])]),
 
     module("RuledCore", []),
     module("RuledLua", ["RuledCore", "CLuaBridge", "CJSON"]),
-    module("RuledStore", ["RuledCore", "CRocksDB", "CRocksLog"]),
+    module("RuledStore", ["RuledCore", "CLinux", "CRocksDB", "CRocksLog"]),
     module("RuledEngine", ["RuledCore", "RuledLua", "RuledStore", "CLuaBridge", "CJSON"]),
     module("RuledWire", ["RuledCore", "CJSON"]),
     module(

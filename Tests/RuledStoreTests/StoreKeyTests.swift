@@ -39,9 +39,10 @@ struct StoreKeyTests {
 
   private static let keys: [(parts: String, write: @Sendable (ByteBuffer) -> Void)] = [
     ("record s", { StoreKey.record("s", into: $0) }),
-    ("outcome s src id", { StoreKey.outcome("s", source: "src", id: "id", into: $0) }),
-    ("outcome s  id", { StoreKey.outcome("s", source: "", id: "id", into: $0) }),
-    ("outcome s #[0, 9]", { StoreKey.outcome("s", digest: [0, 9], into: $0) }),
+    ("outcome 258 s src id", { StoreKey.outcome(expiring: 258, "s", source: "src", id: "id", into: $0) }),
+    ("outcome 0 s  id", { StoreKey.outcome(expiring: 0, "s", source: "", id: "id", into: $0) }),
+    ("outcome 4294967295 s #[0, 9]", { StoreKey.outcome(expiring: .max, "s", digest: [0, 9], into: $0) }),
+    ("index s 7", { StoreKey.outcomeIndex("s", hash: 7, into: $0) }),
     ("once s p k\u{0}k", { StoreKey.once("s", plugin: "p", key: "k\u{0}k", into: $0) }),
     ("timer s p n", { StoreKey.timer("s", plugin: "p", name: "n", into: $0) }),
     ("due -7 s p n", { StoreKey.timerIndex(due: -7, "s", plugin: "p", name: "n", into: $0) }),
@@ -72,8 +73,11 @@ struct StoreKeyTests {
     func text(_ bytes: UnsafeRawBufferPointer) -> String { String(decoding: bytes, as: UTF8.self) }
     return switch key {
     case .record(let subject): "record \(text(subject))"
-    case .outcome(let subject, .plain(let source, let id)): "outcome \(text(subject)) \(text(source)) \(text(id))"
-    case .outcome(let subject, .digest(let digest)): "outcome \(text(subject)) #\(Array(digest))"
+    case .outcome(let expiring, let subject, .plain(let source, let id)):
+      "outcome \(expiring) \(text(subject)) \(text(source)) \(text(id))"
+    case .outcome(let expiring, let subject, .digest(let digest)):
+      "outcome \(expiring) \(text(subject)) #\(Array(digest))"
+    case .outcomeIndex(let subject, let hash): "index \(text(subject)) \(hash)"
     case .once(let subject, let plugin, let key): "once \(text(subject)) \(text(plugin)) \(text(key))"
     case .timer(let subject, let plugin, let name): "timer \(text(subject)) \(text(plugin)) \(text(name))"
     case .timerIndex(let due, let subject, let plugin, let name):

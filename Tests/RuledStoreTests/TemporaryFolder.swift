@@ -21,10 +21,19 @@ final class TemporaryFolder: Sendable {
     rmdir(path)
   }
 
-  /// Copies the files of `folder` to `target`, a new folder, as a crash would leave them.
+  /// Copies all that is in `folder` to `target`, a new folder, as a crash would leave them.
   static func copy(_ folder: String, to target: String) {
     mkdir(target, 0o700)
-    for name in names(folder) { copyFile("\(folder)/\(name)", "\(target)/\(name)") }
+    for name in names(folder) {
+      let source = "\(folder)/\(name)"
+      var status = stat()
+      guard stat(source, &status) == 0 else { continue }
+      if status.st_mode & S_IFMT == S_IFDIR {
+        copy(source, to: "\(target)/\(name)")
+      } else {
+        copyFile(source, "\(target)/\(name)")
+      }
+    }
   }
 
   private static func names(_ path: String) -> [String] {

@@ -66,7 +66,7 @@ extension Evaluator {
       "once": .array(try readAll(.once, subject.name).compactMap(Self.once)),
       "effects": .array(try readAll(.effect, subject.name).map { Self.json($0.value) }),
       "parked": .array(try readAll(.parked, subject.name).compactMap(Self.parked)),
-      "events": .array(try readAll(.outcome, subject.name).map(Self.outcome)),
+      "events": .array(try remembered(subject, record).map(Self.outcome)),
     ])
   }
 
@@ -79,13 +79,14 @@ extension Evaluator {
     let timers = try readAll(.timer, subject.name)
     let effects = try readAll(.effect, subject.name)
     let parked = try readAll(.parked, subject.name)
-    let events = try readAll(.outcome, subject.name)
+    let events = try remembered(subject, record)
     for timer in timers {
       if case .timer(_, let plugin, let name)? = timer.key.withUnsafeBytes({ try? ParsedKey($0) }) {
         timer.value.withUnsafeBytes { deleteIndex(of: $0, plugin: Array(plugin), name: Array(name), subject) }
       }
     }
-    let kinds: [StoreKey.Kind] = [.record, .outcome, .once, .timer, .message, .effect, .parked]
+    for event in events { event.key.withUnsafeBytes { unit.writes.delete($0) } }
+    let kinds: [StoreKey.Kind] = [.record, .outcomeIndex, .once, .timer, .message, .effect, .parked]
     for kind in kinds {
       let prefix = ByteBuffer(capacity: 300)
       StoreKey.subjectPrefix(kind, subject.name, into: prefix)

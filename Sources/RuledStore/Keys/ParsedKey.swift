@@ -2,8 +2,10 @@
 package enum ParsedKey {
   /// The record of a subject.
   case record(subject: UnsafeRawBufferPointer)
-  /// A remembered outcome.
-  case outcome(subject: UnsafeRawBufferPointer, identity: EventIdentity)
+  /// A remembered outcome, and when it expires in seconds since 1970.
+  case outcome(expiring: UInt32, subject: UnsafeRawBufferPointer, identity: EventIdentity)
+  /// When the outcome of the event with that hash expires.
+  case outcomeIndex(subject: UnsafeRawBufferPointer, hash: UInt64)
   /// What a plugin did once.
   case once(subject: UnsafeRawBufferPointer, plugin: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer)
   /// A timer.
@@ -46,7 +48,13 @@ package enum ParsedKey {
       let subject = try Self.part(&rest, of: key)
       let plugin = try Self.part(&rest, of: key)
       self = .timerIndex(due: due, subject: subject, plugin: plugin, name: rest)
-    case .record, .outcome, .once, .timer, .message, .effect, .parked:
+    case .outcome:
+      guard rest.count >= StoreKey.outcomeTimeBytes else { throw Self.malformed(key) }
+      let seconds = UInt32(bigEndian: rest.loadUnaligned(as: UInt32.self))
+      rest = UnsafeRawBufferPointer(rebasing: rest[StoreKey.outcomeTimeBytes...])
+      let subject = try Self.part(&rest, of: key)
+      self = .outcome(expiring: seconds, subject: subject, identity: try Self.identity(&rest, of: key))
+    case .record, .outcomeIndex, .once, .timer, .message, .effect, .parked:
       let subject = try Self.part(&rest, of: key)
       self = try Self.ofSubject(kind, subject, &rest, of: key)
     }
@@ -60,12 +68,7 @@ package enum ParsedKey {
     case .record:
       guard rest.isEmpty else { throw malformed(key) }
       return .record(subject: subject)
-    case .outcome:
-      if rest.first == 1 {
-        return .outcome(subject: subject, identity: .digest(UnsafeRawBufferPointer(rebasing: rest[1...])))
-      }
-      let source = try part(&rest, of: key)
-      return .outcome(subject: subject, identity: .plain(source: source, id: rest))
+    case .outcomeIndex: return .outcomeIndex(subject: subject, hash: try number(rest, of: key))
     case .once:
       let plugin = try part(&rest, of: key)
       return .once(subject: subject, plugin: plugin, key: rest)
@@ -75,8 +78,16 @@ package enum ParsedKey {
     case .message: return .message(subject: subject, sequence: try number(rest, of: key))
     case .effect: return .effect(subject: subject, sequence: try number(rest, of: key))
     case .parked: return .parked(subject: subject, sequence: try number(rest, of: key))
-    case .timerIndex, .counter, .daemon: preconditionFailure("\(kind) does not begin with a subject")
+    case .outcome, .timerIndex, .counter, .daemon: preconditionFailure("\(kind) does not begin with a subject")
     }
+  }
+
+  private static func identity(
+    _ rest: inout UnsafeRawBufferPointer, of key: UnsafeRawBufferPointer
+  ) throws(StoreError) -> EventIdentity {
+    if rest.first == 1 { return .digest(UnsafeRawBufferPointer(rebasing: rest[1...])) }
+    let source = try part(&rest, of: key)
+    return .plain(source: source, id: rest)
   }
 
   private static func part(

@@ -9,8 +9,9 @@ package import RuledCore
 /// | key | what stands there |
 /// | --- | --- |
 /// | `r` subject `0` | the subject's record |
-/// | `d` subject `0` source `0` id | the remembered outcome of an event |
-/// | `d` subject `0` `1` digest | the same, when source and id are longer than `longestPlainIdentity` together |
+/// | `d` expiry subject `0` source `0` id | the remembered outcome of an event; the expiry is four bytes, seconds since 1970 |
+/// | `d` expiry subject `0` `1` digest | the same, when source and id are longer than `longestPlainIdentity` together |
+/// | `i` subject `0` hash | when the remembered outcome of an event expires that the record has no room for |
 /// | `o` subject `0` plugin `0` key | what is to happen once has happened |
 /// | `t` subject `0` plugin `0` name | a timer |
 /// | `T` time subject `0` plugin `0` name | the same timer, found by when it is due |
@@ -28,6 +29,8 @@ package enum StoreKey {
     case record = 0x72
     /// `d`: a remembered outcome.
     case outcome = 0x64
+    /// `i`: when a remembered outcome expires.
+    case outcomeIndex = 0x69
     /// `o`: what a plugin did once.
     case once = 0x6F
     /// `t`: a timer.
@@ -54,22 +57,51 @@ package enum StoreKey {
     subjectPrefix(.record, subject, into: buffer)
   }
 
+  /// How many bytes the time has that follows the kind in the key of a remembered outcome.
+  package static let outcomeTimeBytes = 4
+
   /// The key of a remembered outcome whose source and id have at most `longestPlainIdentity` bytes together.
+  ///
+  /// It begins with when the outcome expires, in seconds since 1970: what expires together lies together and goes together, and outcomes are
+  /// written in about the order of their keys.
   package static func outcome(
-    _ subject: some KeyPart, source: some KeyPart, id: some KeyPart, into buffer: ByteBuffer
+    expiring seconds: UInt32, _ subject: some KeyPart, source: some KeyPart, id: some KeyPart, into buffer: ByteBuffer
   ) {
     precondition(source.partCount + id.partCount <= longestPlainIdentity, "a long identity is stored by its digest")
-    subjectPrefix(.outcome, subject, into: buffer)
+    outcomePrefix(expiring: seconds, subject, into: buffer)
     source.appendPart(to: buffer)
     buffer.append(0)
     id.appendPart(to: buffer)
   }
 
   /// The key of a remembered outcome whose source and id are long: `digest` is a hash of both that can't be forged.
-  package static func outcome(_ subject: some KeyPart, digest: some KeyPart, into buffer: ByteBuffer) {
-    subjectPrefix(.outcome, subject, into: buffer)
+  package static func outcome(
+    expiring seconds: UInt32, _ subject: some KeyPart, digest: some KeyPart, into buffer: ByteBuffer
+  ) {
+    outcomePrefix(expiring: seconds, subject, into: buffer)
     buffer.append(1)
     digest.appendPart(to: buffer)
+  }
+
+  /// What the keys of a subject's outcomes begin with that expire in that second.
+  package static func outcomePrefix(expiring seconds: UInt32, _ subject: some KeyPart, into buffer: ByteBuffer) {
+    buffer.append(Kind.outcome.rawValue)
+    buffer.append(bigEndian: seconds)
+    subject.appendPart(to: buffer)
+    buffer.append(0)
+  }
+
+  /// The key under which all outcomes lie that expired in a second before `cutoff`, in microseconds since 1970.
+  package static func outcomes(expiringAt cutoff: Int64) -> [UInt8] {
+    bytes { buffer in
+      buffer.append(Kind.outcome.rawValue)
+      buffer.append(bigEndian: UInt32(clamping: cutoff / 1_000_000))
+    }
+  }
+
+  /// The key that says when the outcome of an event expires, by the hash that the record knew the event by.
+  package static func outcomeIndex(_ subject: some KeyPart, hash: UInt64, into buffer: ByteBuffer) {
+    numbered(.outcomeIndex, subject, hash, into: buffer)
   }
 
   /// The key of what a plugin did once for a subject.
@@ -129,7 +161,7 @@ package enum StoreKey {
     name.appendPart(to: buffer)
   }
 
-  /// What all keys of that kind and subject begin with; not for `timerIndex`, `counter` and `daemon`.
+  /// What all keys of that kind and subject begin with; not for `outcome`, `timerIndex`, `counter` and `daemon`.
   package static func subjectPrefix(_ kind: Kind, _ subject: some KeyPart, into buffer: ByteBuffer) {
     buffer.append(kind.rawValue)
     subject.appendPart(to: buffer)

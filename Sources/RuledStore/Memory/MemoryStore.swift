@@ -63,11 +63,11 @@ package final class MemoryStore: StateStore {
   }
 
   package func expire(before cutoff: Int64) {
-    let first = [StoreKey.Kind.outcome.rawValue]
-    let last = [StoreKey.Kind.outcome.rawValue + 1]
     contents.withLock { contents in
-      contents.map.remove(from: first, to: last) { entry in
-        entry.value.withUnsafeBytes { StoredExpiry.isOver($0, before: cutoff) }
+      for kind in [StoreKey.Kind.outcome, .outcomeIndex] {
+        contents.map.remove(from: [kind.rawValue], to: [kind.rawValue + 1]) { entry in
+          entry.value.withUnsafeBytes { StoredExpiry.isOver($0, before: cutoff) }
+        }
       }
     }
   }

@@ -5,10 +5,10 @@ package struct RecentEvent: Sendable, Equatable {
 
   /// A hash of the event's source and id.
   package var hash: UInt64
-  /// When it was committed, in seconds since 1970.
+  /// When its outcome expires, in seconds since 1970.
   package var seconds: UInt32
 
-  /// The event of that hash, committed at that time.
+  /// The event of that hash, whose outcome expires at that time.
   package init(hash: UInt64, seconds: UInt32) {
     self.hash = hash
     self.seconds = seconds

@@ -4,16 +4,16 @@ package import RuledCore
 ///
 /// | bytes | what |
 /// | --- | --- |
-/// | 1 | layout of the record, 1 |
+/// | 1 | layout of the record, 2 |
 /// | varint | version: commits to the subject |
 /// | varint | until when more than the recent events may have been remembered, in seconds since 1970; 0 is never |
-/// | 1 | number of recent events, then for each 8 bytes of hash and 4 of seconds, big-endian, oldest first |
+/// | 1 | number of recent events, then for each 8 bytes of hash and 4 of when its outcome expires in seconds since 1970, big-endian, oldest first |
 /// | … | for each plugin its name and its state as JSON, both with their length as varint before them |
 ///
 /// `SubjectRecordView` reads it.
 package enum SubjectRecord {
   /// The layout that is written and read.
-  package static let layout: UInt8 = 1
+  package static let layout: UInt8 = 2
 
   /// How many recent events fit into a record.
   package static let mostRecent = 255

@@ -39,7 +39,7 @@ package struct SubjectRecordView {
       seconds: UInt32(bigEndian: recent.loadUnaligned(fromByteOffset: offset + 8, as: UInt32.self)))
   }
 
-  /// When the latest recent event of that hash was committed, in seconds since 1970; nil when there is none.
+  /// When the outcome of the latest recent event of that hash expires, in seconds since 1970; nil when there is none.
   ///
   /// - Complexity: O(`recentCount`)
   package func seconds(ofRecent hash: UInt64) -> UInt32? {

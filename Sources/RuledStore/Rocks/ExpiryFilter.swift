@@ -18,7 +18,9 @@ final class ExpiryFilter: @unchecked Sendable {  // the cutoff is atomic; `filte
 
   /// Whether the entry has expired.
   fileprivate func drops(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
-    guard key.first == StoreKey.Kind.outcome.rawValue else { return false }
+    guard key.first == StoreKey.Kind.outcome.rawValue || key.first == StoreKey.Kind.outcomeIndex.rawValue else {
+      return false
+    }
     return StoredExpiry.isOver(value, before: cutoff.load(ordering: .relaxed))
   }
 }

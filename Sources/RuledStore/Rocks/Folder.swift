@@ -28,4 +28,12 @@ enum Folder {
     }
     return names
   }
+
+  /// Makes durable which files the folder `path` has.
+  static func sync(_ path: String) throws(StoreError) {
+    let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw StoreError.system("the folder \(path) can't be opened", errno) }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 else { throw StoreError.system("the folder \(path) can't be synced", errno) }
+  }
 }

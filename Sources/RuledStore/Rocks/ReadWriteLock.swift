@@ -16,7 +16,7 @@ final class ReadWriteLock: @unchecked Sendable {  // the lock guards itself, and
   }
 
   /// Runs `body` while no writer is in; a reader may read again within it.
-  func reading<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+  func reading<Result, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
     let result = pthread_rwlock_rdlock(lock)
     precondition(result == 0, "pthread_rwlock_rdlock: \(result)")
     defer { pthread_rwlock_unlock(lock) }
@@ -24,7 +24,7 @@ final class ReadWriteLock: @unchecked Sendable {  // the lock guards itself, and
   }
 
   /// Runs `body` while nobody else is in.
-  func writing<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+  func writing<Result, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
     let result = pthread_rwlock_wrlock(lock)
     precondition(result == 0, "pthread_rwlock_wrlock: \(result)")
     defer { pthread_rwlock_unlock(lock) }

@@ -41,9 +41,6 @@ final class RocksDatabase: @unchecked Sendable {  // RocksDB guards itself; the 
 
   deinit { rocksdb_close(handle) }
 
-  /// The number of the last write that took effect.
-  var sequence: UInt64 { rocksdb_get_latest_sequence_number(handle) }
-
   /// Appends the value under `key` to `buffer` and says whether there is one.
   func get(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) throws(StoreError) -> Bool {
     let slice = try StoreError.check("the store at \(path) can't be read") {
@@ -57,22 +54,45 @@ final class RocksDatabase: @unchecked Sendable {  // RocksDB guards itself; the 
     return true
   }
 
-  /// Writes a set of `WriteSet.representation`.
-  func write(_ representation: UnsafeRawBufferPointer, durable: Bool) throws(StoreError) {
-    let batch = rocksdb_writebatch_create_from(Self.characters(representation), representation.count)
-    defer { rocksdb_writebatch_destroy(batch) }
-    try StoreError.check("the store at \(path) refused a commit") {
-      rocksdb_write(handle, durable ? options.durableWrite : options.bufferedWrite, batch, $0)
+  /// Puts a value under a key, in the files when this returns.
+  func put(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(StoreError) {
+    let writing = rocksdb_writeoptions_create()
+    defer { rocksdb_writeoptions_destroy(writing) }
+    try StoreError.check("the store at \(path) can't be written") {
+      rocksdb_put(
+        handle, writing, Self.characters(key), key.count, Self.characters(value), value.count, $0)
+    }
+    try flush()
+  }
+
+  /// Takes over files of sorted keys, none of which overlaps another; they are moved.
+  func ingest(_ files: [String]) throws(StoreError) {
+    let ingesting = rocksdb_ingestexternalfileoptions_create()
+    defer { rocksdb_ingestexternalfileoptions_destroy(ingesting) }
+    rocksdb_ingestexternalfileoptions_set_move_files(ingesting, 1)
+    for file in files {
+      try StoreError.check("the store at \(path) can't take over \(file)") { error in
+        file.withCString { name in
+          var names: [UnsafePointer<CChar>?] = [name]
+          rocksdb_ingest_external_file(handle, &names, 1, ingesting, error)
+        }
+      }
     }
   }
 
-  /// Makes durable what has been written.
-  func sync() throws(StoreError) {
-    try StoreError.check("the store at \(path) can't be synced") { rocksdb_flush_wal(handle, 1, $0) }
+  /// Removes the files that hold nothing but keys from `lower` on and up to `upper`.
+  func deleteFiles(from lower: [UInt8], to upper: [UInt8]) throws(StoreError) {
+    try StoreError.check("expired files of the store at \(path) can't be removed") { error in
+      lower.withUnsafeBytes { lower in
+        upper.withUnsafeBytes { upper in
+          rocksdb_delete_file_in_range(
+            handle, Self.characters(lower), lower.count, Self.characters(upper), upper.count, error)
+        }
+      }
+    }
   }
 
-  /// Moves what is in memory into files.
-  func flush() throws(StoreError) {
+  private func flush() throws(StoreError) {
     let flushing = rocksdb_flushoptions_create()
     defer { rocksdb_flushoptions_destroy(flushing) }
     rocksdb_flushoptions_set_wait(flushing, 1)

@@ -7,10 +7,6 @@ final class RocksOptions: @unchecked Sendable {  // set up once; RocksDB only re
 
   /// RocksDB's options.
   let options = rocksdb_options_create()
-  /// A commit that returns when it is in the operating system's hands.
-  let bufferedWrite = rocksdb_writeoptions_create()
-  /// A commit that returns when it is on the disk.
-  let durableWrite = rocksdb_writeoptions_create()
   /// A read, its checksums verified.
   let read = rocksdb_readoptions_create()
   /// What drops expired outcomes.
@@ -20,7 +16,6 @@ final class RocksOptions: @unchecked Sendable {  // set up once; RocksDB only re
   /// Options with a cache of `blockCacheBytes` for what is read.
   init(blockCacheBytes: Int) {
     cache = rocksdb_cache_create_lru(blockCacheBytes)
-    rocksdb_writeoptions_set_sync(durableWrite, 1)
     rocksdb_readoptions_set_verify_checksums(read, 1)
 
     let table = rocksdb_block_based_options_create()
@@ -40,8 +35,6 @@ final class RocksOptions: @unchecked Sendable {  // set up once; RocksDB only re
 
   deinit {
     rocksdb_readoptions_destroy(read)
-    rocksdb_writeoptions_destroy(durableWrite)
-    rocksdb_writeoptions_destroy(bufferedWrite)
     rocksdb_options_destroy(options)
     rocksdb_cache_destroy(cache)
   }
@@ -51,13 +44,10 @@ final class RocksOptions: @unchecked Sendable {  // set up once; RocksDB only re
     rocksdb_options_set_compression(options, Int32(isOn ? rocksdb_lz4_compression : rocksdb_no_compression))
   }
 
+  /// Next to nothing passes through RocksDB's own memory: files are taken over as the log's drain made them.
   private func setMemory() {
-    rocksdb_options_set_write_buffer_size(options, 64 * Self.mebibyte)
-    rocksdb_options_set_max_write_buffer_number(options, 4)
-    rocksdb_options_set_min_write_buffer_number_to_merge(options, 2)
-    rocksdb_options_set_level0_file_num_compaction_trigger(options, 8)
-    rocksdb_options_set_memtable_prefix_bloom_size_ratio(options, 0.05)
-    rocksdb_options_set_memtable_whole_key_filtering(options, 1)
+    rocksdb_options_set_write_buffer_size(options, Self.mebibyte)
+    rocksdb_options_set_level0_file_num_compaction_trigger(options, 6)
     rocksdb_options_set_max_background_jobs(options, 2)
   }
 

@@ -1,81 +1,96 @@
-import CRocksDB
 import Glibc
 package import RuledCore
-import Synchronization
 
-/// A store in a folder, kept by RocksDB.
+/// A store in a folder: a log of commits of our own, and RocksDB for everything that has left the log.
 ///
-/// One process at a time has the folder open. A commit is one write to RocksDB's log, with one fsync when it is durable.
-/// When that fails the store is poisoned: what the log holds of the failed commit is cut off at `reopen()`, so that
-/// nothing comes back to life that its sender was told had failed. Reads go on in the meantime.
-package final class RocksStore: StateStore, @unchecked Sendable {  // `database` is guarded by `lock`
-  /// The layout of keys and records that is written, and the latest that is read.
-  package static let format = 1
-
-  private struct Failure {
-    let error: StoreError
-    let lastGoodSequence: UInt64
-  }
+/// One process at a time has the folder open. A commit is one write to the log, with one sync when it is durable; an index in memory
+/// answers for what the log holds. A thread brings full segments of the log into RocksDB's files. When a commit fails the store is poisoned, and
+/// `reopen()` writes the log anew without it, so that nothing comes back to life that its sender was told had failed. Reads go on in the meantime.
+package final class RocksStore: StateStore, @unchecked Sendable {  // what changes is guarded by `commitLock`
+  /// The layout of keys, records and log that is written and read.
+  package static let format = 2
 
   /// The folder of the store.
   package let path: String
   private let options: RocksOptions
-  private let lock = ReadWriteLock()
-  private var database: RocksDatabase?
+  private let log: RedoLog
+  private let access: DatabaseAccess
   private var folderLock: FolderLock?
-  /// Held during a commit, so that what was good before it is known.
-  private let failure = Mutex<Failure?>(nil)
+  private var drain: DrainThread?
+  /// Held during a commit.
+  private let commitLock = Condition()
+  /// Why the last commit failed, guarded by `commitLock`.
+  private var failure: StoreError?
 
   /// Opens the store in the folder `path`, and makes it when there is none; the cache keeps blocks that have been read.
   ///
   /// Throws `in_use` when another has it open, and `newer_format` when a later version of the daemon wrote it.
-  package init(path: String, blockCacheBytes: Int = 64 << 20) throws(StoreError) {
+  package convenience init(path: String, blockCacheBytes: Int = 64 << 20) throws(StoreError) {
+    try self.init(path: path, blockCacheBytes: blockCacheBytes, drains: true)
+  }
+
+  /// As the other; without a drain everything stays in the log, and the store must not be closed.
+  init(path: String, blockCacheBytes: Int, drains: Bool) throws(StoreError) {
     self.path = path
     try Folder.create(path)
     folderLock = try FolderLock(folder: path)
     options = RocksOptions(blockCacheBytes: blockCacheBytes)
     let opened = try RocksDatabase(path: path, options: options)
     try StoreFormat.check(opened, path: path)
-    database = opened
+    access = DatabaseAccess(opened, path: path)
+    log = try RedoLog(folder: path + "/log")
+    let work = Drain(of: log, into: access, folder: path + "/log", options: options)
+    if drains { drain = DrainThread { work.run() } }
   }
+
+  deinit { end() }
 
   package var name: String { "rocksdb" }
 
   package var approximateBytes: Int {
-    let size = try? reading { (database) throws(StoreError) in
-      database.property("rocksdb.live-sst-files-size") + database.property("rocksdb.cur-size-all-mem-tables")
-    }
-    return size ?? 0
+    let size = try? access.reading { (database) throws(StoreError) in database.property("rocksdb.live-sst-files-size") }
+    return (size ?? 0) + log.byteCount
   }
 
   package func get(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) throws(StoreError) -> Bool {
-    try reading { (database) throws(StoreError) in try database.get(key, into: buffer) }
+    try access.reading { (database) throws(StoreError) in
+      switch log.find(key, into: buffer) {
+      case .value: true
+      case .deleted: false
+      case .absent: try database.get(key, into: buffer)
+      }
+    }
   }
 
   package func commit(_ set: WriteSet, durable: Bool) throws(StoreError) {
-    try writing { (database) throws(StoreError) in try database.write(set.representation, durable: durable) }
+    let set = set.hasRanges ? try withoutRanges(set) : set
+    try writing { () throws(StoreError) in
+      if !set.isEmpty { try log.append(set.records, durable: durable) } else if durable { try log.sync() }
+    }
   }
 
   package func sync() throws(StoreError) {
-    try writing { (database) throws(StoreError) in try database.sync() }
+    try writing { () throws(StoreError) in try log.sync() }
   }
 
-  /// Cuts the failed commit off the log and opens the folder anew.
+  /// Writes the log anew without the failed commit, and opens the database again.
   ///
-  /// When that fails, as on a disk that is still full, the folder is opened to read only, so that queries are answered.
+  /// When that fails, as on a disk that is still full, the database is opened to read only, so that queries are answered.
   package func reopen() throws(StoreError) {
-    try lock.writing { () throws(StoreError) in
-      guard folderLock != nil else { throw closedError }
-      database = nil
+    try commitLock.locked { () throws(StoreError) in
+      guard folderLock != nil else { throw DatabaseAccess.closed(path) }
       do throws(StoreError) {
-        try cutFailedCommit()
-        let opened = try RocksDatabase(path: path, options: options)
-        try StoreFormat.check(opened, path: path)
-        database = opened
-        failure.withLock { $0 = nil }
+        try log.repair()
+        try access.replace { () throws(StoreError) in
+          let opened = try RocksDatabase(path: path, options: options)
+          try StoreFormat.check(opened, path: path)
+          return opened
+        } instead: { () throws(StoreError) in
+          try RocksDatabase(readOnly: path, options: options)
+        }
+        failure = nil
       } catch {
-        failure.withLock { $0 = $0 ?? Failure(error: error, lastGoodSequence: .max) }
-        database = try? RocksDatabase(readOnly: path, options: options)
+        failure = failure ?? error
         throw error
       }
     }
@@ -84,77 +99,102 @@ package final class RocksStore: StateStore, @unchecked Sendable {  // `database`
   package func withCursor(
     below upper: UnsafeRawBufferPointer?, _ body: (any StoreCursor) throws(StoreError) -> Void
   ) throws(StoreError) {
-    try reading { (database) throws(StoreError) in
-      let cursor = RocksCursor(database, below: upper)
+    try access.reading { (database) throws(StoreError) in
+      let cursor = MergedCursor(below: upper) { [unowned self] scope in
+        commitLock.locked { (log.writes(in: scope), RocksCursor(database, below: upper)) }
+      }
       try body(cursor)
     }
   }
 
   package func checkpoint(to path: String) throws(StoreError) {
-    try reading { (database) throws(StoreError) in try database.checkpoint(to: path) }
+    try settle()
+    try access.reading { (database) throws(StoreError) in try database.checkpoint(to: path) }
   }
 
   package func expire(before cutoff: Int64) { options.expiry.cutoff.store(cutoff, ordering: .relaxed) }
 
-  /// Rewrites all files now, so that everything removed or expired is gone from them.
+  /// Brings the log into the files and rewrites all of these, so that everything removed or expired is gone from them.
   package func compact() throws(StoreError) {
-    try reading { (database) throws(StoreError) in
-      try database.flush()
-      database.compact()
-    }
+    try settle()
+    try access.reading { (database) throws(StoreError) in database.compact() }
   }
 
   package func close() throws(StoreError) {
-    try lock.writing { () throws(StoreError) in
-      guard folderLock != nil else { return }
-      defer { folderLock = nil }
-      defer { database = nil }
-      if failure.withLock({ $0 == nil }) {
-        try database?.flush()
-      } else {
-        database = nil
-        try cutFailedCommit()
+    guard commitLock.locked({ folderLock != nil }) else { return }
+    var problem: StoreError?
+    do throws(StoreError) {
+      if commitLock.locked({ failure != nil }) { try reopen() }
+      try settle()
+    } catch { problem = error }
+    end()
+    if let problem { throw problem }
+  }
+
+  /// Lets go of the files; what the log holds is taken up by the next opening.
+  private func end() {
+    log.close()
+    drain?.join()
+    drain = nil
+    access.close()
+    commitLock.locked {
+      if folderLock != nil { log.removeActive() }
+      folderLock = nil
+    }
+  }
+
+  /// Seals what the log holds and waits until it stands in the database.
+  private func settle() throws(StoreError) {
+    try writing { () throws(StoreError) in try log.rotate() }
+    try log.awaitDrained()
+  }
+
+  private func writing(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+    try commitLock.locked { () throws(StoreError) in
+      if let failure {
+        throw StoreError(
+          .poisoned, "the store at \(path) takes no commit until it is reopened, since an earlier one failed",
+          underlying: failure.description)
+      }
+      guard folderLock != nil else { throw DatabaseAccess.closed(path) }
+      do throws(StoreError) {
+        try body()
+      } catch {
+        failure = error
+        throw error
       }
     }
   }
 
-  private func reading<Result>(
-    _ body: (RocksDatabase) throws(StoreError) -> Result
-  ) throws(StoreError) -> Result {
-    try lock.reading { () throws(StoreError) in
-      guard let database else { throw folderLock == nil ? closedError : unreadableError }
-      return try body(database)
-    }
-  }
-
-  private func writing(_ body: (RocksDatabase) throws(StoreError) -> Void) throws(StoreError) {
-    try reading { (database) throws(StoreError) in
-      try failure.withLock { (failure) throws(StoreError) in
-        if let failure {
-          throw StoreError(
-            .poisoned, "the store at \(path) takes no commit until it is reopened, since an earlier one failed",
-            underlying: failure.error.description)
-        }
-        let lastGood = database.sequence
-        do throws(StoreError) {
-          try body(database)
-        } catch {
-          failure = Failure(error: error, lastGoodSequence: lastGood)
-          throw error
-        }
+  /// The same writes, each removed range spelt out as the keys that stand in it.
+  private func withoutRanges(_ set: WriteSet) throws(StoreError) -> WriteSet {
+    let plain = WriteSet(capacity: set.byteCount + 1024)
+    var problem: StoreError?
+    set.forEach { operation in
+      switch operation {
+      case .put(let key, let value): plain.put(key, value)
+      case .delete(let key): plain.delete(key)
+      case .deleteRange(let lower, let upper):
+        do throws(StoreError) { try spellOut(lower, upper, into: plain) } catch { problem = error }
       }
     }
+    if let problem { throw problem }
+    return plain
   }
 
-  /// Cuts the failed commit off the log; no database may be open.
-  private func cutFailedCommit() throws(StoreError) {
-    guard let sequence = failure.withLock({ $0?.lastGoodSequence }) else { return }
-    try WriteAheadLog.cut(after: sequence, folder: path)
-  }
-
-  private var closedError: StoreError { StoreError(.closed, "the store at \(path) has been closed") }
-
-  private var unreadableError: StoreError {
-    StoreError(.inputOutput, "the store at \(path) could not be reopened and can't be read")
+  private func spellOut(
+    _ lower: UnsafeRawBufferPointer, _ upper: UnsafeRawBufferPointer, into set: WriteSet
+  ) throws(StoreError) {
+    var keys: [[UInt8]] = []
+    set.forEach { operation in
+      if case .put(let key, _) = operation, ByteOrder.compare(lower, key) <= 0, ByteOrder.compare(key, upper) < 0 {
+        keys.append(Array(key))
+      }
+    }
+    try scan(from: lower, to: upper) { key, _ in
+      keys.append(Array(key))
+      return true
+    }
+    for key in keys { key.withUnsafeBytes { set.delete($0) } }
   }
 }

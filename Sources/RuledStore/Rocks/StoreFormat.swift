@@ -9,9 +9,7 @@ enum StoreFormat {
     let value = ByteBuffer(capacity: 16)
     guard try database.get(key.bytes, into: value) else {
       value.append(decimal: Int64(RocksStore.format))
-      let set = WriteSet()
-      set.put(key.bytes, value.bytes)
-      return try database.write(set.representation, durable: true)
+      return try database.put(key.bytes, value.bytes)
     }
     guard let format = Int(value.text) else {
       throw StoreError(.corrupt, "the store at \(path) does not say what format it has", underlying: value.text)
@@ -21,6 +19,12 @@ enum StoreFormat {
         .newerFormat,
         "the store at \(path) has format \(format), this ruled knows up to \(RocksStore.format): "
           + "use the ruled that wrote it, or a later one")
+    }
+    guard format == RocksStore.format else {
+      throw StoreError(
+        .refused,
+        "the store at \(path) has format \(format) of an unreleased ruled, this one writes format \(RocksStore.format): "
+          + "give it another folder")
     }
   }
 }

@@ -1,13 +1,7 @@
-/// The bytes of writes in the representation that RocksDB itself uses.
+/// The bytes of writes, one record after another: a tag, and one or two strings with their lengths as varint32 before them.
 ///
-/// A header of 12 bytes (8 for the sequence, zero until the database gives one; 4 for the number of records, little
-/// endian), then records: a tag, and one or two strings with their lengths as varint32 before them. See
-/// `db/write_batch.cc` of RocksDB. Since this is what the database takes, committing copies it once and adding one
-/// batch to another is one copy too.
+/// A commit is the records of its sets one behind the other, and the redo log holds them as they are.
 struct WriteBatch {
-  /// Where the records begin.
-  static let headerSize = 12
-
   /// What a record does.
   enum Tag: UInt8 {
     case delete = 0x0
@@ -15,19 +9,20 @@ struct WriteBatch {
     case deleteRange = 0xF
   }
 
-  /// The first byte of the header.
+  /// The first byte.
   private(set) var base: UnsafeMutableRawPointer
-  /// How many bytes are in use, header included.
-  private(set) var used = WriteBatch.headerSize
+  /// How many bytes are in use.
+  private(set) var used = 0
   /// How many records there are.
   private(set) var records: UInt32 = 0
+  /// How many of the records remove a range.
+  private(set) var ranges: UInt32 = 0
   private var capacity: Int
 
   /// A batch without records, with room for `capacity` bytes; its owner calls `deallocate`.
   init(capacity: Int) {
     self.capacity = max(capacity, 64)
     base = UnsafeMutableRawPointer.allocate(byteCount: self.capacity, alignment: 8)
-    base.initializeMemory(as: UInt8.self, repeating: 0, count: Self.headerSize)
   }
 
   /// Gives the memory back; nothing may be called after it.
@@ -39,7 +34,7 @@ struct WriteBatch {
     base.storeBytes(of: tag.rawValue, toByteOffset: used, as: UInt8.self)
     used += 1
     appendString(first)
-    setRecords(records + 1)
+    records += 1
   }
 
   /// Appends a record of two strings.
@@ -49,35 +44,42 @@ struct WriteBatch {
     used += 1
     appendString(first)
     appendString(second)
-    setRecords(records + 1)
+    records += 1
+    if tag == .deleteRange { ranges += 1 }
   }
 
   /// Appends all records of `other`.
   mutating func append(_ other: WriteBatch) {
-    let length = other.used - Self.headerSize
-    reserve(length)
-    (base + used).copyMemory(from: other.base + Self.headerSize, byteCount: length)
-    used += length
-    setRecords(records + other.records)
+    reserve(other.used)
+    (base + used).copyMemory(from: other.base, byteCount: other.used)
+    used += other.used
+    records += other.records
+    ranges += other.ranges
   }
 
-  /// Forgets the records that came after `used` bytes and `records` records had been there.
-  mutating func truncate(used: Int, records: UInt32) {
-    precondition(used >= Self.headerSize && used <= self.used && records <= self.records)
+  /// Forgets the records that came after `used` bytes, `records` records and `ranges` ranges had been there.
+  mutating func truncate(used: Int, records: UInt32, ranges: UInt32) {
+    precondition(used >= 0 && used <= self.used && records <= self.records && ranges <= self.ranges)
     self.used = used
-    setRecords(records)
+    self.records = records
+    self.ranges = ranges
   }
 
   /// Reads the record at `offset` and moves `offset` behind it; nil at the end.
   func record(at offset: inout Int) -> WriteOperation? {
     guard offset < used else { return nil }
+    return Self.record(in: base, at: &offset)
+  }
+
+  /// Reads the record that stands whole at `offset` behind `base` and moves `offset` behind it.
+  static func record(in base: UnsafeRawPointer, at offset: inout Int) -> WriteOperation {
     let tag = base.load(fromByteOffset: offset, as: UInt8.self)
     offset += 1
-    let first = string(at: &offset)
+    let first = string(in: base, at: &offset)
     switch Tag(rawValue: tag) {
-    case .put: return .put(key: first, value: string(at: &offset))
+    case .put: return .put(key: first, value: string(in: base, at: &offset))
     case .delete: return .delete(key: first)
-    case .deleteRange: return .deleteRange(from: first, to: string(at: &offset))
+    case .deleteRange: return .deleteRange(from: first, to: string(in: base, at: &offset))
     case nil: preconditionFailure("a record begins with the unknown tag \(tag)")
     }
   }
@@ -89,11 +91,6 @@ struct WriteBatch {
     grown.copyMemory(from: base, byteCount: used)
     base.deallocate()
     base = grown
-  }
-
-  private mutating func setRecords(_ count: UInt32) {
-    records = count
-    base.storeBytes(of: count.littleEndian, toByteOffset: 8, as: UInt32.self)
   }
 
   private mutating func appendString(_ bytes: UnsafeRawBufferPointer) {
@@ -111,7 +108,7 @@ struct WriteBatch {
     }
   }
 
-  private func string(at offset: inout Int) -> UnsafeRawBufferPointer {
+  private static func string(in base: UnsafeRawPointer, at offset: inout Int) -> UnsafeRawBufferPointer {
     var length = 0
     var shift = 0
     while true {

@@ -7,9 +7,10 @@ package final class WriteSet: @unchecked Sendable {  // confined: one thread own
   package struct Mark: Sendable {
     fileprivate let used: Int
     fileprivate let records: UInt32
+    fileprivate let ranges: UInt32
 
     /// The place before the first write of any set.
-    package static let start = Mark(used: WriteBatch.headerSize, records: 0)
+    package static let start = Mark(used: 0, records: 0, ranges: 0)
   }
 
   private var batch: WriteBatch
@@ -26,13 +27,16 @@ package final class WriteSet: @unchecked Sendable {  // confined: one thread own
   package var count: Int { Int(batch.records) }
 
   /// How many bytes the writes take, keys, values and lengths.
-  package var byteCount: Int { batch.used - WriteBatch.headerSize }
+  package var byteCount: Int { batch.used }
 
   /// The place behind the last write.
-  package var mark: Mark { Mark(used: batch.used, records: batch.records) }
+  package var mark: Mark { Mark(used: batch.used, records: batch.records, ranges: batch.ranges) }
 
-  /// What the database takes, header included; valid until the set changes.
-  var representation: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: batch.base, count: batch.used) }
+  /// The records of the writes, one behind the other; valid until the set changes.
+  var records: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: batch.base, count: batch.used) }
+
+  /// Whether one of the writes removes a range.
+  var hasRanges: Bool { batch.ranges > 0 }
 
   /// Puts `value` under `key`.
   ///
@@ -60,7 +64,7 @@ package final class WriteSet: @unchecked Sendable {  // confined: one thread own
   package func removeAll() { truncate(to: .start) }
 
   /// Forgets the writes after `mark`, which must have been taken from this set and lie before its end.
-  package func truncate(to mark: Mark) { batch.truncate(used: mark.used, records: mark.records) }
+  package func truncate(to mark: Mark) { batch.truncate(used: mark.used, records: mark.records, ranges: mark.ranges) }
 
   /// Calls `body` with each write after `mark`, in their order.
   package func forEach(from mark: Mark = .start, _ body: (WriteOperation) -> Void) {
@@ -73,7 +77,7 @@ package final class WriteSet: @unchecked Sendable {  // confined: one thread own
   /// - Complexity: O(`count`): the sets that are asked are those of one event.
   package func lookup(_ key: UnsafeRawBufferPointer) -> WriteLookup {
     var result = WriteLookup.absent
-    var offset = WriteBatch.headerSize
+    var offset = 0
     while let operation = batch.record(at: &offset) {
       switch operation {
       case .put(let written, let value):

@@ -1,0 +1,16 @@
+/* What Linux offers beyond POSIX, which Swift's Glibc module does not show. */
+#ifndef CLINUX_H
+#define CLINUX_H
+
+#include <stdint.h>
+
+/* Gives the file `length` bytes of room on the disk; 0, or -1 with errno. */
+int cl_allocate(int descriptor, int64_t length);
+
+/* Begins to bring `length` bytes from `offset` on to the disk, and does not wait for it. */
+void cl_begin_sync(int descriptor, int64_t offset, int64_t length);
+
+/* Names the calling thread; the kernel keeps 15 bytes. */
+void cl_name_thread(const char *name);
+
+#endif

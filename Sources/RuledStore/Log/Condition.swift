@@ -1,0 +1,65 @@
+import Glibc
+
+/// A lock whose holder can wait for what another changes under it.
+final class Condition: @unchecked Sendable {  // the lock guards itself, and its memory never moves
+  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+
+  /// A lock that nobody holds.
+  init() {
+    pthread_mutex_init(mutex, nil)
+    var attributes = pthread_condattr_t()
+    pthread_condattr_init(&attributes)
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+    pthread_cond_init(condition, &attributes)
+    pthread_condattr_destroy(&attributes)
+  }
+
+  deinit {
+    pthread_cond_destroy(condition)
+    pthread_mutex_destroy(mutex)
+    condition.deallocate()
+    mutex.deallocate()
+  }
+
+  /// Runs `body` while nobody else is in.
+  func locked<Result, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    return try body()
+  }
+
+  /// Runs `body` while nobody else is in, and lets those who wait look again.
+  func signal(_ body: () -> Void) {
+    locked(body)
+    pthread_cond_broadcast(condition)
+  }
+
+  /// Waits until `body` gives something.
+  func wait<Result>(for body: () -> Result?) -> Result {
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    while true {
+      if let result = body() { return result }
+      pthread_cond_wait(condition, mutex)
+    }
+  }
+
+  /// Waits until `body` gives something, at most so many milliseconds; nil when it gave nothing.
+  func wait<Result>(milliseconds: Int, for body: () -> Result?) -> Result? {
+    var end = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &end)
+    end.tv_sec += milliseconds / 1000
+    end.tv_nsec += milliseconds % 1000 * 1_000_000
+    if end.tv_nsec >= 1_000_000_000 {
+      end.tv_sec += 1
+      end.tv_nsec -= 1_000_000_000
+    }
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    while true {
+      if let result = body() { return result }
+      if pthread_cond_timedwait(condition, mutex, &end) == ETIMEDOUT { return body() }
+    }
+  }
+}

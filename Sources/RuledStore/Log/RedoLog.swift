@@ -1,0 +1,235 @@
+import Glibc
+import RuledCore
+
+/// The log that makes commits durable and answers for them until they stand in the database's files.
+///
+/// A commit is one write to the active segment, and a sync when it is durable. A full segment is sealed and left to the drain, which brings what it
+/// left behind into the database and then removes it. Reads ask the segments first, the latest before the others.
+final class RedoLog: @unchecked Sendable {  // segments are guarded by `indexLock`, appending by the caller's commit lock
+  /// How many sealed segments may wait before commits wait for the drain.
+  static let longestBacklog = 3
+
+  private let folder: String
+  private let indexLock = ReadWriteLock()
+  private let changed = Condition()
+  private var active: Segment
+  private var file: SegmentFile
+  private var sealed: [Segment]
+  private var drainError: StoreError?
+  private var isClosed = false
+  private var damage = Damage.none
+
+  /// What a failed commit may have left in the active segment's file.
+  private enum Damage {
+    case none
+    /// A frame that is not whole behind those that count.
+    case torn
+    /// Less than what was written: after a failed sync the system may have dropped any of it.
+    case lost
+  }
+
+  /// The log in `folder`, with what an earlier process left there.
+  init(folder: String) throws(StoreError) {
+    self.folder = folder
+    try Folder.create(folder)
+    sealed = try LogRecovery.segments(in: folder)
+    let number = (sealed.last?.number ?? 0) + 1
+    active = try Segment(number: number)
+    file = try Self.begin(active, in: folder)
+  }
+
+  /// Where the file of a segment lies.
+  static func path(_ number: UInt64, in folder: String) -> String {
+    let digits = String(number)
+    return "\(folder)/\(String(repeating: "0", count: max(0, 10 - digits.count)))\(digits).log"
+  }
+
+  /// How many bytes the segments hold.
+  var byteCount: Int {
+    indexLock.reading { sealed.reduce(active.used) { $0 + $1.used } }
+  }
+
+  // MARK: Appending, under the caller's commit lock
+
+  /// Appends a commit; after an error nothing of it counts, and `repair` must succeed before the next.
+  func append(_ records: UnsafeRawBufferPointer, durable: Bool) throws(StoreError) {
+    if !active.hasRoom(for: records.count) { try rotate(for: records.count) }
+    let frame = active.stage(records)
+    do throws(StoreError) {
+      try file.write(frame, at: active.used)
+    } catch {
+      damage = .torn
+      file.erase(LogFrame.header, at: active.used)
+      throw error
+    }
+    if durable {
+      do throws(StoreError) { try sync() } catch {
+        file.erase(LogFrame.header, at: active.used)
+        throw error
+      }
+    } else {
+      file.handOn()
+    }
+    indexLock.writing { active.accept(payload: records.count) }
+  }
+
+  /// Makes durable what was appended.
+  func sync() throws(StoreError) {
+    do throws(StoreError) { try file.sync() } catch {
+      damage = .lost
+      throw error
+    }
+  }
+
+  /// Seals the active segment, unless it is empty, and begins the next.
+  func rotate(for payload: Int = 0) throws(StoreError) {
+    guard !active.isEmpty || !active.hasRoom(for: payload) else { return }
+    try awaitRoom()
+    let next = try Segment(number: active.number + 1, payload: payload)
+    let nextFile = try Self.begin(next, in: folder)
+    try seal()
+    file = nextFile
+    advance(to: next)
+  }
+
+  /// Ends the active segment so that nothing of a failed commit is in it, and begins the next.
+  ///
+  /// What was committed and not yet synced is durable afterwards: after a failed sync, the file is written anew from memory.
+  func repair() throws(StoreError) {
+    if damage == .lost {
+      let path = Self.path(active.number, in: folder)
+      let length = active.used + active.stageSeal().count
+      let rewritten = try SegmentFile(creating: path + ".new", capacity: length)
+      try rewritten.write(UnsafeRawBufferPointer(start: active.base, count: length), at: 0)
+      try rewritten.finish(at: length)
+      guard rename(path + ".new", path) == 0 else {
+        throw StoreError.system("the log \(path) can't be replaced", errno)
+      }
+      try Folder.sync(folder)
+      file = rewritten
+    } else if damage == .torn || !active.isEmpty {
+      try seal()
+    }
+    let next = try Segment(number: active.number + 1)
+    file = try Self.begin(next, in: folder)
+    damage = .none
+    advance(to: next)
+    changed.signal { drainError = nil }
+  }
+
+  private func seal() throws(StoreError) {
+    let seal = active.stageSeal()
+    try file.write(seal, at: active.used)
+    try file.finish(at: active.used + seal.count)
+  }
+
+  private func advance(to next: Segment) {
+    indexLock.writing {
+      sealed.append(active)
+      active = next
+    }
+    changed.signal {}
+  }
+
+  private static func begin(_ segment: Segment, in folder: String) throws(StoreError) -> SegmentFile {
+    let file = try SegmentFile(creating: path(segment.number, in: folder), capacity: segment.capacity)
+    try file.write(UnsafeRawBufferPointer(start: segment.base, count: LogFrame.fileHeader), at: 0)
+    try file.sync()
+    try Folder.sync(folder)
+    return file
+  }
+
+  /// Waits until the drain has left room for another sealed segment; throws why it can't.
+  private func awaitRoom() throws(StoreError) {
+    let problem = changed.wait { () -> StoreError?? in
+      if indexLock.reading({ sealed.count }) < Self.longestBacklog { return .some(nil) }
+      return drainError.map { .some($0) }
+    }
+    if let problem { throw problem }
+  }
+
+  // MARK: Reading
+
+  /// What the log says about a key, its value appended to `buffer`.
+  func find(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) -> Found {
+    indexLock.reading {
+      switch active.lookup(key) {
+      case .absent: break
+      case .deleted: return .deleted
+      case .value(let value):
+        buffer.append(value)
+        return .value
+      }
+      for segment in sealed.reversed() {
+        switch segment.lookup(key) {
+        case .absent: continue
+        case .deleted: return .deleted
+        case .value(let value):
+          buffer.append(value)
+          return .value
+        }
+      }
+      return .absent
+    }
+  }
+
+  /// What the log says about a key.
+  enum Found {
+    /// Nothing: the database knows.
+    case absent
+    /// It was removed.
+    case deleted
+    /// It has a value.
+    case value
+  }
+
+  /// The writes on keys of a scope as they are now, the latest segment first.
+  func writes(in scope: KeyScope?) -> [(segment: Segment, writes: OrderedWrites)] {
+    indexLock.reading { ([active] + sealed.reversed()).map { ($0, $0.writes(in: scope)) } }
+  }
+
+  // MARK: Draining
+
+  /// Waits for a sealed segment, the earliest, at most so many milliseconds; nil when there is none or the log is closed.
+  func nextSealed(within milliseconds: Int) -> Segment? {
+    changed.wait(milliseconds: milliseconds) { () -> Segment?? in
+      if isClosed { return .some(nil) }
+      return indexLock.reading { sealed.first }.map { .some($0) }
+    } ?? nil
+  }
+
+  /// Forgets a segment whose writes stand in the database.
+  func drained(_ segment: Segment) {
+    unlink(Self.path(segment.number, in: folder))
+    changed.signal {
+      drainError = nil
+      indexLock.writing { sealed.removeAll { $0 === segment } }
+    }
+  }
+
+  /// Notes why a segment could not be brought into the database.
+  func drainFailed(_ error: StoreError) { changed.signal { drainError = error } }
+
+  /// Waits until no sealed segment is left; throws why that can't be.
+  func awaitDrained() throws(StoreError) {
+    let problem = changed.wait { () -> StoreError?? in
+      if indexLock.reading({ sealed.isEmpty }) { return .some(nil) }
+      return drainError.map { .some($0) }
+    }
+    if let problem { throw problem }
+  }
+
+  /// Waits so many milliseconds, less when the log is closed.
+  func pause(milliseconds: Int) {
+    let _: Void? = changed.wait(milliseconds: milliseconds) { isClosed ? () : nil }
+  }
+
+  /// Whether the drain is to end.
+  var isEnding: Bool { changed.locked { isClosed } }
+
+  /// Lets the drain end.
+  func close() { changed.signal { isClosed = true } }
+
+  /// Removes the active segment's file, which is empty.
+  func removeActive() { if active.isEmpty { unlink(file.path) } }
+}

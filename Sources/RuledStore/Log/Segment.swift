@@ -1,0 +1,102 @@
+import Glibc
+import RuledCore
+
+/// One file of the redo log, with all of it in memory and an index of its writes.
+///
+/// What is written stays where it is, so that bytes handed out are valid as long as the segment. Writes are appended by the log alone, under
+/// its commit lock; the index is read and changed under the log's index lock.
+final class Segment: @unchecked Sendable {
+  /// How many bytes a segment has room for, unless one commit needs more.
+  static let usualCapacity = 64 << 20
+  /// The kinds of keys that are looked through in order while the daemon serves: timers by time, and what waits in queues.
+  private static let orderedKinds: [UInt8] = [
+    StoreKey.Kind.timerIndex, .message, .effect, .parked,
+  ].map(\.rawValue)
+
+  /// Counts up: the writes of a later segment come after those of an earlier one.
+  let number: UInt64
+  /// The first byte.
+  let base: UnsafeMutableRawPointer
+  /// How many bytes have room.
+  let capacity: Int
+  /// How many bytes hold commits.
+  private(set) var used = LogFrame.fileHeader
+  /// The last writes on all keys.
+  private(set) var index = SegmentIndex()
+  private var ordered: [UInt8: OrderedWrites] = [:]
+
+  /// A segment without writes, with room for one commit of `payload` bytes at least.
+  init(number: UInt64, payload: Int = 0) throws(StoreError) {
+    let page = 1 << 12
+    let needed = (LogFrame.fileHeader + 2 * LogFrame.header + payload + page) & ~(page - 1)
+    capacity = max(Self.usualCapacity, needed)
+    self.number = number
+    guard let memory = mmap(nil, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0),
+      memory != MAP_FAILED
+    else { throw StoreError.system("there is no memory for the store's log", errno) }
+    base = memory
+    LogFrame.writeFileHeader(number, to: base)
+  }
+
+  deinit {
+    index.deallocate()
+    munmap(base, capacity)
+  }
+
+  /// Whether nothing was committed to it.
+  var isEmpty: Bool { used == LogFrame.fileHeader }
+
+  /// Whether a commit of so many bytes fits, and the seal behind it.
+  func hasRoom(for payload: Int) -> Bool { used + 2 * LogFrame.header + payload <= capacity }
+
+  /// Puts a frame behind the commits, where it does not count yet.
+  func stage(_ payload: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    if let start = payload.baseAddress {
+      (base + used + LogFrame.header).copyMemory(from: start, byteCount: payload.count)
+    }
+    LogFrame.writeHeader(at: used, length: UInt32(payload.count), number: number, in: base)
+    return UnsafeRawBufferPointer(start: base + used, count: LogFrame.header + payload.count)
+  }
+
+  /// Puts the seal behind the commits.
+  func stageSeal() -> UnsafeRawBufferPointer {
+    LogFrame.writeHeader(at: used, length: LogFrame.sealed, number: number, in: base)
+    return UnsafeRawBufferPointer(start: base + used, count: LogFrame.header)
+  }
+
+  /// Lets the frame that was staged, with a payload of so many bytes, count.
+  func accept(payload: Int) {
+    var offset = used + LogFrame.header
+    let end = offset + payload
+    used = end
+    while offset < end {
+      let place = offset
+      switch WriteBatch.record(in: base, at: &offset) {
+      case .put(let key, _), .delete(let key), .deleteRange(let key, _):
+        _ = index.set(key, at: place, in: base)
+        if let kind = key.first, Self.orderedKinds.contains(kind) {
+          ordered[kind, default: OrderedWrites()].set(key, at: place, in: base)
+        }
+      }
+    }
+  }
+
+  /// What the segment says about a key; the bytes are valid as long as the segment.
+  func lookup(_ key: UnsafeRawBufferPointer) -> WriteLookup {
+    let offset = index.find(key, in: base)
+    guard offset != 0 else { return .absent }
+    guard let value = SegmentWrite.value(at: offset, in: base) else { return .deleted }
+    return .value(value)
+  }
+
+  /// The last writes on the keys of a scope, in order; of all keys when there is none. They may hold more than the scope.
+  func writes(in scope: KeyScope?) -> OrderedWrites {
+    if let scope, Self.orderedKinds.contains(scope.kind) { return ordered[scope.kind] ?? OrderedWrites() }
+    var found: [UInt32] = []
+    for slot in index.slots where slot.offset != 0 {
+      if let scope, slot.kind != scope.kind || (scope.subject != 0 && slot.subject != scope.subject) { continue }
+      found.append(slot.offset)
+    }
+    return OrderedWrites(sorted: SortedWrites.sort(found, in: base))
+  }
+}

@@ -1,0 +1,64 @@
+import CLinux
+import Glibc
+
+/// A file of the redo log, written from front to back.
+///
+/// Room for the whole file is asked for at once: a sync then has only data to write, and a full disk shows before anything is written.
+final class SegmentFile: @unchecked Sendable {  // used by whoever holds the log's commit lock
+  /// Where the file lies.
+  let path: String
+  private let descriptor: Int32
+  private var written = 0
+  private var handedOn = 0
+
+  /// How many bytes may be written before the system is asked to begin with bringing them to the disk.
+  private static let dirtyBytes = 1 << 20
+
+  /// Makes the file `path`, with room for `capacity` bytes where the file system can give it.
+  init(creating path: String, capacity: Int) throws(StoreError) {
+    self.path = path
+    descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw StoreError.system("the log \(path) can't be made", errno) }
+    if cl_allocate(descriptor, Int64(capacity)) != 0 { _ = ftruncate(descriptor, 0) }
+  }
+
+  deinit { close(descriptor) }
+
+  /// Writes bytes at `offset`, in the system's hands when this returns.
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(StoreError) {
+    var done = 0
+    while done < bytes.count {
+      let count = pwrite(descriptor, bytes.baseAddress! + done, bytes.count - done, off_t(offset + done))
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { throw StoreError.system("the log \(path) can't be written", count < 0 ? errno : ENOSPC) }
+      done += count
+    }
+    written = offset + done
+  }
+
+  /// Puts zeros at `offset`, as far as the system lets it, so that what was begun there does not look whole to a process that comes after a crash.
+  func erase(_ count: Int, at offset: Int) {
+    let zeros = [UInt8](repeating: 0, count: count)
+    _ = zeros.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, count, off_t(offset)) }
+  }
+
+  /// Lets the system begin to bring to the disk what was written, so that a later sync has little to wait for.
+  func handOn() {
+    guard written - handedOn >= Self.dirtyBytes else { return }
+    cl_begin_sync(descriptor, Int64(handedOn), Int64(written - handedOn))
+    handedOn = written
+  }
+
+  /// Returns once all that was written is on the disk.
+  func sync() throws(StoreError) {
+    guard fdatasync(descriptor) == 0 else { throw StoreError.system("the log \(path) can't be synced", errno) }
+    handedOn = written
+  }
+
+  /// Gives back the room behind `length` and makes the file's end durable.
+  func finish(at length: Int) throws(StoreError) {
+    guard ftruncate(descriptor, off_t(length)) == 0, fsync(descriptor) == 0 else {
+      throw StoreError.system("the log \(path) can't be finished", errno)
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import RuledCore
+
+/// Where the last write on each key stands in a segment of the log: a table with open addressing.
+struct SegmentIndex {
+  /// One place of the table.
+  struct Slot {
+    /// Where the write stands in the segment; 0 for a free place.
+    var offset: UInt32
+    /// A part of the key's hash.
+    var hash: UInt32
+    /// The key's `KeyScope.tag`.
+    var subject: UInt32
+    /// The key's first byte.
+    var kind: UInt8
+  }
+
+  private(set) var slots: UnsafeMutableBufferPointer<Slot>
+  private(set) var count = 0
+  private var mask: Int
+
+  /// An empty table; its owner calls `deallocate`.
+  init() {
+    mask = (1 << 10) - 1
+    slots = Self.table(mask + 1)
+  }
+
+  /// Gives the memory back; nothing may be called after it.
+  func deallocate() { slots.deallocate() }
+
+  /// Where the last write on `key` stands, 0 when there is none.
+  func find(_ key: UnsafeRawBufferPointer, in base: UnsafeRawPointer) -> Int {
+    let hash = hash64(key, seed: 3)
+    var place = Int(truncatingIfNeeded: hash) & mask
+    while slots[place].offset != 0 {
+      if slots[place].hash == UInt32(truncatingIfNeeded: hash >> 32), holds(key, at: place, in: base) {
+        return Int(slots[place].offset)
+      }
+      place = (place + 1) & mask
+    }
+    return 0
+  }
+
+  /// Notes that the last write on `key` stands at `offset`, and says whether there was one before.
+  mutating func set(_ key: UnsafeRawBufferPointer, at offset: Int, in base: UnsafeRawPointer) -> Bool {
+    if count * 3 > mask * 2 { grow(in: base) }
+    let hash = hash64(key, seed: 3)
+    let check = UInt32(truncatingIfNeeded: hash >> 32)
+    var place = Int(truncatingIfNeeded: hash) & mask
+    while slots[place].offset != 0 {
+      if slots[place].hash == check, holds(key, at: place, in: base) {
+        slots[place].offset = UInt32(offset)
+        return true
+      }
+      place = (place + 1) & mask
+    }
+    slots[place] = Slot(offset: UInt32(offset), hash: check, subject: KeyScope.tag(key), kind: key.first ?? 0)
+    count += 1
+    return false
+  }
+
+  private func holds(_ key: UnsafeRawBufferPointer, at place: Int, in base: UnsafeRawPointer) -> Bool {
+    ByteOrder.equal(SegmentWrite.key(at: Int(slots[place].offset), in: base), key)
+  }
+
+  private mutating func grow(in base: UnsafeRawPointer) {
+    let old = slots
+    mask = mask * 2 + 1
+    slots = Self.table(mask + 1)
+    for slot in old where slot.offset != 0 {
+      let key = SegmentWrite.key(at: Int(slot.offset), in: base)
+      var place = Int(truncatingIfNeeded: hash64(key, seed: 3)) & mask
+      while slots[place].offset != 0 { place = (place + 1) & mask }
+      slots[place] = slot
+    }
+    old.deallocate()
+  }
+
+  private static func table(_ count: Int) -> UnsafeMutableBufferPointer<Slot> {
+    let table = UnsafeMutableBufferPointer<Slot>.allocate(capacity: count)
+    table.initialize(repeating: Slot(offset: 0, hash: 0, subject: 0, kind: 0))
+    return table
+  }
+}
+
+/// Reading the writes of a segment by where they stand.
+enum SegmentWrite {
+  /// The key of the write at `offset`.
+  static func key(at offset: Int, in base: UnsafeRawPointer) -> UnsafeRawBufferPointer {
+    var place = offset
+    switch WriteBatch.record(in: base, at: &place) {
+    case .put(let key, _), .delete(let key), .deleteRange(let key, _): return key
+    }
+  }
+
+  /// The value that the write at `offset` puts; nil when it removes its key.
+  static func value(at offset: Int, in base: UnsafeRawPointer) -> UnsafeRawBufferPointer? {
+    var place = offset
+    guard case .put(_, let value) = WriteBatch.record(in: base, at: &place) else { return nil }
+    return value
+  }
+}

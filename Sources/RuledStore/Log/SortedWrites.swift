@@ -1,0 +1,48 @@
+/// Sorts writes by their keys.
+enum SortedWrites {
+  private struct Entry {
+    /// The first 16 bytes behind what all keys share, as numbers that order as the bytes do.
+    var first: UInt64
+    var second: UInt64
+    var offset: UInt32
+  }
+
+  /// The writes at `offsets`, each on a key of its own, in the order of their keys.
+  static func sort(_ offsets: [UInt32], in base: UnsafeRawPointer) -> [UInt32] {
+    guard let any = offsets.first else { return [] }
+    let sample = SegmentWrite.key(at: Int(any), in: base)
+    var shared = sample.count
+    for offset in offsets {
+      let key = SegmentWrite.key(at: Int(offset), in: base)
+      var length = 0
+      let limit = min(shared, key.count)
+      while length < limit, key[length] == sample[length] { length += 1 }
+      shared = length
+    }
+    var entries = offsets.map { offset in
+      let key = SegmentWrite.key(at: Int(offset), in: base)
+      return Entry(first: word(key, shared), second: word(key, shared + 8), offset: offset)
+    }
+    entries.sort { left, right in
+      if left.first != right.first { return left.first < right.first }
+      if left.second != right.second { return left.second < right.second }
+      let keys = (
+        SegmentWrite.key(at: Int(left.offset), in: base), SegmentWrite.key(at: Int(right.offset), in: base)
+      )
+      return ByteOrder.compare(keys.0, keys.1) < 0
+    }
+    return entries.map(\.offset)
+  }
+
+  /// The eight bytes at `place`, zeros behind the end.
+  private static func word(_ key: UnsafeRawBufferPointer, _ place: Int) -> UInt64 {
+    if place + 8 <= key.count { return UInt64(bigEndian: key.loadUnaligned(fromByteOffset: place, as: UInt64.self)) }
+    var word: UInt64 = 0
+    var index = place
+    while index < key.count {
+      word |= UInt64(key[index]) << UInt64(56 - 8 * (index - place))
+      index += 1
+    }
+    return word
+  }
+}

@@ -1,0 +1,50 @@
+/// The database of a store while it is open, shared by those who read it and the drain, and held alone by whoever opens or closes it.
+final class DatabaseAccess: @unchecked Sendable {  // `database` is guarded by `lock`
+  private let path: String
+  private let lock = ReadWriteLock()
+  private var database: RocksDatabase?
+  private var isClosed = false
+
+  /// Access to the database of the store in the folder `path`.
+  init(_ database: RocksDatabase, path: String) {
+    self.database = database
+    self.path = path
+  }
+
+  /// Runs `body` with the database, which stays open meanwhile.
+  func reading<Result>(_ body: (RocksDatabase) throws(StoreError) -> Result) throws(StoreError) -> Result {
+    try lock.reading { () throws(StoreError) in
+      guard let database else {
+        throw isClosed
+          ? Self.closed(path)
+          : StoreError(.inputOutput, "the store at \(path) could not be reopened and can't be read")
+      }
+      return try body(database)
+    }
+  }
+
+  /// Closes the database and puts what `open` gives in its place; when that fails, what `instead` gives.
+  func replace(
+    _ open: () throws(StoreError) -> RocksDatabase, instead: () throws(StoreError) -> RocksDatabase
+  ) throws(StoreError) {
+    try lock.writing { () throws(StoreError) in
+      guard !isClosed else { throw Self.closed(path) }
+      database = nil
+      do throws(StoreError) { database = try open() } catch {
+        database = try? instead()
+        throw error
+      }
+    }
+  }
+
+  /// Closes the database for good.
+  func close() {
+    lock.writing {
+      isClosed = true
+      database = nil
+    }
+  }
+
+  /// What everything is answered with once the store is closed.
+  static func closed(_ path: String) -> StoreError { StoreError(.closed, "the store at \(path) has been closed") }
+}

@@ -1,0 +1,111 @@
+import RuledCore
+
+/// A cursor over the log's writes and the database's files together, as they are at its first seek.
+final class MergedCursor: StoreCursor {
+  /// One segment's writes, and how far the cursor has come in them.
+  private struct Source {
+    let segment: Segment
+    let writes: OrderedWrites
+    var position = OrderedWrites.Position()
+
+    /// The key at the position; nil at the end.
+    var key: UnsafeRawBufferPointer? { writes[position].map { SegmentWrite.key(at: $0, in: segment.base) } }
+  }
+
+  private let begin: (KeyScope?) -> (log: [(segment: Segment, writes: OrderedWrites)], files: RocksCursor)
+  private let upper: UnsafeRawBufferPointer?
+  private var scope: KeyScope?
+  private var sources: [Source] = []
+  private var files: RocksCursor?
+  private var filesHaveKey = false
+  private var current: UnsafeRawBufferPointer?
+  private var currentValue: UnsafeRawBufferPointer?
+
+  /// A cursor over the keys below `upper`, whose bytes must stay as long as the cursor; `begin` gives the writes of a scope and what is in the
+  /// files, both of one moment.
+  init(
+    below upper: UnsafeRawBufferPointer?,
+    _ begin: @escaping (KeyScope?) -> (log: [(segment: Segment, writes: OrderedWrites)], files: RocksCursor)
+  ) {
+    self.upper = upper
+    self.begin = begin
+  }
+
+  var key: UnsafeRawBufferPointer { current ?? UnsafeRawBufferPointer(start: nil, count: 0) }
+
+  var value: UnsafeRawBufferPointer { currentValue ?? files?.value ?? UnsafeRawBufferPointer(start: nil, count: 0) }
+
+  func seek(to key: UnsafeRawBufferPointer) throws(StoreError) -> Bool {
+    let wanted = KeyScope(from: key, to: upper)
+    if files == nil || !covers(wanted) {
+      scope = wanted
+      let begun = begin(wanted)
+      sources = begun.log.map { Source(segment: $0.segment, writes: $0.writes) }
+      files = begun.files
+    }
+    for place in sources.indices {
+      sources[place].position = sources[place].writes.find(key, in: sources[place].segment.base)
+    }
+    filesHaveKey = try files?.seek(to: key) ?? false
+    return try settle()
+  }
+
+  func next() throws(StoreError) -> Bool {
+    if let current { try pass(current) }
+    return try settle()
+  }
+
+  /// Whether the writes that were gathered at the first seek hold those of another scope too.
+  private func covers(_ wanted: KeyScope?) -> Bool {
+    guard let scope else { return true }
+    guard let wanted else { return false }
+    return scope.kind == wanted.kind && (scope.subject == 0 || scope.subject == wanted.subject)
+  }
+
+  /// Moves everything that stands at `key` behind it.
+  private func pass(_ key: UnsafeRawBufferPointer) throws(StoreError) {
+    let isInFiles = filesHaveKey && files.map { ByteOrder.equal($0.key, key) } == true
+    passSources(key)
+    if isInFiles { filesHaveKey = try files?.next() ?? false }
+  }
+
+  private func passSources(_ key: UnsafeRawBufferPointer) {
+    for place in sources.indices {
+      if let own = sources[place].key, ByteOrder.equal(own, key) {
+        sources[place].position = sources[place].writes.position(after: sources[place].position)
+      }
+    }
+  }
+
+  /// Finds the least key that has a value; of what stands under the same key, the latest segment counts, and the files last.
+  private func settle() throws(StoreError) -> Bool {
+    while true {
+      var least: UnsafeRawBufferPointer? = filesHaveKey ? files?.key : nil
+      var chosen: Int?
+      for (place, source) in sources.enumerated() {
+        guard let key = source.key else { continue }
+        guard let other = least else {
+          least = key
+          chosen = place
+          continue
+        }
+        let order = ByteOrder.compare(key, other)
+        if order < 0 || (order == 0 && chosen == nil) {
+          least = key
+          chosen = place
+        }
+      }
+      guard let least else { return false }
+      if let upper, ByteOrder.compare(least, upper) >= 0 { return false }
+      current = least
+      guard let chosen, let offset = sources[chosen].writes[sources[chosen].position] else {
+        currentValue = nil
+        return true
+      }
+      currentValue = SegmentWrite.value(at: offset, in: sources[chosen].segment.base)
+      if currentValue != nil { return true }
+      currentValue = UnsafeRawBufferPointer(start: nil, count: 0)
+      try pass(least)
+    }
+  }
+}
