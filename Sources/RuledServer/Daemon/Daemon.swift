@@ -49,7 +49,8 @@ package final class Daemon {
       let messages = try StoreListing.messages(store)
       if let last = messages.last { context.sequence(atLeast: last.sequence) }
       services.hub.begin(after: try WatchSequence.read(from: store))
-      try startCommitter(services, try context.counters.load(from: store))
+      services.commits.begin(with: try context.counters.load(from: store))
+      try startCommitter(services)
       try startWorkers(services, catalog, messages)
       try startOutbox(services)
       try serve(services, catalog, lua, socket)
@@ -118,10 +119,10 @@ package final class Daemon {
     }
   }
 
-  private func startCommitter(_ services: Services, _ counters: [CounterTable.Key: CounterValue]) throws(SystemError) {
+  private func startCommitter(_ services: Services) throws(SystemError) {
     let log = log
     committer = try WorkerThread(name: "ruled-commit") {
-      do throws(SystemError) { try Committer(services: services, counters: counters).run() } catch {
+      do throws(SystemError) { try Committer(services: services).run() } catch {
         log.write(LogLine(.error, "the committer ended: \(error)"))
         abort()
       }
@@ -223,7 +224,7 @@ package final class Daemon {
   private static func end(_ control: Control) {
     control.services.outbox.stop(within: 0)
     for worker in control.services.workers { _ = worker.send(.perform { $0.loop.stop() }) }
-    _ = control.services.committer.send(Submission(worker: -1, unit: CommitUnit(number: 0)))
+    _ = control.services.committer.send(.stop)
     control.loop.stop()
   }
 }

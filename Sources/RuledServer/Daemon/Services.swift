@@ -10,7 +10,9 @@ package final class Services: Sendable {
   /// Where each worker gets what the others want of it.
   let workers: [Mailbox<WorkerMessage>]
   /// Where units go to be committed.
-  let committer = Mailbox<Submission>()
+  let committer = Mailbox<CommitterMessage>()
+  /// What makes units durable.
+  let commits: GroupCommit
   /// Where the control thread gets what only it can do.
   let control = Mailbox<ControlMessage>()
   /// Where the effects go that were recorded for sinks.
@@ -35,6 +37,7 @@ package final class Services: Sendable {
   init(context: EngineContext, workers count: Int, notifier: SystemdNotifier = .silent) {
     self.context = context
     self.notifier = notifier
+    commits = GroupCommit(context: context, hub: hub)
     workers = (0..<count).map { _ in Mailbox<WorkerMessage>() }
     figures = (0..<count).map { _ in WorkerFigures() }
     current = Mutex((context.configuration, Administrators(context.configuration.admins)))

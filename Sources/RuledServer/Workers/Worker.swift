@@ -5,8 +5,8 @@ import RuledWire
 
 /// One thread of the daemon: its connections, its share of the subjects, and the rules that run on them.
 ///
-/// Whatever comes is evaluated at once; what is to be written collects in the evaluator's unit, which leaves for the committer at the end
-/// of each turn of the loop when none is under way, so that one commit takes all that came during the last.
+/// Whatever comes is evaluated at once; what is to be written collects in the evaluator's unit. At the end of each turn of the loop the worker
+/// commits it, or leaves it to the committer when another thread is committing, so that one commit takes all that came during the last.
 final class Worker {
   let index: Int
   let services: Services
@@ -84,7 +84,7 @@ final class Worker {
 
   /// Sends on what collected during the turn.
   private func flush() {
-    if !isCommitting { submit() }
+    while !isCommitting, submit() {}
     for worker in forwards.indices where !forwards[worker].isEmpty {
       let messages = forwards[worker]
       forwards[worker].removeAll(keepingCapacity: true)
@@ -97,12 +97,19 @@ final class Worker {
     }
   }
 
-  private func submit() {
+  /// Has the unit that collected committed, here unless another thread is committing; says whether there was one.
+  private func submit() -> Bool {
     let unit = evaluator.unit
-    guard !unit.isEmpty || !unit.replies.isEmpty || !unit.awaited.isEmpty else { return }
-    isCommitting = true
+    guard !unit.isEmpty || !unit.replies.isEmpty || !unit.awaited.isEmpty else { return false }
     noteFigures()
-    _ = services.committer.send(Submission(worker: index, unit: evaluator.takeUnit()))
+    let taken = evaluator.takeUnit()
+    if let outcome = services.commits.commitAlone(taken) {
+      finished(taken, durable: services.conclude(outcome))
+      return true
+    }
+    isCommitting = true
+    _ = services.committer.send(.commit(Submission(worker: index, unit: taken)))
+    return true
   }
 
   private func noteFigures() {

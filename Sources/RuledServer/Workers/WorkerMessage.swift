@@ -39,6 +39,16 @@ struct ReplyBundle: Sendable {
   var entries: [Entry] = []
 }
 
+/// What the committer is asked by the other threads.
+enum CommitterMessage: Sendable {
+  /// Commit this.
+  case commit(Submission)
+  /// Open the store anew, as a commit has failed.
+  case reopen
+  /// End, once what came before is committed.
+  case stop
+}
+
 /// A unit on its way to the committer.
 struct Submission: Sendable {
   /// The worker that it comes from.

@@ -15,6 +15,12 @@ final class RedoLog: @unchecked Sendable {  // segments are guarded by `indexLoc
   private var active: Segment
   private var file: SegmentFile
   private var sealed: [Segment]
+  /// Held by whoever makes a segment.
+  private let makingLock = Condition()
+  /// The number of the segment that is made next, guarded by `makingLock`.
+  private var nextNumber: UInt64
+  /// A segment made ahead of time, guarded by `makingLock`.
+  private var spare: (segment: Segment, file: SegmentFile)?
   private var drainError: StoreError?
   private var isClosed = false
   private var damage = Damage.none
@@ -33,8 +39,8 @@ final class RedoLog: @unchecked Sendable {  // segments are guarded by `indexLoc
     self.folder = folder
     try Folder.create(folder)
     sealed = try LogRecovery.segments(in: folder)
-    let number = (sealed.last?.number ?? 0) + 1
-    active = try Segment(number: number)
+    nextNumber = (sealed.last?.number ?? 0) + 2
+    active = try Segment(number: nextNumber - 1)
     file = try Self.begin(active, in: folder)
   }
 
@@ -85,11 +91,10 @@ final class RedoLog: @unchecked Sendable {  // segments are guarded by `indexLoc
   func rotate(for payload: Int = 0) throws(StoreError) {
     guard !active.isEmpty || !active.hasRoom(for: payload) else { return }
     try awaitRoom()
-    let next = try Segment(number: active.number + 1, payload: payload)
-    let nextFile = try Self.begin(next, in: folder)
+    let next = try successor(for: payload)
     try seal()
-    file = nextFile
-    advance(to: next)
+    file = next.file
+    advance(to: next.segment)
   }
 
   /// Ends the active segment so that nothing of a failed commit is in it, and begins the next.
@@ -110,17 +115,41 @@ final class RedoLog: @unchecked Sendable {  // segments are guarded by `indexLoc
     } else if damage == .torn || !active.isEmpty {
       try seal()
     }
-    let next = try Segment(number: active.number + 1)
-    file = try Self.begin(next, in: folder)
+    let next = try successor(for: 0)
+    file = next.file
     damage = .none
-    advance(to: next)
+    advance(to: next.segment)
     changed.signal { drainError = nil }
   }
 
   private func seal() throws(StoreError) {
-    let seal = active.stageSeal()
-    try file.write(seal, at: active.used)
-    try file.finish(at: active.used + seal.count)
+    try file.write(active.stageSeal(), at: active.used)
+    try file.sync()
+  }
+
+  /// The segment after the active one, with room for a commit of so many bytes.
+  private func successor(for payload: Int) throws(StoreError) -> (segment: Segment, file: SegmentFile) {
+    try makingLock.locked { () throws(StoreError) in
+      if let ready = spare {
+        spare = nil
+        if ready.segment.hasRoom(for: payload) { return ready }
+        unlink(ready.file.path)
+      }
+      return try make(payload)
+    }
+  }
+
+  /// Makes the next segment ahead of time, if there is none, so that no commit has to wait for it.
+  func prepare() throws(StoreError) {
+    try makingLock.locked { () throws(StoreError) in
+      if spare == nil { spare = try make(0) }
+    }
+  }
+
+  private func make(_ payload: Int) throws(StoreError) -> (segment: Segment, file: SegmentFile) {
+    let segment = try Segment(number: nextNumber, payload: payload)
+    nextNumber += 1
+    return (segment, try Self.begin(segment, in: folder))
   }
 
   private func advance(to next: Segment) {
@@ -231,5 +260,8 @@ final class RedoLog: @unchecked Sendable {  // segments are guarded by `indexLoc
   func close() { changed.signal { isClosed = true } }
 
   /// Removes the active segment's file, which is empty.
-  func removeActive() { if active.isEmpty { unlink(file.path) } }
+  func removeActive() {
+    if let spare = makingLock.locked({ spare }) { unlink(spare.file.path) }
+    if active.isEmpty { unlink(file.path) }
+  }
 }

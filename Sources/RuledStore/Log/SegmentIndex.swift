@@ -1,3 +1,4 @@
+import Glibc
 import RuledCore
 
 /// Where the last write on each key stands in a segment of the log: a table with open addressing.
@@ -20,12 +21,12 @@ struct SegmentIndex {
 
   /// An empty table; its owner calls `deallocate`.
   init() {
-    mask = (1 << 10) - 1
+    mask = (1 << 18) - 1
     slots = Self.table(mask + 1)
   }
 
   /// Gives the memory back; nothing may be called after it.
-  func deallocate() { slots.deallocate() }
+  func deallocate() { free(slots.baseAddress) }
 
   /// Where the last write on `key` stands, 0 when there is none.
   func find(_ key: UnsafeRawBufferPointer, in base: UnsafeRawPointer) -> Int {
@@ -72,13 +73,13 @@ struct SegmentIndex {
       while slots[place].offset != 0 { place = (place + 1) & mask }
       slots[place] = slot
     }
-    old.deallocate()
+    free(old.baseAddress)
   }
 
+  /// A table of zeros, whose memory is touched only as it is used.
   private static func table(_ count: Int) -> UnsafeMutableBufferPointer<Slot> {
-    let table = UnsafeMutableBufferPointer<Slot>.allocate(capacity: count)
-    table.initialize(repeating: Slot(offset: 0, hash: 0, subject: 0, kind: 0))
-    return table
+    guard let memory = calloc(count, MemoryLayout<Slot>.stride) else { fatalError("there is no memory for the log's index") }
+    return UnsafeMutableBufferPointer(start: memory.bindMemory(to: Slot.self, capacity: count), count: count)
   }
 }
 

@@ -23,8 +23,9 @@ struct Drain {
   func run() {
     var expired = Int64.min
     while !log.isEnding {
-      guard let segment = log.nextSealed(within: 10_000) else { continue }
+      try? log.prepare()
       do throws(StoreError) {
+        guard let segment = log.nextSealed(within: 10_000) else { continue }
         try access.reading { (database) throws(StoreError) in
           try bring(segment, into: database)
           log.drained(segment)

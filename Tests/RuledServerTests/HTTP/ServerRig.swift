@@ -45,10 +45,10 @@ final class ServerRig {
       source, configuration: [:], previous: nil, worker: LuaWorker(), now: EngineClock.wall)
     services.status.serve(catalog)
     services.hub.begin(after: try WatchSequence.read(from: store))
-    let counters = try context.counters.load(from: store)
+    services.commits.begin(with: try context.counters.load(from: store))
     threads.append(
       try WorkerThread(name: "commit") {
-        do throws(SystemError) { try Committer(services: services, counters: counters).run() } catch {
+        do throws(SystemError) { try Committer(services: services).run() } catch {
           fatalError("\(error)")
         }
       })
@@ -93,7 +93,7 @@ final class ServerRig {
   func stop() {
     services.stopHTTP()
     for worker in services.workers { _ = worker.send(.perform { $0.loop.stop() }) }
-    _ = services.committer.send(Submission(worker: -1, unit: CommitUnit(number: 0)))
+    _ = services.committer.send(.stop)
     for thread in threads { thread.join() }
     threads = []
   }

@@ -41,7 +41,7 @@ final class DeliveryRig {
       source, configuration: settings, previous: nil, worker: LuaWorker(), now: clock.now)
     services.status.serve(catalog)
     committer = try WorkerThread(name: "commit") {
-      do { try Committer(services: services, counters: [:]).run() } catch { fatalError("\(error)") }
+      do { try Committer(services: services).run() } catch { fatalError("\(error)") }
     }
     worker = try WorkerThread(name: "worker") {
       do { try Worker(index: 0, services: services, catalog: catalog).run() } catch { fatalError("\(error)") }
@@ -60,7 +60,7 @@ final class DeliveryRig {
     outbox?.join()
     services.workers[0].send(.perform { $0.loop.stop() })
     worker.join()
-    services.committer.send(Submission(worker: -1, unit: CommitUnit(number: 0)))
+    services.committer.send(.stop)
     committer.join()
   }
 
