@@ -103,7 +103,7 @@ final class Worker {
     guard !unit.isEmpty || !unit.replies.isEmpty || !unit.awaited.isEmpty else { return false }
     noteFigures()
     let taken = evaluator.takeUnit()
-    if let outcome = services.commits.commitAlone(taken) {
+    if isForWorker(taken), let outcome = services.commits.commitAlone(taken) {
       finished(taken, durable: services.conclude(outcome))
       return true
     }
@@ -111,6 +111,16 @@ final class Worker {
     _ = services.committer.send(.commit(Submission(worker: index, unit: taken)))
     return true
   }
+
+  /// Whether the worker had better commit the unit itself: waiting for the disk costs it less than waiting for the committer.
+  ///
+  /// With a sync in each commit, a worker that has much to do leaves the waiting to the committer and goes on evaluating.
+  private func isForWorker(_ unit: CommitUnit) -> Bool {
+    services.context.configuration.durability != .commit || unit.replies.count <= Self.fewReplies
+  }
+
+  /// How many replies may wait for a sync on the worker's own thread.
+  private static let fewReplies = 16
 
   private func noteFigures() {
     let hot = evaluator.hotSubjects
