@@ -7,7 +7,7 @@ import Testing
   static let allowed: [String: Set<String>] = [
     "RuledCore": ["Synchronization"],
     "RuledLua": ["RuledCore", "CLuaBridge", "CJSON"],
-    "RuledStore": ["RuledCore", "CRocksDB", "CRocksLog"],
+    "RuledStore": ["RuledCore", "CLinux", "CRocksDB", "CRocksLog"],
     "RuledEngine": ["RuledCore", "RuledLua", "RuledStore", "CLuaBridge", "CJSON"],
     "RuledWire": ["RuledCore", "CJSON"],
     "RuledServer": [

@@ -10,6 +10,9 @@ int cl_allocate(int descriptor, int64_t length);
 /* Begins to bring `length` bytes from `offset` on to the disk, and does not wait for it. */
 void cl_begin_sync(int descriptor, int64_t offset, int64_t length);
 
+/* Lets other threads go before the calling one, and before those that it starts. */
+void cl_lower_priority(void);
+
 /* Names the calling thread; the kernel keeps 15 bytes. */
 void cl_name_thread(const char *name);
 

@@ -25,7 +25,9 @@ struct KeyScope {
   /// Whether no key below `upper` lies behind the keys that begin as `lower` does up to its zero byte at `end`.
   private static func isWithin(_ upper: UnsafeRawBufferPointer, _ lower: UnsafeRawBufferPointer, upTo end: Int) -> Bool
   {
-    guard upper.count > end, memcmp(upper.baseAddress!, lower.baseAddress!, end) == 0 else { return false }
+    guard upper.count > end else { return false }
+    let begin = (UnsafeRawBufferPointer(rebasing: upper[..<end]), UnsafeRawBufferPointer(rebasing: lower[..<end]))
+    guard ByteOrder.equal(begin.0, begin.1) else { return false }
     return upper[end] == 0 || (upper[end] == 1 && upper.count == end + 1)
   }
 

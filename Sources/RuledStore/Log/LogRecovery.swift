@@ -8,7 +8,7 @@ enum LogRecovery {
   /// before it must be complete: when it is not, bytes that were durable are gone, and that is an error.
   static func segments(in folder: String) throws(StoreError) -> [Segment] {
     let names = try Folder.names(folder)
-    for name in names where name.hasSuffix(".new") { unlink("\(folder)/\(name)") }
+    for name in names where [".new", ".unused", ".sst"].contains(where: name.hasSuffix) { unlink("\(folder)/\(name)") }
     let numbers = names.compactMap { name -> UInt64? in
       guard name.hasSuffix(".log") else { return nil }
       return UInt64(name.dropLast(4))

@@ -5,7 +5,7 @@ import RuledCore
 ///
 /// A commit is one write to the active segment, and a sync when it is durable. A full segment is sealed and left to the drain, which brings what it
 /// left behind into the database and then removes it. Reads ask the segments first, the latest before the others.
-final class RedoLog: @unchecked Sendable {  // segments are guarded by `indexLock`, appending by the caller's commit lock
+final class RedoLog: @unchecked Sendable {  // segments are guarded by `indexLock`
   /// How many sealed segments may wait before commits wait for the drain.
   static let longestBacklog = 3
 
@@ -19,6 +19,8 @@ final class RedoLog: @unchecked Sendable {  // segments are guarded by `indexLoc
   private let makingLock = Condition()
   /// The number of the segment that is made next, guarded by `makingLock`.
   private var nextNumber: UInt64
+  /// Files of segments that are no longer needed, guarded by `makingLock`.
+  private var unused: [String] = []
   /// A segment made ahead of time, guarded by `makingLock`.
   private var spare: (segment: Segment, file: SegmentFile)?
   private var drainError: StoreError?
@@ -112,7 +114,9 @@ final class RedoLog: @unchecked Sendable {  // segments are guarded by `indexLoc
       }
       try Folder.sync(folder)
       file = rewritten
-    } else if damage == .torn || !active.isEmpty {
+    } else if damage == .none, active.isEmpty {
+      return changed.signal { drainError = nil }
+    } else {
       try seal()
     }
     let next = try successor(for: 0)
@@ -149,7 +153,13 @@ final class RedoLog: @unchecked Sendable {  // segments are guarded by `indexLoc
   private func make(_ payload: Int) throws(StoreError) -> (segment: Segment, file: SegmentFile) {
     let segment = try Segment(number: nextNumber, payload: payload)
     nextNumber += 1
-    return (segment, try Self.begin(segment, in: folder))
+    let recycled = segment.capacity == Segment.usualCapacity ? unused.popLast() : nil
+    do throws(StoreError) {
+      return (segment, try Self.begin(segment, in: folder, recycled: recycled))
+    } catch {
+      unlink(Self.path(segment.number, in: folder))
+      throw error
+    }
   }
 
   private func advance(to next: Segment) {
@@ -160,8 +170,11 @@ final class RedoLog: @unchecked Sendable {  // segments are guarded by `indexLoc
     changed.signal {}
   }
 
-  private static func begin(_ segment: Segment, in folder: String) throws(StoreError) -> SegmentFile {
-    let file = try SegmentFile(creating: path(segment.number, in: folder), capacity: segment.capacity)
+  private static func begin(
+    _ segment: Segment, in folder: String, recycled: String? = nil
+  ) throws(StoreError) -> SegmentFile {
+    let file = try SegmentFile(
+      creating: path(segment.number, in: folder), capacity: segment.capacity, recycled: recycled)
     try file.write(UnsafeRawBufferPointer(start: segment.base, count: LogFrame.fileHeader), at: 0)
     try file.sync()
     try Folder.sync(folder)
@@ -227,9 +240,17 @@ final class RedoLog: @unchecked Sendable {  // segments are guarded by `indexLoc
     } ?? nil
   }
 
-  /// Forgets a segment whose writes stand in the database.
+  /// Forgets a segment whose writes stand in the database; its file is kept to be written over, if it is one of the usual size.
   func drained(_ segment: Segment) {
-    unlink(Self.path(segment.number, in: folder))
+    let path = Self.path(segment.number, in: folder)
+    makingLock.locked {
+      let kept = path + ".unused"
+      if segment.capacity == Segment.usualCapacity, unused.count < 2, rename(path, kept) == 0 {
+        unused.append(kept)
+      } else {
+        unlink(path)
+      }
+    }
     changed.signal {
       drainError = nil
       indexLock.writing { sealed.removeAll { $0 === segment } }
@@ -261,7 +282,10 @@ final class RedoLog: @unchecked Sendable {  // segments are guarded by `indexLoc
 
   /// Removes the active segment's file, which is empty.
   func removeActive() {
-    if let spare = makingLock.locked({ spare }) { unlink(spare.file.path) }
+    makingLock.locked {
+      if let spare { unlink(spare.file.path) }
+      for path in unused { unlink(path) }
+    }
     if active.isEmpty { unlink(file.path) }
   }
 }

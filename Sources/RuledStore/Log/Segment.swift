@@ -89,7 +89,7 @@ final class Segment: @unchecked Sendable {
     return .value(value)
   }
 
-  /// The last writes on the keys of a scope, in order; of all keys when there is none. They may hold more than the scope.
+  /// The last writes on the keys of a scope, in order, and maybe on others; of all keys when there is none.
   func writes(in scope: KeyScope?) -> OrderedWrites {
     if let scope, Self.orderedKinds.contains(scope.kind) { return ordered[scope.kind] ?? OrderedWrites() }
     var found: [UInt32] = []

@@ -15,8 +15,15 @@ final class SegmentFile: @unchecked Sendable {  // used by whoever holds the log
   private static let dirtyBytes = 1 << 20
 
   /// Makes the file `path`, with room for `capacity` bytes where the file system can give it.
-  init(creating path: String, capacity: Int) throws(StoreError) {
+  ///
+  /// `recycled` is a file that is no longer needed and takes its place: a sync of what is written over has no metadata to write.
+  init(creating path: String, capacity: Int, recycled: String? = nil) throws(StoreError) {
     self.path = path
+    if let recycled, rename(recycled, path) == 0 {
+      descriptor = open(path, O_RDWR | O_CLOEXEC)
+      guard descriptor >= 0 else { throw StoreError.system("the log \(path) can't be opened", errno) }
+      return
+    }
     descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw StoreError.system("the log \(path) can't be made", errno) }
     if cl_allocate(descriptor, Int64(capacity)) != 0 { _ = ftruncate(descriptor, 0) }
@@ -28,7 +35,8 @@ final class SegmentFile: @unchecked Sendable {  // used by whoever holds the log
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(StoreError) {
     var done = 0
     while done < bytes.count {
-      let count = pwrite(descriptor, bytes.baseAddress! + done, bytes.count - done, off_t(offset + done))
+      let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+      let count = pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset + done))
       if count < 0, errno == EINTR { continue }
       guard count > 0 else { throw StoreError.system("the log \(path) can't be written", count < 0 ? errno : ENOSPC) }
       done += count

@@ -78,7 +78,9 @@ struct SegmentIndex {
 
   /// A table of zeros, whose memory is touched only as it is used.
   private static func table(_ count: Int) -> UnsafeMutableBufferPointer<Slot> {
-    guard let memory = calloc(count, MemoryLayout<Slot>.stride) else { fatalError("there is no memory for the log's index") }
+    guard let memory = calloc(count, MemoryLayout<Slot>.stride) else {
+      fatalError("there is no memory for the log's index")
+    }
     return UnsafeMutableBufferPointer(start: memory.bindMemory(to: Slot.self, capacity: count), count: count)
   }
 }

@@ -1,3 +1,4 @@
+import CLinux
 import CRocksDB
 import Glibc
 
@@ -67,6 +68,9 @@ struct Drain {
     for file in files { unlink(file) }
   }
 
+  /// How many bytes are written before the system is asked to bring them to the disk: a burst of them would hold up the commits' syncs.
+  private static let dirtyBytes = 1 << 20
+
   private func write(_ offsets: [UInt32], of segment: Segment, to path: String) throws(StoreError) {
     let message = "the file \(path) can't be written"
     let environment = rocksdb_envoptions_create()
@@ -74,16 +78,25 @@ struct Drain {
     let writer = rocksdb_sstfilewriter_create(environment, options.options)
     defer { rocksdb_sstfilewriter_destroy(writer) }
     try StoreError.check(message) { rocksdb_sstfilewriter_open(writer, path, $0) }
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    defer { close(descriptor) }
+    var unsynced = 0
     for offset in offsets {
       let base = segment.base
       let key = SegmentWrite.key(at: Int(offset), in: base)
+      let value = SegmentWrite.value(at: Int(offset), in: base)
       try StoreError.check(message) { error in
-        if let value = SegmentWrite.value(at: Int(offset), in: base) {
+        if let value {
           rocksdb_sstfilewriter_put(
             writer, RocksDatabase.characters(key), key.count, RocksDatabase.characters(value), value.count, error)
         } else {
           rocksdb_sstfilewriter_delete(writer, RocksDatabase.characters(key), key.count, error)
         }
+      }
+      unsynced += key.count + (value?.count ?? 0)
+      if unsynced > Self.dirtyBytes {
+        cl_begin_sync(descriptor, 0, 0)
+        unsynced = 0
       }
     }
     try StoreError.check(message) { rocksdb_sstfilewriter_finish(writer, $0) }

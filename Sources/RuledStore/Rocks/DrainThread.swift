@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// A thread that runs one function to its end.
+/// A thread that runs one function to its end, in the background: commits and rules go first.
 final class DrainThread {
   private final class Body {
     let run: () -> Void
@@ -18,6 +18,7 @@ final class DrainThread {
       { context in
         guard let context else { return nil }
         cl_name_thread("ruled-drain")
+        cl_lower_priority()
         Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run()
         return nil
       }, context)
