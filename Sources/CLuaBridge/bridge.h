@@ -75,11 +75,14 @@ struct rb_vm {
   volatile sig_atomic_t expired;
   volatile uint32_t deadline; /* in ticks of the worker */
   bool dead;
+  rb_status stopped; /* what left it */
+  bool attempting;   /* instructions are not counted */
+  int64_t attempt_began; /* in nanoseconds of the monotonic clock */
   const char *stopped_source; /* where the hook stopped the rule, NULL when it was not the hook */
   int stopped_line;
 
   rb_phase phase;
-  int64_t instructions_budget, instructions_left;
+  int64_t instructions_left;
   size_t memory_budget;
 
   /* The current event. */
@@ -159,7 +162,12 @@ static inline rb_vm *rb_vm_of(lua_State *L) { return *(rb_vm **)lua_getextraspac
 _Noreturn void rb_leave(rb_vm *vm, rb_status status);
 rb_status rb_protect(rb_vm *vm, lua_CFunction function, void *argument);
 void rb_start_budget(rb_vm *vm, const rb_budget *budget);
+void rb_start_uncounted(rb_vm *vm, const rb_budget *budget);
 void rb_set_hook(rb_vm *vm);
+/* attempt.c */
+/* As rb_start_budget, but without the count when the time that passes can tell that the budget was kept. */
+void rb_start_attempt(rb_vm *vm, const rb_budget *budget);
+/* vm.c */
 /* Raises an error of a kind; does not return. */
 int rb_raise(lua_State *L, rb_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Brackets whatever must not be left by a signal: malloc, C++, the host. */

@@ -139,7 +139,7 @@ static void trim_buffer(rb_buffer *buffer) {
   *buffer = (rb_buffer){0};
 }
 
-rb_status rb_begin(rb_vm *vm, const rb_event *event, const rb_budget *budget) {
+static void clear(rb_vm *vm, const rb_event *event) {
   vm->op_count = 0;
   trim_buffer(&vm->op_bytes);
   trim_buffer(&vm->scratch_text);
@@ -153,6 +153,10 @@ rb_status rb_begin(rb_vm *vm, const rb_event *event, const rb_budget *budget) {
   rb_seed_random(vm, event->seed);
   rb_set(vm, &vm->chain, event->chain.bytes, event->chain.length);
   vm->phase = event->read_only ? RB_PHASE_READ : RB_PHASE_EVENT;
+}
+
+rb_status rb_begin(rb_vm *vm, const rb_event *event, const rb_budget *budget) {
+  clear(vm, event);
   rb_start_budget(vm, budget);
   return rb_protect(vm, begin_body, (void *)event);
 }
@@ -234,20 +238,25 @@ static void push_arguments(lua_State *L) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_STATE);
 }
 
-static int rule_body(lua_State *L) {
-  rule_call *call = lua_touserdata(L, 1);
+/* Runs a rule when its `when` allows it; whether it did. */
+static bool run_rule(lua_State *L, int rule) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_WHENS);
-  if (lua_rawgeti(L, -1, call->rule + 1) != LUA_TNIL) {
+  if (lua_rawgeti(L, -1, rule + 1) != LUA_TNIL) {
     push_arguments(L);
     lua_call(L, 2, 1);
-    if (!lua_toboolean(L, -1)) return 0;
+    if (!lua_toboolean(L, -1)) return false;
   }
-  call->fired = true;
   lua_settop(L, 1);
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_RULES);
-  lua_rawgeti(L, -1, call->rule + 1);
+  lua_rawgeti(L, -1, rule + 1);
   push_arguments(L);
   lua_call(L, 2, 0);
+  return true;
+}
+
+static int rule_body(lua_State *L) {
+  rule_call *call = lua_touserdata(L, 1);
+  call->fired = run_rule(L, call->rule);
   return 0;
 }
 
@@ -258,16 +267,69 @@ rb_status rb_run_rule(rb_vm *vm, int rule) {
   return status == RB_OK && !call.fired ? RB_NOT_FIRED : status;
 }
 
-static int finish_body(lua_State *L) {
-  size_t limit = *(const size_t *)lua_touserdata(L, 1);
+static void finish(lua_State *L, size_t limit) {
   rb_vm *vm = rb_vm_of(L);
   vm->result.length = 0;
-  if (lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_STATE) != LUA_TTABLE) return 0;
+  if (lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_STATE) != LUA_TTABLE) return;
   rb_encode_within(L, -1, &vm->result, RB_KIND_STATE, "state", limit);
+}
+
+static int finish_body(lua_State *L) {
+  finish(L, *(const size_t *)lua_touserdata(L, 1));
   return 0;
 }
 
 rb_status rb_finish(rb_vm *vm, size_t state_limit) { return rb_protect(vm, finish_body, &state_limit); }
+
+/* A whole show ----------------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+  const rb_event *event;
+  rb_turn *turn;
+} turn_call;
+
+/* Whether one of the operations from `first` on raises an event. */
+static bool raised_since(const rb_vm *vm, size_t first) {
+  for (size_t i = first; i < vm->op_count; i++)
+    if (vm->ops[i].kind == RB_OP_RAISE) return true;
+  return false;
+}
+
+static int turn_body(lua_State *L) {
+  const turn_call *call = lua_touserdata(L, 1);
+  rb_turn *turn = call->turn;
+  rb_vm *vm = rb_vm_of(L);
+  make_event(L, call->event);
+  make_state(L, call->event);
+  while (turn->next < turn->count) {
+    lua_settop(L, 1);
+    turn->rule = (int)turn->rules[turn->next];
+    vm->current_rule = (uint16_t)turn->rule;
+    size_t before = vm->op_count;
+    run_rule(L, turn->rule);
+    turn->next++;
+    if (raised_since(vm, before)) return 0;
+  }
+  turn->rule = -1;
+  lua_settop(L, 1);
+  finish(L, turn->state_limit);
+  turn->ended = true;
+  return 0;
+}
+
+rb_status rb_run(rb_vm *vm, const rb_event *event, const rb_budget *budget, bool attempt, rb_turn *turn) {
+  turn_call call = {event, turn};
+  turn->next = 0;
+  turn->rule = -1;
+  turn->ended = false;
+  clear(vm, event);
+  if (attempt) {
+    rb_start_attempt(vm, budget);
+  } else {
+    rb_start_budget(vm, budget);
+  }
+  return rb_protect(vm, turn_body, &call);
+}
 
 /* Queries and handlers --------------------------------------------------------------------------------------------------------- */
 

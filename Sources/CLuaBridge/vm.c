@@ -119,14 +119,24 @@ void rb_set_hook(rb_vm *vm) {
   lua_sethook(vm->L, on_count, LUA_MASKCOUNT | (vm->covering ? LUA_MASKLINE : 0), RB_HOOK_COUNT);
 }
 
-void rb_start_budget(rb_vm *vm, const rb_budget *budget) {
-  vm->instructions_budget = budget->instructions;
+/* Gives the rule its budget but for the count of its instructions. */
+static void grant(rb_vm *vm, const rb_budget *budget) {
   vm->instructions_left = budget->instructions;
   vm->memory_budget = (size_t)budget->memory_bytes;
   vm->arena.limit = vm->arena.used + (size_t)budget->memory_bytes;
   if (vm->arena.limit > vm->arena.reserved) vm->arena.limit = vm->arena.reserved;
   vm->deadline = vm->worker->ticks + (uint32_t)(budget->milliseconds / RB_TICK_MS) + 1;
   vm->expired = 0;
+  vm->attempting = false;
+}
+
+void rb_start_uncounted(rb_vm *vm, const rb_budget *budget) {
+  grant(vm, budget);
+  lua_sethook(vm->L, NULL, 0, 0);
+}
+
+void rb_start_budget(rb_vm *vm, const rb_budget *budget) {
+  grant(vm, budget);
   /* The count begins anew, so that what came before can't decide whether an event that is close to its bound is stopped. */
   rb_set_hook(vm);
 }
@@ -271,6 +281,7 @@ rb_status rb_protect(rb_vm *vm, lua_CFunction function, void *argument) {
     vm->in_host = 0;
     vm->escape = outer_escape;
     worker->current = outer;
+    vm->stopped = (rb_status)left;
     describe_stop(vm, (rb_status)left);
     return (rb_status)left;
   }
@@ -425,7 +436,6 @@ const rb_op *rb_ops(const rb_vm *vm, size_t *count) {
 }
 
 const char *rb_op_bytes(const rb_vm *vm) { return vm->op_bytes.bytes; }
-int64_t rb_spent_instructions(const rb_vm *vm) { return vm->instructions_budget - vm->instructions_left; }
 
 static int collect_body(lua_State *L) {
   lua_gc(L, LUA_GCSTEP, 64);
