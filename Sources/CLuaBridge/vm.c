@@ -307,7 +307,7 @@ rb_status rb_protect(rb_vm *vm, lua_CFunction function, void *argument) {
 
 /* Buffers outside the arena ---------------------------------------------------------------------------------------------------- */
 
-static void grow(rb_vm *vm, rb_buffer *buffer, size_t extra) {
+void rb_grow(rb_vm *vm, rb_buffer *buffer, size_t extra) {
   if (vm->running && buffer->length + extra > vm->memory_budget) rb_leave(vm, RB_MEMORY);
   size_t wanted = buffer->capacity * 2 > buffer->length + extra ? buffer->capacity * 2 : buffer->length + extra + 64;
   rb_enter_host(vm);
@@ -321,12 +321,6 @@ static void grow(rb_vm *vm, rb_buffer *buffer, size_t extra) {
     if (vm->running) rb_leave(vm, RB_MEMORY);
     abort();
   }
-}
-
-void rb_append(rb_vm *vm, rb_buffer *buffer, const char *bytes, size_t length) {
-  if (buffer->length + length > buffer->capacity) grow(vm, buffer, length);
-  if (length) memcpy(buffer->bytes + buffer->length, bytes, length);
-  buffer->length += length;
 }
 
 void rb_set(rb_vm *vm, rb_buffer *buffer, const char *bytes, size_t length) {
@@ -364,6 +358,7 @@ uint32_t rb_op_copy(rb_vm *vm, const char *bytes, size_t length) {
 
 static int open_body(lua_State *L) {
   rb_open_sandbox(L);
+  rb_open_event(L);
   rb_open_host(L);
   rb_open_declarations(L);
   return 0;
@@ -414,6 +409,7 @@ void rb_vm_free(rb_vm *vm) {
   free(vm->failure_file.bytes);
   free(vm->raised_message.bytes);
   free(vm->members);
+  free(vm->tokens);
   free(vm->scratch_text.bytes);
   free(vm->compiling.bytes);
   free(vm->dump.bytes);

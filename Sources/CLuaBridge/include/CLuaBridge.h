@@ -80,11 +80,11 @@ typedef enum {
   RB_CALL_UUID,           /* -> string */
   RB_CALL_EFFECT_ID,      /* key or nil -> string */
   RB_CALL_DATA,           /* file -> frozen json */
-  RB_CALL_CALENDAR_DAY,   /* t, zone -> integer */
+  RB_CALL_CALENDAR_DAY,   /* t, zone -> integer, and the zone's offset, from when and until when it holds at least */
   RB_CALL_CALENDAR_DATE,  /* t, zone -> string */
   RB_CALL_CALENDAR_START, /* day, zone -> number */
-  RB_CALL_CALENDAR_HOUR,
-  RB_CALL_CALENDAR_WEEKDAY,
+  RB_CALL_CALENDAR_HOUR,    /* as the day */
+  RB_CALL_CALENDAR_WEEKDAY, /* as the day */
   RB_CALL_CALENDAR_PARSE,  /* text -> number or nil */
   RB_CALL_CALENDAR_FORMAT, /* t -> string */
   RB_CALL_URL_PARSE,       /* text -> json, or nil, why */
