@@ -120,6 +120,7 @@ struct rb_vm {
   int depth; /* of raised events, over all plugins */
   int level; /* of raised events, within this VM */
   rb_buffer chain;
+  const void *array; /* the arrays' metatable */
   rb_event event;
   unsigned event_fields;     /* those of its store that are set */
   const void *event_store;   /* its store while that is not complete, NULL otherwise */
@@ -303,6 +304,8 @@ typedef struct {
   void (*global)(void *context, const rb_finding *finding);
   /* An upvalue of the outermost function that is assigned; its index there, and the line. */
   void (*assigned)(void *context, int upvalue, int line);
+  /* The first upvalue of the outermost function is used in another way than by reading a name in it. */
+  void (*escaped)(void *context);
   /* A line that holds code. */
   void (*line)(void *context, int line);
 } rb_bytecode_visitor;

@@ -223,13 +223,13 @@ static void encode_object(encoder *e, int table) {
   sort_members(e->vm, first);
   size_t last = e->vm->member_count;
   for (size_t i = first; i < last; i++) {
-    rb_member member = e->vm->members[i];
-    step->key = member.key;
-    step->key_length = member.key_length;
+    const rb_member *member = &e->vm->members[i];
+    step->key = member->key;
+    step->key_length = member->key_length;
     append_byte(e, i > first ? ',' : '{');
-    append_string(e, member.key, member.key_length);
+    append_string(e, member->key, member->key_length);
     append_byte(e, ':');
-    encode_member(e, &member);
+    encode_member(e, member);
     check_size(e);
   }
   append_byte(e, '}');

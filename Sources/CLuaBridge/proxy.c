@@ -75,9 +75,8 @@ bool rb_is_frozen(lua_State *L, int index) {
 
 bool rb_is_array(lua_State *L, int index) {
   if (!lua_getmetatable(L, index)) return false;
-  lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_ARRAY);
-  bool array = lua_rawequal(L, -1, -2);
-  lua_pop(L, 2);
+  bool array = lua_topointer(L, -1) == rb_vm_of(L)->array;
+  lua_pop(L, 1);
   return array;
 }
 

@@ -38,11 +38,9 @@ bool rb_is_utf8(const char *bytes, size_t length) {
   return true;
 }
 
-bool rb_is_plain(const char *bytes, size_t length) {
-  if (length < 8) return !rb_unplain(rb_short_word(bytes, length, RB_SPACES));
-  size_t i = 0;
+bool rb_is_plain_from(const char *bytes, size_t length) {
   uint64_t word, found = 0;
-  for (; i + 8 <= length; i += 8) {
+  for (size_t i = 0; i + 8 <= length; i += 8) {
     memcpy(&word, bytes + i, 8);
     found |= rb_unplain(word);
   }

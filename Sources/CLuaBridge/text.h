@@ -8,13 +8,12 @@
 #define RB_EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
 #define RB_SPACES RB_EACH(0x20)
 
-/* Some bit where a byte is zero; never without one. */
-static inline uint64_t rb_zeros(uint64_t word) { return (word - RB_EACH(1)) & ~word & RB_EACH(0x80); }
-
 /* Not zero when one of the eight bytes is a control character, a quote, a backslash, or not ASCII. The lowest bit set is exact. */
 static inline uint64_t rb_unplain(uint64_t word) {
-  uint64_t control = (word - RB_SPACES) & ~word & RB_EACH(0x80);
-  return control | rb_zeros(word ^ RB_EACH('"')) | rb_zeros(word ^ RB_EACH('\\')) | rb_zeros(word ^ RB_EACH(0x7f)) | (word & RB_EACH(0x80));
+  uint64_t quote = word ^ RB_EACH('"'), backslash = word ^ RB_EACH('\\');
+  uint64_t below = (word - RB_SPACES) | (quote - RB_EACH(1)) | (backslash - RB_EACH(1));
+  /* Of a byte that is ASCII the sum has its top bit set for a delete alone. */
+  return ((below & ~word) | (word + RB_EACH(1)) | word) & RB_EACH(0x80);
 }
 
 /* The bytes of a string of less than eight, the first one lowest, with those of `rest` behind them. */
@@ -64,8 +63,17 @@ static inline void rb_copy(char *into, const char *from, size_t length) {
   }
 }
 
+bool rb_is_plain_from(const char *bytes, size_t length);
+
 /* Whether a string may stand between quotes as it is; some that may are taken for ones that may not. */
-bool rb_is_plain(const char *bytes, size_t length);
+static inline bool rb_is_plain(const char *bytes, size_t length) {
+  uint64_t word, last;
+  if (length < 8) return !rb_unplain(rb_short_word(bytes, length, RB_SPACES));
+  if (length > 16) return rb_is_plain_from(bytes, length);
+  memcpy(&word, bytes, 8);
+  memcpy(&last, bytes + length - 8, 8);
+  return !(rb_unplain(word) | rb_unplain(last));
+}
 bool rb_is_utf8(const char *bytes, size_t length);
 /* Appends a string with its quotes; false when it is not UTF-8, and nothing is appended. */
 bool rb_append_json_string(rb_vm *vm, rb_buffer *into, const char *bytes, size_t length);

@@ -40,7 +40,7 @@ import Testing
 
   @Test func aLargerBudgetIsKeptToAsExactly() throws {
     let bench = try Bench(Bench.rule(spender))
-    let budget = Budget(instructions: 8_000_000)
+    let budget = Budget(instructions: 8_000_000, processorTime: 5_000_000)
     #expect(try bench.attempt(event(7_990_000), budget: budget).outcome.failure == nil)
     #expect(try bench.attempt(event(8_010_000), budget: budget).outcome.failure?.kind == .instructions)
   }
