@@ -12,6 +12,9 @@ let strict: [SwiftSetting] = [
 /// Debian puts Lua's headers in a folder of their own.
 let luaHeaders: [CSetting] = [.unsafeFlags(["-I/usr/include/lua5.4"])]
 
+/// Lua is linked into the program: each of the many calls into a shared library takes a detour over a table of addresses.
+let luaArchive = ":liblua5.4.a"
+
 /// A rule may be stopped within any C function, which must not be while the loader looks that function up.
 let boundAtStart: [LinkerSetting] = [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"])]
 
@@ -30,7 +33,7 @@ let package = Package(
     .executable(name: "rulectl", targets: ["rulectl"]),
   ],
   targets: [
-    .systemLibrary(name: "CLua", pkgConfig: "lua5.4", providers: [.apt(["liblua5.4-dev"])]),
+    .systemLibrary(name: "CLua", providers: [.apt(["liblua5.4-dev"])]),
     .systemLibrary(name: "CRocksDB", pkgConfig: "rocksdb", providers: [.apt(["librocksdb-dev"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CUV", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
@@ -40,7 +43,8 @@ let package = Package(
       linkerSettings: [.linkedLibrary("simdjson")]),
     .target(
       name: "CLuaBridge", dependencies: ["CLua", "CJSON"],
-      cSettings: luaHeaders + [.define("_GNU_SOURCE"), .unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
+      cSettings: luaHeaders + [.define("_GNU_SOURCE"), .unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
+      linkerSettings: [.linkedLibrary(luaArchive)]),
 
     .target(name: "CLinux", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
     .target(name: "CRocksLog", cxxSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-fno-rtti"])]),

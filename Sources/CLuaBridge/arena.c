@@ -4,11 +4,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { SMALL = 1024, PAGE = 4096, RETURN_TO_KERNEL = 256 * 1024 };
+enum { PAGE = 4096, RETURN_TO_KERNEL = 256 * 1024 };
 
-/* The class of a size: steps of 16 bytes up to 1 KiB, then four steps for each doubling. */
+/* The class of a size, and the size of its blocks. */
 static unsigned class_of(size_t size, size_t *rounded) {
-  if (size <= SMALL) {
+  if (size <= RB_ARENA_SMALL) {
     size_t steps = (size + 15) / 16;
     *rounded = steps * 16;
     return (unsigned)steps - 1;
@@ -65,7 +65,7 @@ static void give(rb_arena *arena, void *memory, size_t size) {
   arena->used -= rounded;
 }
 
-void *rb_arena_resize(rb_arena *arena, void *block, size_t old_size, size_t new_size) {
+void *rb_arena_resize_any(rb_arena *arena, void *block, size_t old_size, size_t new_size) {
   if (new_size == 0) {
     if (block && old_size) give(arena, block, old_size);
     return NULL;

@@ -8,7 +8,8 @@
  */
 #include <stddef.h>
 
-enum { RB_ARENA_CLASSES = 64 + 4 * 26 };
+/* Classes are steps of 16 bytes up to 1 KiB, then four steps for each doubling. */
+enum { RB_ARENA_SMALL = 1024, RB_ARENA_CLASSES = 64 + 4 * 26 };
 
 typedef struct rb_free_block {
   struct rb_free_block *next;
@@ -26,7 +27,28 @@ typedef struct {
 /* Reserves address space; false when the kernel refuses. */
 int rb_arena_open(rb_arena *arena, size_t reserved);
 void rb_arena_close(rb_arena *arena);
-/* As lua_Alloc, NULL when the limit would be exceeded. */
-void *rb_arena_resize(rb_arena *arena, void *block, size_t old_size, size_t new_size);
+/* As lua_Alloc, NULL when the limit would be exceeded; for blocks of any size. */
+void *rb_arena_resize_any(rb_arena *arena, void *block, size_t old_size, size_t new_size);
+
+/* As rb_arena_resize_any, with what is small and has been handed out before done in place. */
+static inline void *rb_arena_resize(rb_arena *arena, void *block, size_t old_size, size_t new_size) {
+  if (!block && new_size - 1 < RB_ARENA_SMALL) {
+    size_t class = (new_size - 1) / 16, rounded = (class + 1) * 16;
+    rb_free_block *first = arena->free[class];
+    if (first && arena->used + rounded <= arena->limit) {
+      arena->free[class] = first->next;
+      arena->used += rounded;
+      return first;
+    }
+  } else if (block && new_size == 0 && old_size - 1 < RB_ARENA_SMALL) {
+    size_t class = (old_size - 1) / 16;
+    rb_free_block *given = block;
+    given->next = arena->free[class];
+    arena->free[class] = given;
+    arena->used -= (class + 1) * 16;
+    return NULL;
+  }
+  return rb_arena_resize_any(arena, block, old_size, new_size);
+}
 
 #endif

@@ -3,6 +3,7 @@
 /* What the bridge's own files share; nothing of it is seen from Swift. */
 #include <setjmp.h>
 #include <signal.h>
+#include <string.h>
 #include <time.h>
 
 #include <lauxlib.h>
@@ -22,6 +23,7 @@ typedef struct {
 typedef struct {
   const char *key;
   size_t key_length;
+  uint64_t prefix; /* of the key, to compare by */
   int type;        /* LUA_T… */
   int stack_index; /* of a table */
   union {
@@ -41,6 +43,32 @@ typedef struct {
   size_t key_length;
   lua_Integer index;
 } rb_step;
+
+/* A piece of a JSON text: a container, with its count, or a scalar. */
+typedef struct {
+  int kind; /* CJ_… */
+  uint32_t length;
+  union {
+    const char *bytes;
+    int64_t integer;
+    double number;
+  } value;
+} rb_token;
+
+/* A member's name that is kept as a Lua string: its first and its last eight bytes, and its length and one, 0 for none. */
+typedef struct {
+  uint64_t first, last;
+  size_t length;
+} rb_name;
+
+enum { RB_NAMES = 128, RB_ZONES = 4 };
+
+/* What is known of a time zone: its offset from UTC during some time, in seconds; no length for nothing. */
+typedef struct {
+  size_t length;
+  char name[64];
+  int64_t offset, from, until;
+} rb_zone;
 
 enum { RB_DEPTH = 64, RB_HOOK_COUNT = 1000, RB_COROUTINE_COUNT = 100 };
 
@@ -75,11 +103,14 @@ struct rb_vm {
   volatile sig_atomic_t expired;
   volatile uint32_t deadline; /* in ticks of the worker */
   bool dead;
+  rb_status stopped; /* what left it */
+  bool attempting;   /* instructions are not counted */
+  int64_t attempt_began; /* in nanoseconds of the monotonic clock */
   const char *stopped_source; /* where the hook stopped the rule, NULL when it was not the hook */
   int stopped_line;
 
   rb_phase phase;
-  int64_t instructions_budget, instructions_left;
+  int64_t instructions_left;
   size_t memory_budget;
 
   /* The current event. */
@@ -89,7 +120,13 @@ struct rb_vm {
   int depth; /* of raised events, over all plugins */
   int level; /* of raised events, within this VM */
   rb_buffer chain;
+  const void *array; /* the arrays' metatable */
+  rb_event event;
+  unsigned event_fields;     /* those of its store that are set */
+  const void *event_store;   /* its store while that is not complete, NULL otherwise */
   bool explain, extended;
+  rb_zone zones[RB_ZONES];
+  unsigned next_zone;
 
   /* Results. */
   rb_buffer result;
@@ -109,6 +146,9 @@ struct rb_vm {
   size_t member_count, member_capacity;
   rb_step path[RB_DEPTH + 2];
   rb_slice decision; /* the key that is being decided, for messages */
+  rb_token *tokens;
+  size_t token_count, token_capacity;
+  rb_name names[RB_NAMES];
   cj_doc *scratch; /* for JSON texts */
   rb_buffer scratch_text;
   rb_buffer compiling; /* the path of the file that compiles */
@@ -143,6 +183,8 @@ enum {
   RB_SLOT_DATA_FILES,
   RB_SLOT_TRACKED, /* explain: store -> tracking proxy */
   RB_SLOT_LEVELS,  /* the raised events around the current one */
+  RB_SLOT_LAZY,    /* the metatable of an event's store that is not complete */
+  RB_SLOT_NAMES = 1000, /* and RB_NAMES - 1 behind it: members' names */
 };
 
 /* Keys in proxies' metatables. */
@@ -159,7 +201,12 @@ static inline rb_vm *rb_vm_of(lua_State *L) { return *(rb_vm **)lua_getextraspac
 _Noreturn void rb_leave(rb_vm *vm, rb_status status);
 rb_status rb_protect(rb_vm *vm, lua_CFunction function, void *argument);
 void rb_start_budget(rb_vm *vm, const rb_budget *budget);
+void rb_start_uncounted(rb_vm *vm, const rb_budget *budget);
 void rb_set_hook(rb_vm *vm);
+/* attempt.c */
+/* As rb_start_budget, but without the count when the time that passes can tell that the budget was kept. */
+void rb_start_attempt(rb_vm *vm, const rb_budget *budget);
+/* vm.c */
 /* Raises an error of a kind; does not return. */
 int rb_raise(lua_State *L, rb_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Brackets whatever must not be left by a signal: malloc, C++, the host. */
@@ -167,8 +214,18 @@ static inline void rb_enter_host(rb_vm *vm) { vm->in_host++; }
 static inline void rb_exit_host(rb_vm *vm) {
   if (--vm->in_host == 0 && vm->expired && vm->running) rb_leave(vm, RB_TIME);
 }
-/* Appends, growing by malloc; leaves the VM when there is no memory. */
-void rb_append(rb_vm *vm, rb_buffer *buffer, const char *bytes, size_t length);
+/* Makes room by malloc; leaves the VM when there is no memory. */
+void rb_grow(rb_vm *vm, rb_buffer *buffer, size_t extra);
+/* Room for so many bytes behind those that are there. */
+static inline char *rb_reserve(rb_vm *vm, rb_buffer *buffer, size_t length) {
+  if (buffer->capacity - buffer->length < length) rb_grow(vm, buffer, length);
+  return buffer->bytes + buffer->length;
+}
+static inline void rb_append(rb_vm *vm, rb_buffer *buffer, const char *bytes, size_t length) {
+  char *into = rb_reserve(vm, buffer, length);
+  if (length) memcpy(into, bytes, length);
+  buffer->length += length;
+}
 void rb_set(rb_vm *vm, rb_buffer *buffer, const char *bytes, size_t length);
 rb_op *rb_add_op(rb_vm *vm, rb_op_kind kind);
 /* Copies bytes to the operations' bytes and answers where they stand. */
@@ -188,6 +245,14 @@ bool rb_is_array(lua_State *L, int index);
 void rb_mark_array(lua_State *L, int index);
 /* Pushes a proxy that notes what is read through it. */
 void rb_push_tracked(lua_State *L, int store, const char *path);
+/* event.c */
+void rb_open_event(lua_State *L);
+/* Leaves the event's proxy in its slot; what is in it is made when a rule first asks, or by rb_fill_event. */
+void rb_make_event(lua_State *L, const rb_event *event);
+/* Makes all of the event, or all but its type and data, whose text may be gone. */
+void rb_fill_event(lua_State *L, bool whole);
+/* Pushes an event's data, frozen. */
+void rb_push_data(lua_State *L, const cj_doc *document, size_t data);
 /* seal.c */
 int rb_seal_body(lua_State *L);
 
@@ -198,11 +263,15 @@ extern const char rb_decision_root[];
 void rb_encode(lua_State *L, int index, rb_buffer *into, rb_kind kind, const char *root);
 /* The same, with a bound on the text's length; without one a value may take as much as an outcome, other texts as much as there is memory. */
 void rb_encode_within(lua_State *L, int index, rb_buffer *into, rb_kind kind, const char *root, size_t limit);
-void rb_append_json_string(rb_vm *vm, rb_buffer *into, const char *bytes, size_t length);
 /* decode.c */
 typedef enum { RB_DECODE_EVENT, RB_DECODE_PLAIN } rb_decode_mode;
 void rb_push_json(lua_State *L, const cj_doc *document, size_t index, rb_decode_mode mode, bool frozen);
-/* Parses text with the VM's own document and pushes its value; false when it is not JSON. */
+/* canonical.c */
+/* Pushes the value of a text that the encoder may have written; false, and nothing, when another parser must be asked. */
+bool rb_push_canonical(lua_State *L, const char *text, size_t length, bool frozen);
+/* Pushes the name of a member. */
+void rb_push_name(lua_State *L, const char *bytes, size_t length);
+/* Pushes the value of a text; false, with the reason pushed, when it is not JSON. */
 bool rb_push_text(lua_State *L, const char *text, size_t length, bool frozen);
 
 /* sandbox.c */
@@ -235,6 +304,8 @@ typedef struct {
   void (*global)(void *context, const rb_finding *finding);
   /* An upvalue of the outermost function that is assigned; its index there, and the line. */
   void (*assigned)(void *context, int upvalue, int line);
+  /* The first upvalue of the outermost function is used in another way than by reading a name in it. */
+  void (*escaped)(void *context);
   /* A line that holds code. */
   void (*line)(void *context, int line);
 } rb_bytecode_visitor;

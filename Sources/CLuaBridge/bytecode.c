@@ -23,7 +23,7 @@ typedef struct {
   size_t length;
 } constant;
 
-enum { OP_MOVE = 0, OP_LOADK = 3, OP_SETUPVAL = 10, OP_GETTABUP = 11, OP_SETTABUP = 15, OP_CALL = 68, OP_TAILCALL = 69 };
+enum { OP_MOVE = 0, OP_LOADK = 3, OP_GETUPVAL = 9, OP_SETUPVAL = 10, OP_GETTABUP = 11, OP_SETTABUP = 15, OP_CALL = 68, OP_TAILCALL = 69 };
 enum { MAX_INSTRUCTIONS = 1 << 22, LINE_UNKNOWN = -0x80 };
 
 static uint8_t read_byte(reader *r) {
@@ -79,6 +79,11 @@ static rb_slice slice_of(constant text) {
   return slice;
 }
 
+/* The first upvalue of a file is its environment. */
+static void note_escape(const upvalue *upvalues, size_t count, uint32_t index, const rb_bytecode_visitor *visitor) {
+  if (visitor->escaped && index < count && upvalues[index].outer == 0) visitor->escaped(visitor->context);
+}
+
 static void visit_code(const uint8_t *code, size_t length, const int *lines, const constant *constants, size_t constant_count,
                        const upvalue *upvalues, size_t upvalue_count, const rb_bytecode_visitor *visitor) {
   for (size_t pc = 0; pc < length; pc++) {
@@ -87,11 +92,14 @@ static void visit_code(const uint8_t *code, size_t length, const int *lines, con
     int line = lines[pc];
     if (visitor->line && line > 0) visitor->line(visitor->context, line);
     switch (instruction & 0x7f) {
+      case OP_GETUPVAL: note_escape(upvalues, upvalue_count, b, visitor); break;
       case OP_SETUPVAL:
+        note_escape(upvalues, upvalue_count, b, visitor);
         if (visitor->assigned && b < upvalue_count && upvalues[b].outer >= 0)
           visitor->assigned(visitor->context, upvalues[b].outer, line);
         break;
       case OP_SETTABUP:
+        note_escape(upvalues, upvalue_count, a, visitor);
         if (visitor->global && is_environment(upvalues, upvalue_count, a) && b < constant_count && constants[b].text) {
           rb_finding finding = {.kind = RB_FIND_GLOBAL_WRITE, .name = slice_of(constants[b]), .line = line};
           visitor->global(visitor->context, &finding);
@@ -197,7 +205,7 @@ static void read_body(reader *r, const upvalue *outer, size_t outer_count, bool 
   }
   if (r->broken) return;
   visit_code(code, length, lines, constants, constant_count, upvalues, upvalue_count, visitor);
-  if (visitor->global || visitor->assigned || visitor->line) {
+  if (visitor->global || visitor->assigned || visitor->line || visitor->escaped) {
     reader again = {nested, r->end, false};
     read_size(&again);
     for (size_t i = 0; i < nested_count && !again.broken; i++) read_function(&again, upvalues, upvalue_count, false, visitor);

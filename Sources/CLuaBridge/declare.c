@@ -5,6 +5,15 @@
 
 /* Chunks ----------------------------------------------------------------------------------------------------------------------- */
 
+static void note_escape(void *context) { *(bool *)context = true; }
+
+/* Whether the file whose function is on top does more with its environment than to read names in it. */
+static bool environment_escapes(lua_State *L) {
+  bool escapes = false;
+  rb_bytecode_visitor visitor = {.context = &escapes, .escaped = note_escape};
+  return !rb_walk_bytecode(L, &visitor) || escapes;
+}
+
 /* Pushes the compiled text with the sandbox's globals as its environment; raises when it does not compile. */
 static void push_chunk(lua_State *L, rb_slice text, rb_slice path) {
   if (text.length > RB_SOURCE_LIMIT) {
@@ -19,7 +28,8 @@ static void push_chunk(lua_State *L, rb_slice text, rb_slice path) {
   if (luaL_loadbufferx(L, text.bytes ? text.bytes : "", text.length, lua_tostring(L, -1), "t") != LUA_OK) lua_error(L);
   vm->compiling.length = 0;
   lua_remove(L, -2);
-  lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_GLOBALS);
+  /* What only reads may do so without the proxy, which is for those who would write. */
+  lua_rawgeti(L, LUA_REGISTRYINDEX, environment_escapes(L) ? RB_SLOT_GLOBALS : RB_SLOT_ENVIRONMENT);
   if (!lua_setupvalue(L, -2, 1)) lua_pop(L, 1);
 }
 

@@ -18,7 +18,7 @@ static void push_object(lua_State *L, const uint64_t *tape, const uint8_t *strin
     if (mode != RB_DECODE_EVENT || cj_type(tape, value) != CJ_NULL) {
       size_t length;
       const char *name = cj_string(tape, strings, at, &length);
-      lua_pushlstring(L, name, length);
+      rb_push_name(L, name, length);
       push_at(L, tape, strings, value, mode, frozen);
       lua_rawset(L, -3);
     }
@@ -68,6 +68,7 @@ void rb_push_json(lua_State *L, const cj_doc *document, size_t index, rb_decode_
 }
 
 bool rb_push_text(lua_State *L, const char *text, size_t length, bool frozen) {
+  if (rb_push_canonical(L, text, length, frozen)) return true;
   rb_vm *vm = rb_vm_of(L);
   /* The text is copied with room behind it: a Lua string or a host's buffer gives no such promise. */
   rb_set(vm, &vm->scratch_text, text, length);

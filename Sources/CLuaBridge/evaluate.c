@@ -6,106 +6,9 @@
 
 enum { KEPT_BYTES = 1 << 20 };
 
-/* The event's tables ----------------------------------------------------------------------------------------------------------- */
-
-static void set_text(lua_State *L, const char *name, rb_slice text) {
-  lua_pushlstring(L, text.bytes ? text.bytes : "", text.length);
-  lua_setfield(L, -2, name);
-}
-
-static bool is_own_attribute(const char *name, size_t length) {
-  static const char *const own[] = {"type", "subject", "id", "source", "time", "data", "specversion", "dryrun", "explain", "wait"};
-  for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-    if (strlen(own[i]) == length && memcmp(own[i], name, length) == 0) return true;
-  return false;
-}
-
-static bool set_extensions(lua_State *L, const rb_event *event) {
-  if (!event->attributes) return false;
-  bool any = false;
-  const uint64_t *tape = cj_tape(event->document);
-  const uint8_t *strings = cj_strings(event->document);
-  size_t end = cj_end(tape, event->attributes);
-  for (size_t at = cj_first(event->attributes); at < end;) {
-    size_t length, value = cj_next(tape, at);
-    const char *name = cj_string(tape, strings, at, &length);
-    if (cj_type(tape, value) != CJ_NULL && !is_own_attribute(name, length)) {
-      lua_pushlstring(L, name, length);
-      rb_push_json(L, event->document, value, RB_DECODE_EVENT, true);
-      lua_rawset(L, -3);
-      any = true;
-    }
-    at = cj_next(tape, value);
-  }
-  return any;
-}
-
-static void push_data(lua_State *L, const cj_doc *document, size_t data) {
-  if (data && cj_type(cj_tape(document), data) != CJ_NULL) {
-    rb_push_json(L, document, data, RB_DECODE_EVENT, true);
-  } else {
-    lua_newtable(L);
-    rb_push_frozen(L);
-  }
-}
-
-/* Leaves the event's proxy in its slot. The tables of the event before are used again where nothing can tell. */
-static void make_event(lua_State *L, const rb_event *event) {
-  rb_vm *vm = rb_vm_of(L);
-  if (vm->extended || lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_EVENT_STORE) != LUA_TTABLE) {
-    lua_settop(L, 1);
-    lua_createtable(L, 0, 8);
-    lua_pushvalue(L, -1);
-    lua_rawseti(L, LUA_REGISTRYINDEX, RB_SLOT_EVENT_STORE);
-    lua_pushvalue(L, -1);
-    rb_push_frozen(L);
-    lua_rawseti(L, LUA_REGISTRYINDEX, RB_SLOT_EVENT);
-  }
-  set_text(L, "id", event->id);
-  set_text(L, "source", event->source);
-  set_text(L, "type", event->type);
-  set_text(L, "subject", event->subject);
-  lua_pushnumber(L, event->time);
-  lua_setfield(L, -2, "time");
-  const cj_doc *document = event->document;
-  const uint64_t *tape = document ? cj_tape(document) : NULL;
-  bool absent = !event->data || cj_type(tape, event->data) == CJ_NULL;
-  bool object = !absent && cj_type(tape, event->data) == CJ_OBJECT;
-  if (object || absent) {
-    lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_DATA);
-    if (lua_isnil(L, -1)) {
-      lua_pop(L, 1);
-      rb_push_empty_proxy(L);
-      lua_pushvalue(L, -1);
-      lua_rawseti(L, LUA_REGISTRYINDEX, RB_SLOT_DATA);
-    }
-    lua_createtable(L, 0, object ? (int)cj_count(tape, event->data) : 0);
-    if (object) {
-      size_t end = cj_end(tape, event->data);
-      for (size_t at = cj_first(event->data); at < end;) {
-        size_t length, value = cj_next(tape, at);
-        if (cj_type(tape, value) != CJ_NULL) {
-          const char *name = cj_string(tape, cj_strings(document), at, &length);
-          lua_pushlstring(L, name, length);
-          rb_push_json(L, document, value, RB_DECODE_EVENT, true);
-          lua_rawset(L, -3);
-        }
-        at = cj_next(tape, value);
-      }
-    }
-    rb_retarget(L, -2, -1);
-    lua_pop(L, 1);
-  } else {
-    rb_push_json(L, document, event->data, RB_DECODE_EVENT, true);
-  }
-  lua_setfield(L, -2, "data");
-  vm->extended = true;
-  vm->extended = set_extensions(L, event);
-  lua_settop(L, 1);
-}
+/* One event --------------------------------------------------------------------------------------------------------------------- */
 
 static void make_state(lua_State *L, const rb_event *event) {
-  rb_vm *vm = rb_vm_of(L);
   if (!event->state.bytes) {
     lua_pushnil(L);
   } else if (event->state.length == 0) {
@@ -121,17 +24,24 @@ static void make_state(lua_State *L, const rb_event *event) {
     lua_remove(L, -2);
   }
   lua_rawseti(L, LUA_REGISTRYINDEX, RB_SLOT_STATE);
-  (void)vm;
 }
 
 static int begin_body(lua_State *L) {
   const rb_event *event = lua_touserdata(L, 1);
-  make_event(L, event);
+  rb_make_event(L, event);
+  rb_fill_event(L, true);
   make_state(L, event);
   return 0;
 }
 
 /* Gives back what a large event left. */
+static void trim_tokens(rb_vm *vm) {
+  if (vm->token_capacity * sizeof *vm->tokens <= KEPT_BYTES) return;
+  free(vm->tokens);
+  vm->tokens = NULL;
+  vm->token_capacity = 0;
+}
+
 static void trim_buffer(rb_buffer *buffer) {
   buffer->length = 0;
   if (buffer->capacity <= KEPT_BYTES) return;
@@ -139,10 +49,11 @@ static void trim_buffer(rb_buffer *buffer) {
   *buffer = (rb_buffer){0};
 }
 
-rb_status rb_begin(rb_vm *vm, const rb_event *event, const rb_budget *budget) {
+static void clear(rb_vm *vm, const rb_event *event) {
   vm->op_count = 0;
   trim_buffer(&vm->op_bytes);
   trim_buffer(&vm->scratch_text);
+  trim_tokens(vm);
   vm->result.length = 0;
   vm->raised_message.length = 0;
   vm->now = event->now;
@@ -153,6 +64,10 @@ rb_status rb_begin(rb_vm *vm, const rb_event *event, const rb_budget *budget) {
   rb_seed_random(vm, event->seed);
   rb_set(vm, &vm->chain, event->chain.bytes, event->chain.length);
   vm->phase = event->read_only ? RB_PHASE_READ : RB_PHASE_EVENT;
+}
+
+rb_status rb_begin(rb_vm *vm, const rb_event *event, const rb_budget *budget) {
+  clear(vm, event);
   rb_start_budget(vm, budget);
   return rb_protect(vm, begin_body, (void *)event);
 }
@@ -173,6 +88,7 @@ typedef struct {
 static int raised_body(lua_State *L) {
   const raised_event *raised = lua_touserdata(L, 1);
   rb_vm *vm = rb_vm_of(L);
+  rb_fill_event(L, false);
   lua_createtable(L, 0, 8);
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_EVENT_STORE);
   lua_pushnil(L);
@@ -182,8 +98,9 @@ static int raised_body(lua_State *L) {
     lua_rawset(L, 2);
   }
   lua_settop(L, 2);
-  set_text(L, "type", raised->type);
-  push_data(L, raised->document, raised->data);
+  lua_pushlstring(L, raised->type.bytes ? raised->type.bytes : "", raised->type.length);
+  lua_setfield(L, -2, "type");
+  rb_push_data(L, raised->document, raised->data);
   lua_setfield(L, -2, "data");
   rb_push_frozen(L);
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_LEVELS);
@@ -234,20 +151,25 @@ static void push_arguments(lua_State *L) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_STATE);
 }
 
-static int rule_body(lua_State *L) {
-  rule_call *call = lua_touserdata(L, 1);
+/* Runs a rule when its `when` allows it; whether it did. */
+static bool run_rule(lua_State *L, int rule) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_WHENS);
-  if (lua_rawgeti(L, -1, call->rule + 1) != LUA_TNIL) {
+  if (lua_rawgeti(L, -1, rule + 1) != LUA_TNIL) {
     push_arguments(L);
     lua_call(L, 2, 1);
-    if (!lua_toboolean(L, -1)) return 0;
+    if (!lua_toboolean(L, -1)) return false;
   }
-  call->fired = true;
   lua_settop(L, 1);
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_RULES);
-  lua_rawgeti(L, -1, call->rule + 1);
+  lua_rawgeti(L, -1, rule + 1);
   push_arguments(L);
   lua_call(L, 2, 0);
+  return true;
+}
+
+static int rule_body(lua_State *L) {
+  rule_call *call = lua_touserdata(L, 1);
+  call->fired = run_rule(L, call->rule);
   return 0;
 }
 
@@ -258,16 +180,72 @@ rb_status rb_run_rule(rb_vm *vm, int rule) {
   return status == RB_OK && !call.fired ? RB_NOT_FIRED : status;
 }
 
-static int finish_body(lua_State *L) {
-  size_t limit = *(const size_t *)lua_touserdata(L, 1);
+static void finish(lua_State *L, size_t limit) {
   rb_vm *vm = rb_vm_of(L);
   vm->result.length = 0;
-  if (lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_STATE) != LUA_TTABLE) return 0;
+  if (lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_STATE) != LUA_TTABLE) return;
   rb_encode_within(L, -1, &vm->result, RB_KIND_STATE, "state", limit);
+}
+
+static int finish_body(lua_State *L) {
+  finish(L, *(const size_t *)lua_touserdata(L, 1));
   return 0;
 }
 
 rb_status rb_finish(rb_vm *vm, size_t state_limit) { return rb_protect(vm, finish_body, &state_limit); }
+
+/* A whole show ----------------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+  const rb_event *event;
+  rb_turn *turn;
+} turn_call;
+
+/* Whether one of the operations from `first` on raises an event. */
+static bool raised_since(const rb_vm *vm, size_t first) {
+  for (size_t i = first; i < vm->op_count; i++)
+    if (vm->ops[i].kind == RB_OP_RAISE) return true;
+  return false;
+}
+
+static int turn_body(lua_State *L) {
+  const turn_call *call = lua_touserdata(L, 1);
+  rb_turn *turn = call->turn;
+  rb_vm *vm = rb_vm_of(L);
+  rb_make_event(L, call->event);
+  make_state(L, call->event);
+  while (turn->next < turn->count) {
+    lua_settop(L, 1);
+    turn->rule = (int)turn->rules[turn->next];
+    vm->current_rule = (uint16_t)turn->rule;
+    size_t before = vm->op_count;
+    run_rule(L, turn->rule);
+    turn->next++;
+    if (raised_since(vm, before)) {
+      rb_fill_event(L, true);
+      return 0;
+    }
+  }
+  turn->rule = -1;
+  lua_settop(L, 1);
+  finish(L, turn->state_limit);
+  turn->ended = true;
+  return 0;
+}
+
+rb_status rb_run(rb_vm *vm, const rb_event *event, const rb_budget *budget, bool attempt, rb_turn *turn) {
+  turn_call call = {event, turn};
+  turn->next = 0;
+  turn->rule = -1;
+  turn->ended = false;
+  clear(vm, event);
+  if (attempt) {
+    rb_start_attempt(vm, budget);
+  } else {
+    rb_start_budget(vm, budget);
+  }
+  return rb_protect(vm, turn_body, &call);
+}
 
 /* Queries and handlers --------------------------------------------------------------------------------------------------------- */
 
@@ -284,7 +262,7 @@ static int query_body(lua_State *L) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_QUERIES);
   lua_rawgeti(L, -1, call->index + 1);
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_STATE);
-  push_data(L, call->document, call->arguments);
+  rb_push_data(L, call->document, call->arguments);
   lua_call(L, 2, 1);
   vm->result.length = 0;
   rb_encode(L, -1, &vm->result, RB_KIND_VALUE, "result");

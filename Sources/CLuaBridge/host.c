@@ -146,6 +146,12 @@ static void set_ask(lua_State *L, const char *name, rb_call call) {
   lua_setfield(L, -2, name);
 }
 
+static void set_calendar(lua_State *L, const char *name, rb_call call) {
+  lua_pushinteger(L, call);
+  lua_pushcclosure(L, rb_host_calendar, 1);
+  lua_setfield(L, -2, name);
+}
+
 static void set_ask_evaluating(lua_State *L, const char *name, rb_call call) {
   lua_pushinteger(L, call);
   lua_pushstring(L, name);
@@ -181,11 +187,11 @@ void rb_open_host(lua_State *L) {
   close_table(L, "timer");
 
   lua_newtable(L);
-  set_ask(L, "day", RB_CALL_CALENDAR_DAY);
+  set_calendar(L, "day", RB_CALL_CALENDAR_DAY);
   set_ask(L, "date", RB_CALL_CALENDAR_DATE);
   set_ask(L, "start", RB_CALL_CALENDAR_START);
-  set_ask(L, "hour", RB_CALL_CALENDAR_HOUR);
-  set_ask(L, "weekday", RB_CALL_CALENDAR_WEEKDAY);
+  set_calendar(L, "hour", RB_CALL_CALENDAR_HOUR);
+  set_calendar(L, "weekday", RB_CALL_CALENDAR_WEEKDAY);
   set_ask(L, "parse", RB_CALL_CALENDAR_PARSE);
   set_ask(L, "format", RB_CALL_CALENDAR_FORMAT);
   close_table(L, "calendar");

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "operations.h"
+#include "text.h"
 
 enum { NAME_LIMIT = 256, RAISE_DEPTH = 32 };
 
@@ -40,6 +41,7 @@ static rb_slice check_name(lua_State *L, int index, const char *what) {
   rb_slice text = rb_check_text(L, index);
   if (text.length == 0) rb_raise(L, RB_KIND_VALUE, "%s is empty", what);
   if (text.length > NAME_LIMIT) rb_raise(L, RB_KIND_VALUE, "%s is longer than 256 bytes", what);
+  if (rb_is_plain(text.bytes, text.length)) return text;
   for (size_t i = 0; i < text.length; i++) {
     unsigned char byte = (unsigned char)text.bytes[i];
     if (byte < 0x20 || byte == 0x7f || (byte == 0xC2 && i + 1 < text.length && (unsigned char)text.bytes[i + 1] < 0xA0))

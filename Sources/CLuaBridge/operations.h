@@ -18,5 +18,7 @@ int rb_host_timer_cancel(lua_State *L);
 int rb_host_forget(lua_State *L);
 int rb_host_now(lua_State *L);
 int rb_host_log(lua_State *L);
+/* calendar.c; upvalue: which call, one that answers an integer. */
+int rb_host_calendar(lua_State *L);
 
 #endif

@@ -58,6 +58,8 @@ bool rb_push_store(lua_State *L, int index) {
   if (lua_type(L, index) != LUA_TTABLE || !lua_getmetatable(L, index)) return false;
   if (lua_rawgetp(L, -1, &rb_key_store) == LUA_TTABLE) {
     lua_remove(L, -2);
+    const rb_vm *vm = rb_vm_of(L);
+    if (vm->event_store && lua_topointer(L, -1) == vm->event_store) rb_fill_event(L, true);
     return true;
   }
   lua_pop(L, 2);
@@ -73,9 +75,8 @@ bool rb_is_frozen(lua_State *L, int index) {
 
 bool rb_is_array(lua_State *L, int index) {
   if (!lua_getmetatable(L, index)) return false;
-  lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_ARRAY);
-  bool array = lua_rawequal(L, -1, -2);
-  lua_pop(L, 2);
+  bool array = lua_topointer(L, -1) == rb_vm_of(L)->array;
+  lua_pop(L, 1);
   return array;
 }
 

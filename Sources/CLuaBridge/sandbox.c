@@ -265,6 +265,7 @@ void rb_open_sandbox(lua_State *L) {
   lua_newtable(L);
   lua_pushboolean(L, 0);
   lua_setfield(L, -2, "__metatable");
+  rb_vm_of(L)->array = lua_topointer(L, -1);
   lua_rawseti(L, LUA_REGISTRYINDEX, RB_SLOT_ARRAY);
 
   lua_newtable(L);

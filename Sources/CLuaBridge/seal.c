@@ -190,11 +190,12 @@ static void skip_values(lua_State *L, int table) {
   }
 }
 
-/* What the sandbox itself made is frozen already. */
+/* What the sandbox itself made is frozen already, or kept from rules. */
 static void skip_environment(lua_State *L) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_ENVIRONMENT);
   skip_values(L, lua_gettop(L));
-  lua_pop(L, 1);
+  lua_pushboolean(L, 1);
+  lua_rawset(L, VISITED);
 }
 
 int rb_seal_body(lua_State *L) {

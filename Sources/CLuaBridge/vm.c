@@ -119,14 +119,24 @@ void rb_set_hook(rb_vm *vm) {
   lua_sethook(vm->L, on_count, LUA_MASKCOUNT | (vm->covering ? LUA_MASKLINE : 0), RB_HOOK_COUNT);
 }
 
-void rb_start_budget(rb_vm *vm, const rb_budget *budget) {
-  vm->instructions_budget = budget->instructions;
+/* Gives the rule its budget but for the count of its instructions. */
+static void grant(rb_vm *vm, const rb_budget *budget) {
   vm->instructions_left = budget->instructions;
   vm->memory_budget = (size_t)budget->memory_bytes;
   vm->arena.limit = vm->arena.used + (size_t)budget->memory_bytes;
   if (vm->arena.limit > vm->arena.reserved) vm->arena.limit = vm->arena.reserved;
   vm->deadline = vm->worker->ticks + (uint32_t)(budget->milliseconds / RB_TICK_MS) + 1;
   vm->expired = 0;
+  vm->attempting = false;
+}
+
+void rb_start_uncounted(rb_vm *vm, const rb_budget *budget) {
+  grant(vm, budget);
+  lua_sethook(vm->L, NULL, 0, 0);
+}
+
+void rb_start_budget(rb_vm *vm, const rb_budget *budget) {
+  grant(vm, budget);
   /* The count begins anew, so that what came before can't decide whether an event that is close to its bound is stopped. */
   rb_set_hook(vm);
 }
@@ -271,6 +281,7 @@ rb_status rb_protect(rb_vm *vm, lua_CFunction function, void *argument) {
     vm->in_host = 0;
     vm->escape = outer_escape;
     worker->current = outer;
+    vm->stopped = (rb_status)left;
     describe_stop(vm, (rb_status)left);
     return (rb_status)left;
   }
@@ -296,7 +307,7 @@ rb_status rb_protect(rb_vm *vm, lua_CFunction function, void *argument) {
 
 /* Buffers outside the arena ---------------------------------------------------------------------------------------------------- */
 
-static void grow(rb_vm *vm, rb_buffer *buffer, size_t extra) {
+void rb_grow(rb_vm *vm, rb_buffer *buffer, size_t extra) {
   if (vm->running && buffer->length + extra > vm->memory_budget) rb_leave(vm, RB_MEMORY);
   size_t wanted = buffer->capacity * 2 > buffer->length + extra ? buffer->capacity * 2 : buffer->length + extra + 64;
   rb_enter_host(vm);
@@ -310,12 +321,6 @@ static void grow(rb_vm *vm, rb_buffer *buffer, size_t extra) {
     if (vm->running) rb_leave(vm, RB_MEMORY);
     abort();
   }
-}
-
-void rb_append(rb_vm *vm, rb_buffer *buffer, const char *bytes, size_t length) {
-  if (buffer->length + length > buffer->capacity) grow(vm, buffer, length);
-  if (length) memcpy(buffer->bytes + buffer->length, bytes, length);
-  buffer->length += length;
 }
 
 void rb_set(rb_vm *vm, rb_buffer *buffer, const char *bytes, size_t length) {
@@ -353,6 +358,7 @@ uint32_t rb_op_copy(rb_vm *vm, const char *bytes, size_t length) {
 
 static int open_body(lua_State *L) {
   rb_open_sandbox(L);
+  rb_open_event(L);
   rb_open_host(L);
   rb_open_declarations(L);
   return 0;
@@ -403,6 +409,7 @@ void rb_vm_free(rb_vm *vm) {
   free(vm->failure_file.bytes);
   free(vm->raised_message.bytes);
   free(vm->members);
+  free(vm->tokens);
   free(vm->scratch_text.bytes);
   free(vm->compiling.bytes);
   free(vm->dump.bytes);
@@ -425,7 +432,6 @@ const rb_op *rb_ops(const rb_vm *vm, size_t *count) {
 }
 
 const char *rb_op_bytes(const rb_vm *vm) { return vm->op_bytes.bytes; }
-int64_t rb_spent_instructions(const rb_vm *vm) { return vm->instructions_budget - vm->instructions_left; }
 
 static int collect_body(lua_State *L) {
   lua_gc(L, LUA_GCSTEP, 64);

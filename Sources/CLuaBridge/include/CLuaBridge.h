@@ -80,11 +80,11 @@ typedef enum {
   RB_CALL_UUID,           /* -> string */
   RB_CALL_EFFECT_ID,      /* key or nil -> string */
   RB_CALL_DATA,           /* file -> frozen json */
-  RB_CALL_CALENDAR_DAY,   /* t, zone -> integer */
+  RB_CALL_CALENDAR_DAY,   /* t, zone -> integer, and the zone's offset, from when and until when it holds at least */
   RB_CALL_CALENDAR_DATE,  /* t, zone -> string */
   RB_CALL_CALENDAR_START, /* day, zone -> number */
-  RB_CALL_CALENDAR_HOUR,
-  RB_CALL_CALENDAR_WEEKDAY,
+  RB_CALL_CALENDAR_HOUR,    /* as the day */
+  RB_CALL_CALENDAR_WEEKDAY, /* as the day */
   RB_CALL_CALENDAR_PARSE,  /* text -> number or nil */
   RB_CALL_CALENDAR_FORMAT, /* t -> string */
   RB_CALL_URL_PARSE,       /* text -> json, or nil, why */
@@ -203,6 +203,21 @@ rb_status rb_configure(rb_vm *vm, rb_slice text, rb_slice path, const rb_budget 
 
 /* Begins an event: builds its table and the state's, clears the operations, starts the budget. */
 rb_status rb_begin(rb_vm *vm, const rb_event *event, const rb_budget *budget);
+/* Which rules an event is shown to, and how far that went. */
+typedef struct {
+  const long *rules; /* in order */
+  size_t count;
+  size_t state_limit; /* bytes that the encoded state may have */
+  size_t next;        /* how many rules are done */
+  int rule;           /* the one at work when a call failed, -1 when it was none */
+  bool ended;         /* all rules are done and the state is encoded */
+} rb_turn;
+/* Begins an event, runs the rules and encodes the state in one go, but stops behind a rule that raised something: what is left is then
+   for rb_run_rule and rb_finish. With `attempt` instructions may go uncounted, and rb_settle must be asked at the end. */
+rb_status rb_run(rb_vm *vm, const rb_event *event, const rb_budget *budget, bool attempt, rb_turn *turn);
+/* Ends an attempt, which failed or not. False when more instructions than the budget's can have run in it: it is then to be thrown
+   away, and the VM too when it is dead, and the event to be run again without `attempt`. */
+bool rb_settle(rb_vm *vm);
 /* Makes an event that a rule raised the current one until rb_end_raised; the state goes on. One that another
    plugin raised comes with a budget, with how many raises deep it stands and with the types that led to it. */
 rb_status rb_begin_raised(rb_vm *vm, rb_slice type, const cj_doc *document, size_t data, const rb_budget *budget, int depth, rb_slice chain);
@@ -225,8 +240,6 @@ rb_slice rb_result(const rb_vm *vm);
 /* The operations since rb_begin. */
 const rb_op *rb_ops(const rb_vm *vm, size_t *count);
 const char *rb_op_bytes(const rb_vm *vm);
-/* Instructions spent since rb_begin, in steps of the hook's count. */
-int64_t rb_spent_instructions(const rb_vm *vm);
 /* Takes a step of collecting garbage, for a worker that has nothing else to do. */
 void rb_idle(rb_vm *vm);
 

@@ -38,6 +38,26 @@ extension ZoneDatabase {
     CivilDate.weekday(days: try day(time, zone: zone))
   }
 
+  /// An offset from UTC, and a time for which it holds.
+  package struct Offset: Sendable, Equatable {
+    /// Seconds east of UTC.
+    package var seconds: Int
+    /// The first second of that time since the epoch; the offset may have held before.
+    package var from: Int64
+    /// The first second behind it.
+    package var until: Int64
+  }
+
+  /// The offset of `zone` at `time`, and until when it holds.
+  ///
+  /// - Throws: A sentence about the time or the zone.
+  package func offset(_ time: Double, zone: String) throws(CalendarError) -> Offset {
+    let zone = try self.zone(zone)
+    let moment = try Self.seconds(time)
+    let span = zone.span(at: moment)
+    return Offset(seconds: span.offset, from: moment, until: min(span.end, Int64(Timestamp.maximum.seconds)))
+  }
+
   /// The time as RFC 3339 in UTC with milliseconds.
   ///
   /// - Throws: A sentence about the time.

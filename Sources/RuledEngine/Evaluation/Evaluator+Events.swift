@@ -170,65 +170,25 @@ extension Evaluator {
   private func evaluate(
     _ queued: QueuedEvent, isFirst: Bool, plugin: Int, rules: [Int], _ event: EventInput, _ record: SubjectRecordView?
   ) throws(Failure) {
-    let entry = catalog.plugins[plugin]
     let vm: PluginVM
-    do throws(LoadError) { vm = try machine(plugin) } catch {
-      throw Failure(plugin: entry.name, kind: .error, message: error.message, file: error.file, line: error.line)
-    }
-    vm.host = self
-    if !turns[plugin].began {
-      try open(vm, plugin, queued, isFirst: isFirst, event, record)
-      turns[plugin].began = true
-      try runAll(rules, of: plugin, on: vm, queued, isFirst: isFirst, event)
-    } else {
+    if turns[plugin].began {
+      vm = try ready(plugin)
       guard raisedDocument.parse(slice(queueBytes, queued.data)) else { return }
       let begun = vm.beginRaised(
-        type: slice(queueBytes, queued.type), document: raisedDocument.handle, data: 1, budget: entry.manifest.budget,
-        depth: queued.depth, chain: slice(queueBytes, queued.chain))
+        type: slice(queueBytes, queued.type), document: raisedDocument.handle, data: 1,
+        budget: catalog.plugins[plugin].manifest.budget, depth: queued.depth, chain: slice(queueBytes, queued.chain))
       guard begun != .failed else { throw vm.failure(rule: nil) }
       try runAll(rules, of: plugin, on: vm, queued, isFirst: isFirst, event)
       vm.endRaised()
+      guard vm.finish(limit: context.stateBytes) != .failed else { throw vm.failure(rule: nil) }
+    } else {
+      vm = try open(plugin, rules, queued, isFirst: isFirst, event, record)
     }
-    guard vm.finish(limit: context.stateBytes) != .failed else { throw vm.failure(rule: nil) }
     let start = states.count
     states.append(vm.output)
     turns[plugin].state = start..<states.count
     try check(vm, plugin, event)
     try takeRaises(of: vm, plugin)
-  }
-
-  /// Begins the event in a machine that has not seen anything of this commit.
-  private func open(
-    _ vm: PluginVM, _ plugin: Int, _ queued: QueuedEvent, isFirst: Bool, _ event: EventInput,
-    _ record: SubjectRecordView?
-  ) throws(Failure) {
-    let entry = catalog.plugins[plugin]
-    let empty = UnsafeRawBufferPointer(start: UnsafeRawPointer(states.base), count: 0)
-    var native = rb_event()
-    native.id = rb_slice(event.id)
-    native.source = rb_slice(event.source)
-    native.subject = rb_slice(event.subject)
-    native.time = Double(event.time) / 1e6
-    native.now = Double(event.now) / 1e6
-    native.seed = hash64(event.id, seed: subject?.hash ?? 0)
-    native.state = rb_slice(record?.state(of: entry.name) ?? empty)
-    native.explain = event.isExplained
-    native.attributes = event.attributes
-    native.document = event.document
-    if isFirst {
-      native.type = rb_slice(event.type)
-      native.data = event.data
-      native.chain = rb_slice(event.type)
-    } else {
-      guard raisedDocument.parse(slice(queueBytes, queued.data)) else { return }
-      native.type = rb_slice(slice(queueBytes, queued.type))
-      native.document = raisedDocument.handle
-      native.data = 1
-      native.attributes = 0
-      native.depth = Int32(queued.depth)
-      native.chain = rb_slice(slice(queueBytes, queued.chain))
-    }
-    guard vm.begin(&native, budget: entry.manifest.budget) != .failed else { throw vm.failure(rule: nil) }
   }
 
   /// The type of an event of the commit.
@@ -237,7 +197,7 @@ extension Evaluator {
   }
 
   /// Runs the rules in order; an explanation has the others of the plugin in their places among them.
-  private func runAll(
+  func runAll(
     _ rules: [Int], of plugin: Int, on vm: PluginVM, _ queued: QueuedEvent, isFirst: Bool, _ event: EventInput
   ) throws(Failure) {
     guard event.isExplained else { return try runRules(rules, of: plugin, on: vm, event) }
@@ -256,21 +216,23 @@ extension Evaluator {
   }
 
   /// Runs the rules in order, each followed by what it raised.
-  private func runRules(_ rules: [Int], of plugin: Int, on vm: PluginVM, _ event: EventInput) throws(Failure) {
+  func runRules(_ rules: [Int], of plugin: Int, on vm: PluginVM, _ event: EventInput) throws(Failure) {
     let entry = catalog.plugins[plugin]
     for rule in rules {
       let before = vm.operations.count
       let result = event.isExplained ? explained(rule, of: plugin, on: vm) : vm.run(rule: rule)
       guard result != .failed else { throw vm.failure(rule: entry.manifest.rules[rule].name) }
       guard result == .done else { continue }
-      let after = vm.operations.count
-      var index = before
-      while index < after {
-        let operation = vm.operations[index]
-        index += 1
-        guard operation.kind == UInt8(RB_OP_RAISE.rawValue) else { continue }
-        try runOwn(operation, of: plugin, on: vm, event)
-      }
+      try runRaised(from: before, of: plugin, on: vm, event)
+    }
+  }
+
+  /// Lets the plugin's own rules see what the rule that just ran raised, its operations being those from `first` on.
+  func runRaised(from first: Int, of plugin: Int, on vm: PluginVM, _ event: EventInput) throws(Failure) {
+    for index in first..<vm.operations.count {
+      let operation = vm.operations[index]
+      guard operation.kind == UInt8(RB_OP_RAISE.rawValue) else { continue }
+      try runOwn(operation, of: plugin, on: vm, event)
     }
   }
 

@@ -150,6 +150,7 @@ extension PluginVM {
         case RB_CALL_CALENDAR_HOUR: answers.add(try worker.zones.hour(time, zone: zone))
         default: answers.add(try worker.zones.weekday(time, zone: zone))
         }
+        if call != RB_CALL_CALENDAR_DATE { try answers.add(worker.zones.offset(time, zone: zone)) }
       }
     } catch {
       throw HostRefusal(error.message)
@@ -173,6 +174,15 @@ extension PluginVM {
     } catch {
       throw HostRefusal(error.message)
     }
+  }
+}
+
+extension HostAnswers {
+  /// Adds the offset of a zone, from when and until when it holds: the bridge then answers for the moments between by itself.
+  fileprivate mutating func add(_ span: ZoneDatabase.Offset) {
+    add(span.seconds)
+    add(Int(span.from))
+    add(Int(span.until))
   }
 }
 

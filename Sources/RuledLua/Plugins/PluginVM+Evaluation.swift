@@ -11,7 +11,42 @@ package enum CallResult {
   case failed
 }
 
+/// How far an event came that was shown to rules at once.
+package enum TurnResult {
+  /// All rules ran, and the state is encoded in `output`.
+  case ended
+  /// A rule raised something; so many rules are done, and the others and `finish` are left.
+  case raised(done: Int)
+  /// It failed, in a rule or around them; `failure(rule:)` tells why.
+  case failed(rule: Int?)
+}
+
 extension PluginVM {
+  /// Makes the event the machine's current one, runs the rules in order and encodes the state, in at most `stateLimit` bytes.
+  ///
+  /// With `attempt` instructions may go uncounted; when all of the event is done, `settle` must then be asked whether it counts.
+  package func run(
+    _ event: inout rb_event, budget: Budget, rules: [Int], stateLimit: Int, attempt: Bool
+  ) -> TurnResult {
+    var native = budget.native
+    drawn = 0
+    return rules.withUnsafeBufferPointer { rules in
+      var turn = rb_turn()
+      turn.rules = rules.baseAddress
+      turn.count = rules.count
+      turn.state_limit = stateLimit
+      guard rb_run(machine, &event, &native, attempt, &turn) == RB_OK else {
+        return .failed(rule: turn.rule >= 0 ? Int(turn.rule) : nil)
+      }
+      return turn.ended ? .ended : .raised(done: turn.next)
+    }
+  }
+
+  /// Ends an attempt, however it came out.
+  ///
+  /// False when more instructions than the budget's can have run: the attempt is then void, and the event must run again, counted.
+  package func settle() -> Bool { rb_settle(machine) }
+
   /// Makes the event the machine's current one, with the plugin's state for its subject.
   package func begin(_ event: inout rb_event, budget: Budget) -> CallResult {
     var native = budget.native
@@ -82,9 +117,6 @@ extension PluginVM {
 
   /// The types of the events that led to the current one.
   package var chain: UnsafeRawBufferPointer { rb_chain(machine).raw }
-
-  /// How many instructions were spent since `begin`, in steps of a thousand.
-  package var spentInstructions: Int { Int(rb_spent_instructions(machine)) }
 
   private func result(_ status: rb_status) -> CallResult {
     switch status {

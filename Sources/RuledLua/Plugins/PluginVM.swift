@@ -9,8 +9,8 @@ package final class PluginVM {
   package let source: PluginSource
   /// What it declared.
   package var manifest: PluginManifest { builder.manifest }
-  /// Who answers what its rules ask.
-  package weak var host: (any RuleHost)?
+  /// Who answers what its rules ask; whoever sets it keeps it alive for as long as rules run.
+  package unowned(unsafe) var host: (any RuleHost)?
   /// Who drives its tests.
   package weak var testHost: (any TestHost)?
 

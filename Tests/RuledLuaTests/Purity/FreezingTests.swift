@@ -154,4 +154,45 @@ import Testing
     bench.host.states["other"] = #"{"a":{}}"#
     return bench
   }
+
+  @Test func ipairsSeesOfAFrozenListWhatAnIndexSees() throws {
+    let source = Bench.rule(
+      """
+      local seen = {}
+      for i, v in ipairs(settings.list) do seen[#seen + 1] = i * v end
+      for i, v in ipairs(event.data.list) do seen[#seen + 1] = v end
+      for i, v in ipairs(object) do seen[#seen + 1] = v end
+      for i, v in ipairs(mixed) do seen[#seen + 1] = v end
+      for i, v in ipairs({ 7, 8, nil, 9 }) do seen[#seen + 1] = v end
+      for i, v in step, list, from do seen[#seen + 1] = v end
+      decide("seen", seen)
+      """,
+      before: """
+        local object = setmetatable({ 1 }, { __index = function(_, i) if i < 4 then return i * 10 end end })
+        local mixed = { 5, 6, name = "x" }
+        local step, list, from = ipairs(settings.list)
+        """)
+    let bench = try Bench(source)
+    let expected = "[1,4,9,4,5,1,20,30,5,6,7,8,1,2,3]"
+    #expect(try bench.handle(#"{"data":{"list":[4,5]}}"#).decisions["seen"] == expected)
+    #expect(try bench.handle(#"{"data":{"list":[4,5]}}"#, explain: true).decisions["seen"] == expected)
+  }
+
+  @Test func aFileThatOnlyReadsItsEnvironmentHasNoWayToWriteIt() throws {
+    let bench = try Bench(
+      Bench.rule(
+        """
+        local ok, why = pcall(writer.write)
+        decide("why", (why:gsub("^[^ ]* ", "")))
+        decide("unknown", { pcall(function() return unknown end) })
+        decide("leaks", writer.leaked == nil)
+        """, before: "local writer = require('writer')"),
+      modules: ["writer.lua": "return { write = function() _ENV.leaked = 1 end, leaked = rawget(_ENV, 'leaked') }"])
+    for _ in 1...2 {
+      let decisions = try bench.handle().decisions
+      #expect(decisions["why"]?.contains("assignment to global 'leaked'") == true)
+      #expect(decisions["unknown"]?.contains("undeclared global 'unknown'") == true)
+      #expect(decisions["leaks"] == "true")
+    }
+  }
 }

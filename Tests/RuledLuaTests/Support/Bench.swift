@@ -52,11 +52,7 @@ final class Bench {
     budget: Budget = Budget(),
     explain: Bool = false
   ) throws -> Outcome {
-    if vm.isDead {
-      vm = try PluginVM(source: source, worker: worker)
-      vm.host = host
-      built += 1
-    }
+    try replaceDead()
     var outcome = Outcome()
     guard begin(event, id: id, type: type, state: state, seed: seed, budget: budget, explain: explain) == .done else {
       outcome.failure = vm.failure(rule: nil)
@@ -81,6 +77,44 @@ final class Bench {
     return outcome
   }
 
+  /// Runs all rules on an event as the engine does: without counting first, and again when that proves nothing.
+  func attempt(
+    _ event: String = "{}", id: String = "1", type: String = "x", state: String = "", seed: UInt64 = 1,
+    budget: Budget = Budget()
+  ) throws -> (outcome: Outcome, held: Bool) {
+    try replaceDead()
+    let outcome = run(event, id: id, type: type, state: state, seed: seed, budget: budget, attempt: true)
+    if vm.settle() { return (outcome, true) }
+    try replaceDead()
+    return (run(event, id: id, type: type, state: state, seed: seed, budget: budget, attempt: false), false)
+  }
+
+  private func run(
+    _ event: String, id: String, type: String, state: String, seed: UInt64, budget: Budget, attempt: Bool
+  ) -> Outcome {
+    var outcome = Outcome()
+    let result = withNative(event, id: id, type: type, state: state, seed: seed) { native in
+      vm.run(&native, budget: budget, rules: vm.manifest.order, stateLimit: Limits.stateKiB << 10, attempt: attempt)
+    }
+    switch result {
+    case .ended: outcome.state = String(decoding: vm.output, as: UTF8.self)
+    case .raised: break
+    case .failed(let rule):
+      outcome.failure = vm.failure(rule: rule.map { vm.manifest.rules[$0].name })
+      return outcome
+    }
+    for operation in vm.operations { note(operation, in: &outcome) }
+    return outcome
+  }
+
+  /// Builds a machine anew when the last one was left.
+  private func replaceDead() throws {
+    guard vm.isDead else { return }
+    vm = try PluginVM(source: source, worker: worker)
+    vm.host = host
+    built += 1
+  }
+
   /// Answers a query on a state, or without a subject.
   func query(_ index: Int, _ arguments: String = "{}", state: String?) -> Result<String, Failure> {
     guard
@@ -95,6 +129,17 @@ final class Bench {
     _ event: String, id: String, type: String, state: String?, seed: UInt64, budget: Budget, explain: Bool,
     readOnly: Bool = false
   ) -> CallResult {
+    withNative(event, id: id, type: type, state: state, seed: seed) { native in
+      native.read_only = readOnly
+      native.explain = explain
+      return vm.begin(&native, budget: budget)
+    }
+  }
+
+  /// Calls `body` with the event as a machine takes it.
+  private func withNative<Result>(
+    _ event: String, id: String, type: String, state: String?, seed: UInt64, _ body: (inout rb_event) -> Result
+  ) -> Result {
     text.removeAll()
     text.append(contentsOf: event)
     text.reserve(64)
@@ -118,10 +163,8 @@ final class Bench {
             native.attributes = 1
             native.seed = seed
             native.state = state
-            native.read_only = readOnly
-            native.explain = explain
             native.chain = type
-            return vm.begin(&native, budget: budget)
+            return body(&native)
           }
         }
       }

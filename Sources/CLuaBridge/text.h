@@ -1,0 +1,84 @@
+#ifndef RB_TEXT_H
+#define RB_TEXT_H
+/* Strings and numbers as JSON, and eight bytes of a string at a time. */
+#include <string.h>
+
+#include "bridge.h"
+
+#define RB_EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
+#define RB_SPACES RB_EACH(0x20)
+
+/* Not zero when one of the eight bytes is a control character, a quote, a backslash, or not ASCII. The lowest bit set is exact. */
+static inline uint64_t rb_unplain(uint64_t word) {
+  uint64_t quote = word ^ RB_EACH('"'), backslash = word ^ RB_EACH('\\');
+  uint64_t below = (word - RB_SPACES) | (quote - RB_EACH(1)) | (backslash - RB_EACH(1));
+  /* Of a byte that is ASCII the sum has its top bit set for a delete alone. */
+  return ((below & ~word) | (word + RB_EACH(1)) | word) & RB_EACH(0x80);
+}
+
+/* The bytes of a string of less than eight, the first one lowest, with those of `rest` behind them. */
+static inline uint64_t rb_short_word(const char *bytes, size_t length, uint64_t rest) {
+  uint64_t word = 0;
+  if (length >= 4) {
+    uint32_t first, last;
+    memcpy(&first, bytes, 4);
+    memcpy(&last, bytes + length - 4, 4);
+    word = first | (uint64_t)last << (8 * (length - 4));
+  } else if (length > 0) {
+    word = (uint64_t)(unsigned char)bytes[0] | (uint64_t)(unsigned char)bytes[length / 2] << (8 * (length / 2)) |
+           (uint64_t)(unsigned char)bytes[length - 1] << (8 * (length - 1));
+  }
+  return word | rest << (8 * length);
+}
+
+/* The first eight bytes of a string, as a number that compares as they do; zeros stand for what is missing. */
+static inline uint64_t rb_prefix(const char *bytes, size_t length) {
+  uint64_t word;
+  if (length < 8) return __builtin_bswap64(rb_short_word(bytes, length, 0));
+  memcpy(&word, bytes, 8);
+  return __builtin_bswap64(word);
+}
+
+/* memcpy without a call for what is short. */
+static inline void rb_copy(char *into, const char *from, size_t length) {
+  if (length > 16) {
+    memcpy(into, from, length);
+  } else if (length >= 8) {
+    uint64_t first, last;
+    memcpy(&first, from, 8);
+    memcpy(&last, from + length - 8, 8);
+    memcpy(into, &first, 8);
+    memcpy(into + length - 8, &last, 8);
+  } else if (length >= 4) {
+    uint32_t first, last;
+    memcpy(&first, from, 4);
+    memcpy(&last, from + length - 4, 4);
+    memcpy(into, &first, 4);
+    memcpy(into + length - 4, &last, 4);
+  } else if (length > 0) {
+    char middle = from[length / 2], last = from[length - 1];
+    into[0] = from[0];
+    into[length / 2] = middle;
+    into[length - 1] = last;
+  }
+}
+
+bool rb_is_plain_from(const char *bytes, size_t length);
+
+/* Whether a string may stand between quotes as it is; some that may are taken for ones that may not. */
+static inline bool rb_is_plain(const char *bytes, size_t length) {
+  uint64_t word, last;
+  if (length < 8) return !rb_unplain(rb_short_word(bytes, length, RB_SPACES));
+  if (length > 16) return rb_is_plain_from(bytes, length);
+  memcpy(&word, bytes, 8);
+  memcpy(&last, bytes + length - 8, 8);
+  return !(rb_unplain(word) | rb_unplain(last));
+}
+bool rb_is_utf8(const char *bytes, size_t length);
+/* Appends a string with its quotes; false when it is not UTF-8, and nothing is appended. */
+bool rb_append_json_string(rb_vm *vm, rb_buffer *into, const char *bytes, size_t length);
+void rb_append_integer(rb_vm *vm, rb_buffer *into, lua_Integer value);
+/* A finite number. */
+void rb_append_number(rb_vm *vm, rb_buffer *into, lua_Number value);
+
+#endif

@@ -1,0 +1,54 @@
+import RuledCore
+import Testing
+
+@testable import RuledLua
+
+/// What the host said of a zone once is used again until its offset changes.
+@Suite struct CalendarTests {
+  @Test func daysHoursAndWeekdaysAreTheHostsAcrossChangesOfTheOffset() throws {
+    let bench = try Bench(
+      Bench.rule(
+        """
+        local t, zone = event.data.t, event.data.zone
+        decide("v", { calendar.day(t, zone), calendar.hour(t, zone), calendar.weekday(t, zone) })
+        """))
+    let database = bench.worker.zones
+    // Around the changes of 2026 in Berlin, of 2011 in Samoa, which skipped a day, and of Lord Howe Island, by half an hour.
+    let moments: [(zone: String, around: Double)] = [
+      ("Europe/Berlin", 1_774_746_000), ("Europe/Berlin", 1_792_890_000), ("Pacific/Apia", 1_325_239_200),
+      ("Australia/Lord_Howe", 1_775_314_800), ("UTC", 0), ("America/New_York", -5_000_000_000.5),
+      ("Asia/Kolkata", 253_402_200_000),
+    ]
+    for (zone, around) in moments {
+      for step in -40...40 {
+        let time = around + Double(step) * 1799.75
+        let expected = [
+          try database.day(time, zone: zone), try database.hour(time, zone: zone),
+          try database.weekday(time, zone: zone),
+        ]
+        let outcome = try bench.handle(#"{"data":{"t":\#(time),"zone":"\#(zone)"}}"#)
+        #expect(outcome.decisions["v"] == "[\(expected.map(String.init).joined(separator: ","))]", "\(zone) \(time)")
+      }
+    }
+  }
+
+  @Test func whatIsWrongIsToldAfterSomethingRightToo() throws {
+    let bench = try Bench(
+      Bench.rule(
+        """
+        calendar.day(0, "UTC")
+        for i, call in ipairs({
+          function() calendar.day(1e18, "UTC") end, function() calendar.day(0 / 0, "UTC") end,
+          function() calendar.day("0", "UTC") end, function() calendar.day(0) end, function() calendar.day(0, "utc") end,
+          function() calendar.hour(-1e18, "UTC") end, function() calendar.weekday(0, 1) end,
+        }) do
+          local ok, why = pcall(call)
+          decide("e" .. i, { ok, (string.gsub(why, "^[^ ]* ", "")) })
+        end
+        """))
+    let decisions = try bench.handle().decisions
+    #expect(decisions.count == 7 && decisions.values.allSatisfy { $0.hasPrefix("[false,") })
+    #expect(decisions["e1"] == #"[false,"the time must be within the years 0 to 9999"]"#)
+    #expect(decisions["e5"] == #"[false,"unknown time zone \"utc\""]"#)
+  }
+}
