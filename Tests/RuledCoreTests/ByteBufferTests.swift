@@ -59,3 +59,36 @@ import Testing
     #expect(Set(RequestError.Code.allCases.map(\.number)).count == RequestError.Code.allCases.count)
   }
 }
+
+extension ByteBufferTests {
+  @Test func `JSON strings of every length are escaped byte by byte`() {
+    var random = SeededRandom(seed: 8)
+    let buffer = ByteBuffer(capacity: 0)
+    let special: [UInt8] = [
+      0x00, 0x08, 0x0A, 0x1F, 0x20, 0x21, 0x22, 0x23, 0x5B, 0x5C, 0x5D, 0x7F, 0x80, 0xA2, 0xDC, 0xFF,
+    ]
+    for _ in 0..<5_000 {
+      var bytes = (0..<Int.random(in: 0..<36, using: &random)).map { _ in UInt8.random(in: 0x30...0x39, using: &random)
+      }
+      for _ in 0..<Int.random(in: 0..<3, using: &random) {
+        guard let place = bytes.indices.randomElement(using: &random) else { break }
+        bytes[place] = special.randomElement(using: &random) ?? 0
+      }
+      buffer.removeAll()
+      bytes.withUnsafeBytes { buffer.append(jsonString: $0) }
+      #expect(Array(buffer.bytes) == Self.escaped(bytes))
+      let isPlain = bytes.allSatisfy { 0x20..<0x7F ~= $0 }
+      #expect(bytes.withUnsafeBytes { EightBytes.all($0, where: \.isPlainASCII) { 0x20..<0x7F ~= $0 } } == isPlain)
+    }
+  }
+
+  private static func escaped(_ bytes: [UInt8]) -> [UInt8] {
+    let short: [UInt8: String] = [8: "\\b", 9: "\\t", 10: "\\n", 12: "\\f", 13: "\\r", 34: "\\\"", 92: "\\\\"]
+    let body = bytes.flatMap { byte -> [UInt8] in
+      if let known = short[byte] { return Array(known.utf8) }
+      guard byte < 0x20 else { return [byte] }
+      return Array(("\\u00" + (byte < 16 ? "0" : "") + String(byte, radix: 16)).utf8)
+    }
+    return [0x22] + body + [0x22]
+  }
+}

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "CJSONEvent.h"
 #include "CJSONRaw.h"
 
 #ifdef __cplusplus

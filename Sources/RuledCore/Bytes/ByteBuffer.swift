@@ -28,6 +28,7 @@ package final class ByteBuffer: @unchecked Sendable {  // confined: one thread o
   }
 
   /// Moves the bytes to where `extra` more have room.
+  @inline(never)
   package func grow(_ extra: Int) {
     let wanted = max(capacity * 2, count + extra)
     let grown = UnsafeMutablePointer<UInt8>.allocate(capacity: wanted)
@@ -78,79 +79,19 @@ package final class ByteBuffer: @unchecked Sendable {  // confined: one thread o
   @inlinable package func append(_ other: ByteBuffer) { append(other.bytes) }
 
   /// Appends a literal.
-  @inlinable package func append(_ text: StaticString) {
-    append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+  @inlinable
+  @inline(__always)
+  package func append(_ text: StaticString) {
+    let length = text.utf8CodeUnitCount
+    reserve(length)
+    UnsafeMutableRawPointer(base + count).copyMemory(from: text.utf8Start, byteCount: length)
+    count += length
   }
 
   /// Appends the UTF-8 of `text`.
   package func append(contentsOf text: String) {
-    var text = text
-    text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
-  }
-
-  /// Appends `value` in decimal.
-  package func append(decimal value: Int64) {
-    if value < 0 { append(UInt8(ascii: "-")) }
-    var magnitude = value.magnitude
-    reserve(20)
-    var digits = 1
-    var bound: UInt64 = 10
-    while digits < 20, magnitude >= bound {
-      digits += 1
-      let (next, overflow) = bound.multipliedReportingOverflow(by: 10)
-      if overflow { break }
-      bound = next
-    }
-    var index = count + digits
-    count = index
-    repeat {
-      index -= 1
-      base[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: magnitude % 10)
-      magnitude /= 10
-    } while magnitude > 0
-  }
-
-  /// Appends `text` as a JSON string with its quotes, escaping what RFC 8259 section 7 requires.
-  package func append(jsonString text: UnsafeRawBufferPointer) {
-    reserve(text.count + 2)
-    append(UInt8(ascii: "\""))
-    var start = 0
-    for index in 0..<text.count {
-      let byte = text[index]
-      guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else { continue }
-      append(UnsafeRawBufferPointer(rebasing: text[start..<index]))
-      append(escaped: byte)
-      start = index + 1
-    }
-    append(UnsafeRawBufferPointer(rebasing: text[start..<text.count]))
-    append(UInt8(ascii: "\""))
-  }
-
-  /// Appends `text` as a JSON string with its quotes.
-  package func append(jsonString text: String) {
-    var text = text
-    text.withUTF8 { append(jsonString: UnsafeRawBufferPointer($0)) }
-  }
-
-  private func append(escaped byte: UInt8) {
-    append(UInt8(ascii: "\\"))
-    switch byte {
-    case UInt8(ascii: "\""), UInt8(ascii: "\\"): append(byte)
-    case 0x08: append(UInt8(ascii: "b"))
-    case 0x09: append(UInt8(ascii: "t"))
-    case 0x0A: append(UInt8(ascii: "n"))
-    case 0x0C: append(UInt8(ascii: "f"))
-    case 0x0D: append(UInt8(ascii: "r"))
-    default:
-      append("u00" as StaticString)
-      append(hexDigit: byte >> 4)
-      append(hexDigit: byte & 15)
-    }
-  }
-
-  /// Appends the lower-case hexadecimal digit of `nibble` (0 to 15).
-  package func append(hexDigit nibble: UInt8) {
-    append(nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10)
+    let written: Void? = text.utf8.withContiguousStorageIfAvailable { append(UnsafeRawBufferPointer($0)) }
+    if written == nil { for byte in text.utf8 { append(byte) } }
   }
 
   /// The bytes held, as text; malformed UTF-8 is repaired.

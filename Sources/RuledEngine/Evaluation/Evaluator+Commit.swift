@@ -1,4 +1,5 @@
 import CLuaBridge
+import Glibc
 import RuledCore
 import RuledLua
 import RuledStore
@@ -14,9 +15,9 @@ extension Evaluator {
       event.origin == .client
       ? remember(event, identity: identity, outcome: outcome, record: record) : keepRecent(record, now: event.now)
     for plugin in touched {
-      if turns[plugin].failure != nil {
+      if turns[plugin].hasFailed {
         park(plugin, event)
-      } else if let vm = machines[plugin] {
+      } else if !turns[plugin].operations.isDisjoint(with: .written), let vm = machines[plugin] {
         try write(vm, of: plugin, event, subject, cascade)
       }
     }
@@ -31,19 +32,19 @@ extension Evaluator {
     SubjectRecord.writeHeader(version: version, overflowUntil: overflow, recent: recent, into: record)
     var next = 0
     old?.forEachPlugin { name, state in
-      while let plugin = changed(from: &next), catalog.plugins[plugin].name.utf8.lexicographicallyPrecedes(name) {
-        writeState(of: plugin)
-        next += 1
+      while let turn = changed(from: &next) {
+        let order = turn.entry.nameBytes.order(before: name)
+        if order <= 0 {
+          writeState(of: turn)
+          next += 1
+        }
+        if order == 0 { return }
+        if order > 0 { break }
       }
-      if let plugin = changed(from: &next), catalog.plugins[plugin].name.utf8.elementsEqual(name) {
-        writeState(of: plugin)
-        next += 1
-      } else {
-        SubjectRecord.writePlugin(name, state: state, into: record)
-      }
+      SubjectRecord.writePlugin(name, state: state, into: record)
     }
-    while let plugin = changed(from: &next) {
-      writeState(of: plugin)
+    while let turn = changed(from: &next) {
+      writeState(of: turn)
       next += 1
     }
     let cost = subject.cost
@@ -57,18 +58,18 @@ extension Evaluator {
   }
 
   /// The first of the touched plugins, from `next` on, that has a new state; `next` then stands at it.
-  private func changed(from next: inout Int) -> Int? {
+  private func changed(from next: inout Int) -> Turn? {
     while next < touched.count {
-      let plugin = touched[next]
-      if turns[plugin].failure == nil, turns[plugin].began { return plugin }
+      let turn = turns[touched[next]]
+      if turn.began, !turn.hasFailed { return turn }
       next += 1
     }
     return nil
   }
 
-  private func writeState(of plugin: Int) {
-    let state = slice(states, turns[plugin].state)
-    if state.count > 2 { SubjectRecord.writePlugin(catalog.plugins[plugin].name, state: state, into: record) }
+  private func writeState(of turn: Turn) {
+    let state = slice(states, turn.state)
+    if state.count > 2 { SubjectRecord.writePlugin(turn.entry.nameBytes, state: state, into: record) }
   }
 
   private func write(
@@ -110,7 +111,7 @@ extension Evaluator {
     }
     guard !vm.bytes(operation.a, operation.a_length).elementsEqual("client".utf8) else { return }
     key.removeAll()
-    let stored = EffectKey(subject: subject.name, sequence: context.nextSequence())
+    let stored = EffectKey(subject: Array(subject.name), sequence: context.nextSequence())
     stored.write(to: key)
     value.removeAll()
     writeEffect(operation, vm, of: plugin, to: value)
@@ -178,7 +179,8 @@ extension Evaluator {
   // MARK: Watchers
 
   private func noteChange(_ event: EventInput, version: UInt64) {
-    let bytes = unit.changes.bytes
+    let changes = unit.changes
+    let bytes = changes.bytes
     let start = bytes.count
     bytes.append(event.subject)
     let subject = start..<bytes.count
@@ -192,9 +194,11 @@ extension Evaluator {
     bytes.append(jsonString: event.type)
     bytes.append("},\"plugins\":[" as StaticString)
     let names = bytes.count
-    for plugin in touched where turns[plugin].failure == nil {
+    for plugin in touched {
+      let turn = turns[plugin]
+      guard !turn.hasFailed else { continue }
       if bytes.count > names { bytes.append(UInt8(ascii: ",")) }
-      bytes.append(jsonString: catalog.plugins[plugin].name)
+      bytes.append(turn.entry.quotedName)
     }
     let plugins = names..<bytes.count
     bytes.append("],\"decisions\":{" as StaticString)
@@ -202,6 +206,18 @@ extension Evaluator {
     bytes.append("},\"effects\":[" as StaticString)
     bytes.append(effects)
     bytes.append("]" as StaticString)
-    unit.changes.append(subject: subject, version: version, plugins: plugins)
+    changes.append(subject: subject, version: version, plugins: plugins)
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Below zero when these bytes come before `other`, zero when they are equal, else above.
+  fileprivate func order(before other: UnsafeRawBufferPointer) -> Int {
+    let shared = Swift.min(count, other.count)
+    if shared > 0, let own = baseAddress, let other = other.baseAddress {
+      let difference = memcmp(own, other, shared)
+      if difference != 0 { return Int(difference) }
+    }
+    return count - other.count
   }
 }

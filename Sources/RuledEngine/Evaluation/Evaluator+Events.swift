@@ -54,7 +54,7 @@ extension Evaluator {
       reply.truncate(to: start)
       throw error
     }
-    context.counters.add(Array(unit.counters[mark.counters...]))
+    if unit.counters.count > mark.counters { context.counters.add(Array(unit.counters[mark.counters...])) }
     if event.isExplained { writeTrace(to: reply) }
   }
 
@@ -100,7 +100,8 @@ extension Evaluator {
         next += 1
         continue
       }
-      for listener in listeners(to: type) where listener.plugin != queued.origin {
+      let heard = listeners(to: type)
+      for listener in heard.plugins where listener.plugin != queued.origin {
         if next < given, let only, listener.plugin != only { continue }
         show(queued, isFirst: next == 0, to: listener.plugin, rules: listener.rules, event, record)
       }
@@ -127,16 +128,17 @@ extension Evaluator {
     _ queued: QueuedEvent, isFirst: Bool, to plugin: Int, rules: [Int], _ event: EventInput,
     _ record: SubjectRecordView?
   ) {
-    let entry = catalog.plugins[plugin]
+    let turn = turns[plugin]
+    let entry = turn.entry
     if !entry.manifest.sources.isEmpty, !entry.manifest.accepts(source: String(decoding: event.source, as: UTF8.self)) {
       if event.isExplained { explainSource(plugin, rules, type: type(of: queued, isFirst: isFirst, event)) }
       return
     }
-    if !turns[plugin].began && turns[plugin].failure == nil { touched.append(plugin) }
-    noteSeen(queued, isFirst: isFirst, plugin: plugin, event)
-    guard turns[plugin].failure == nil else { return }
+    if !turn.began && !turn.hasFailed { touched.append(plugin) }
+    noteSeen(queued, isFirst: isFirst, turn, event)
+    guard !turn.hasFailed else { return }
     guard !entry.runtime.isSuspended || resumes == plugin else {
-      turns[plugin].failure = Failure(
+      turn.failure = Failure(
         plugin: entry.name, kind: .error,
         message: "the plugin is suspended, as it was stopped three times in a row; reload it or retry its events")
       if event.isExplained { explainSuspended(plugin, rules, type: type(of: queued, isFirst: isFirst, event)) }
@@ -146,7 +148,7 @@ extension Evaluator {
     let measured = samples & 15 == 0
     let started = measured ? EngineClock.monotonic : 0
     do throws(Failure) {
-      try evaluate(queued, isFirst: isFirst, plugin: plugin, rules: rules, event, record)
+      try evaluate(queued, isFirst: isFirst, plugin: plugin, turn, rules: rules, event, record)
       entry.runtime.succeeded()
     } catch {
       fail(plugin, error)
@@ -168,10 +170,11 @@ extension Evaluator {
   }
 
   private func evaluate(
-    _ queued: QueuedEvent, isFirst: Bool, plugin: Int, rules: [Int], _ event: EventInput, _ record: SubjectRecordView?
+    _ queued: QueuedEvent, isFirst: Bool, plugin: Int, _ turn: Turn, rules: [Int], _ event: EventInput,
+    _ record: SubjectRecordView?
   ) throws(Failure) {
     let vm: PluginVM
-    if turns[plugin].began {
+    if turn.began {
       vm = try ready(plugin)
       guard raisedDocument.parse(slice(queueBytes, queued.data)) else { return }
       let begun = vm.beginRaised(
@@ -186,9 +189,9 @@ extension Evaluator {
     }
     let start = states.count
     states.append(vm.output)
-    turns[plugin].state = start..<states.count
-    try check(vm, plugin, event)
-    try takeRaises(of: vm, plugin)
+    turn.state = start..<states.count
+    try check(vm, turn, event)
+    if turn.operations.contains(.raises) { try takeRaises(of: vm, plugin) }
   }
 
   /// The type of an event of the commit.
@@ -239,7 +242,7 @@ extension Evaluator {
   /// Lets the plugin's own rules see what one of them raised.
   private func runOwn(_ raised: rb_op, of plugin: Int, on vm: PluginVM, _ event: EventInput) throws(Failure) {
     let type = Array(vm.bytes(raised.a, raised.a_length))
-    let own = type.withUnsafeBytes { listeners(to: $0) }.first { $0.plugin == plugin }
+    let own = type.withUnsafeBytes { listeners(to: $0) }.plugins.first { $0.plugin == plugin }
     guard let own else { return }
     guard raisedDocument.parse(vm.bytes(raised.b, raised.b_length)) else { return }
     let begun = type.withUnsafeBytes { vm.beginRaised(type: $0, document: raisedDocument.handle, data: 1) }
@@ -273,21 +276,27 @@ extension Evaluator {
   }
 
   /// What can only be told once all rules have run: too many hops, too large an outcome.
-  private func check(_ vm: PluginVM, _ plugin: Int, _ event: EventInput) throws(Failure) {
+  private func check(_ vm: PluginVM, _ turn: Turn, _ event: EventInput) throws(Failure) {
     var size = 0
-    for operation in vm.operations {
-      switch rb_op_kind(UInt32(operation.kind)) {
+    var kinds: OperationKinds = []
+    let operations = vm.operations
+    for index in operations.indices {
+      let kind = rb_op_kind(UInt32(operations[index].kind))
+      kinds.formUnion(OperationKinds(kind))
+      switch kind {
       case RB_OP_SEND where event.hops >= Limits.messageHops:
         throw Failure(
-          plugin: catalog.plugins[plugin].name, kind: .cycle,
+          plugin: turn.entry.name, kind: .cycle,
           message: "a message that follows from more than \(Limits.messageHops) others is not sent")
-      case RB_OP_DECIDE, RB_OP_EMIT: size += Int(operation.a_length + operation.b_length + operation.c_length) + 64
+      case RB_OP_DECIDE, RB_OP_EMIT:
+        size += Int(operations[index].a_length + operations[index].b_length + operations[index].c_length) + 64
       default: break
       }
     }
+    turn.operations = kinds
     guard size <= Limits.outcomeBytes else {
       throw Failure(
-        plugin: catalog.plugins[plugin].name, kind: .value,
+        plugin: turn.entry.name, kind: .value,
         message: "decisions and effects are \(size) bytes, more than the 1 MiB that an outcome may have")
     }
   }
@@ -305,14 +314,14 @@ extension Evaluator {
   }
 
   /// Remembers the event as text, in case the plugin's part has to be parked.
-  private func noteSeen(_ queued: QueuedEvent, isFirst: Bool, plugin: Int, _ event: EventInput) {
+  private func noteSeen(_ queued: QueuedEvent, isFirst: Bool, _ turn: Turn, _ event: EventInput) {
     guard !isFirst else {
-      turns[plugin].seen.append(0..<0)
+      turn.seen.append(0..<0)
       return
     }
     let start = seenTexts.count
     writeEvent(type: slice(queueBytes, queued.type), data: slice(queueBytes, queued.data), like: event, to: seenTexts)
-    turns[plugin].seen.append(start..<seenTexts.count)
+    turn.seen.append(start..<seenTexts.count)
   }
 
   /// Appends an event of another type and data, for the same subject and with the same id, source and time.

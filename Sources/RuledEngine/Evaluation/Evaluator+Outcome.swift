@@ -7,26 +7,29 @@ import RuledStore
 extension Evaluator {
   /// Gathers decisions, effects and failures of the event as JSON, and hands log lines on.
   func collect() {
-    touched.sort()
+    if touched.count > 1 { touched.sort() }
     for plugin in touched {
-      if let failure = turns[plugin].failure {
+      let turn = turns[plugin]
+      if turn.hasFailed {
         if failures.count > 0 { failures.append(UInt8(ascii: ",")) }
-        failure.write(to: failures)
+        turn.failure?.write(to: failures)
         continue
       }
-      guard let vm = machines[plugin] else { continue }
-      collectDecisions(vm, of: plugin)
-      collectEffects(vm, of: plugin)
-      takeLogs(of: vm)
+      guard !turn.operations.isEmpty, let vm = machines[plugin] else { continue }
+      if turn.operations.contains(.decisions) { collectDecisions(vm, of: turn.entry) }
+      if turn.operations.contains(.effects) { collectEffects(vm, of: plugin) }
+      if turn.operations.contains(.logs) { takeLogs(of: vm) }
     }
   }
 
-  private func collectDecisions(_ vm: PluginVM, of plugin: Int) {
+  private func collectDecisions(_ vm: PluginVM, of plugin: Catalog.Plugin) {
     var isFirst = true
-    for operation in vm.operations where operation.kind == UInt8(RB_OP_DECIDE.rawValue) {
+    let operations = vm.operations
+    for index in operations.indices where operations[index].kind == UInt8(RB_OP_DECIDE.rawValue) {
+      let operation = operations[index]
       if isFirst {
         if decisions.count > 0 { decisions.append(UInt8(ascii: ",")) }
-        decisions.append(jsonString: catalog.plugins[plugin].name)
+        decisions.append(plugin.quotedName)
         decisions.append(":{" as StaticString)
       } else {
         decisions.append(UInt8(ascii: ","))
@@ -54,7 +57,7 @@ extension Evaluator {
     buffer.append("{\"id\":" as StaticString)
     buffer.append(jsonString: vm.bytes(operation.d, operation.d_length))
     buffer.append(",\"plugin\":" as StaticString)
-    buffer.append(jsonString: catalog.plugins[plugin].name)
+    buffer.append(catalog.plugins[plugin].quotedName)
     buffer.append(",\"sink\":" as StaticString)
     buffer.append(jsonString: vm.bytes(operation.a, operation.a_length))
     buffer.append(",\"type\":" as StaticString)
@@ -90,7 +93,7 @@ extension Evaluator {
     buffer.append(",\"duplicate\":false,\"version\":" as StaticString)
     buffer.append(decimal: Int64(version))
     buffer.append(",\"revision\":\"" as StaticString)
-    buffer.append(contentsOf: catalog.revision)
+    buffer.append(catalog.revisionText)
     buffer.append("\",\"decisions\":{" as StaticString)
     buffer.append(decisions)
     buffer.append("},\"effects\":[" as StaticString)
@@ -135,6 +138,6 @@ extension Evaluator {
   }
 
   private var subjectHash: String? {
-    subject.map { subject in subject.name.withUnsafeBytes { String(SHA256.hash($0).hex.prefix(12)) } }
+    subject.map { subject in String(SHA256.hash(subject.name).hex.prefix(12)) }
   }
 }

@@ -83,7 +83,6 @@ extension Evaluator {
       storeFailure = error as? RequestError
       throw Failure(plugin: entry.name, kind: .error, message: storeFailure?.message ?? "the store failed")
     }
-    vm.host = self
     subject = found
     let now = context.clock.now.microseconds
     let none = UnsafeRawBufferPointer(start: nil, count: 0)

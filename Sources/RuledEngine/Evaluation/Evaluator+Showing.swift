@@ -79,7 +79,7 @@ extension Evaluator {
     native.time = Double(event.time) / 1e6
     native.now = Double(event.now) / 1e6
     native.seed = hash64(event.id, seed: subject?.hash ?? 0)
-    native.state = rb_slice(record?.state(of: catalog.plugins[plugin].name) ?? empty)
+    native.state = rb_slice(record?.state(of: catalog.plugins[plugin].nameBytes) ?? empty)
     native.explain = event.isExplained
     if isFirst {
       native.type = rb_slice(event.type)

@@ -24,10 +24,10 @@ package final class Evaluator {
   /// Gathers which lines of the rules run, while their tests want to know.
   var coverage: Coverage?
   var machines: [PluginVM?]
-  var cache: SubjectCache
+  let cache: SubjectCache
   private(set) var inFlight: [CommitUnit] = []
   private(set) var durable: UInt64 = 0
-  private var listenersByType: [UInt64: Listeners] = [:]
+  private var listeners = ListenerTable()
 
   // The event at hand.
   var event: EventInput?
@@ -68,7 +68,7 @@ package final class Evaluator {
     self.lua = lua
     cache = SubjectCache(limit: cacheBytes)
     machines = Array(repeating: nil, count: catalog.plugins.count)
-    turns = catalog.plugins.map { _ in Turn() }
+    turns = catalog.plugins.map { Turn($0) }
   }
 
   // MARK: Rules
@@ -81,20 +81,18 @@ package final class Evaluator {
     }
     catalog = next
     machines = next.plugins.map { kept[$0.generation] }
-    turns = next.plugins.map { _ in Turn() }
-    listenersByType.removeAll()
+    turns = next.plugins.map { Turn($0) }
+    listeners = ListenerTable()
   }
 
-  /// The plugins that hear a type, and their rules.
-  func listeners(to type: UnsafeRawBufferPointer) -> [(plugin: Int, rules: [Int])] {
+  /// Which plugins hear a type, and with which rules.
+  func listeners(to type: UnsafeRawBufferPointer) -> Listeners {
     let hash = hash64(type, seed: 0)
-    if let known = listenersByType[hash], known.type.withUnsafeBytes({ $0.elementsEqual(type) }) {
-      return known.plugins
-    }
-    if listenersByType.count >= 4096 { listenersByType.removeAll() }
-    let found = Listeners(type: Array(type), plugins: catalog.listeners(to: String(decoding: type, as: UTF8.self)))
-    listenersByType[hash] = found
-    return found.plugins
+    if let known = listeners.find(type, hash: hash) { return known }
+    let found = Listeners(
+      type: Array(type), hash: hash, plugins: catalog.listeners(to: String(decoding: type, as: UTF8.self)))
+    listeners.insert(found)
+    return found
   }
 
   /// The machine of a plugin, built when there is none or the last one was left.
@@ -156,8 +154,9 @@ package final class Evaluator {
     do throws(StoreError) { _ = try context.store.get(key.bytes, into: subject.record) } catch {
       throw error.requestError
     }
-    cache.insert(subject)
+    // Before it is in: whoever asked is about to change it.
     if cache.bytes > cache.limit { cache.evict(durable: durable) }
+    cache.insert(subject)
     return subject
   }
 

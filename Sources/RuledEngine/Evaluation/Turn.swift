@@ -1,11 +1,18 @@
+import CLuaBridge
 import RuledCore
 
 /// One plugin's part in the event at hand: it stands or falls whole.
 final class Turn {
+  /// The plugin.
+  let entry: Catalog.Plugin
   /// Whether its machine has begun the event.
   var began = false
   /// Why it failed; what it did is then void.
-  var failure: Failure?
+  var failure: Failure? { didSet { hasFailed = failure != nil } }
+  /// Whether it failed.
+  private(set) var hasFailed = false
+  /// The kinds of the operations that it asked for, a bit for each, once it has handled all that it heard.
+  var operations: OperationKinds = []
   /// Where its encoded state stands in the evaluator's `states`.
   var state = 0..<0
   /// The events that it has seen, for parking, as places in `seenTexts`.
@@ -15,10 +22,14 @@ final class Turn {
   /// How many of its operations have been looked at for raised events.
   var raisesTaken = 0
 
+  /// A turn of that plugin.
+  init(_ entry: Catalog.Plugin) { self.entry = entry }
+
   /// Makes it ready for the next event.
   func reset() {
     began = false
-    failure = nil
+    if hasFailed { failure = nil }
+    operations = []
     state = 0..<0
     seen.removeAll(keepingCapacity: true)
     raisesTaken = 0
@@ -62,15 +73,25 @@ struct QueuedEvent {
   var depth: Int
 }
 
-/// The plugins that hear a type, remembered until the rules change.
-final class Listeners {
-  /// The type that was asked for.
-  let type: [UInt8]
-  /// Which plugins, and which of their rules in order.
-  let plugins: [(plugin: Int, rules: [Int])]
+/// A set of kinds of operations.
+struct OperationKinds: OptionSet {
+  let rawValue: UInt32
 
-  init(type: [UInt8], plugins: [(plugin: Int, rules: [Int])]) {
-    self.type = type
-    self.plugins = plugins
-  }
+  init(rawValue: UInt32) { self.rawValue = rawValue }
+
+  init(_ kind: rb_op_kind) { rawValue = 1 << kind.rawValue }
+
+  /// Log lines.
+  static let logs = Self(RB_OP_LOG)
+  /// Decisions.
+  static let decisions = Self(RB_OP_DECIDE)
+  /// Effects.
+  static let effects = Self(RB_OP_EMIT)
+  /// Raised events.
+  static let raises = Self(RB_OP_RAISE)
+  /// All that is written beside the plugin's state and the outcome.
+  static let written: Self = [
+    effects, Self(RB_OP_SEND), Self(RB_OP_COUNT), Self(RB_OP_ONCE), Self(RB_OP_TIMER_SET), Self(RB_OP_TIMER_CANCEL),
+    Self(RB_OP_FORGET),
+  ]
 }

@@ -92,6 +92,7 @@ package final class LocalEngine {
 
   private func giveMachines() {
     for (index, plugin) in evaluator.catalog.plugins.enumerated() where evaluator.machines[index] == nil {
+      machines[plugin.generation]?.host = evaluator
       evaluator.machines[index] = machines[plugin.generation]
     }
   }

@@ -20,6 +20,12 @@ package final class Catalog: Sendable {
 
     /// Its name.
     package var name: String { source.name }
+    /// Its name as bytes, valid as long as the plugin.
+    nonisolated(unsafe) let nameBytes: UnsafeRawBufferPointer
+    /// Its name as a JSON string, valid as long as the plugin.
+    nonisolated(unsafe) let quotedName: UnsafeRawBufferPointer
+    /// Holds the bytes of both, which never change.
+    private let text: ByteBuffer
 
     init(
       source: PluginSource, overrides: JSONObject, manifest: PluginManifest, runtime: PluginRuntime, generation: UInt64
@@ -30,6 +36,13 @@ package final class Catalog: Sendable {
       self.runtime = runtime
       self.generation = generation
       order = manifest.order
+      let name = source.name
+      text = ByteBuffer(capacity: name.utf8.count * 8 + 2)
+      text.append(contentsOf: name)
+      let length = text.count
+      text.append(jsonString: name)
+      nameBytes = UnsafeRawBufferPointer(rebasing: text.bytes[..<length])
+      quotedName = UnsafeRawBufferPointer(rebasing: text.bytes[length...])
     }
   }
 
@@ -41,6 +54,8 @@ package final class Catalog: Sendable {
   package let loadedAt: Timestamp
   /// What it was made of.
   package let source: RulesSource
+  /// `revision` as bytes, which never change.
+  let revisionText: ByteBuffer
 
   init(plugins: [Plugin], source: RulesSource, loadedAt: Timestamp, configuration: String) {
     self.plugins = plugins
@@ -48,6 +63,8 @@ package final class Catalog: Sendable {
     self.loadedAt = loadedAt
     revision =
       configuration.isEmpty ? source.revision : String(SHA256.hash(source.revision + configuration).hex.prefix(16))
+    revisionText = ByteBuffer(capacity: 16)
+    revisionText.append(contentsOf: revision)
   }
 
   /// The index of the plugin of that name.

@@ -1,106 +1,145 @@
+import Glibc
 import RuledCore
 
-/// The hot subjects of one worker, bounded in bytes: the least recently used ones go first, but none that has an uncommitted event.
-struct SubjectCache {
-  private var places: [UInt64: Subject] = [:]
-  private var newest: Subject?
-  private unowned(unsafe) var oldest: Subject?
+/// The hot subjects of one worker, bounded in bytes: what was not used for long goes first, but nothing that has an uncommitted event.
+///
+/// A table of places, each for one subject, which stands at the place of its hash or behind it with no free one between. To find room, a
+/// hand goes round the table and lets those go that were not used since it last came by; so using a subject costs one flag.
+final class SubjectCache {
+  private struct Place {
+    var hash: UInt64
+    var subject: Unmanaged<Subject>?
+  }
+
+  private static let fewest = 64
+
+  private var places: UnsafeMutablePointer<Place>
+  private var mask: Int
+  private var hand = 0
+  /// How many subjects are held.
+  private(set) var count = 0
   /// About how many bytes the cached subjects take.
   private(set) var bytes = 0
   /// How many bytes they may take.
   let limit: Int
 
-  init(limit: Int) { self.limit = limit }
+  init(limit: Int) {
+    self.limit = limit
+    places = Self.table(Self.fewest)
+    mask = Self.fewest - 1
+  }
 
-  /// How many subjects are held.
-  private(set) var count = 0
+  deinit {
+    removeAll()
+    places.deallocate()
+  }
+
+  private static func table(_ capacity: Int) -> UnsafeMutablePointer<Place> {
+    let places = UnsafeMutablePointer<Place>.allocate(capacity: capacity)
+    places.initialize(repeating: Place(hash: 0, subject: nil), count: capacity)
+    return places
+  }
 
   /// The subject of that name, or nil when it is not hot; it counts as used now.
-  mutating func find(_ name: UnsafeRawBufferPointer, hash: UInt64) -> Subject? {
-    var candidate = places[hash]
-    while let subject = candidate {
-      if subject.name.withUnsafeBytes({ $0.elementsEqual(name) }) {
-        moveToFront(subject)
-        return subject
+  func find(_ name: UnsafeRawBufferPointer, hash: UInt64) -> Subject? {
+    var place = home(hash)
+    while let held = places[place].subject {
+      if places[place].hash == hash {
+        let subject = held.takeUnretainedValue()
+        if subject.isNamed(name) {
+          subject.isUsed = true
+          return subject
+        }
       }
-      candidate = subject.chained
+      place = (place + 1) & mask
     }
     return nil
   }
 
-  /// Takes a subject in.
-  mutating func insert(_ subject: Subject) {
-    subject.chained = places[subject.hash]
-    places[subject.hash] = subject
-    link(subject)
+  /// Takes a subject in, which is not there.
+  func insert(_ subject: Subject) {
+    if (count + 1) * 4 > (mask + 1) * 3 { grow() }
+    put(Place(hash: subject.hash, subject: Unmanaged.passRetained(subject)))
     bytes += subject.cost
     count += 1
   }
 
   /// Notes that a subject's cost has changed by `difference` bytes.
-  mutating func changed(by difference: Int) { bytes += difference }
+  func changed(by difference: Int) { bytes += difference }
 
   /// Lets subjects go until the rest fits; those with an event that is not yet durable stay.
-  mutating func evict(durable: UInt64) {
-    var candidate = oldest
-    while bytes > limit, let subject = candidate {
-      candidate = subject.newer
-      if subject.lastCommit <= durable { remove(subject) }
+  func evict(durable: UInt64) {
+    // Twice around: once to forget what was used, once to let go.
+    var steps = (mask + 1) * 2
+    while bytes > limit, steps > 0 {
+      steps -= 1
+      hand &= mask
+      guard let subject = places[hand].subject?.takeUnretainedValue() else {
+        hand += 1
+        continue
+      }
+      if subject.isUsed || subject.lastCommit > durable {
+        subject.isUsed = false
+        hand += 1
+      } else {
+        remove(at: hand)
+      }
     }
-  }
-
-  /// Lets one subject go.
-  mutating func remove(_ subject: Subject) {
-    unlink(subject)
-    bytes -= subject.cost
-    count -= 1
-    guard let first = places[subject.hash] else { return }
-    if first === subject {
-      places[subject.hash] = subject.chained
-    } else {
-      var before = first
-      while let next = before.chained, next !== subject { before = next }
-      before.chained = subject.chained
-    }
-    subject.chained = nil
   }
 
   /// Lets all subjects go.
-  mutating func removeAll() {
-    while let subject = newest {
-      newest = subject.older
-      subject.newer = nil
-      subject.chained = nil
+  func removeAll() {
+    for place in 0...mask {
+      places[place].subject?.release()
+      places[place].subject = nil
     }
-    places.removeAll(keepingCapacity: true)
-    newest = nil
-    oldest = nil
     bytes = 0
     count = 0
   }
 
-  // MARK: Order of use
+  // MARK: Places
 
-  private mutating func link(_ subject: Subject) {
-    subject.older = newest
-    subject.newer = nil
-    newest?.newer = subject
-    newest = subject
-    if oldest == nil { oldest = subject }
+  private func home(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash) & mask }
+
+  private func put(_ new: Place) {
+    var place = home(new.hash)
+    while places[place].subject != nil { place = (place + 1) & mask }
+    places[place] = new
   }
 
-  private mutating func unlink(_ subject: Subject) {
-    let newer = subject.newer
-    let older = subject.older
-    if let newer { newer.older = older } else { newest = older }
-    if let older { older.newer = newer } else { oldest = newer }
-    subject.newer = nil
-    subject.older = nil
+  private func grow() {
+    let old = places
+    let capacity = mask + 1
+    places = Self.table(capacity * 2)
+    mask = capacity * 2 - 1
+    for place in 0..<capacity where old[place].subject != nil { put(old[place]) }
+    old.deallocate()
   }
 
-  private mutating func moveToFront(_ subject: Subject) {
-    guard newest !== subject else { return }
-    unlink(subject)
-    link(subject)
+  /// Empties a place and moves those up that stand behind it for want of it.
+  private func remove(at place: Int) {
+    guard let subject = places[place].subject?.takeRetainedValue() else { return }
+    bytes -= subject.cost
+    count -= 1
+    var free = place
+    var next = (place + 1) & mask
+    while places[next].subject != nil {
+      let distance = (next - home(places[next].hash)) & mask
+      if distance >= (next - free) & mask {
+        places[free] = places[next]
+        free = next
+      }
+      next = (next + 1) & mask
+    }
+    places[free].subject = nil
+  }
+}
+
+extension Subject {
+  /// Whether the subject is called so.
+  fileprivate func isNamed(_ other: UnsafeRawBufferPointer) -> Bool {
+    guard name.count == other.count else { return false }
+    guard let own = name.baseAddress, let other = other.baseAddress else { return true }
+    return memcmp(own, other, name.count) == 0
   }
 }

@@ -120,8 +120,8 @@ final class Control {
       }
       if target.batch == 0 { ReplyWriter.endLine(to: replyBuffer) }
     }
-    let bundle = ReplyBundle(
-      bytes: Array(replyBuffer.bytes), entries: [.init(target: target, range: 0..<replyBuffer.count)])
+    var bundle = ReplyBundle()
+    bundle.append(replyBuffer.bytes, to: target)
     services.send(bundle, to: target.worker)
   }
 }

@@ -76,11 +76,7 @@ package final class Services: Sendable {
       return
     }
     guard let server = http.withLock({ $0 }) else { return }
-    bundle.bytes.withUnsafeBytes { bytes in
-      for entry in bundle.entries {
-        server.take(UnsafeRawBufferPointer(rebasing: bytes[entry.range]), for: entry.target)
-      }
-    }
+    bundle.handOut { server.take($0, for: $1) }
   }
 
   /// The worker whose subject that is.

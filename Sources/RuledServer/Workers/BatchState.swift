@@ -42,8 +42,7 @@ extension Worker {
     let key = nextKey
     nextKey += 1
     batches[key] = state
-    connection.beginRequest()
-    services.inFlight.wrappingAdd(1, ordering: .relaxed)
+    begin(on: connection)
     proceed(key)
   }
 

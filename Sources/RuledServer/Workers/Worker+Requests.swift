@@ -4,15 +4,24 @@ import RuledWire
 
 extension Worker: ConnectionHandler {
   func received(line: UnsafeRawBufferPointer, on connection: Connection) {
+    if let owner = ownerBeforeParsing(line), owner != index {
+      begin(on: connection)
+      return forward(line, target(connection), to: owner)
+    }
     switch parser.parse(line, readable: line.count + LineFramer.padding) {
     case .single(.request(let request)):
-      connection.beginRequest()
-      services.inFlight.wrappingAdd(1, ordering: .relaxed)
+      begin(on: connection)
       route(request, text: line, target: target(connection))
     case .single(.invalid(let id, let error)): answer(error, id: id, on: connection)
     case .invalid(let error): answer(error, id: nil, on: connection)
     case .batch(let batch): begin(batch, on: connection)
     }
+  }
+
+  /// Counts a request that will be answered.
+  func begin(on connection: Connection) {
+    connection.beginRequest()
+    services.inFlight.wrappingAdd(1, ordering: .relaxed)
   }
 
   func tooLong(on connection: Connection) {
@@ -56,6 +65,15 @@ extension Worker: ConnectionHandler {
 
   // MARK: Routing
 
+  /// The worker whose subject the line's one event is about, nil where only parsing can tell.
+  ///
+  /// That worker then parses the line, and answers it if there is something wrong with it; what is to be refused as too much is parsed
+  /// here. Told or parsed, an event goes the same way, so that those of a subject keep their order.
+  private func ownerBeforeParsing(_ line: UnsafeRawBufferPointer) -> Int? {
+    guard services.workers.count > 1, !isOverloaded(with: 1), let subject = line.eventSubject else { return nil }
+    return services.owner(of: subject)
+  }
+
   /// The worker that a request must be carried out by: its subject's owner.
   func owner(of request: RequestView) -> Int {
     switch request.method {
@@ -71,13 +89,18 @@ extension Worker: ConnectionHandler {
     if let error = refusal(request, target) { return reply(with: error, to: request, target) }
     let owner = owner(of: request)
     guard owner == index else {
-      return forward(ForwardedRequest(text: Array(text), target: target), to: owner)
+      return forward(text, target, to: owner)
     }
     execute(request, target)
   }
 
+  /// Whether more would be in flight than may be.
+  private func isOverloaded(with more: Int) -> Bool {
+    services.inFlight.load(ordering: .relaxed) + more > services.context.configuration.limits.inFlight
+  }
+
   private func refusal(_ request: RequestView, _ target: ReplyTarget) -> RequestError? {
-    if services.inFlight.load(ordering: .relaxed) > services.context.configuration.limits.inFlight {
+    if isOverloaded(with: 0) {
       return RequestError(
         .overloaded, "too many requests are in flight; try again", details: [.init("retry_after_ms", json: "100")])
     }
@@ -91,23 +114,35 @@ extension Worker: ConnectionHandler {
     }
   }
 
-  /// Carries out what another worker read.
+  /// Carries out what is not from a connection.
   func carryOut(_ forwarded: ForwardedRequest) {
-    forwarded.text.withUnsafeBytes { text in
-      document = forwardedParser.document.handle
-      defer { document = parser.document.handle }
-      switch forwardedParser.parse(text) {
-      case .single(.request(let request)): execute(request, forwarded.target)
-      case .single(.invalid(_, let error)), .invalid(let error): refuse(forwarded.target, error)
-      case .batch: refuse(forwarded.target, RequestError(.invalidRequest, "A request is an object."))
-      }
+    forwarded.text.withUnsafeBytes { carryOut($0, readable: $0.count, forwarded.target) }
+  }
+
+  /// Carries out what another worker read.
+  func carryOut(_ bundle: RequestBundle) {
+    for entry in bundle.entries {
+      let text = bundle.text(of: entry)
+      carryOut(text, readable: text.count + LineFramer.padding, entry.target)
+    }
+    spare.giveBack(bundle)
+  }
+
+  private func carryOut(_ text: UnsafeRawBufferPointer, readable: Int, _ target: ReplyTarget) {
+    document = forwardedParser.document.handle
+    defer { document = parser.document.handle }
+    switch forwardedParser.parse(text, readable: readable) {
+    case .single(.request(let request)): execute(request, target)
+    case .single(.invalid(let id, let error)): refuse(target, error, id: id)
+    case .invalid(let error): refuse(target, error, id: nil)
+    case .batch: refuse(target, RequestError(.invalidRequest, "A request is an object."), id: nil)
     }
   }
 
   /// Answers what turned out to be no request.
-  private func refuse(_ target: ReplyTarget, _ error: RequestError) {
+  private func refuse(_ target: ReplyTarget, _ error: RequestError, id: UnsafeRawBufferPointer?) {
     replyBuffer.removeAll()
-    ReplyWriter.error(error, id: nil, to: replyBuffer)
+    ReplyWriter.error(error, id: id, to: replyBuffer)
     if target.batch == 0 { ReplyWriter.endLine(to: replyBuffer) }
     send(replyBuffer.bytes, to: target)
   }

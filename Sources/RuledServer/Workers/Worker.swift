@@ -30,6 +30,8 @@ final class Worker {
   /// What leaves for other workers at the end of the turn.
   private var forwards: [[WorkerMessage]]
   var bundles: [ReplyBundle]
+  private var requests: [RequestBundle?]
+  let spare = SpareBundles()
   private var redelivery: LoopTimer?
   private var undelivered: [CommitUnit.Message] = []
   let replyBuffer = ByteBuffer(capacity: 4096)
@@ -48,6 +50,7 @@ final class Worker {
     document = parser.document.handle
     forwards = Array(repeating: [], count: services.workers.count)
     bundles = Array(repeating: ReplyBundle(), count: services.workers.count)
+    requests = Array(repeating: nil, count: services.workers.count)
   }
 
   /// Serves until the loop is stopped.
@@ -57,7 +60,10 @@ final class Worker {
       for message in messages { take(message) }
     }
     redelivery = try LoopTimer(on: loop) { [unowned self] in redeliver() }
-    loop.atTurnEnd(.work) { [unowned self] in flush() }
+    loop.atTurnEnd(.work) { [unowned self] in
+      sendRequests()
+      flush()
+    }
     loop.run()
     redelivery?.close()
     services.workers[index].close()
@@ -68,6 +74,7 @@ final class Worker {
   private func take(_ message: WorkerMessage) {
     switch message {
     case .request(let request): carryOut(request)
+    case .requests(let bundle): carryOut(bundle)
     case .replies(let bundle): hand(out: bundle)
     case .finished(let unit, let durable): finished(unit, durable: durable)
     case .deliver(let messages): deliver(messages)
@@ -208,7 +215,20 @@ final class Worker {
   // MARK: Sending
 
   /// Leaves a request to another worker.
-  func forward(_ request: ForwardedRequest, to worker: Int) { forwards[worker].append(.request(request)) }
+  func forward(_ text: UnsafeRawBufferPointer, _ target: ReplyTarget, to worker: Int) {
+    let bundle = requests[worker] ?? spare.takeRequests()
+    if requests[worker] == nil { requests[worker] = bundle }
+    bundle.append(text, target)
+  }
+
+  /// Sends on the requests of the turn.
+  private func sendRequests() {
+    for worker in requests.indices {
+      guard let bundle = requests[worker] else { continue }
+      requests[worker] = nil
+      _ = services.workers[worker].send(.requests(bundle))
+    }
+  }
 
   /// Sends a reply, complete with its newline where it stands alone.
   func send(_ bytes: UnsafeRawBufferPointer, to target: ReplyTarget) {
@@ -217,10 +237,7 @@ final class Worker {
       return
     }
     guard target.worker == index else {
-      let start = bundles[target.worker].bytes.count
-      bundles[target.worker].bytes.append(contentsOf: bytes)
-      bundles[target.worker].entries.append(.init(target: target, range: start..<start + bytes.count))
-      return
+      return bundles[target.worker].append(bytes, to: target, from: spare)
     }
     guard target.batch == 0 else { return took(bytes, batch: target.batch, slot: target.slot) }
     services.inFlight.wrappingSubtract(1, ordering: .relaxed)
@@ -230,8 +247,6 @@ final class Worker {
   }
 
   private func hand(out bundle: ReplyBundle) {
-    bundle.bytes.withUnsafeBytes { bytes in
-      for entry in bundle.entries { send(UnsafeRawBufferPointer(rebasing: bytes[entry.range]), to: entry.target) }
-    }
+    bundle.handOut(to: spare) { send($0, to: $1) }
   }
 }

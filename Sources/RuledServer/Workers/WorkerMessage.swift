@@ -5,6 +5,8 @@ import RuledEngine
 enum WorkerMessage: Sendable {
   /// Carry out a request for one of your subjects.
   case request(ForwardedRequest)
+  /// Carry out requests for your subjects that my connections sent.
+  case requests(RequestBundle)
   /// Hand these replies to your connections.
   case replies(ReplyBundle)
   /// A unit is durable, or has failed.
@@ -15,28 +17,6 @@ enum WorkerMessage: Sendable {
   case cascadeOver(UInt64)
   /// Do something on your thread.
   case perform(@Sendable (Worker) -> Void)
-}
-
-/// A request that another worker read.
-struct ForwardedRequest: Sendable {
-  /// The request, one JSON-RPC object.
-  let text: [UInt8]
-  /// Where the reply goes.
-  let target: ReplyTarget
-}
-
-/// Replies for the connections of one worker.
-struct ReplyBundle: Sendable {
-  /// One reply.
-  struct Entry: Sendable {
-    let target: ReplyTarget
-    let range: Range<Int>
-  }
-
-  /// All bytes.
-  var bytes: [UInt8] = []
-  /// Which of them are whose.
-  var entries: [Entry] = []
 }
 
 /// What the committer is asked by the other threads.

@@ -20,7 +20,7 @@ package enum SubjectRecord {
 
   /// Appends all that comes before the plugins; at most `mostRecent` events.
   package static func writeHeader(
-    version: UInt64, overflowUntil: UInt64, recent: some Collection<RecentEvent>, into buffer: ByteBuffer
+    version: UInt64, overflowUntil: UInt64, recent: [RecentEvent], into buffer: ByteBuffer
   ) {
     let count = recent.count
     precondition(count <= mostRecent, "a record holds at most \(mostRecent) recent events")

@@ -13,12 +13,16 @@ package struct TapeValue {
   /// What the value is.
   package var kind: TapeKind { TapeKind(rawValue: UInt8(truncatingIfNeeded: tape[index] >> 56)) ?? .null }
 
+  /// Whether the value is of that kind.
+  @inline(__always)
+  func isKind(_ kind: TapeKind) -> Bool { UInt8(truncatingIfNeeded: tape[index] >> 56) == kind.rawValue }
+
   /// Whether the value is an object or an array.
-  package var isContainer: Bool { kind == .object || kind == .array }
+  package var isContainer: Bool { isKind(.object) || isKind(.array) }
 
   /// The decoded bytes, or nil if the value is no string.
   package var string: UnsafeRawBufferPointer? {
-    guard kind == .string else { return nil }
+    guard isKind(.string) else { return nil }
     var length = 0
     let bytes = cj_string(tape, strings, index, &length)
     return UnsafeRawBufferPointer(start: bytes, count: length)
@@ -72,20 +76,30 @@ package struct TapeValue {
 
   /// The last member called `name`, or nil if there is none, it is null, or the value is no object.
   package func member(_ name: StaticString) -> TapeValue? {
-    guard kind == .object else { return nil }
+    guard isKind(.object) else { return nil }
     let bytes = UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
     let found = cj_member(tape, strings, index, bytes, name.utf8CodeUnitCount)
     guard found != 0 else { return nil }
     let value = TapeValue(tape: tape, strings: strings, index: found)
-    return value.kind == .null ? nil : value
+    return value.isKind(.null) ? nil : value
   }
 }
 
 extension UnsafeRawBufferPointer {
-  /// Whether the bytes are those of `text`.
+  /// Whether the bytes are those of `text`; the names of requests and events mostly have four to eight.
+  @inline(__always)
   func equals(_ text: StaticString) -> Bool {
-    guard count == text.utf8CodeUnitCount else { return false }
-    guard count > 0, let baseAddress else { return true }
-    return memcmp(baseAddress, text.utf8Start, count) == 0
+    let count = text.utf8CodeUnitCount
+    guard self.count == count else { return false }
+    guard count > 0, let start = baseAddress else { return true }
+    let wanted = UnsafeRawPointer(text.utf8Start)
+    guard 4...8 ~= count else { return memcmp(start, wanted, count) == 0 }
+    return start.fourBytes(0) == wanted.fourBytes(0) && start.fourBytes(count - 4) == wanted.fourBytes(count - 4)
   }
+}
+
+extension UnsafeRawPointer {
+  /// Four bytes as a number.
+  @inline(__always)
+  fileprivate func fourBytes(_ offset: Int) -> UInt32 { loadUnaligned(fromByteOffset: offset, as: UInt32.self) }
 }

@@ -1,6 +1,15 @@
 import CJSON
 
 extension UnsafeRawBufferPointer {
+  /// The subject of the one event that the line can hold, nil where only parsing can tell; 64 bytes behind the line can be read.
+  ///
+  /// If the line turns out to be a request, it is an `event` with that subject, or one that is refused.
+  package var eventSubject: UnsafeRawBufferPointer? {
+    var subject = cj_slice()
+    let isTold = withCharacters { cj_event_subject($0, $1, &subject) }
+    return isTold ? UnsafeRawBufferPointer(start: subject.bytes, count: subject.length) : nil
+  }
+
   /// The text of the one value that the bytes hold, without the white space around it.
   package var trimmedJSON: UnsafeRawBufferPointer {
     let slice = withCharacters { cj_raw_trim($0, $1) }

@@ -7,17 +7,27 @@ enum EventAttribute: Int, CaseIterable {
 
   /// The attribute called `name`.
   init(_ name: UnsafeRawBufferPointer) {
-    self =
-      switch name.count {
-      case 2: Self.match(name, .id)
-      case 4: Self.match(name, .type, .time, .data, .wait)
-      case 6: Self.match(name, .source, .dryRun)
-      case 7: Self.match(name, .subject, .explain)
-      case 10: Self.match(name, .dataSchema)
-      case 11: Self.match(name, .specversion, .dataBase64)
-      case 15: Self.match(name, .dataContentType)
-      default: .other
+    let candidate = Self.candidate(name)
+    self = name.equals(candidate.name) ? candidate : .other
+  }
+
+  /// The only attribute that can be called `name`, told by its length and its first letters.
+  private static func candidate(_ name: UnsafeRawBufferPointer) -> Self {
+    switch name.count {
+    case 2: return .id
+    case 4:
+      switch name[0] {
+      case UInt8(ascii: "t"): return name[1] == UInt8(ascii: "y") ? .type : .time
+      case UInt8(ascii: "d"): return .data
+      default: return .wait
       }
+    case 6: return name[0] == UInt8(ascii: "s") ? .source : .dryRun
+    case 7: return name[0] == UInt8(ascii: "s") ? .subject : .explain
+    case 10: return .dataSchema
+    case 11: return name[0] == UInt8(ascii: "s") ? .specversion : .dataBase64
+    case 15: return .dataContentType
+    default: return .other
+    }
   }
 
   /// Whether the name has to match the pattern of extensions.
@@ -48,16 +58,5 @@ enum EventAttribute: Int, CaseIterable {
     case .wait: "wait"
     case .other: ""
     }
-  }
-
-  /// The first of the attributes that is called `name`; written out so that nothing is allocated.
-  private static func match(
-    _ name: UnsafeRawBufferPointer, _ first: Self, _ second: Self = .other, _ third: Self = .other,
-    _ fourth: Self = .other
-  ) -> Self {
-    if name.equals(first.name) { return first }
-    if name.equals(second.name) { return second }
-    if name.equals(third.name) { return third }
-    return name.equals(fourth.name) ? fourth : .other
   }
 }

@@ -47,7 +47,7 @@ enum EventChecks {
 
   /// An optional string.
   static func string(_ value: TapeValue?, _ path: String, _ name: StaticString) throws(RequestError) {
-    if let value, value.kind != .string { throw error(path, name, "must be a string") }
+    if let value, !value.isKind(.string) { throw error(path, name, "must be a string") }
   }
 
   /// Data in base64, which excludes `data`.
@@ -58,13 +58,14 @@ enum EventChecks {
   }
 
   /// An extension attribute: `[a-z0-9]{1,20}` and a scalar.
-  static func `extension`(_ member: MemberCursor.Member, _ path: String) throws(RequestError) {
-    let name = member.name
+  static func `extension`(
+    _ name: UnsafeRawBufferPointer, _ value: TapeValue, _ path: String
+  ) throws(RequestError) {
     guard !name.isEmpty, name.count <= Limits.extensionNameBytes, name.allSatisfy(isNameByte) else {
       throw .invalidParams(
         path: JSONPath.member(path, name), "is no attribute: names are 1 to 20 lower-case letters and digits")
     }
-    guard !member.value.isContainer else {
+    guard !value.isContainer else {
       throw .invalidParams(path: JSONPath.member(path, name), "must be a string, a number or a boolean")
     }
   }

@@ -8,7 +8,7 @@ package struct EventExtensions {
   /// The next attribute, or nil at the end.
   package mutating func next() -> MemberCursor.Member? {
     while let member = cursor.next() {
-      if member.value.kind != .null, EventAttribute(member.name).isKept { return member }
+      if !member.value.isKind(.null), EventAttribute(member.name).isKept { return member }
     }
     return nil
   }

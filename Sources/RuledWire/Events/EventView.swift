@@ -14,8 +14,6 @@ package struct EventView {
   package private(set) var time: Timestamp?
   /// The data, or nil if absent or null.
   package private(set) var data: TapeValue?
-  /// The text of the data as sent; empty if there is none.
-  package private(set) var dataText = Bytes(start: nil, count: 0)
   /// Whether to commit nothing.
   package private(set) var isDryRun = false
   /// Whether to add the trace.
@@ -34,21 +32,24 @@ package struct EventView {
 
   /// Reads the event that `value` holds and whose text is `text`, or says which member at `path` is wrong.
   package init(_ value: TapeValue?, text: Bytes, path: String = "params") throws(RequestError) {
-    guard let value, value.kind == .object else { throw .invalidParams(path: path, "must be an object") }
+    guard let value, value.isKind(.object) else { throw .invalidParams(path: path, "must be an object") }
     self.text = text.trimmedJSON
     object = value
     var attributes = EventAttributes(of: value)
-    var cursor = MemberCursor(value, text: text)
-    while let member = cursor.next() {
+    var members = TapeMembers(value)
+    while let member = members.next() {
       let kind = EventAttribute(member.name)
-      attributes.set(kind, member)
-      if kind.isExtension, member.value.kind != .null {
-        try EventChecks.extension(member, path)
+      attributes.set(kind, member.value)
+      if kind.isExtension, !member.value.isKind(.null) {
+        try EventChecks.extension(member.name, member.value, path)
         hasExtensions = true
       }
     }
     try read(attributes, path)
   }
+
+  /// The text of the data as sent, found by reading the event's text; empty if there is none.
+  package var dataText: Bytes { data == nil ? Bytes(start: nil, count: 0) : text.rawMember("data") }
 
   /// Where the event's object stands on the tape.
   package var objectIndex: Int { object.index }
@@ -81,6 +82,5 @@ package struct EventView {
       waitsForCascade = true
     }
     data = attributes[.data]
-    if data != nil { dataText = attributes.dataText }
   }
 }

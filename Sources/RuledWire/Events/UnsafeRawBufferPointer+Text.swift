@@ -1,6 +1,9 @@
+import RuledCore
+
 extension UnsafeRawBufferPointer {
   /// Whether the UTF-8 has a character of C0, DEL or C1.
   package var hasControlCharacters: Bool {
+    if EightBytes.all(self, where: \.isPlainASCII, and: { 0x20..<0x7F ~= $0 }) { return false }
     var previous: UInt8 = 0
     for byte in self {
       if byte < 0x20 || byte == 0x7F || (previous == 0xC2 && byte < 0xA0 && byte >= 0x80) { return true }

@@ -7,6 +7,10 @@ package enum Method: Sendable, Hashable, CaseIterable {
 
   /// The method called `name`.
   package init(_ name: UnsafeRawBufferPointer) {
+    if name.equals("event") {
+      self = .event
+      return
+    }
     self = Self.allCases.first { $0 != .unknown && name.equals($0.name) } ?? .unknown
   }
 

@@ -9,7 +9,7 @@ package enum RequestMessage {
 
   /// Reads the message that `value` holds and whose text is `text`.
   init(_ value: TapeValue, text: UnsafeRawBufferPointer) {
-    guard value.kind == .object else {
+    guard value.isKind(.object) else {
       self = .invalid(id: nil, Self.error("A request is an object."))
       return
     }

@@ -1,0 +1,86 @@
+import RuledCore
+import Testing
+
+@testable import RuledWire
+
+@Suite("The subject before parsing")
+struct EventSubjectTests {
+  /// What is told of a line that has room behind it, full of what could mislead.
+  private func told(_ line: [UInt8]) -> String? {
+    let behind = Array(#""subject":"behind","method":"event"\\\\"subject":"behind""#.utf8)
+    let padded = line + behind + [UInt8](repeating: 0, count: 64)
+    return padded.withUnsafeBytes { bytes in
+      UnsafeRawBufferPointer(rebasing: bytes[..<line.count]).eventSubject.map { String(decoding: $0, as: UTF8.self) }
+    }
+  }
+
+  private func told(_ line: String) -> String? { told(Array(line.utf8)) }
+
+  @Test(
+    "It is told of events as clients write them",
+    arguments: [
+      #"{"jsonrpc":"2.0","id":1,"method":"event","params":{"type":"t","subject":"user:1"}}"#,
+      #"{"params":{"subject":"user:1","type":"t"},"method":"event","jsonrpc":"2.0"}"#,
+      #" { "method" : "event" , "params" : { "subject"  : "user:1", "source":"s", "data":{"more":"méthode"} } } "#,
+    ])
+  func plain(line: String) { #expect(told(line) == "user:1") }
+
+  @Test(
+    "It is not told where it could be another",
+    arguments: [
+      "", " ", "{", "7", "{}", #"{"method":"event"}"#, #"{"subject":"s"}"#, #"{"method":"event","subject":"s"#,
+      #"[{"method":"event","params":{"subject":"s"}}]"#,
+      #"{"method":"query","params":{"subject":"s"}}"#, #"{"method":"watch","params":{"subject":"s"}}"#,
+      #"{"method":"event","params":{"subject":7}}"#, #"{"method":"event","params":{"subject":null}}"#,
+      #"{"method":"event","params":{"subject":"s","data":"\n"}}"#,
+      #"{"method":"event","params":{"\u0073ubject":"a","subject":"s"}}"#,
+      #"{"method":"event","params":{"data":{"subject":"a"},"subject":"s"}}"#,
+      #"{"method":"event","params":{"subject":"s","subject":"s"}}"#,
+      #"{"method":"event","method":"watch","params":{"subject":"s"}}"#,
+      #"{"method":"watch","params":{"subject":"s","data":{"method":"event"}}}"#,
+      #"{"method":"event","params":{"type":"subject","source":"x"}}"#,
+      #"{"id":"subject","method":"event","params":{"subject":"s"}}"#,
+    ])
+  func ambiguous(line: String) { #expect(told(line) == nil) }
+
+  @Test("What is told is so, or the line is refused")
+  func mutations() {
+    let seeds = [
+      #"{"jsonrpc":"2.0","id":1,"method":"event","params":{"type":"t","subject":"user:1","data":{"a":[1,"s"]}}}"#,
+      #"{"jsonrpc":"2.0","method":"event","params":{"subject":"s","data":{"subject":"m","method":"s"}},"id":"x"}"#,
+      #"{"id":null,"params":{"data":"subject","subject":"é","type":"m"},"method":"event","jsonrpc":"2.0"}"#,
+    ].map { Array($0.utf8) }
+    let names = [#""subject":"#, #""subject""#, #""method":"event","#, #""event""#]
+    let pieces = (names + ["\\", "\"", ":", ",", "{", "}", "s", "m", " "]).map { Array($0.utf8) }
+    var random = SeededRandom(seed: 12)
+    let parser = RequestParser()
+    var toldOf = 0
+    for _ in 0..<40_000 {
+      var line = seeds.randomElement(using: &random) ?? []
+      for _ in 0..<Int.random(in: 0...3, using: &random) {
+        let place = Int.random(in: 0..<line.count, using: &random)
+        switch Int.random(in: 0..<3, using: &random) {
+        case 0: line.removeSubrange(place..<min(line.count, place + Int.random(in: 1...12, using: &random)))
+        case 1: line.insert(contentsOf: pieces.randomElement(using: &random) ?? [], at: place)
+        default:
+          let end = min(line.count, place + Int.random(in: 1...24, using: &random))
+          line.insert(contentsOf: line[place..<end], at: Int.random(in: 0..<line.count, using: &random))
+        }
+        if line.isEmpty { line = seeds[0] }
+      }
+      guard let subject = told(line) else { continue }
+      line.withUnsafeBytes { bytes in
+        guard case .single(let message) = parser.parse(bytes) else {
+          if case .batch = parser.parse(bytes) { Issue.record("a batch") }
+          return
+        }
+        guard case .request(let request) = message else { return }
+        #expect(request.method == .event)
+        guard let event = try? EventView(request) else { return }
+        #expect(String(decoding: event.subject, as: UTF8.self) == subject)
+        toldOf += 1
+      }
+    }
+    #expect(toldOf > 1000)
+  }
+}
