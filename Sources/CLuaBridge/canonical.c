@@ -33,29 +33,35 @@ static rb_token *add_token(rb_vm *vm, int kind) {
   return token;
 }
 
-/* Reads a string from behind its quote on. */
-static bool read_string(reader *r) {
-  const char *start = r->at, *at = start;
-  uint64_t found = 0;
-  for (; r->end - at >= 8; at += 8) {
+/* Where the string from `at` on has its quote, or NULL when something else comes before it; `plain` tells that it is ASCII. */
+static const char *find_quote(const char *at, const char *end, bool *plain) {
+  for (; end - at >= 8; at += 8) {
     uint64_t word;
     memcpy(&word, at, 8);
-    /* What is not ASCII goes on; it is checked as a whole. */
-    found = rb_unplain(word & ~RB_EACH(0x80)) & ~(word & RB_EACH(0x80));
-    if (found) {
-      at += __builtin_ctzll(found) / 8;
-      break;
+    uint64_t found = rb_unplain(word);
+    if (!found) continue;
+    at += __builtin_ctzll(found) / 8;
+    if (*at == '"') {
+      *plain = true;
+      return at;
     }
+    break;
   }
-  while (at < r->end && *at != '"' && *at != '\\' && (unsigned char)*at >= 0x20) at++;
-  if (at == r->end || *at != '"') return false;
-  size_t length = (size_t)(at - start);
-  if (length > UINT32_MAX || (!rb_is_plain(start, length) && !rb_is_utf8(start, length))) return false;
+  *plain = false;
+  while (at < end && *at != '"' && *at != '\\' && (unsigned char)*at >= 0x20) at++;
+  return at < end && *at == '"' ? at : NULL;
+}
+
+/* Reads a string from behind its quote on. */
+static bool read_string(reader *r) {
+  bool plain;
+  const char *start = r->at, *quote = find_quote(start, r->end, &plain);
+  if (!quote || (!plain && !rb_is_utf8(start, (size_t)(quote - start)))) return false;
   rb_token *token = add_token(r->vm, CJ_STRING);
   if (!token) return false;
-  token->length = (uint32_t)length;
+  token->length = (uint32_t)(quote - start);
   token->value.bytes = start;
-  r->at = at + 1;
+  r->at = quote + 1;
   return true;
 }
 

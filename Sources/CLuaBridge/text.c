@@ -95,11 +95,10 @@ bool rb_append_json_string(rb_vm *vm, rb_buffer *into, const char *bytes, size_t
 
 /* Writes the digits of a number before `end`; answers where they begin. */
 static char *write_digits(char *end, uint64_t value) {
-  while (value >= 10) {
-    *--end = (char)('0' + value % 10);
-    value /= 10;
-  }
-  *--end = (char)('0' + value);
+  for (; value > UINT32_MAX; value /= 10) *--end = (char)('0' + value % 10);
+  uint32_t low = (uint32_t)value;
+  for (; low >= 10; low /= 10) *--end = (char)('0' + low % 10);
+  *--end = (char)('0' + low);
   return end;
 }
 
