@@ -56,7 +56,7 @@ let package = Package(
     module("RuledWire", ["RuledCore", "CJSON"]),
     module(
       "RuledServer",
-      ["RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire", "CCurl", "CMicroHTTPD", "CUV"]),
+      ["RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire", "CCurl", "CLinux", "CMicroHTTPD", "CUV"]),
     module("RuledTool", ["RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire"]),
     .executableTarget(
       name: "ruled", dependencies: ["RuledServer"], swiftSettings: strict, linkerSettings: boundAtStart),

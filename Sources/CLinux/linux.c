@@ -2,7 +2,11 @@
 #include "CLinux.h"
 
 #include <fcntl.h>
+#include <sched.h>
+#include <stdint.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 int cl_allocate(int descriptor, int64_t length) { return fallocate(descriptor, 0, 0, (off_t)length); }
@@ -12,5 +16,17 @@ void cl_begin_sync(int descriptor, int64_t offset, int64_t length) {
 }
 
 void cl_lower_priority(void) { (void)!nice(5); }
+
+void cl_wake_soon(void) {
+  struct {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime, deadline, period;
+  } attributes = { .size = sizeof attributes, .policy = SCHED_OTHER, .runtime = 100 * 1000 /* ns, the least there is */ };
+  attributes.nice = getpriority(PRIO_PROCESS, 0);
+  (void)syscall(SYS_sched_setattr, 0, &attributes, 0);
+}
 
 void cl_name_thread(const char *name) { (void)prctl(PR_SET_NAME, name); }

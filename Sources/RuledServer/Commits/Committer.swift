@@ -1,3 +1,4 @@
+import CLinux
 import RuledCore
 import RuledEngine
 import RuledStore
@@ -18,6 +19,7 @@ final class Committer {
   func run() throws(SystemError) {
     try services.committer.attach(to: loop) { [unowned self] in take($0) }
     timer = try LoopTimer(on: loop) { [unowned self] in tick() }
+    cl_wake_soon()
     timer?.start(after: 1000, every: UInt64(Limits.syncInterval / 1000))
     loop.run()
     timer?.close()
