@@ -63,12 +63,13 @@ let package = Package(
     .executableTarget(
       name: "rulectl", dependencies: ["RuledTool"], swiftSettings: strict, linkerSettings: boundAtStart),
 
+    .target(name: "CAllocations", path: "Tests/CAllocations"),
     tests("RuledCoreTests", ["RuledCore"]),
     tests("RuledLuaTests", ["RuledLua"]),
     tests("RuledStoreTests", ["RuledStore"]),
-    tests("RuledEngineTests", ["RuledEngine", "RuledLua", "RuledStore"]),
+    tests("RuledEngineTests", ["RuledEngine", "RuledLua", "RuledStore", "CAllocations"]),
     tests("RuledWireTests", ["RuledWire"]),
-    tests("RuledServerTests", ["RuledServer", "RuledCore", "RuledEngine", "RuledLua", "RuledStore"]),
+    tests("RuledServerTests", ["RuledServer", "RuledCore", "RuledEngine", "RuledLua", "RuledStore", "CAllocations"]),
     tests("RuledToolTests", ["RuledTool"]),
     tests("ArchitectureTests", []),
     tests("EndToEndTests", ["RuledCore", "ruled", "rulectl"]),

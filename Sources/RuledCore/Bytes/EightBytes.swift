@@ -1,11 +1,11 @@
 /// Eight bytes of text looked at together, as one number.
-package struct EightBytes {
-  private let word: UInt64
+public struct EightBytes {
+  @usableFromInline let word: UInt64
 
   /// The eight bytes at `place`.
   @inlinable
   @inline(__always)
-  package init(_ place: UnsafeRawPointer) { word = place.loadUnaligned(as: UInt64.self) }
+  public init(_ place: UnsafeRawPointer) { word = place.loadUnaligned(as: UInt64.self) }
 
   @usableFromInline static let lows: UInt64 = 0x0101_0101_0101_0101
   @usableFromInline static let highs: UInt64 = 0x8080_8080_8080_8080
@@ -13,7 +13,7 @@ package struct EightBytes {
   /// Whether none of them needs an escape in a JSON string.
   @inlinable
   @inline(__always)
-  package var isPlainInJSON: Bool {
+  public var isPlainInJSON: Bool {
     let controls = (word &- Self.lows &* 0x20) & ~word
     return (controls | Self.zeros(word ^ Self.lows &* 0x22) | Self.zeros(word ^ Self.lows &* 0x5C)) & Self.highs == 0
   }
@@ -21,7 +21,7 @@ package struct EightBytes {
   /// Whether all of them are ASCII, and none a control character.
   @inlinable
   @inline(__always)
-  package var isPlainASCII: Bool {
+  public var isPlainASCII: Bool {
     ((word &- Self.lows &* 0x20) | word | Self.zeros(word ^ Self.lows &* 0x7F)) & Self.highs == 0
   }
 
@@ -33,7 +33,7 @@ package struct EightBytes {
   /// Whether all bytes of `text` have a quality, which is told of eight or, where there are fewer, of one.
   @inlinable
   @inline(__always)
-  package static func all(
+  public static func all(
     _ text: UnsafeRawBufferPointer, where eight: (EightBytes) -> Bool, and one: (UInt8) -> Bool
   ) -> Bool {
     guard let start = text.baseAddress else { return true }

@@ -2,7 +2,7 @@
 ///
 /// It follows wyhash (final version 4, public domain, by Wang Yi), read in little-endian order. It is no defence against
 /// someone who knows the seed.
-@inlinable package func hash64(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> UInt64 {
+@inlinable public func hash64(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> UInt64 {
   let count = bytes.count
   var seed = seed ^ mixed(seed ^ 0x2d35_8dcc_aa6c_78a5, 0x8bb8_4b93_962e_acc9)
   let first: UInt64
@@ -44,17 +44,23 @@
 }
 
 /// Both halves of the product, folded.
-@inlinable func mixed(_ left: UInt64, _ right: UInt64) -> UInt64 {
+@inlinable
+@inline(__always)
+func mixed(_ left: UInt64, _ right: UInt64) -> UInt64 {
   let product = left.multipliedFullWidth(by: right)
   return product.high ^ product.low
 }
 
 /// The eight bytes at `offset`.
-@inlinable func word64(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt64 {
+@inlinable
+@inline(__always)
+func word64(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt64 {
   UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
 }
 
 /// The four bytes at `offset`.
-@inlinable func word32(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt64 {
+@inlinable
+@inline(__always)
+func word32(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt64 {
   UInt64(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
 }

@@ -6,14 +6,18 @@ extension Evaluator {
   /// Appends the value under `key`; false when there is none.
   func read(_ key: UnsafeRawBufferPointer, of subject: Subject, into buffer: ByteBuffer) throws(RequestError) -> Bool {
     if subject.lastCommit > durable {
-      for unit in [unit] + inFlight.reversed() {
-        switch unit.writes.lookup(key) {
-        case .absent: continue
+      var next: CommitUnit? = unit
+      var left = inFlight.count
+      while let asked = next {
+        switch asked.writes.lookup(key) {
+        case .absent: break
         case .deleted: return false
         case .value(let bytes):
           buffer.append(bytes)
           return true
         }
+        left -= 1
+        next = left >= 0 ? inFlight[left] : nil
       }
     }
     do throws(StoreError) { return try context.store.get(key, into: buffer) } catch { throw error.requestError }

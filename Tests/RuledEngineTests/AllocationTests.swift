@@ -1,0 +1,62 @@
+import CAllocations
+import RuledCore
+import RuledLua
+import RuledStore
+import Testing
+
+@testable import RuledEngine
+
+@Suite struct AllocationTests {
+  private static let text = """
+    rule 'r' { on = 'x', run = function(e, s)
+      s.n = (s.n or 0) + 1
+      s.best = math.max(s.best or 0, e.data.points)
+      decide('n', s.n)
+      decide('best', { points = s.best, day = calendar.day(now(), 'UTC') })
+    end }
+    """
+  private static let measured = 1000
+  #if DEBUG
+    /// Without optimisation each round of a loop over an array allocates, and the outcomes that a record lists make most of the rounds.
+    private static let most = 24 * measured
+  #else
+    /// Buffers that grow while they take the events of a unit, the less often the larger they are.
+    private static let most = 40
+  #endif
+
+  /// Events for a few subjects, as their texts.
+  private static func events(_ run: String, _ count: Int) -> [[UInt8]] {
+    (0..<count).map { number in
+      Array(
+        #"{"type":"x","subject":"user:\#(number % 16)","id":"\#(run)-\#(number)","source":"s","data":{"points":\#(number)}}"#
+          .utf8)
+    }
+  }
+
+  @Test(.enabled(if: ca_is_counting()))
+  func anEventOfAHotSubjectAllocatesNothing() throws {
+    let engine = try Engine(["p": Self.text])
+    let evaluator = engine.local.evaluator
+    let document = EventDocument()
+    let reply = ByteBuffer(capacity: 1 << 20)
+    func apply(_ text: [UInt8]) throws {
+      guard document.parse(text) else { return }
+      var event = document.event(now: engine.local.now.microseconds)
+      event.origin = .client
+      reply.removeAll()
+      try evaluator.handle(event, into: reply)
+    }
+    for text in Self.events("warm", Self.measured) { try apply(text) }
+    try engine.local.settle()
+    let texts = Self.events("hot", Self.measured)
+    let before = ca_count()
+    var next = 0
+    while next < texts.count {
+      try apply(texts[next])
+      next += 1
+    }
+    let allocated = Int(ca_count() - before)
+    #expect(allocated <= Self.most, "\(allocated) allocations for \(Self.measured) events")
+    #expect(reply.text.contains("\"points\":999}"))
+  }
+}

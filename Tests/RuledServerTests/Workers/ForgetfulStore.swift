@@ -1,0 +1,30 @@
+import RuledCore
+import RuledStore
+
+/// A store that takes every commit and keeps nothing, for measuring what is in front of it.
+final class ForgetfulStore: StateStore {
+  private let empty = MemoryStore()
+
+  var name: String { "forgetful" }
+  var approximateBytes: Int { 0 }
+
+  func get(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) -> Bool { false }
+
+  func commit(_ set: WriteSet, durable: Bool) {}
+
+  func sync() {}
+
+  func reopen() {}
+
+  func withCursor(
+    below upper: UnsafeRawBufferPointer?, _ body: (any StoreCursor) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    try empty.withCursor(below: upper, body)
+  }
+
+  func checkpoint(to path: String) {}
+
+  func expire(before cutoff: Int64) {}
+
+  func close() {}
+}
