@@ -94,7 +94,13 @@ final class RedoLog: @unchecked Sendable {  // segments are guarded by `indexLoc
     guard !active.isEmpty || !active.hasRoom(for: payload) else { return }
     try awaitRoom()
     let next = try successor(for: payload)
-    try seal()
+    do throws(StoreError) { try seal() } catch {
+      makingLock.locked {
+        if let other = spare { unlink(other.file.path) }
+        spare = next
+      }
+      throw error
+    }
     file = next.file
     advance(to: next.segment)
   }
@@ -127,8 +133,11 @@ final class RedoLog: @unchecked Sendable {  // segments are guarded by `indexLoc
   }
 
   private func seal() throws(StoreError) {
-    try file.write(active.stageSeal(), at: active.used)
-    try file.sync()
+    do throws(StoreError) { try file.write(active.stageSeal(), at: active.used) } catch {
+      damage = .torn
+      throw error
+    }
+    try sync()
   }
 
   /// The segment after the active one, with room for a commit of so many bytes.

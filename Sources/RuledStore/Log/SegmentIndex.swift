@@ -21,7 +21,7 @@ struct SegmentIndex {
 
   /// An empty table; its owner calls `deallocate`.
   init() {
-    mask = (1 << 18) - 1
+    mask = (1 << 19) - 1
     slots = Self.table(mask + 1)
   }
 
