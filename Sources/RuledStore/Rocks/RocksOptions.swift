@@ -45,9 +45,12 @@ final class RocksOptions: @unchecked Sendable {  // set up once; RocksDB only re
   }
 
   /// Next to nothing passes through RocksDB's own memory: files are taken over as the log's drain made them.
+  ///
+  /// Many of them gather before they are merged, and the first level is large, so that a record that changes often is rewritten seldom.
   private func setMemory() {
     rocksdb_options_set_write_buffer_size(options, Self.mebibyte)
-    rocksdb_options_set_level0_file_num_compaction_trigger(options, 6)
+    rocksdb_options_set_level0_file_num_compaction_trigger(options, 12)
+    rocksdb_options_set_max_bytes_for_level_base(options, 1024 * UInt64(Self.mebibyte))
     rocksdb_options_set_max_background_jobs(options, 2)
   }
 
