@@ -1,4 +1,4 @@
-/* What Linux offers beyond POSIX, which Swift's Glibc module does not show. */
+/* What Linux and the compiler offer beyond POSIX, which Swift's Glibc module does not show. */
 #ifndef CLINUX_H
 #define CLINUX_H
 
@@ -18,5 +18,8 @@ void cl_wake_soon(void);
 
 /* Names the calling thread; the kernel keeps 15 bytes. */
 void cl_name_thread(const char *name);
+
+/* Begins to bring what lies at `place` into the processor's cache. */
+static inline void cl_prefetch(const void *place) { __builtin_prefetch(place); }
 
 #endif

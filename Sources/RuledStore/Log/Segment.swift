@@ -24,6 +24,7 @@ final class Segment: @unchecked Sendable {
   /// The last writes on all keys.
   private(set) var index = SegmentIndex()
   private var ordered: [UInt8: OrderedWrites] = [:]
+  private let staged = UnsafeMutablePointer<Staged>.allocate(capacity: Segment.atOnce)
 
   /// A segment without writes, with room for one commit of `payload` bytes at least.
   init(number: UInt64, payload: Int = 0) throws(StoreError) {
@@ -40,6 +41,7 @@ final class Segment: @unchecked Sendable {
 
   deinit {
     index.deallocate()
+    staged.deallocate()
     munmap(base, capacity)
   }
 
@@ -65,21 +67,41 @@ final class Segment: @unchecked Sendable {
   }
 
   /// Lets the frame that was staged, with a payload of so many bytes, count.
+  ///
+  /// Keys and their places lie scattered over more memory than the processor's cache holds: some are fetched while others are worked on.
   func accept(payload: Int) {
     var offset = used + LogFrame.header
     let end = offset + payload
     used = end
     while offset < end {
-      let place = offset
-      switch WriteBatch.record(in: base, at: &offset) {
-      case .put(let key, _), .delete(let key), .deleteRange(let key, _):
-        _ = index.set(key, at: place, in: base)
-        if let kind = key.first, Self.orderedKinds.contains(kind) {
-          ordered[kind, default: OrderedWrites()].set(key, at: place, in: base)
-        }
+      var count = 0
+      while offset < end, count < Self.atOnce {
+        let key = SegmentWrite.key(at: offset, in: base)
+        staged[count] = Staged(offset: offset, hash: index.begin(key), key: key)
+        count += 1
+        SegmentWrite.pass(&offset, in: base)
       }
+      for place in 0..<count { index.approach(staged[place].hash, in: base) }
+      for place in 0..<count { accept(staged[place]) }
     }
   }
+
+  private func accept(_ write: Staged) {
+    _ = index.set(write.key, hash: write.hash, at: write.offset, in: base)
+    if let kind = write.key.first, Self.orderedKinds.contains(kind) {
+      ordered[kind, default: OrderedWrites()].set(write.key, at: write.offset, in: base)
+    }
+  }
+
+  /// A write on its way into the index.
+  private struct Staged {
+    let offset: Int
+    let hash: UInt64
+    let key: UnsafeRawBufferPointer
+  }
+
+  /// How many writes are on their way together.
+  private static let atOnce = 16
 
   /// What the segment says about a key; the bytes are valid as long as the segment.
   func lookup(_ key: UnsafeRawBufferPointer) -> WriteLookup {

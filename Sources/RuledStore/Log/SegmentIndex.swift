@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import RuledCore
 
@@ -41,10 +42,21 @@ struct SegmentIndex {
     return 0
   }
 
-  /// Notes that the last write on `key` stands at `offset`, and says whether there was one before.
-  mutating func set(_ key: UnsafeRawBufferPointer, at offset: Int, in base: UnsafeRawPointer) -> Bool {
-    if count * 3 > mask * 2 { grow(in: base) }
+  /// The hash of a key, and on the way to the cache the place where it belongs.
+  func begin(_ key: UnsafeRawBufferPointer) -> UInt64 {
     let hash = hash64(key, seed: 3)
+    cl_prefetch(slots.baseAddress.map { $0 + (Int(truncatingIfNeeded: hash) & mask) })
+    return hash
+  }
+
+  /// Brings the key nearer that may stand where one of that hash belongs.
+  func approach(_ hash: UInt64, in base: UnsafeRawPointer) {
+    cl_prefetch(base + Int(slots[Int(truncatingIfNeeded: hash) & mask].offset))
+  }
+
+  /// Notes that the last write on `key`, of which `begin` gave the hash, stands at `offset`, and says whether there was one before.
+  mutating func set(_ key: UnsafeRawBufferPointer, hash: UInt64, at offset: Int, in base: UnsafeRawPointer) -> Bool {
+    if count * 3 > mask * 2 { grow(in: base) }
     let check = UInt32(truncatingIfNeeded: hash >> 32)
     var place = Int(truncatingIfNeeded: hash) & mask
     while slots[place].offset != 0 {
@@ -94,6 +106,9 @@ enum SegmentWrite {
     case .put(let key, _), .delete(let key), .deleteRange(let key, _): return key
     }
   }
+
+  /// Moves `offset` behind the write that stands there.
+  static func pass(_ offset: inout Int, in base: UnsafeRawPointer) { _ = WriteBatch.record(in: base, at: &offset) }
 
   /// The value that the write at `offset` puts; nil when it removes its key.
   static func value(at offset: Int, in base: UnsafeRawPointer) -> UnsafeRawBufferPointer? {

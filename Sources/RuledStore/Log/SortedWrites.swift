@@ -10,6 +10,7 @@ enum SortedWrites {
   /// The writes at `offsets`, each on a key of its own, in the order of their keys.
   static func sort(_ offsets: [UInt32], in base: UnsafeRawPointer) -> [UInt32] {
     guard let any = offsets.first else { return [] }
+    let offsets = offsets.sorted()  // so that memory is read from front to back
     let sample = SegmentWrite.key(at: Int(any), in: base)
     var shared = sample.count
     for offset in offsets {
