@@ -13,7 +13,8 @@ extension Evaluator {
   ) throws(RequestError) {
     let overflow =
       event.origin == .client
-      ? remember(event, identity: identity, outcome: outcome, record: record) : keepRecent(record, now: event.now)
+      ? remember(event, identity: identity, outcome: outcome, subject: subject, record: record)
+      : keepRecent(record, now: event.now)
     for plugin in touched {
       if turns[plugin].hasFailed {
         park(plugin, event)

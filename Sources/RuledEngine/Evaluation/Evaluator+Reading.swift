@@ -20,6 +20,11 @@ extension Evaluator {
         next = left >= 0 ? inFlight[left] : nil
       }
     }
+    return try readCommitted(key, into: buffer)
+  }
+
+  /// Appends the value that is committed under `key`; false when there is none.
+  func readCommitted(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) throws(RequestError) -> Bool {
     do throws(StoreError) { return try context.store.get(key, into: buffer) } catch { throw error.requestError }
   }
 

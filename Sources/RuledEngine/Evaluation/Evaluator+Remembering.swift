@@ -41,10 +41,16 @@ extension Evaluator {
   ) throws(RequestError) -> UInt32? {
     if let seconds = record.seconds(ofRecent: identity) { return seconds }
     guard Int64(record.overflowUntil) * 1_000_000 > now else { return nil }
+    if let seconds = subject.overflow.seconds(of: identity) { return seconds }
+    guard !subject.overflow.isComplete else { return nil }
     key.removeAll()
     StoreKey.outcomeIndex(subject.name, hash: identity, into: key)
     value.removeAll()
-    guard try read(key.bytes, of: subject, into: value), let expiry = StoredExpiry.read(value.bytes) else { return nil }
+    let isFound =
+      if subject.overflow.lastCommit > durable { try read(key.bytes, of: subject, into: value) } else {
+        try readCommitted(key.bytes, into: value)
+      }
+    guard isFound, let expiry = StoredExpiry.read(value.bytes) else { return nil }
     return UInt32(clamping: expiry / 1_000_000)
   }
 
@@ -90,7 +96,8 @@ extension Evaluator {
   /// Adds the outcome to the unit, and the event to `recent`, which becomes the record's list; answers until when more than the list
   /// has to be asked, in seconds.
   func remember(
-    _ event: EventInput, identity: UInt64, outcome: UnsafeRawBufferPointer, record: SubjectRecordView?
+    _ event: EventInput, identity: UInt64, outcome: UnsafeRawBufferPointer, subject: Subject,
+    record: SubjectRecordView?
   ) -> UInt64 {
     let expiry = event.now + context.dedupWindow
     let seconds = UInt32(clamping: (expiry + 999_999) / 1_000_000)
@@ -102,12 +109,15 @@ extension Evaluator {
     var overflowUntil = keepRecent(record, now: event.now)
     if recent.count >= Self.recentEvents {
       let oldest = recent.removeFirst()
+      let before = overflowUntil
       overflowUntil = max(overflowUntil, UInt64(oldest.seconds))
       key.removeAll()
       StoreKey.outcomeIndex(event.subject, hash: oldest.hash, into: key)
       value.removeAll()
       value.append(bigEndian: UInt64(oldest.seconds) * 1_000_000)
       unit.writes.put(key.bytes, value.bytes)
+      subject.overflow.add(
+        oldest.hash, expiring: oldest.seconds, commit: unit.number, isFirst: Int64(before) * 1_000_000 <= event.now)
     }
     recent.append(RecentEvent(hash: identity, seconds: seconds))
     return overflowUntil
