@@ -11,7 +11,8 @@ import Testing
     "RuledEngine": ["RuledCore", "RuledLua", "RuledStore", "CLuaBridge", "CJSON"],
     "RuledWire": ["RuledCore", "CJSON"],
     "RuledServer": [
-      "RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire", "CUV", "CMicroHTTPD", "CCurl", "CLinux", "CSystemd",
+      "RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire", "CUV", "CMicroHTTPD", "CCurl", "CLinux",
+      "CSystemd",
     ],
     "RuledTool": ["RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire"],
     "ruled": ["RuledServer"],
