@@ -1,4 +1,5 @@
 import CLinux
+import Glibc
 import RuledCore
 import RuledEngine
 import RuledStore
@@ -27,7 +28,19 @@ final class Committer {
     loop.close()
   }
 
-  private func take(_ messages: [CommitterMessage]) {
+  /// How long, in microseconds, units wait for those of the other workers when each commit is synced and much is being evaluated.
+  ///
+  /// A sync costs the same whatever it makes durable.
+  private static let gathering: UInt32 = 300
+  /// How many replies at least must wait for the committer to think that there is much.
+  private static let manyReplies = 48
+
+  private func take(_ arrived: [CommitterMessage]) {
+    var messages = arrived
+    if isWorthGathering(messages) {
+      usleep(Self.gathering)
+      messages += services.committer.takeQueued()
+    }
     var submissions: [Submission] = []
     var isStopping = false
     for message in messages {
@@ -44,6 +57,18 @@ final class Committer {
       }
     }
     if isStopping { loop.stop() } else { reopen() }
+  }
+
+  /// Whether other workers' units can be expected soon: a good part of what is in flight is still being evaluated.
+  private func isWorthGathering(_ messages: [CommitterMessage]) -> Bool {
+    guard services.context.configuration.durability == .commit, messages.count < services.workers.count else {
+      return false
+    }
+    let waiting = messages.reduce(0) { count, message in
+      if case .commit(let submission) = message { return count + submission.unit.replies.count }
+      return count
+    }
+    return waiting >= Self.manyReplies && services.inFlight.load(ordering: .relaxed) > waiting * 3 / 2
   }
 
   private func reopen() {

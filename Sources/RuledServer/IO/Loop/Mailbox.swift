@@ -64,6 +64,13 @@ package final class Mailbox<Message: Sendable>: Sendable {
     if hasWaiting { wake.wake() }
   }
 
+  /// What has gathered since the last batch, for the loop's thread to take along within one.
+  package func takeQueued() -> [Message] {
+    var batch: [Message] = []
+    state.withLock { swap(&$0.queue, &batch) }
+    return batch
+  }
+
   /// Drops what is queued and refuses what comes; on the loop's thread when one has attached.
   package func close() {
     let wake = state.withLock { state in
