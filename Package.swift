@@ -18,8 +18,8 @@ let luaArchive = ":liblua5.4.a"
 /// A rule may be stopped within any C function, which must not be while the loader looks that function up.
 let boundAtStart: [LinkerSetting] = [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"])]
 
-func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: strict)
+func module(_ name: String, _ dependencies: [Target.Dependency], path: String? = nil) -> Target {
+  .target(name: name, dependencies: dependencies, path: path, swiftSettings: strict)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -64,12 +64,15 @@ let package = Package(
       name: "rulectl", dependencies: ["RuledTool"], swiftSettings: strict, linkerSettings: boundAtStart),
 
     .target(name: "CAllocations", path: "Tests/CAllocations"),
-    tests("RuledCoreTests", ["RuledCore"]),
-    tests("RuledLuaTests", ["RuledLua"]),
-    tests("RuledStoreTests", ["RuledStore"]),
-    tests("RuledEngineTests", ["RuledEngine", "RuledLua", "RuledStore", "CAllocations"]),
-    tests("RuledWireTests", ["RuledWire"]),
-    tests("RuledServerTests", ["RuledServer", "RuledCore", "RuledEngine", "RuledLua", "RuledStore", "CAllocations"]),
+    module("TestSupport", [], path: "Tests/TestSupport"),
+    tests("RuledCoreTests", ["RuledCore", "TestSupport"]),
+    tests("RuledLuaTests", ["RuledLua", "TestSupport"]),
+    tests("RuledStoreTests", ["RuledStore", "TestSupport"]),
+    tests("RuledEngineTests", ["RuledEngine", "RuledLua", "RuledStore", "CAllocations", "TestSupport"]),
+    tests("RuledWireTests", ["RuledWire", "TestSupport"]),
+    tests(
+      "RuledServerTests",
+      ["RuledServer", "RuledCore", "RuledEngine", "RuledLua", "RuledStore", "CAllocations", "TestSupport"]),
     tests("RuledToolTests", ["RuledTool"]),
     tests("ArchitectureTests", []),
     tests("EndToEndTests", ["RuledCore", "ruled", "rulectl"]),

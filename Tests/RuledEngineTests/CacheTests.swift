@@ -1,6 +1,7 @@
 import RuledCore
 import RuledEngine
 import RuledStore
+import TestSupport
 import Testing
 
 @Suite struct CacheTests {
@@ -22,7 +23,7 @@ import Testing
     small.limits.cacheMiB = 0
     let cached = try Engine(["p": Self.text])
     let evicting = try Engine(["p": Self.text], configuration: small)
-    var random = SeededRandom(3)
+    var random = SeededRandom(seed: 3)
     for step in 0..<300 {
       let subject = "user:\(Int.random(in: 0..<20, using: &random))"
       let more: JSONObject = ["id": .string("\(step / 2)")]

@@ -1,6 +1,7 @@
 import RuledCore
 import RuledEngine
 import RuledStore
+import TestSupport
 import Testing
 
 /// Random rules that fail at random points leave no trace: an engine that saw their events is, but for what it parked, like one for
@@ -74,7 +75,7 @@ import Testing
   }
 
   @Test(arguments: 0..<60) func failuresAtRandomPointsLeaveNoTrace(seed: UInt64) throws {
-    var random = SeededRandom(seed)
+    var random = SeededRandom(seed: seed)
     let failing = try Engine(["victim": Self.plugin, "witness": Self.witness], start: LocalEngine.start)
     let spared = try Engine(["victim": Self.plugin, "witness": Self.witness], start: LocalEngine.start)
     var failures = 0

@@ -1,3 +1,5 @@
+import TestSupport
+
 @testable import RuledStore
 
 /// What a store should hold, kept in the plainest way.
@@ -6,7 +8,7 @@ struct ModelStore {
   private(set) var values: [[UInt8]: [UInt8]] = [:]
 
   /// Makes a few random writes, the same ones in `set` and here.
-  mutating func write(_ set: WriteSet, using random: inout SeededGenerator) {
+  mutating func write(_ set: WriteSet, using random: inout SeededRandom) {
     for _ in 0..<Int.random(in: 0...12, using: &random) {
       switch Int.random(in: 0..<10, using: &random) {
       case 0:

@@ -1,5 +1,6 @@
 import Glibc
 import RuledCore
+import TestSupport
 import Testing
 
 @testable import RuledStore
@@ -47,7 +48,7 @@ import Testing
 
   @Test(arguments: UInt64(1)...40)
   func `a log that ends anywhere gives back the commits before its end, whole`(seed: UInt64) throws {
-    var random = SeededGenerator(seed: seed)
+    var random = SeededRandom(seed: seed)
     let store = try undrained(live)
     for round in 0..<20 {
       let set = WriteSet()

@@ -1,4 +1,5 @@
 import RuledCore
+import TestSupport
 import Testing
 
 @testable import RuledStore
@@ -76,7 +77,7 @@ struct StateStoreTests {
     _ store: any StateStore, seed: UInt64, rounds: Int, renew: (any StateStore) throws -> any StateStore
   ) throws {
     var store = store
-    var random = SeededGenerator(seed: seed)
+    var random = SeededRandom(seed: seed)
     var model = ModelStore()
     let commit = WriteSet()
     for round in 0..<rounds {

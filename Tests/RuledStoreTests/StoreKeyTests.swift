@@ -1,4 +1,5 @@
 import RuledCore
+import TestSupport
 import Testing
 
 @testable import RuledStore
@@ -61,7 +62,7 @@ struct StoreKeyTests {
 
   @Test(arguments: UInt64(1)...200)
   func `bytes that are no key give an error, never a trap`(seed: UInt64) {
-    var random = SeededGenerator(seed: seed)
+    var random = SeededRandom(seed: seed)
     var bytes = random.value(most: 24)
     if !bytes.isEmpty { bytes[0] = StoreKey.Kind.allCases.randomElement(using: &random)?.rawValue ?? 0 }
     bytes.withUnsafeBytes { bytes in

@@ -1,4 +1,5 @@
 import RuledCore
+import TestSupport
 import Testing
 
 @testable import RuledStore
@@ -7,7 +8,7 @@ import Testing
 struct SubjectRecordTests {
   @Test(arguments: UInt64(1)...30)
   func `a record gives back what was written`(seed: UInt64) throws {
-    var random = SeededGenerator(seed: seed)
+    var random = SeededRandom(seed: seed)
     let version = UInt64.random(in: 0 ... .max, using: &random) >> UInt64.random(in: 0...63, using: &random)
     let overflow = UInt64.random(in: 0...(1 << 33), using: &random)
     let recent = (0..<Int.random(in: 0...255, using: &random)).map { _ in
@@ -37,7 +38,7 @@ struct SubjectRecordTests {
 
   @Test(arguments: UInt64(1)...300)
   func `damaged bytes give an error or a record, never a trap`(seed: UInt64) {
-    var random = SeededGenerator(seed: seed)
+    var random = SeededRandom(seed: seed)
     let buffer = ByteBuffer()
     let recent = [RecentEvent(hash: 1, seconds: 2), RecentEvent(hash: 3, seconds: 4)]
     SubjectRecord.writeHeader(version: 300, overflowUntil: 5, recent: recent, into: buffer)

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import RuledStore
@@ -6,7 +7,7 @@ import Testing
 struct WriteSetTests {
   @Test(arguments: UInt64(1)...50)
   func `looking a key up gives what a store would give after the commit`(seed: UInt64) throws {
-    var random = SeededGenerator(seed: seed)
+    var random = SeededRandom(seed: seed)
     var model = ModelStore()
     let set = WriteSet()
     model.write(set, using: &random)

@@ -1,4 +1,5 @@
 import RuledCore
+import TestSupport
 import Testing
 
 @testable import RuledWire

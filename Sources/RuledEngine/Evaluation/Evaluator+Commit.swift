@@ -1,5 +1,4 @@
 import CLuaBridge
-import Glibc
 import RuledCore
 import RuledLua
 import RuledStore
@@ -34,7 +33,7 @@ extension Evaluator {
     var next = 0
     old?.forEachPlugin { name, state in
       while let turn = changed(from: &next) {
-        let order = turn.entry.nameBytes.order(before: name)
+        let order = ByteOrder.compare(turn.entry.nameBytes, name)
         if order <= 0 {
           writeState(of: turn)
           next += 1
@@ -208,17 +207,5 @@ extension Evaluator {
     bytes.append(effects)
     bytes.append("]" as StaticString)
     changes.append(subject: subject, version: version, plugins: plugins)
-  }
-}
-
-extension UnsafeRawBufferPointer {
-  /// Below zero when these bytes come before `other`, zero when they are equal, else above.
-  fileprivate func order(before other: UnsafeRawBufferPointer) -> Int {
-    let shared = Swift.min(count, other.count)
-    if shared > 0, let own = baseAddress, let other = other.baseAddress {
-      let difference = memcmp(own, other, shared)
-      if difference != 0 { return Int(difference) }
-    }
-    return count - other.count
   }
 }

@@ -1,4 +1,3 @@
-import Glibc
 import RuledCore
 
 /// The hot subjects of one worker, bounded in bytes: what was not used for long goes first, but nothing that has an uncommitted event.
@@ -46,7 +45,7 @@ final class SubjectCache {
     while let held = places[place].subject {
       if places[place].hash == hash {
         let subject = held.takeUnretainedValue()
-        if subject.isNamed(name) {
+        if ByteOrder.equal(subject.name, name) {
           subject.isUsed = true
           return subject
         }
@@ -132,14 +131,5 @@ final class SubjectCache {
       next = (next + 1) & mask
     }
     places[free].subject = nil
-  }
-}
-
-extension Subject {
-  /// Whether the subject is called so.
-  fileprivate func isNamed(_ other: UnsafeRawBufferPointer) -> Bool {
-    guard name.count == other.count else { return false }
-    guard let own = name.baseAddress, let other = other.baseAddress else { return true }
-    return memcmp(own, other, name.count) == 0
   }
 }

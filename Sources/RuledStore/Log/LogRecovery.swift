@@ -57,15 +57,12 @@ enum LogRecovery {
   }
 
   /// Ends a file behind its last whole commit.
-  private static func seal(_ file: Recovered) throws(StoreError) {
-    let descriptor = open(file.path, O_WRONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw StoreError.system("the log \(file.path) can't be ended", errno) }
-    defer { close(descriptor) }
-    let offset = file.segment.used
-    let seal = file.segment.stageSeal()
-    guard pwrite(descriptor, seal.baseAddress, seal.count, off_t(offset)) == seal.count,
-      ftruncate(descriptor, off_t(offset + seal.count)) == 0, fsync(descriptor) == 0
-    else { throw StoreError.system("the log \(file.path) can't be ended", errno) }
+  private static func seal(_ found: Recovered) throws(StoreError) {
+    let offset = found.segment.used
+    let seal = found.segment.stageSeal()
+    let file = try SegmentFile(opening: found.path)
+    try file.write(seal, at: offset)
+    try file.finish(at: offset + seal.count)
   }
 
   private static func damaged(_ path: String, at offset: Int) -> StoreError {

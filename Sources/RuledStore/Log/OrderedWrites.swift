@@ -1,3 +1,5 @@
+import RuledCore
+
 /// Writes of a segment in the order of their keys, by where they stand.
 ///
 /// Copies share what is not changed afterwards, so that a cursor keeps what it began with. The writes lie in sorted chunks of

@@ -92,7 +92,7 @@ final class RedoLog: @unchecked Sendable {  // segments are guarded by `indexLoc
   /// Seals the active segment, unless it is empty, and begins the next.
   func rotate(for payload: Int = 0) throws(StoreError) {
     guard !active.isEmpty || !active.hasRoom(for: payload) else { return }
-    try awaitRoom()
+    try awaitBacklog(below: Self.longestBacklog)
     let next = try successor(for: payload)
     do throws(StoreError) { try seal() } catch {
       makingLock.locked {
@@ -190,37 +190,24 @@ final class RedoLog: @unchecked Sendable {  // segments are guarded by `indexLoc
     return file
   }
 
-  /// Waits until the drain has left room for another sealed segment; throws why it can't.
-  private func awaitRoom() throws(StoreError) {
-    let problem = changed.wait { () -> StoreError?? in
-      if indexLock.reading({ sealed.count }) < Self.longestBacklog { return .some(nil) }
-      return drainError.map { .some($0) }
-    }
-    if let problem { throw problem }
-  }
-
   // MARK: Reading
 
   /// What the log says about a key, its value appended to `buffer`.
   func find(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) -> Found {
     indexLock.reading {
-      switch active.lookup(key) {
-      case .absent: break
+      var found = active.lookup(key)
+      var older = sealed.count
+      while case .absent = found, older > 0 {
+        older -= 1
+        found = sealed[older].lookup(key)
+      }
+      switch found {
+      case .absent: return .absent
       case .deleted: return .deleted
       case .value(let value):
         buffer.append(value)
         return .value
       }
-      for segment in sealed.reversed() {
-        switch segment.lookup(key) {
-        case .absent: continue
-        case .deleted: return .deleted
-        case .value(let value):
-          buffer.append(value)
-          return .value
-        }
-      }
-      return .absent
     }
   }
 
@@ -270,9 +257,12 @@ final class RedoLog: @unchecked Sendable {  // segments are guarded by `indexLoc
   func drainFailed(_ error: StoreError) { changed.signal { drainError = error } }
 
   /// Waits until no sealed segment is left; throws why that can't be.
-  func awaitDrained() throws(StoreError) {
+  func awaitDrained() throws(StoreError) { try awaitBacklog(below: 1) }
+
+  /// Waits until fewer sealed segments than that are left; throws why that can't be.
+  private func awaitBacklog(below count: Int) throws(StoreError) {
     let problem = changed.wait { () -> StoreError?? in
-      if indexLock.reading({ sealed.isEmpty }) { return .some(nil) }
+      if indexLock.reading({ sealed.count }) < count { return .some(nil) }
       return drainError.map { .some($0) }
     }
     if let problem { throw problem }

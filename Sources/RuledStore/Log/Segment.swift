@@ -87,7 +87,7 @@ final class Segment: @unchecked Sendable {
   }
 
   private func accept(_ write: Staged) {
-    _ = index.set(write.key, hash: write.hash, at: write.offset, in: base)
+    index.set(write.key, hash: write.hash, at: write.offset, in: base)
     if let kind = write.key.first, Self.orderedKinds.contains(kind) {
       ordered[kind, default: OrderedWrites()].set(write.key, at: write.offset, in: base)
     }

@@ -17,16 +17,20 @@ final class SegmentFile: @unchecked Sendable {  // used by whoever holds the log
   /// Makes the file `path`, with room for `capacity` bytes where the file system can give it.
   ///
   /// `recycled` is a file that is no longer needed and takes its place: a sync of what is written over has no metadata to write.
-  init(creating path: String, capacity: Int, recycled: String? = nil) throws(StoreError) {
-    self.path = path
+  convenience init(creating path: String, capacity: Int, recycled: String? = nil) throws(StoreError) {
     if let recycled, rename(recycled, path) == 0 {
-      descriptor = open(path, O_RDWR | O_CLOEXEC)
-      guard descriptor >= 0 else { throw StoreError.system("the log \(path) can't be opened", errno) }
+      try self.init(opening: path)
       return
     }
-    descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw StoreError.system("the log \(path) can't be made", errno) }
+    try self.init(opening: path, flags: O_CREAT | O_TRUNC)
     if cl_allocate(descriptor, Int64(capacity)) != 0 { _ = ftruncate(descriptor, 0) }
+  }
+
+  /// Opens the file `path` to write in it.
+  init(opening path: String, flags: Int32 = 0) throws(StoreError) {
+    self.path = path
+    descriptor = open(path, O_RDWR | O_CLOEXEC | flags, 0o600)
+    guard descriptor >= 0 else { throw StoreError.system("the log \(path) can't be opened", errno) }
   }
 
   deinit { close(descriptor) }

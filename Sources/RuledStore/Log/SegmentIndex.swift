@@ -54,21 +54,20 @@ struct SegmentIndex {
     cl_prefetch(base + Int(slots[Int(truncatingIfNeeded: hash) & mask].offset))
   }
 
-  /// Notes that the last write on `key`, of which `begin` gave the hash, stands at `offset`, and says whether there was one before.
-  mutating func set(_ key: UnsafeRawBufferPointer, hash: UInt64, at offset: Int, in base: UnsafeRawPointer) -> Bool {
+  /// Notes that the last write on `key`, of which `begin` gave the hash, stands at `offset`.
+  mutating func set(_ key: UnsafeRawBufferPointer, hash: UInt64, at offset: Int, in base: UnsafeRawPointer) {
     if count * 3 > mask * 2 { grow(in: base) }
     let check = UInt32(truncatingIfNeeded: hash >> 32)
     var place = Int(truncatingIfNeeded: hash) & mask
     while slots[place].offset != 0 {
       if slots[place].hash == check, holds(key, at: place, in: base) {
         slots[place].offset = UInt32(offset)
-        return true
+        return
       }
       place = (place + 1) & mask
     }
     slots[place] = Slot(offset: UInt32(offset), hash: check, subject: KeyScope.tag(key), kind: key.first ?? 0)
     count += 1
-    return false
   }
 
   private func holds(_ key: UnsafeRawBufferPointer, at place: Int, in base: UnsafeRawPointer) -> Bool {

@@ -1,3 +1,5 @@
+import RuledCore
+
 /// Sorts writes by their keys.
 enum SortedWrites {
   private struct Entry {

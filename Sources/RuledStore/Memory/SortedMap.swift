@@ -1,3 +1,5 @@
+import RuledCore
+
 /// Bytes under bytes, in the order of their keys.
 ///
 /// The entries lie in sorted chunks of bounded length, so that a write moves little and a copy of the map shares all

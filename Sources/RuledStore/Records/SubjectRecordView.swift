@@ -1,3 +1,5 @@
+import RuledCore
+
 /// A subject's record where it lies, checked once and then read without copying.
 ///
 /// Valid as long as the bytes that it was made over.

@@ -1,3 +1,5 @@
+import RuledCore
+
 /// The writes that are to happen together, in their order.
 ///
 /// Filled while rules run, added to the set of the commit when they have succeeded, cut back to a mark when they have

@@ -1,4 +1,5 @@
 import RuledCore
+import TestSupport
 
 /// Values that may be stored, the same for the same seed, with members in byte order as the encoder writes them.
 struct RandomValues {

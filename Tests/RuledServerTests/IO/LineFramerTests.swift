@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import RuledServer
@@ -30,7 +31,7 @@ import Testing
 
   @Test(arguments: 0..<60)
   func linesAreTheSameHoweverTheStreamIsCut(seed: UInt64) {
-    var random = SeededGenerator(seed: seed)
+    var random = SeededRandom(seed: seed)
     let limit = [10, 100, 100_000].randomElement(using: &random) ?? 10
     var text: [UInt8] = []
     var expected: [[UInt8]?] = []
@@ -52,20 +53,5 @@ import Testing
     if !last.isEmpty { expected.append(last) }
     let largest = [max(1, limit / 100), 50 + limit / 100, 200_000].randomElement(using: &random) ?? 1
     #expect(frame(text, limit: limit) { Int.random(in: 1...largest, using: &random) } == expected)
-  }
-}
-
-/// The SplitMix64 generator, so that a failing case can be repeated.
-private struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }

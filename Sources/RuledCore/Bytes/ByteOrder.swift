@@ -1,9 +1,9 @@
-import Glibc
+public import Glibc
 
-/// The order of keys: unsigned bytes, a prefix before what it begins.
-enum ByteOrder {
+/// The order of bytes, as keys and names have it: unsigned, a prefix before what it begins.
+public enum ByteOrder {
   /// Below zero when `left` comes first, zero when they are equal, else above.
-  static func compare(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
+  @inlinable public static func compare(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
     let shared = min(left.count, right.count)
     if shared > 0, let leftStart = left.baseAddress, let rightStart = right.baseAddress {
       let difference = memcmp(leftStart, rightStart, shared)
@@ -13,7 +13,7 @@ enum ByteOrder {
   }
 
   /// Whether both hold the same bytes.
-  static func equal(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
+  @inlinable public static func equal(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
     left.count == right.count && compare(left, right) == 0
   }
 }
