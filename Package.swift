@@ -52,7 +52,7 @@ let package = Package(
     module("RuledCore", []),
     module("RuledLua", ["RuledCore", "CLuaBridge", "CJSON"]),
     module("RuledStore", ["RuledCore", "CLinux", "CRocksDB", "CRocksLog"]),
-    module("RuledEngine", ["RuledCore", "RuledLua", "RuledStore", "CLuaBridge", "CJSON"]),
+    module("RuledEngine", ["RuledCore", "RuledLua", "RuledStore", "CLinux", "CLuaBridge", "CJSON"]),
     module("RuledWire", ["RuledCore", "CJSON"]),
     module(
       "RuledServer",

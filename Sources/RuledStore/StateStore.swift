@@ -17,11 +17,21 @@ package protocol StateStore: AnyObject, Sendable {
   /// Applies `set` whole or not at all.
   ///
   /// With `durable` the writes, and all that were committed before, have reached the disk when this returns. After an
-  /// error nothing of `set` is applied, and every further commit fails until `reopen()` has succeeded.
+  /// error nothing of `set` is applied, and every further commit fails until `reopen()` has succeeded. Where appends before it do not count
+  /// yet, it waits for them.
   func commit(_ set: WriteSet, durable: Bool) throws(StoreError)
 
-  /// Makes durable what has been committed; an error is like that of a commit.
-  func sync() throws(StoreError)
+  /// Writes `set`, whole or not at all, behind what came before; gives its number, of which later ones have higher.
+  ///
+  /// It is found and counts once `sync()` has made it durable: should that fail, nothing of it is applied. An error is like that of a commit, and leaves alone
+  /// what was appended before.
+  func append(_ set: WriteSet) throws(StoreError) -> UInt64
+
+  /// Makes durable what has been committed and appended; gives the number of the last append that counts.
+  ///
+  /// An error is like that of a commit, for all that did not count before. Others may append meanwhile.
+  @discardableResult
+  func sync() throws(StoreError) -> UInt64
 
   /// Closes what a failed commit left and opens the same contents anew.
   ///

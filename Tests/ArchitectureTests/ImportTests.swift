@@ -8,7 +8,7 @@ import Testing
     "RuledCore": ["Synchronization"],
     "RuledLua": ["RuledCore", "CLuaBridge", "CJSON"],
     "RuledStore": ["RuledCore", "CLinux", "CRocksDB", "CRocksLog"],
-    "RuledEngine": ["RuledCore", "RuledLua", "RuledStore", "CLuaBridge", "CJSON"],
+    "RuledEngine": ["RuledCore", "RuledLua", "RuledStore", "CLinux", "CLuaBridge", "CJSON"],
     "RuledWire": ["RuledCore", "CJSON"],
     "RuledServer": [
       "RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire", "CUV", "CMicroHTTPD", "CCurl", "CLinux",

@@ -16,4 +16,21 @@ public enum ByteOrder {
   @inlinable public static func equal(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
     left.count == right.count && compare(left, right) == 0
   }
+
+  /// How many bytes both begin with, `most` at most.
+  @inlinable public static func commonPrefix(
+    of left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer, most: Int = .max
+  ) -> Int {
+    let limit = min(most, left.count, right.count)
+    var length = 0
+    while length + 8 <= limit {
+      let difference =
+        left.loadUnaligned(fromByteOffset: length, as: UInt64.self)
+        ^ right.loadUnaligned(fromByteOffset: length, as: UInt64.self)
+      guard difference == 0 else { return length + UInt64(littleEndian: difference).trailingZeroBitCount / 8 }
+      length += 8
+    }
+    while length < limit, left[length] == right[length] { length += 1 }
+    return length
+  }
 }

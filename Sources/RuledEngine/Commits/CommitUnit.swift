@@ -28,7 +28,9 @@ package final class CommitUnit: @unchecked Sendable {  // handed over whole, fro
   /// The bytes of the replies that wait.
   package let replyBytes = ByteBuffer(capacity: 64 << 10)
   /// The replies that wait.
-  package var replies: [PendingReply] = []
+  package private(set) var replies: [PendingReply] = []
+  /// The workers that send some of them by themselves.
+  package private(set) var senders = WorkerSet()
   /// The messages that this commit applies.
   package var delivered: [Message] = []
   /// What has been waiting for this commit, whatever becomes of it.
@@ -38,6 +40,12 @@ package final class CommitUnit: @unchecked Sendable {  // handed over whole, fro
 
   /// An empty unit.
   package init(number: UInt64) { self.number = number }
+
+  /// Adds a reply that waits.
+  package func add(_ reply: PendingReply) {
+    replies.append(reply)
+    if reply.cascade == nil { senders.insert(reply.target.worker) }
+  }
 
   /// A place to go back to.
   package struct Mark {
@@ -71,6 +79,25 @@ package final class CommitUnit: @unchecked Sendable {  // handed over whole, fro
 
   /// Whether there is nothing to write.
   package var isEmpty: Bool { writes.isEmpty && counters.isEmpty }
+}
+
+/// A set of workers by number; beyond 63 of them it may say that others are in it.
+package struct WorkerSet: Sendable {
+  private var bits: UInt64 = 0
+
+  /// A set of none.
+  package init() {}
+
+  /// Adds a worker; numbers below zero are none's.
+  package mutating func insert(_ worker: Int) {
+    if worker >= 0 { bits |= 1 << UInt64(min(worker, 63)) }
+  }
+
+  /// Adds the workers of another set.
+  package mutating func formUnion(_ other: WorkerSet) { bits |= other.bits }
+
+  /// Whether a worker may be in it.
+  package func contains(_ worker: Int) -> Bool { bits & 1 << UInt64(min(worker, 63)) != 0 }
 }
 
 /// Where a reply goes; what the numbers mean is the server's.

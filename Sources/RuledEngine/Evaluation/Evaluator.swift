@@ -136,6 +136,12 @@ package final class Evaluator {
     return lost
   }
 
+  /// Whether units that were handed out have not finished.
+  package var hasInFlight: Bool { !inFlight.isEmpty }
+
+  /// Whether that unit has been handed out and has not finished.
+  package func isInFlight(_ unit: CommitUnit) -> Bool { inFlight.contains { $0 === unit } }
+
   /// Whether nothing waits to be written, so that replies need not wait.
   package var isQuiet: Bool { inFlight.isEmpty && unit.isEmpty }
 
@@ -143,6 +149,15 @@ package final class Evaluator {
   package var hotSubjects: (count: Int, bytes: Int) { (cache.count, cache.bytes) }
 
   // MARK: Subjects
+
+  /// Looks ahead: of the subjects with those hashes, of which events are evaluated in this order, brings those nearer that are some places
+  /// behind `place`.
+  package func lookAhead(from place: Int, in count: Int, _ hash: (Int) -> UInt64) {
+    for step in SubjectCache.Approach.allCases {
+      let ahead = place + 2 * (SubjectCache.Approach.allCases.count - step.rawValue)
+      if ahead < count { cache.approach(hash(ahead), step) }
+    }
+  }
 
   /// The subject of that name, read from the store when it is not hot.
   func findSubject(_ name: UnsafeRawBufferPointer) throws(RequestError) -> Subject {

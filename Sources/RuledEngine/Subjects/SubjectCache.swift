@@ -1,3 +1,4 @@
+import CLinux
 import RuledCore
 
 /// The hot subjects of one worker, bounded in bytes: what was not used for long goes first, but nothing that has an uncommitted event.
@@ -50,6 +51,51 @@ final class SubjectCache {
           return subject
         }
       }
+      place = (place + 1) & mask
+    }
+    return nil
+  }
+
+  // MARK: Looking ahead
+
+  /// Brings the subject of that hash, should it be hot, a step nearer to the processor: four steps before it is found, which is then quick.
+  ///
+  /// A subject is scattered over memory, and each part tells where the next lies.
+  func approach(_ hash: UInt64, _ step: Approach) {
+    switch step {
+    case .place: cl_prefetch(places + home(hash))
+    case .subject:
+      guard let held = held(hash) else { return }
+      cl_prefetch(held.toOpaque())
+      cl_prefetch(held.toOpaque() + 64)
+    case .record:
+      held(hash)?._withUnsafeGuaranteedRef { subject in
+        cl_prefetch(subject.name.baseAddress)
+        cl_prefetch(Unmanaged.passUnretained(subject.record).toOpaque())
+      }
+    case .bytes:
+      held(hash)?._withUnsafeGuaranteedRef { subject in
+        for line in stride(from: 0, to: min(subject.record.count, 512), by: 64) { cl_prefetch(subject.record.base + line) }
+      }
+    }
+  }
+
+  /// The steps in which a subject comes nearer, in their order.
+  enum Approach: Int, CaseIterable {
+    /// Where the table says where it lies.
+    case place
+    /// What tells where its name and record lie.
+    case subject
+    /// What tells where the record's bytes lie.
+    case record
+    /// The record's bytes.
+    case bytes
+  }
+
+  private func held(_ hash: UInt64) -> Unmanaged<Subject>? {
+    var place = home(hash)
+    while let subject = places[place].subject {
+      if places[place].hash == hash { return subject }
       place = (place + 1) & mask
     }
     return nil

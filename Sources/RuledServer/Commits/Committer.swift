@@ -4,70 +4,50 @@ import RuledCore
 import RuledEngine
 import RuledStore
 
-/// The thread that commits what workers leave to it because another is committing, syncs when that is not part of each commit, and opens the store anew
+/// The thread that syncs what workers appended and left to it, syncs once a second when that is not part of each commit, and opens the store anew
 /// after a failure.
 final class Committer {
   private let services: Services
-  private let loop: EventLoop
-  private var timer: LoopTimer?
 
-  init(services: Services) throws(SystemError) {
-    self.services = services
-    loop = try EventLoop()
-  }
+  init(services: Services) { self.services = services }
 
-  /// Commits until the loop is stopped.
-  func run() throws(SystemError) {
-    try services.committer.attach(to: loop) { [unowned self] in take($0) }
-    timer = try LoopTimer(on: loop) { [unowned self] in tick() }
+  /// Serves until `GroupCommit.stop` is called and nothing is left.
+  func run() {
     cl_wake_soon()
-    timer?.start(after: 1000, every: UInt64(Limits.syncInterval / 1000))
-    loop.run()
-    timer?.close()
-    services.committer.close()
-    loop.close()
+    var nextTick = Self.milliseconds + Self.interval
+    while true {
+      let work = services.commits.awaitWork(milliseconds: max(0, nextTick - Self.milliseconds))
+      if let work, work.replies != nil {
+        services.commits.gather(microseconds: Self.gathering) { services.inFlight.load(ordering: .relaxed) }
+        services.report(services.commits.settle())
+      }
+      if work?.isReopeningDue == true { reopen() }
+      if Self.milliseconds >= nextTick {
+        tick()
+        nextTick = Self.milliseconds + Self.interval
+      }
+      if let work, work.isStopping, work.replies == nil { return }
+    }
   }
 
-  /// How long, in microseconds, units wait for those of the other workers when each commit is synced and much is being evaluated.
+  /// How long, in microseconds, units wait for those of the other workers when much is being evaluated.
   ///
   /// A sync costs the same whatever it makes durable.
-  private static let gathering: UInt32 = 300
+  private static let gathering = getenv("GATHER").map { atol($0) } ?? 500
   /// How many replies at least must wait for the committer to think that there is much.
   private static let manyReplies = 48
+  /// How many milliseconds lie between two ticks.
+  private static let interval = Int(Limits.syncInterval / 1000)
 
-  private func take(_ arrived: [CommitterMessage]) {
-    var messages = arrived
-    if isWorthGathering(messages) {
-      usleep(Self.gathering)
-      messages += services.committer.takeQueued()
-    }
-    var submissions: [Submission] = []
-    var isStopping = false
-    for message in messages {
-      switch message {
-      case .commit(let submission): submissions.append(submission)
-      case .reopen: break
-      case .stop: isStopping = true
-      }
-    }
-    if !submissions.isEmpty {
-      let isDurable = services.conclude(services.commits.commit(submissions.map(\.unit)))
-      for submission in submissions {
-        _ = services.workers[submission.worker].send(.finished(submission.unit, durable: isDurable))
-      }
-    }
-    if isStopping { loop.stop() } else { reopen() }
+  private static var milliseconds: Int {
+    var now = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    return now.tv_sec * 1000 + now.tv_nsec / 1_000_000
   }
 
   /// Whether other workers' units can be expected soon: a good part of what is in flight is still being evaluated.
-  private func isWorthGathering(_ messages: [CommitterMessage]) -> Bool {
-    guard services.context.configuration.durability == .commit, messages.count < services.workers.count else {
-      return false
-    }
-    let waiting = messages.reduce(0) { count, message in
-      if case .commit(let submission) = message { return count + submission.unit.replies.count }
-      return count
-    }
+  private func isWorthGathering(_ work: GroupCommit.Work) -> Bool {
+    guard let waiting = work.replies, work.isOfOneWorker, services.workers.count > 1 else { return false }
     return waiting >= Self.manyReplies && services.inFlight.load(ordering: .relaxed) > waiting * 3 / 2
   }
 
@@ -86,22 +66,16 @@ final class Committer {
   private func tick() {
     reopen()
     services.context.store.expire(before: services.context.clock.now.microseconds)
-    _ = services.conclude(services.commits.sync())
+    if !services.commits.isDurable { services.report(services.commits.settle()) }
   }
 }
 
 extension Services {
-  /// Says whether a commit succeeded; when it failed, tells whoever has to know.
-  func conclude(_ outcome: GroupCommit.Outcome) -> Bool {
-    switch outcome {
-    case .committed: return true
-    case .refused: return false
-    case .failed(let error):
-      status.store(error.description)
-      notifyStatus()
-      context.log.write(LogLine(.error, "the store refused a commit, nothing of it was applied: \(error)"))
-      _ = committer.send(.reopen)
-      return false
-    }
+  /// Tells whoever has to know that the store failed.
+  func report(_ error: StoreError?) {
+    guard let error else { return }
+    status.store(error.description)
+    notifyStatus()
+    context.log.write(LogLine(.error, "the store refused a commit, nothing of it was applied: \(error)"))
   }
 }

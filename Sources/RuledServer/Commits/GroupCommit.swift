@@ -1,120 +1,195 @@
+import Glibc
 import RuledCore
 import RuledEngine
 import RuledStore
-import Synchronization
 
-/// Makes units durable: one write, and one sync, for all that are given together.
+/// Makes units durable: a unit is appended to the store when it is ready, and one sync then settles all that were appended before.
 ///
-/// One thread commits at a time: a worker its own unit when nobody else does, the committer what came meanwhile. After a failed commit nothing more is
-/// written until the store has been opened anew; what comes before fails at once.
-final class GroupCommit: Sendable {
-  private struct State {
-    let merged = WriteSet(capacity: 1 << 16)
-    let key = ByteBuffer(capacity: 256)
-    let value = ByteBuffer(capacity: 64)
-    var counters: [CounterTable.Key: CounterValue] = [:]
-    var needsReopening = false
-    var hasUnsynced = false
-  }
-
+/// Each worker is told what became of its units in their order. After a failure nothing more is appended until the store has been opened anew, and
+/// nothing of a worker that lost a unit until it has heard of that, since what it evaluated meanwhile builds on it.
+final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `lock`
   private let store: any StateStore
   private let hub: WatchHub
-  private let isDurable: Bool
-  private let state = Mutex(State())
+  private let workers: [Mailbox<WorkerMessage>]
+  /// Whether each commit is synced.
+  let isDurable: Bool
+  private let lock = Condition()
+  private var queue = CommitQueue()
+  /// What became of the unit that each worker waits for.
+  private var results: [Bool]
+  /// Workers that do not know yet that they lost a unit.
+  private var barred: Set<Int> = []
+  /// The number of the last append.
+  private var last: UInt64 = 0
+  private var needsReopening = false
+  /// Whether nobody has tried that yet.
+  private var isReopeningDue = false
+  private var isStopping = false
 
-  /// Commits to the store of `context`, and publishes to `hub` what changed.
-  init(context: EngineContext, hub: WatchHub) {
+  /// Commits to the store of `context`, publishes to `hub` what changed and tells `workers` what became of their units.
+  init(context: EngineContext, hub: WatchHub, workers: [Mailbox<WorkerMessage>]) {
     store = context.store
     self.hub = hub
+    self.workers = workers
+    results = Array(repeating: false, count: workers.count)
     isDurable = context.configuration.durability == .commit
   }
 
   /// Goes on from the counters that the store holds; before anything is committed.
-  func begin(with counters: [CounterTable.Key: CounterValue]) { state.withLock { $0.counters = counters } }
-
-  /// What became of a commit.
-  enum Outcome {
-    /// The units are as durable as was configured.
-    case committed
-    /// Nothing of them was applied, since the store has not been opened anew after an earlier failure.
-    case refused
-    /// Nothing of them was applied, and the store must be opened anew.
-    case failed(StoreError)
+  func begin(with counters: [CounterTable.Key: CounterValue]) {
+    lock.locked { queue = CommitQueue(counters: counters) }
   }
 
-  /// Commits units together, once nobody else does.
-  func commit(_ units: [CommitUnit]) -> Outcome {
-    state.withLock { Self.commit(units, &$0, store, hub, isDurable: isDurable) }
+  // MARK: For workers
+
+  /// Commits a unit as durably as is configured, and says whether it counts; the error is the caller's to report.
+  func commit(_ unit: CommitUnit, of worker: Int) -> (isCommitted: Bool, error: StoreError?) {
+    var error = lock.locked {
+      defer { if !isDurable { conclude(through: last) } }
+      return enter(unit, of: worker, isAwaited: true)
+    }
+    if isDurable { error = settle() ?? error }
+    if error != nil { lock.wakeAll() }
+    return (lock.locked { results[worker] }, error)
   }
 
-  /// Commits a unit unless somebody else is committing; nil when somebody is.
-  func commitAlone(_ unit: CommitUnit) -> Outcome? {
-    state.withLockIfAvailable { Self.commit([unit], &$0, store, hub, isDurable: isDurable) }
+  /// Appends a unit and leaves the sync to the committer; the worker gets a message about it.
+  ///
+  /// `inFlight` is how many requests are in flight altogether.
+  func append(_ unit: CommitUnit, of worker: Int, inFlight: Int) -> StoreError? {
+    let (error, isToWake) = lock.locked {
+      let wasEmpty = queue.waitingReplies == nil
+      let error = enter(unit, of: worker, isAwaited: false)
+      return (error, wasEmpty || isWorthSyncing(inFlight))
+    }
+    if isToWake { lock.wakeAll() }
+    return error
   }
 
-  private static func commit(
-    _ units: [CommitUnit], _ state: inout State, _ store: any StateStore, _ hub: WatchHub, isDurable: Bool
-  ) -> Outcome {
-    guard !state.needsReopening else { return .refused }
-    var touched: [CounterTable.Key: CounterValue] = [:]
-    for unit in units {
-      for delta in unit.counters {
-        touched[delta.key] = (touched[delta.key] ?? state.counters[delta.key] ?? .integer(0)) + delta.amount
-      }
+  /// Takes units of a worker again, which knows that it lost one.
+  func resume(_ worker: Int) { lock.locked { _ = barred.remove(worker) } }
+
+  private func enter(_ unit: CommitUnit, of worker: Int, isAwaited: Bool) -> StoreError? {
+    guard !needsReopening, !barred.contains(worker) else {
+      refuse(unit, of: worker, isAwaited: isAwaited)
+      return nil
     }
-    let writes = units.count == 1 ? units[0].writes : state.merged
-    if units.count > 1 {
-      writes.removeAll()
-      for unit in units { writes.append(unit.writes) }
-    }
-    for (counter, amount) in touched {
-      state.key.removeAll()
-      StoreKey.counter(counter.name, labels: counter.labels, into: state.key)
-      state.value.removeAll()
-      amount.json.write(to: state.value)
-      writes.put(state.key.bytes, state.value.bytes)
-    }
-    let changed = units.reduce(0) { $0 + $1.changes.count }
-    if changed > 0 { WatchSequence.write(hub.last + UInt64(changed), to: writes, key: state.key, value: state.value) }
-    guard !writes.isEmpty else { return .committed }
     do throws(StoreError) {
-      try store.commit(writes, durable: isDurable)
+      try queue.append(unit, of: worker, isAwaited: isAwaited, after: hub.last) { writes throws(StoreError) in
+        if !writes.isEmpty {
+          if isDurable { last = try store.append(writes) } else { try store.commit(writes, durable: false) }
+        }
+        return last
+      }
+      return nil
     } catch {
-      state.needsReopening = true
-      return .failed(error)
+      refuse(unit, of: worker, isAwaited: isAwaited)
+      poison()
+      return error
     }
-    if changed > 0 { hub.publish(units.lazy.map(\.changes).filter { !$0.isEmpty }) }
-    state.counters.merge(touched) { $1 }
-    state.hasUnsynced = !isDurable
-    return .committed
   }
+
+  private func refuse(_ unit: CommitUnit, of worker: Int, isAwaited: Bool) {
+    barred.insert(worker)
+    queue.refuse(unit, of: worker, isAwaited: isAwaited)
+  }
+
+  // MARK: Settling
+
+  /// Syncs what was appended and tells the workers; gives the error if that is the first.
+  func settle() -> StoreError? {
+    do throws(StoreError) {
+      let number = try store.sync()
+      lock.locked { conclude(through: number) }
+      return nil
+    } catch {
+      return lock.locked { fail(error) }
+    }
+  }
+
+  private func conclude(through number: UInt64) {
+    let settled = queue.takeSettled(through: number)
+    let changes = settled.lazy.filter { $0.number != nil }.map(\.unit.changes).filter { !$0.isEmpty }
+    if !changes.isEmpty { hub.publish(Array(changes)) }
+    var units: [SettledUnit] = []
+    var concerned = WorkerSet()
+    for entry in settled {
+      guard entry.number != nil, !entry.isAwaited else { continue }
+      units.append(SettledUnit(worker: entry.worker, unit: entry.unit))
+      concerned.insert(entry.worker)
+      concerned.formUnion(entry.unit.senders)
+    }
+    if !units.isEmpty {
+      for worker in workers.indices where concerned.contains(worker) { workers[worker].send(.settled(units)) }
+    }
+    for entry in settled {
+      if entry.isAwaited { results[entry.worker] = entry.number != nil } else if entry.number == nil { tell(lost: entry) }
+    }
+  }
+
+  private func fail(_ error: StoreError) -> StoreError? {
+    for entry in queue.takeLost() {
+      barred.insert(entry.worker)
+      tell(lost: entry)
+    }
+    guard !needsReopening else { return nil }
+    poison()
+    return error
+  }
+
+  private func poison() {
+    needsReopening = true
+    isReopeningDue = true
+  }
+
+  private func tell(lost entry: CommitQueue.Entry) {
+    if entry.isAwaited { results[entry.worker] = false } else { workers[entry.worker].send(.lost(entry.unit)) }
+  }
+
+  // MARK: For the committer
+
+  /// What there is for the committer to do.
+  struct Work {
+    /// How many replies wait for units that were left to it; nil when none was.
+    let replies: Int?
+    /// Whether these are of one worker.
+    let isOfOneWorker: Bool
+    /// Whether the store is to be opened anew.
+    let isReopeningDue: Bool
+    /// Whether the committer is to end.
+    let isStopping: Bool
+  }
+
+  /// Waits for something to do, at most so many milliseconds; nil when there is nothing.
+  func awaitWork(milliseconds: Int) -> Work? {
+    lock.wait(milliseconds: milliseconds) {
+      let replies = queue.waitingReplies
+      guard replies != nil || isReopeningDue || isStopping else { return nil }
+      return Work(
+        replies: replies, isOfOneWorker: queue.isOfOneWorker, isReopeningDue: isReopeningDue, isStopping: isStopping)
+    }
+  }
+
+  /// Waits until a sync would settle most of what is in flight, at most so many microseconds.
+  func gather(microseconds: Int, inFlight: () -> Int) {
+    let _: Void? = lock.wait(microseconds: microseconds) { isWorthSyncing(inFlight()) || isStopping ? () : nil }
+  }
+
+  /// Whether a sync would settle most of what is in flight, so that there is nothing to wait for.
+  private func isWorthSyncing(_ inFlight: Int) -> Bool { (queue.waitingReplies ?? 0) * 100 >= inFlight * ratio }
+  private let ratio = getenv("RATIO").map { atol($0) } ?? 75
+
+  /// Lets the committer end once nothing is left to it.
+  func stop() { lock.signal { isStopping = true } }
 
   /// Opens the store anew when a commit has failed; says whether that was so.
   func reopen() throws(StoreError) -> Bool {
-    var error: StoreError?
-    let wasNeeded = state.withLock { state in
-      guard state.needsReopening else { return false }
-      do throws(StoreError) {
-        try store.reopen()
-        state.needsReopening = false
-      } catch let problem { error = problem }
+    try lock.locked { () throws(StoreError) in
+      isReopeningDue = false
+      guard needsReopening else { return false }
+      try store.reopen()
+      needsReopening = false
       return true
-    }
-    if let error { throw error }
-    return wasNeeded
-  }
-
-  /// Makes durable what was committed without waiting for the disk.
-  func sync() -> Outcome {
-    state.withLock { state in
-      guard !state.needsReopening else { return .refused }
-      guard state.hasUnsynced else { return .committed }
-      state.hasUnsynced = false
-      do throws(StoreError) { try store.sync() } catch {
-        state.needsReopening = true
-        return .failed(error)
-      }
-      return .committed
     }
   }
 }

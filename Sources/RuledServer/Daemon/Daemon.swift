@@ -120,13 +120,7 @@ package final class Daemon {
   }
 
   private func startCommitter(_ services: Services) throws(SystemError) {
-    let log = log
-    committer = try WorkerThread(name: "ruled-commit") {
-      do throws(SystemError) { try Committer(services: services).run() } catch {
-        log.write(LogLine(.error, "the committer ended: \(error)"))
-        abort()
-      }
-    }
+    committer = try WorkerThread(name: "ruled-commit") { Committer(services: services).run() }
   }
 
   private func startOutbox(_ services: Services) throws(SystemError) {
@@ -224,7 +218,7 @@ package final class Daemon {
   private static func end(_ control: Control) {
     control.services.outbox.stop(within: 0)
     for worker in control.services.workers { _ = worker.send(.perform { $0.loop.stop() }) }
-    _ = control.services.committer.send(.stop)
+    control.services.commits.stop()
     control.loop.stop()
   }
 }

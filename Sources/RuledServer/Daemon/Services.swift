@@ -9,8 +9,6 @@ package final class Services: Sendable {
   package let context: EngineContext
   /// Where each worker gets what the others want of it.
   let workers: [Mailbox<WorkerMessage>]
-  /// Where units go to be committed.
-  let committer = Mailbox<CommitterMessage>()
   /// What makes units durable.
   let commits: GroupCommit
   /// Where the control thread gets what only it can do.
@@ -37,8 +35,8 @@ package final class Services: Sendable {
   init(context: EngineContext, workers count: Int, notifier: SystemdNotifier = .silent) {
     self.context = context
     self.notifier = notifier
-    commits = GroupCommit(context: context, hub: hub)
     workers = (0..<count).map { _ in Mailbox<WorkerMessage>() }
+    commits = GroupCommit(context: context, hub: hub, workers: workers)
     figures = (0..<count).map { _ in WorkerFigures() }
     current = Mutex((context.configuration, Administrators(context.configuration.admins)))
   }
@@ -80,8 +78,11 @@ package final class Services: Sendable {
   }
 
   /// The worker whose subject that is.
-  func owner(of subject: UnsafeRawBufferPointer) -> Int {
-    workers.count == 1 ? 0 : Int(truncatingIfNeeded: hash64(subject, seed: 0) >> 33) % workers.count
+  func owner(of subject: UnsafeRawBufferPointer) -> Int { owner(ofHash: hash64(subject, seed: 0)) }
+
+  /// The worker whose subject has a name with that hash.
+  func owner(ofHash hash: UInt64) -> Int {
+    workers.count == 1 ? 0 : Int(truncatingIfNeeded: hash >> 33) % workers.count
   }
 
   /// The worker whose subject that is.

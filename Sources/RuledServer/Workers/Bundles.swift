@@ -9,13 +9,15 @@ struct ForwardedRequest: Sendable {
   let target: ReplyTarget
 }
 
-/// Requests from one worker's connections for another worker's subjects, in the order in which they were sent: parsed ones that may be
+/// Requests from one worker's connections for one worker's subjects, in the order in which they were sent: parsed ones that may be
 /// carried out, and lines that were only looked at, which are events of these subjects if they are requests.
 final class RequestBundle: @unchecked Sendable {  // handed over whole
   /// One request.
   struct Entry {
     let target: ReplyTarget
     let range: Range<Int>
+    /// The hash of the subject's name.
+    let subject: UInt64
   }
 
   /// All texts, with room behind them that parsers may read.
@@ -23,12 +25,12 @@ final class RequestBundle: @unchecked Sendable {  // handed over whole
   /// Which of them are which.
   private(set) var entries: [Entry] = []
 
-  /// Adds a request.
-  func append(_ text: UnsafeRawBufferPointer, _ target: ReplyTarget) {
+  /// Adds a request about the subject whose name has that hash.
+  func append(_ text: UnsafeRawBufferPointer, _ target: ReplyTarget, subject: UInt64) {
     let start = bytes.count
     bytes.append(text)
     bytes.reserve(LineFramer.padding)
-    entries.append(Entry(target: target, range: start..<bytes.count))
+    entries.append(Entry(target: target, range: start..<bytes.count, subject: subject))
   }
 
   /// The text of a request; `LineFramer.padding` bytes behind it can be read.

@@ -4,10 +4,11 @@ import RuledWire
 
 extension Worker: ConnectionHandler {
   func received(line: UnsafeRawBufferPointer, on connection: Connection) {
-    if let owner = ownerBeforeParsing(line), owner != index {
+    if let hash = subjectBeforeParsing(line) {
       begin(on: connection)
-      return forward(line, target(connection), to: owner)
+      return forward(line, target(connection), subject: hash, to: services.owner(ofHash: hash))
     }
+    carryOutOwn()
     switch parser.parse(line, readable: line.count + LineFramer.padding) {
     case .single(.request(let request)):
       begin(on: connection)
@@ -65,33 +66,33 @@ extension Worker: ConnectionHandler {
 
   // MARK: Routing
 
-  /// The worker whose subject the line's one event is about, nil where only parsing can tell.
+  /// The hash of the subject that the line's one event is about, nil where only parsing can tell.
   ///
-  /// That worker then parses the line, and answers it if there is something wrong with it; what is to be refused as too much is parsed
-  /// here. Told or parsed, an event goes the same way, so that those of a subject keep their order.
-  private func ownerBeforeParsing(_ line: UnsafeRawBufferPointer) -> Int? {
-    guard services.workers.count > 1, !isOverloaded(with: 1), let subject = line.eventSubject else { return nil }
-    return services.owner(of: subject)
+  /// Its worker then parses the line, and answers it if there is something wrong with it; what is to be refused as too much is parsed
+  /// here. Told or parsed, an event goes the same way, so that those of a subject keep their order. A worker puts off its own, too, so as to
+  /// look ahead.
+  private func subjectBeforeParsing(_ line: UnsafeRawBufferPointer) -> UInt64? {
+    guard !isOverloaded(with: 1), let subject = line.eventSubject else { return nil }
+    return hash64(subject, seed: 0)
   }
 
   /// The worker that a request must be carried out by: its subject's owner.
-  func owner(of request: RequestView) -> Int {
+  func owner(of request: RequestView) -> Int { subject(of: request).map { services.owner(ofHash: $0) } ?? index }
+
+  /// The hash of the subject that a request is about, nil when any worker can carry it out.
+  private func subject(of request: RequestView) -> UInt64? {
     switch request.method {
-    case .event, .query, .state, .export, .forget:
-      guard let subject = request.params?.member("subject")?.string else { return index }
-      return services.owner(of: subject)
-    default: return index
+    case .event, .query, .state, .export, .forget: request.params?.member("subject")?.string.map { hash64($0, seed: 0) }
+    default: nil
     }
   }
 
   /// Carries a request out here or leaves it to the worker whose subject it is about.
   func route(_ request: RequestView, text: UnsafeRawBufferPointer, target: ReplyTarget) {
     if let error = refusal(request, target) { return reply(with: error, to: request, target) }
-    let owner = owner(of: request)
-    guard owner == index else {
-      return forward(text, target, to: owner)
-    }
-    execute(request, target)
+    guard let subject = subject(of: request) else { return execute(request, target) }
+    let owner = services.owner(ofHash: subject)
+    if owner == index { execute(request, target) } else { forward(text, target, subject: subject, to: owner) }
   }
 
   /// Whether more would be in flight than may be.
@@ -119,9 +120,11 @@ extension Worker: ConnectionHandler {
     forwarded.text.withUnsafeBytes { carryOut($0, readable: $0.count, forwarded.target) }
   }
 
-  /// Carries out what another worker read.
+  /// Carries out what a worker read, another one or this.
   func carryOut(_ bundle: RequestBundle) {
-    for entry in bundle.entries {
+    let entries = bundle.entries
+    for (place, entry) in entries.enumerated() {
+      evaluator.lookAhead(from: place, in: entries.count) { entries[$0].subject }
       let text = bundle.text(of: entry)
       carryOut(text, readable: text.count + LineFramer.padding, entry.target)
     }
@@ -180,7 +183,7 @@ extension Worker: ConnectionHandler {
       ReplyWriter.endLine(to: bytes)
     }
     guard evaluator.isQuiet || Self.tellsOfDaemon(request.method), cascade == nil else {
-      evaluator.unit.replies.append(
+      evaluator.unit.add(
         PendingReply(target: target, range: start..<bytes.count, id: idStart..<start, cascade: cascade))
       return
     }

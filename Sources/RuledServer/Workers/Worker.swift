@@ -6,7 +6,7 @@ import RuledWire
 /// One thread of the daemon: its connections, its share of the subjects, and the rules that run on them.
 ///
 /// Whatever comes is evaluated at once; what is to be written collects in the evaluator's unit. At the end of each turn of the loop the worker
-/// commits it, or leaves it to the committer when another thread is committing, so that one commit takes all that came during the last.
+/// commits it; when each commit is synced, a worker that has much to do leaves the sync to the committer and goes on evaluating.
 final class Worker {
   let index: Int
   let services: Services
@@ -22,7 +22,6 @@ final class Worker {
   let madeID = ByteBuffer(capacity: 40)
 
   private let limits: ConnectionLimits
-  private var isCommitting = false
   /// Replies that wait for a cascade.
   var waiting: [UInt64: (target: ReplyTarget, bytes: [UInt8])] = [:]
   var nextKey: UInt64 = 1
@@ -76,7 +75,11 @@ final class Worker {
     case .request(let request): carryOut(request)
     case .requests(let bundle): carryOut(bundle)
     case .replies(let bundle): hand(out: bundle)
-    case .finished(let unit, let durable): finished(unit, durable: durable)
+    case .settled(let units):
+      for settled in units {
+        if settled.worker == index { finished(settled.unit, durable: true) } else { send(repliesOf: settled.unit) }
+      }
+    case .lost(let unit): finished(unit, durable: false)
     case .deliver(let messages): deliver(messages)
     case .cascadeOver(let key):
       if let reply = waiting.removeValue(forKey: key) { reply.bytes.withUnsafeBytes { send($0, to: reply.target) } }
@@ -85,13 +88,13 @@ final class Worker {
   }
 
   /// Whether nothing is under way.
-  var isIdle: Bool { !isCommitting && evaluator.isQuiet && evaluator.unit.replies.isEmpty && waiting.isEmpty }
+  var isIdle: Bool { evaluator.isQuiet && evaluator.unit.replies.isEmpty && waiting.isEmpty }
 
   // MARK: Committing
 
   /// Sends on what collected during the turn.
   private func flush() {
-    while !isCommitting, submit() {}
+    while submit() {}
     for worker in forwards.indices where !forwards[worker].isEmpty {
       let messages = forwards[worker]
       forwards[worker].removeAll(keepingCapacity: true)
@@ -104,30 +107,28 @@ final class Worker {
     }
   }
 
-  /// Has the unit that collected committed, here unless another thread is committing; says whether there was one.
+  /// Has the unit that collected committed; says whether there was one.
   private func submit() -> Bool {
     let unit = evaluator.unit
     guard !unit.isEmpty || !unit.replies.isEmpty || !unit.awaited.isEmpty else { return false }
     noteFigures()
+    let isFirst = !evaluator.hasInFlight
     let taken = evaluator.takeUnit()
-    if isForWorker(taken), let outcome = services.commits.commitAlone(taken) {
-      finished(taken, durable: services.conclude(outcome))
-      return true
+    if isFirst, isForWorker(taken) {
+      let outcome = services.commits.commit(taken, of: index)
+      services.report(outcome.error)
+      if outcome.isCommitted { share(taken) }
+      finished(taken, durable: outcome.isCommitted)
+    } else {
+      services.report(services.commits.append(taken, of: index, inFlight: services.inFlight.load(ordering: .relaxed)))
     }
-    isCommitting = true
-    _ = services.committer.send(.commit(Submission(worker: index, unit: taken)))
     return true
   }
 
-  /// Whether the worker had better commit the unit itself: waiting for the disk costs it less than waiting for the committer.
-  ///
-  /// With a sync in each commit, a worker that has much to do leaves the waiting to the committer and goes on evaluating.
+  /// Whether the worker had better wait for the disk itself, since there is nothing else that it could do meanwhile.
   private func isForWorker(_ unit: CommitUnit) -> Bool {
-    services.context.configuration.durability != .commit || unit.replies.count <= Self.fewReplies
+    !services.commits.isDurable || unit.replies.count >= services.inFlight.load(ordering: .relaxed)
   }
-
-  /// How many replies may wait for a sync on the worker's own thread.
-  private static let fewReplies = 16
 
   private func noteFigures() {
     let hot = evaluator.hotSubjects
@@ -136,20 +137,35 @@ final class Worker {
   }
 
   private func finished(_ unit: CommitUnit, durable: Bool) {
-    isCommitting = false
+    guard evaluator.isInFlight(unit) else { return }  // it was lost with one before it
+    if !durable { services.commits.resume(index) }
     for unit in evaluator.finished(unit, durable: durable) {
       durable ? release(unit) : refuse(unit)
     }
   }
 
-  /// Lets go what waited for the commit.
+  /// Shows a unit that counts to the other workers on whose connections replies of it wait.
+  private func share(_ unit: CommitUnit) {
+    for worker in services.workers.indices where worker != index && unit.senders.contains(worker) {
+      services.workers[worker].send(.settled([SettledUnit(worker: index, unit: unit)]))
+    }
+  }
+
+  /// Sends the replies for this worker's connections.
+  private func send(repliesOf unit: CommitUnit) {
+    for reply in unit.replies where reply.target.worker == index && reply.cascade == nil {
+      send(UnsafeRawBufferPointer(rebasing: unit.replyBytes.bytes[reply.range]), to: reply.target)
+    }
+  }
+
+  /// Lets go what waited for the commit, but for the replies that other workers send themselves.
   private func release(_ unit: CommitUnit) {
     for reply in unit.replies {
       let bytes = UnsafeRawBufferPointer(rebasing: unit.replyBytes.bytes[reply.range])
       if let cascade = reply.cascade {
         waiting[cascade.key] = (reply.target, Array(bytes))
         cascade.cascade.ended()
-      } else {
+      } else if reply.target.worker == index || reply.target.worker == HTTPServer.worker {
         send(bytes, to: reply.target)
       }
     }
@@ -214,20 +230,28 @@ final class Worker {
 
   // MARK: Sending
 
-  /// Leaves a request to another worker.
-  func forward(_ text: UnsafeRawBufferPointer, _ target: ReplyTarget, to worker: Int) {
+  /// Leaves a request about the subject whose name has that hash to its worker, this one at the end of the turn.
+  func forward(_ text: UnsafeRawBufferPointer, _ target: ReplyTarget, subject: UInt64, to worker: Int) {
     let bundle = requests[worker] ?? spare.takeRequests()
     if requests[worker] == nil { requests[worker] = bundle }
-    bundle.append(text, target)
+    bundle.append(text, target, subject: subject)
   }
 
-  /// Sends on the requests of the turn.
+  /// Sends on the requests of the turn, and carries out this worker's own.
   private func sendRequests() {
-    for worker in requests.indices {
+    for worker in requests.indices where worker != index {
       guard let bundle = requests[worker] else { continue }
       requests[worker] = nil
       _ = services.workers[worker].send(.requests(bundle))
     }
+    carryOutOwn()
+  }
+
+  /// Carries out the turn's requests for own subjects that were put off, before any that came after them.
+  func carryOutOwn() {
+    guard let bundle = requests[index] else { return }
+    requests[index] = nil
+    carryOut(bundle)
   }
 
   /// Sends a reply, complete with its newline where it stands alone.

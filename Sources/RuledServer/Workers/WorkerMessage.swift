@@ -9,8 +9,10 @@ enum WorkerMessage: Sendable {
   case requests(RequestBundle)
   /// Hand these replies to your connections.
   case replies(ReplyBundle)
-  /// A unit is durable, or has failed.
-  case finished(CommitUnit, durable: Bool)
+  /// These units count, in this order: some are yours, and some hold replies for your connections.
+  case settled([SettledUnit])
+  /// A unit of yours has failed.
+  case lost(CommitUnit)
   /// Apply messages to your subjects.
   case deliver([CommitUnit.Message])
   /// What a reply has been waiting for is over.
@@ -19,19 +21,9 @@ enum WorkerMessage: Sendable {
   case perform(@Sendable (Worker) -> Void)
 }
 
-/// What the committer is asked by the other threads.
-enum CommitterMessage: Sendable {
-  /// Commit this.
-  case commit(Submission)
-  /// Open the store anew, as a commit has failed.
-  case reopen
-  /// End, once what came before is committed.
-  case stop
-}
-
-/// A unit on its way to the committer.
-struct Submission: Sendable {
-  /// The worker that it comes from.
+/// A unit that counts; nobody changes it any more.
+struct SettledUnit: Sendable {
+  /// Whose it is.
   let worker: Int
   /// The unit.
   let unit: CommitUnit

@@ -11,6 +11,9 @@ package final class FaultyStore: StateStore {
     var reopensToFail = 0
     var isPoisoned = false
     var readsFail = false
+    /// What was appended and does not count yet.
+    var appended: [WriteSet] = []
+    var number: UInt64 = 0
   }
 
   private let store: any StateStore
@@ -19,7 +22,7 @@ package final class FaultyStore: StateStore {
   /// A store that does as `store` does until told otherwise.
   package init(_ store: any StateStore) { self.store = store }
 
-  /// Lets the `number`th commit or sync from now fail, 1 being the next, and after it the first `reopens` attempts to reopen.
+  /// Lets the `number`th commit, append or sync from now fail, 1 being the next, and after it the first `reopens` attempts to reopen.
   package func failCommit(_ number: Int, thenReopens reopens: Int = 0) {
     faults.withLock { faults in
       faults.commitsUntilFailure = number
@@ -42,13 +45,31 @@ package final class FaultyStore: StateStore {
   }
 
   package func commit(_ set: WriteSet, durable: Bool) throws(StoreError) {
+    if faults.withLock({ !$0.appended.isEmpty }) { _ = try sync() }
     try passOrFail()
     try store.commit(set, durable: durable)
   }
 
-  package func sync() throws(StoreError) {
+  package func append(_ set: WriteSet) throws(StoreError) -> UInt64 {
     try passOrFail()
+    let copy = WriteSet(capacity: set.byteCount)
+    copy.append(set)
+    return faults.withLock { faults in
+      faults.appended.append(copy)
+      faults.number += 1
+      return faults.number
+    }
+  }
+
+  package func sync() throws(StoreError) -> UInt64 {
+    let (appended, number) = faults.withLock { faults in
+      defer { faults.appended.removeAll() }
+      return (faults.appended, faults.number)
+    }
+    try passOrFail(poisoned: appended.isEmpty)
+    for set in appended { try store.commit(set, durable: true) }
     try store.sync()
+    return number
   }
 
   package func reopen() throws(StoreError) {
@@ -74,9 +95,10 @@ package final class FaultyStore: StateStore {
 
   package func close() throws(StoreError) { try store.close() }
 
-  private func passOrFail() throws(StoreError) {
+  /// Throws when this write is to fail, and, if an earlier failure counts for it, after that.
+  private func passOrFail(poisoned: Bool = true) throws(StoreError) {
     try faults.withLock { (faults) throws(StoreError) in
-      if faults.isPoisoned {
+      if poisoned, faults.isPoisoned {
         throw StoreError(.poisoned, "an earlier commit failed; the store takes none until it is reopened")
       }
       guard let left = faults.commitsUntilFailure else { return }

@@ -38,6 +38,11 @@ enum LogFrame {
     frame.storeBytes(of: sum.littleEndian, as: UInt64.self)
   }
 
+  /// How many bytes the payload of the whole frame at `offset` has.
+  static func payload(at offset: Int, in base: UnsafeRawPointer) -> Int {
+    Int(UInt32(littleEndian: base.loadUnaligned(fromByteOffset: offset + 8, as: UInt32.self)))
+  }
+
   /// What stands at a place of a file.
   enum Found {
     /// A frame with a payload of so many bytes.

@@ -3,9 +3,9 @@ import RuledCore
 
 /// The log that makes commits durable and answers for them until they stand in the database's files.
 ///
-/// A commit is one write to the active segment, and a sync when it is durable. A full segment is sealed and left to the drain, which brings what it
-/// left behind into the database and then removes it. Reads ask the segments first, the latest before the others.
-final class RedoLog: @unchecked Sendable {  // segments are guarded by `indexLock`
+/// A commit is one write to the active segment; it counts, and is found, once it has been accepted. A full segment is sealed and left to the drain, which
+/// brings what it left behind into the database and then removes it. Reads ask the segments first, the latest before the others.
+final class RedoLog: @unchecked Sendable {  // segments and what counts of them are guarded by `indexLock`
   /// How many sealed segments may wait before commits wait for the drain.
   static let longestBacklog = 3
 
@@ -23,9 +23,12 @@ final class RedoLog: @unchecked Sendable {  // segments are guarded by `indexLoc
   private var unused: [String] = []
   /// A segment made ahead of time, guarded by `makingLock`.
   private var spare: (segment: Segment, file: SegmentFile)?
+  private let memory = SegmentMemoryPool()
   private var drainError: StoreError?
   private var isClosed = false
   private var damage = Damage.none
+  /// Whether something was written that no sync has begun to bring to the disk.
+  private var isUnsynced = false
 
   /// What a failed commit may have left in the active segment's file.
   private enum Damage {
@@ -42,7 +45,7 @@ final class RedoLog: @unchecked Sendable {  // segments are guarded by `indexLoc
     try Folder.create(folder)
     sealed = try LogRecovery.segments(in: folder)
     nextNumber = (sealed.last?.number ?? 0) + 2
-    active = try Segment(number: nextNumber - 1)
+    active = try Segment(number: nextNumber - 1, pool: memory)
     file = try Self.begin(active, in: folder)
   }
 
@@ -57,39 +60,65 @@ final class RedoLog: @unchecked Sendable {  // segments are guarded by `indexLoc
     indexLock.reading { sealed.reduce(active.used) { $0 + $1.used } }
   }
 
-  // MARK: Appending, under the caller's commit lock
+  // MARK: Appending, under the caller's lock on the log's end
 
-  /// Appends a commit; after an error nothing of it counts, and `repair` must succeed before the next.
-  func append(_ records: UnsafeRawBufferPointer, durable: Bool) throws(StoreError) {
-    if !active.hasRoom(for: records.count) { try rotate(for: records.count) }
+  /// Whether a commit of so many bytes fits into the active segment.
+  func hasRoom(for payload: Int) -> Bool { active.hasRoom(for: payload) }
+
+  /// Whether there are commits that do not count yet.
+  var hasUncounted: Bool { indexLock.reading { active.used < active.end } }
+
+  /// Appends a commit, for which there must be room and which does not count yet; after an error nothing of it is left, and `repair` must succeed
+  /// before the next.
+  func append(_ records: UnsafeRawBufferPointer) throws(StoreError) {
     let frame = active.stage(records)
     do throws(StoreError) {
-      try file.write(frame, at: active.used)
+      try file.write(frame, at: active.end)
     } catch {
       damage = .torn
-      file.erase(LogFrame.header, at: active.used)
+      file.erase(LogFrame.header, at: active.end)
       throw error
     }
-    if durable {
-      do throws(StoreError) { try sync() } catch {
-        file.erase(LogFrame.header, at: active.used)
-        throw error
-      }
-    } else {
-      file.handOn()
-    }
-    indexLock.writing { active.accept(payload: records.count) }
+    active.keep(frame)
+    isUnsynced = true
   }
 
-  /// Makes durable what was appended.
-  func sync() throws(StoreError) {
-    do throws(StoreError) { try file.sync() } catch {
-      damage = .lost
-      throw error
-    }
+  /// Lets everything count that was appended, durable or not.
+  func acceptAll() {
+    file.handOn()
+    indexLock.writing { active.accept(to: active.end) }
   }
 
-  /// Seals the active segment, unless it is empty, and begins the next.
+  // MARK: Syncing, by one thread at a time
+
+  /// What a sync would bring to the disk.
+  struct Unsynced {
+    fileprivate let segment: Segment
+    fileprivate let end: Int
+    /// The file that is to be synced.
+    let file: SegmentFile
+  }
+
+  /// What has been written and not been given to a sync, under the lock on the log's end; nil when there is nothing.
+  func takeUnsynced() -> Unsynced? {
+    guard isUnsynced else { return nil }
+    isUnsynced = false
+    return Unsynced(segment: active, end: active.end, file: file)
+  }
+
+  /// Lets count what was synced.
+  func accept(_ synced: Unsynced) { indexLock.writing { synced.segment.accept(to: synced.end) } }
+
+  /// Forgets what does not count, after a failed sync and under the lock on the log's end: the system may have dropped any of it.
+  func lose() {
+    damage = .lost
+    indexLock.writing { active.dropUncounted() }
+    file.erase(LogFrame.header, at: active.end)
+  }
+
+  // MARK: Segments, under both locks
+
+  /// Seals the active segment, unless it is empty, and begins the next; everything in it must count.
   func rotate(for payload: Int = 0) throws(StoreError) {
     guard !active.isEmpty || !active.hasRoom(for: payload) else { return }
     try awaitBacklog(below: Self.longestBacklog)
@@ -107,11 +136,11 @@ final class RedoLog: @unchecked Sendable {  // segments are guarded by `indexLoc
 
   /// Ends the active segment so that nothing of a failed commit is in it, and begins the next.
   ///
-  /// What was committed and not yet synced is durable afterwards: after a failed sync, the file is written anew from memory.
+  /// What was appended whole and not lost counts and is durable afterwards: after a failed sync, the file is written anew from memory.
   func repair() throws(StoreError) {
     if damage == .lost {
       let path = Self.path(active.number, in: folder)
-      let length = active.used + active.stageSeal().count
+      let length = active.end + active.stageSeal().count
       let rewritten = try SegmentFile(creating: path + ".new", capacity: length)
       try rewritten.write(UnsafeRawBufferPointer(start: active.base, count: length), at: 0)
       try rewritten.finish(at: length)
@@ -128,16 +157,22 @@ final class RedoLog: @unchecked Sendable {  // segments are guarded by `indexLoc
     let next = try successor(for: 0)
     file = next.file
     damage = .none
+    isUnsynced = false
     advance(to: next.segment)
     changed.signal { drainError = nil }
   }
 
   private func seal() throws(StoreError) {
-    do throws(StoreError) { try file.write(active.stageSeal(), at: active.used) } catch {
+    do throws(StoreError) { try file.write(active.stageSeal(), at: active.end) } catch {
       damage = .torn
       throw error
     }
-    try sync()
+    do throws(StoreError) { try file.sync() } catch {
+      lose()
+      throw error
+    }
+    indexLock.writing { active.accept(to: active.end) }
+    isUnsynced = false
   }
 
   /// The segment after the active one, with room for a commit of so many bytes.
@@ -159,8 +194,14 @@ final class RedoLog: @unchecked Sendable {  // segments are guarded by `indexLoc
     }
   }
 
+  /// Gives back memory that is kept for segments to come.
+  func rest() {
+    memory.empty()
+    makingLock.locked { spare?.segment.rest() }
+  }
+
   private func make(_ payload: Int) throws(StoreError) -> (segment: Segment, file: SegmentFile) {
-    let segment = try Segment(number: nextNumber, payload: payload)
+    let segment = try Segment(number: nextNumber, payload: payload, pool: memory)
     nextNumber += 1
     let recycled = segment.capacity == Segment.usualCapacity ? unused.popLast() : nil
     do throws(StoreError) {

@@ -17,62 +17,84 @@ final class Segment: @unchecked Sendable {
   let number: UInt64
   /// The first byte.
   let base: UnsafeMutableRawPointer
-  /// How many bytes have room.
-  let capacity: Int
-  /// How many bytes hold commits.
+  private let memory: SegmentMemory
+  private let pool: SegmentMemoryPool?
+  /// How many bytes hold commits that count.
   private(set) var used = LogFrame.fileHeader
+  /// How many bytes hold commits, counting or not; the next goes there.
+  private(set) var end = LogFrame.fileHeader
   /// The last writes on all keys.
   private(set) var index = SegmentIndex()
   private var ordered: [UInt8: OrderedWrites] = [:]
   private let staged = UnsafeMutablePointer<Staged>.allocate(capacity: Segment.atOnce)
 
-  /// A segment without writes, with room for one commit of `payload` bytes at least.
-  init(number: UInt64, payload: Int = 0) throws(StoreError) {
+  /// A segment without writes, with room for one commit of `payload` bytes at least; its memory comes from `pool` and goes there in the end.
+  init(number: UInt64, payload: Int = 0, pool: SegmentMemoryPool? = nil) throws(StoreError) {
     let page = 1 << 12
     let needed = (LogFrame.fileHeader + 2 * LogFrame.header + payload + page) & ~(page - 1)
-    capacity = max(Self.usualCapacity, needed)
+    let capacity = max(Self.usualCapacity, needed)
     self.number = number
-    guard let memory = mmap(nil, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0),
-      memory != MAP_FAILED
-    else { throw StoreError.system("there is no memory for the store's log", errno) }
-    base = memory
+    self.pool = pool
+    if let pool { memory = try pool.take(capacity) } else { memory = try SegmentMemory(capacity: capacity) }
+    base = memory.base
     LogFrame.writeFileHeader(number, to: base)
   }
 
   deinit {
     index.deallocate()
     staged.deallocate()
-    munmap(base, capacity)
+    pool?.giveBack(memory)
+  }
+
+  /// How many bytes have room.
+  var capacity: Int { memory.capacity }
+
+  /// Gives back the memory of a segment that nobody writes to for a while, and that has no commits.
+  func rest() {
+    memory.release()
+    LogFrame.writeFileHeader(number, to: base)
   }
 
   /// Whether nothing was committed to it.
-  var isEmpty: Bool { used == LogFrame.fileHeader }
+  var isEmpty: Bool { end == LogFrame.fileHeader }
 
   /// Whether a commit of so many bytes fits, and the seal behind it.
-  func hasRoom(for payload: Int) -> Bool { used + 2 * LogFrame.header + payload <= capacity }
+  func hasRoom(for payload: Int) -> Bool { end + 2 * LogFrame.header + payload <= capacity }
 
-  /// Puts a frame behind the commits, where it does not count yet.
+  /// Puts a frame behind the commits, where it is not one of them yet.
   func stage(_ payload: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
     if let start = payload.baseAddress {
-      (base + used + LogFrame.header).copyMemory(from: start, byteCount: payload.count)
+      (base + end + LogFrame.header).copyMemory(from: start, byteCount: payload.count)
     }
-    LogFrame.writeHeader(at: used, length: UInt32(payload.count), number: number, in: base)
-    return UnsafeRawBufferPointer(start: base + used, count: LogFrame.header + payload.count)
+    LogFrame.writeHeader(at: end, length: UInt32(payload.count), number: number, in: base)
+    return UnsafeRawBufferPointer(start: base + end, count: LogFrame.header + payload.count)
   }
+
+  /// Makes a commit, which does not count yet, of the frame that was staged.
+  func keep(_ frame: UnsafeRawBufferPointer) { end += frame.count }
+
+  /// Forgets the commits that do not count yet.
+  func dropUncounted() { end = used }
 
   /// Puts the seal behind the commits.
   func stageSeal() -> UnsafeRawBufferPointer {
-    LogFrame.writeHeader(at: used, length: LogFrame.sealed, number: number, in: base)
-    return UnsafeRawBufferPointer(start: base + used, count: LogFrame.header)
+    LogFrame.writeHeader(at: end, length: LogFrame.sealed, number: number, in: base)
+    return UnsafeRawBufferPointer(start: base + end, count: LogFrame.header)
   }
 
-  /// Lets the frame that was staged, with a payload of so many bytes, count.
+  /// Lets the commits before `place` count.
+  func accept(to place: Int) {
+    while used < place { accept(payload: LogFrame.payload(at: used, in: base)) }
+  }
+
+  /// Lets the next frame, with a payload of so many bytes, count.
   ///
   /// Keys and their places lie scattered over more memory than the processor's cache holds: some are fetched while others are worked on.
   func accept(payload: Int) {
     var offset = used + LogFrame.header
     let end = offset + payload
     used = end
+    self.end = max(self.end, end)
     while offset < end {
       var count = 0
       while offset < end, count < Self.atOnce {

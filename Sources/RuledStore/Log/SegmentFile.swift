@@ -4,7 +4,7 @@ import Glibc
 /// A file of the redo log, written from front to back.
 ///
 /// Room for the whole file is asked for at once: a sync then has only data to write, and a full disk shows before anything is written.
-final class SegmentFile: @unchecked Sendable {  // used by whoever holds the log's commit lock
+final class SegmentFile: @unchecked Sendable {  // written under the lock on the log's end
   /// Where the file lies.
   let path: String
   private let descriptor: Int32
@@ -64,7 +64,6 @@ final class SegmentFile: @unchecked Sendable {  // used by whoever holds the log
   /// Returns once all that was written is on the disk.
   func sync() throws(StoreError) {
     guard fdatasync(descriptor) == 0 else { throw StoreError.system("the log \(path) can't be synced", errno) }
-    handedOn = written
   }
 
   /// Gives back the room behind `length` and makes the file's end durable.

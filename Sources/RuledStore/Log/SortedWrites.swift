@@ -12,29 +12,43 @@ enum SortedWrites {
   /// The writes at `offsets`, each on a key of its own, in the order of their keys.
   static func sort(_ offsets: [UInt32], in base: UnsafeRawPointer) -> [UInt32] {
     guard let any = offsets.first else { return [] }
-    let offsets = offsets.sorted()  // so that memory is read from front to back
+    var offsets = offsets
+    RadixSort.sort(&offsets, bytes: 4) { UInt64($0) }  // so that memory is read from front to back
     let sample = SegmentWrite.key(at: Int(any), in: base)
     var shared = sample.count
     for offset in offsets {
-      let key = SegmentWrite.key(at: Int(offset), in: base)
-      var length = 0
-      let limit = min(shared, key.count)
-      while length < limit, key[length] == sample[length] { length += 1 }
-      shared = length
+      shared = ByteOrder.commonPrefix(of: sample, SegmentWrite.key(at: Int(offset), in: base), most: shared)
     }
     var entries = offsets.map { offset in
       let key = SegmentWrite.key(at: Int(offset), in: base)
       return Entry(first: word(key, shared), second: word(key, shared + 8), offset: offset)
     }
-    entries.sort { left, right in
-      if left.first != right.first { return left.first < right.first }
-      if left.second != right.second { return left.second < right.second }
-      let keys = (
-        SegmentWrite.key(at: Int(left.offset), in: base), SegmentWrite.key(at: Int(right.offset), in: base)
-      )
-      return ByteOrder.compare(keys.0, keys.1) < 0
-    }
+    RadixSort.sort(&entries, bytes: 8) { $0.second }
+    RadixSort.sort(&entries, bytes: 8) { $0.first }
+    sortTies(&entries, in: base)
     return entries.map(\.offset)
+  }
+
+  /// Sorts by the whole keys where the first bytes don't tell.
+  private static func sortTies(_ entries: inout [Entry], in base: UnsafeRawPointer) {
+    var start = 0
+    while start < entries.count {
+      var end = start + 1
+      while end < entries.count, entries[end].first == entries[start].first,
+        entries[end].second == entries[start].second
+      {
+        end += 1
+      }
+      if end - start > 1 {
+        entries[start..<end].sort { left, right in
+          let keys = (
+            SegmentWrite.key(at: Int(left.offset), in: base), SegmentWrite.key(at: Int(right.offset), in: base)
+          )
+          return ByteOrder.compare(keys.0, keys.1) < 0
+        }
+      }
+      start = end
+    }
   }
 
   /// The eight bytes at `place`, zeros behind the end.

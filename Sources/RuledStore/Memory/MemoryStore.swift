@@ -3,11 +3,12 @@ import Synchronization
 
 /// A store that lasts as long as the process: for tests, backtests and trying things out.
 ///
-/// Making one costs next to nothing. `durable` and `sync()` have nothing to do, and no commit fails.
+/// Making one costs next to nothing. `durable` and `sync()` have nothing to do, no commit fails, and what is appended counts at once.
 package final class MemoryStore: StateStore {
   private struct Contents: ~Copyable {
     var map = SortedMap()
     var isClosed = false
+    var appended: UInt64 = 0
   }
 
   private let contents = Mutex(Contents())
@@ -42,8 +43,20 @@ package final class MemoryStore: StateStore {
     }
   }
 
-  package func sync() throws(StoreError) {
-    try contents.withLock { (contents) throws(StoreError) in try Self.requireOpen(contents) }
+  package func append(_ set: WriteSet) throws(StoreError) -> UInt64 {
+    try commit(set, durable: true)
+    return contents.withLock { contents in
+      contents.appended += 1
+      return contents.appended
+    }
+  }
+
+  @discardableResult
+  package func sync() throws(StoreError) -> UInt64 {
+    try contents.withLock { (contents) throws(StoreError) in
+      try Self.requireOpen(contents)
+      return contents.appended
+    }
   }
 
   package func reopen() throws(StoreError) { try sync() }

@@ -26,7 +26,10 @@ struct Drain {
     while !log.isEnding {
       try? log.prepare()
       do throws(StoreError) {
-        guard let segment = log.nextSealed(within: 10_000) else { continue }
+        guard let segment = log.nextSealed(within: 10_000) else {
+          log.rest()
+          continue
+        }
         try access.reading { (database) throws(StoreError) in
           try bring(segment, into: database)
           log.drained(segment)

@@ -3,10 +3,10 @@ package import RuledCore
 
 /// A store in a folder: a log of commits of our own, and RocksDB for everything that has left the log.
 ///
-/// One process at a time has the folder open. A commit is one write to the log, with one sync when it is durable; an index in memory
+/// One process at a time has the folder open. A commit is one write to the log, and a sync makes durable all that came before it; an index in memory
 /// answers for what the log holds. A thread brings full segments of the log into RocksDB's files. When a commit fails the store is poisoned, and
 /// `reopen()` writes the log anew without it, so that nothing comes back to life that its sender was told had failed. Reads go on in the meantime.
-package final class RocksStore: StateStore, @unchecked Sendable {  // what changes is guarded by `commitLock`
+package final class RocksStore: StateStore, @unchecked Sendable {  // the folder's lock is guarded by the writer's
   /// The layout of keys, records and log that is written and read.
   package static let format = 2
 
@@ -14,13 +14,10 @@ package final class RocksStore: StateStore, @unchecked Sendable {  // what chang
   package let path: String
   private let options: RocksOptions
   private let log: RedoLog
+  private let writer: LogWriter
   private let access: DatabaseAccess
   private var folderLock: FolderLock?
   private var drain: DrainThread?
-  /// Held during a commit.
-  private let commitLock = Condition()
-  /// Why the last commit failed, guarded by `commitLock`.
-  private var failure: StoreError?
 
   /// Opens the store in the folder `path`, and makes it when there is none; the cache keeps blocks that have been read.
   ///
@@ -39,6 +36,7 @@ package final class RocksStore: StateStore, @unchecked Sendable {  // what chang
     try StoreFormat.check(opened, path: path)
     access = DatabaseAccess(opened, path: path)
     log = try RedoLog(folder: path + "/log")
+    writer = LogWriter(log, of: path)
     let work = Drain(of: log, into: access, folder: path + "/log", options: options)
     if drains { drain = DrainThread { work.run() } }
   }
@@ -63,35 +61,29 @@ package final class RocksStore: StateStore, @unchecked Sendable {  // what chang
   }
 
   package func commit(_ set: WriteSet, durable: Bool) throws(StoreError) {
-    let set = set.hasRanges ? try withoutRanges(set) : set
-    try writing { () throws(StoreError) in
-      if !set.isEmpty { try log.append(set.records, durable: durable) } else if durable { try log.sync() }
+    try writer.exclusively { () throws(StoreError) in
+      let set = try withoutRanges(set)
+      if !set.isEmpty { try writer.commit(set.records, durable: durable) } else if durable { _ = try writer.sync() }
     }
   }
 
-  package func sync() throws(StoreError) {
-    try writing { () throws(StoreError) in try log.sync() }
+  package func append(_ set: WriteSet) throws(StoreError) -> UInt64 {
+    try writer.exclusively { () throws(StoreError) in try writer.append(withoutRanges(set).records) }
   }
+
+  package func sync() throws(StoreError) -> UInt64 { try writer.sync() }
 
   /// Writes the log anew without the failed commit, and opens the database again.
   ///
   /// When that fails, as on a disk that is still full, the database is opened to read only, so that queries are answered.
   package func reopen() throws(StoreError) {
-    try commitLock.locked { () throws(StoreError) in
-      guard folderLock != nil else { throw DatabaseAccess.closed(path) }
-      do throws(StoreError) {
-        try log.repair()
-        try access.replace { () throws(StoreError) in
-          let opened = try RocksDatabase(path: path, options: options)
-          try StoreFormat.check(opened, path: path)
-          return opened
-        } instead: { () throws(StoreError) in
-          try RocksDatabase(readOnly: path, options: options)
-        }
-        failure = nil
-      } catch {
-        failure = failure ?? error
-        throw error
+    try writer.repair { () throws(StoreError) in
+      try access.replace { () throws(StoreError) in
+        let opened = try RocksDatabase(path: path, options: options)
+        try StoreFormat.check(opened, path: path)
+        return opened
+      } instead: { () throws(StoreError) in
+        try RocksDatabase(readOnly: path, options: options)
       }
     }
   }
@@ -101,7 +93,7 @@ package final class RocksStore: StateStore, @unchecked Sendable {  // what chang
   ) throws(StoreError) {
     try access.reading { (database) throws(StoreError) in
       let cursor = MergedCursor(below: upper) { [unowned self] scope in
-        commitLock.locked { (log.writes(in: scope), RocksCursor(database, below: upper)) }
+        (log.writes(in: scope), RocksCursor(database, below: upper))
       }
       try body(cursor)
     }
@@ -121,10 +113,10 @@ package final class RocksStore: StateStore, @unchecked Sendable {  // what chang
   }
 
   package func close() throws(StoreError) {
-    guard commitLock.locked({ folderLock != nil }) else { return }
+    guard !writer.hasEnded else { return }
     var problem: StoreError?
     do throws(StoreError) {
-      if commitLock.locked({ failure != nil }) { try reopen() }
+      if writer.hasFailed { try reopen() }
       try settle()
     } catch { problem = error }
     end()
@@ -137,37 +129,22 @@ package final class RocksStore: StateStore, @unchecked Sendable {  // what chang
     drain?.join()
     drain = nil
     access.close()
-    commitLock.locked {
-      if folderLock != nil { log.removeActive() }
+    writer.close {
+      log.removeActive()
       folderLock = nil
     }
   }
 
   /// Seals what the log holds and waits until it stands in the database.
   private func settle() throws(StoreError) {
-    try writing { () throws(StoreError) in try log.rotate() }
+    try writer.seal()
     try log.awaitDrained()
   }
 
-  private func writing(_ body: () throws(StoreError) -> Void) throws(StoreError) {
-    try commitLock.locked { () throws(StoreError) in
-      if let failure {
-        throw StoreError(
-          .poisoned, "the store at \(path) takes no commit until it is reopened, since an earlier one failed",
-          underlying: failure.description)
-      }
-      guard folderLock != nil else { throw DatabaseAccess.closed(path) }
-      do throws(StoreError) {
-        try body()
-      } catch {
-        failure = error
-        throw error
-      }
-    }
-  }
-
-  /// The same writes, each removed range spelt out as the keys that stand in it.
+  /// The same writes, each removed range spelt out as the keys that stand in it once everything before counts.
   private func withoutRanges(_ set: WriteSet) throws(StoreError) -> WriteSet {
+    guard set.hasRanges else { return set }
+    try writer.settle()
     let plain = WriteSet(capacity: set.byteCount + 1024)
     var problem: StoreError?
     set.forEach { operation in

@@ -93,7 +93,7 @@ final class ServerRig {
   func stop() {
     services.stopHTTP()
     for worker in services.workers { _ = worker.send(.perform { $0.loop.stop() }) }
-    _ = services.committer.send(.stop)
+    services.commits.stop()
     for thread in threads { thread.join() }
     threads = []
   }

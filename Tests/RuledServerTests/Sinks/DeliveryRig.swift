@@ -41,7 +41,7 @@ final class DeliveryRig {
       source, configuration: settings, previous: nil, worker: LuaWorker(), now: clock.now)
     services.status.serve(catalog)
     committer = try WorkerThread(name: "commit") {
-      do { try Committer(services: services).run() } catch { fatalError("\(error)") }
+      Committer(services: services).run()
     }
     worker = try WorkerThread(name: "worker") {
       do { try Worker(index: 0, services: services, catalog: catalog).run() } catch { fatalError("\(error)") }
@@ -60,7 +60,7 @@ final class DeliveryRig {
     outbox?.join()
     services.workers[0].send(.perform { $0.loop.stop() })
     worker.join()
-    services.committer.send(.stop)
+    services.commits.stop()
     committer.join()
   }
 

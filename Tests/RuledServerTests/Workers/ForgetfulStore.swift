@@ -12,7 +12,9 @@ final class ForgetfulStore: StateStore {
 
   func commit(_ set: WriteSet, durable: Bool) {}
 
-  func sync() {}
+  func append(_ set: WriteSet) -> UInt64 { 0 }
+
+  func sync() -> UInt64 { 0 }
 
   func reopen() {}
 

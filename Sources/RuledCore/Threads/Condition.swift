@@ -1,12 +1,12 @@
 import Glibc
 
 /// A lock whose holder can wait for what another changes under it.
-final class Condition: @unchecked Sendable {  // the lock guards itself, and its memory never moves
+package final class Condition: @unchecked Sendable {  // the lock guards itself, and its memory never moves
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
   /// A lock that nobody holds.
-  init() {
+  package init() {
     pthread_mutex_init(mutex, nil)
     var attributes = pthread_condattr_t()
     pthread_condattr_init(&attributes)
@@ -23,20 +23,23 @@ final class Condition: @unchecked Sendable {  // the lock guards itself, and its
   }
 
   /// Runs `body` while nobody else is in.
-  func locked<Result, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+  package func locked<Result, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
     return try body()
   }
 
   /// Runs `body` while nobody else is in, and lets those who wait look again.
-  func signal(_ body: () -> Void) {
+  package func signal(_ body: () -> Void) {
     locked(body)
-    pthread_cond_broadcast(condition)
+    wakeAll()
   }
 
+  /// Lets those who wait look again.
+  package func wakeAll() { pthread_cond_broadcast(condition) }
+
   /// Waits until `body` gives something.
-  func wait<Result>(for body: () -> Result?) -> Result {
+  package func wait<Result>(for body: () -> Result?) -> Result {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
     while true {
@@ -46,11 +49,16 @@ final class Condition: @unchecked Sendable {  // the lock guards itself, and its
   }
 
   /// Waits until `body` gives something, at most so many milliseconds; nil when it gave nothing.
-  func wait<Result>(milliseconds: Int, for body: () -> Result?) -> Result? {
+  package func wait<Result>(milliseconds: Int, for body: () -> Result?) -> Result? {
+    wait(microseconds: milliseconds * 1000, for: body)
+  }
+
+  /// Waits until `body` gives something, at most so many microseconds; nil when it gave nothing.
+  package func wait<Result>(microseconds: Int, for body: () -> Result?) -> Result? {
     var end = timespec()
     clock_gettime(CLOCK_MONOTONIC, &end)
-    end.tv_sec += milliseconds / 1000
-    end.tv_nsec += milliseconds % 1000 * 1_000_000
+    end.tv_sec += microseconds / 1_000_000
+    end.tv_nsec += microseconds % 1_000_000 * 1000
     if end.tv_nsec >= 1_000_000_000 {
       end.tv_sec += 1
       end.tv_nsec -= 1_000_000_000

@@ -1,0 +1,108 @@
+import RuledCore
+import RuledEngine
+import RuledStore
+
+/// The units that were appended to the store in this order and do not count yet, and what the daemon's own keys will hold once they do.
+struct CommitQueue {
+  /// A unit whose fate is not known yet.
+  struct Entry {
+    let unit: CommitUnit
+    /// Whose it is.
+    let worker: Int
+    /// The number that the store gave it; nil when it was refused and only waits for its turn to be told.
+    let number: UInt64?
+    /// Whether its worker waits for it, and sees to it that it is settled.
+    let isAwaited: Bool
+    /// What the counters that it changes were before.
+    fileprivate let replaced: [(key: CounterTable.Key, value: CounterValue?)]
+  }
+
+  private var entries: [Entry] = []
+  private var counters: [CounterTable.Key: CounterValue] = [:]
+  /// How many changes for watchers the entries hold.
+  private var changes = 0
+  private let key = ByteBuffer(capacity: 256)
+  private let value = ByteBuffer(capacity: 64)
+
+  /// A queue that goes on from the counters that the store holds.
+  init(counters: [CounterTable.Key: CounterValue] = [:]) { self.counters = counters }
+
+  /// How many replies wait for units that no worker waits for; nil when there is no such unit.
+  var waitingReplies: Int? {
+    var count: Int?
+    for entry in entries where !entry.isAwaited { count = (count ?? 0) + entry.unit.replies.count }
+    return count
+  }
+
+  /// Whether all that is left for the committer comes from one worker.
+  var isOfOneWorker: Bool {
+    let left = entries.lazy.filter { !$0.isAwaited }.map(\.worker)
+    return left.allSatisfy { $0 == left.first }
+  }
+
+  /// Adds a unit once `write` has taken its writes, the shared counters and the sequence behind `sequence` among them, and given the number.
+  mutating func append(
+    _ unit: CommitUnit, of worker: Int, isAwaited: Bool, after sequence: UInt64,
+    _ write: (WriteSet) throws(StoreError) -> UInt64
+  ) throws(StoreError) {
+    let replaced = count(unit)
+    if !unit.changes.isEmpty {
+      let last = sequence + UInt64(changes + unit.changes.count)
+      WatchSequence.write(last, to: unit.writes, key: key, value: value)
+    }
+    do throws(StoreError) {
+      let number = try write(unit.writes)
+      changes += unit.changes.count
+      entries.append(Entry(unit: unit, worker: worker, number: number, isAwaited: isAwaited, replaced: replaced))
+    } catch {
+      restore(replaced)
+      throw error
+    }
+  }
+
+  /// Adds a unit that is not to be applied.
+  mutating func refuse(_ unit: CommitUnit, of worker: Int, isAwaited: Bool) {
+    entries.append(Entry(unit: unit, worker: worker, number: nil, isAwaited: isAwaited, replaced: []))
+  }
+
+  /// Removes the units up to the one of that number, and those refused behind it.
+  mutating func takeSettled(through number: UInt64) -> [Entry] {
+    let rest = entries.firstIndex { $0.number.map { $0 > number } ?? false } ?? entries.count
+    let settled = Array(entries[..<rest])
+    entries.removeFirst(rest)
+    for entry in settled where entry.number != nil { changes -= entry.unit.changes.count }
+    return settled
+  }
+
+  /// Removes all units, none of which is applied.
+  mutating func takeLost() -> [Entry] {
+    let lost = entries
+    for entry in lost.reversed() { restore(entry.replaced) }
+    entries.removeAll()
+    changes = 0
+    return lost
+  }
+
+  /// Adds the unit's counts to the counters and their new values to its writes; gives the old ones.
+  private mutating func count(_ unit: CommitUnit) -> [(key: CounterTable.Key, value: CounterValue?)] {
+    guard !unit.counters.isEmpty else { return [] }
+    var replaced: [CounterTable.Key: CounterValue?] = [:]
+    for delta in unit.counters {
+      let old = counters[delta.key]
+      if replaced[delta.key] == nil { replaced[delta.key] = .some(old) }
+      counters[delta.key] = (old ?? .integer(0)) + delta.amount
+    }
+    for counter in replaced.keys {
+      key.removeAll()
+      StoreKey.counter(counter.name, labels: counter.labels, into: key)
+      value.removeAll()
+      counters[counter]?.json.write(to: value)
+      unit.writes.put(key.bytes, value.bytes)
+    }
+    return replaced.map { ($0.key, $0.value) }
+  }
+
+  private mutating func restore(_ replaced: [(key: CounterTable.Key, value: CounterValue?)]) {
+    for counter in replaced { counters[counter.key] = counter.value }
+  }
+}

@@ -1,0 +1,145 @@
+import RuledCore
+
+/// Who writes to the log when: one append at a time and one sync at a time, but an append during a sync.
+///
+/// What is appended counts once it is synced. After a failure nothing more is appended until the log has been repaired.
+final class LogWriter: @unchecked Sendable {  // what changes is guarded by `tail`
+  private let log: RedoLog
+  private let path: String
+  /// Held by whoever appends, from looking for room to the write.
+  private let appending = Condition()
+  /// Held by whoever syncs or begins another segment; taken behind `appending`.
+  private let syncing = Condition()
+  /// The lock on the log's end; taken behind the others, and never held during a sync.
+  private let tail = Condition()
+  /// How many commits were appended.
+  private var appended: UInt64 = 0
+  /// Why the last write failed.
+  private var failure: StoreError?
+  private var isClosed = false
+
+  /// A writer of the log of the store at `path`.
+  init(_ log: RedoLog, of path: String) {
+    self.log = log
+    self.path = path
+  }
+
+  /// Runs `body` while nobody else appends; `append` and `commit` are called from in there.
+  func exclusively<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+    try appending.locked(body)
+  }
+
+  /// Appends a commit, and gives its number.
+  func append(_ records: UnsafeRawBufferPointer) throws(StoreError) -> UInt64 {
+    try makeRoom(for: records.count)
+    return try writing { () throws(StoreError) in
+      try log.append(records)
+      appended += 1
+      return appended
+    }
+  }
+
+  /// Appends a commit that counts when this returns, and waits for the disk when it is to be durable or others before it do not count yet.
+  func commit(_ records: UnsafeRawBufferPointer, durable: Bool) throws(StoreError) {
+    let isFirst = tail.locked { !log.hasUncounted }
+    _ = try append(records)
+    if durable || !isFirst { _ = try sync() } else { tail.locked { log.acceptAll() } }
+  }
+
+  /// Makes durable what was appended, and gives the number of the last commit that counts.
+  func sync() throws(StoreError) -> UInt64 {
+    try syncing.locked { () throws(StoreError) in
+      let (unsynced, last) = try tail.locked { () throws(StoreError) in
+        if !log.hasUncounted { try check() }
+        return (log.takeUnsynced(), appended)
+      }
+      guard let unsynced else { return last }
+      do throws(StoreError) { try unsynced.file.sync() } catch {
+        tail.locked {
+          failure = error
+          log.lose()
+        }
+        throw error
+      }
+      log.accept(unsynced)
+      return last
+    }
+  }
+
+  /// Waits until everything counts that was appended.
+  func settle() throws(StoreError) {
+    if tail.locked({ log.hasUncounted }) { _ = try sync() }
+  }
+
+  /// Leaves what the log holds to the drain.
+  func seal() throws(StoreError) {
+    try exclusively { () throws(StoreError) in
+      try settle()
+      try rotate()
+    }
+  }
+
+  /// Rids the log of what failed, then lets `body` do the same for what is behind it; throws why either could not be done.
+  func repair(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+    try exclusively { () throws(StoreError) in
+      try syncing.locked { () throws(StoreError) in
+        try tail.locked { () throws(StoreError) in
+          guard !isClosed else { throw DatabaseAccess.closed(path) }
+          do throws(StoreError) {
+            try log.repair()
+            try body()
+            failure = nil
+          } catch {
+            failure = failure ?? error
+            throw error
+          }
+        }
+      }
+    }
+  }
+
+  /// Whether a failure has not been repaired.
+  var hasFailed: Bool { tail.locked { failure != nil } }
+
+  /// Whether nothing more can be written; `body` runs the first time that this is said.
+  func close(_ body: () -> Void) {
+    tail.locked {
+      if !isClosed { body() }
+      isClosed = true
+    }
+  }
+
+  /// Whether it has been closed.
+  var hasEnded: Bool { tail.locked { isClosed } }
+
+  private func makeRoom(for payload: Int) throws(StoreError) {
+    guard !tail.locked({ log.hasRoom(for: payload) }) else { return }
+    try settle()
+    try rotate(for: payload)
+  }
+
+  private func rotate(for payload: Int = 0) throws(StoreError) {
+    try syncing.locked { () throws(StoreError) in
+      try writing { () throws(StoreError) in try log.rotate(for: payload) }
+    }
+  }
+
+  private func writing<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+    try tail.locked { () throws(StoreError) in
+      try check()
+      do throws(StoreError) { return try body() } catch {
+        failure = error
+        throw error
+      }
+    }
+  }
+
+  private func check() throws(StoreError) {
+    if let failure {
+      throw StoreError(
+        .poisoned, "the store at \(path) takes no commit until it is reopened, since an earlier one failed",
+        underlying: failure.description)
+    }
+    if isClosed { throw DatabaseAccess.closed(path) }
+  }
+}

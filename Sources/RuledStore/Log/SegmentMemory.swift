@@ -1,0 +1,49 @@
+import CLinux
+import Glibc
+import RuledCore
+
+/// The memory of one segment, zeros when it is new.
+final class SegmentMemory: Sendable {
+  /// The first byte.
+  nonisolated(unsafe) let base: UnsafeMutableRawPointer
+  /// How many bytes have room.
+  let capacity: Int
+
+  /// Memory for so many bytes, whole pages, which takes none before it is touched.
+  init(capacity: Int) throws(StoreError) {
+    guard let memory = mmap(nil, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0),
+      memory != MAP_FAILED
+    else { throw StoreError.system("there is no memory for the store's log", errno) }
+    base = memory
+    self.capacity = capacity
+  }
+
+  deinit { munmap(base, capacity) }
+
+  /// Gives back what was touched.
+  func release() { madvise(base, capacity, MADV_DONTNEED) }
+}
+
+/// Memory of segments that are gone, for those to come: memory that has been touched costs nothing to touch again.
+final class SegmentMemoryPool: @unchecked Sendable {  // guarded by `lock`
+  /// How many are kept.
+  private static let most = 2
+
+  private let lock = Condition()
+  private var kept: [SegmentMemory] = []
+
+  /// Memory for so many bytes, used before or new.
+  func take(_ capacity: Int) throws(StoreError) -> SegmentMemory {
+    if capacity == Segment.usualCapacity, let memory = lock.locked({ kept.popLast() }) { return memory }
+    return try SegmentMemory(capacity: capacity)
+  }
+
+  /// Keeps memory that is no longer used, if it is of the usual size.
+  func giveBack(_ memory: SegmentMemory) {
+    guard memory.capacity == Segment.usualCapacity else { return }
+    lock.locked { if kept.count < Self.most { kept.append(memory) } }
+  }
+
+  /// Lets go of what it keeps.
+  func empty() { lock.locked { kept.removeAll() } }
+}
