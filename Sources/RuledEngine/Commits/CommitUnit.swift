@@ -1,5 +1,6 @@
 package import RuledCore
 package import RuledStore
+import Synchronization
 
 /// What one worker wants to be made durable together, and what waits for it.
 package final class CommitUnit: @unchecked Sendable {  // handed over whole, from worker to committer and back
@@ -14,7 +15,7 @@ package final class CommitUnit: @unchecked Sendable {  // handed over whole, fro
   }
 
   /// Counts up; a later unit never becomes durable before an earlier one of the same worker.
-  package let number: UInt64
+  package private(set) var number: UInt64
   /// What is written.
   package let writes = WriteSet(capacity: 64 << 10)
   /// What is added to the shared counters.
@@ -36,10 +37,44 @@ package final class CommitUnit: @unchecked Sendable {  // handed over whole, fro
   /// What has been waiting for this commit, whatever becomes of it.
   package var awaited: [Cascade] = []
   /// What watchers are told.
-  package let changes = ChangeLog()
+  package private(set) var changes = ChangeLog()
+  private let holders = Atomic<Int>(1)
 
   /// An empty unit.
   package init(number: UInt64) { self.number = number }
+
+  // MARK: Using it again
+
+  /// Says how many workers will `letGo` of it.
+  package func share(among count: Int) { holders.store(count, ordering: .relaxed) }
+
+  /// Says that a worker needs it no longer; true for the last, who may use it again.
+  package func letGo() -> Bool { holders.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 }
+
+  /// How many bytes it takes, about.
+  private var capacity: Int { writes.capacity + replyBytes.capacity }
+
+  /// How many bytes a unit may take that is used again.
+  private static let mostBytes = 1 << 20
+
+  /// Makes it an empty unit, whose room is kept; false if that is too much to keep.
+  func begin(number: UInt64) -> Bool {
+    guard capacity <= Self.mostBytes else { return false }
+    self.number = number
+    writes.removeAll()
+    counters.removeAll(keepingCapacity: true)
+    messages.removeAll()
+    earliestTimer = nil
+    effects.removeAll()
+    replyBytes.removeAll()
+    replies.removeAll(keepingCapacity: true)
+    senders = WorkerSet()
+    delivered.removeAll()
+    awaited.removeAll()
+    changes = ChangeLog()
+    holders.store(1, ordering: .relaxed)
+    return true
+  }
 
   /// Adds a reply that waits.
   package func add(_ reply: PendingReply) {

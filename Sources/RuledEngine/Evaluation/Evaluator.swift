@@ -19,6 +19,9 @@ package final class Evaluator {
   package private(set) var catalog: Catalog
   /// The unit that collects.
   package private(set) var unit = CommitUnit(number: 1)
+  /// Units that nobody needs any longer.
+  private var spareUnits: [CommitUnit] = []
+  private static let mostSpareUnits = 8
 
   let lua: LuaWorker
   /// Gathers which lines of the rules run, while their tests want to know.
@@ -111,8 +114,18 @@ package final class Evaluator {
   package func takeUnit() -> CommitUnit {
     let taken = unit
     inFlight.append(taken)
-    unit = CommitUnit(number: taken.number + 1)
+    unit = nextUnit(taken.number + 1)
     return taken
+  }
+
+  private func nextUnit(_ number: UInt64) -> CommitUnit {
+    if let spare = spareUnits.popLast(), spare.begin(number: number) { return spare }
+    return CommitUnit(number: number)
+  }
+
+  /// Takes a unit that nobody needs any longer, to use it again.
+  package func giveBack(_ unit: CommitUnit) {
+    if spareUnits.count < Self.mostSpareUnits { spareUnits.append(unit) }
   }
 
   /// Says that the unit taken first is durable, or that it failed.

@@ -120,7 +120,9 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
       concerned.formUnion(entry.unit.senders)
     }
     if !units.isEmpty {
-      for worker in workers.indices where concerned.contains(worker) { workers[worker].send(.settled(units)) }
+      let receivers = workers.indices.filter { concerned.contains($0) }
+      for unit in units { unit.unit.share(among: receivers.count) }
+      for worker in receivers { workers[worker].send(.settled(units)) }
     }
     for entry in settled {
       if entry.isAwaited { results[entry.worker] = entry.number != nil } else if entry.number == nil { tell(lost: entry) }

@@ -78,6 +78,7 @@ final class Worker {
     case .settled(let units):
       for settled in units {
         if settled.worker == index { finished(settled.unit, durable: true) } else { send(repliesOf: settled.unit) }
+        letGo(of: settled.unit)
       }
     case .lost(let unit): finished(unit, durable: false)
     case .deliver(let messages): deliver(messages)
@@ -119,6 +120,7 @@ final class Worker {
       services.report(outcome.error)
       if outcome.isCommitted { share(taken) }
       finished(taken, durable: outcome.isCommitted)
+      if outcome.isCommitted { letGo(of: taken) }
     } else {
       services.report(services.commits.append(taken, of: index, inFlight: services.inFlight.load(ordering: .relaxed)))
     }
@@ -146,9 +148,13 @@ final class Worker {
 
   /// Shows a unit that counts to the other workers on whose connections replies of it wait.
   private func share(_ unit: CommitUnit) {
-    for worker in services.workers.indices where worker != index && unit.senders.contains(worker) {
-      services.workers[worker].send(.settled([SettledUnit(worker: index, unit: unit)]))
-    }
+    let receivers = services.workers.indices.filter { $0 != index && unit.senders.contains($0) }
+    unit.share(among: receivers.count + 1)
+    for worker in receivers { services.workers[worker].send(.settled([SettledUnit(worker: index, unit: unit)])) }
+  }
+
+  private func letGo(of unit: CommitUnit) {
+    if unit.letGo() { evaluator.giveBack(unit) }
   }
 
   /// Sends the replies for this worker's connections.

@@ -24,7 +24,7 @@ final class Segment: @unchecked Sendable {
   /// How many bytes hold commits, counting or not; the next goes there.
   private(set) var end = LogFrame.fileHeader
   /// The last writes on all keys.
-  private(set) var index = SegmentIndex()
+  private(set) var index: SegmentIndex
   private var ordered: [UInt8: OrderedWrites] = [:]
   private let staged = UnsafeMutablePointer<Staged>.allocate(capacity: Segment.atOnce)
 
@@ -37,6 +37,7 @@ final class Segment: @unchecked Sendable {
     self.pool = pool
     if let pool { memory = try pool.take(capacity) } else { memory = try SegmentMemory(capacity: capacity) }
     base = memory.base
+    index = SegmentIndex(in: memory.places)
     LogFrame.writeFileHeader(number, to: base)
   }
 

@@ -16,18 +16,24 @@ struct SegmentIndex {
     var kind: UInt8
   }
 
+  /// How many places a table has before it grows: enough for a segment of the usual size.
+  static let usualPlaces = 1 << 19
+
   private(set) var slots: UnsafeMutableBufferPointer<Slot>
   private(set) var count = 0
   private var mask: Int
+  private var isGrown = false
 
-  /// An empty table; its owner calls `deallocate`.
-  init() {
-    mask = (1 << 19) - 1
-    slots = Self.table(mask + 1)
+  /// An empty table in `slots`, which are `usualPlaces` free places; its owner calls `deallocate`.
+  init(in slots: UnsafeMutableBufferPointer<Slot>) {
+    self.slots = slots
+    mask = Self.usualPlaces - 1
   }
 
-  /// Gives the memory back; nothing may be called after it.
-  func deallocate() { free(slots.baseAddress) }
+  /// Gives the memory back that it took beyond what it was given; nothing may be called after it.
+  func deallocate() {
+    if isGrown { free(slots.baseAddress) }
+  }
 
   /// Where the last write on `key` stands, 0 when there is none.
   func find(_ key: UnsafeRawBufferPointer, in base: UnsafeRawPointer) -> Int {
@@ -84,11 +90,12 @@ struct SegmentIndex {
       while slots[place].offset != 0 { place = (place + 1) & mask }
       slots[place] = slot
     }
-    free(old.baseAddress)
+    if isGrown { free(old.baseAddress) }
+    isGrown = true
   }
 
   /// A table of zeros, whose memory is touched only as it is used.
-  private static func table(_ count: Int) -> UnsafeMutableBufferPointer<Slot> {
+  static func table(_ count: Int) -> UnsafeMutableBufferPointer<Slot> {
     guard let memory = calloc(count, MemoryLayout<Slot>.stride) else {
       fatalError("there is no memory for the log's index")
     }

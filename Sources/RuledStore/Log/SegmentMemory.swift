@@ -2,10 +2,12 @@ import CLinux
 import Glibc
 import RuledCore
 
-/// The memory of one segment, zeros when it is new.
+/// The memory of one segment and of its index.
 final class SegmentMemory: Sendable {
   /// The first byte.
   nonisolated(unsafe) let base: UnsafeMutableRawPointer
+  /// The places of the index, free ones when it is new.
+  nonisolated(unsafe) let places = SegmentIndex.table(SegmentIndex.usualPlaces)
   /// How many bytes have room.
   let capacity: Int
 
@@ -18,9 +20,15 @@ final class SegmentMemory: Sendable {
     self.capacity = capacity
   }
 
-  deinit { munmap(base, capacity) }
+  deinit {
+    munmap(base, capacity)
+    free(places.baseAddress)
+  }
 
-  /// Gives back what was touched.
+  /// Frees all places of the index.
+  func clear() { places.update(repeating: SegmentIndex.Slot(offset: 0, hash: 0, subject: 0, kind: 0)) }
+
+  /// Gives back what was touched of the segment.
   func release() { madvise(base, capacity, MADV_DONTNEED) }
 }
 
@@ -34,8 +42,11 @@ final class SegmentMemoryPool: @unchecked Sendable {  // guarded by `lock`
 
   /// Memory for so many bytes, used before or new.
   func take(_ capacity: Int) throws(StoreError) -> SegmentMemory {
-    if capacity == Segment.usualCapacity, let memory = lock.locked({ kept.popLast() }) { return memory }
-    return try SegmentMemory(capacity: capacity)
+    guard capacity == Segment.usualCapacity, let memory = lock.locked({ kept.popLast() }) else {
+      return try SegmentMemory(capacity: capacity)
+    }
+    memory.clear()
+    return memory
   }
 
   /// Keeps memory that is no longer used, if it is of the usual size.

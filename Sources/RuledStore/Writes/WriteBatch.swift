@@ -17,7 +17,7 @@ struct WriteBatch {
   private(set) var records: UInt32 = 0
   /// How many of the records remove a range.
   private(set) var ranges: UInt32 = 0
-  private var capacity: Int
+  private(set) var capacity: Int
 
   /// A batch without records, with room for `capacity` bytes; its owner calls `deallocate`.
   init(capacity: Int) {

@@ -17,6 +17,9 @@ package final class WriteSet: @unchecked Sendable {  // confined: one thread own
 
   private var batch: WriteBatch
 
+  /// How many bytes have room.
+  package var capacity: Int { batch.capacity }
+
   /// An empty set with room for `capacity` bytes.
   package init(capacity: Int = 1024) { batch = WriteBatch(capacity: capacity) }
 
