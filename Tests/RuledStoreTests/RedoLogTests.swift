@@ -1,5 +1,6 @@
 import Glibc
 import RuledCore
+import Synchronization
 import TestSupport
 import Testing
 
@@ -97,7 +98,7 @@ import Testing
       let set = WriteSet()
       set.put(Array("ra".utf8), [UInt8(number)])
       _ = segment.stage(set.records)
-      segment.accept(payload: set.records.count)
+      segment.recover(payload: set.records.count)
       try file.write(UnsafeRawBufferPointer(start: segment.base, count: segment.used), at: 0)
     }
     let error = #expect(throws: StoreError.self) { try RocksStore(path: path) }
@@ -120,6 +121,72 @@ import Testing
     #expect(try found.text("ra") == "1")
     #expect(try found.text("rb") == nil)
     #expect(try found.text("rc") == "3")
+  }
+
+  @Test func `an append that fails leaves alone what was appended before it`() throws {
+    let store = try undrained(live)
+    func set(_ key: String, bytes: Int) -> WriteSet {
+      let set = WriteSet()
+      set.put(Array(key.utf8), Array(repeating: 1, count: bytes))
+      return set
+    }
+    let first = try store.append(set("ra", bytes: 10))
+    #expect(try store.text("ra") == nil)
+    try FileSizeLimit.with(bytes: 2 << 20) {
+      _ = #expect(throws: StoreError.self) { try store.append(set("rb", bytes: 3 << 20)) }
+    }
+    #expect(throws: StoreError.self) { try store.append(set("rc", bytes: 10)) }
+    #expect(try store.sync() == first)
+    #expect(try store.value(Array("ra".utf8))?.count == 10)
+    #expect(#expect(throws: StoreError.self) { try store.sync() }?.code == .poisoned)
+    #expect(try crashed("refused").pairs().count == 1)
+    try store.reopen()
+    #expect(try store.append(set("rd", bytes: 10)) > first)
+    try store.sync()
+    #expect(try crashed("reopened").pairs().map { String(decoding: $0.key, as: UTF8.self) } == ["ra", "rd"])
+  }
+
+  @Test func `a range is removed with what was appended in it and does not count yet`() throws {
+    let store = try undrained(live)
+    let set = WriteSet()
+    set.put(Array("ra1".utf8), [1])
+    set.put(Array("rb1".utf8), [1])
+    _ = try store.append(set)
+    let removal = WriteSet()
+    removal.deleteRange(from: Array("ra".utf8), to: Array("rb".utf8))
+    _ = try store.append(removal)
+    try store.sync()
+    #expect(try store.pairs().map { String(decoding: $0.key, as: UTF8.self) } == ["rb1"])
+    #expect(try crashed().pairs() == store.pairs())
+  }
+
+  @Test func `what is appended while others sync counts once it is synced itself, and is there after a crash`() throws {
+    let store = try undrained(live)
+    let writers = 3
+    let rounds = 2_000
+    let failures = Mutex<[String]>([])
+    let threads = (0..<writers).map { writer in
+      DrainThread {
+        do {
+          for round in 0..<rounds {
+            let key = Array("r\(writer)-\(round)".utf8)
+            let set = WriteSet()
+            set.put(key, [UInt8](repeating: UInt8(writer), count: round % 300))
+            let number = try store.append(set)
+            guard round % 3 == writer else { continue }
+            let counting = try store.sync()
+            if try counting < number || store.value(key)?.count != round % 300 {
+              failures.withLock { $0.append("\(writer)-\(round)") }
+            }
+          }
+        } catch { failures.withLock { $0.append("\(error)") } }
+      }
+    }
+    for thread in threads { thread.join() }
+    #expect(failures.withLock { $0 } == [])
+    try store.sync()
+    #expect(try store.pairs().count == writers * rounds)
+    #expect(try crashed().pairs() == store.pairs())
   }
 
   @Test func `full segments are drained into the database, and everything is found before, during and after`() throws {

@@ -75,7 +75,9 @@ final class SubjectCache {
       }
     case .bytes:
       held(hash)?._withUnsafeGuaranteedRef { subject in
-        for line in stride(from: 0, to: min(subject.record.count, 512), by: 64) { cl_prefetch(subject.record.base + line) }
+        for line in stride(from: 0, to: min(subject.record.count, 512), by: 64) {
+          cl_prefetch(subject.record.base + line)
+        }
       }
     }
   }

@@ -34,12 +34,6 @@ struct CommitQueue {
     return count
   }
 
-  /// Whether all that is left for the committer comes from one worker.
-  var isOfOneWorker: Bool {
-    let left = entries.lazy.filter { !$0.isAwaited }.map(\.worker)
-    return left.allSatisfy { $0 == left.first }
-  }
-
   /// Adds a unit once `write` has taken its writes, the shared counters and the sequence behind `sequence` among them, and given the number.
   mutating func append(
     _ unit: CommitUnit, of worker: Int, isAwaited: Bool, after sequence: UInt64,

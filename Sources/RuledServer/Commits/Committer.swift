@@ -17,7 +17,7 @@ final class Committer {
     var nextTick = Self.milliseconds + Self.interval
     while true {
       let work = services.commits.awaitWork(milliseconds: max(0, nextTick - Self.milliseconds))
-      if let work, work.replies != nil {
+      if work?.hasUnits == true {
         services.commits.gather(microseconds: Self.gathering) { services.inFlight.load(ordering: .relaxed) }
         services.report(services.commits.settle())
       }
@@ -26,16 +26,14 @@ final class Committer {
         tick()
         nextTick = Self.milliseconds + Self.interval
       }
-      if let work, work.isStopping, work.replies == nil { return }
+      if let work, work.isStopping, !work.hasUnits { return }
     }
   }
 
-  /// How long, in microseconds, units wait for those of the other workers when much is being evaluated.
+  /// How long, in microseconds, units wait at most until a sync would settle most of what is in flight.
   ///
-  /// A sync costs the same whatever it makes durable.
-  private static let gathering = getenv("GATHER").map { atol($0) } ?? 500
-  /// How many replies at least must wait for the committer to think that there is much.
-  private static let manyReplies = 48
+  /// A sync costs about the same whatever it makes durable.
+  private static let gathering = 1_000
   /// How many milliseconds lie between two ticks.
   private static let interval = Int(Limits.syncInterval / 1000)
 
@@ -43,12 +41,6 @@ final class Committer {
     var now = timespec()
     clock_gettime(CLOCK_MONOTONIC, &now)
     return now.tv_sec * 1000 + now.tv_nsec / 1_000_000
-  }
-
-  /// Whether other workers' units can be expected soon: a good part of what is in flight is still being evaluated.
-  private func isWorthGathering(_ work: GroupCommit.Work) -> Bool {
-    guard let waiting = work.replies, work.isOfOneWorker, services.workers.count > 1 else { return false }
-    return waiting >= Self.manyReplies && services.inFlight.load(ordering: .relaxed) > waiting * 3 / 2
   }
 
   private func reopen() {

@@ -1,4 +1,3 @@
-import Glibc
 import RuledCore
 import RuledEngine
 import RuledStore
@@ -125,7 +124,11 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
       for worker in receivers { workers[worker].send(.settled(units)) }
     }
     for entry in settled {
-      if entry.isAwaited { results[entry.worker] = entry.number != nil } else if entry.number == nil { tell(lost: entry) }
+      if entry.isAwaited {
+        results[entry.worker] = entry.number != nil
+      } else if entry.number == nil {
+        tell(lost: entry)
+      }
     }
   }
 
@@ -152,10 +155,8 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
 
   /// What there is for the committer to do.
   struct Work {
-    /// How many replies wait for units that were left to it; nil when none was.
-    let replies: Int?
-    /// Whether these are of one worker.
-    let isOfOneWorker: Bool
+    /// Whether units were left to it.
+    let hasUnits: Bool
     /// Whether the store is to be opened anew.
     let isReopeningDue: Bool
     /// Whether the committer is to end.
@@ -165,10 +166,9 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
   /// Waits for something to do, at most so many milliseconds; nil when there is nothing.
   func awaitWork(milliseconds: Int) -> Work? {
     lock.wait(milliseconds: milliseconds) {
-      let replies = queue.waitingReplies
-      guard replies != nil || isReopeningDue || isStopping else { return nil }
-      return Work(
-        replies: replies, isOfOneWorker: queue.isOfOneWorker, isReopeningDue: isReopeningDue, isStopping: isStopping)
+      let hasUnits = queue.waitingReplies != nil
+      guard hasUnits || isReopeningDue || isStopping else { return nil }
+      return Work(hasUnits: hasUnits, isReopeningDue: isReopeningDue, isStopping: isStopping)
     }
   }
 
@@ -178,8 +178,7 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
   }
 
   /// Whether a sync would settle most of what is in flight, so that there is nothing to wait for.
-  private func isWorthSyncing(_ inFlight: Int) -> Bool { (queue.waitingReplies ?? 0) * 100 >= inFlight * ratio }
-  private let ratio = getenv("RATIO").map { atol($0) } ?? 75
+  private func isWorthSyncing(_ inFlight: Int) -> Bool { (queue.waitingReplies ?? 0) * 5 >= inFlight * 3 }
 
   /// Lets the committer end once nothing is left to it.
   func stop() { lock.signal { isStopping = true } }

@@ -49,7 +49,7 @@ enum LogRecovery {
     guard LogFrame.fileNumber(file) == number else { return Recovered(path: path, segment: segment, isSealed: false) }
     while true {
       switch LogFrame.read(file, at: segment.used, number: number) {
-      case .frame(let payload): segment.accept(payload: payload)
+      case .frame(let payload): segment.recover(payload: payload)
       case .seal: return Recovered(path: path, segment: segment, isSealed: true)
       case .nothing: return Recovered(path: path, segment: segment, isSealed: false)
       }

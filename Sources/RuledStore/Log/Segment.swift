@@ -4,7 +4,7 @@ import RuledCore
 /// One file of the redo log, with all of it in memory and an index of its writes.
 ///
 /// What is written stays where it is, so that bytes handed out are valid as long as the segment. Writes are appended by the log alone, under
-/// its commit lock; the index is read and changed under the log's index lock.
+/// the lock on its end; the index is read and changed under the log's index lock.
 final class Segment: @unchecked Sendable {
   /// How many bytes a segment has room for, unless one commit needs more.
   static let usualCapacity = 64 << 20
@@ -19,9 +19,9 @@ final class Segment: @unchecked Sendable {
   let base: UnsafeMutableRawPointer
   private let memory: SegmentMemory
   private let pool: SegmentMemoryPool?
-  /// How many bytes hold commits that count.
+  /// How many bytes hold commits that count; changed under the log's index lock.
   private(set) var used = LogFrame.fileHeader
-  /// How many bytes hold commits, counting or not; the next goes there.
+  /// How many bytes hold commits, counting or not; the next goes there. Changed under the lock on the log's end, while others may be made to count.
   private(set) var end = LogFrame.fileHeader
   /// The last writes on all keys.
   private(set) var index: SegmentIndex
@@ -88,14 +88,19 @@ final class Segment: @unchecked Sendable {
     while used < place { accept(payload: LogFrame.payload(at: used, in: base)) }
   }
 
+  /// Takes up the next frame as it stands in a file, with a payload of so many bytes: it counts.
+  func recover(payload: Int) {
+    accept(payload: payload)
+    end = used
+  }
+
   /// Lets the next frame, with a payload of so many bytes, count.
   ///
   /// Keys and their places lie scattered over more memory than the processor's cache holds: some are fetched while others are worked on.
-  func accept(payload: Int) {
+  private func accept(payload: Int) {
     var offset = used + LogFrame.header
     let end = offset + payload
     used = end
-    self.end = max(self.end, end)
     while offset < end {
       var count = 0
       while offset < end, count < Self.atOnce {

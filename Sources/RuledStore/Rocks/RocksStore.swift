@@ -63,14 +63,20 @@ package final class RocksStore: StateStore, @unchecked Sendable {  // the folder
   package func commit(_ set: WriteSet, durable: Bool) throws(StoreError) {
     try writer.exclusively { () throws(StoreError) in
       let set = try withoutRanges(set)
+      defer { withExtendedLifetime(set) {} }
       if !set.isEmpty { try writer.commit(set.records, durable: durable) } else if durable { _ = try writer.sync() }
     }
   }
 
   package func append(_ set: WriteSet) throws(StoreError) -> UInt64 {
-    try writer.exclusively { () throws(StoreError) in try writer.append(withoutRanges(set).records) }
+    try writer.exclusively { () throws(StoreError) in
+      let set = try withoutRanges(set)
+      defer { withExtendedLifetime(set) {} }
+      return try writer.append(set.records)
+    }
   }
 
+  @discardableResult
   package func sync() throws(StoreError) -> UInt64 { try writer.sync() }
 
   /// Writes the log anew without the failed commit, and opens the database again.

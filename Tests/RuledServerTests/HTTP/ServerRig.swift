@@ -48,9 +48,7 @@ final class ServerRig {
     services.commits.begin(with: try context.counters.load(from: store))
     threads.append(
       try WorkerThread(name: "commit") {
-        do throws(SystemError) { try Committer(services: services).run() } catch {
-          fatalError("\(error)")
-        }
+        Committer(services: services).run()
       })
     for index in 0..<2 {
       threads.append(

@@ -1,0 +1,58 @@
+import RuledCore
+import RuledEngine
+import RuledStore
+import TestSupport
+import Testing
+
+@testable import RuledServer
+
+/// What becomes of requests when the store refuses an append or a sync while others are under way.
+struct CommitFailureTests {
+  @Test(arguments: UInt64(1)...12, [Durability.commit, .interval])
+  func `an event is applied once when it is sent until it is acknowledged, whatever fails`(
+    seed: UInt64, durability: Durability
+  ) throws {
+    var random = SeededRandom(seed: seed)
+    let store = FaultyStore(MemoryStore())
+    let rig = try ServerRig(store: store) { $0.durability = durability }
+    defer { rig.stop() }
+    let clients = [rig.client(), rig.client()]
+    let subjects = 5
+    var refused = 0
+    for round in 0..<5 {
+      store.failCommit(Int.random(in: 1...6, using: &random))
+      var open = Array(0..<60)
+      while !open.isEmpty {
+        for (place, client) in clients.enumerated() {
+          let mine = open.filter { $0 % clients.count == place }
+          client.send(mine.map { Self.event(round, $0, subject: $0 % subjects) }.joined())
+        }
+        var failed: [Int] = []
+        for (place, client) in clients.enumerated() {
+          let replies = client.receive(lines: open.count { $0 % clients.count == place })
+          for line in replies.split(separator: "\n") {
+            let reply = try JSONValue(parsing: String(line))
+            guard let error = reply["error"] else { continue }
+            #expect(error["data"]?["code"]?.stringValue == "unavailable")
+            failed.append(Int(try #require(reply["id"]?.intValue)))
+          }
+        }
+        refused += failed.count
+        open = failed
+      }
+    }
+    #expect(refused > 0)
+    for subject in 0..<subjects {
+      clients[0].send(
+        #"{"jsonrpc":"2.0","id":1,"method":"query","params":{"subject":"s\#(subject)","name":"p.n"}}"# + "\n")
+      let reply = try JSONValue(parsing: clients[0].receive(lines: 1))
+      #expect(reply["result"]?["n"]?.intValue == 5 * 60 / Int64(subjects))
+    }
+    #expect(rig.services.hub.last == 5 * 60)
+  }
+
+  private static func event(_ round: Int, _ number: Int, subject: Int) -> String {
+    #"{"jsonrpc":"2.0","id":\#(number),"method":"event","params":"#
+      + #"{"type":"n","subject":"s\#(subject)","id":"\#(round)-\#(number)"}}"# + "\n"
+  }
+}
