@@ -20,8 +20,9 @@ import Testing
     /// Without optimisation each round of a loop over an array allocates, and the outcomes that a record lists make most of the rounds.
     private static let most = 24 * measured
   #else
-    /// Buffers that grow while they take the events of a unit, the less often the larger they are.
-    private static let most = 40
+    /// Buffers that grow while they take the events of a unit, the less often the larger they are, and two steps in which each of the sixteen
+    /// subjects' tables of earlier events grows.
+    private static let most = 64
   #endif
 
   /// Events for a few subjects, as their texts.

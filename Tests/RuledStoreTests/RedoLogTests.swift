@@ -162,26 +162,35 @@ import Testing
 
   @Test func `what is appended while others sync counts once it is synced itself, and is there after a crash`() throws {
     let store = try undrained(live)
-    let writers = 3
-    let rounds = 2_000
+    let writers = 2
+    let rounds = 10_000
     let failures = Mutex<[String]>([])
-    let threads = (0..<writers).map { writer in
+    let left = Atomic<Int>(writers)
+    var threads = (0..<writers).map { writer in
       DrainThread {
+        defer { left.wrappingSubtract(1, ordering: .releasing) }
+        let set = WriteSet()
         do {
           for round in 0..<rounds {
-            let key = Array("r\(writer)-\(round)".utf8)
-            let set = WriteSet()
-            set.put(key, [UInt8](repeating: UInt8(writer), count: round % 300))
+            set.removeAll()
+            set.put(Array("r\(writer)-\(round)".utf8), [UInt8](repeating: UInt8(writer), count: round % 300))
             let number = try store.append(set)
-            guard round % 3 == writer else { continue }
+            guard round % 1_000 == 0 else { continue }
             let counting = try store.sync()
-            if try counting < number || store.value(key)?.count != round % 300 {
+            let found = try store.value(Array("r\(writer)-\(round)".utf8))
+            if counting < number || found?.count != round % 300 {
               failures.withLock { $0.append("\(writer)-\(round)") }
             }
           }
         } catch { failures.withLock { $0.append("\(error)") } }
       }
     }
+    threads.append(
+      DrainThread {
+        do { while left.load(ordering: .acquiring) > 0 { try store.sync() } } catch {
+          failures.withLock { $0.append("\(error)") }
+        }
+      })
     for thread in threads { thread.join() }
     #expect(failures.withLock { $0 } == [])
     try store.sync()

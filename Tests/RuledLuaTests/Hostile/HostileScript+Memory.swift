@@ -70,7 +70,7 @@ extension HostileScript {
       run:
         #"local t = {} while true do pcall(function() while true do t[#t + 1] = ("x"):rep(100000) .. #t end end) end"#),
     HostileScript(
-      "weak tables that fill up", [.memory, .error],
+      "weak tables that fill up", [.memory, .error, .time],
       run: #"local m = {} local t = setmetatable({}, m) m["__mode"] = "kv" while true do t[{}] = {} end"#),
     HostileScript(
       "decisions without end", [.memory, .time, .instructions],

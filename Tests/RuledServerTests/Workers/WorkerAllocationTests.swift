@@ -11,7 +11,7 @@ import Testing
   private static let chunk = 250
   #if DEBUG
     /// Without optimisation each round of a loop over an array allocates.
-    private static let mostForOne = 32.0
+    private static let mostForOne = 38.0
   #else
     /// What a turn of the loop allocates, and a unit to be committed, spread over the events in it.
     private static let mostForOne = 1.0
