@@ -33,6 +33,9 @@ package protocol StateStore: AnyObject, Sendable {
   @discardableResult
   func sync() throws(StoreError) -> UInt64
 
+  /// The number of the last append that counts.
+  var counted: UInt64 { get }
+
   /// Closes what a failed commit left and opens the same contents anew.
   ///
   /// Must not be called from within `withCursor` or `scan`. When it fails, commits go on failing and it may be tried again.

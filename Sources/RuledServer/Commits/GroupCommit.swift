@@ -13,6 +13,8 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
   /// Whether each commit is synced.
   let isDurable: Bool
   private let lock = Condition()
+  /// Held by whoever syncs, until those concerned have been told; taken before `lock`.
+  private let settling = Condition()
   private var queue = CommitQueue()
   /// What became of the unit that each worker waits for.
   private var results: [Bool]
@@ -96,13 +98,18 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
   // MARK: Settling
 
   /// Syncs what was appended and tells the workers; gives the error if that is the first.
-  func settle() -> StoreError? {
+  func settle() -> StoreError? { settling.locked { settleAlone() } }
+
+  private func settleAlone() -> StoreError? {
     do throws(StoreError) {
       let number = try store.sync()
       lock.locked { conclude(through: number) }
       return nil
     } catch {
-      return lock.locked { fail(error) }
+      return lock.locked {
+        conclude(through: store.counted)
+        return fail(error)
+      }
     }
   }
 
@@ -185,12 +192,18 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
 
   /// Opens the store anew when a commit has failed; says whether that was so.
   func reopen() throws(StoreError) -> Bool {
-    try lock.locked { () throws(StoreError) in
-      isReopeningDue = false
-      guard needsReopening else { return false }
-      try store.reopen()
-      needsReopening = false
-      return true
+    try settling.locked { () throws(StoreError) in
+      let isNeeded = lock.locked {
+        isReopeningDue = false
+        return needsReopening
+      }
+      guard isNeeded else { return false }
+      _ = settleAlone()  // so that what the failure left open is known before numbers count up again
+      return try lock.locked { () throws(StoreError) in
+        try store.reopen()
+        needsReopening = false
+        return true
+      }
     }
   }
 }

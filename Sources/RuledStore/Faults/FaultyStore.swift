@@ -14,6 +14,7 @@ package final class FaultyStore: StateStore {
     /// What was appended and does not count yet.
     var appended: [WriteSet] = []
     var number: UInt64 = 0
+    var counted: UInt64 = 0
   }
 
   private let store: any StateStore
@@ -69,8 +70,11 @@ package final class FaultyStore: StateStore {
     try passOrFail(poisoned: appended.isEmpty)
     for set in appended { try store.commit(set, durable: true) }
     try store.sync()
+    faults.withLock { $0.counted = number }
     return number
   }
+
+  package var counted: UInt64 { faults.withLock { $0.counted } }
 
   package func reopen() throws(StoreError) {
     try faults.withLock { (faults) throws(StoreError) in

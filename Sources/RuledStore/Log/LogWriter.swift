@@ -14,6 +14,8 @@ final class LogWriter: @unchecked Sendable {  // what changes is guarded by `tai
   private let tail = Condition()
   /// How many commits were appended.
   private var appended: UInt64 = 0
+  /// The number of the last of them that counts.
+  private var counted: UInt64 = 0
   /// Why the last write failed.
   private var failure: StoreError?
   private var isClosed = false
@@ -43,7 +45,14 @@ final class LogWriter: @unchecked Sendable {  // what changes is guarded by `tai
   func commit(_ records: UnsafeRawBufferPointer, durable: Bool) throws(StoreError) {
     let isFirst = tail.locked { !log.hasUncounted }
     _ = try append(records)
-    if durable || !isFirst { _ = try sync() } else { tail.locked { log.acceptAll() } }
+    guard !durable, isFirst else {
+      _ = try sync()
+      return
+    }
+    tail.locked {
+      log.acceptAll()
+      counted = appended
+    }
   }
 
   /// Makes durable what was appended, and gives the number of the last commit that counts.
@@ -62,9 +71,13 @@ final class LogWriter: @unchecked Sendable {  // what changes is guarded by `tai
         throw error
       }
       log.accept(unsynced)
+      tail.locked { counted = last }
       return last
     }
   }
+
+  /// The number of the last commit that counts.
+  var lastCounted: UInt64 { tail.locked { counted } }
 
   /// Waits until everything counts that was appended.
   func settle() throws(StoreError) {
@@ -88,6 +101,7 @@ final class LogWriter: @unchecked Sendable {  // what changes is guarded by `tai
           do throws(StoreError) {
             try log.repair()
             try body()
+            counted = appended
             failure = nil
           } catch {
             failure = failure ?? error

@@ -21,7 +21,9 @@ final class Segment: @unchecked Sendable {
   private let pool: SegmentMemoryPool?
   /// How many bytes hold commits that count; changed under the log's index lock.
   private(set) var used = LogFrame.fileHeader
-  /// How many bytes hold commits, counting or not; the next goes there. Changed under the lock on the log's end, while others may be made to count.
+  /// How many bytes hold commits, counting or not; the next goes there.
+  ///
+  /// Changed under the lock on the log's end, while others may be made to count.
   private(set) var end = LogFrame.fileHeader
   /// The last writes on all keys.
   private(set) var index: SegmentIndex

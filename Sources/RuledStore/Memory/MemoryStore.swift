@@ -59,6 +59,8 @@ package final class MemoryStore: StateStore {
     }
   }
 
+  package var counted: UInt64 { contents.withLock { $0.appended } }
+
   package func reopen() throws(StoreError) { try sync() }
 
   package func withCursor(

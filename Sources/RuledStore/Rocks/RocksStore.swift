@@ -79,6 +79,8 @@ package final class RocksStore: StateStore, @unchecked Sendable {  // the folder
   @discardableResult
   package func sync() throws(StoreError) -> UInt64 { try writer.sync() }
 
+  package var counted: UInt64 { writer.lastCounted }
+
   /// Writes the log anew without the failed commit, and opens the database again.
   ///
   /// When that fails, as on a disk that is still full, the database is opened to read only, so that queries are answered.

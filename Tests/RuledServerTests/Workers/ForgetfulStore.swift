@@ -16,6 +16,8 @@ final class ForgetfulStore: StateStore {
 
   func sync() -> UInt64 { 0 }
 
+  var counted: UInt64 { 0 }
+
   func reopen() {}
 
   func withCursor(
