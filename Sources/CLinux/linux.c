@@ -17,14 +17,14 @@ void cl_begin_sync(int descriptor, int64_t offset, int64_t length) {
 
 void cl_lower_priority(void) { (void)!nice(5); }
 
-void cl_wake_soon(void) {
+void cl_set_slice(uint32_t microseconds) {
   struct {
     uint32_t size, policy;
     uint64_t flags;
     int32_t nice;
     uint32_t priority;
     uint64_t runtime, deadline, period;
-  } attributes = { .size = sizeof attributes, .policy = SCHED_OTHER, .runtime = 100 * 1000 /* ns, the least there is */ };
+  } attributes = { .size = sizeof attributes, .policy = SCHED_OTHER, .runtime = (uint64_t)microseconds * 1000 /* ns */ };
   attributes.nice = getpriority(PRIO_PROCESS, 0);
   (void)syscall(SYS_sched_setattr, 0, &attributes, 0);
 }

@@ -13,8 +13,9 @@ void cl_begin_sync(int descriptor, int64_t offset, int64_t length);
 /* Lets other threads go before the calling one, and before those that it starts. */
 void cl_lower_priority(void);
 
-/* Has the calling thread, which runs briefly and often, run soon after it wakes; kernels before 6.12 take no notice. */
-void cl_wake_soon(void);
+/* Says that the calling thread wants the processor for so many microseconds at a time, 100 at least: the fewer, the sooner it runs after it wakes.
+   Kernels before 6.12 take no notice. */
+void cl_set_slice(uint32_t microseconds);
 
 /* Names the calling thread; the kernel keeps 15 bytes. */
 void cl_name_thread(const char *name);

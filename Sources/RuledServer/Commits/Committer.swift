@@ -13,7 +13,7 @@ final class Committer {
 
   /// Serves until `GroupCommit.stop` is called and nothing is left.
   func run() {
-    cl_wake_soon()
+    cl_set_slice(Self.slice)
     var nextTick = Self.milliseconds + Self.interval
     while true {
       let work = services.commits.awaitWork(milliseconds: max(0, nextTick - Self.milliseconds))
@@ -34,6 +34,8 @@ final class Committer {
   ///
   /// A sync costs about the same whatever it makes durable.
   private static let gathering = 1_000
+  /// How many microseconds it takes at a time: it runs briefly and often, and all wait for it.
+  private static let slice: UInt32 = 100
   /// How many milliseconds lie between two ticks.
   private static let interval = Int(Limits.syncInterval / 1000)
 
