@@ -71,7 +71,7 @@ final class LogWriter: @unchecked Sendable {  // what changes is guarded by `tai
         throw error
       }
       log.accept(unsynced)
-      tail.locked { counted = last }
+      tail.locked { counted = max(counted, last) }
       return last
     }
   }
