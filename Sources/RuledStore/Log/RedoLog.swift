@@ -12,18 +12,10 @@ final class RedoLog: @unchecked Sendable {  // segments and what counts of them 
   private let folder: String
   private let indexLock = ReadWriteLock()
   private let changed = Condition()
+  private let maker: SegmentMaker
   private var active: Segment
   private var file: SegmentFile
   private var sealed: [Segment]
-  /// Held by whoever makes a segment.
-  private let makingLock = Condition()
-  /// The number of the segment that is made next, guarded by `makingLock`.
-  private var nextNumber: UInt64
-  /// Files of segments that are no longer needed, guarded by `makingLock`.
-  private var unused: [String] = []
-  /// A segment made ahead of time, guarded by `makingLock`.
-  private var spare: (segment: Segment, file: SegmentFile)?
-  private let memory = SegmentMemoryPool()
   private var drainError: StoreError?
   private var isClosed = false
   private var damage = Damage.none
@@ -44,9 +36,8 @@ final class RedoLog: @unchecked Sendable {  // segments and what counts of them 
     self.folder = folder
     try Folder.create(folder)
     sealed = try LogRecovery.segments(in: folder)
-    nextNumber = (sealed.last?.number ?? 0) + 2
-    active = try Segment(number: nextNumber - 1, pool: memory)
-    file = try Self.begin(active, in: folder)
+    maker = SegmentMaker(folder: folder, after: sealed.last?.number ?? 0)
+    (active, file) = try maker.successor(for: 0)
   }
 
   /// Where the file of a segment lies.
@@ -122,12 +113,9 @@ final class RedoLog: @unchecked Sendable {  // segments and what counts of them 
   func rotate(for payload: Int = 0) throws(StoreError) {
     guard !active.isEmpty || !active.hasRoom(for: payload) else { return }
     try awaitBacklog(below: Self.longestBacklog)
-    let next = try successor(for: payload)
+    let next = try maker.successor(for: payload)
     do throws(StoreError) { try seal() } catch {
-      makingLock.locked {
-        if let other = spare { unlink(other.file.path) }
-        spare = next
-      }
+      maker.takeBack(next)
       throw error
     }
     file = next.file
@@ -154,7 +142,7 @@ final class RedoLog: @unchecked Sendable {  // segments and what counts of them 
     } else {
       try seal()
     }
-    let next = try successor(for: 0)
+    let next = try maker.successor(for: 0)
     file = next.file
     damage = .none
     isUnsynced = false
@@ -175,42 +163,11 @@ final class RedoLog: @unchecked Sendable {  // segments and what counts of them 
     isUnsynced = false
   }
 
-  /// The segment after the active one, with room for a commit of so many bytes.
-  private func successor(for payload: Int) throws(StoreError) -> (segment: Segment, file: SegmentFile) {
-    try makingLock.locked { () throws(StoreError) in
-      if let ready = spare {
-        spare = nil
-        if ready.segment.hasRoom(for: payload) { return ready }
-        unlink(ready.file.path)
-      }
-      return try make(payload)
-    }
-  }
-
   /// Makes the next segment ahead of time, if there is none, so that no commit has to wait for it.
-  func prepare() throws(StoreError) {
-    try makingLock.locked { () throws(StoreError) in
-      if spare == nil { spare = try make(0) }
-    }
-  }
+  func prepare() throws(StoreError) { try maker.prepare() }
 
   /// Gives back memory that is kept for segments to come.
-  func rest() {
-    memory.empty()
-    makingLock.locked { spare?.segment.rest() }
-  }
-
-  private func make(_ payload: Int) throws(StoreError) -> (segment: Segment, file: SegmentFile) {
-    let segment = try Segment(number: nextNumber, payload: payload, pool: memory)
-    nextNumber += 1
-    let recycled = segment.capacity == Segment.usualCapacity ? unused.popLast() : nil
-    do throws(StoreError) {
-      return (segment, try Self.begin(segment, in: folder, recycled: recycled))
-    } catch {
-      unlink(Self.path(segment.number, in: folder))
-      throw error
-    }
-  }
+  func rest() { maker.rest() }
 
   private func advance(to next: Segment) {
     indexLock.writing {
@@ -218,17 +175,6 @@ final class RedoLog: @unchecked Sendable {  // segments and what counts of them 
       active = next
     }
     changed.signal {}
-  }
-
-  private static func begin(
-    _ segment: Segment, in folder: String, recycled: String? = nil
-  ) throws(StoreError) -> SegmentFile {
-    let file = try SegmentFile(
-      creating: path(segment.number, in: folder), capacity: segment.capacity, recycled: recycled)
-    try file.write(UnsafeRawBufferPointer(start: segment.base, count: LogFrame.fileHeader), at: 0)
-    try file.sync()
-    try Folder.sync(folder)
-    return file
   }
 
   // MARK: Reading
@@ -279,15 +225,7 @@ final class RedoLog: @unchecked Sendable {  // segments and what counts of them 
 
   /// Forgets a segment whose writes stand in the database; its file is kept to be written over, if it is one of the usual size.
   func drained(_ segment: Segment) {
-    let path = Self.path(segment.number, in: folder)
-    makingLock.locked {
-      let kept = path + ".unused"
-      if segment.capacity == Segment.usualCapacity, unused.count < 2, rename(path, kept) == 0 {
-        unused.append(kept)
-      } else {
-        unlink(path)
-      }
-    }
+    maker.recycle(segment)
     changed.signal {
       drainError = nil
       indexLock.writing { sealed.removeAll { $0 === segment } }
@@ -322,10 +260,7 @@ final class RedoLog: @unchecked Sendable {  // segments and what counts of them 
 
   /// Removes the active segment's file, which is empty.
   func removeActive() {
-    makingLock.locked {
-      if let spare { unlink(spare.file.path) }
-      for path in unused { unlink(path) }
-    }
+    maker.removeFiles()
     if active.isEmpty { unlink(file.path) }
   }
 }
