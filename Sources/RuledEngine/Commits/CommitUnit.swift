@@ -3,7 +3,7 @@ package import RuledStore
 import Synchronization
 
 /// What one worker wants to be made durable together, and what waits for it.
-package final class CommitUnit: @unchecked Sendable {  // handed over whole, from worker to committer and back
+package final class CommitUnit: @unchecked Sendable {  // one worker changes it until it is taken
   /// A message that leaves once the commit is durable.
   package struct Message: Sendable {
     /// The subject that it is for.

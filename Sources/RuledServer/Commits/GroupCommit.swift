@@ -131,11 +131,7 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
       for worker in receivers { workers[worker].send(.settled(units)) }
     }
     for entry in settled {
-      if entry.isAwaited {
-        results[entry.worker] = entry.number != nil
-      } else if entry.number == nil {
-        tell(lost: entry)
-      }
+      if entry.number == nil { tell(lost: entry) } else if entry.isAwaited { results[entry.worker] = true }
     }
   }
 
