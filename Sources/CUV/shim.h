@@ -1,5 +1,6 @@
 /* The one header through which libuv is imported, with the few calls of the C library that hide behind _GNU_SOURCE. */
 #include <pthread.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <uv.h>
