@@ -11,6 +11,8 @@ enum LogFrame {
   static let fileHeader = 16
   /// How many bytes a frame has before its payload.
   static let header = 16
+  /// How many bytes a block of a file has.
+  static let block = 1 << 12
   /// The length of the frame that ends a complete file.
   static let sealed = UInt32.max
 

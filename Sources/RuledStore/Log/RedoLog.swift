@@ -1,5 +1,6 @@
 import Glibc
 import RuledCore
+import Synchronization
 
 /// The log that makes commits durable and answers for them until they stand in the database's files.
 ///
@@ -8,6 +9,9 @@ import RuledCore
 final class RedoLog: @unchecked Sendable {  // segments and what counts of them are guarded by `indexLock`
   /// How many sealed segments may wait before commits wait for the drain.
   static let longestBacklog = 3
+
+  /// From how many bytes on a segment is a busy one, so that the next one's file is worth writing to ahead of time.
+  private static let busy = Segment.usualCapacity / 16
 
   private let folder: String
   private let indexLock = ReadWriteLock()
@@ -21,6 +25,14 @@ final class RedoLog: @unchecked Sendable {  // segments and what counts of them 
   private var damage = Damage.none
   /// Whether something was written that no sync has begun to bring to the disk.
   private var isUnsynced = false
+
+  /// What is known of writing ahead to the next segment's file; guarded by `changed`.
+  private var ahead = Ahead.idle
+  /// Whether the next segment is better than the active one, since its file was written to ahead of time.
+  private let isNextBetter = Atomic(false)
+
+  /// How far the writing ahead is.
+  private enum Ahead { case idle, wanted, done }
 
   /// What a failed commit may have left in the active segment's file.
   private enum Damage {
@@ -53,8 +65,10 @@ final class RedoLog: @unchecked Sendable {  // segments and what counts of them 
 
   // MARK: Appending, under the caller's lock on the log's end
 
-  /// Whether a commit of so many bytes fits into the active segment.
-  func hasRoom(for payload: Int) -> Bool { active.hasRoom(for: payload) }
+  /// Whether a commit of so many bytes fits into the active segment, and there is no better one.
+  func hasRoom(for payload: Int) -> Bool {
+    active.hasRoom(for: payload) && !isNextBetter.load(ordering: .relaxed)
+  }
 
   /// Whether there are commits that do not count yet.
   var hasUncounted: Bool { indexLock.reading { active.used < active.end } }
@@ -70,8 +84,10 @@ final class RedoLog: @unchecked Sendable {  // segments and what counts of them 
       file.erase(LogFrame.header, at: active.end)
       throw error
     }
+    let wasBusy = active.end >= Self.busy
     active.keep(frame)
     isUnsynced = true
+    if !wasBusy, active.end >= Self.busy { changed.signal { if ahead == .idle { ahead = .wanted } } }
   }
 
   /// Lets everything count that was appended, durable or not.
@@ -174,7 +190,8 @@ final class RedoLog: @unchecked Sendable {  // segments and what counts of them 
       sealed.append(active)
       active = next
     }
-    changed.signal {}
+    isNextBetter.store(false, ordering: .relaxed)
+    changed.signal { ahead = .idle }
   }
 
   // MARK: Reading
@@ -215,12 +232,31 @@ final class RedoLog: @unchecked Sendable {  // segments and what counts of them 
 
   // MARK: Draining
 
-  /// Waits for a sealed segment, the earliest, at most so many milliseconds; nil when there is none or the log is closed.
-  func nextSealed(within milliseconds: Int) -> Segment? {
-    changed.wait(milliseconds: milliseconds) { () -> Segment?? in
+  /// What there is to do in the background.
+  enum Work {
+    /// The earliest sealed segment is to be brought into the database.
+    case drain(Segment)
+    /// The next segment's file is to be written to ahead of time.
+    case writeAhead
+  }
+
+  /// Waits for something to do, at most so many milliseconds; nil when there is nothing or the log is closed.
+  func nextWork(within milliseconds: Int) -> Work? {
+    changed.wait(milliseconds: milliseconds) { () -> Work?? in
       if isClosed { return .some(nil) }
-      return indexLock.reading { sealed.first }.map { .some($0) }
+      if ahead == .wanted { return .writeAhead }
+      return indexLock.reading { sealed.first }.map { .drain($0) }
     } ?? nil
+  }
+
+  /// Writes to the next segment's file ahead of time, and has it used at once if that was not done for the active one's.
+  func writeAhead() {
+    let isDone = maker.writeAhead()
+    changed.locked {
+      guard ahead == .wanted else { return }
+      ahead = .done
+      isNextBetter.store(isDone && !indexLock.reading { active.isWrittenAhead }, ordering: .relaxed)
+    }
   }
 
   /// Forgets a segment whose writes stand in the database; its file is kept to be written over, if it is one of the usual size.

@@ -15,6 +15,8 @@ final class Segment: @unchecked Sendable {
 
   /// Counts up: the writes of a later segment come after those of an earlier one.
   let number: UInt64
+  /// Whether its file was written to before, all of it, so that syncs of what is written over have no metadata to write; the log's maker's.
+  var isWrittenAhead = false
   /// The first byte.
   let base: UnsafeMutableRawPointer
   private let memory: SegmentMemory
@@ -32,8 +34,7 @@ final class Segment: @unchecked Sendable {
 
   /// A segment without writes, with room for one commit of `payload` bytes at least; its memory comes from `pool` and goes there in the end.
   init(number: UInt64, payload: Int = 0, pool: SegmentMemoryPool? = nil) throws(StoreError) {
-    let page = 1 << 12
-    let needed = (LogFrame.fileHeader + 2 * LogFrame.header + payload + page) & ~(page - 1)
+    let needed = (LogFrame.fileHeader + 2 * LogFrame.header + payload + LogFrame.block) & ~(LogFrame.block - 1)
     let capacity = max(Self.usualCapacity, needed)
     self.number = number
     self.pool = pool

@@ -9,8 +9,8 @@ final class SegmentMaker: @unchecked Sendable {  // what changes is guarded by `
   private let lock = Condition()
   /// The number of the segment that is made next.
   private var nextNumber: UInt64
-  /// Files of segments that are no longer needed.
-  private var unused: [String] = []
+  /// Files of segments that are no longer needed, and whether all of them was written to.
+  private var unused: [(path: String, isWrittenAhead: Bool)] = []
   /// A segment made ahead of time.
   private var spare: (segment: Segment, file: SegmentFile)?
 
@@ -39,6 +39,24 @@ final class SegmentMaker: @unchecked Sendable {  // what changes is guarded by `
     }
   }
 
+  /// Writes to all of the next segment's file ahead of time; says whether that is done.
+  ///
+  /// It is done in parts, so that a commit which needs the segment meanwhile gets it.
+  func writeAhead() -> Bool {
+    while true {
+      let isDone: Bool? = lock.locked {
+        guard let spare else { return nil }
+        if !spare.segment.isWrittenAhead {
+          guard let isLast = spare.file.writeAhead(to: spare.segment.capacity) else { return nil }
+          spare.segment.isWrittenAhead = isLast
+        }
+        return spare.segment.isWrittenAhead
+      }
+      guard let isDone else { return false }
+      if isDone { return true }
+    }
+  }
+
   /// Gives back memory that is kept for segments to come.
   func rest() {
     memory.empty()
@@ -50,7 +68,9 @@ final class SegmentMaker: @unchecked Sendable {  // what changes is guarded by `
     nextNumber += 1
     let recycled = segment.capacity == Segment.usualCapacity ? unused.popLast() : nil
     do throws(StoreError) {
-      return (segment, try begin(segment, recycled: recycled))
+      let file = try begin(segment, recycled: recycled?.path)
+      segment.isWrittenAhead = recycled?.isWrittenAhead ?? false
+      return (segment, file)
     } catch {
       unlink(RedoLog.path(segment.number, in: folder))
       throw error
@@ -71,7 +91,7 @@ final class SegmentMaker: @unchecked Sendable {  // what changes is guarded by `
     lock.locked {
       let kept = path + ".unused"
       if segment.capacity == Segment.usualCapacity, unused.count < 2, rename(path, kept) == 0 {
-        unused.append(kept)
+        unused.append((kept, segment.isWrittenAhead))
       } else {
         unlink(path)
       }
@@ -82,7 +102,7 @@ final class SegmentMaker: @unchecked Sendable {  // what changes is guarded by `
   func removeFiles() {
     lock.locked {
       if let spare { unlink(spare.file.path) }
-      for path in unused { unlink(path) }
+      for file in unused { unlink(file.path) }
     }
   }
 

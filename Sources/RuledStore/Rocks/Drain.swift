@@ -26,7 +26,13 @@ struct Drain {
     while !log.isEnding {
       try? log.prepare()
       do throws(StoreError) {
-        guard let segment = log.nextSealed(within: 10_000) else {
+        let segment: Segment
+        switch log.nextWork(within: 10_000) {
+        case .drain(let sealed): segment = sealed
+        case .writeAhead:
+          log.writeAhead()
+          continue
+        case nil:
           log.rest()
           continue
         }
