@@ -16,11 +16,10 @@ final class Committer {
     cl_set_slice(Self.slice)
     var nextTick = Self.milliseconds + Self.interval
     while true {
-      let work = services.commits.awaitWork(milliseconds: max(0, nextTick - Self.milliseconds))
-      if work?.hasUnits == true {
-        services.commits.gather(microseconds: Self.gathering) { services.inFlight.load(ordering: .relaxed) }
-        services.report(services.commits.settle())
-      }
+      let work = services.commits.awaitWork(
+        milliseconds: max(0, nextTick - Self.milliseconds), gathering: Self.gathering
+      ) { services.inFlight.load(ordering: .relaxed) }
+      if work?.hasUnits == true { services.report(services.commits.settle()) }
       if work?.isReopeningDue == true { reopen() }
       if Self.milliseconds >= nextTick {
         tick()

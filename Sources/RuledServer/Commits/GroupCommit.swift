@@ -26,6 +26,8 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
   /// Whether nobody has tried that yet.
   private var isReopeningDue = false
   private var isStopping = false
+  /// Whether the committer had units to sync the last time, and looks for more by itself.
+  private var isBusy = false
 
   /// Commits to the store of `context`, publishes to `hub` what changed and tells `workers` what became of their units.
   init(context: EngineContext, hub: WatchHub, workers: [Mailbox<WorkerMessage>]) {
@@ -61,7 +63,7 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
     let (error, isToWake) = lock.locked {
       let wasEmpty = queue.waitingReplies == nil
       let error = enter(unit, of: worker, isAwaited: false)
-      return (error, wasEmpty || isWorthSyncing(inFlight))
+      return (error, wasEmpty && !isBusy || isWorthSyncing(inFlight))
     }
     if isToWake { lock.wakeAll() }
     return error
@@ -166,17 +168,29 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
     let isStopping: Bool
   }
 
-  /// Waits for something to do, at most so many milliseconds; nil when there is nothing.
-  func awaitWork(milliseconds: Int) -> Work? {
-    lock.wait(milliseconds: milliseconds) {
-      let hasUnits = queue.waitingReplies != nil
-      guard hasUnits || isReopeningDue || isStopping else { return nil }
-      return Work(hasUnits: hasUnits, isReopeningDue: isReopeningDue, isStopping: isStopping)
+  /// Waits for something to do, at most so many milliseconds, and then for a sync to settle most of what is in flight, at most so many microseconds.
+  ///
+  /// As long as there was something to do the last time, the wait for most of what is in flight comes first: workers then wake the committer once for each
+  /// sync.
+  func awaitWork(milliseconds: Int, gathering microseconds: Int, inFlight: () -> Int) -> Work? {
+    if isBusy { gather(microseconds: microseconds, inFlight: inFlight) }
+    if let work = lock.locked({ work }) { return work }
+    let found: Work? = lock.wait(milliseconds: milliseconds) {
+      let work = work
+      isBusy = work?.hasUnits ?? false
+      return work
     }
+    if isBusy { gather(microseconds: microseconds, inFlight: inFlight) }
+    return found
   }
 
-  /// Waits until a sync would settle most of what is in flight, at most so many microseconds.
-  func gather(microseconds: Int, inFlight: () -> Int) {
+  private var work: Work? {
+    let hasUnits = queue.waitingReplies != nil
+    guard hasUnits || isReopeningDue || isStopping else { return nil }
+    return Work(hasUnits: hasUnits, isReopeningDue: isReopeningDue, isStopping: isStopping)
+  }
+
+  private func gather(microseconds: Int, inFlight: () -> Int) {
     let _: Void? = lock.wait(microseconds: microseconds) { isWorthSyncing(inFlight()) || isStopping ? () : nil }
   }
 
