@@ -32,7 +32,7 @@ final class Committer {
   /// How long, in microseconds, units wait at most until a sync would settle most of what is in flight.
   ///
   /// A sync costs about the same whatever it makes durable.
-  private static let gathering = 1_000
+  private static let gathering = 2_000
   /// How many microseconds it takes at a time: it runs briefly and often, and all wait for it.
   private static let slice: UInt32 = 100
   /// How many milliseconds lie between two ticks.

@@ -195,7 +195,7 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
   }
 
   /// Whether a sync would settle most of what is in flight, so that there is nothing to wait for.
-  private func isWorthSyncing(_ inFlight: Int) -> Bool { (queue.waitingReplies ?? 0) * 5 >= inFlight * 3 }
+  private func isWorthSyncing(_ inFlight: Int) -> Bool { (queue.waitingReplies ?? 0) * 20 >= inFlight * 19 }
 
   /// Lets the committer end once nothing is left to it.
   func stop() { lock.signal { isStopping = true } }
