@@ -15,6 +15,8 @@ final class SegmentFile: @unchecked Sendable {  // written under the lock on the
 
   /// How many bytes may be written before the system is asked to begin with bringing them to the disk.
   private static let dirtyBytes = 1 << 20
+  /// How many zeros are written at once: the system keeps them together in its cache, and counts all of them as changed by a write to any.
+  private static let atOnce = 1 << 16
 
   /// Makes the file `path`, with room for `capacity` bytes where the file system can give it.
   ///
@@ -55,11 +57,14 @@ final class SegmentFile: @unchecked Sendable {  // written under the lock on the
   /// Room that was only asked for is marked by the file system as not written to, and each sync of what is written there would have these marks to write
   /// too: it takes about twice as long. The zeros stay in the system's cache, so that a write of a part of a block need not read the rest.
   func writeAhead(to capacity: Int) -> Bool? {
-    let count = min(Self.dirtyBytes, capacity - zeroed)
-    let zeros = [UInt8](repeating: 0, count: count)
-    guard zeros.withUnsafeBytes({ pwrite(descriptor, $0.baseAddress, count, off_t(zeroed)) }) == count else { return nil }
-    cl_begin_sync(descriptor, Int64(zeroed), Int64(count))
-    zeroed += count
+    let zeros = [UInt8](repeating: 0, count: Self.atOnce)
+    let begin = zeroed
+    while zeroed < min(begin + Self.dirtyBytes, capacity) {
+      let count = min(zeros.count, capacity - zeroed)
+      guard zeros.withUnsafeBytes({ pwrite(descriptor, $0.baseAddress, count, off_t(zeroed)) }) == count else { return nil }
+      zeroed += count
+    }
+    cl_begin_sync(descriptor, Int64(begin), Int64(zeroed - begin))
     guard zeroed == capacity else { return false }
     return fsync(descriptor) == 0 ? true : nil
   }
