@@ -27,7 +27,7 @@ void rb_start_attempt(rb_vm *vm, const rb_budget *budget) {
   rb_start_uncounted(vm, budget);
   /* Left by the second tick behind the bound: between two ticks lies processor time that this attempt used itself. */
   int64_t bound = budget->instructions / PER_NANOSECOND / 1000000;
-  if (bound < budget->milliseconds) vm->deadline = vm->worker->ticks + (uint32_t)(bound / RB_TICK_MS) + 2;
+  if (bound < budget->milliseconds) vm->deadline = vm->worker->acting->ticks + (uint32_t)(bound / RB_TICK_MS) + 2;
   vm->stopped = RB_OK;
   vm->attempting = true;
   vm->attempt_began = monotonic();

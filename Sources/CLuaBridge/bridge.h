@@ -76,6 +76,7 @@ struct rb_worker {
   timer_t timer;
   volatile uint32_t ticks; /* of RB_TICK_MS of this thread's processor time */
   rb_vm *volatile current;
+  rb_worker *acting; /* whose thread runs the machines: its own, or another's for a while */
 };
 
 enum { RB_TICK_MS = 5 };

@@ -56,6 +56,7 @@ rb_worker *rb_worker_new(void) {
   pthread_once(&once, install_tick_handler);
   rb_worker *worker = calloc(1, sizeof *worker);
   if (!worker) return NULL;
+  worker->acting = worker;
   struct sigevent event;
   memset(&event, 0, sizeof event);
   event.sigev_notify = SIGEV_THREAD_ID;
@@ -75,6 +76,8 @@ rb_worker *rb_worker_new(void) {
   timer_settime(worker->timer, 0, &interval, NULL);
   return worker;
 }
+
+void rb_worker_lend(rb_worker *worker, rb_worker *acting) { worker->acting = acting; }
 
 void rb_worker_free(rb_worker *worker) {
   if (!worker) return;
@@ -125,7 +128,7 @@ static void grant(rb_vm *vm, const rb_budget *budget) {
   vm->memory_budget = (size_t)budget->memory_bytes;
   vm->arena.limit = vm->arena.used + (size_t)budget->memory_bytes;
   if (vm->arena.limit > vm->arena.reserved) vm->arena.limit = vm->arena.reserved;
-  vm->deadline = vm->worker->ticks + (uint32_t)(budget->milliseconds / RB_TICK_MS) + 1;
+  vm->deadline = vm->worker->acting->ticks + (uint32_t)(budget->milliseconds / RB_TICK_MS) + 1;
   vm->expired = 0;
   vm->attempting = false;
 }
@@ -271,7 +274,7 @@ int rb_raise(lua_State *L, rb_kind kind, const char *format, ...) {
 rb_status rb_protect(rb_vm *vm, lua_CFunction function, void *argument) {
   if (vm->dead) return RB_TIME;
   sigjmp_buf escape;
-  rb_worker *worker = vm->worker;
+  rb_worker *worker = vm->worker->acting;
   rb_vm *outer = worker->current;
   sigjmp_buf *outer_escape = vm->escape;
   int top = lua_gettop(vm->L);

@@ -219,6 +219,35 @@ import Testing
     #expect(try RocksStore(path: live).pairs(from: Array("r".utf8)) == before)
   }
 
+  @Test func `a busy log goes over to a segment that was written to ahead of time`() throws {
+    let log = try RedoLog(folder: folder.path)
+    defer { log.removeActive() }
+    let records = [UInt8](repeating: 0, count: 1 << 20)
+    func fillUntilBusy() throws {
+      for _ in 0..<4 {
+        #expect(log.hasRoom(for: records.count))
+        try records.withUnsafeBytes { bytes throws in try log.append(bytes) }
+      }
+    }
+    func isToBeWrittenAhead() -> Bool { if case .writeAhead = log.nextWork(within: 0) { true } else { false } }
+
+    try log.prepare()
+    #expect(!isToBeWrittenAhead())
+    try fillUntilBusy()
+    #expect(isToBeWrittenAhead())
+    log.writeAhead()
+    #expect(!isToBeWrittenAhead())
+    #expect(!log.hasRoom(for: 1))
+
+    try log.rotate()
+    #expect(log.hasRoom(for: records.count))
+    try log.prepare()
+    try fillUntilBusy()
+    #expect(isToBeWrittenAhead())
+    log.writeAhead()
+    #expect(log.hasRoom(for: records.count), "the active segment is as good as the next")
+  }
+
   @Test func `a subject's keys are found by its prefix among those of others, in the log and in the files`() throws {
     let store = try RocksStore(path: live)
     for half in 0..<2 {

@@ -168,6 +168,8 @@ typedef struct {
 /* Prepares the calling thread: a timer of its own processor time that ends rules past their deadline. NULL when the kernel refuses. */
 rb_worker *rb_worker_new(void);
 void rb_worker_free(rb_worker *worker);
+/* Lets the thread of `acting` run the machines of `worker`, whose own thread leaves them alone until it acts for itself again. */
+void rb_worker_lend(rb_worker *worker, rb_worker *acting);
 
 /* Life of a VM ----------------------------------------------------------------------------------------------------------------- */
 

@@ -74,6 +74,9 @@ package final class Evaluator {
     turns = catalog.plugins.map { Turn($0) }
   }
 
+  /// Runs `body` on the thread of `other`, which may use this one in there.
+  package func lent(to other: Evaluator, _ body: () -> Void) { lua.lent(to: other.lua, body) }
+
   // MARK: Rules
 
   /// Puts other rules in force, from the next event on; machines of plugins that did not change go on.

@@ -4,7 +4,7 @@ package import RuledCore
 
 /// What all virtual machines of one thread share: the timer that ends rules past their deadline, and the time zones.
 ///
-/// Made on the thread that uses it, and used there alone.
+/// Made on the thread that uses it, and used there alone, unless it is lent.
 package final class LuaWorker {
   let handle: OpaquePointer
   /// The time zones of this machine.
@@ -18,4 +18,11 @@ package final class LuaWorker {
   }
 
   deinit { rb_worker_free(handle) }
+
+  /// Runs `body` on the thread of `other`, which may use this one's machines in there: their deadlines are that thread's time.
+  package func lent(to other: LuaWorker, _ body: () -> Void) {
+    rb_worker_lend(handle, other.handle)
+    body()
+    rb_worker_lend(handle, handle)
+  }
 }

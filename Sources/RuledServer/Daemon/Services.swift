@@ -9,6 +9,8 @@ package final class Services: Sendable {
   package let context: EngineContext
   /// Where each worker gets what the others want of it.
   let workers: [Mailbox<WorkerMessage>]
+  /// Each worker's offer to stand in for it.
+  let loans: [WorkerLoan]
   /// What makes units durable.
   let commits: GroupCommit
   /// Where the control thread gets what only it can do.
@@ -36,6 +38,7 @@ package final class Services: Sendable {
     self.context = context
     self.notifier = notifier
     workers = (0..<count).map { _ in Mailbox<WorkerMessage>() }
+    loans = (0..<count).map { _ in WorkerLoan() }
     commits = GroupCommit(context: context, hub: hub, workers: workers)
     figures = (0..<count).map { _ in WorkerFigures() }
     current = Mutex((context.configuration, Administrators(context.configuration.admins)))

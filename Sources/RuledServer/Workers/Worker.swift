@@ -68,14 +68,17 @@ final class Worker {
       sendRequests()
       flush()
     }
+    loop.keep(services.loans[index].gate)
+    services.loans[index].offer(self)
     loop.run()
+    services.loans[index].withdraw()
     redelivery?.close()
     services.workers[index].close()
     table.close()
     loop.close()
   }
 
-  private func take(_ message: WorkerMessage) {
+  func take(_ message: WorkerMessage) {
     switch message {
     case .request(let request): carryOut(request)
     case .requests(let bundle): carryOut(bundle)
@@ -99,7 +102,7 @@ final class Worker {
   // MARK: Committing
 
   /// Sends on what collected during the turn.
-  private func flush() {
+  func flush() {
     while submit() {}
     for worker in forwards.indices where !forwards[worker].isEmpty {
       let messages = forwards[worker]
@@ -201,7 +204,7 @@ final class Worker {
     for message in unit.messages { message.cascade?.ended() }
     for cascade in unit.awaited { cascade.lost() }
     undelivered += unit.delivered
-    redelivery?.start(after: 200)
+    scheduleRedelivery()
   }
 
   // MARK: Messages
@@ -227,10 +230,15 @@ final class Worker {
     for (place, message) in messages.enumerated() {
       do throws(RequestError) { try evaluator.deliver(message) } catch {
         undelivered += messages[place...]
-        redelivery?.start(after: 200)
+        scheduleRedelivery()
         return
       }
     }
+  }
+
+  /// Tries again in a while; by way of the mailbox, since the timer is the thread's own.
+  private func scheduleRedelivery() {
+    services.workers[index].send(.perform { $0.redelivery?.start(after: 200) })
   }
 
   private func redeliver() {
@@ -253,6 +261,7 @@ final class Worker {
     for worker in requests.indices where worker != index {
       guard let bundle = requests[worker] else { continue }
       requests[worker] = nil
+      if bundle.entries.count == 1, requests[index] == nil, carryOut(bundle, inPlaceOf: worker) { continue }
       _ = services.workers[worker].send(.requests(bundle))
     }
     carryOutOwn()

@@ -61,7 +61,8 @@ final class SegmentFile: @unchecked Sendable {  // written under the lock on the
     let begin = zeroed
     while zeroed < min(begin + Self.dirtyBytes, capacity) {
       let count = min(zeros.count, capacity - zeroed)
-      guard zeros.withUnsafeBytes({ pwrite(descriptor, $0.baseAddress, count, off_t(zeroed)) }) == count else { return nil }
+      let written = zeros.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, count, off_t(zeroed)) }
+      guard written == count else { return nil }
       zeroed += count
     }
     cl_begin_sync(descriptor, Int64(begin), Int64(zeroed - begin))

@@ -20,6 +20,7 @@ final class ServerRig {
       decide("n", state.n)
     end }
     rule "fail" { on = "boom", run = function() error("inside") end }
+    rule "spin" { on = "spin", run = function() while true do end end }
     query "n" (function(state, args) return { n = state and state.n or 0, args = args } end)
     query "broken" (function() error("inside") end)
     web "site.example" (function(request)
@@ -38,11 +39,7 @@ final class ServerRig {
     let context = EngineContext(store: store, clock: EngineClock(), configuration: configuration, log: log)
     let services = Services(context: context, workers: 2)
     self.services = services
-    let source = RulesSource(plugins: [
-      PluginSource(name: "p", modules: [SourceFile(path: "p/plugin.lua", text: Array(Self.rules.utf8))])
-    ])
-    let catalog = try CatalogBuilder.build(
-      source, configuration: [:], previous: nil, worker: LuaWorker(), now: EngineClock.wall)
+    let catalog = try Self.catalog()
     services.status.serve(catalog)
     services.hub.begin(after: try WatchSequence.read(from: store))
     services.commits.begin(with: try context.counters.load(from: store))
@@ -60,6 +57,15 @@ final class ServerRig {
     }
     let server = try HTTPServer(services, token: token.map { BearerToken($0) })
     services.http.withLock { $0 = server }
+  }
+
+  /// The rules, built.
+  static func catalog() throws -> Catalog {
+    let source = RulesSource(plugins: [
+      PluginSource(name: "p", modules: [SourceFile(path: "p/plugin.lua", text: Array(rules.utf8))])
+    ])
+    return try CatalogBuilder.build(
+      source, configuration: [:], previous: nil, worker: LuaWorker(), now: EngineClock.wall)
   }
 
   /// A client on the Unix side.

@@ -45,6 +45,7 @@ package final class DescriptorPoll: LoopHandle {
   override func didClose() { body = nil }
 
   fileprivate func polled(_ status: Int32, _ events: Int32) {
+    loop.beginTurn()
     if status < 0 {
       interest = []
       body?(.failed)

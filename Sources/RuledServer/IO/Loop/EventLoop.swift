@@ -23,6 +23,8 @@ package final class EventLoop {
   private var soon: [() -> Void] = []
   private var isStopped = false
   private var isClosed = false
+  private var gate: TurnGate?
+  private var isInTurn = false
 
   /// Makes a loop for the calling thread.
   package init() throws(SystemError) {
@@ -61,6 +63,19 @@ package final class EventLoop {
     isStopped = false
     while !isStopped { uv_run(raw, UV_RUN_DEFAULT) }
     endTurn()
+  }
+
+  /// Has the loop hold `gate` during each of its turns from now on.
+  package func keep(_ gate: TurnGate) {
+    assertOnLoop()
+    self.gate = gate
+  }
+
+  /// Begins a turn unless one is under way: before anything that libuv calls.
+  func beginTurn() {
+    guard let gate, !isInTurn else { return }
+    gate.enter()
+    isInTurn = true
   }
 
   /// Ends `run` after the present turn; to be called on the loop's thread.
@@ -111,11 +126,16 @@ package final class EventLoop {
   }
 
   fileprivate func endTurn() {
+    beginTurn()
     for hook in workHooks { hook() }
     for hook in outputHooks { hook() }
+    guard isInTurn else { return }
+    isInTurn = false
+    gate?.leave()
   }
 
   fileprivate func runSoon() {
+    beginTurn()
     uv_idle_stop(idle)
     let due = soon
     soon = []

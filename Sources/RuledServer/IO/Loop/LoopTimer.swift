@@ -28,6 +28,7 @@ package final class LoopTimer: LoopHandle {
   override func didClose() { body = nil }
 
   fileprivate func fire() {
+    loop.beginTurn()
     let body = body
     if closesAfterFiring { close() }
     body?()

@@ -9,6 +9,8 @@ package final class Mailbox<Message: Sendable>: Sendable {
     var queue: [Message] = []
     var wake: LoopWake?
     var isClosed = false
+    /// Whether somebody looks into the queue next, so that nobody need be woken for it.
+    var isAttended = false
   }
 
   private let state = Mutex(State())
@@ -22,7 +24,7 @@ package final class Mailbox<Message: Sendable>: Sendable {
     var wake: LoopWake?
     let isAccepted = state.withLock { state in
       guard !state.isClosed else { return false }
-      if state.queue.isEmpty { wake = state.wake }
+      if state.queue.isEmpty, !state.isAttended { wake = state.wake }
       state.queue.append(message)
       return true
     }
@@ -37,7 +39,7 @@ package final class Mailbox<Message: Sendable>: Sendable {
     var wake: LoopWake?
     let isAccepted = state.withLock { state in
       guard !state.isClosed else { return false }
-      if state.queue.isEmpty { wake = state.wake }
+      if state.queue.isEmpty, !state.isAttended { wake = state.wake }
       state.queue.append(contentsOf: messages)
       return true
     }
@@ -69,6 +71,21 @@ package final class Mailbox<Message: Sendable>: Sendable {
     var batch: [Message] = []
     state.withLock { swap(&$0.queue, &batch) }
     return batch
+  }
+
+  /// Whether nothing is queued.
+  package var isEmpty: Bool { state.withLock { $0.queue.isEmpty } }
+
+  /// Runs `body` on the loop's thread, and gives what has gathered since the last batch and meanwhile: nothing of that wakes the loop.
+  func attended(_ body: () -> Void) -> [Message] {
+    state.withLock { $0.isAttended = true }
+    body()
+    return state.withLock { state in
+      state.isAttended = false
+      var batch: [Message] = []
+      swap(&state.queue, &batch)
+      return batch
+    }
   }
 
   /// Drops what is queued and refuses what comes; on the loop's thread when one has attached.
