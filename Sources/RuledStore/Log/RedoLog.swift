@@ -153,6 +153,7 @@ final class RedoLog: @unchecked Sendable {  // segments and what counts of them 
       }
       try Folder.sync(folder)
       file = rewritten
+      active.isWrittenAhead = false
     } else if damage == .none, active.isEmpty {
       return changed.signal { drainError = nil }
     } else {
