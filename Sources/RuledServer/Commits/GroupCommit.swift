@@ -173,8 +173,10 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
   /// As long as there was something to do the last time, the wait for most of what is in flight comes first: workers then wake the committer once for each
   /// sync.
   func awaitWork(milliseconds: Int, gathering microseconds: Int, inFlight: () -> Int) -> Work? {
-    if isBusy { gather(microseconds: microseconds, inFlight: inFlight) }
-    if let work = lock.locked({ work }) { return work }
+    if isBusy {
+      gather(microseconds: microseconds, inFlight: inFlight)
+      if let work = lock.locked({ work }) { return work }
+    }
     let found: Work? = lock.wait(milliseconds: milliseconds) {
       let work = work
       isBusy = work?.hasUnits ?? false

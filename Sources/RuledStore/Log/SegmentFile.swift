@@ -41,6 +41,11 @@ final class SegmentFile: @unchecked Sendable {  // written under the lock on the
 
   /// Writes bytes at `offset`, in the system's hands when this returns.
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(StoreError) {
+    try put(bytes, at: offset)
+    written = offset + bytes.count
+  }
+
+  private func put(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(StoreError) {
     var done = 0
     while done < bytes.count {
       let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
@@ -49,25 +54,26 @@ final class SegmentFile: @unchecked Sendable {  // written under the lock on the
       guard count > 0 else { throw StoreError.system("the log \(path) can't be written", count < 0 ? errno : ENOSPC) }
       done += count
     }
-    written = offset + done
   }
 
-  /// Writes zeros to the next part of a file that holds no commits yet, up to `capacity`; says whether that was the last, nil when it fails.
+  /// Writes zeros to the next part of a file that holds no commits yet, up to `capacity`; says whether that was the last.
   ///
   /// Room that was only asked for is marked by the file system as not written to, and each sync of what is written there would have these marks to write
   /// too: it takes about twice as long. The zeros stay in the system's cache, so that a write of a part of a block need not read the rest.
-  func writeAhead(to capacity: Int) -> Bool? {
-    let zeros = [UInt8](repeating: 0, count: Self.atOnce)
+  func writeAhead(to capacity: Int) throws(StoreError) -> Bool {
+    let zeros = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.atOnce, alignment: LogFrame.block)
+    defer { zeros.deallocate() }
+    zeros.initializeMemory(as: UInt8.self, repeating: 0)
     let begin = zeroed
     while zeroed < min(begin + Self.dirtyBytes, capacity) {
       let count = min(zeros.count, capacity - zeroed)
-      let written = zeros.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, count, off_t(zeroed)) }
-      guard written == count else { return nil }
+      try put(UnsafeRawBufferPointer(rebasing: zeros[..<count]), at: zeroed)
       zeroed += count
     }
     cl_begin_sync(descriptor, Int64(begin), Int64(zeroed - begin))
     guard zeroed == capacity else { return false }
-    return fsync(descriptor) == 0 ? true : nil
+    try sync()
+    return true
   }
 
   /// Puts zeros at `offset`, as far as the system lets it, so that what was begun there does not look whole to a process that comes after a crash.

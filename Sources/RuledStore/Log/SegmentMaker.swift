@@ -43,18 +43,19 @@ final class SegmentMaker: @unchecked Sendable {  // what changes is guarded by `
   ///
   /// It is done in parts, so that a commit which needs the segment meanwhile gets it.
   func writeAhead() -> Bool {
-    while true {
-      let isDone: Bool? = lock.locked {
-        guard let spare else { return nil }
-        if !spare.segment.isWrittenAhead {
-          guard let isLast = spare.file.writeAhead(to: spare.segment.capacity) else { return nil }
-          spare.segment.isWrittenAhead = isLast
-        }
-        return spare.segment.isWrittenAhead
-      }
-      guard let isDone else { return false }
-      if isDone { return true }
+    while lock.locked({ writePartAhead() }) {}
+    return lock.locked { spare?.segment.isWrittenAhead ?? false }
+  }
+
+  /// Writes to a part of the next segment's file; says whether there is more to do.
+  private func writePartAhead() -> Bool {
+    guard let spare, !spare.segment.isWrittenAhead else { return false }
+    do throws(StoreError) {
+      spare.segment.isWrittenAhead = try spare.file.writeAhead(to: spare.segment.capacity)
+    } catch {
+      return false
     }
+    return !spare.segment.isWrittenAhead
   }
 
   /// Gives back memory that is kept for segments to come.

@@ -68,6 +68,19 @@ final class ServerRig {
       source, configuration: [:], previous: nil, worker: LuaWorker(), now: EngineClock.wall)
   }
 
+  /// The line of an event that counts for the subject of that number.
+  static func event(_ run: String, _ number: Int, subject: Int) -> String {
+    #"{"jsonrpc":"2.0","id":\#(number),"method":"event","params":"#
+      + #"{"type":"n","subject":"s\#(subject)","id":"\#(run)-\#(number)"}}"# + "\n"
+  }
+
+  /// How many events counted for the subject of that number, asked by a client that waits for nothing else.
+  static func count(of subject: Int, _ client: Client) throws -> Int64? {
+    client.send(
+      #"{"jsonrpc":"2.0","id":1,"method":"query","params":{"subject":"s\#(subject)","name":"p.n"}}"# + "\n")
+    return try JSONValue(parsing: client.receive(lines: 1))["result"]?["n"]?.intValue
+  }
+
   /// A client on the Unix side.
   func client() -> Client {
     let (client, server) = Client.pair()

@@ -20,27 +20,20 @@ package final class Mailbox<Message: Sendable>: Sendable {
 
   /// Adds a message; false when the mailbox is closed.
   @discardableResult
-  package func send(_ message: Message) -> Bool {
-    var wake: LoopWake?
-    let isAccepted = state.withLock { state in
-      guard !state.isClosed else { return false }
-      if state.queue.isEmpty, !state.isAttended { wake = state.wake }
-      state.queue.append(message)
-      return true
-    }
-    wake?.wake()
-    return isAccepted
-  }
+  package func send(_ message: Message) -> Bool { add { $0.append(message) } }
 
   /// Adds messages under one lock; false when the mailbox is closed.
   @discardableResult
   package func send(contentsOf messages: [Message]) -> Bool {
-    guard !messages.isEmpty else { return true }
+    messages.isEmpty || add { $0.append(contentsOf: messages) }
+  }
+
+  private func add(_ append: (inout [Message]) -> Void) -> Bool {
     var wake: LoopWake?
     let isAccepted = state.withLock { state in
       guard !state.isClosed else { return false }
       if state.queue.isEmpty, !state.isAttended { wake = state.wake }
-      state.queue.append(contentsOf: messages)
+      append(&state.queue)
       return true
     }
     wake?.wake()
@@ -80,12 +73,8 @@ package final class Mailbox<Message: Sendable>: Sendable {
   func attended(_ body: () -> Void) -> [Message] {
     state.withLock { $0.isAttended = true }
     body()
-    return state.withLock { state in
-      state.isAttended = false
-      var batch: [Message] = []
-      swap(&state.queue, &batch)
-      return batch
-    }
+    state.withLock { $0.isAttended = false }
+    return takeQueued()
   }
 
   /// Drops what is queued and refuses what comes; on the loop's thread when one has attached.
