@@ -7,7 +7,10 @@ final class RocksOptions: @unchecked Sendable {  // set up once; RocksDB only re
 
   /// RocksDB's options.
   let options = rocksdb_options_create()
-  /// A read, its checksums verified.
+  /// A read of one key, its checksums verified.
+  ///
+  /// Its block does not go to the cache: what is read often is kept above the store, and a block that held it is worth less there than the time of
+  /// putting it in.
   let read = rocksdb_readoptions_create()
   /// What drops expired outcomes.
   let expiry = ExpiryFilter()
@@ -17,6 +20,7 @@ final class RocksOptions: @unchecked Sendable {  // set up once; RocksDB only re
   init(blockCacheBytes: Int) {
     cache = rocksdb_cache_create_lru(blockCacheBytes)
     rocksdb_readoptions_set_verify_checksums(read, 1)
+    rocksdb_readoptions_set_fill_cache(read, 0)
 
     let table = rocksdb_block_based_options_create()
     rocksdb_block_based_options_set_block_cache(table, cache)
@@ -46,16 +50,18 @@ final class RocksOptions: @unchecked Sendable {  // set up once; RocksDB only re
 
   /// Next to nothing passes through RocksDB's own memory: files are taken over as the log's drain made them.
   ///
-  /// Many of them gather before they are merged, and the first level is large, so that a record that changes often is rewritten seldom.
+  /// Many of them gather before they are merged, and the first level is large, so that a record that changes often is rewritten seldom: to merge them is to
+  /// rewrite most of the level when they hold records of subjects from everywhere. A read asks a filter of each first.
   private func setMemory() {
     rocksdb_options_set_write_buffer_size(options, Self.mebibyte)
-    rocksdb_options_set_level0_file_num_compaction_trigger(options, 12)
+    rocksdb_options_set_level0_file_num_compaction_trigger(options, 32)
     rocksdb_options_set_max_bytes_for_level_base(options, 1024 * UInt64(Self.mebibyte))
     rocksdb_options_set_max_background_jobs(options, 2)
   }
 
   private func setFiles() {
     rocksdb_options_set_max_open_files(options, 512)
+    rocksdb_options_compaction_readahead_size(options, 2 * Self.mebibyte)
     rocksdb_options_set_bytes_per_sync(options, UInt64(Self.mebibyte))
     rocksdb_options_set_info_log(options, crl_silent_logger())
     rocksdb_options_set_stats_dump_period_sec(options, 0)
