@@ -1,11 +1,12 @@
 import TestSupport
 
 extension SeededRandom {
-  /// A short key from a small alphabet, so that keys meet; never in the daemon's own part.
+  /// A short key of a record or an outcome from a small alphabet, so that keys meet.
   mutating func key() -> [UInt8] {
     let alphabet: [UInt8] = [0, 1, 0x61, 0x62, 0x7A, 0xFF]
     let length = Int.random(in: 0...3, using: &self)
-    return [0x72] + (0..<length).map { _ in alphabet[Int.random(in: 0..<alphabet.count, using: &self)] }
+    let kind: UInt8 = Bool.random(using: &self) ? 0x72 : 0x64
+    return [kind] + (0..<length).map { _ in alphabet[Int.random(in: 0..<alphabet.count, using: &self)] }
   }
 
   /// Up to `most` bytes.
