@@ -27,7 +27,7 @@ import Testing
     try Folder.names(store + "/log").filter { $0.hasSuffix(".log") }.sorted().map { "\(store)/log/\($0)" }
   }
 
-  /// Records and remembered outcomes, which the log's index keeps apart.
+  /// Records and remembered outcomes, of which the drain makes files apart.
   @Test(arguments: [1, 10, 700, 33_000, 100_000], ["ra", "d2107a"])
   func `what was committed is there after a crash`(size: Int, kind: String) throws {
     let store = try undrained(live)

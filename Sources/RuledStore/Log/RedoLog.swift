@@ -199,7 +199,7 @@ final class RedoLog: @unchecked Sendable {  // segments and what counts of them 
 
   /// What the log says about a key, its value appended to `buffer`.
   func find(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) -> Found {
-    func find() -> Found {
+    indexLock.reading {
       var found = active.lookup(key)
       var older = sealed.count
       while case .absent = found, older > 0 {
@@ -214,7 +214,6 @@ final class RedoLog: @unchecked Sendable {  // segments and what counts of them 
         return .value
       }
     }
-    return SegmentOutcomes.owns(key) ? indexLock.writing { find() } : indexLock.reading { find() }
   }
 
   /// What the log says about a key.
@@ -250,9 +249,6 @@ final class RedoLog: @unchecked Sendable {  // segments and what counts of them 
       return indexLock.reading { sealed.first }.map { .drain($0) }
     } ?? nil
   }
-
-  /// The writes on outcomes in a sealed segment; looking for one changes what is known of them meanwhile.
-  func outcomes(of segment: Segment) -> [UInt32] { indexLock.reading { segment.outcomes.offsets() } }
 
   /// Writes to the next segment's file ahead of time, and has it used at once if that was not done for the active one's.
   func writeAhead() {

@@ -27,10 +27,8 @@ final class Segment: @unchecked Sendable {
   ///
   /// Changed under the lock on the log's end, while others may be made to count.
   private(set) var end = LogFrame.fileHeader
-  /// The last writes on all keys but those of outcomes.
+  /// The last writes on all keys.
   private(set) var index: SegmentIndex
-  /// All writes on outcomes.
-  private(set) var outcomes = SegmentOutcomes()
   private var ordered: [UInt8: OrderedWrites] = [:]
   private let staged = UnsafeMutablePointer<Staged>.allocate(capacity: Segment.atOnce)
 
@@ -48,7 +46,6 @@ final class Segment: @unchecked Sendable {
 
   deinit {
     index.deallocate()
-    outcomes.deallocate()
     staged.deallocate()
     pool?.giveBack(memory)
   }
@@ -111,12 +108,8 @@ final class Segment: @unchecked Sendable {
       var count = 0
       while offset < end, count < Self.atOnce {
         let key = SegmentWrite.key(at: offset, in: base)
-        if SegmentOutcomes.owns(key) {
-          outcomes.append(key, at: offset)
-        } else {
-          staged[count] = Staged(offset: offset, hash: index.begin(key), key: key)
-          count += 1
-        }
+        staged[count] = Staged(offset: offset, hash: index.begin(key), key: key)
+        count += 1
         SegmentWrite.pass(&offset, in: base)
       }
       for place in 0..<count { index.approach(staged[place].hash, in: base) }
@@ -141,9 +134,9 @@ final class Segment: @unchecked Sendable {
   /// How many writes are on their way together.
   private static let atOnce = 16
 
-  /// What the segment says about a key, which for an outcome's changes the index; the bytes are valid as long as the segment.
+  /// What the segment says about a key; the bytes are valid as long as the segment.
   func lookup(_ key: UnsafeRawBufferPointer) -> WriteLookup {
-    let offset = SegmentOutcomes.owns(key) ? outcomes.find(key, in: base) : index.find(key, in: base)
+    let offset = index.find(key, in: base)
     guard offset != 0 else { return .absent }
     guard let value = SegmentWrite.value(at: offset, in: base) else { return .deleted }
     return .value(value)
@@ -152,9 +145,7 @@ final class Segment: @unchecked Sendable {
   /// The last writes on the keys of a scope, in order, and maybe on others; of all keys when there is none.
   func writes(in scope: KeyScope?) -> OrderedWrites {
     if let scope, Self.orderedKinds.contains(scope.kind) { return ordered[scope.kind] ?? OrderedWrites() }
-    let ofOutcomes = StoreKey.Kind.outcome.rawValue
-    var found = scope == nil || scope?.kind == ofOutcomes ? outcomes.offsets(of: scope?.subject ?? 0) : []
-    if scope?.kind == ofOutcomes { return OrderedWrites(sorted: SortedWrites.sort(found, in: base)) }
+    var found: [UInt32] = []
     for slot in index.slots where slot.offset != 0 {
       if let scope, slot.kind != scope.kind || (scope.subject != 0 && slot.subject != scope.subject) { continue }
       found.append(slot.offset)

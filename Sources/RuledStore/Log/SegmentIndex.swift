@@ -37,7 +37,7 @@ struct SegmentIndex {
 
   /// Where the last write on `key` stands, 0 when there is none.
   func find(_ key: UnsafeRawBufferPointer, in base: UnsafeRawPointer) -> Int {
-    let hash = Self.hash(key)
+    let hash = hash64(key, seed: 3)
     var place = Int(truncatingIfNeeded: hash) & mask
     while slots[place].offset != 0 {
       if slots[place].hash == UInt32(truncatingIfNeeded: hash >> 32), holds(key, at: place, in: base) {
@@ -48,12 +48,9 @@ struct SegmentIndex {
     return 0
   }
 
-  /// What places are chosen by.
-  static func hash(_ key: UnsafeRawBufferPointer) -> UInt64 { hash64(key, seed: 3) }
-
   /// The hash of a key, and on the way to the cache the place where it belongs.
   func begin(_ key: UnsafeRawBufferPointer) -> UInt64 {
-    let hash = Self.hash(key)
+    let hash = hash64(key, seed: 3)
     cl_prefetch(slots.baseAddress.map { $0 + (Int(truncatingIfNeeded: hash) & mask) })
     return hash
   }
@@ -63,7 +60,7 @@ struct SegmentIndex {
     cl_prefetch(base + Int(slots[Int(truncatingIfNeeded: hash) & mask].offset))
   }
 
-  /// Notes that the last write on `key`, which has that hash, stands at `offset`.
+  /// Notes that the last write on `key`, of which `begin` gave the hash, stands at `offset`.
   mutating func set(_ key: UnsafeRawBufferPointer, hash: UInt64, at offset: Int, in base: UnsafeRawPointer) {
     if count * 3 > mask * 2 { grow(in: base) }
     let check = UInt32(truncatingIfNeeded: hash >> 32)
@@ -89,7 +86,7 @@ struct SegmentIndex {
     slots = Self.table(mask + 1)
     for slot in old where slot.offset != 0 {
       let key = SegmentWrite.key(at: Int(slot.offset), in: base)
-      var place = Int(truncatingIfNeeded: Self.hash(key)) & mask
+      var place = Int(truncatingIfNeeded: hash64(key, seed: 3)) & mask
       while slots[place].offset != 0 { place = (place + 1) & mask }
       slots[place] = slot
     }

@@ -9,7 +9,7 @@ enum SortedWrites {
     var offset: UInt32
   }
 
-  /// The writes at `offsets` in the order of their keys; of several on one key the last.
+  /// The writes at `offsets`, each on a key of its own, in the order of their keys.
   static func sort(_ offsets: [UInt32], in base: UnsafeRawPointer) -> [UInt32] {
     guard let any = offsets.first else { return [] }
     var offsets = offsets
@@ -25,17 +25,12 @@ enum SortedWrites {
     }
     RadixSort.sort(&entries, bytes: 8) { $0.second }
     RadixSort.sort(&entries, bytes: 8) { $0.first }
-    settleTies(&entries, in: base)
+    sortTies(&entries, in: base)
     return entries.map(\.offset)
   }
 
-  /// Sorts by the whole keys where the first bytes don't tell, and leaves the last write on each key.
-  private static func settleTies(_ entries: inout [Entry], in base: UnsafeRawPointer) {
-    func order(_ left: Entry, _ right: Entry) -> Int {
-      ByteOrder.compare(
-        SegmentWrite.key(at: Int(left.offset), in: base), SegmentWrite.key(at: Int(right.offset), in: base))
-    }
-    var kept = 0
+  /// Sorts by the whole keys where the first bytes don't tell.
+  private static func sortTies(_ entries: inout [Entry], in base: UnsafeRawPointer) {
     var start = 0
     while start < entries.count {
       var end = start + 1
@@ -46,17 +41,14 @@ enum SortedWrites {
       }
       if end - start > 1 {
         entries[start..<end].sort { left, right in
-          let order = order(left, right)
-          return order == 0 ? left.offset < right.offset : order < 0
+          let keys = (
+            SegmentWrite.key(at: Int(left.offset), in: base), SegmentWrite.key(at: Int(right.offset), in: base)
+          )
+          return ByteOrder.compare(keys.0, keys.1) < 0
         }
-      }
-      for place in start..<end where place + 1 == end || order(entries[place], entries[place + 1]) != 0 {
-        entries[kept] = entries[place]
-        kept += 1
       }
       start = end
     }
-    entries.removeLast(entries.count - kept)
   }
 
   /// The eight bytes at `place`, zeros behind the end.

@@ -56,12 +56,19 @@ struct Drain {
   /// Brings a segment's writes into `database`; may be repeated after an error.
   private func bring(_ segment: Segment, into database: RocksDatabase) throws(StoreError) {
     var below: [UInt32] = []
+    var outcomes: [UInt32] = []
     var above: [UInt32] = []
     for slot in segment.index.slots where slot.offset != 0 {
-      if slot.kind < StoreKey.Kind.outcome.rawValue { below.append(slot.offset) } else { above.append(slot.offset) }
+      if slot.kind == StoreKey.Kind.outcome.rawValue {
+        outcomes.append(slot.offset)
+      } else if slot.kind < StoreKey.Kind.outcome.rawValue {
+        below.append(slot.offset)
+      } else {
+        above.append(slot.offset)
+      }
     }
     var files: [String] = []
-    for (name, offsets) in [("a", below), ("d", log.outcomes(of: segment)), ("r", above)] where !offsets.isEmpty {
+    for (name, offsets) in [("a", below), ("d", outcomes), ("r", above)] where !offsets.isEmpty {
       let path = "\(folder)/\(segment.number)\(name).sst"
       try write(SortedWrites.sort(offsets, in: segment.base), of: segment, to: path)
       files.append(path)
