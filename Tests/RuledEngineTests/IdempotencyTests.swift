@@ -1,4 +1,6 @@
 import RuledCore
+import RuledStore
+import TestSupport
 import Testing
 
 @Suite struct IdempotencyTests {
@@ -37,6 +39,57 @@ import Testing
     #expect(try engine.send("a", [:], ["id": "0"])["duplicate"] == false)
     #expect(try engine.send("a", [:], ["id": "19"])["duplicate"] == false)
     #expect(try engine.state("p")?["n"] == 22)
+  }
+
+  /// Against a model: repeats, new events, time that passes, restarts, with everything hot or nothing.
+  @Test(arguments: UInt64(1)...16)
+  func everyIdIsRememberedAsLongAsTheWindow(seed: UInt64) throws {
+    var random = SeededRandom(seed: seed)
+    var configuration = Configuration()
+    if seed.isMultiple(of: 2) { configuration.limits.cacheMiB = 0 }
+    var engine = try Engine(["p": Self.counting], configuration: configuration)
+    var expiries: [Int: Int64] = [:]
+    var ids = 0
+    for _ in 0..<700 {
+      switch Int.random(in: 0..<60, using: &random) {
+      case 0: try engine.local.advance(microseconds: .random(in: 0...Limits.dedupWindow / 4, using: &random))
+      case 1:
+        engine = try Engine(
+          ["p": Self.counting], store: engine.store, start: engine.local.now, configuration: configuration)
+      default:
+        let isNew = ids == 0 || Bool.random(using: &random)
+        if isNew { ids += 1 }
+        let id = isNew ? ids : Int.random(in: 1...ids, using: &random)
+        let now = engine.local.now.microseconds
+        let isRepeat = expiries[id].map { $0 >= now } ?? false
+        let outcome = try engine.send("a", [:], ["id": .string("\(id)")])
+        #expect(outcome["duplicate"] == .bool(isRepeat), "event \(id) of \(ids)")
+        if !isRepeat { expiries[id] = now + Limits.dedupWindow }
+      }
+    }
+  }
+
+  @Test func earlierEventsAreOneEntryUntilThereAreTooMany() throws {
+    let engine = try Engine(["p": Self.counting])
+    func entries(_ kind: StoreKey.Kind) throws -> Int { try engine.stored(kind).count }
+    for id in 0..<145 { try engine.send("a", [:], ["id": .string("\(id)")]) }
+    #expect(try entries(.earlierEvents) == 1 && entries(.outcomeIndex) == 16)
+    try engine.local.advance(microseconds: Limits.dedupWindow + Limits.second)
+    for id in 0..<17 { try engine.send("a", [:], ["id": .string("\(id)")]) }
+    #expect(try engine.send("a", [:], ["id": "3"])["duplicate"] == true)
+  }
+
+  @Test func nothingOfASubjectIsRememberedOnceItIsForgotten() throws {
+    let engine = try Engine(["p": Self.counting])
+    for id in 0..<200 { try engine.send("a", [:], ["id": .string("\(id)")]) }
+    let forgotten = try Array("user:1".utf8).withUnsafeBytes { try engine.local.evaluator.forget($0) }
+    try engine.local.settle()
+    #expect(forgotten["forgotten"]?["events"] == 200)
+    for kind in [StoreKey.Kind.record, .outcome, .earlierEvents, .outcomeIndex] {
+      #expect(try engine.stored(kind).isEmpty)
+    }
+    for id in 0..<40 { #expect(try engine.send("a", [:], ["id": .string("\(id)")])["duplicate"] == false) }
+    for id in 0..<40 { #expect(try engine.send("a", [:], ["id": .string("\(id)")])["duplicate"] == true) }
   }
 
   @Test func anotherSourceOrSubjectMakesItAnotherEvent() throws {

@@ -43,6 +43,7 @@ struct StoreKeyTests {
     ("outcome 258 s src id", { StoreKey.outcome(expiring: 258, "s", source: "src", id: "id", into: $0) }),
     ("outcome 0 s  id", { StoreKey.outcome(expiring: 0, "s", source: "", id: "id", into: $0) }),
     ("outcome 4294967295 s #[0, 9]", { StoreKey.outcome(expiring: .max, "s", digest: [0, 9], into: $0) }),
+    ("earlier s", { StoreKey.earlierEvents("s", into: $0) }),
     ("index s 7", { StoreKey.outcomeIndex("s", hash: 7, into: $0) }),
     ("once s p k\u{0}k", { StoreKey.once("s", plugin: "p", key: "k\u{0}k", into: $0) }),
     ("timer s p n", { StoreKey.timer("s", plugin: "p", name: "n", into: $0) }),
@@ -78,6 +79,7 @@ struct StoreKeyTests {
       "outcome \(expiring) \(text(subject)) \(text(source)) \(text(id))"
     case .outcome(let expiring, let subject, .digest(let digest)):
       "outcome \(expiring) \(text(subject)) #\(Array(digest))"
+    case .earlierEvents(let subject): "earlier \(text(subject))"
     case .outcomeIndex(let subject, let hash): "index \(text(subject)) \(hash)"
     case .once(let subject, let plugin, let key): "once \(text(subject)) \(text(plugin)) \(text(key))"
     case .timer(let subject, let plugin, let name): "timer \(text(subject)) \(text(plugin)) \(text(name))"

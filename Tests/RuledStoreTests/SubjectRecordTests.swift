@@ -10,7 +10,8 @@ struct SubjectRecordTests {
   func `a record gives back what was written`(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let version = UInt64.random(in: 0 ... .max, using: &random) >> UInt64.random(in: 0...63, using: &random)
-    let overflow = UInt64.random(in: 0...(1 << 33), using: &random)
+    let until = RememberedUntil(
+      earlier: .random(in: 0...(1 << 33), using: &random), single: .random(in: 0...(1 << 33), using: &random))
     let recent = (0..<Int.random(in: 0...255, using: &random)).map { _ in
       RecentEvent(hash: .random(in: 0 ... .max, using: &random), seconds: .random(in: 0 ... .max, using: &random))
     }
@@ -18,15 +19,15 @@ struct SubjectRecordTests {
       Pair(key: Array("p\($0)".utf8), value: random.value())
     }
     let buffer = ByteBuffer()
-    SubjectRecord.writeHeader(version: version, overflowUntil: overflow, recent: recent, into: buffer)
+    SubjectRecord.writeHeader(version: version, until: until, recent: recent, into: buffer)
     for plugin in plugins {
       plugin.value.withUnsafeBytes { SubjectRecord.writePlugin(plugin.key, state: $0, into: buffer) }
     }
 
     let view = try SubjectRecordView(buffer.bytes)
-    #expect(view.version == version && view.overflowUntil == overflow)
-    #expect((0..<view.recentCount).map(view.recentEvent) == recent)
-    for event in recent { #expect(view.seconds(ofRecent: event.hash) == event.seconds) }
+    #expect(view.version == version && view.until == until)
+    #expect((0..<view.recent.count).map { view.recent[$0] } == recent)
+    for event in recent { #expect(view.recent.seconds(of: event.hash) == event.seconds) }
     var read: [Pair] = []
     view.forEachPlugin { read.append(Pair(key: Array($0), value: Array($1))) }
     #expect(read == plugins && view.hasPlugins == !plugins.isEmpty)
@@ -41,7 +42,7 @@ struct SubjectRecordTests {
     var random = SeededRandom(seed: seed)
     let buffer = ByteBuffer()
     let recent = [RecentEvent(hash: 1, seconds: 2), RecentEvent(hash: 3, seconds: 4)]
-    SubjectRecord.writeHeader(version: 300, overflowUntil: 5, recent: recent, into: buffer)
+    SubjectRecord.writeHeader(version: 300, until: RememberedUntil(earlier: 5, single: 6), recent: recent, into: buffer)
     for name in ["one", "two"] {
       random.value(most: 200).withUnsafeBytes { SubjectRecord.writePlugin(name, state: $0, into: buffer) }
     }
@@ -60,15 +61,15 @@ struct SubjectRecordTests {
       var length = 0
       view.forEachPlugin { length += $0.count + $1.count }
       #expect(length <= bytes.count)
-      #expect(view.recentCount <= 255)
+      #expect(view.recent.count <= 255)
     }
   }
 
   @Test(
     arguments: [
-      [], [1, 0, 0, 0], [2], [2, 0, 0], [2, 0, 0, 1], [2, 0, 0, 0, 5, 65], [2, 0, 0, 0, 1, 65],
-      [2, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0],
-      [2, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1],
+      [], [2, 0, 0, 0, 0], [3], [3, 0, 0, 0], [3, 0, 0, 0, 1], [3, 0, 0, 0, 0, 5, 65], [3, 0, 0, 0, 0, 1, 65],
+      [3, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 0],
+      [3, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1],
     ] as [[UInt8]])
   func `bytes that are no whole record are corrupt`(bytes: [UInt8]) {
     let error = #expect(throws: StoreError.self) {

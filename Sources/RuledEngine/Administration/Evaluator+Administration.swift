@@ -86,7 +86,7 @@ extension Evaluator {
       }
     }
     for event in events { event.key.withUnsafeBytes { unit.writes.delete($0) } }
-    let kinds: [StoreKey.Kind] = [.record, .outcomeIndex, .once, .timer, .message, .effect, .parked]
+    let kinds: [StoreKey.Kind] = [.record, .earlierEvents, .outcomeIndex, .once, .timer, .message, .effect, .parked]
     for kind in kinds {
       let prefix = ByteBuffer(capacity: 300)
       StoreKey.subjectPrefix(kind, subject.name, into: prefix)

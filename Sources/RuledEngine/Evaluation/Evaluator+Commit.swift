@@ -10,9 +10,9 @@ extension Evaluator {
     _ event: EventInput, identity: UInt64, subject: Subject, record: SubjectRecordView?, version: UInt64,
     cascade: Cascade?, outcome: UnsafeRawBufferPointer
   ) throws(RequestError) {
-    let overflow =
+    let until =
       event.origin == .client
-      ? remember(event, identity: identity, outcome: outcome, subject: subject, record: record)
+      ? try remember(event, identity: identity, outcome: outcome, subject: subject, record: record)
       : keepRecent(record, now: event.now)
     for plugin in touched {
       if turns[plugin].hasFailed {
@@ -22,14 +22,14 @@ extension Evaluator {
       }
     }
     if let storeFailure { throw storeFailure }
-    writeRecord(subject, record, version: version, overflow: overflow)
+    writeRecord(subject, record, version: version, until: until)
     noteChange(event, version: version)
   }
 
   /// Writes the subject's record with the new states, the plugins in order of name.
-  func writeRecord(_ subject: Subject, _ old: SubjectRecordView?, version: UInt64, overflow: UInt64) {
+  func writeRecord(_ subject: Subject, _ old: SubjectRecordView?, version: UInt64, until: RememberedUntil) {
     record.removeAll()
-    SubjectRecord.writeHeader(version: version, overflowUntil: overflow, recent: recent, into: record)
+    SubjectRecord.writeHeader(version: version, until: until, recent: recent, into: record)
     var next = 0
     old?.forEachPlugin { name, state in
       while let turn = changed(from: &next) {

@@ -39,19 +39,37 @@ extension Evaluator {
   private func expiry(
     of identity: UInt64, now: Int64, _ subject: Subject, _ record: SubjectRecordView
   ) throws(RequestError) -> UInt32? {
-    if let seconds = record.seconds(ofRecent: identity) { return seconds }
-    guard Int64(record.overflowUntil) * 1_000_000 > now else { return nil }
-    if let seconds = subject.overflow.seconds(of: identity) { return seconds }
-    guard !subject.overflow.isComplete else { return nil }
+    if let seconds = record.recent.seconds(of: identity) { return seconds }
+    if let seconds = try earlier(subject, record, now: now)?.seconds(of: identity) { return seconds }
+    guard Int64(record.until.single) * 1_000_000 > now else { return nil }
     key.removeAll()
     StoreKey.outcomeIndex(subject.name, hash: identity, into: key)
     value.removeAll()
-    let isFound =
-      if subject.overflow.lastCommit > durable { try read(key.bytes, of: subject, into: value) } else {
-        try readCommitted(key.bytes, into: value)
-      }
-    guard isFound, let expiry = StoredExpiry.read(value.bytes) else { return nil }
+    guard try read(key.bytes, of: subject, into: value), let expiry = StoredExpiry.read(value.bytes) else { return nil }
     return UInt32(clamping: expiry / 1_000_000)
+  }
+
+  /// The subject's earlier events, read when somebody asks for the first time; nil when there are none.
+  private func earlier(
+    _ subject: Subject, _ record: SubjectRecordView, now: Int64
+  ) throws(RequestError) -> RecentEvents? {
+    guard Int64(record.until.earlier) * 1_000_000 > now else { return nil }
+    if let known = subject.earlier { return EarlierEvents.read(known.bytes) }
+    key.removeAll()
+    StoreKey.earlierEvents(subject.name, into: key)
+    value.removeAll()
+    guard try read(key.bytes, of: subject, into: value) else { return nil }
+    keep(value.bytes, asEarlierOf: subject)
+    return EarlierEvents.read(value.bytes)
+  }
+
+  private func keep(_ value: UnsafeRawBufferPointer, asEarlierOf subject: Subject) {
+    let cost = subject.cost
+    let kept = subject.earlier ?? ByteBuffer(capacity: value.count)
+    kept.removeAll()
+    kept.append(value)
+    subject.earlier = kept
+    cache.changed(by: subject.cost - cost)
   }
 
   /// The outcomes that are remembered of a subject, with their keys, in about the order in which they were committed.
@@ -59,7 +77,12 @@ extension Evaluator {
     key: [UInt8], value: [UInt8]
   )] {
     var times: Set<UInt32> = []
-    if let record { for index in 0..<record.recentCount { times.insert(record.recentEvent(at: index).seconds) } }
+    if let record {
+      for index in 0..<record.recent.count { times.insert(record.recent[index].seconds) }
+      if let earlier = try earlier(subject, record, now: 0) {
+        for index in 0..<earlier.count { times.insert(earlier[index].seconds) }
+      }
+    }
     for entry in try readAll(.outcomeIndex, subject.name) {
       if let expiry = entry.value.withUnsafeBytes({ StoredExpiry.read($0) }) {
         times.insert(UInt32(clamping: expiry / 1_000_000))
@@ -93,12 +116,11 @@ extension Evaluator {
     reply.append(UnsafeRawBufferPointer(rebasing: outcome[min(place + length, outcome.count)...]))
   }
 
-  /// Adds the outcome to the unit, and the event to `recent`, which becomes the record's list; answers until when more than the list
-  /// has to be asked, in seconds.
+  /// Adds the outcome to the unit, and the event to `recent`, which becomes the record's list; answers until when others have to be asked for.
   func remember(
     _ event: EventInput, identity: UInt64, outcome: UnsafeRawBufferPointer, subject: Subject,
     record: SubjectRecordView?
-  ) -> UInt64 {
+  ) throws(RequestError) -> RememberedUntil {
     let expiry = event.now + context.dedupWindow
     let seconds = UInt32(clamping: (expiry + 999_999) / 1_000_000)
     writeOutcomeKey(event, expiring: seconds)
@@ -106,31 +128,57 @@ extension Evaluator {
     value.append(bigEndian: UInt64(bitPattern: expiry))
     value.append(outcome)
     unit.writes.put(key.bytes, value.bytes)
-    var overflowUntil = keepRecent(record, now: event.now)
-    if recent.count >= Self.recentEvents {
-      let oldest = recent.removeFirst()
-      let before = overflowUntil
-      overflowUntil = max(overflowUntil, UInt64(oldest.seconds))
-      key.removeAll()
-      StoreKey.outcomeIndex(event.subject, hash: oldest.hash, into: key)
-      value.removeAll()
-      value.append(bigEndian: UInt64(oldest.seconds) * 1_000_000)
-      unit.writes.put(key.bytes, value.bytes)
-      subject.overflow.add(
-        oldest.hash, expiring: oldest.seconds, commit: unit.number, isFirst: Int64(before) * 1_000_000 <= event.now)
+    var until = keepRecent(record, now: event.now)
+    if recent.count >= Self.recentEvents, let record {
+      try makeEarlier(of: subject, record, now: event.now, &until)
+      recent.removeAll(keepingCapacity: true)
     }
     recent.append(RecentEvent(hash: identity, seconds: seconds))
-    return overflowUntil
+    return until
   }
 
-  /// Puts the record's recent events that still count into `recent`; answers its overflow.
-  func keepRecent(_ record: SubjectRecordView?, now: Int64) -> UInt64 {
+  /// Adds the events in `recent` to the subject's earlier ones, or each by itself when there are too many of those.
+  private func makeEarlier(
+    of subject: Subject, _ record: SubjectRecordView, now: Int64, _ until: inout RememberedUntil
+  ) throws(RequestError) {
+    moved.removeAll(keepingCapacity: true)
+    if let earlier = try earlier(subject, record, now: now) {
+      for index in 0..<earlier.count where Int64(earlier[index].seconds) >= now / 1_000_000 {
+        moved.append(earlier[index])
+      }
+    }
+    guard moved.count + recent.count <= EarlierEvents.most else {
+      for event in recent { writeIndex(of: event, subject, &until) }
+      return
+    }
+    moved.append(contentsOf: recent)
+    until.earlier = 0
+    for event in moved { until.earlier = max(until.earlier, UInt64(event.seconds)) }
+    value.removeAll()
+    EarlierEvents.write(moved, expiring: until.earlier, into: value)
+    key.removeAll()
+    StoreKey.earlierEvents(subject.name, into: key)
+    unit.writes.put(key.bytes, value.bytes)
+    keep(value.bytes, asEarlierOf: subject)
+  }
+
+  private func writeIndex(of event: RecentEvent, _ subject: Subject, _ until: inout RememberedUntil) {
+    until.single = max(until.single, UInt64(event.seconds))
+    key.removeAll()
+    StoreKey.outcomeIndex(subject.name, hash: event.hash, into: key)
+    value.removeAll()
+    value.append(bigEndian: UInt64(event.seconds) * 1_000_000)
+    unit.writes.put(key.bytes, value.bytes)
+  }
+
+  /// Puts the record's recent events that still count into `recent`; answers until when others are remembered.
+  func keepRecent(_ record: SubjectRecordView?, now: Int64) -> RememberedUntil {
     recent.removeAll(keepingCapacity: true)
-    guard let record else { return 0 }
-    for index in 0..<record.recentCount {
-      let event = record.recentEvent(at: index)
+    guard let record else { return RememberedUntil() }
+    for index in 0..<record.recent.count {
+      let event = record.recent[index]
       if Int64(event.seconds) >= now / 1_000_000 { recent.append(event) }
     }
-    return record.overflowUntil
+    return record.until
   }
 }

@@ -61,6 +61,7 @@ package final class Evaluator {
   let effects = ByteBuffer(capacity: 512)
   let failures = ByteBuffer(capacity: 256)
   var recent: [RecentEvent] = []
+  var moved: [RecentEvent] = []
   let raisedDocument = EventDocument()
   let parkedDocument = EventDocument()
 

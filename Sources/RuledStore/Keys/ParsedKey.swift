@@ -4,6 +4,8 @@ package enum ParsedKey {
   case record(subject: UnsafeRawBufferPointer)
   /// A remembered outcome, and when it expires in seconds since 1970.
   case outcome(expiring: UInt32, subject: UnsafeRawBufferPointer, identity: EventIdentity)
+  /// The earlier events of a subject.
+  case earlierEvents(subject: UnsafeRawBufferPointer)
   /// When the outcome of the event with that hash expires.
   case outcomeIndex(subject: UnsafeRawBufferPointer, hash: UInt64)
   /// What a plugin did once.
@@ -54,7 +56,7 @@ package enum ParsedKey {
       rest = UnsafeRawBufferPointer(rebasing: rest[StoreKey.outcomeTimeBytes...])
       let subject = try Self.part(&rest, of: key)
       self = .outcome(expiring: seconds, subject: subject, identity: try Self.identity(&rest, of: key))
-    case .record, .outcomeIndex, .once, .timer, .message, .effect, .parked:
+    case .record, .earlierEvents, .outcomeIndex, .once, .timer, .message, .effect, .parked:
       let subject = try Self.part(&rest, of: key)
       self = try Self.ofSubject(kind, subject, &rest, of: key)
     }
@@ -68,6 +70,9 @@ package enum ParsedKey {
     case .record:
       guard rest.isEmpty else { throw malformed(key) }
       return .record(subject: subject)
+    case .earlierEvents:
+      guard rest.isEmpty else { throw malformed(key) }
+      return .earlierEvents(subject: subject)
     case .outcomeIndex: return .outcomeIndex(subject: subject, hash: try number(rest, of: key))
     case .once:
       let plugin = try part(&rest, of: key)

@@ -11,7 +11,8 @@ package import RuledCore
 /// | `r` subject `0` | the subject's record |
 /// | `d` expiry subject `0` source `0` id | the remembered outcome of an event; the expiry is four bytes, seconds since 1970 |
 /// | `d` expiry subject `0` `1` digest | the same, when source and id are longer than `longestPlainIdentity` together |
-/// | `i` subject `0` hash | when the remembered outcome of an event expires that the record has no room for |
+/// | `h` subject `0` | the subject's earlier events, which its record has no room for |
+/// | `i` subject `0` hash | when the remembered outcome of an event expires that is not among the earlier ones either |
 /// | `o` subject `0` plugin `0` key | what is to happen once has happened |
 /// | `t` subject `0` plugin `0` name | a timer |
 /// | `T` time subject `0` plugin `0` name | the same timer, found by when it is due |
@@ -29,6 +30,8 @@ package enum StoreKey {
     case record = 0x72
     /// `d`: a remembered outcome.
     case outcome = 0x64
+    /// `h`: a subject's earlier events.
+    case earlierEvents = 0x68
     /// `i`: when a remembered outcome expires.
     case outcomeIndex = 0x69
     /// `o`: what a plugin did once.
@@ -47,6 +50,9 @@ package enum StoreKey {
     case counter = 0x63
     /// `_`: the daemon's own.
     case daemon = 0x5F
+
+    /// The kinds whose values begin with a `StoredExpiry`, after which they need not be kept.
+    static let expiring: [Kind] = [.outcome, .earlierEvents, .outcomeIndex]
   }
 
   /// How many bytes source and id may have together to stand in a key as they are.
@@ -97,6 +103,11 @@ package enum StoreKey {
       buffer.append(Kind.outcome.rawValue)
       buffer.append(bigEndian: UInt32(clamping: cutoff / 1_000_000))
     }
+  }
+
+  /// The key of a subject's earlier events.
+  package static func earlierEvents(_ subject: some KeyPart, into buffer: ByteBuffer) {
+    subjectPrefix(.earlierEvents, subject, into: buffer)
   }
 
   /// The key that says when the outcome of an event expires, by the hash that the record knew the event by.

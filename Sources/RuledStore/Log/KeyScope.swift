@@ -46,7 +46,7 @@ struct KeyScope {
     guard let first = key.first, let kind = StoreKey.Kind(rawValue: first) else { return nil }
     let start: Int
     switch kind {
-    case .record, .once, .timer, .message, .effect, .parked, .outcomeIndex: start = 1
+    case .record, .once, .timer, .message, .effect, .parked, .earlierEvents, .outcomeIndex: start = 1
     case .outcome: start = 1 + StoreKey.outcomeTimeBytes
     case .timerIndex, .counter, .daemon: return nil
     }

@@ -79,7 +79,7 @@ package final class MemoryStore: StateStore {
 
   package func expire(before cutoff: Int64) {
     contents.withLock { contents in
-      for kind in [StoreKey.Kind.outcome, .outcomeIndex] {
+      for kind in StoreKey.Kind.expiring {
         contents.map.remove(from: [kind.rawValue], to: [kind.rawValue + 1]) { entry in
           entry.value.withUnsafeBytes { StoredExpiry.isOver($0, before: cutoff) }
         }

@@ -4,35 +4,34 @@ package import RuledCore
 ///
 /// | bytes | what |
 /// | --- | --- |
-/// | 1 | layout of the record, 2 |
+/// | 1 | layout of the record, 3 |
 /// | varint | version: commits to the subject |
-/// | varint | until when more than the recent events may have been remembered, in seconds since 1970; 0 is never |
+/// | varint | until when its earlier events are remembered, in seconds since 1970; 0 is never |
+/// | varint | until when events are remembered that have a key each, likewise |
 /// | 1 | number of recent events, then for each 8 bytes of hash and 4 of when its outcome expires in seconds since 1970, big-endian, oldest first |
 /// | … | for each plugin its name and its state as JSON, both with their length as varint before them |
 ///
 /// `SubjectRecordView` reads it.
 package enum SubjectRecord {
   /// The layout that is written and read.
-  package static let layout: UInt8 = 2
+  package static let layout: UInt8 = 3
 
   /// How many recent events fit into a record.
   package static let mostRecent = 255
 
   /// Appends all that comes before the plugins; at most `mostRecent` events.
   package static func writeHeader(
-    version: UInt64, overflowUntil: UInt64, recent: [RecentEvent], into buffer: ByteBuffer
+    version: UInt64, until: RememberedUntil, recent: [RecentEvent], into buffer: ByteBuffer
   ) {
     let count = recent.count
     precondition(count <= mostRecent, "a record holds at most \(mostRecent) recent events")
     buffer.append(layout)
     buffer.append(varint: version)
-    buffer.append(varint: overflowUntil)
+    buffer.append(varint: until.earlier)
+    buffer.append(varint: until.single)
     buffer.append(UInt8(count))
     buffer.reserve(count * RecentEvent.byteCount)
-    for event in recent {
-      buffer.append(bigEndian: event.hash)
-      buffer.append(bigEndian: event.seconds)
-    }
+    for event in recent { RecentEvents.append(event, to: buffer) }
   }
 
   /// Appends one plugin's state, JSON text, behind the header and the plugins before it.

@@ -6,9 +6,10 @@ import RuledCore
 package struct SubjectRecordView {
   /// How many commits the subject has had.
   package let version: UInt64
-  /// Until when more than the recent events may have been remembered, in seconds since 1970; 0 is never.
-  package let overflowUntil: UInt64
-  private let recent: UnsafeRawBufferPointer
+  /// Until when events are remembered that are not among the recent ones.
+  package let until: RememberedUntil
+  /// The events that the subject has seen lately.
+  package let recent: RecentEvents
   private let plugins: UnsafeRawBufferPointer
 
   /// Checks `bytes` against the layout of `SubjectRecord`; throws `corrupt` when they are not a whole record.
@@ -19,40 +20,15 @@ package struct SubjectRecordView {
       throw StoreError(.corrupt, "a subject's record has the layout \(layout), known is \(SubjectRecord.layout)")
     }
     version = try reader.varint("a subject's version")
-    overflowUntil = try reader.varint("a subject's overflow time")
+    let earlier = try reader.varint("a subject's time of earlier events")
+    until = RememberedUntil(earlier: earlier, single: try reader.varint("a subject's time of single events"))
     let count = Int(try reader.byte("a subject's number of recent events"))
-    recent = try reader.take(count * RecentEvent.byteCount, "a subject's recent events")
+    recent = RecentEvents(try reader.take(count * RecentEvent.byteCount, "a subject's recent events"))
     plugins = UnsafeRawBufferPointer(rebasing: bytes[reader.offset...])
     while !reader.isAtEnd {
       _ = try reader.string("a plugin's name")
       _ = try reader.string("a plugin's state")
     }
-  }
-
-  /// How many recent events there are.
-  package var recentCount: Int { recent.count / RecentEvent.byteCount }
-
-  /// The recent event at `index`, the oldest first.
-  package func recentEvent(at index: Int) -> RecentEvent {
-    precondition(index >= 0 && index < recentCount)
-    let offset = index * RecentEvent.byteCount
-    return RecentEvent(
-      hash: UInt64(bigEndian: recent.loadUnaligned(fromByteOffset: offset, as: UInt64.self)),
-      seconds: UInt32(bigEndian: recent.loadUnaligned(fromByteOffset: offset + 8, as: UInt32.self)))
-  }
-
-  /// When the outcome of the latest recent event of that hash expires, in seconds since 1970; nil when there is none.
-  ///
-  /// - Complexity: O(`recentCount`)
-  package func seconds(ofRecent hash: UInt64) -> UInt32? {
-    var offset = recent.count - RecentEvent.byteCount
-    while offset >= 0 {
-      if UInt64(bigEndian: recent.loadUnaligned(fromByteOffset: offset, as: UInt64.self)) == hash {
-        return UInt32(bigEndian: recent.loadUnaligned(fromByteOffset: offset + 8, as: UInt32.self))
-      }
-      offset -= RecentEvent.byteCount
-    }
-    return nil
   }
 
   /// Whether any plugin has a state.

@@ -5,6 +5,7 @@ import Synchronization
 final class ExpiryFilter: @unchecked Sendable {  // the cutoff is atomic; `filter` is set once and used by RocksDB alone
   /// The time before which an outcome has expired, in microseconds since 1970.
   let cutoff = Atomic<Int64>(.min)
+  private static let expiring = StoreKey.Kind.expiring.map(\.rawValue)
   /// What RocksDB is given; it must be in no database any more when this goes.
   private(set) var filter: OpaquePointer?
 
@@ -18,9 +19,7 @@ final class ExpiryFilter: @unchecked Sendable {  // the cutoff is atomic; `filte
 
   /// Whether the entry has expired.
   fileprivate func drops(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
-    guard key.first == StoreKey.Kind.outcome.rawValue || key.first == StoreKey.Kind.outcomeIndex.rawValue else {
-      return false
-    }
+    guard let first = key.first, Self.expiring.contains(first) else { return false }
     return StoredExpiry.isOver(value, before: cutoff.load(ordering: .relaxed))
   }
 }

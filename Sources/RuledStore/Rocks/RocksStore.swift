@@ -8,7 +8,7 @@ package import RuledCore
 /// `reopen()` writes the log anew without it, so that nothing comes back to life that its sender was told had failed. Reads go on in the meantime.
 package final class RocksStore: StateStore, @unchecked Sendable {  // the folder's lock is guarded by the writer's
   /// The layout of keys, records and log that is written and read.
-  package static let format = 2
+  package static let format = 3
 
   /// The folder of the store.
   package let path: String
