@@ -107,9 +107,17 @@ struct SegmentIndex {
 enum SegmentWrite {
   /// The key of the write at `offset`.
   static func key(at offset: Int, in base: UnsafeRawPointer) -> UnsafeRawBufferPointer {
+    entry(at: offset, in: base).key
+  }
+
+  /// The key of the write at `offset`, and the value that it puts there; nil when it removes the key.
+  static func entry(
+    at offset: Int, in base: UnsafeRawPointer
+  ) -> (key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?) {
     var place = offset
     switch WriteBatch.record(in: base, at: &place) {
-    case .put(let key, _), .delete(let key), .deleteRange(let key, _): return key
+    case .put(let key, let value): return (key, value)
+    case .delete(let key), .deleteRange(let key, _): return (key, nil)
     }
   }
 
@@ -118,8 +126,6 @@ enum SegmentWrite {
 
   /// The value that the write at `offset` puts; nil when it removes its key.
   static func value(at offset: Int, in base: UnsafeRawPointer) -> UnsafeRawBufferPointer? {
-    var place = offset
-    guard case .put(_, let value) = WriteBatch.record(in: base, at: &place) else { return nil }
-    return value
+    entry(at: offset, in: base).value
   }
 }

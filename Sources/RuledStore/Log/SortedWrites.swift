@@ -1,3 +1,4 @@
+import CLinux
 import RuledCore
 
 /// Sorts writes by their keys.
@@ -16,17 +17,31 @@ enum SortedWrites {
     RadixSort.sort(&offsets, bytes: 4) { UInt64($0) }  // so that memory is read from front to back
     let sample = SegmentWrite.key(at: Int(any), in: base)
     var shared = sample.count
-    for offset in offsets {
-      shared = ByteOrder.commonPrefix(of: sample, SegmentWrite.key(at: Int(offset), in: base), most: shared)
+    forEachKey(at: offsets, in: base) { key, _ in
+      shared = ByteOrder.commonPrefix(of: sample, key, most: shared)
     }
-    var entries = offsets.map { offset in
-      let key = SegmentWrite.key(at: Int(offset), in: base)
-      return Entry(first: word(key, shared), second: word(key, shared + 8), offset: offset)
+    var entries: [Entry] = []
+    entries.reserveCapacity(offsets.count)
+    forEachKey(at: offsets, in: base) { key, offset in
+      entries.append(Entry(first: word(key, shared), second: word(key, shared + 8), offset: offset))
     }
     RadixSort.sort(&entries, bytes: 8) { $0.second }
     RadixSort.sort(&entries, bytes: 8) { $0.first }
     sortTies(&entries, in: base)
     return entries.map(\.offset)
+  }
+
+  /// How many keys ahead of the one at hand are brought nearer: they lie further apart than the processor looks ahead by itself.
+  private static let ahead = 16
+
+  @inline(__always)
+  private static func forEachKey(
+    at offsets: [UInt32], in base: UnsafeRawPointer, _ body: (UnsafeRawBufferPointer, UInt32) -> Void
+  ) {
+    for (place, offset) in offsets.enumerated() {
+      if place + ahead < offsets.count { cl_prefetch(base + Int(offsets[place + ahead])) }
+      body(SegmentWrite.key(at: Int(offset), in: base), offset)
+    }
   }
 
   /// Sorts by the whole keys where the first bytes don't tell.
