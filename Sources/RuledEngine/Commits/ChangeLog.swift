@@ -48,6 +48,12 @@ package final class ChangeLog: @unchecked Sendable {  // the evaluator's until i
     bytes.truncate(to: entries.last?.end ?? 0)
   }
 
+  /// Forgets all changes and keeps the room.
+  func removeAll() {
+    entries.removeAll(keepingCapacity: true)
+    bytes.removeAll()
+  }
+
   /// The change at that place; it points into the log.
   package subscript(place: Int) -> View {
     let entry = entries[place]

@@ -37,11 +37,14 @@ package final class CommitUnit: @unchecked Sendable {  // one worker changes it 
   /// What has been waiting for this commit, whatever becomes of it.
   package var awaited: [Cascade] = []
   /// What watchers are told.
-  package private(set) var changes = ChangeLog()
+  package private(set) var changes: ChangeLog
   private let holders = Atomic<Int>(1)
 
   /// An empty unit.
-  package init(number: UInt64) { self.number = number }
+  package init(number: UInt64, changes: ChangeLog = ChangeLog()) {
+    self.number = number
+    self.changes = changes
+  }
 
   // MARK: Using it again
 
@@ -58,7 +61,7 @@ package final class CommitUnit: @unchecked Sendable {  // one worker changes it 
   private static let mostBytes = 1 << 20
 
   /// Makes it an empty unit, whose room is kept; false if that is too much to keep.
-  func begin(number: UInt64) -> Bool {
+  func begin(number: UInt64, changes: ChangeLog) -> Bool {
     guard capacity <= Self.mostBytes else { return false }
     self.number = number
     writes.removeAll()
@@ -71,7 +74,7 @@ package final class CommitUnit: @unchecked Sendable {  // one worker changes it 
     senders = WorkerSet()
     delivered.removeAll()
     awaited.removeAll()
-    changes = ChangeLog()
+    self.changes = changes
     holders.store(1, ordering: .relaxed)
     return true
   }

@@ -10,6 +10,8 @@ package final class EngineContext: Sendable {
   package let clock: EngineClock
   /// The shared counters.
   package let counters = CounterTable()
+  /// Logs of changes to be filled again.
+  package let changeLogs = ChangeLogPool()
   /// What was configured at the start.
   package let configuration: Configuration
   /// What rules and the engine log.

@@ -40,7 +40,11 @@ extension Evaluator {
     of identity: UInt64, now: Int64, _ subject: Subject, _ record: SubjectRecordView
   ) throws(RequestError) -> UInt32? {
     if let seconds = record.recent.seconds(of: identity) { return seconds }
-    if let seconds = try earlier(subject, record, now: now)?.seconds(of: identity) { return seconds }
+    if subject.earlier == nil || subject.mayHaveSeenEarlier(identity),
+      let seconds = try earlier(subject, record, now: now)?.seconds(of: identity)
+    {
+      return seconds
+    }
     guard Int64(record.until.single) * 1_000_000 > now else { return nil }
     key.removeAll()
     StoreKey.outcomeIndex(subject.name, hash: identity, into: key)
@@ -59,16 +63,13 @@ extension Evaluator {
     StoreKey.earlierEvents(subject.name, into: key)
     value.removeAll()
     guard try read(key.bytes, of: subject, into: value) else { return nil }
-    keep(value.bytes, asEarlierOf: subject)
+    keepEarlier(value.bytes, of: subject)
     return EarlierEvents.read(value.bytes)
   }
 
-  private func keep(_ value: UnsafeRawBufferPointer, asEarlierOf subject: Subject) {
+  private func keepEarlier(_ value: UnsafeRawBufferPointer, of subject: Subject) {
     let cost = subject.cost
-    let kept = subject.earlier ?? ByteBuffer(capacity: value.count)
-    kept.removeAll()
-    kept.append(value)
-    subject.earlier = kept
+    subject.keepEarlier(value)
     cache.changed(by: subject.cost - cost)
   }
 
@@ -159,7 +160,7 @@ extension Evaluator {
     key.removeAll()
     StoreKey.earlierEvents(subject.name, into: key)
     unit.writes.put(key.bytes, value.bytes)
-    keep(value.bytes, asEarlierOf: subject)
+    keepEarlier(value.bytes, of: subject)
   }
 
   private func writeIndex(of event: RecentEvent, _ subject: Subject, _ until: inout RememberedUntil) {

@@ -123,8 +123,9 @@ package final class Evaluator {
   }
 
   private func nextUnit(_ number: UInt64) -> CommitUnit {
-    if let spare = spareUnits.popLast(), spare.begin(number: number) { return spare }
-    return CommitUnit(number: number)
+    let changes = context.changeLogs.take()
+    if let spare = spareUnits.popLast(), spare.begin(number: number, changes: changes) { return spare }
+    return CommitUnit(number: number, changes: changes)
   }
 
   /// Takes a unit that nobody needs any longer, to use it again.

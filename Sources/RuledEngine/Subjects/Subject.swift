@@ -1,4 +1,5 @@
 import RuledCore
+import RuledStore
 
 /// A hot subject: its record as the last evaluated event left it, committed or not.
 final class Subject {
@@ -11,7 +12,8 @@ final class Subject {
   /// The number of the last commit that holds something of this subject; what the store holds is older until it is durable.
   var lastCommit: UInt64 = 0
   /// The value of its earlier events, nil before somebody asked for it; it counts as long as the record says.
-  var earlier: ByteBuffer?
+  private(set) var earlier: ByteBuffer?
+  private var earlierHashes = HashFilter()
   /// Whether it was asked for since the cache last looked for something to let go.
   var isUsed = true
 
@@ -24,6 +26,20 @@ final class Subject {
   }
 
   deinit { name.deallocate() }
+
+  /// Keeps the value of its earlier events.
+  func keepEarlier(_ value: UnsafeRawBufferPointer) {
+    let kept = earlier ?? ByteBuffer(capacity: value.count)
+    kept.removeAll()
+    kept.append(value)
+    earlier = kept
+    earlierHashes = HashFilter()
+    let events = EarlierEvents.read(value)
+    for index in 0..<events.count { earlierHashes.insert(events[index].hash) }
+  }
+
+  /// Whether an event of that hash may be among the earlier ones that are kept; false is certain, and found without looking at them.
+  func mayHaveSeenEarlier(_ hash: UInt64) -> Bool { earlierHashes.mayContain(hash) }
 
   /// About how many bytes the subject takes.
   var cost: Int { 192 + name.count + record.capacity + (earlier?.capacity ?? 0) }

@@ -24,7 +24,7 @@ package final class Services: Sendable {
   /// The server for clients that speak HTTP, while there is one.
   let http = Mutex<HTTPServer?>(nil)
   /// The last changes, for watchers.
-  let hub = WatchHub()
+  let hub: WatchHub
   /// How many requests have been taken and not answered.
   let inFlight = Atomic<Int>(0)
   /// How many connections are open.
@@ -39,6 +39,7 @@ package final class Services: Sendable {
     self.notifier = notifier
     workers = (0..<count).map { _ in Mailbox<WorkerMessage>() }
     loans = (0..<count).map { _ in WorkerLoan() }
+    hub = WatchHub(spare: context.changeLogs)
     commits = GroupCommit(context: context, hub: hub, workers: workers)
     figures = (0..<count).map { _ in WorkerFigures() }
     current = Mutex((context.configuration, Administrators(context.configuration.admins)))

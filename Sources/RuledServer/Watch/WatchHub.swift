@@ -29,8 +29,12 @@ final class WatchHub: Sendable {
   private static let mostBytes = 128 << 20
   private static let chunksAtOnce = 64
 
+  private let spare: ChangeLogPool
   private let state = Mutex(State())
   private let numbers = Atomic<Int64>(0)
+
+  /// A hub without changes, which gives those that nobody wants any longer to `spare`.
+  init(spare: ChangeLogPool) { self.spare = spare }
 
   /// The sequence of the last change.
   var last: UInt64 { state.withLock { $0.last } }
@@ -51,7 +55,7 @@ final class WatchHub: Sendable {
         state.last += UInt64(log.count)
         state.bytes += log.bytes.capacity
       }
-      Self.evict(&state)
+      evict(&state)
       guard !state.waiting.isEmpty else { return [] }
       let woken = Array(state.waiting.values)
       state.waiting.removeAll(keepingCapacity: true)
@@ -60,13 +64,15 @@ final class WatchHub: Sendable {
     for wake in woken { wake() }
   }
 
-  private static func evict(_ state: inout State) {
-    let oldest = oldest(state)
+  private func evict(_ state: inout State) {
+    let oldest = Self.oldest(state)
     while state.head < state.chunks.count,
-      state.chunks[state.head].end <= oldest || (state.bytes > mostBytes && state.head + 1 < state.chunks.count)
+      state.chunks[state.head].end <= oldest || (state.bytes > Self.mostBytes && state.head + 1 < state.chunks.count)
     {
-      state.bytes -= state.chunks[state.head].log.bytes.capacity
-      state.chunks[state.head] = Chunk(first: 0, log: none)
+      let log = state.chunks[state.head].log
+      state.bytes -= log.bytes.capacity
+      state.chunks[state.head] = Chunk(first: 0, log: Self.none)
+      spare.giveBack(log)
       state.head += 1
     }
     if state.head > 1024, state.head * 2 > state.chunks.count {
