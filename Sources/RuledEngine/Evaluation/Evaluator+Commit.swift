@@ -32,10 +32,10 @@ extension Evaluator {
     SubjectRecord.writeHeader(version: version, until: until, recent: recent, into: record)
     var next = 0
     old?.forEachPlugin { name, state in
-      while let turn = changed(from: &next) {
-        let order = ByteOrder.compare(turn.entry.nameBytes, name)
+      while let plugin = changed(from: &next) {
+        let order = withTurn(of: plugin) { ByteOrder.compare($0.entry.nameBytes, name) }
         if order <= 0 {
-          writeState(of: turn)
+          writeState(of: plugin)
           next += 1
         }
         if order == 0 { return }
@@ -43,8 +43,8 @@ extension Evaluator {
       }
       SubjectRecord.writePlugin(name, state: state, into: record)
     }
-    while let turn = changed(from: &next) {
-      writeState(of: turn)
+    while let plugin = changed(from: &next) {
+      writeState(of: plugin)
       next += 1
     }
     let cost = subject.cost
@@ -58,18 +58,20 @@ extension Evaluator {
   }
 
   /// The first of the touched plugins, from `next` on, that has a new state; `next` then stands at it.
-  private func changed(from next: inout Int) -> Turn? {
+  private func changed(from next: inout Int) -> Int? {
     while next < touched.count {
-      let turn = turns[touched[next]]
-      if turn.began, !turn.hasFailed { return turn }
+      let plugin = touched[next]
+      if withTurn(of: plugin, { $0.began && !$0.hasFailed }) { return plugin }
       next += 1
     }
     return nil
   }
 
-  private func writeState(of turn: Turn) {
-    let state = slice(states, turn.state)
-    if state.count > 2 { SubjectRecord.writePlugin(turn.entry.nameBytes, state: state, into: record) }
+  private func writeState(of plugin: Int) {
+    withTurn(of: plugin) { turn in
+      let state = slice(states, turn.state)
+      if state.count > 2 { SubjectRecord.writePlugin(turn.entry.nameBytes, state: state, into: record) }
+    }
   }
 
   private func write(
@@ -194,9 +196,8 @@ extension Evaluator {
     bytes.append(jsonString: event.type)
     bytes.append("},\"plugins\":[" as StaticString)
     let names = bytes.count
-    for plugin in touched {
-      let turn = turns[plugin]
-      guard !turn.hasFailed else { continue }
+    forEachTouched { _, turn in
+      guard !turn.hasFailed else { return }
       if bytes.count > names { bytes.append(UInt8(ascii: ",")) }
       bytes.append(turn.entry.quotedName)
     }

@@ -76,7 +76,7 @@ extension Evaluator {
   func end() {
     event = nil
     subject = nil
-    for plugin in touched { turns[plugin].reset() }
+    forEachTouched { _, turn in turn.reset() }
     touched.removeAll(keepingCapacity: true)
   }
 
@@ -103,7 +103,9 @@ extension Evaluator {
       let heard = listeners(to: type)
       for listener in heard.plugins where listener.plugin != queued.origin {
         if next < given, let only, listener.plugin != only { continue }
-        show(queued, isFirst: next == 0, to: listener.plugin, rules: listener.rules, event, record)
+        withTurn(of: listener.plugin) { turn in
+          show(queued, isFirst: next == 0, to: listener.plugin, turn, rules: listener.rules, event, record)
+        }
       }
       next += 1
     }
@@ -116,7 +118,7 @@ extension Evaluator {
     let heard = catalog.listeners(to: type)
     for plugin in catalog.plugins.indices where plugin != queued.origin {
       if let listener = heard.first(where: { $0.plugin == plugin }) {
-        show(queued, isFirst: isFirst, to: plugin, rules: listener.rules, event, record)
+        show(queued, isFirst: isFirst, to: plugin, turns[plugin], rules: listener.rules, event, record)
       } else {
         explainUnfired(plugin, catalog.plugins[plugin].order[...], heard: [], type: type, "")
       }
@@ -125,10 +127,9 @@ extension Evaluator {
 
   /// Lets one plugin handle an event of the commit.
   private func show(
-    _ queued: QueuedEvent, isFirst: Bool, to plugin: Int, rules: [Int], _ event: EventInput,
+    _ queued: QueuedEvent, isFirst: Bool, to plugin: Int, _ turn: Turn, rules: [Int], _ event: EventInput,
     _ record: SubjectRecordView?
   ) {
-    let turn = turns[plugin]
     let entry = turn.entry
     if !entry.manifest.sources.isEmpty, !entry.manifest.accepts(source: String(decoding: event.source, as: UTF8.self)) {
       if event.isExplained { explainSource(plugin, rules, type: type(of: queued, isFirst: isFirst, event)) }

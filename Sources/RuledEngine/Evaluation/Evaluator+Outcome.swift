@@ -8,14 +8,13 @@ extension Evaluator {
   /// Gathers decisions, effects and failures of the event as JSON, and hands log lines on.
   func collect() {
     if touched.count > 1 { touched.sort() }
-    for plugin in touched {
-      let turn = turns[plugin]
+    forEachTouched { plugin, turn in
       if turn.hasFailed {
         if failures.count > 0 { failures.append(UInt8(ascii: ",")) }
         turn.failure?.write(to: failures)
-        continue
+        return
       }
-      guard !turn.operations.isEmpty, let vm = machines[plugin] else { continue }
+      guard !turn.operations.isEmpty, let vm = machines[plugin] else { return }
       if turn.operations.contains(.decisions) { collectDecisions(vm, of: turn.entry) }
       if turn.operations.contains(.effects) { collectEffects(vm, of: plugin) }
       if turn.operations.contains(.logs) { takeLogs(of: vm) }

@@ -112,6 +112,23 @@ package final class Evaluator {
     return machine
   }
 
+  // MARK: Turns
+
+  /// Calls `body` with a plugin's turn; `turns` holds on to it meanwhile, so that no reference is counted.
+  @inline(__always)
+  func withTurn<Result>(of plugin: Int, _ body: (Turn) -> Result) -> Result {
+    Unmanaged.passUnretained(turns[plugin])._withUnsafeGuaranteedRef(body)
+  }
+
+  /// Calls `body` with each plugin that was shown the event, and its turn.
+  @inline(__always)
+  func forEachTouched(_ body: (_ plugin: Int, _ turn: Turn) -> Void) {
+    for place in 0..<touched.count {
+      let plugin = touched[place]
+      withTurn(of: plugin) { body(plugin, $0) }
+    }
+  }
+
   // MARK: Commits
 
   /// Hands out the unit that has collected, which is in flight from then on, and begins another.

@@ -72,7 +72,7 @@ final class WatchHub: Sendable {
       let log = state.chunks[state.head].log
       state.bytes -= log.bytes.capacity
       state.chunks[state.head] = Chunk(first: 0, log: Self.none)
-      spare.giveBack(log)
+      spare.giveBack(consume log)
       state.head += 1
     }
     if state.head > 1024, state.head * 2 > state.chunks.count {
