@@ -93,7 +93,7 @@ extension Evaluator {
       deleteAll(prefix: Array(prefix.bytes))
     }
     let cost = subject.cost
-    subject.record.removeAll()
+    subject.keepRecord(UnsafeRawBufferPointer(start: nil, count: 0))
     cache.changed(by: subject.cost - cost)
     subject.lastCommit = unit.number
     if record != nil || !timers.isEmpty || !effects.isEmpty || !parked.isEmpty || !events.isEmpty {

@@ -48,8 +48,7 @@ extension Evaluator {
       next += 1
     }
     let cost = subject.cost
-    subject.record.removeAll()
-    subject.record.append(record)
+    subject.keepRecord(record.bytes)
     cache.changed(by: subject.cost - cost)
     subject.lastCommit = unit.number
     key.removeAll()

@@ -201,9 +201,10 @@ package final class Evaluator {
     let subject = Subject(name: name, hash: hash)
     key.removeAll()
     StoreKey.record(name, into: key)
-    do throws(StoreError) { _ = try context.store.get(key.bytes, into: subject.record) } catch {
-      throw error.requestError
-    }
+    record.removeAll()
+    do throws(StoreError) {
+      if try context.store.get(key.bytes, into: record) { subject.keepRecord(record.bytes) }
+    } catch { throw error.requestError }
     // Before it is in: whoever asked is about to change it.
     if cache.bytes > cache.limit { cache.evict(durable: durable) }
     cache.insert(subject)
@@ -220,8 +221,8 @@ package final class Evaluator {
 
   /// A subject's record, or nil when it has none.
   func view(_ subject: Subject) throws(RequestError) -> SubjectRecordView? {
-    guard subject.record.count > 0 else { return nil }
-    do throws(StoreError) { return try SubjectRecordView(subject.record.bytes) } catch { throw error.requestError }
+    guard !subject.record.isEmpty else { return nil }
+    do throws(StoreError) { return try SubjectRecordView(subject.record) } catch { throw error.requestError }
   }
 }
 

@@ -58,7 +58,7 @@ final class SubjectCache {
 
   // MARK: Looking ahead
 
-  /// Brings the subject of that hash, should it be hot, a step nearer to the processor: four steps before it is found, which is then quick.
+  /// Brings the subject of that hash, should it be hot, a step nearer to the processor: three steps before it is found, which is then quick.
   ///
   /// A subject is scattered over memory, and each part tells where the next lies.
   func approach(_ hash: UInt64, _ step: Approach) {
@@ -68,17 +68,7 @@ final class SubjectCache {
       guard let held = held(hash) else { return }
       cl_prefetch(held.toOpaque())
       cl_prefetch(held.toOpaque() + 64)
-    case .record:
-      held(hash)?._withUnsafeGuaranteedRef { subject in
-        cl_prefetch(subject.name.baseAddress)
-        cl_prefetch(Unmanaged.passUnretained(subject.record).toOpaque())
-      }
-    case .bytes:
-      held(hash)?._withUnsafeGuaranteedRef { subject in
-        for line in stride(from: 0, to: min(subject.record.count, 512), by: 64) {
-          cl_prefetch(subject.record.base + line)
-        }
-      }
+    case .bytes: held(hash)?._withUnsafeGuaranteedRef { $0.approach() }
     }
   }
 
@@ -88,9 +78,7 @@ final class SubjectCache {
     case place
     /// What tells where its name and record lie.
     case subject
-    /// What tells where the record's bytes lie.
-    case record
-    /// The record's bytes.
+    /// The bytes of both.
     case bytes
   }
 
