@@ -12,6 +12,7 @@
 
 #include "CLuaBridge.h"
 #include "arena.h"
+#include "registry.h"
 
 /* A growable run of bytes outside the arena; it outlives a dead VM. */
 typedef struct {
@@ -19,49 +20,7 @@ typedef struct {
   size_t length, capacity;
 } rb_buffer;
 
-/* One member of an object on its way to JSON: its key, and a scalar in place or a table on the Lua stack. */
-typedef struct {
-  const char *key;
-  size_t key_length;
-  uint64_t prefix; /* of the key, to compare by */
-  int type;        /* LUA_T… */
-  int stack_index; /* of a table */
-  union {
-    lua_Integer integer;
-    lua_Number number;
-    struct {
-      const char *bytes;
-      size_t length;
-    } text;
-  } value;
-  bool is_integer;
-} rb_member;
-
-/* A step of the path to a value, for messages. */
-typedef struct {
-  const char *key;
-  size_t key_length;
-  lua_Integer index;
-} rb_step;
-
-/* A piece of a JSON text: a container, with its count, or a scalar. */
-typedef struct {
-  int kind; /* CJ_… */
-  uint32_t length;
-  union {
-    const char *bytes;
-    int64_t integer;
-    double number;
-  } value;
-} rb_token;
-
-/* A member's name that is kept as a Lua string: its first and its last eight bytes, and its length and one, 0 for none. */
-typedef struct {
-  uint64_t first, last;
-  size_t length;
-} rb_name;
-
-enum { RB_NAMES = 128, RB_ZONES = 4 };
+enum { RB_ZONES = 4 };
 
 /* What is known of a time zone: its offset from UTC during some time, in seconds; no length for nothing. */
 typedef struct {
@@ -122,6 +81,7 @@ struct rb_vm {
   int level; /* of raised events, within this VM */
   rb_buffer chain;
   const void *array; /* the arrays' metatable */
+  lua_Integer store_key; /* of a proxy's store in its metatable: a number, which is found faster than an address, that no rule can guess */
   rb_event event;
   unsigned event_fields;     /* those of its store that are set */
   const void *event_store;   /* its store while that is not complete, NULL otherwise */
@@ -145,6 +105,8 @@ struct rb_vm {
   /* Encoding and decoding. */
   rb_member *members;
   size_t member_count, member_capacity;
+  rb_label labels[RB_LABELS];
+  rb_shape shape;
   rb_step path[RB_DEPTH + 2];
   rb_slice decision; /* the key that is being decided, for messages */
   rb_token *tokens;
@@ -155,7 +117,7 @@ struct rb_vm {
   rb_buffer compiling; /* the path of the file that compiles */
   rb_buffer dump; /* of a compiled function */
 
-  int rule_count, query_count, web_count, sink_count, test_count;
+  int rule_count, when_count, query_count, web_count, sink_count, test_count;
   bool covering;
   rb_covered *covered;
   size_t covered_count;
@@ -163,35 +125,10 @@ struct rb_vm {
   size_t covered_index;
 };
 
-/* Fixed places in the registry. */
-enum {
-  RB_SLOT_EVENT = 100, /* the event's proxy */
-  RB_SLOT_EVENT_STORE,
-  RB_SLOT_DATA, /* the data's proxy that is used again for each event */
-  RB_SLOT_STATE,
-  RB_SLOT_RULES, /* run functions; at -index their `when` */
-  RB_SLOT_WHENS,
-  RB_SLOT_QUERIES,
-  RB_SLOT_WEBS,
-  RB_SLOT_SINKS,
-  RB_SLOT_TESTS,
-  RB_SLOT_MODULES,
-  RB_SLOT_ENVIRONMENT, /* the table behind the globals */
-  RB_SLOT_GLOBALS,     /* its proxy, the _ENV of every chunk */
-  RB_SLOT_ARRAY,       /* the metatable of arrays */
-  RB_SLOT_PROXIES,     /* store -> proxy, of what was frozen in place */
-  RB_SLOT_DRIVER,      /* the object that tests get */
-  RB_SLOT_DATA_FILES,
-  RB_SLOT_TRACKED, /* explain: store -> tracking proxy */
-  RB_SLOT_LEVELS,  /* the raised events around the current one */
-  RB_SLOT_LAZY,    /* the metatable of an event's store that is not complete */
-  RB_SLOT_NAMES = 1000, /* and RB_NAMES - 1 behind it: members' names */
-};
-
 /* Keys in proxies' metatables. */
-extern const char rb_key_store;  /* the table that stands behind */
-extern const char rb_key_frozen; /* true: not to be written */
-extern const char rb_null;       /* address of json.null */
+extern const char rb_key_tracked; /* the table behind a proxy that notes what is read; another's is at the VM's store_key */
+extern const char rb_key_frozen;  /* true: not to be written */
+extern const char rb_null;        /* address of json.null */
 
 /* What a plugin file may hold. */
 enum { RB_SOURCE_LIMIT = 256 * 1024, RB_VALUE_LIMIT = 1024 * 1024 };
@@ -233,6 +170,7 @@ rb_op *rb_add_op(rb_vm *vm, rb_op_kind kind);
 uint32_t rb_op_copy(rb_vm *vm, const char *bytes, size_t length);
 
 /* proxy.c */
+void rb_open_proxies(lua_State *L);
 /* Replaces the table on top by a frozen proxy of it. */
 void rb_push_frozen(lua_State *L);
 /* Makes an empty proxy whose store is set by rb_retarget. */
@@ -274,6 +212,9 @@ bool rb_push_canonical(lua_State *L, const char *text, size_t length, bool froze
 void rb_push_name(lua_State *L, const char *bytes, size_t length);
 /* Pushes the value of a text; false, with the reason pushed, when it is not JSON. */
 bool rb_push_text(lua_State *L, const char *text, size_t length, bool frozen);
+/* shape.c */
+/* As rb_push_text, of a state that may be changed. */
+bool rb_push_state(lua_State *L, const char *text, size_t length);
 
 /* sandbox.c */
 void rb_open_sandbox(lua_State *L);
@@ -282,6 +223,7 @@ void rb_push_display(lua_State *L, int index);
 /* traversal.c, sort.c, random.c */
 int rb_base_pairs(lua_State *L);
 int rb_base_next(lua_State *L);
+int rb_base_ipairs(lua_State *L);
 int rb_table_sort(lua_State *L);
 int rb_math_random(lua_State *L);
 /* host.c */

@@ -4,15 +4,13 @@
  * It is cut into tokens first, so that containers are made in their size and nothing of Lua is touched by a text that is not of this
  * kind. Such a text is the general parser's, which both agree with on every other.
  */
+#include "canonical.h"
+
 #include <stdlib.h>
 
 #include "text.h"
 
-typedef struct {
-  const char *at, *end;
-  rb_vm *vm;
-  int depth;
-} reader;
+typedef rb_reader reader;
 
 static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -85,37 +83,39 @@ static bool read_exponent(reader *r, int *exponent) {
   return true;
 }
 
-static bool read_number(reader *r) {
-  bool negative = *r->at == '-';
-  if (negative) r->at++;
-  uint64_t value = 0;
-  const char *first = r->at;
-  int digits = read_digits(r, &value);
-  if (digits == 0 || digits > INTEGER_DIGITS || (digits > 1 && *first == '0')) return false;
-  bool fraction = r->at < r->end && *r->at == '.', power = false;
+/* Reads what stands behind a number's `digits`, with which it is no integer. */
+static bool read_fraction(reader *r, bool negative, uint64_t value, int digits) {
   int exponent = 0;
-  if (fraction) {
+  if (*r->at == '.') {
     r->at++;
     int more = read_digits(r, &value);
     if (more == 0) return false;
     digits += more;
     exponent = -more;
   }
-  if (r->at < r->end && (*r->at == 'e' || *r->at == 'E')) {
-    power = true;
-    if (!read_exponent(r, &exponent)) return false;
-  }
-  if (!fraction && !power) {
-    if (negative && value == 0) return false;
-    rb_token *token = add_token(r->vm, CJ_INT64);
-    if (token) token->value.integer = negative ? -(int64_t)value : (int64_t)value;
-    return token;
-  }
+  if (r->at < r->end && (*r->at == 'e' || *r->at == 'E') && !read_exponent(r, &exponent)) return false;
   /* Both the digits and the power of ten are exact doubles, so that one operation rounds as a number's reading has to. */
   if (digits > MANTISSA_DIGITS || exponent < -LARGEST_POWER || exponent > LARGEST_POWER) return false;
   double number = exponent < 0 ? (double)value / powers[-exponent] : (double)value * powers[exponent];
   rb_token *token = add_token(r->vm, CJ_DOUBLE);
   if (token) token->value.number = negative ? -number : number;
+  return token;
+}
+
+static bool read_number(reader *r) {
+  const char *at = r->at, *end = r->end;
+  bool negative = *at == '-';
+  if (negative) at++;
+  uint64_t value = 0;
+  const char *first = at;
+  for (; at < end && *at >= '0' && *at <= '9'; at++) value = value * 10 + (uint64_t)(*at - '0');
+  ptrdiff_t digits = at - first;
+  if (digits == 0 || digits > INTEGER_DIGITS || (digits > 1 && *first == '0')) return false;
+  r->at = at;
+  if (at < end && (*at == '.' || *at == 'e' || *at == 'E')) return read_fraction(r, negative, value, (int)digits);
+  if (negative && value == 0) return false;
+  rb_token *token = add_token(r->vm, CJ_INT64);
+  if (token) token->value.integer = negative ? -(int64_t)value : (int64_t)value;
   return token;
 }
 
@@ -131,7 +131,6 @@ static bool take(reader *r, char byte) {
   return true;
 }
 
-static bool read_value(reader *r);
 
 static bool read_container(reader *r, int kind, char close) {
   size_t place = r->vm->token_count;
@@ -141,7 +140,7 @@ static bool read_container(reader *r, int kind, char close) {
   if (!take(r, close)) {
     do {
       if (kind == CJ_OBJECT && !(take(r, '"') && read_string(r) && take(r, ':'))) return false;
-      if (!read_value(r)) return false;
+      if (!rb_read_value(r)) return false;
       count++;
     } while (take(r, ','));
     if (!take(r, close)) return false;
@@ -151,7 +150,7 @@ static bool read_container(reader *r, int kind, char close) {
   return true;
 }
 
-static bool read_value(reader *r) {
+bool rb_read_value(rb_reader *r) {
   if (r->at == r->end) return false;
   switch (*r->at) {
     case '{': return read_container(r, CJ_OBJECT, '}');
@@ -164,34 +163,37 @@ static bool read_value(reader *r) {
   }
 }
 
-/* Pushes the value whose first token is at `*place`, which moves behind it. */
-static void push_tokens(lua_State *L, rb_vm *vm, size_t *place, bool frozen) {
-  const rb_token token = vm->tokens[(*place)++];
-  switch (token.kind) {
-    case CJ_OBJECT:
-      luaL_checkstack(L, 8, "JSON nested too deep");
-      lua_createtable(L, 0, (int)token.length);
-      for (uint32_t i = 0; i < token.length; i++) {
-        const rb_token name = vm->tokens[(*place)++];
-        rb_push_name(L, name.value.bytes, name.length);
-        push_tokens(L, vm, place, frozen);
-        lua_rawset(L, -3);
-      }
-      if (frozen) rb_push_frozen(L);
-      break;
-    case CJ_ARRAY:
-      luaL_checkstack(L, 8, "JSON nested too deep");
-      lua_createtable(L, (int)token.length, 0);
-      for (uint32_t i = 1; i <= token.length; i++) {
-        push_tokens(L, vm, place, frozen);
-        lua_rawseti(L, -2, i);
-      }
-      rb_mark_array(L, -1);
-      if (frozen) rb_push_frozen(L);
-      break;
-    case CJ_STRING: lua_pushlstring(L, token.value.bytes, token.length); break;
-    case CJ_INT64: lua_pushinteger(L, token.value.integer); break;
-    case CJ_DOUBLE: lua_pushnumber(L, token.value.number); break;
+static void push_object(lua_State *L, rb_vm *vm, size_t *place, uint32_t count, bool frozen) {
+  luaL_checkstack(L, 8, "JSON nested too deep");
+  lua_createtable(L, 0, (int)count);
+  for (uint32_t i = 0; i < count; i++) {
+    const rb_token name = vm->tokens[(*place)++];
+    rb_push_name(L, name.value.bytes, name.length);
+    rb_push_token(L, vm, place, frozen);
+    lua_rawset(L, -3);
+  }
+  if (frozen) rb_push_frozen(L);
+}
+
+static void push_array(lua_State *L, rb_vm *vm, size_t *place, uint32_t count, bool frozen) {
+  luaL_checkstack(L, 8, "JSON nested too deep");
+  lua_createtable(L, (int)count, 0);
+  for (uint32_t i = 1; i <= count; i++) {
+    rb_push_token(L, vm, place, frozen);
+    lua_rawseti(L, -2, i);
+  }
+  rb_mark_array(L, -1);
+  if (frozen) rb_push_frozen(L);
+}
+
+void rb_push_token(lua_State *L, rb_vm *vm, size_t *place, bool frozen) {
+  const rb_token *token = &vm->tokens[(*place)++];
+  switch (token->kind) {
+    case CJ_OBJECT: push_object(L, vm, place, token->length, frozen); break;
+    case CJ_ARRAY: push_array(L, vm, place, token->length, frozen); break;
+    case CJ_STRING: lua_pushlstring(L, token->value.bytes, token->length); break;
+    case CJ_INT64: lua_pushinteger(L, token->value.integer); break;
+    case CJ_DOUBLE: lua_pushnumber(L, token->value.number); break;
     case CJ_TRUE: lua_pushboolean(L, 1); break;
     case CJ_FALSE: lua_pushboolean(L, 0); break;
     default: lua_pushlightuserdata(L, (void *)&rb_null); break;
@@ -204,11 +206,11 @@ bool rb_push_canonical(lua_State *L, const char *text, size_t length, bool froze
   reader r = {.at = text, .end = text + length, .vm = vm};
   vm->token_count = 0;
   rb_enter_host(vm);
-  bool read = read_value(&r) && r.at == r.end;
+  bool read = rb_read_value(&r) && r.at == r.end;
   rb_exit_host(vm);
   if (!read) return false;
   size_t place = 0;
-  push_tokens(L, vm, &place, frozen);
+  rb_push_token(L, vm, &place, frozen);
   return true;
 }
 

@@ -201,6 +201,7 @@ static int declare_body(lua_State *L) {
       lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_WHENS);
       lua_pushvalue(L, 3);
       lua_rawseti(L, -2, index + 1);
+      vm->when_count++;
     }
     lua_settop(L, 2);
   } else {

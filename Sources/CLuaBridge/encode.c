@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "members.h"
 #include "text.h"
 
 typedef struct {
@@ -52,7 +53,15 @@ static _Noreturn void refuse(encoder *e, const char *problem) {
   abort();
 }
 
-static void append_string(encoder *e, const char *bytes, size_t length) {
+static inline void append_string(encoder *e, const char *bytes, size_t length) {
+  if (length <= 16 && rb_is_plain(bytes, length)) {
+    char *out = rb_reserve(e->vm, e->into, length + 2);
+    out[0] = '"';
+    rb_copy(out + 1, bytes, length);
+    out[length + 1] = '"';
+    e->into->length += length + 2;
+    return;
+  }
   if (!rb_append_json_string(e->vm, e->into, bytes, length)) refuse(e, "is a string that is not UTF-8");
 }
 
@@ -107,81 +116,32 @@ static void encode_array(encoder *e, int table, lua_Integer count) {
   e->depth--;
 }
 
-static rb_member *add_member(encoder *e) {
-  rb_vm *vm = e->vm;
-  if (vm->member_count == vm->member_capacity) {
-    size_t wanted = vm->member_capacity ? vm->member_capacity * 2 : 256;
-    if (wanted * sizeof(rb_member) > vm->memory_budget) rb_leave(vm, RB_MEMORY);
-    rb_enter_host(vm);
-    rb_member *members = realloc(vm->members, wanted * sizeof *members);
-    if (members) {
-      vm->members = members;
-      vm->member_capacity = wanted;
-    }
-    rb_exit_host(vm);
-    if (!members) rb_leave(vm, RB_MEMORY);
-  }
-  return &vm->members[vm->member_count++];
-}
-
-static int compare_members(const void *left, const void *right) {
-  const rb_member *a = left, *b = right;
-  if (a->prefix != b->prefix) return a->prefix < b->prefix ? -1 : 1;
-  size_t shared = a->key_length < b->key_length ? a->key_length : b->key_length;
-  int order = shared > 8 ? memcmp(a->key + 8, b->key + 8, shared - 8) : 0;
-  return order ? order : (a->key_length > b->key_length) - (a->key_length < b->key_length);
-}
-
-static void sort_members(rb_vm *vm, size_t first) {
-  rb_member *members = vm->members + first;
-  size_t count = vm->member_count - first;
-  if (count > 24) {
-    rb_enter_host(vm);
-    qsort(members, count, sizeof *members, compare_members);
-    rb_exit_host(vm);
+/* Appends a byte and a member's key behind it. */
+static inline void append_key(encoder *e, const rb_member *member, char before) {
+  const rb_label *label = member->label;
+  /* The place of a label may have been given to another one since. */
+  if (label && label->key == member->key) {
+    char *out = rb_reserve(e->vm, e->into, 1 + sizeof label->text);
+    *out = before;
+    memcpy(out + 1, label->text, sizeof label->text);
+    e->into->length += label->key_length + 4u;
     return;
   }
-  for (size_t i = 1; i < count; i++) {
-    if (compare_members(&members[i - 1], &members[i]) <= 0) continue;
-    rb_member moving = members[i];
-    size_t j = i;
-    do {
-      members[j] = members[j - 1];
-      j--;
-    } while (j > 0 && compare_members(&members[j - 1], &moving) > 0);
-    members[j] = moving;
-  }
+  append_byte(e, before);
+  append_string(e, member->key, member->key_length);
+  append_byte(e, ':');
 }
 
-/* Notes the pair on top of the stack, whose table stays on the stack below the key. */
-static void note_member(encoder *e) {
-  lua_State *L = e->L;
-  rb_member *member = add_member(e);
-  member->key = lua_tolstring(L, -2, &member->key_length);
-  member->prefix = rb_prefix(member->key, member->key_length);
-  member->type = lua_type(L, -1);
-  switch (member->type) {
-    case LUA_TSTRING: member->value.text.bytes = lua_tolstring(L, -1, &member->value.text.length); break;
-    case LUA_TBOOLEAN: member->value.integer = lua_toboolean(L, -1); break;
-    case LUA_TNUMBER:
-      member->is_integer = lua_isinteger(L, -1);
-      if (member->is_integer) {
-        member->value.integer = lua_tointeger(L, -1);
-      } else {
-        member->value.number = lua_tonumber(L, -1);
-      }
-      break;
-    case LUA_TTABLE:
-      luaL_checkstack(L, 6, "too many tables in one value");
-      lua_insert(L, -2);
-      member->stack_index = lua_gettop(L) - 1;
-      return;
-    case LUA_TLIGHTUSERDATA:
-      if (lua_touserdata(L, -1) == &rb_null) member->type = LUA_TNIL;
-      break;
-    default: break;
-  }
-  lua_pop(L, 1);
+/* Appends the same for a member that has a label and is an integer, with the number, as most are; false for any other. */
+static inline bool append_integer_member(encoder *e, const rb_member *member, char before) {
+  const rb_label *label = member->label;
+  if (!member->is_integer || !label || label->key != member->key) return false;
+  char *out = rb_reserve(e->vm, e->into, 1 + sizeof label->text + RB_INTEGER_ROOM);
+  *out = before;
+  memcpy(out + 1, label->text, sizeof label->text);
+  out = rb_write_integer(out + label->key_length + 4, member->value.integer);
+  e->into->length = (size_t)(out - e->into->bytes);
+  return true;
 }
 
 static void encode_member(encoder *e, const rb_member *member) {
@@ -205,37 +165,35 @@ static void encode_member(encoder *e, const rb_member *member) {
   }
 }
 
-/* Encodes the table's members, of which the first pair is on top of the stack. */
+/* Encodes the table's members, of which the first pair is on top of the stack; leaves what it likes there. */
 static void encode_object(encoder *e, int table) {
   lua_State *L = e->L;
-  int top = lua_gettop(L) - 2;
   open_table(e, table);
   rb_step *step = &e->vm->path[e->depth - 1];
   size_t first = e->vm->member_count;
   do {
-    if (lua_type(L, -2) != LUA_TSTRING) {
+    if (!rb_note_member(L, e->vm)) {
       e->depth--;
       refuse(e, lua_type(L, -2) == LUA_TNUMBER ? "mixes numbers and names as keys, or its numbers are not 1 to n"
                                                : "has a key that is neither a string nor a number");
     }
-    note_member(e);
   } while (lua_next(L, table));
-  sort_members(e->vm, first);
+  rb_rank_members(e->vm, first);
   size_t last = e->vm->member_count;
   for (size_t i = first; i < last; i++) {
-    const rb_member *member = &e->vm->members[i];
-    step->key = member->key;
-    step->key_length = member->key_length;
-    append_byte(e, i > first ? ',' : '{');
-    append_string(e, member->key, member->key_length);
-    append_byte(e, ':');
-    encode_member(e, member);
+    const rb_member *member = &e->vm->members[first + e->vm->members[i].ranked];
+    char before = i > first ? ',' : '{';
+    if (!append_integer_member(e, member, before)) {
+      step->key = member->key;
+      step->key_length = member->key_length;
+      append_key(e, member, before);
+      encode_member(e, member);
+    }
     check_size(e);
   }
   append_byte(e, '}');
   e->vm->member_count = first;
   e->depth--;
-  lua_settop(L, top);
 }
 
 /* Whether the table's keys are just 1 to n; `count` gets n. */
@@ -323,7 +281,15 @@ static void encode_value(encoder *e, int index) {
 
 void rb_encode_within(lua_State *L, int index, rb_buffer *into, rb_kind kind, const char *root, size_t limit) {
   rb_vm *vm = rb_vm_of(L);
-  encoder e = {.L = L, .vm = vm, .into = into, .kind = kind, .root = root, .start = into->length, .limit = limit};
+  encoder e;
+  e.L = L;
+  e.vm = vm;
+  e.into = into;
+  e.kind = kind;
+  e.root = root;
+  e.start = into->length;
+  e.limit = limit;
+  e.depth = 0;
   vm->member_count = 0;
   encode_value(&e, lua_absindex(L, index));
   check_size(&e);

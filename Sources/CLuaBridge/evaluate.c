@@ -14,7 +14,8 @@ static void make_state(lua_State *L, const rb_event *event) {
   } else if (event->state.length == 0) {
     lua_newtable(L);
     if (event->read_only) rb_push_frozen(L);
-  } else if (!rb_push_text(L, event->state.bytes, event->state.length, event->read_only)) {
+  } else if (!(event->read_only ? rb_push_text(L, event->state.bytes, event->state.length, true)
+                                : rb_push_state(L, event->state.bytes, event->state.length))) {
     luaL_error(L, "the stored state is not readable: %s", lua_tostring(L, -1));
   }
   if (event->explain && !event->read_only && lua_istable(L, -1)) {
@@ -153,13 +154,15 @@ static void push_arguments(lua_State *L) {
 
 /* Runs a rule when its `when` allows it; whether it did. */
 static bool run_rule(lua_State *L, int rule) {
-  lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_WHENS);
-  if (lua_rawgeti(L, -1, rule + 1) != LUA_TNIL) {
-    push_arguments(L);
-    lua_call(L, 2, 1);
-    if (!lua_toboolean(L, -1)) return false;
+  if (rb_vm_of(L)->when_count > 0) {
+    lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_WHENS);
+    if (lua_rawgeti(L, -1, rule + 1) != LUA_TNIL) {
+      push_arguments(L);
+      lua_call(L, 2, 1);
+      if (!lua_toboolean(L, -1)) return false;
+    }
+    lua_settop(L, 1);
   }
-  lua_settop(L, 1);
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_RULES);
   lua_rawgeti(L, -1, rule + 1);
   push_arguments(L);

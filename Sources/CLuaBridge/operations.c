@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "members.h"
 #include "operations.h"
 #include "text.h"
 
@@ -38,7 +39,8 @@ rb_slice rb_check_text(lua_State *L, int index) {
 /* A type, subject, sink or key: 1 to 256 bytes without control characters. */
 static rb_slice check_name(lua_State *L, int index, const char *what) {
   if (lua_type(L, index) != LUA_TSTRING) rb_raise(L, RB_KIND_VALUE, "%s must be a string, not a %s", what, luaL_typename(L, index));
-  rb_slice text = rb_check_text(L, index);
+  rb_slice text;
+  text.bytes = lua_tolstring(L, index, &text.length);
   if (text.length == 0) rb_raise(L, RB_KIND_VALUE, "%s is empty", what);
   if (text.length > NAME_LIMIT) rb_raise(L, RB_KIND_VALUE, "%s is longer than 256 bytes", what);
   if (rb_is_plain(text.bytes, text.length)) return text;
@@ -67,7 +69,9 @@ static void add_noted(rb_vm *vm, rb_op_kind kind, rb_op noted) {
 static void encode_to(lua_State *L, int index, const char *root, const char *absent, uint32_t *at, uint32_t *length) {
   rb_vm *vm = rb_vm_of(L);
   *at = (uint32_t)vm->op_bytes.length;
-  if (lua_isnoneornil(L, index)) {
+  if (lua_isinteger(L, index)) {
+    rb_append_integer(vm, &vm->op_bytes, lua_tointeger(L, index));
+  } else if (lua_isnoneornil(L, index)) {
     rb_append(vm, &vm->op_bytes, absent, strlen(absent));
   } else {
     rb_encode(L, index, &vm->op_bytes, RB_KIND_VALUE, root);
@@ -79,8 +83,14 @@ static void encode_to(lua_State *L, int index, const char *root, const char *abs
 
 int rb_host_decide(lua_State *L) {
   rb_vm *vm = changing(L, "decide");
-  rb_slice key = check_name(L, 1, "a decision's key");
-  luaL_checkany(L, 2);
+  const rb_label *known = rb_label_of(L, vm, 1);
+  rb_slice key;
+  if (known && known->key_length > 0) {
+    key = (rb_slice){known->key, known->key_length};
+  } else {
+    key = check_name(L, 1, "a decision's key");
+  }
+  if (lua_gettop(L) < 2) luaL_checkany(L, 2);
   rb_op noted = {0};
   for (size_t i = 0; i < vm->op_count; i++) {
     const rb_op *op = &vm->ops[i];

@@ -6,10 +6,16 @@
  * functions that would look at the raw table (`next`, `rawget`, the encoder …) ask `rb_push_store` first.
  */
 #include <string.h>
+#include <unistd.h>
 
 #include "bridge.h"
 
-const char rb_key_store = 0, rb_key_frozen = 0, rb_null = 0;
+const char rb_key_tracked = 0, rb_key_frozen = 0, rb_null = 0;
+
+void rb_open_proxies(lua_State *L) {
+  rb_vm *vm = rb_vm_of(L);
+  if (getentropy(&vm->store_key, sizeof vm->store_key) != 0) vm->store_key = INT64_MIN + 1;
+}
 
 static int refuse_write(lua_State *L) {
   rb_push_display(L, 2);
@@ -43,7 +49,7 @@ void rb_retarget(lua_State *L, int proxy, int store) {
   lua_pushvalue(L, store);
   lua_setfield(L, -2, "__index");
   lua_pushvalue(L, store);
-  lua_rawsetp(L, -2, &rb_key_store);
+  lua_rawseti(L, -2, rb_vm_of(L)->store_key);
   lua_pop(L, 1);
 }
 
@@ -56,13 +62,18 @@ void rb_push_frozen(lua_State *L) {
 
 bool rb_push_store(lua_State *L, int index) {
   if (lua_type(L, index) != LUA_TTABLE || !lua_getmetatable(L, index)) return false;
-  if (lua_rawgetp(L, -1, &rb_key_store) == LUA_TTABLE) {
-    lua_remove(L, -2);
-    const rb_vm *vm = rb_vm_of(L);
+  const rb_vm *vm = rb_vm_of(L);
+  if (lua_rawgeti(L, -1, vm->store_key) == LUA_TTABLE) {
+    lua_replace(L, -2);
     if (vm->event_store && lua_topointer(L, -1) == vm->event_store) rb_fill_event(L, true);
     return true;
   }
-  lua_pop(L, 2);
+  if (lua_rawgetp(L, -2, &rb_key_tracked) == LUA_TTABLE) {
+    lua_replace(L, -3);
+    lua_pop(L, 1);
+    return true;
+  }
+  lua_pop(L, 3);
   return false;
 }
 
@@ -167,7 +178,7 @@ void rb_push_tracked(lua_State *L, int store, const char *path) {
   lua_pushboolean(L, 0);
   lua_setfield(L, -2, "__metatable");
   lua_pushvalue(L, store);
-  lua_rawsetp(L, -2, &rb_key_store);
+  lua_rawsetp(L, -2, &rb_key_tracked);
   lua_setmetatable(L, -2);
   lua_pushvalue(L, store);
   lua_pushvalue(L, -2);

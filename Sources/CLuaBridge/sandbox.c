@@ -211,6 +211,7 @@ static void wrap(lua_State *L, lua_CFunction function, const char *name) {
 
 static void open_libraries(lua_State *L, int environment) {
   luaL_requiref(L, "_G", luaopen_base, 0);
+  set_function(L, "ipairs", rb_base_ipairs);
   copy_fields(L, lua_gettop(L), environment, base_names);
   lua_pop(L, 1);
 
@@ -255,13 +256,8 @@ static void disable_weak_tables(lua_State *L) {
 
 void rb_open_sandbox(lua_State *L) {
   disable_weak_tables(L);
-  static const int tables[] = {RB_SLOT_RULES, RB_SLOT_WHENS,   RB_SLOT_QUERIES, RB_SLOT_WEBS,       RB_SLOT_SINKS,
-                               RB_SLOT_TESTS, RB_SLOT_MODULES, RB_SLOT_PROXIES, RB_SLOT_DATA_FILES, RB_SLOT_TRACKED,
-                               RB_SLOT_LEVELS};
-  for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-    lua_newtable(L);
-    lua_rawseti(L, LUA_REGISTRYINDEX, tables[i]);
-  }
+  rb_open_registry(L);
+  rb_open_proxies(L);
   lua_newtable(L);
   lua_pushboolean(L, 0);
   lua_setfield(L, -2, "__metatable");

@@ -95,9 +95,13 @@ bool rb_append_json_string(rb_vm *vm, rb_buffer *into, const char *bytes, size_t
 
 /* Writes the digits of a number before `end`; answers where they begin. */
 static char *write_digits(char *end, uint64_t value) {
+  static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748"
+                              "4950515253545556575859606162636465666768697071727374757677787980818283848586878889909192939495969798"
+                              "99";
   for (; value > UINT32_MAX; value /= 10) *--end = (char)('0' + value % 10);
   uint32_t low = (uint32_t)value;
-  for (; low >= 10; low /= 10) *--end = (char)('0' + low % 10);
+  for (; low >= 100; low /= 100) memcpy(end -= 2, pairs + 2 * (low % 100), 2);
+  if (low >= 10) return memcpy(end - 2, pairs + 2 * low, 2);
   *--end = (char)('0' + low);
   return end;
 }
@@ -107,11 +111,17 @@ static void append_short(rb_vm *vm, rb_buffer *into, const char *text, size_t le
   into->length += length;
 }
 
+char *rb_write_digits(char *into, lua_Integer value) {
+  char text[RB_INTEGER_ROOM], *end = text + sizeof text;
+  const char *at = write_digits(end, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+  if (value < 0) *into++ = '-';
+  rb_copy(into, at, (size_t)(end - at));
+  return into + (end - at);
+}
+
 void rb_append_integer(rb_vm *vm, rb_buffer *into, lua_Integer value) {
-  char text[24], *end = text + sizeof text;
-  char *at = write_digits(end, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
-  if (value < 0) *--at = '-';
-  append_short(vm, into, at, (size_t)(end - at));
+  char *out = rb_reserve(vm, into, RB_INTEGER_ROOM);
+  into->length += (size_t)(rb_write_integer(out, value) - out);
 }
 
 /* What has at most 15 digits, of which at most six are a fraction, as `%.15g` would write it; false for anything else. */

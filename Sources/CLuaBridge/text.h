@@ -74,6 +74,19 @@ static inline bool rb_is_plain(const char *bytes, size_t length) {
   memcpy(&last, bytes + length - 8, 8);
   return !(rb_unplain(word) | rb_unplain(last));
 }
+
+enum { RB_INTEGER_ROOM = 24 };
+
+/* Writes an integer that has more digits than one, or a sign. */
+char *rb_write_digits(char *into, lua_Integer value);
+
+/* Writes an integer where there is room for RB_INTEGER_ROOM bytes; answers where it ends. */
+static inline char *rb_write_integer(char *into, lua_Integer value) {
+  if ((lua_Unsigned)value >= 10) return rb_write_digits(into, value);
+  *into = (char)('0' + value);
+  return into + 1;
+}
+
 bool rb_is_utf8(const char *bytes, size_t length);
 /* Appends a string with its quotes; false when it is not UTF-8, and nothing is appended. */
 bool rb_append_json_string(rb_vm *vm, rb_buffer *into, const char *bytes, size_t length);

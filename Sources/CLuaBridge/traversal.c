@@ -1,6 +1,6 @@
 /*
  * `pairs` and `next` in an order that no hash seed and no address has a part in: numbers ascending, then strings in byte order, then
- * booleans.
+ * booleans; and `ipairs`, which looks behind frozen tables.
  */
 #include <string.h>
 
@@ -162,4 +162,32 @@ int rb_base_next(lua_State *L) {
   lua_pushvalue(L, 4);
   lua_gettable(L, 1);
   return 2;
+}
+
+/* A step of `ipairs`, as in Lua's own library; what a frozen list has itself is taken from behind it. */
+static int ipairs_step(lua_State *L) {
+  const rb_vm *vm = rb_vm_of(L);
+  int given;
+  lua_Integer index = lua_tointegerx(L, 2, &given);
+  if (!given) luaL_checkinteger(L, 2);
+  index = (lua_Integer)((lua_Unsigned)index + 1);
+  if (lua_getmetatable(L, 1) && lua_rawgeti(L, -1, vm->store_key) == LUA_TTABLE) {
+    lua_pushinteger(L, index);
+    if (lua_rawgeti(L, -2, index) != LUA_TNIL) return 2;
+    if (!lua_getmetatable(L, -3)) return 1;
+    if (lua_topointer(L, -1) == vm->array) {
+      lua_pushnil(L);
+      return 1;
+    }
+  }
+  lua_pushinteger(L, index);
+  return lua_geti(L, 1, index) == LUA_TNIL ? 1 : 2;
+}
+
+int rb_base_ipairs(lua_State *L) {
+  luaL_checkany(L, 1);
+  lua_pushcfunction(L, ipairs_step);
+  lua_pushvalue(L, 1);
+  lua_pushinteger(L, 0);
+  return 3;
 }

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "bridge.h"
+#include "text.h"
 
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
@@ -353,7 +353,8 @@ rb_op *rb_add_op(rb_vm *vm, rb_op_kind kind) {
 
 uint32_t rb_op_copy(rb_vm *vm, const char *bytes, size_t length) {
   size_t at = vm->op_bytes.length;
-  rb_append(vm, &vm->op_bytes, bytes, length);
+  rb_copy(rb_reserve(vm, &vm->op_bytes, length), bytes, length);
+  vm->op_bytes.length += length;
   return (uint32_t)at;
 }
 

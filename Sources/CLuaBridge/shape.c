@@ -1,0 +1,133 @@
+/*
+ * A plugin's state, which has the same members in nearly every event: their names are kept, so that a text that has just these is read
+ * by comparing. A text that turns out to be another is read anew, into a table of its own.
+ */
+#include <string.h>
+
+#include "canonical.h"
+#include "text.h"
+
+enum { PATIENCE = 4, INTEGER_DIGITS = 18 };
+
+/* Whether the label stands at `at`. */
+static inline bool has_label(const char *at, const char *end, const rb_shape *shape, uint32_t i) {
+  if (end - at < (ptrdiff_t)sizeof shape->labels[i])
+    return end - at >= shape->lengths[i] && memcmp(at, shape->labels[i], shape->lengths[i]) == 0;
+  uint64_t words[RB_LABEL_WORDS], different = 0;
+  memcpy(words, at, sizeof words);
+  for (int word = 0; word < RB_LABEL_WORDS; word++) different |= (words[word] ^ shape->labels[i][word]) & shape->masks[i][word];
+  return !different;
+}
+
+/* Reads an integer without a sign that a comma or a bracket ends, as most members are. */
+static inline bool read_integer(rb_reader *r, lua_Integer *value) {
+  const char *at = r->at, *limit = r->end - at > INTEGER_DIGITS ? at + INTEGER_DIGITS : r->end;
+  lua_Integer read = 0;
+  for (; at < limit && *at >= '0' && *at <= '9'; at++) read = read * 10 + (*at - '0');
+  if (at == r->at || at == r->end || (*at != ',' && *at != '}') || (*r->at == '0' && at - r->at > 1)) return false;
+  r->at = at;
+  *value = read;
+  return true;
+}
+
+/* Pushes the value that stands next; false, and nothing, when it is not as the encoder writes it. */
+static inline bool push_next(lua_State *L, rb_reader *r) {
+  lua_Integer integer;
+  if (read_integer(r, &integer)) {
+    lua_pushinteger(L, integer);
+    return true;
+  }
+  rb_vm *vm = r->vm;
+  vm->token_count = 0;
+  rb_enter_host(vm);
+  bool read = rb_read_value(r);
+  rb_exit_host(vm);
+  if (!read) return false;
+  size_t place = 0;
+  rb_push_token(L, vm, &place, false);
+  return true;
+}
+
+/* Sets the members of the table on top, below which is the one of their names; false when the text turns out to have others. */
+static bool set_members(lua_State *L, rb_vm *vm, const char *text, size_t length) {
+  const rb_shape *shape = &vm->shape;
+  rb_reader r = {.at = text, .end = text + length, .vm = vm, .depth = 1};
+  for (uint32_t i = 0; i < shape->count; i++) {
+    if (r.at == r.end || *r.at++ != (i > 0 ? ',' : '{') || !has_label(r.at, r.end, shape, i)) return false;
+    r.at += shape->lengths[i];
+    lua_rawgeti(L, -2, i + 1);
+    if (!push_next(L, &r)) return false;
+    lua_rawset(L, -3);
+  }
+  return r.end - r.at == 1 && *r.at == '}';
+}
+
+/* Pushes the state when the text has the names of the shape; false, and nothing, when it has not. */
+static bool push_shaped(lua_State *L, rb_vm *vm, const char *text, size_t length) {
+  rb_shape *shape = &vm->shape;
+  if (shape->count == 0 || !has_label(text + 1, text + length, shape, 0)) return false;
+  luaL_checkstack(L, 8, NULL);
+  int top = lua_gettop(L);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_SHAPE);
+  lua_createtable(L, 0, (int)shape->count);
+  if (set_members(L, vm, text, length)) {
+    lua_replace(L, -2);
+    return true;
+  }
+  lua_settop(L, top);
+  return false;
+}
+
+/* Where the tokens of the value at `place` end. */
+static size_t behind(const rb_vm *vm, size_t place) {
+  const rb_token *token = &vm->tokens[place++];
+  uint32_t values = token->kind == CJ_OBJECT ? token->length * 2 : token->kind == CJ_ARRAY ? token->length : 0;
+  while (values-- > 0) place = behind(vm, place);
+  return place;
+}
+
+/* Takes the names of the object whose tokens were made as the shape. */
+static void learn(lua_State *L, rb_vm *vm) {
+  rb_shape *shape = &vm->shape;
+  const rb_token *root = vm->tokens;
+  if (root->kind != CJ_OBJECT || root->length == 0 || root->length > RB_SHAPE) return;
+  shape->count = 0;
+  lua_createtable(L, (int)root->length, 0);
+  size_t place = 1;
+  for (uint32_t i = 0; i < root->length; i++) {
+    const rb_token *name = &vm->tokens[place];
+    if (name->length > RB_LABEL_NAME) {
+      lua_pop(L, 1);
+      return;
+    }
+    rb_push_name(L, name->value.bytes, name->length);
+    lua_rawseti(L, -2, i + 1);
+    char label[8 * RB_LABEL_WORDS] = {'"'};
+    memcpy(label + 1, name->value.bytes, name->length);
+    memcpy(label + 1 + name->length, "\":", 2);
+    uint8_t length = (uint8_t)(name->length + 3);
+    unsigned char mask[8 * RB_LABEL_WORDS] = {0};
+    memset(mask, 0xff, length);
+    memcpy(shape->labels[i], label, sizeof label);
+    memcpy(shape->masks[i], mask, sizeof mask);
+    shape->lengths[i] = length;
+    place = behind(vm, place + 1);
+  }
+  lua_rawseti(L, LUA_REGISTRYINDEX, RB_SLOT_SHAPE);
+  shape->count = root->length;
+}
+
+bool rb_push_state(lua_State *L, const char *text, size_t length) {
+  rb_vm *vm = rb_vm_of(L);
+  rb_shape *shape = &vm->shape;
+  if (push_shaped(L, vm, text, length)) {
+    shape->missed = 0;
+    return true;
+  }
+  if (!rb_push_canonical(L, text, length, false)) return rb_push_text(L, text, length, false);
+  if (++shape->missed > PATIENCE) {
+    shape->missed = 0;
+    learn(L, vm);
+  }
+  return true;
+}
