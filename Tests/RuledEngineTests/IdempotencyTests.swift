@@ -100,6 +100,22 @@ import Testing
     #expect(try engine.send("a", [:], ["id": "1", "source": "x"])["duplicate"] == true)
   }
 
+  /// A repeat gets all of the first outcome, and so does who exports the subject, whether its key has the id or a digest.
+  @Test(arguments: ["1", "a \"quoted\" id", String(repeating: "x", count: 256)])
+  func allOfAnOutcomeIsRemembered(id: String) throws {
+    let engine = try Engine([
+      "bad": "rule 'f' { on = '*', run = function() error('no') end }",
+      "p": "rule 'n' { on = '*', run = function(e) decide('n', { 1, 'two' }) emit('mail', 'hello', { n = 1 }) end }",
+    ])
+    let first = try engine.send("a", [:], ["id": .string(id)])
+    #expect(first["failures"]?.arrayValue?.count == 1 && first["effects"]?.arrayValue?.count == 1)
+    guard case .object(var repeated) = first else { return }
+    repeated["duplicate"] = true
+    #expect(try engine.send("a", [:], ["id": .string(id)]) == .object(repeated))
+    let exported = try Array("user:1".utf8).withUnsafeBytes { try engine.local.evaluator.export($0) }
+    #expect(exported["events"] == [first])
+  }
+
   @Test func longIdsAreToldApart() throws {
     let engine = try Engine(["p": Self.counting])
     let long = String(repeating: "x", count: 300)

@@ -66,7 +66,7 @@ extension Evaluator {
       "once": .array(try readAll(.once, subject.name).compactMap(Self.once)),
       "effects": .array(try readAll(.effect, subject.name).map { Self.json($0.value) }),
       "parked": .array(try readAll(.parked, subject.name).compactMap(Self.parked)),
-      "events": .array(try remembered(subject, record).map(Self.outcome)),
+      "events": .array(try remembered(subject, record).compactMap(Self.outcome)),
     ])
   }
 
@@ -138,8 +138,18 @@ extension Evaluator {
     ])
   }
 
-  private static func outcome(_ entry: (key: [UInt8], value: [UInt8])) -> JSONValue {
-    json(Array(entry.value.dropFirst(StoredExpiry.byteCount)))
+  private static func outcome(_ entry: (key: [UInt8], value: [UInt8])) -> JSONValue? {
+    let text = ByteBuffer(capacity: 1024)
+    entry.key.withUnsafeBytes { key in
+      entry.value.withUnsafeBytes { value in
+        guard case .outcome(_, let subject, let identity)? = try? ParsedKey(key),
+          let outcome = try? RememberedOutcome(value)
+        else { return }
+        let id = if case .plain(_, let id) = identity { id } else { outcome.id }
+        write(outcome, of: subject, id, isDuplicate: false, to: text)
+      }
+    }
+    return try? JSONValue(parsing: text.bytes)
   }
 
   /// A parked part as `parked` lists it.

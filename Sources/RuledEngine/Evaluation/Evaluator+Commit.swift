@@ -8,7 +8,7 @@ extension Evaluator {
   /// Adds all that came of the event to the unit.
   func commit(
     _ event: EventInput, identity: UInt64, subject: Subject, record: SubjectRecordView?, version: UInt64,
-    cascade: Cascade?, outcome: UnsafeRawBufferPointer
+    cascade: Cascade?, outcome: RememberedOutcome
   ) throws(RequestError) {
     let until =
       event.origin == .client

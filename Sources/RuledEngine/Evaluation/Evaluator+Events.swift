@@ -38,7 +38,11 @@ extension Evaluator {
     let isCounted = !event.isDryRun && only == nil
     let version = (record?.version ?? 0) + (isCounted ? 1 : 0)
     let start = reply.count
-    writeOutcome(event, version: version, to: reply)
+    let outcome = RememberedOutcome(
+      version: version, revision: catalog.revisionText.bytes, decisions: decisions.bytes, effects: effects.bytes,
+      failures: failures.bytes)
+    Self.write(outcome, of: event.subject, event.id, isDuplicate: false, to: reply)
+    if event.isDryRun, event.isExplained { writeTrace(to: reply) }
     if let storeFailure {
       reply.truncate(to: start)
       throw storeFailure
@@ -48,7 +52,7 @@ extension Evaluator {
     do throws(RequestError) {
       try commit(
         event, identity: identity, subject: subject, record: record, version: version, cascade: cascade,
-        outcome: UnsafeRawBufferPointer(rebasing: reply.bytes[start...]))
+        outcome: outcome)
     } catch {
       unit.rollBack(to: mark)
       reply.truncate(to: start)

@@ -83,24 +83,30 @@ extension Evaluator {
     StoreKey.once(subject.name, plugin: catalog.plugins[plugin].name, key: [1] + Array(id), into: key)
   }
 
-  /// Appends the outcome, but for the end when a trace follows.
-  func writeOutcome(_ event: EventInput, version: UInt64, to buffer: ByteBuffer) {
+  /// Appends the outcome of an event as the client gets it.
+  static func write(
+    _ outcome: RememberedOutcome, of subject: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer, isDuplicate: Bool,
+    to buffer: ByteBuffer
+  ) {
     buffer.append("{\"subject\":" as StaticString)
-    buffer.append(jsonString: event.subject)
+    buffer.append(jsonString: subject)
     buffer.append(",\"id\":" as StaticString)
-    buffer.append(jsonString: event.id)
-    buffer.append(",\"duplicate\":false,\"version\":" as StaticString)
-    buffer.append(decimal: Int64(version))
+    buffer.append(jsonString: id)
+    if isDuplicate {
+      buffer.append(",\"duplicate\":true,\"version\":" as StaticString)
+    } else {
+      buffer.append(",\"duplicate\":false,\"version\":" as StaticString)
+    }
+    buffer.append(decimal: Int64(outcome.version))
     buffer.append(",\"revision\":\"" as StaticString)
-    buffer.append(catalog.revisionText)
+    buffer.append(outcome.revision)
     buffer.append("\",\"decisions\":{" as StaticString)
-    buffer.append(decisions)
+    buffer.append(outcome.decisions)
     buffer.append("},\"effects\":[" as StaticString)
-    buffer.append(effects)
+    buffer.append(outcome.effects)
     buffer.append("],\"failures\":[" as StaticString)
-    buffer.append(failures)
+    buffer.append(outcome.failures)
     buffer.append("]}" as StaticString)
-    if event.isDryRun, event.isExplained { writeTrace(to: buffer) }
   }
 
   /// Puts the trace into the outcome that ends `buffer`.

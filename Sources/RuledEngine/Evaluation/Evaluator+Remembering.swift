@@ -6,18 +6,19 @@ extension Evaluator {
   /// What a record tells an event by: a hash of its source and id.
   static func identity(_ event: EventInput) -> UInt64 { hash64(event.id, seed: hash64(event.source, seed: 1)) }
 
-  /// Puts the key of an event's outcome, which expires at `seconds`, into `key`.
-  private func writeOutcomeKey(_ event: EventInput, expiring seconds: UInt32) {
+  /// Puts the key of an event's outcome, which expires at `seconds`, into `key`; whether the event's id stands in it.
+  private func writeOutcomeKey(_ event: EventInput, expiring seconds: UInt32) -> Bool {
     key.removeAll()
     guard event.source.count + event.id.count > StoreKey.longestPlainIdentity else {
       StoreKey.outcome(expiring: seconds, event.subject, source: event.source, id: event.id, into: key)
-      return
+      return true
     }
     var hash = SHA256()
     hash.update(event.source)
     hash.update("\0")
     hash.update(event.id)
     StoreKey.outcome(expiring: seconds, event.subject, digest: hash.finish().bytes, into: key)
+    return false
   }
 
   /// Appends the outcome of the event if it is a repeat, and says whether it is.
@@ -25,13 +26,14 @@ extension Evaluator {
     _ event: EventInput, identity: UInt64, subject: Subject, record: SubjectRecordView?, to reply: ByteBuffer
   ) throws(RequestError) -> Bool {
     guard let record, let seconds = try expiry(of: identity, now: event.now, subject, record) else { return false }
-    writeOutcomeKey(event, expiring: seconds)
+    _ = writeOutcomeKey(event, expiring: seconds)
     value.removeAll()
     guard try read(key.bytes, of: subject, into: value), !StoredExpiry.isOver(value.bytes, before: event.now) else {
       return false
     }
-    let outcome = UnsafeRawBufferPointer(rebasing: value.bytes[StoredExpiry.byteCount...])
-    Self.append(duplicate: outcome, to: reply)
+    do throws(StoreError) {
+      Self.write(try RememberedOutcome(value.bytes), of: event.subject, event.id, isDuplicate: true, to: reply)
+    } catch { throw error.requestError }
     return true
   }
 
@@ -96,38 +98,16 @@ extension Evaluator {
     return found
   }
 
-  /// Appends a remembered outcome with `duplicate` true.
-  ///
-  /// The words can't stand earlier in it: within a JSON string the quotes would be escaped.
-  private static func append(duplicate outcome: UnsafeRawBufferPointer, to reply: ByteBuffer) {
-    let words: StaticString = "\"duplicate\":false"
-    let length = words.utf8CodeUnitCount
-    let wanted = UnsafeRawBufferPointer(start: words.utf8Start, count: length)
-    var place = 0
-    while place + length <= outcome.count {
-      if outcome[place] == UInt8(ascii: "\""),
-        UnsafeRawBufferPointer(rebasing: outcome[place..<place + length]).elementsEqual(wanted)
-      {
-        break
-      }
-      place += 1
-    }
-    reply.append(UnsafeRawBufferPointer(rebasing: outcome[..<place]))
-    reply.append("\"duplicate\":true" as StaticString)
-    reply.append(UnsafeRawBufferPointer(rebasing: outcome[min(place + length, outcome.count)...]))
-  }
-
   /// Adds the outcome to the unit, and the event to `recent`, which becomes the record's list; answers until when others have to be asked for.
   func remember(
-    _ event: EventInput, identity: UInt64, outcome: UnsafeRawBufferPointer, subject: Subject,
+    _ event: EventInput, identity: UInt64, outcome: RememberedOutcome, subject: Subject,
     record: SubjectRecordView?
   ) throws(RequestError) -> RememberedUntil {
     let expiry = event.now + context.dedupWindow
     let seconds = UInt32(clamping: (expiry + 999_999) / 1_000_000)
-    writeOutcomeKey(event, expiring: seconds)
+    let hasID = writeOutcomeKey(event, expiring: seconds)
     value.removeAll()
-    value.append(bigEndian: UInt64(bitPattern: expiry))
-    value.append(outcome)
+    outcome.write(expiring: expiry, id: hasID ? UnsafeRawBufferPointer(start: nil, count: 0) : event.id, into: value)
     unit.writes.put(key.bytes, value.bytes)
     var until = keepRecent(record, now: event.now)
     if recent.count >= Self.recentEvents, let record {

@@ -1,0 +1,66 @@
+package import RuledCore
+
+/// What a remembered event came to, in parts: its reply without what its key tells, and without the words that all replies share.
+///
+/// | bytes | what |
+/// | --- | --- |
+/// | 8 | when it expires, in microseconds since 1970 |
+/// | varint | the subject's version after it |
+/// | … | the rules' revision, the event's id unless the key has it, decisions, effects and failures, each with its length as varint before it |
+///
+/// Valid as long as the bytes that it was made over.
+package struct RememberedOutcome {
+  /// The subject's version after the event.
+  package let version: UInt64
+  /// The revision of the rules that decided, as it stands between the quotes.
+  package let revision: UnsafeRawBufferPointer
+  /// The event's id as it was stored, empty when its key has it.
+  package let id: UnsafeRawBufferPointer
+  /// The decisions, as the members of a JSON object.
+  package let decisions: UnsafeRawBufferPointer
+  /// The effects, as the elements of a JSON array.
+  package let effects: UnsafeRawBufferPointer
+  /// The failures, likewise.
+  package let failures: UnsafeRawBufferPointer
+
+  /// An outcome of these parts.
+  package init(
+    version: UInt64, revision: UnsafeRawBufferPointer, decisions: UnsafeRawBufferPointer,
+    effects: UnsafeRawBufferPointer, failures: UnsafeRawBufferPointer
+  ) {
+    self.version = version
+    self.revision = revision
+    id = UnsafeRawBufferPointer(start: nil, count: 0)
+    self.decisions = decisions
+    self.effects = effects
+    self.failures = failures
+  }
+
+  /// Takes a stored value apart; throws `corrupt` when it is not a whole one.
+  package init(_ value: UnsafeRawBufferPointer) throws(StoreError) {
+    var reader = ByteReader(value)
+    _ = try reader.take(StoredExpiry.byteCount, "an outcome's expiry")
+    version = try reader.varint("an outcome's version")
+    revision = try reader.string("an outcome's revision")
+    id = try reader.string("an outcome's id")
+    decisions = try reader.string("an outcome's decisions")
+    effects = try reader.string("an outcome's effects")
+    failures = try reader.string("an outcome's failures")
+  }
+
+  /// Appends the value, which expires at `expiry` in microseconds since 1970; `id` is the event's, empty when the key has it.
+  package func write(expiring expiry: Int64, id: UnsafeRawBufferPointer, into buffer: ByteBuffer) {
+    buffer.append(bigEndian: UInt64(bitPattern: expiry))
+    buffer.append(varint: version)
+    Self.append(revision, to: buffer)
+    Self.append(id, to: buffer)
+    Self.append(decisions, to: buffer)
+    Self.append(effects, to: buffer)
+    Self.append(failures, to: buffer)
+  }
+
+  private static func append(_ part: UnsafeRawBufferPointer, to buffer: ByteBuffer) {
+    buffer.append(varint: UInt64(part.count))
+    buffer.append(part)
+  }
+}

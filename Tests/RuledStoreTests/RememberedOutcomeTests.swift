@@ -1,0 +1,49 @@
+import RuledCore
+import TestSupport
+import Testing
+
+@testable import RuledStore
+
+/// What is kept of an event's outcome.
+struct RememberedOutcomeTests {
+  private func value(_ parts: [[UInt8]], version: UInt64, id: [UInt8]) -> [UInt8] {
+    let buffer = ByteBuffer()
+    parts[0].withUnsafeBytes { revision in
+      parts[1].withUnsafeBytes { decisions in
+        parts[2].withUnsafeBytes { effects in
+          parts[3].withUnsafeBytes { failures in
+            id.withUnsafeBytes {
+              RememberedOutcome(
+                version: version, revision: revision, decisions: decisions, effects: effects, failures: failures
+              ).write(expiring: 77, id: $0, into: buffer)
+            }
+          }
+        }
+      }
+    }
+    return Array(buffer.bytes)
+  }
+
+  @Test(arguments: UInt64(1)...50)
+  func `a value gives back what was written`(seed: UInt64) throws {
+    var random = SeededRandom(seed: seed)
+    let parts = (0..<4).map { _ in random.value(most: 300) }
+    let id = Bool.random(using: &random) ? random.value(most: 100) : []
+    let version = UInt64.random(in: 0 ... .max, using: &random) >> UInt64.random(in: 0...63, using: &random)
+    try value(parts, version: version, id: id).withUnsafeBytes { value in
+      let outcome = try RememberedOutcome(value)
+      #expect(StoredExpiry.read(value) == 77 && outcome.version == version && Array(outcome.id) == id)
+      #expect([outcome.revision, outcome.decisions, outcome.effects, outcome.failures].map { Array($0) } == parts)
+    }
+  }
+
+  @Test func `a value that was cut off is corrupt`() {
+    let whole = value([[1, 2], [3], [], [4, 5, 6]], version: 300, id: [9])
+    for length in 0..<whole.count {
+      let error = #expect(throws: StoreError.self) {
+        try whole[..<length].withUnsafeBytes { bytes in _ = try RememberedOutcome(bytes) }
+      }
+      #expect(error?.code == .corrupt)
+    }
+  }
+}
