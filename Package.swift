@@ -72,7 +72,7 @@ let package = Package(
     tests("RuledWireTests", ["RuledWire", "TestSupport"]),
     tests(
       "RuledServerTests",
-      ["RuledServer", "RuledCore", "RuledEngine", "RuledLua", "RuledStore", "CAllocations", "TestSupport"]),
+      ["RuledServer", "RuledCore", "RuledEngine", "RuledLua", "RuledStore", "CAllocations", "CLinux", "TestSupport"]),
     tests("RuledToolTests", ["RuledTool"]),
     tests("ArchitectureTests", []),
     tests("EndToEndTests", ["RuledCore", "ruled", "rulectl"]),

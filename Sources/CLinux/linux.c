@@ -29,4 +29,21 @@ void cl_set_slice(uint32_t microseconds) {
   (void)syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
+uint32_t cl_processors(void) {
+  cpu_set_t usable;
+  if (sched_getaffinity(0, sizeof usable, &usable) == 0) return (uint32_t)CPU_COUNT(&usable);
+  long online = sysconf(_SC_NPROCESSORS_ONLN);
+  return online > 1 ? (uint32_t)online : 1;
+}
+
+void cl_take_processor(uint32_t which, uint32_t count) {
+  cpu_set_t usable, own;
+  if (sched_getaffinity(0, sizeof usable, &usable) != 0 || (uint32_t)CPU_COUNT(&usable) != count) return;
+  int processor = 0;
+  for (uint32_t left = which; !CPU_ISSET(processor, &usable) || left > 0; processor++) left -= CPU_ISSET(processor, &usable) ? 1 : 0;
+  CPU_ZERO(&own);
+  CPU_SET(processor, &own);
+  (void)sched_setaffinity(0, sizeof own, &own);
+}
+
 void cl_name_thread(const char *name) { (void)prctl(PR_SET_NAME, name); }

@@ -17,6 +17,13 @@ void cl_lower_priority(void);
    Kernels before 6.12 take no notice. */
 void cl_set_slice(uint32_t microseconds);
 
+/* How many processors the calling thread may use, 1 at least. */
+uint32_t cl_processors(void);
+
+/* Keeps the calling thread on a processor of its own, the one at place `which` of those that the process may use; does nothing unless these are
+   `count`. */
+void cl_take_processor(uint32_t which, uint32_t count);
+
 /* Names the calling thread; the kernel keeps 15 bytes. */
 void cl_name_thread(const char *name);
 

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 package import RuledCore
 package import RuledEngine
@@ -40,7 +41,7 @@ package final class Daemon {
     let clock = isManual ? EngineClock(manual: KeptClock.read(from: store) ?? EngineClock.wall) : EngineClock()
     let context = EngineContext(store: store, clock: clock, configuration: configuration, log: log)
     let services = Services(
-      context: context, workers: configuration.workers > 0 ? configuration.workers : Self.processors,
+      context: context, workers: configuration.workers > 0 ? configuration.workers : Int(cl_processors()),
       notifier: notifier)
     let lua = LuaWorker()
     let catalog = try loadRules(services, lua)
@@ -61,8 +62,6 @@ package final class Daemon {
       throw StartError("the daemon can't run: \(error)")
     }
   }
-
-  private static var processors: Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
 
   // MARK: Starting
 

@@ -60,6 +60,7 @@ final class Worker {
   func run() throws(SystemError) {
     _ = table
     cl_set_slice(Self.slice)
+    cl_take_processor(UInt32(index), UInt32(services.workers.count))
     try services.workers[index].attach(to: loop) { [unowned self] messages in
       for message in messages { take(message) }
     }
