@@ -22,6 +22,7 @@ extension Worker: ConnectionHandler {
   /// Counts a request that will be answered.
   func begin(on connection: Connection) {
     connection.beginRequest()
+    tookRequests = true
     services.inFlight.wrappingAdd(1, ordering: .relaxed)
   }
 

@@ -35,6 +35,7 @@ final class Worker {
   private var redelivery: LoopTimer?
   private var undelivered: [CommitUnit.Message] = []
   let replyBuffer = ByteBuffer(capacity: 4096)
+  var tookRequests = false
 
   init(index: Int, services: Services, catalog: Catalog) throws(SystemError) {
     self.index = index
@@ -69,6 +70,7 @@ final class Worker {
       sendRequests()
       flush()
     }
+    if services.workers.count > 1 { loop.lookOut { [unowned self] in isExpectingRequests() } }
     loop.keep(services.loans[index].gate)
     services.loans[index].offer(self)
     loop.run()
@@ -99,6 +101,13 @@ final class Worker {
 
   /// Whether nothing is under way.
   var isIdle: Bool { evaluator.isQuiet && evaluator.unit.replies.isEmpty && waiting.isEmpty }
+
+  /// Whether it has taken requests since it last said so, and all there were have been answered.
+  private func isExpectingRequests() -> Bool {
+    guard tookRequests, services.inFlight.load(ordering: .relaxed) == 0 else { return false }
+    tookRequests = false
+    return true
+  }
 
   // MARK: Committing
 

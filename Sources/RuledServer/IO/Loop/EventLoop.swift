@@ -25,6 +25,8 @@ package final class EventLoop {
   private var isClosed = false
   private var gate: TurnGate?
   private var isInTurn = false
+  private var lookout = Lookout()
+  private var expectsInput: () -> Bool = { false }
 
   /// Makes a loop for the calling thread.
   package init() throws(SystemError) {
@@ -94,6 +96,12 @@ package final class EventLoop {
     }
   }
 
+  /// Has the loop look for input before it sleeps when `isExpected` says, at the end of a turn, that there is nothing to do but wait for some.
+  package func lookOut(when isExpected: @escaping () -> Bool) {
+    assertOnLoop()
+    expectsInput = isExpected
+  }
+
   /// Runs a closure once in the next turn, which then does not block.
   package func soon(_ body: @escaping () -> Void) {
     assertOnLoop()
@@ -119,6 +127,7 @@ package final class EventLoop {
     workHooks = []
     outputHooks = []
     soon = []
+    expectsInput = { false }
     uv_walk(raw, closeLoopHandle, nil)
     while uv_run(raw, UV_RUN_DEFAULT) != 0 {}
     let status = uv_loop_close(raw)
@@ -129,9 +138,12 @@ package final class EventLoop {
     beginTurn()
     for hook in workHooks { hook() }
     for hook in outputHooks { hook() }
-    guard isInTurn else { return }
-    isInTurn = false
-    gate?.leave()
+    let looksOut = expectsInput() && lookout.isNext() && uv_backend_timeout(raw) != 0
+    if isInTurn {
+      isInTurn = false
+      gate?.leave()
+    }
+    if looksOut { lookout.look(at: uv_backend_fd(raw)) }
   }
 
   fileprivate func runSoon() {
