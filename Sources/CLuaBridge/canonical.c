@@ -131,7 +131,6 @@ static bool take(reader *r, char byte) {
   return true;
 }
 
-
 static bool read_container(reader *r, int kind, char close) {
   size_t place = r->vm->token_count;
   uint32_t count = 0;

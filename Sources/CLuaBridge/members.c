@@ -29,11 +29,8 @@ static __attribute__((noinline)) void keep_label(lua_State *L, rb_vm *vm, int in
   if (label->string && ++label->missed < PATIENCE) return;
   lua_pushvalue(L, index);
   lua_rawseti(L, LUA_REGISTRYINDEX, RB_SLOT_LABELS + (int)(label - vm->labels));
-  char text[8 * RB_LABEL_WORDS] = {'"'};
-  memcpy(text + 1, key, length);
-  memcpy(text + 1 + length, "\":", 2);
   *label = (rb_label){.string = string, .key = key, .prefix = rb_prefix(key, length), .key_length = (uint8_t)length};
-  memcpy(label->text, text, sizeof text);
+  rb_write_label(label->text, key, length);
 }
 
 const rb_label *rb_label_of(lua_State *L, rb_vm *vm, int index) {

@@ -102,15 +102,9 @@ static void learn(lua_State *L, rb_vm *vm) {
     }
     rb_push_name(L, name->value.bytes, name->length);
     lua_rawseti(L, -2, i + 1);
-    char label[8 * RB_LABEL_WORDS] = {'"'};
-    memcpy(label + 1, name->value.bytes, name->length);
-    memcpy(label + 1 + name->length, "\":", 2);
-    uint8_t length = (uint8_t)(name->length + 3);
-    unsigned char mask[8 * RB_LABEL_WORDS] = {0};
-    memset(mask, 0xff, length);
-    memcpy(shape->labels[i], label, sizeof label);
-    memcpy(shape->masks[i], mask, sizeof mask);
-    shape->lengths[i] = length;
+    shape->lengths[i] = rb_write_label(shape->labels[i], name->value.bytes, name->length);
+    memset(shape->masks[i], 0, sizeof shape->masks[i]);
+    memset(shape->masks[i], 0xff, shape->lengths[i]);
     place = behind(vm, place + 1);
   }
   lua_rawseti(L, LUA_REGISTRYINDEX, RB_SLOT_SHAPE);

@@ -63,6 +63,15 @@ static inline void rb_copy(char *into, const char *from, size_t length) {
   }
 }
 
+/* Writes a name as a label, with zeros behind it; answers how long it is. */
+static inline uint8_t rb_write_label(uint64_t label[RB_LABEL_WORDS], const char *name, size_t length) {
+  char text[8 * RB_LABEL_WORDS] = {'"'};
+  memcpy(text + 1, name, length);
+  memcpy(text + 1 + length, "\":", 2);
+  memcpy(label, text, sizeof text);
+  return (uint8_t)(length + 3);
+}
+
 bool rb_is_plain_from(const char *bytes, size_t length);
 
 /* Whether a string may stand between quotes as it is; some that may are taken for ones that may not. */

@@ -70,7 +70,9 @@ final class Worker {
       sendRequests()
       flush()
     }
-    if services.workers.count > 1 { loop.lookOut { [unowned self] in isExpectingRequests() } }
+    if services.workers.count > 1, !services.commits.isDurable {
+      loop.lookOut { [unowned self] in isExpectingRequests() }
+    }
     loop.keep(services.loans[index].gate)
     services.loans[index].offer(self)
     loop.run()
