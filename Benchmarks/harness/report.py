@@ -67,7 +67,7 @@ def size_table(table):
 
 def comparison_report(results, arguments):
   pinned = "the server pinned to one processor, the client to the other" if arguments.pin else \
-    "nothing pinned: server and client share the processors"
+    "nothing pinned but what ruled binds itself: server and client share the processors"
   lines = [f"{arguments.rounds} rounds in turns, {arguments.seconds:g} s a figure after 0.5 s of warm-up, {arguments.subjects:,} "
            f"subjects chosen uniformly, every one known before; {pinned}. Medians of the rounds; a ratio is the "
            f"median of each round's ratio over the quiet rounds (others took {QUIET} processors at most), of all rounds "
