@@ -165,6 +165,8 @@ static inline void rb_append(rb_vm *vm, rb_buffer *buffer, const char *bytes, si
   buffer->length += length;
 }
 void rb_set(rb_vm *vm, rb_buffer *buffer, const char *bytes, size_t length);
+/* Doubles the room of the array whose pointer is at `array`, of elements of `size` bytes, at first for `least`. */
+void rb_grow_array(rb_vm *vm, void *array, size_t *capacity, size_t least, size_t size);
 rb_op *rb_add_op(rb_vm *vm, rb_op_kind kind);
 /* Copies bytes to the operations' bytes and answers where they stand. */
 uint32_t rb_op_copy(rb_vm *vm, const char *bytes, size_t length);

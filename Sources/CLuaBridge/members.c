@@ -43,19 +43,6 @@ const rb_label *rb_label_of(lua_State *L, rb_vm *vm, int index) {
 
 /* Members ---------------------------------------------------------------------------------------------------------------------- */
 
-static __attribute__((noinline)) void grow_members(rb_vm *vm) {
-  size_t wanted = vm->member_capacity ? vm->member_capacity * 2 : 256;
-  if (wanted * sizeof(rb_member) > vm->memory_budget) rb_leave(vm, RB_MEMORY);
-  rb_enter_host(vm);
-  rb_member *members = realloc(vm->members, wanted * sizeof *members);
-  if (members) {
-    vm->members = members;
-    vm->member_capacity = wanted;
-  }
-  rb_exit_host(vm);
-  if (!members) rb_leave(vm, RB_MEMORY);
-}
-
 static bool note_key(lua_State *L, rb_vm *vm, rb_member *member) {
   const rb_label *label = rb_label_of(L, vm, -2);
   member->label = label;
@@ -72,7 +59,7 @@ static bool note_key(lua_State *L, rb_vm *vm, rb_member *member) {
 }
 
 bool rb_note_member(lua_State *L, rb_vm *vm) {
-  if (vm->member_count == vm->member_capacity) grow_members(vm);
+  if (vm->member_count == vm->member_capacity) rb_grow_array(vm, &vm->members, &vm->member_capacity, 256, sizeof(rb_member));
   rb_member *member = &vm->members[vm->member_count];
   if (!note_key(L, vm, member)) return false;
   vm->member_count++;

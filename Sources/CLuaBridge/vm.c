@@ -331,19 +331,23 @@ void rb_set(rb_vm *vm, rb_buffer *buffer, const char *bytes, size_t length) {
   rb_append(vm, buffer, bytes, length);
 }
 
-rb_op *rb_add_op(rb_vm *vm, rb_op_kind kind) {
-  if (vm->op_count == vm->op_capacity) {
-    size_t wanted = vm->op_capacity ? vm->op_capacity * 2 : 32;
-    if (wanted * sizeof(rb_op) > vm->memory_budget) rb_leave(vm, RB_MEMORY);
-    rb_enter_host(vm);
-    rb_op *ops = realloc(vm->ops, wanted * sizeof *ops);
-    if (ops) {
-      vm->ops = ops;
-      vm->op_capacity = wanted;
-    }
-    rb_exit_host(vm);
-    if (!ops) rb_leave(vm, RB_MEMORY);
+void rb_grow_array(rb_vm *vm, void *array, size_t *capacity, size_t least, size_t size) {
+  size_t wanted = *capacity ? *capacity * 2 : least;
+  if (wanted * size > vm->memory_budget) rb_leave(vm, RB_MEMORY);
+  rb_enter_host(vm);
+  void *elements;
+  memcpy(&elements, array, sizeof elements);
+  elements = realloc(elements, wanted * size);
+  if (elements) {
+    memcpy(array, &elements, sizeof elements);
+    *capacity = wanted;
   }
+  rb_exit_host(vm);
+  if (!elements) rb_leave(vm, RB_MEMORY);
+}
+
+rb_op *rb_add_op(rb_vm *vm, rb_op_kind kind) {
+  if (vm->op_count == vm->op_capacity) rb_grow_array(vm, &vm->ops, &vm->op_capacity, 32, sizeof(rb_op));
   rb_op *op = &vm->ops[vm->op_count++];
   memset(op, 0, sizeof *op);
   op->kind = (uint8_t)kind;
