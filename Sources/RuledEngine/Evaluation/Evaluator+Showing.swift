@@ -30,7 +30,7 @@ extension Evaluator {
       try show(queued, isFirst: isFirst, to: plugin, rules, on: vm, event, record, attempt: attempt)
     } catch { failure = error }
     if vm.settle() {
-      if attempt { turns[plugin].attempts.held() }
+      if attempt { turns[plugin].attempts.succeeded() }
       if let failure { throw failure }
       return vm
     }

@@ -17,8 +17,8 @@ final class Turn {
   var state = 0..<0
   /// The events that it has seen, for parking, as places in `seenTexts`.
   var seen: [Range<Int>] = []
-  /// Whether its events are attempted without counting; outlasts the event.
-  var attempts = Attempts()
+  /// Whether its events are attempted without counting, which changes what an event costs, never what it comes to; outlasts the event.
+  var attempts = BackOff(first: 8, most: 1024)
   /// How many of its operations have been looked at for raised events.
   var raisesTaken = 0
 
@@ -33,29 +33,6 @@ final class Turn {
     state = 0..<0
     seen.removeAll(keepingCapacity: true)
     raisesTaken = 0
-  }
-}
-
-/// Whether it pays to run a plugin's rules without counting their instructions first.
-///
-/// It changes what an event costs, never what it comes to.
-struct Attempts {
-  private var pause = 0
-  private var left = 0
-
-  /// Whether the next event is to be attempted.
-  mutating func isNext() -> Bool {
-    if left > 0 { left -= 1 }
-    return left == 0
-  }
-
-  /// Says that an attempt counted.
-  mutating func held() { pause /= 2 }
-
-  /// Says that an attempt was in vain: the next events are counted at once, the more of them the more often that happens.
-  mutating func failed() {
-    pause = min(max(pause * 2, 8), 1024)
-    left = pause
   }
 }
 

@@ -12,19 +12,6 @@ struct LookoutTests {
     return count
   }
 
-  @Test func `the more often it was of no use the more waits are slept through`() {
-    var lookout = Lookout()
-    #expect(slept(&lookout) == 0)
-    let pauses = (0..<10).map { _ in
-      lookout.failed()
-      return slept(&lookout)
-    }
-    #expect(pauses == pauses.sorted() && pauses[0] > 0 && pauses[9] < 256 && pauses[9] == pauses[8])
-    for _ in 0..<10 { lookout.succeeded() }
-    lookout.failed()
-    #expect(slept(&lookout) == pauses[0])
-  }
-
   @Test func `input that is there ends the look, and none is a failure`() {
     var ends: [Int32] = [0, 0]
     #expect(pipe(&ends) == 0)

@@ -1,5 +1,6 @@
 internal import CUV
 internal import Glibc
+internal import RuledCore
 
 /// A loop that looks for input by itself for a moment before it sleeps, where input has come so soon of late.
 ///
@@ -8,35 +9,19 @@ internal import Glibc
 struct Lookout {
   /// How many nanoseconds it looks out.
   private static let most: UInt64 = 100_000
-  /// How many waits are slept through at most until it is tried again.
-  private static let longestPause = 256
-
-  private var pause = 0
-  private var left = 0
+  private var backOff = BackOff(first: 4, most: 256)
 
   /// Whether the next wait is to begin with a look.
-  mutating func isNext() -> Bool {
-    if left > 0 { left -= 1 }
-    return left == 0
-  }
+  mutating func isNext() -> Bool { backOff.isNext() }
 
   /// Waits a moment for input on a descriptor, and lets other threads go first meanwhile.
   mutating func look(at descriptor: Int32) {
     let end = uv_hrtime() + Self.most
     repeat {
       var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-      if poll(&entry, 1, 0) > 0 { return succeeded() }
+      if poll(&entry, 1, 0) > 0 { return backOff.succeeded() }
       sched_yield()
     } while uv_hrtime() < end
-    failed()
-  }
-
-  /// Says that input came in time.
-  mutating func succeeded() { pause /= 2 }
-
-  /// Says that none came.
-  mutating func failed() {
-    pause = min(max(pause * 2, 4), Self.longestPause)
-    left = pause
+    backOff.failed()
   }
 }
