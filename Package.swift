@@ -47,11 +47,11 @@ let package = Package(
       linkerSettings: [.linkedLibrary(luaArchive)]),
 
     .target(name: "CLinux", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
-    .target(name: "CRocksLog", cxxSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-fno-rtti"])]),
+    .target(name: "CRocksEnv", cxxSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-fno-rtti"])]),
 
     module("RuledCore", []),
     module("RuledLua", ["RuledCore", "CLuaBridge", "CJSON"]),
-    module("RuledStore", ["RuledCore", "CLinux", "CRocksDB", "CRocksLog"]),
+    module("RuledStore", ["RuledCore", "CLinux", "CRocksDB", "CRocksEnv"]),
     module("RuledEngine", ["RuledCore", "RuledLua", "RuledStore", "CLinux", "CLuaBridge", "CJSON"]),
     module("RuledWire", ["RuledCore", "CJSON"]),
     module(

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -47,3 +48,5 @@ void cl_take_processor(uint32_t which, uint32_t count) {
 }
 
 void cl_name_thread(const char *name) { (void)prctl(PR_SET_NAME, name); }
+
+const void *cl_find(const void *bytes, size_t count, const void *wanted, size_t length) { return memmem(bytes, count, wanted, length); }

@@ -17,8 +17,8 @@ package protocol StateStore: AnyObject, Sendable {
   /// Applies `set` whole or not at all.
   ///
   /// With `durable` the writes, and all that were committed before, have reached the disk when this returns. After an
-  /// error nothing of `set` is applied, and every further commit fails until `reopen()` has succeeded. Where appends before it do not count
-  /// yet, it waits for them.
+  /// error nothing of `set` is applied, unless the error says that this is not known, and every further commit fails until `reopen()` has succeeded.
+  /// Where appends before it do not count yet, it waits for them.
   func commit(_ set: WriteSet, durable: Bool) throws(StoreError)
 
   /// Writes `set`, whole or not at all, behind what came before; gives its number, of which later ones have higher.
@@ -36,10 +36,13 @@ package protocol StateStore: AnyObject, Sendable {
   /// The number of the last append that counts.
   var counted: UInt64 { get }
 
-  /// Closes what a failed commit left and opens the same contents anew.
+  /// Rids the store of what a failed commit left, so that it takes commits again.
   ///
   /// Must not be called from within `withCursor` or `scan`. When it fails, commits go on failing and it may be tried again.
   func reopen() throws(StoreError)
+
+  /// What goes wrong in the background, while commits still succeed; nil when nothing does.
+  var problem: StoreError? { get }
 
   /// Calls `body` with a cursor over the keys below `upper` as they are now.
   ///

@@ -7,7 +7,7 @@ import Testing
   static let allowed: [String: Set<String>] = [
     "RuledCore": ["Synchronization"],
     "RuledLua": ["RuledCore", "CLuaBridge", "CJSON"],
-    "RuledStore": ["RuledCore", "CLinux", "CRocksDB", "CRocksLog"],
+    "RuledStore": ["RuledCore", "CLinux", "CRocksDB", "CRocksEnv"],
     "RuledEngine": ["RuledCore", "RuledLua", "RuledStore", "CLinux", "CLuaBridge", "CJSON"],
     "RuledWire": ["RuledCore", "CJSON"],
     "RuledServer": [

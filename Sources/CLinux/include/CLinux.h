@@ -2,6 +2,7 @@
 #ifndef CLINUX_H
 #define CLINUX_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Gives the file `length` bytes of room on the disk; 0, or -1 with errno. */
@@ -26,6 +27,9 @@ void cl_take_processor(uint32_t which, uint32_t count);
 
 /* Names the calling thread; the kernel keeps 15 bytes. */
 void cl_name_thread(const char *name);
+
+/* The first place in `count` bytes where `length` wanted bytes stand; NULL when there is none. */
+const void *cl_find(const void *bytes, size_t count, const void *wanted, size_t length);
 
 /* Begins to bring what lies at `place` into the processor's cache. */
 static inline void cl_prefetch(const void *place) { __builtin_prefetch(place); }

@@ -13,6 +13,7 @@ package struct RequestError: Error, Sendable, Equatable {
     case unavailable
     case overloaded
     case reloadFailed = "reload_failed"
+    case outcomeUnknown = "outcome_unknown"
 
     /// The number that JSON-RPC 2.0 or this daemon gives the code.
     package var number: Int {
@@ -28,6 +29,7 @@ package struct RequestError: Error, Sendable, Equatable {
       case .unavailable: -32004
       case .overloaded: -32005
       case .reloadFailed: -32006
+      case .outcomeUnknown: -32007
       }
     }
   }

@@ -56,8 +56,22 @@ final class Committer {
     }
   }
 
+  /// Tells when something begins to go wrong behind the commits, and when it is well again.
+  private func reportBackground() {
+    let problem = services.context.store.problem
+    let told = services.status.background
+    guard (problem == nil) != (told == nil) else { return }
+    services.status.background = problem?.description
+    services.notifyStatus()
+    let line =
+      problem.map { LogLine(.error, "commits go on, but something is wrong behind them: \($0)") }
+      ?? LogLine(.info, "the log is brought into the database again")
+    services.context.log.write(line)
+  }
+
   private func tick() {
     reopen()
+    reportBackground()
     services.context.store.expire(before: services.context.clock.now.microseconds)
     if !services.commits.isDurable { services.report(services.commits.settle()) }
   }
@@ -69,6 +83,7 @@ extension Services {
     guard let error else { return }
     status.store(error.description)
     notifyStatus()
-    context.log.write(LogLine(.error, "the store refused a commit, nothing of it was applied: \(error)"))
+    let fate = error.isFateUnknown ? "it is not known whether it will be found after a restart" : "nothing of it was applied"
+    context.log.write(LogLine(.error, "the store refused a commit, \(fate): \(error)"))
   }
 }

@@ -2,6 +2,16 @@ import RuledCore
 import RuledEngine
 import RuledStore
 
+/// What became of a unit.
+enum CommitFate: Sendable {
+  /// It counts: it is as durable as is configured.
+  case counts
+  /// Nothing of it is applied, nor will be.
+  case lost
+  /// The store could not find out: a restart may find it, or not.
+  case unknown
+}
+
 /// Makes units durable: a unit is appended to the store when it is ready, and one sync then settles all that were appended before.
 ///
 /// Each worker is told what became of its units in their order. After a failure nothing more is appended until the store has been opened anew, and
@@ -17,7 +27,7 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
   private let settling = Condition()
   private var queue = CommitQueue()
   /// What became of the unit that each worker waits for.
-  private var results: [Bool]
+  private var results: [CommitFate]
   /// Workers that do not know yet that they lost a unit.
   private var barred: Set<Int> = []
   /// The number of the last append.
@@ -34,7 +44,7 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
     store = context.store
     self.hub = hub
     self.workers = workers
-    results = Array(repeating: false, count: workers.count)
+    results = Array(repeating: .lost, count: workers.count)
     isDurable = context.configuration.durability == .commit
   }
 
@@ -45,8 +55,8 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
 
   // MARK: For workers
 
-  /// Commits a unit as durably as is configured, and says whether it counts; the error is the caller's to report.
-  func commit(_ unit: CommitUnit, of worker: Int) -> (isCommitted: Bool, error: StoreError?) {
+  /// Commits a unit as durably as is configured, and says what became of it; the error is the caller's to report.
+  func commit(_ unit: CommitUnit, of worker: Int) -> (fate: CommitFate, error: StoreError?) {
     var error = lock.locked {
       defer { if !isDurable { conclude(through: last) } }
       return enter(unit, of: worker, isAwaited: true)
@@ -133,14 +143,14 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
       for worker in receivers { workers[worker].send(.settled(units)) }
     }
     for entry in settled {
-      if entry.number == nil { tell(lost: entry) } else if entry.isAwaited { results[entry.worker] = true }
+      if entry.number == nil { tell(entry, .lost) } else if entry.isAwaited { results[entry.worker] = .counts }
     }
   }
 
   private func fail(_ error: StoreError) -> StoreError? {
     for entry in queue.takeLost() {
       barred.insert(entry.worker)
-      tell(lost: entry)
+      tell(entry, entry.number != nil && error.isFateUnknown ? .unknown : .lost)
     }
     guard !needsReopening else { return nil }
     poison()
@@ -152,8 +162,8 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
     isReopeningDue = true
   }
 
-  private func tell(lost entry: CommitQueue.Entry) {
-    if entry.isAwaited { results[entry.worker] = false } else { workers[entry.worker].send(.lost(entry.unit)) }
+  private func tell(_ entry: CommitQueue.Entry, _ fate: CommitFate) {
+    if entry.isAwaited { results[entry.worker] = fate } else { workers[entry.worker].send(.lost(entry.unit, fate)) }
   }
 
   // MARK: For the committer

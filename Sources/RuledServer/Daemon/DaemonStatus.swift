@@ -11,6 +11,7 @@ package final class DaemonStatus: Sendable {
     var servesKeptRules = false
     var configurationError: String?
     var storeError: String?
+    var background: String?
   }
 
   private let values = Mutex(Values())
@@ -46,6 +47,7 @@ package final class DaemonStatus: Sendable {
     let rules = plugins.reduce(0) { $0 + $1.manifest.rules.count }
     let error =
       now.storeError.map { "the store failed: \($0)" }
+      ?? now.background.map { "the store: \($0)" }
       ?? now.configurationError.map { "the configuration was refused: \($0)" }
       ?? now.reloadErrors?.errors.first.map { "the rules do not load: \($0.description)" }
     return "\(rules) rules in \(plugins.count) plugins, revision \(now.catalog?.revision ?? "none")"
@@ -57,6 +59,12 @@ package final class DaemonStatus: Sendable {
 
   /// Whether the store takes commits.
   var storeIsWell: Bool { values.withLock { $0.storeError == nil } }
+
+  /// What goes wrong in the store's background, while it takes commits.
+  var background: String? {
+    get { values.withLock { $0.background } }
+    set { values.withLock { $0.background = newValue } }
+  }
 
   /// How long the daemon has been running in seconds, and how many things are wrong with the rules in the folder.
   var figures: (uptime: Int, reloadErrors: Int) {
@@ -72,9 +80,10 @@ package final class DaemonStatus: Sendable {
     let waiting = Set(plugins.flatMap(\.manifest.sinks)).filter { $0 != "client" && configured[$0]?.delivers != true }
     var problems: [JSONValue] = []
     if let error = now.storeError { problems.append(.string("the store failed: \(error)")) }
+    if let problem = now.background { problems.append(.string("the store: \(problem)")) }
     if now.servesKeptRules { problems.append(.string("the rules do not load, the last good ones serve")) }
     for name in suspended { problems.append(.string("the plugin \(name.stringValue ?? "") is suspended")) }
-    let isReady = now.storeError == nil && !now.servesKeptRules && suspended.isEmpty
+    let isReady = now.storeError == nil && now.background == nil && !now.servesKeptRules && suspended.isEmpty
     return .object([
       "status": .string(isReady ? "ready" : "degraded"),
       "revision": .string(now.catalog?.revision ?? ""),

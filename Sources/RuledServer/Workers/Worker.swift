@@ -90,10 +90,10 @@ final class Worker {
     case .replies(let bundle): hand(out: bundle)
     case .settled(let units):
       for settled in units {
-        if settled.worker == index { finished(settled.unit, durable: true) } else { send(repliesOf: settled.unit) }
+        if settled.worker == index { finished(settled.unit, .counts) } else { send(repliesOf: settled.unit) }
         letGo(of: settled.unit)
       }
-    case .lost(let unit): finished(unit, durable: false)
+    case .lost(let unit, let fate): finished(unit, fate)
     case .deliver(let messages): deliver(messages)
     case .cascadeOver(let key):
       if let reply = waiting.removeValue(forKey: key) { reply.bytes.withUnsafeBytes { send($0, to: reply.target) } }
@@ -138,9 +138,9 @@ final class Worker {
     if isFirst, isForWorker(taken) {
       let outcome = services.commits.commit(taken, of: index)
       services.report(outcome.error)
-      if outcome.isCommitted { share(taken) }
-      finished(taken, durable: outcome.isCommitted)
-      if outcome.isCommitted { letGo(of: taken) }
+      if outcome.fate == .counts { share(taken) }
+      finished(taken, outcome.fate)
+      if outcome.fate == .counts { letGo(of: taken) }
     } else {
       services.report(services.commits.append(taken, of: index, inFlight: services.inFlight.load(ordering: .relaxed)))
     }
@@ -158,11 +158,11 @@ final class Worker {
     services.figures[index].hotBytes.store(hot.bytes, ordering: .relaxed)
   }
 
-  private func finished(_ unit: CommitUnit, durable: Bool) {
+  private func finished(_ unit: CommitUnit, _ fate: CommitFate) {
     guard evaluator.isInFlight(unit) else { return }  // it was lost with one before it
-    if !durable { services.commits.resume(index) }
-    for unit in evaluator.finished(unit, durable: durable) {
-      durable ? release(unit) : refuse(unit)
+    if fate != .counts { services.commits.resume(index) }
+    for unit in evaluator.finished(unit, durable: fate == .counts) {
+      fate == .counts ? release(unit) : refuse(unit, fate)
     }
   }
 
@@ -202,9 +202,14 @@ final class Worker {
     services.outbox.recorded(unit.effects)
   }
 
-  /// Answers that nothing was applied.
-  private func refuse(_ unit: CommitUnit) {
-    let error = RequestError(.unavailable, "the store refused the commit: nothing was applied, send it again")
+  /// Answers that nothing was applied, or that it is not known whether it was.
+  private func refuse(_ unit: CommitUnit, _ fate: CommitFate) {
+    let error =
+      fate == .unknown
+      ? RequestError(
+        .outcomeUnknown,
+        "the disk failed while the commit was on its way: it may have been applied or not; send it again with the same id, which applies it once")
+      : RequestError(.unavailable, "the store refused the commit: nothing was applied, send it again")
     for reply in unit.replies {
       replyBuffer.removeAll()
       if !reply.id.isEmpty {

@@ -11,8 +11,8 @@ enum WorkerMessage: Sendable {
   case replies(ReplyBundle)
   /// These units count, in this order: some are yours, and some hold replies for your connections.
   case settled([SettledUnit])
-  /// A unit of yours has failed.
-  case lost(CommitUnit)
+  /// A unit of yours has failed, in that way.
+  case lost(CommitUnit, CommitFate)
   /// Apply messages to your subjects.
   case deliver([CommitUnit.Message])
   /// What a reply has been waiting for is over.

@@ -87,6 +87,8 @@ package final class FaultyStore: StateStore {
     faults.withLock { $0.isPoisoned = false }
   }
 
+  package var problem: StoreError? { store.problem }
+
   package func withCursor(
     below upper: UnsafeRawBufferPointer?, _ body: (any StoreCursor) throws(StoreError) -> Void
   ) throws(StoreError) {

@@ -1,43 +1,97 @@
+import CLinux
+import Glibc
 import RuledCore
 
-/// How commits stand in a file of the redo log.
+/// How commits stand in a file of the redo log. All numbers are little endian.
 ///
-/// The file begins with 16 bytes: `ruledlog`, then its number. Each commit follows as a frame: 8 bytes of checksum, 4 of the payload's length, 4 of
-/// the lower half of the file's number, all little endian, and the payload, the records of a `WriteBatch`. A frame of the length `sealed` says that
-/// the file is complete; without it, the file ends where a frame does not fit its checksum. The checksum covers the rest of the frame and where
-/// in which file it stands, so that what an earlier file left on the disk never counts.
+/// A file begins with a header of 64 bytes, the last eight of which are its checksum. Frames follow without gaps: 24 bytes of header and the payload. The
+/// checksum of a frame covers the rest of it, its offset, and the number of its file, so that what an earlier use of the file left on the disk never counts.
+///
+/// | file header | bytes | | frame header | bytes |
+/// | --- | --- | --- | --- | --- |
+/// | `ruledlog` | 8 | | checksum | 8 |
+/// | number of the file | 8 | | length of the payload | 4 |
+/// | number of the file before it | 8 | | lower half of the file's number | 4 |
+/// | where that one ends, 0 when its seal says so | 8 | | how far the file was durable when the frame was written | 4 |
+/// | length that the file was given | 8 | | kind | 4 |
+/// | zeros, checksum | 16 + 8 | | | |
 enum LogFrame {
   /// How many bytes a file begins with.
-  static let fileHeader = 16
+  static let fileHeader = 64
   /// How many bytes a frame has before its payload.
-  static let header = 16
+  static let header = 24
   /// How many bytes a block of a file has.
   static let block = 1 << 12
-  /// The length of the frame that ends a complete file.
-  static let sealed = UInt32.max
 
   private static let magic = UInt64(littleEndian: 0x676F_6C64_656C_7572)
 
-  /// Writes the beginning of file `number`.
-  static func writeFileHeader(_ number: UInt64, to base: UnsafeMutableRawPointer) {
-    base.storeBytes(of: magic.littleEndian, as: UInt64.self)
-    base.storeBytes(of: number.littleEndian, toByteOffset: 8, as: UInt64.self)
+  /// What a frame is.
+  enum Kind: UInt32 {
+    /// A commit: its payload is the records of a `WriteBatch`.
+    case commit = 0
+    /// The end of a complete file.
+    case seal = 1
+    /// A note, behind the last commit, of how far the file is durable; the next commit is written over it.
+    case mark = 2
   }
 
-  /// The number of the file that begins with these bytes; nil when they are no beginning.
-  static func fileNumber(_ bytes: UnsafeRawBufferPointer) -> UInt64? {
-    guard bytes.count >= fileHeader, bytes.loadUnaligned(as: UInt64.self) == magic.littleEndian else { return nil }
-    return UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+  /// What a file's header says.
+  struct FileHeader: Equatable {
+    /// The number of the file.
+    var number: UInt64
+    /// The number of the file before it, 0 when it is the first.
+    var predecessor: UInt64
+    /// Where the file before it ends; 0 when a seal says so there, or when nothing is known of it yet.
+    var predecessorEnd: Int
+    /// How many bytes the file was given when it was made.
+    var length: Int
+
+    /// Writes the header to the beginning of a file's bytes.
+    func write(to base: UnsafeMutableRawPointer) {
+      memset(base, 0, LogFrame.fileHeader)
+      base.storeBytes(of: LogFrame.magic.littleEndian, as: UInt64.self)
+      base.storeBytes(of: number.littleEndian, toByteOffset: 8, as: UInt64.self)
+      base.storeBytes(of: predecessor.littleEndian, toByteOffset: 16, as: UInt64.self)
+      base.storeBytes(of: UInt64(predecessorEnd).littleEndian, toByteOffset: 24, as: UInt64.self)
+      base.storeBytes(of: UInt64(length).littleEndian, toByteOffset: 32, as: UInt64.self)
+      let sum = hash64(UnsafeRawBufferPointer(start: base, count: LogFrame.fileHeader - 8), seed: LogFrame.magic)
+      base.storeBytes(of: sum.littleEndian, toByteOffset: LogFrame.fileHeader - 8, as: UInt64.self)
+    }
+
+    /// A new header.
+    init(number: UInt64, predecessor: UInt64, predecessorEnd: Int = 0, length: Int) {
+      self.number = number
+      self.predecessor = predecessor
+      self.predecessorEnd = predecessorEnd
+      self.length = length
+    }
+
+    /// The header that a file's bytes begin with; nil when they don't begin with a whole one.
+    init?(_ bytes: UnsafeRawBufferPointer) {
+      guard bytes.count >= LogFrame.fileHeader else { return nil }
+      func word(_ offset: Int) -> UInt64 {
+        UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+      }
+      let covered = UnsafeRawBufferPointer(rebasing: bytes[..<(LogFrame.fileHeader - 8)])
+      guard word(0) == LogFrame.magic, word(LogFrame.fileHeader - 8) == hash64(covered, seed: LogFrame.magic) else {
+        return nil
+      }
+      guard let end = Int(exactly: word(24)), let length = Int(exactly: word(32)) else { return nil }
+      self.init(number: word(8), predecessor: word(16), predecessorEnd: end, length: length)
+    }
   }
 
   /// Writes the header of the frame at `offset` of file `number`, whose payload of `length` bytes lies behind it already.
-  static func writeHeader(at offset: Int, length: UInt32, number: UInt64, in base: UnsafeMutableRawPointer) {
+  static func writeHeader(
+    _ kind: Kind, at offset: Int, length: Int, number: UInt64, durable: Int, in base: UnsafeMutableRawPointer
+  ) {
     let frame = base + offset
-    frame.storeBytes(of: length.littleEndian, toByteOffset: 8, as: UInt32.self)
+    frame.storeBytes(of: UInt32(length).littleEndian, toByteOffset: 8, as: UInt32.self)
     frame.storeBytes(of: UInt32(truncatingIfNeeded: number).littleEndian, toByteOffset: 12, as: UInt32.self)
-    let payload = length == sealed ? 0 : Int(length)
-    let sum = checksum(UnsafeRawBufferPointer(start: frame + 8, count: 8 + payload), offset: offset, number: number)
-    frame.storeBytes(of: sum.littleEndian, as: UInt64.self)
+    frame.storeBytes(of: UInt32(durable).littleEndian, toByteOffset: 16, as: UInt32.self)
+    frame.storeBytes(of: kind.rawValue.littleEndian, toByteOffset: 20, as: UInt32.self)
+    let covered = UnsafeRawBufferPointer(start: frame + 8, count: header - 8 + length)
+    frame.storeBytes(of: checksum(covered, offset: offset, number: number).littleEndian, as: UInt64.self)
   }
 
   /// How many bytes the payload of the whole frame at `offset` has.
@@ -45,26 +99,56 @@ enum LogFrame {
     Int(UInt32(littleEndian: base.loadUnaligned(fromByteOffset: offset + 8, as: UInt32.self)))
   }
 
-  /// What stands at a place of a file.
-  enum Found {
-    /// A frame with a payload of so many bytes.
-    case frame(payload: Int)
-    /// The mark of a complete file.
-    case seal
-    /// Nothing that was written whole.
-    case nothing
+  /// A frame as it stands in a file.
+  struct Frame {
+    /// What it is.
+    let kind: Kind
+    /// Where it begins.
+    let offset: Int
+    /// How many bytes its payload has.
+    let payload: Int
+    /// How far the file was durable when it was written.
+    let durable: Int
+
+    /// Where the next one begins.
+    var end: Int { offset + LogFrame.header + payload }
   }
 
-  /// What stands at `offset` of file `number`.
-  static func read(_ bytes: UnsafeRawBufferPointer, at offset: Int, number: UInt64) -> Found {
-    guard offset + header <= bytes.count else { return .nothing }
-    let length = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 8, as: UInt32.self))
-    let payload = length == sealed ? 0 : Int(length)
-    guard payload <= bytes.count - offset - header else { return .nothing }
+  /// The whole frame at `offset` of file `number`; nil when there is none.
+  static func read(_ bytes: UnsafeRawBufferPointer, at offset: Int, number: UInt64) -> Frame? {
+    guard offset >= fileHeader, offset + header <= bytes.count else { return nil }
+    func word(_ place: Int) -> UInt32 {
+      UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + place, as: UInt32.self))
+    }
+    let payload = Int(word(8))
+    guard word(12) == UInt32(truncatingIfNeeded: number), let kind = Kind(rawValue: word(20)),
+      payload <= bytes.count - offset - header, Int(word(16)) <= offset
+    else { return nil }
     let covered = UnsafeRawBufferPointer(rebasing: bytes[(offset + 8)..<(offset + header + payload)])
     let sum = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
-    guard sum == checksum(covered, offset: offset, number: number) else { return .nothing }
-    return length == sealed ? .seal : .frame(payload: payload)
+    guard sum == checksum(covered, offset: offset, number: number) else { return nil }
+    return Frame(kind: kind, offset: offset, payload: payload, durable: Int(word(16)))
+  }
+
+  /// The first whole frame of file `number` from `offset` on, wherever it begins; nil when there is none.
+  static func search(_ bytes: UnsafeRawBufferPointer, from offset: Int, number: UInt64) -> Frame? {
+    guard let base = bytes.baseAddress else { return nil }
+    var needle = UInt32(truncatingIfNeeded: number).littleEndian
+    var place = offset + 12
+    while place + 4 <= bytes.count {
+      guard let found = cl_find(base + place, bytes.count - place, &needle, 4) else { return nil }
+      let at = found - base
+      if let frame = read(bytes, at: at - 12, number: number) { return frame }
+      place = at + 1
+    }
+    return nil
+  }
+
+  /// Whether a frame of file `number` was begun at `offset`, whole or not.
+  static func isBegun(_ bytes: UnsafeRawBufferPointer, at offset: Int, number: UInt64) -> Bool {
+    guard offset + header <= bytes.count else { return false }
+    let low = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 12, as: UInt32.self))
+    return low == UInt32(truncatingIfNeeded: number)
   }
 
   private static func checksum(_ bytes: UnsafeRawBufferPointer, offset: Int, number: UInt64) -> UInt64 {

@@ -1,73 +1,184 @@
-import Glibc
+import RuledCore
 
 /// Takes up what an earlier process left in the redo log.
-enum LogRecovery {
-  /// The segments in `folder`, the earliest first, each sealed and whole.
+///
+/// The manifest names the last file, each file's header the one before it. What stands behind the last whole commit of the last file with commits was
+/// never acknowledged, or not yet synced, unless a later frame says that the file was durable beyond that: then it is damage. A file before it must be
+/// complete. Nothing is written to these files: where the last one ends is said by the header of the next.
+struct LogRecovery {
+  /// What was found.
+  struct Result {
+    /// The segments that the database may not have taken, the earliest first.
+    var segments: [Segment] = []
+    /// The number of the last file with commits, or of the last that was drained.
+    var last: UInt64
+    /// Where that file ends, if no seal says so.
+    var end = 0
+  }
+
+  private let files: any FileSystem
+  private let folder: String
+  private let manifest: LogManifest
+  private let settings: LogSettings
+  private let memory: SegmentMemoryPool
+
+  /// A recovery of the files in `folder` that the manifest names.
+  init(
+    _ files: any FileSystem, folder: String, manifest: LogManifest, settings: LogSettings, memory: SegmentMemoryPool
+  ) {
+    self.files = files
+    self.folder = folder
+    self.manifest = manifest
+    self.settings = settings
+    self.memory = memory
+  }
+
+  /// Reads the log, and syncs each of its files once, as what is read may stand in the system's cache only.
   ///
-  /// What stands behind the last whole commit of the latest file that has any was never acknowledged, or not yet synced, and is dropped. A file
-  /// before it must be complete: when it is not, bytes that were durable are gone, and that is an error.
-  static func segments(in folder: String) throws(StoreError) -> [Segment] {
-    let names = try Folder.names(folder)
-    for name in names where [".new", ".unused", ".sst"].contains(where: name.hasSuffix) { unlink("\(folder)/\(name)") }
-    let numbers = names.compactMap { name -> UInt64? in
-      guard name.hasSuffix(".log") else { return nil }
-      return UInt64(name.dropLast(4))
-    }.sorted()
-    var found: [Recovered] = []
-    for number in numbers { found.append(try read(RedoLog.path(number, in: folder), number: number)) }
-    let latest = found.lastIndex { !$0.segment.isEmpty } ?? 0
-    for (place, file) in found.enumerated() {
-      guard file.isSealed || place >= latest else { throw damaged(file.path, at: file.segment.used) }
-      if file.segment.isEmpty { unlink(file.path) } else if !file.isSealed { try seal(file) }
-    }
-    return found.map(\.segment).filter { !$0.isEmpty }
-  }
-
-  /// What was found in a file.
-  private struct Recovered {
-    let path: String
-    let segment: Segment
-    let isSealed: Bool
-  }
-
-  private static func read(_ path: String, number: UInt64) throws(StoreError) -> Recovered {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw StoreError.system("the log \(path) can't be opened", errno) }
-    defer { close(descriptor) }
-    var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw StoreError.system("the log \(path) can't be read", errno) }
-    let length = Int(status.st_size)
-    let segment = try Segment(number: number, payload: length)
-    var read = 0
-    while read < length {
-      let count = pread(descriptor, segment.base + read, length - read, off_t(read))
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw StoreError.system("the log \(path) can't be read", count < 0 ? errno : EIO) }
-      read += count
-    }
-    let file = UnsafeRawBufferPointer(start: segment.base, count: length)
-    guard LogFrame.fileNumber(file) == number else { return Recovered(path: path, segment: segment, isSealed: false) }
-    while true {
-      switch LogFrame.read(file, at: segment.used, number: number) {
-      case .frame(let payload): segment.recover(payload: payload)
-      case .seal: return Recovered(path: path, segment: segment, isSealed: true)
-      case .nothing: return Recovered(path: path, segment: segment, isSealed: false)
+  /// `drain` brings the earliest segment into the database while more than are held at a time wait.
+  func run(drain: (Segment) throws(StoreError) -> Void) throws(StoreError) -> Result {
+    var result = Result(last: manifest.contents.drained)
+    let chain = try chain()
+    /// The file that has no seal, and where it ends.
+    var unsealed: (path: String, end: Int)?
+    for (index, link) in chain.enumerated() {
+      let next = index + 1 < chain.count ? chain[index + 1].header : nil
+      let (segment, isEnded) = try read(link, endingAt: next.map(\.predecessorEnd) ?? 0)
+      if let unsealed, !segment.isEmpty {
+        throw LogDamage(
+          file: unsealed.path, offset: unsealed.end,
+          what: "no whole commit and no seal stands there, and the commits of \(link.path) build on those that are gone"
+        ).error
       }
+      if !isEnded, unsealed == nil { unsealed = (link.path, segment.used) }
+      guard !segment.isEmpty else { continue }
+      result.last = segment.number
+      result.end = isEnded ? 0 : segment.used
+      result.segments.append(segment)
+      if result.segments.count > settings.heldAtStart { try drain(result.segments.removeFirst()) }
+    }
+    return result
+  }
+
+  /// A file of the log and its header.
+  private struct Link {
+    let path: String
+    let header: LogFrame.FileHeader
+    let file: any StoreFile
+  }
+
+  /// The files that the manifest names and the database has not taken, the earliest first.
+  private func chain() throws(StoreError) -> [Link] {
+    let contents = manifest.contents
+    try checkAbove(contents.last)
+    var chain: [Link] = []
+    var number = contents.last
+    while number > contents.drained {
+      let path = RedoLog.path(number, in: folder)
+      guard files.exists(path) else {
+        let follower = chain.first.map { "\($0.path) follows it" } ?? "\(LogManifest.name) names it as the last"
+        throw LogDamage(file: path, offset: 0, what: "the file is gone with all its commits, and \(follower)").error
+      }
+      let file = try files.open(path, .update)
+      guard let header = try header(of: file), header.number == number, header.predecessor < number else {
+        throw LogDamage(
+          file: path, offset: 0, what: "its header is not what was written, so none of its commits can be trusted"
+        ).error
+      }
+      chain.insert(Link(path: path, header: header, file: file), at: 0)
+      number = header.predecessor
+    }
+    return chain
+  }
+
+  /// Refuses files with commits that are later than the last one of the manifest, which then is not the one that belongs to them.
+  private func checkAbove(_ last: UInt64) throws(StoreError) {
+    for name in try files.names(in: folder) where name.hasSuffix(".log") {
+      guard let number = UInt64(name.dropLast(4)), number > last else { continue }
+      let path = RedoLog.path(number, in: folder)
+      let file = try files.open(path, .read)
+      guard try header(of: file)?.number == number else { continue }
+      let room = UnsafeMutableRawBufferPointer.allocate(byteCount: min(try file.size(), 1 << 20), alignment: 8)
+      defer { room.deallocate() }
+      try file.read(into: room, at: 0)
+      guard let frame = LogFrame.search(UnsafeRawBufferPointer(room), from: LogFrame.fileHeader, number: number) else { continue }
+      throw LogDamage(
+        file: path, offset: frame.offset,
+        what: "a commit stands there, but \(LogManifest.name) says that file \(last) is the last: it is older than the log"
+      ).error
     }
   }
 
-  /// Ends a file behind its last whole commit.
-  private static func seal(_ found: Recovered) throws(StoreError) {
-    let offset = found.segment.used
-    let seal = found.segment.stageSeal()
-    let file = try SegmentFile(opening: found.path)
-    try file.write(seal, at: offset)
-    try file.finish(at: offset + seal.count)
+  private func header(of file: any StoreFile) throws(StoreError) -> LogFrame.FileHeader? {
+    guard try file.size() >= LogFrame.fileHeader else { return nil }
+    let room = UnsafeMutableRawBufferPointer.allocate(byteCount: LogFrame.fileHeader, alignment: 8)
+    defer { room.deallocate() }
+    try file.read(into: room, at: 0)
+    return LogFrame.FileHeader(UnsafeRawBufferPointer(room))
   }
 
-  private static func damaged(_ path: String, at offset: Int) -> StoreError {
-    StoreError(
-      .corrupt, "the log \(path) is damaged at byte \(offset), and later commits build on it: restore a backup",
-      underlying: "no whole frame, and no seal")
+  /// The segment of a file, which ends at `fixedEnd` unless that is 0; and whether it is known to end there.
+  private func read(_ link: Link, endingAt fixedEnd: Int) throws(StoreError) -> (segment: Segment, isEnded: Bool) {
+    let length = try link.file.size()
+    guard length >= max(fixedEnd, link.header.length) else {
+      throw LogDamage(
+        file: link.path, offset: length,
+        what: "the file is cut off there; it was given \(link.header.length) bytes when it was made"
+      ).error
+    }
+    try link.file.sync()
+    let segment = try Segment(link.header, payload: length, settings: settings, pool: memory)
+    let bytes = UnsafeMutableRawBufferPointer(start: segment.base, count: length)
+    try link.file.read(into: bytes, at: 0)
+    let isEnded = try takeUp(UnsafeRawBufferPointer(bytes), in: segment, of: link.path, endingAt: fixedEnd)
+    segment.releaseUnused()
+    return (segment, isEnded)
+  }
+
+  private func takeUp(
+    _ bytes: UnsafeRawBufferPointer, in segment: Segment, of path: String, endingAt fixedEnd: Int
+  ) throws(StoreError) -> Bool {
+    while fixedEnd == 0 || segment.used < fixedEnd {
+      guard let frame = LogFrame.read(bytes, at: segment.used, number: segment.number) else { break }
+      if fixedEnd == 0, frame.kind == .seal { return true }
+      guard frame.kind == .commit else { break }
+      segment.recover(payload: frame.payload)
+    }
+    if fixedEnd > 0 {
+      guard segment.used == fixedEnd else { throw gap(bytes, in: segment, of: path, durable: fixedEnd) }
+      return true
+    }
+    var durable = segment.used
+    forEachFrame(behind: segment, bytes) { durable = max(durable, $0.durable) }
+    guard durable == segment.used else { throw gap(bytes, in: segment, of: path, durable: durable) }
+    return false
+  }
+
+  private func forEachFrame(behind segment: Segment, _ bytes: UnsafeRawBufferPointer, _ body: (LogFrame.Frame) -> Void)
+  {
+    var place = segment.used
+    while let frame = LogFrame.search(bytes, from: place, number: segment.number) {
+      body(frame)
+      place = frame.end
+    }
+  }
+
+  private func gap(_ bytes: UnsafeRawBufferPointer, in segment: Segment, of path: String, durable: Int) -> StoreError {
+    var commits = 0
+    forEachFrame(behind: segment, bytes) { if $0.kind == .commit { commits += 1 } }
+    return LogDamage(
+      file: path, offset: segment.used,
+      what: "no whole commit stands there, but the file was durable up to byte \(durable), and \(commits) whole batches of commits stand "
+        + "behind it; to go on would lose what was acknowledged in these \(durable - segment.used) bytes or more"
+    ).error
+  }
+
+  /// Removes the files in the folder that do not belong to the log: those that were drained, or made and never begun.
+  func removeLeftovers(keeping numbers: [UInt64]) {
+    let kept = Set(numbers.map { RedoLog.path($0, in: folder) })
+    for name in (try? files.names(in: folder)) ?? [] {
+      let path = "\(folder)/\(name)"
+      if [".log", ".new", ".unused", ".sst"].contains(where: name.hasSuffix), !kept.contains(path) { try? files.remove(path) }
+    }
   }
 }

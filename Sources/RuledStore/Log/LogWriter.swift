@@ -3,14 +3,16 @@ import RuledCore
 /// Who writes to the log when: one append at a time and one sync at a time, but an append during a sync.
 ///
 /// What is appended counts once it is synced. After a failure nothing more is appended until the log has been repaired.
+///
+/// Locks, in the order in which they are taken: `appending`, `syncing`, `tail`, then the log's own. No sync is made under `tail`.
 final class LogWriter: @unchecked Sendable {  // what changes is guarded by `tail`
   private let log: RedoLog
   private let path: String
   /// Held by whoever appends, from looking for room to the write.
   private let appending = Condition()
-  /// Held by whoever syncs or begins another segment; taken behind `appending`.
+  /// Held by whoever syncs or begins another segment.
   private let syncing = Condition()
-  /// The lock on the log's end; taken behind the others, and never held during a sync.
+  /// The lock on the log's end.
   private let tail = Condition()
   /// How many commits were appended.
   private var appended: UInt64 = 0
@@ -34,28 +36,37 @@ final class LogWriter: @unchecked Sendable {  // what changes is guarded by `tai
   /// Appends a commit, and gives its number.
   func append(_ records: UnsafeRawBufferPointer) throws(StoreError) -> UInt64 {
     try makeRoom(for: records.count)
-    return try writing { () throws(StoreError) in
-      try log.append(records)
-      appended += 1
-      return appended
-    }
+    return try tail.locked { () throws(StoreError) in try appendAtTail(records) }
   }
 
   /// Appends a commit that counts when this returns, and waits for the disk when it is to be durable or others before it do not count yet.
   func commit(_ records: UnsafeRawBufferPointer, durable: Bool) throws(StoreError) {
-    let isFirst = tail.locked { !log.hasUncounted }
-    _ = try append(records)
-    guard !durable, isFirst else {
-      _ = try sync()
-      return
-    }
-    tail.locked {
+    try makeRoom(for: records.count)
+    let counts = try tail.locked { () throws(StoreError) in
+      let isFirst = !log.hasUncounted
+      _ = try appendAtTail(records)
+      guard !durable, isFirst else { return false }
       log.acceptAll()
       counted = appended
+      return true
     }
+    if !counts { _ = try sync() }
+  }
+
+  private func appendAtTail(_ records: UnsafeRawBufferPointer) throws(StoreError) -> UInt64 {
+    try check()
+    do throws(StoreError) { try log.append(records) } catch {
+      failure = error
+      throw error
+    }
+    appended += 1
+    return appended
   }
 
   /// Makes durable what was appended, and gives the number of the last commit that counts.
+  ///
+  /// After a failure the log is repaired before the error is thrown, so that nothing of what does not count is found by a later start; the error says if
+  /// that could not be done.
   func sync() throws(StoreError) -> UInt64 {
     try syncing.locked { () throws(StoreError) in
       let (unsynced, last) = try tail.locked { () throws(StoreError) in
@@ -63,24 +74,33 @@ final class LogWriter: @unchecked Sendable {  // what changes is guarded by `tai
         return (log.takeUnsynced(), appended)
       }
       guard let unsynced else { return last }
-      do throws(StoreError) { try unsynced.file.sync() } catch {
-        tail.locked {
-          failure = error
-          log.lose()
-        }
-        throw error
-      }
+      do throws(StoreError) { try unsynced.file.sync() } catch { throw lost(error) }
       log.accept(unsynced)
-      tail.locked { counted = max(counted, last) }
+      tail.locked {
+        counted = max(counted, last)
+        log.noteDurable(unsynced)
+      }
       return last
     }
+  }
+
+  /// Drops what does not count after a failed sync; the error to throw, which says whether it is known to be gone.
+  private func lost(_ error: StoreError) -> StoreError {
+    var error = error
+    tail.locked {
+      failure = error
+      log.lose()
+    }
+    do throws(StoreError) { try log.repair() } catch {}
+    if log.isBroken { error.isFateUnknown = true }
+    return error
   }
 
   /// The number of the last commit that counts.
   var lastCounted: UInt64 { tail.locked { counted } }
 
   /// Waits until everything counts that was appended.
-  func settle() throws(StoreError) {
+  private func settle() throws(StoreError) {
     if tail.locked({ log.hasUncounted }) { _ = try sync() }
   }
 
@@ -92,21 +112,18 @@ final class LogWriter: @unchecked Sendable {  // what changes is guarded by `tai
     }
   }
 
-  /// Rids the log of what failed, then lets `body` do the same for what is behind it; throws why either could not be done.
-  func repair(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+  /// Rids the log of what failed; throws why that could not be done.
+  func repair() throws(StoreError) {
     try exclusively { () throws(StoreError) in
       try syncing.locked { () throws(StoreError) in
-        try tail.locked { () throws(StoreError) in
-          guard !isClosed else { throw DatabaseAccess.closed(path) }
-          do throws(StoreError) {
-            try log.repair()
-            try body()
-            counted = appended
-            failure = nil
-          } catch {
-            failure = failure ?? error
-            throw error
-          }
+        try tail.locked { () throws(StoreError) in if isClosed { throw DatabaseAccess.closed(path) } }
+        do throws(StoreError) { try log.repair() } catch {
+          tail.locked { failure = failure ?? error }
+          throw error
+        }
+        tail.locked {
+          counted = appended
+          failure = nil
         }
       }
     }
@@ -134,15 +151,9 @@ final class LogWriter: @unchecked Sendable {  // what changes is guarded by `tai
 
   private func rotate(for payload: Int = 0) throws(StoreError) {
     try syncing.locked { () throws(StoreError) in
-      try writing { () throws(StoreError) in try log.rotate(for: payload) }
-    }
-  }
-
-  private func writing<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
-    try tail.locked { () throws(StoreError) in
-      try check()
-      do throws(StoreError) { return try body() } catch {
-        failure = error
+      try tail.locked { () throws(StoreError) in try check() }
+      do throws(StoreError) { try log.rotate(for: payload) } catch {
+        tail.locked { failure = error }
         throw error
       }
     }

@@ -1,4 +1,3 @@
-import Glibc
 import RuledCore
 import Synchronization
 
@@ -6,23 +5,25 @@ import Synchronization
 ///
 /// A commit is one write to the active segment; it counts, and is found, once it has been accepted. A full segment is sealed and left to the drain, which
 /// brings what it left behind into the database and then removes it. Reads ask the segments first, the latest before the others.
+///
+/// A segment ends with its seal, or where the header of the next one says: so a segment whose file failed is ended by a write to another file.
 final class RedoLog: @unchecked Sendable {  // segments and what counts of them are guarded by `indexLock`
-  /// How many sealed segments may wait before commits wait for the drain.
-  static let longestBacklog = 3
-
-  /// From how many bytes on a segment is a busy one, so that the next one's file is worth writing to ahead of time.
-  private static let busy = Segment.usualCapacity / 16
-
   private let folder: String
+  private let settings: LogSettings
+  private let manifest: LogManifest
   private let indexLock = ReadWriteLock()
   private let changed = Condition()
   private let maker: SegmentMaker
   private var active: Segment
   private var file: SegmentFile
   private var sealed: [Segment]
+  /// Why the earliest segment could not be brought into the database the last time; guarded by `changed`.
   private var drainError: StoreError?
   private var isClosed = false
-  private var damage = Damage.none
+  /// Whether a write or a sync of the active segment's file failed, so that nothing more is appended there.
+  private var hasFailed = false
+  /// A segment that was to follow a segment whose seal failed.
+  private var next: SegmentMaker.Made?
   /// Whether something was written that no sync has begun to bring to the disk.
   private var isUnsynced = false
 
@@ -34,22 +35,28 @@ final class RedoLog: @unchecked Sendable {  // segments and what counts of them 
   /// How far the writing ahead is.
   private enum Ahead { case idle, wanted, done }
 
-  /// What a failed commit may have left in the active segment's file.
-  private enum Damage {
-    case none
-    /// A frame that is not whole behind those that count.
-    case torn
-    /// Less than what was written: after a failed sync the system may have dropped any of it.
-    case lost
-  }
-
-  /// The log in `folder`, with what an earlier process left there.
-  init(folder: String) throws(StoreError) {
+  /// The log in `folder` of the store whose manifest that is, with what an earlier process left there.
+  ///
+  /// Where that is more than is held at a time, `drain` brings the earliest segment into the database.
+  init(
+    _ files: any FileSystem, folder: String, manifest: LogManifest, settings: LogSettings = LogSettings(),
+    drain: (Segment) throws(StoreError) -> Void
+  ) throws(StoreError) {
     self.folder = folder
-    try Folder.create(folder)
-    sealed = try LogRecovery.segments(in: folder)
-    maker = SegmentMaker(folder: folder, after: sealed.last?.number ?? 0)
+    self.settings = settings
+    self.manifest = manifest
+    let memory = SegmentMemoryPool(settings)
+    let recovery = LogRecovery(files, folder: folder, manifest: manifest, settings: settings, memory: memory)
+    let recovered = try recovery.run { (segment) throws(StoreError) in
+      try drain(segment)
+      try manifest.change { $0.drained = segment.number }
+    }
+    sealed = recovered.segments
+    maker = SegmentMaker(
+      files, folder: folder, settings: settings, manifest: manifest, memory: memory,
+      after: (recovered.last, recovered.end))
     (active, file) = try maker.successor(for: 0)
+    recovery.removeLeftovers(keeping: sealed.map(\.number) + [active.number])
   }
 
   /// Where the file of a segment lies.
@@ -77,17 +84,14 @@ final class RedoLog: @unchecked Sendable {  // segments and what counts of them 
   /// before the next.
   func append(_ records: UnsafeRawBufferPointer) throws(StoreError) {
     let frame = active.stage(records)
-    do throws(StoreError) {
-      try file.write(frame, at: active.end)
-    } catch {
-      damage = .torn
-      file.erase(LogFrame.header, at: active.end)
+    do throws(StoreError) { try file.write(frame, at: active.end) } catch {
+      hasFailed = true
       throw error
     }
-    let wasBusy = active.end >= Self.busy
+    let wasBusy = active.end >= settings.busyBytes
     active.keep(frame)
     isUnsynced = true
-    if !wasBusy, active.end >= Self.busy { changed.signal { if ahead == .idle { ahead = .wanted } } }
+    if !wasBusy, active.end >= settings.busyBytes { changed.signal { if ahead == .idle { ahead = .wanted } } }
   }
 
   /// Lets everything count that was appended, durable or not.
@@ -116,75 +120,87 @@ final class RedoLog: @unchecked Sendable {  // segments and what counts of them 
   /// Lets count what was synced.
   func accept(_ synced: Unsynced) { indexLock.writing { synced.segment.accept(to: synced.end) } }
 
-  /// Forgets what does not count, after a failed sync and under the lock on the log's end: the system may have dropped any of it.
-  func lose() {
-    damage = .lost
-    indexLock.writing { active.dropUncounted() }
-    file.erase(LogFrame.header, at: active.end)
+  /// Notes how far the file is durable now, under the lock on the log's end.
+  ///
+  /// The frames to come say so; where none has come, a mark does, so that damage before it is not taken for the log's end.
+  func noteDurable(_ synced: Unsynced) {
+    synced.segment.durable = synced.end
+    guard synced.segment === active, active.end == synced.end, !hasFailed else { return }
+    try? file.write(active.stageNote(.mark), at: active.end)
   }
 
-  // MARK: Segments, under both locks
+  /// Forgets what does not count, after a failed sync and under the lock on the log's end: the system may have dropped any of it.
+  func lose() {
+    hasFailed = true
+    indexLock.writing { active.dropUncounted() }
+  }
+
+  // MARK: Segments, while nobody appends or syncs
 
   /// Seals the active segment, unless it is empty, and begins the next; everything in it must count.
   func rotate(for payload: Int = 0) throws(StoreError) {
     guard !active.isEmpty || !active.hasRoom(for: payload) else { return }
-    try awaitBacklog(below: Self.longestBacklog)
-    let next = try maker.successor(for: payload)
-    do throws(StoreError) { try seal() } catch {
-      maker.takeBack(next)
+    try awaitBacklog(below: settings.longestBacklog)
+    let made = try maker.successor(for: payload)
+    next = made
+    do throws(StoreError) {
+      try file.write(active.stageNote(.seal), at: active.end)
+      try file.sync()
+    } catch {
+      hasFailed = true
       throw error
     }
-    file = next.file
-    advance(to: next.segment)
+    next = nil
+    active.durable = active.end
+    isUnsynced = false
+    file = made.file
+    advance(to: made.segment)
   }
 
-  /// Ends the active segment so that nothing of a failed commit is in it, and begins the next.
+  /// Goes on with another segment after a failure, so that nothing of what failed counts after a crash either.
   ///
-  /// What was appended whole and not lost counts and is durable afterwards: after a failed sync, the file is written anew from memory.
+  /// The other segment's header says that this one ends where it was durable, and what counts beyond that begins it. Must be repeated when it fails: then
+  /// it is not known whether what was appended and does not count will be found by the next start.
   func repair() throws(StoreError) {
-    if damage == .lost {
-      let path = Self.path(active.number, in: folder)
-      let length = active.end + active.stageSeal().count
-      let rewritten = try SegmentFile(creating: path + ".new", capacity: length)
-      try rewritten.write(UnsafeRawBufferPointer(start: active.base, count: length), at: 0)
-      try rewritten.finish(at: length)
-      guard rename(path + ".new", path) == 0 else {
-        throw StoreError.system("the log \(path) can't be replaced", errno)
+    if let problem = fullBacklog { throw problem }
+    guard hasFailed else { return }
+    indexLock.writing { active.dropUncounted() }
+    let durable = active.durable
+    let made = if let next { next } else { try maker.successor(for: active.used - durable) }
+    next = nil
+    let (segment, target) = made
+    segment.follow(active.number, endingAt: durable)
+    var problem: StoreError?
+    do throws(StoreError) {
+      try target.write(UnsafeRawBufferPointer(start: segment.base, count: LogFrame.fileHeader), at: 0)
+      try target.sync()
+      active.forEachCommit(from: durable) { payload in
+        let frame = segment.stage(payload)
+        do throws(StoreError) { if problem == nil { try target.write(frame, at: segment.end) } } catch { problem = error }
+        segment.keep(frame)
       }
-      try Folder.sync(folder)
-      file = rewritten
-      active.isWrittenAhead = false
-    } else if damage == .none, active.isEmpty {
-      return changed.signal { drainError = nil }
-    } else {
-      try seal()
+      if let problem { throw problem }
+      if !segment.isEmpty { try target.sync() }
+    } catch {
+      maker.giveUp(made, after: active.number)
+      throw error
     }
-    let next = try maker.successor(for: 0)
-    file = next.file
-    damage = .none
+    segment.durable = segment.end
+    indexLock.writing { segment.accept(to: segment.end) }
+    hasFailed = false
     isUnsynced = false
-    advance(to: next.segment)
-    changed.signal { drainError = nil }
+    file = target
+    advance(to: segment)
   }
 
-  private func seal() throws(StoreError) {
-    do throws(StoreError) { try file.write(active.stageSeal(), at: active.end) } catch {
-      damage = .torn
-      throw error
-    }
-    do throws(StoreError) { try file.sync() } catch {
-      lose()
-      throw error
-    }
-    indexLock.writing { active.accept(to: active.end) }
-    isUnsynced = false
-  }
+  /// Whether a failure has not been repaired, so that it is not known what the next start will find of it.
+  var isBroken: Bool { hasFailed }
 
   /// Makes the next segment ahead of time, if there is none, so that no commit has to wait for it.
   func prepare() throws(StoreError) { try maker.prepare() }
 
   /// Gives back memory that is kept for segments to come.
-  func rest() { maker.rest() }
+  func releaseMemory() { maker.releaseMemory() }
 
   private func advance(to next: Segment) {
     indexLock.writing {
@@ -260,8 +276,9 @@ final class RedoLog: @unchecked Sendable {  // segments and what counts of them 
     }
   }
 
-  /// Forgets a segment whose writes stand in the database; its file is kept to be written over, if it is one of the usual size.
-  func drained(_ segment: Segment) {
+  /// Forgets a segment whose writes stand durably in the database; its file is kept to be written over, if it is one of the usual size.
+  func drained(_ segment: Segment) throws(StoreError) {
+    try manifest.change { $0.drained = segment.number }
     maker.recycle(segment)
     changed.signal {
       drainError = nil
@@ -272,6 +289,22 @@ final class RedoLog: @unchecked Sendable {  // segments and what counts of them 
   /// Notes why a segment could not be brought into the database.
   func drainFailed(_ error: StoreError) { changed.signal { drainError = error } }
 
+  /// Why segments are not brought into the database, if that fails, and how many wait for it.
+  var drainProblem: (error: StoreError, waiting: Int)? {
+    changed.locked { drainError.map { ($0, indexLock.reading { sealed.count }) } }
+  }
+
+  /// Why nothing more can be appended, when as many segments wait as may and the drain fails.
+  private var fullBacklog: StoreError? {
+    guard let problem = drainProblem, problem.waiting >= settings.longestBacklog else { return nil }
+    return Self.full(problem.error)
+  }
+
+  private static func full(_ error: StoreError) -> StoreError {
+    StoreError(
+      error.code, "the log is full, as it can't be brought into the database: \(error.message)", underlying: error.underlying)
+  }
+
   /// Waits until no sealed segment is left; throws why that can't be.
   func awaitDrained() throws(StoreError) { try awaitBacklog(below: 1) }
 
@@ -281,7 +314,7 @@ final class RedoLog: @unchecked Sendable {  // segments and what counts of them 
       if indexLock.reading({ sealed.count }) < count { return .some(nil) }
       return drainError.map { .some($0) }
     }
-    if let problem { throw problem }
+    if let problem { throw Self.full(problem) }
   }
 
   /// Waits so many milliseconds, less when the log is closed.
@@ -295,9 +328,10 @@ final class RedoLog: @unchecked Sendable {  // segments and what counts of them 
   /// Lets the drain end.
   func close() { changed.signal { isClosed = true } }
 
-  /// Removes the active segment's file, which is empty.
-  func removeActive() {
-    maker.removeFiles()
-    if active.isEmpty { unlink(file.path) }
+  /// Removes the files of a log that holds no commits; otherwise the next opening takes them up.
+  func removeFiles() {
+    guard active.isEmpty, sealed.isEmpty, !hasFailed else { return }
+    guard (try? manifest.change { $0.last = $0.drained }) != nil else { return }
+    maker.removeFiles(and: file.path)
   }
 }

@@ -6,15 +6,13 @@ import RuledCore
 /// What is written stays where it is, so that bytes handed out are valid as long as the segment. Writes are appended by the log alone, under
 /// the lock on its end; the index is read and changed under the log's index lock.
 final class Segment: @unchecked Sendable {
-  /// How many bytes a segment has room for, unless one commit needs more.
-  static let usualCapacity = 64 << 20
   /// The kinds of keys that are looked through in order while the daemon serves: timers by time, and what waits in queues.
   private static let orderedKinds: [UInt8] = [
     StoreKey.Kind.timerIndex, .message, .effect, .parked,
   ].map(\.rawValue)
 
-  /// Counts up: the writes of a later segment come after those of an earlier one.
-  let number: UInt64
+  /// What its file begins with; its number counts up: the writes of a later segment come after those of an earlier one.
+  private(set) var header: LogFrame.FileHeader
   /// Whether its file was written to before, all of it, so that syncs of what is written over have no metadata to write; the log's maker's.
   var isWrittenAhead = false
   /// The first byte.
@@ -27,21 +25,31 @@ final class Segment: @unchecked Sendable {
   ///
   /// Changed under the lock on the log's end, while others may be made to count.
   private(set) var end = LogFrame.fileHeader
+  /// How many bytes are on the disk; changed under the lock on the log's end.
+  var durable = LogFrame.fileHeader
   /// The last writes on all keys.
   private(set) var index: SegmentIndex
   private var ordered: [UInt8: OrderedWrites] = [:]
   private let staged = UnsafeMutablePointer<Staged>.allocate(capacity: Segment.atOnce)
 
-  /// A segment without writes, with room for one commit of `payload` bytes at least; its memory comes from `pool` and goes there in the end.
-  init(number: UInt64, payload: Int = 0, pool: SegmentMemoryPool? = nil) throws(StoreError) {
+  /// A segment without writes, whose header says so much, with room for one commit of `payload` bytes at least; its memory comes from `pool`
+  /// and goes there in the end.
+  init(
+    _ header: LogFrame.FileHeader, payload: Int = 0, settings: LogSettings, pool: SegmentMemoryPool? = nil
+  ) throws(StoreError) {
     let needed = (LogFrame.fileHeader + 2 * LogFrame.header + payload + LogFrame.block) & ~(LogFrame.block - 1)
-    let capacity = max(Self.usualCapacity, needed)
-    self.number = number
+    let capacity = max(settings.segmentBytes, needed)
+    self.header = header
+    self.header.length = capacity
     self.pool = pool
-    if let pool { memory = try pool.take(capacity) } else { memory = try SegmentMemory(capacity: capacity) }
+    if let pool {
+      memory = try pool.take(capacity)
+    } else {
+      memory = try SegmentMemory(capacity: capacity, places: settings.indexSlots)
+    }
     base = memory.base
     index = SegmentIndex(in: memory.places)
-    LogFrame.writeFileHeader(number, to: base)
+    self.header.write(to: base)
   }
 
   deinit {
@@ -53,10 +61,17 @@ final class Segment: @unchecked Sendable {
   /// How many bytes have room.
   var capacity: Int { memory.capacity }
 
-  /// Gives back the memory of a segment that nobody writes to for a while, and that has no commits.
-  func rest() {
-    memory.release()
-    LogFrame.writeFileHeader(number, to: base)
+  /// Its number.
+  var number: UInt64 { header.number }
+
+  /// Gives back the memory behind the commits.
+  func releaseUnused() { memory.release(from: end) }
+
+  /// Lets it follow the segment of that number, which has no seal and ends at `end`; the file is the caller's to write.
+  func follow(_ number: UInt64, endingAt end: Int) {
+    header.predecessor = number
+    header.predecessorEnd = end
+    header.write(to: base)
   }
 
   /// Whether nothing was committed to it.
@@ -70,7 +85,7 @@ final class Segment: @unchecked Sendable {
     if let start = payload.baseAddress {
       (base + end + LogFrame.header).copyMemory(from: start, byteCount: payload.count)
     }
-    LogFrame.writeHeader(at: end, length: UInt32(payload.count), number: number, in: base)
+    LogFrame.writeHeader(.commit, at: end, length: payload.count, number: number, durable: durable, in: base)
     return UnsafeRawBufferPointer(start: base + end, count: LogFrame.header + payload.count)
   }
 
@@ -80,10 +95,20 @@ final class Segment: @unchecked Sendable {
   /// Forgets the commits that do not count yet.
   func dropUncounted() { end = used }
 
-  /// Puts the seal behind the commits.
-  func stageSeal() -> UnsafeRawBufferPointer {
-    LogFrame.writeHeader(at: end, length: LogFrame.sealed, number: number, in: base)
+  /// Puts a seal or a mark behind the commits, where it is none of them.
+  func stageNote(_ kind: LogFrame.Kind) -> UnsafeRawBufferPointer {
+    LogFrame.writeHeader(kind, at: end, length: 0, number: number, durable: durable, in: base)
     return UnsafeRawBufferPointer(start: base + end, count: LogFrame.header)
+  }
+
+  /// Calls `body` with the payload of each commit from `offset` on, in their order.
+  func forEachCommit(from offset: Int, _ body: (UnsafeRawBufferPointer) -> Void) {
+    var place = offset
+    while place < end {
+      let count = LogFrame.payload(at: place, in: base)
+      body(UnsafeRawBufferPointer(start: base + place + LogFrame.header, count: count))
+      place += LogFrame.header + count
+    }
   }
 
   /// Lets the commits before `place` count.
@@ -95,6 +120,7 @@ final class Segment: @unchecked Sendable {
   func recover(payload: Int) {
     accept(payload: payload)
     end = used
+    durable = used
   }
 
   /// Lets the next frame, with a payload of so many bytes, count.

@@ -1,13 +1,10 @@
-import CLinux
 import Glibc
 
 /// A file of the redo log, written from front to back.
 ///
-/// Room for the whole file is asked for at once: a sync then has only data to write, and a full disk shows before anything is written.
+/// It is given its whole length at once: a sync then has only data to write, and a full disk shows before anything is written.
 final class SegmentFile: @unchecked Sendable {  // written under the lock on the log's end
-  /// Where the file lies.
-  let path: String
-  private let descriptor: Int32
+  private let file: any StoreFile
   private var written = 0
   private var handedOn = 0
   /// How far zeros were written, from the second block on.
@@ -18,42 +15,31 @@ final class SegmentFile: @unchecked Sendable {  // written under the lock on the
   /// How many zeros are written at once: the system keeps them together in its cache, and counts all of them as changed by a write to any.
   private static let atOnce = 1 << 16
 
-  /// Makes the file `path`, with room for `capacity` bytes where the file system can give it.
+  /// Makes the file `path` of `length` bytes.
   ///
-  /// `recycled` is a file that is no longer needed and takes its place: a sync of what is written over has no metadata to write.
-  convenience init(creating path: String, capacity: Int, recycled: String? = nil) throws(StoreError) {
-    if let recycled, rename(recycled, path) == 0 {
-      try self.init(opening: path)
+  /// `recycled` is a file of that length which is no longer needed and takes its place: a sync of what is written over has no metadata to write.
+  /// Its name is durable before anything else is written to it, so that a name never holds the header of a later file.
+  init(creating path: String, length: Int, recycled: String?, _ files: any FileSystem) throws(StoreError) {
+    if let recycled {
+      try files.rename(recycled, to: path)
+      try files.syncFolder(SegmentFile.folder(of: path))
+      file = try files.open(path, .update)
       return
     }
-    try self.init(opening: path, flags: O_CREAT | O_TRUNC)
-    if cl_allocate(descriptor, Int64(capacity)) != 0 { _ = ftruncate(descriptor, 0) }
+    file = try files.open(path, .create)
+    if !file.reserve(length) { try file.resize(to: length) }
+    try files.syncFolder(SegmentFile.folder(of: path))
   }
 
-  /// Opens the file `path` to write in it.
-  init(opening path: String, flags: Int32 = 0) throws(StoreError) {
-    self.path = path
-    descriptor = open(path, O_RDWR | O_CLOEXEC | flags, 0o600)
-    guard descriptor >= 0 else { throw StoreError.system("the log \(path) can't be opened", errno) }
-  }
+  private static func folder(of path: String) -> String { path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "." }
 
-  deinit { close(descriptor) }
+  /// Where the file lies.
+  var path: String { file.path }
 
   /// Writes bytes at `offset`, in the system's hands when this returns.
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(StoreError) {
-    try put(bytes, at: offset)
+    try file.write(bytes, at: offset)
     written = offset + bytes.count
-  }
-
-  private func put(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(StoreError) {
-    var done = 0
-    while done < bytes.count {
-      let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
-      let count = pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset + done))
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw StoreError.system("the log \(path) can't be written", count < 0 ? errno : ENOSPC) }
-      done += count
-    }
   }
 
   /// Writes zeros to the next part of a file that holds no commits yet, up to `capacity`; says whether that was the last.
@@ -67,37 +53,22 @@ final class SegmentFile: @unchecked Sendable {  // written under the lock on the
     let begin = zeroed
     while zeroed < min(begin + Self.dirtyBytes, capacity) {
       let count = min(zeros.count, capacity - zeroed)
-      try put(UnsafeRawBufferPointer(rebasing: zeros[..<count]), at: zeroed)
+      try file.write(UnsafeRawBufferPointer(rebasing: zeros[..<count]), at: zeroed)
       zeroed += count
     }
-    cl_begin_sync(descriptor, Int64(begin), Int64(zeroed - begin))
+    file.beginWriteback(at: begin, count: zeroed - begin)
     guard zeroed == capacity else { return false }
     try sync()
     return true
   }
 
-  /// Puts zeros at `offset`, as far as the system lets it, so that what was begun there does not look whole to a process that comes after a crash.
-  func erase(_ count: Int, at offset: Int) {
-    let zeros = [UInt8](repeating: 0, count: count)
-    _ = zeros.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, count, off_t(offset)) }
-  }
-
   /// Lets the system begin to bring to the disk what was written, so that a later sync has little to wait for.
   func handOn() {
     guard written - handedOn >= Self.dirtyBytes else { return }
-    cl_begin_sync(descriptor, Int64(handedOn), Int64(written - handedOn))
+    file.beginWriteback(at: handedOn, count: written - handedOn)
     handedOn = written
   }
 
   /// Returns once all that was written is on the disk.
-  func sync() throws(StoreError) {
-    guard fdatasync(descriptor) == 0 else { throw StoreError.system("the log \(path) can't be synced", errno) }
-  }
-
-  /// Gives back the room behind `length` and makes the file's end durable.
-  func finish(at length: Int) throws(StoreError) {
-    guard ftruncate(descriptor, off_t(length)) == 0, fsync(descriptor) == 0 else {
-      throw StoreError.system("the log \(path) can't be finished", errno)
-    }
-  }
+  func sync() throws(StoreError) { try file.sync() }
 }

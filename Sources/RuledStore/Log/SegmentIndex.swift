@@ -16,18 +16,15 @@ struct SegmentIndex {
     var kind: UInt8
   }
 
-  /// How many places a table has before it grows: enough for a segment of the usual size.
-  static let usualPlaces = 1 << 19
-
   private(set) var slots: UnsafeMutableBufferPointer<Slot>
   private(set) var count = 0
   private var mask: Int
   private var isGrown = false
 
-  /// An empty table in `slots`, which are `usualPlaces` free places; its owner calls `deallocate`.
+  /// An empty table in `slots`, a power of two of free places; its owner calls `deallocate`.
   init(in slots: UnsafeMutableBufferPointer<Slot>) {
     self.slots = slots
-    mask = Self.usualPlaces - 1
+    mask = slots.count - 1
   }
 
   /// Gives the memory back that it took beyond what it was given; nothing may be called after it.
@@ -82,8 +79,12 @@ struct SegmentIndex {
 
   private mutating func grow(in base: UnsafeRawPointer) {
     let old = slots
+    guard let larger = Self.table((mask + 1) * 2) else {
+      if count * 8 < mask * 7 { return }  // it still works, with longer searches
+      fatalError("there is no memory for the index of the store's log; raise the limit on it (ulimit -v, MemoryMax=)")
+    }
     mask = mask * 2 + 1
-    slots = Self.table(mask + 1)
+    slots = larger
     for slot in old where slot.offset != 0 {
       let key = SegmentWrite.key(at: Int(slot.offset), in: base)
       var place = Int(truncatingIfNeeded: hash64(key, seed: 3)) & mask
@@ -94,11 +95,9 @@ struct SegmentIndex {
     isGrown = true
   }
 
-  /// A table of zeros, whose memory is touched only as it is used.
-  static func table(_ count: Int) -> UnsafeMutableBufferPointer<Slot> {
-    guard let memory = calloc(count, MemoryLayout<Slot>.stride) else {
-      fatalError("there is no memory for the log's index")
-    }
+  /// A table of zeros, whose memory is touched only as it is used; nil when there is no memory for it.
+  static func table(_ count: Int) -> UnsafeMutableBufferPointer<Slot>? {
+    guard let memory = calloc(count, MemoryLayout<Slot>.stride) else { return nil }
     return UnsafeMutableBufferPointer(start: memory.bindMemory(to: Slot.self, capacity: count), count: count)
   }
 }

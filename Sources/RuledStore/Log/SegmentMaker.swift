@@ -1,34 +1,63 @@
-import Glibc
 import RuledCore
 
 /// Makes segments of the log and their files: ahead of time, and of files and memory that are no longer needed where there are any.
+///
+/// A file joins the log when the manifest names it as the last; until then nothing in it counts.
 final class SegmentMaker: @unchecked Sendable {  // what changes is guarded by `lock`
+  /// A segment and its file.
+  typealias Made = (segment: Segment, file: SegmentFile)
+
+  private let files: any FileSystem
   private let folder: String
-  private let memory = SegmentMemoryPool()
+  private let settings: LogSettings
+  private let manifest: LogManifest
+  private let memory: SegmentMemoryPool
   /// Held by whoever makes a segment.
   private let lock = Condition()
-  /// The number of the segment that is made next.
+  /// The segment before the next: the one that was handed out last, or the last one recovered, and where that ends if it has no seal.
+  private var current: (number: UInt64, end: Int)
+  /// The number of the next file; each is used once.
   private var nextNumber: UInt64
   /// Files of segments that are no longer needed, and whether all of them was written to.
   private var unused: [(path: String, isWrittenAhead: Bool)] = []
   /// A segment made ahead of time.
-  private var spare: (segment: Segment, file: SegmentFile)?
+  private var spare: Made?
+  /// Files that were given up, and go once the manifest names a later one.
+  private var abandoned: [String] = []
 
-  /// A maker of the segments in `folder` behind the one of that number.
-  init(folder: String, after number: UInt64) {
+  /// A maker of the segments in `folder` behind the one of that number, which ends there if it has no seal.
+  init(
+    _ files: any FileSystem, folder: String, settings: LogSettings, manifest: LogManifest, memory: SegmentMemoryPool,
+    after current: (number: UInt64, end: Int)
+  ) {
+    self.files = files
     self.folder = folder
-    nextNumber = number + 1
+    self.settings = settings
+    self.manifest = manifest
+    self.memory = memory
+    self.current = current
+    nextNumber = manifest.contents.next
   }
 
   /// The segment after the active one, with room for a commit of so many bytes.
-  func successor(for payload: Int) throws(StoreError) -> (segment: Segment, file: SegmentFile) {
+  func successor(for payload: Int) throws(StoreError) -> Made {
     try lock.locked { () throws(StoreError) in
-      if let ready = spare {
-        spare = nil
-        if ready.segment.hasRoom(for: payload) { return ready }
-        unlink(ready.file.path)
-      }
-      return try make(payload)
+      var next = spare
+      if let ready = spare, !ready.segment.hasRoom(for: payload) { next = nil }
+      let made = if let next { next } else { try make(payload) }
+      if let ready = spare, ready.segment !== made.segment { try? files.remove(ready.file.path) }
+      spare = nil
+      current = (made.segment.number, 0)
+      return made
+    }
+  }
+
+  /// Gives a segment up whose file could not be written: what stands in it is not known, and never counts, as the one before it, of that number, gets
+  /// another successor.
+  func giveUp(_ made: Made, after number: UInt64) {
+    lock.locked {
+      current = (number, 0)
+      abandoned.append(made.file.path)
     }
   }
 
@@ -59,31 +88,9 @@ final class SegmentMaker: @unchecked Sendable {  // what changes is guarded by `
   }
 
   /// Gives back memory that is kept for segments to come.
-  func rest() {
+  func releaseMemory() {
     memory.empty()
-    lock.locked { spare?.segment.rest() }
-  }
-
-  private func make(_ payload: Int) throws(StoreError) -> (segment: Segment, file: SegmentFile) {
-    let segment = try Segment(number: nextNumber, payload: payload, pool: memory)
-    nextNumber += 1
-    let recycled = segment.capacity == Segment.usualCapacity ? unused.popLast() : nil
-    do throws(StoreError) {
-      let file = try begin(segment, recycled: recycled?.path)
-      segment.isWrittenAhead = recycled?.isWrittenAhead ?? false
-      return (segment, file)
-    } catch {
-      unlink(RedoLog.path(segment.number, in: folder))
-      throw error
-    }
-  }
-
-  /// Takes a segment back that was not begun.
-  func takeBack(_ segment: (segment: Segment, file: SegmentFile)) {
-    lock.locked {
-      if let other = spare { unlink(other.file.path) }
-      spare = segment
-    }
+    lock.locked { spare?.segment.releaseUnused() }
   }
 
   /// Keeps the file of a segment to be written over, if it is one of the usual size, and otherwise removes it.
@@ -91,28 +98,48 @@ final class SegmentMaker: @unchecked Sendable {  // what changes is guarded by `
     let path = RedoLog.path(segment.number, in: folder)
     lock.locked {
       let kept = path + ".unused"
-      if segment.capacity == Segment.usualCapacity, unused.count < 2, rename(path, kept) == 0 {
+      if segment.capacity == settings.segmentBytes, unused.count < 2, (try? files.rename(path, to: kept)) != nil {
         unused.append((kept, segment.isWrittenAhead))
       } else {
-        unlink(path)
+        try? files.remove(path)
       }
     }
   }
 
-  /// Removes the files of segments that were not begun, and those that are kept.
-  func removeFiles() {
+  /// Removes the active segment's file, those of segments that were not begun, and those that are kept.
+  func removeFiles(and active: String) {
     lock.locked {
-      if let spare { unlink(spare.file.path) }
-      for file in unused { unlink(file.path) }
+      let own = [spare?.file.path].compactMap { $0 } + unused.map(\.path) + abandoned
+      for path in [active] + own { try? files.remove(path) }
+      spare = nil
+      unused.removeAll()
+      abandoned.removeAll()
     }
   }
 
-  private func begin(_ segment: Segment, recycled: String?) throws(StoreError) -> SegmentFile {
-    let file = try SegmentFile(
-      creating: RedoLog.path(segment.number, in: folder), capacity: segment.capacity, recycled: recycled)
-    try file.write(UnsafeRawBufferPointer(start: segment.base, count: LogFrame.fileHeader), at: 0)
-    try file.sync()
-    try Folder.sync(folder)
-    return file
+  private func make(_ payload: Int) throws(StoreError) -> Made {
+    let number = nextNumber
+    nextNumber += 1
+    let header = LogFrame.FileHeader(
+      number: number, predecessor: current.number, predecessorEnd: current.end, length: 0)
+    let segment = try Segment(header, payload: payload, settings: settings, pool: memory)
+    let path = RedoLog.path(number, in: folder)
+    let recycled = segment.capacity == settings.segmentBytes ? unused.popLast() : nil
+    do throws(StoreError) {
+      let file = try SegmentFile(creating: path, length: segment.capacity, recycled: recycled?.path, files)
+      try file.write(UnsafeRawBufferPointer(start: segment.base, count: LogFrame.fileHeader), at: 0)
+      try file.sync()
+      try manifest.change {
+        $0.last = number
+        $0.next = number + 1
+      }
+      for path in abandoned { try? files.remove(path) }
+      abandoned.removeAll()
+      segment.isWrittenAhead = recycled?.isWrittenAhead ?? false
+      return (segment, file)
+    } catch {
+      abandoned.append(path)
+      throw error
+    }
   }
 }

@@ -63,6 +63,8 @@ package final class MemoryStore: StateStore {
 
   package func reopen() throws(StoreError) { try sync() }
 
+  package var problem: StoreError? { nil }
+
   package func withCursor(
     below upper: UnsafeRawBufferPointer?, _ body: (any StoreCursor) throws(StoreError) -> Void
   ) throws(StoreError) {

@@ -1,5 +1,8 @@
 import CRocksDB
+import CRocksEnv
+import Glibc
 import RuledCore
+import Synchronization
 
 /// An open database of RocksDB, from opening to closing.
 final class RocksDatabase: @unchecked Sendable {  // RocksDB guards itself; the handle lives as long as this
@@ -7,11 +10,14 @@ final class RocksDatabase: @unchecked Sendable {  // RocksDB guards itself; the 
   let handle: OpaquePointer
   private let options: RocksOptions
   private let path: String
+  private let isReadOnly: Bool
+  private let hasFailed = Atomic(false)
 
   /// Opens the database in the folder `path`, with LZ4 where this build of RocksDB has it.
   init(path: String, options: RocksOptions) throws(StoreError) {
     self.path = path
     self.options = options
+    isReadOnly = false
     let message = "the store at \(path) can't be opened"
     func open() throws(StoreError) -> OpaquePointer? {
       try StoreError.check(message) { rocksdb_open(options.options, path, $0) }
@@ -33,6 +39,7 @@ final class RocksDatabase: @unchecked Sendable {  // RocksDB guards itself; the 
   init(readOnly path: String, options: RocksOptions) throws(StoreError) {
     self.path = path
     self.options = options
+    isReadOnly = true
     let message = "the store at \(path) can't be read"
     let opened = try StoreError.check(message) { rocksdb_open_for_read_only(options.options, path, 0, $0) }
     guard let opened else { throw StoreError(.refused, message) }
@@ -40,6 +47,9 @@ final class RocksDatabase: @unchecked Sendable {  // RocksDB guards itself; the 
   }
 
   deinit { rocksdb_close(handle) }
+
+  /// Whether it takes no more files until it has been opened anew.
+  var needsReopening: Bool { isReadOnly || hasFailed.load(ordering: .relaxed) }
 
   /// Appends the value under `key` to `buffer` and says whether there is one.
   func get(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) throws(StoreError) -> Bool {
@@ -65,19 +75,24 @@ final class RocksDatabase: @unchecked Sendable {  // RocksDB guards itself; the 
     try flush()
   }
 
-  /// Takes over files of sorted keys, none of which overlaps another; they are moved.
+  /// Takes over files of sorted keys, none of which overlaps another, all together or none; they are moved.
+  ///
+  /// When this returns, that they belong to the database is on the disk. After an error the database must be opened anew before anything else is taken over:
+  /// what its MANIFEST says is not known, and the files stay until then whichever it is.
   func ingest(_ files: [String]) throws(StoreError) {
     let ingesting = rocksdb_ingestexternalfileoptions_create()
     defer { rocksdb_ingestexternalfileoptions_destroy(ingesting) }
     rocksdb_ingestexternalfileoptions_set_move_files(ingesting, 1)
-    for file in files {
-      try StoreError.check("the store at \(path) can't take over \(file)") { error in
-        file.withCString { name in
-          var names: [UnsafePointer<CChar>?] = [name]
-          rocksdb_ingest_external_file(handle, &names, 1, ingesting, error)
-        }
-      }
+    let names = files.map { strdup($0) }
+    defer { for name in names { free(name) } }
+    var pointers = names.map { UnsafePointer<CChar>($0) }
+    cre_keep_tables(true)
+    defer { cre_keep_tables(false) }
+    hasFailed.store(true, ordering: .relaxed)
+    try StoreError.check("the store at \(path) can't take over \(files.joined(separator: ", "))") { error in
+      rocksdb_ingest_external_file(handle, &pointers, pointers.count, ingesting, error)
     }
+    hasFailed.store(false, ordering: .relaxed)
   }
 
   /// Removes the files that hold nothing but keys from `lower` on and up to `upper`.

@@ -1,5 +1,5 @@
 import CRocksDB
-import CRocksLog
+import CRocksEnv
 
 /// How the database is set up; outlives every database opened with it.
 final class RocksOptions: @unchecked Sendable {  // set up once; RocksDB only reads them afterwards
@@ -31,6 +31,7 @@ final class RocksOptions: @unchecked Sendable {  // set up once; RocksDB only re
     rocksdb_block_based_options_destroy(table)
 
     rocksdb_options_set_create_if_missing(options, 1)
+    rocksdb_options_set_env(options, cre_environment())
     rocksdb_options_set_paranoid_checks(options, 1)
     rocksdb_options_set_compaction_filter(options, expiry.filter)
     setMemory()
@@ -63,7 +64,7 @@ final class RocksOptions: @unchecked Sendable {  // set up once; RocksDB only re
     rocksdb_options_set_max_open_files(options, 512)
     rocksdb_options_compaction_readahead_size(options, 2 * Self.mebibyte)
     rocksdb_options_set_bytes_per_sync(options, UInt64(Self.mebibyte))
-    rocksdb_options_set_info_log(options, crl_silent_logger())
+    rocksdb_options_set_info_log(options, cre_silent_logger())
     rocksdb_options_set_stats_dump_period_sec(options, 0)
     rocksdb_options_set_stats_persist_period_sec(options, 0)
     rocksdb_options_set_skip_stats_update_on_db_open(options, 1)

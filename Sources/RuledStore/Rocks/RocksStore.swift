@@ -5,14 +5,16 @@ package import RuledCore
 ///
 /// One process at a time has the folder open. A commit is one write to the log, and a sync makes durable all that came before it; an index in memory
 /// answers for what the log holds. A thread brings full segments of the log into RocksDB's files. When a commit fails the store is poisoned, and
-/// `reopen()` writes the log anew without it, so that nothing comes back to life that its sender was told had failed. Reads go on in the meantime.
+/// `reopen()` goes on with another file of the log, so that nothing comes back to life that its sender was told had failed. Reads go on in the meantime.
 package final class RocksStore: StateStore, @unchecked Sendable {  // the folder's lock is guarded by the writer's
   /// The layout of keys, records and log that is written and read.
-  package static let format = 3
+  package static let format = 4
 
   /// The folder of the store.
   package let path: String
+  private let files: any FileSystem
   private let options: RocksOptions
+  private let manifest: LogManifest
   private let log: RedoLog
   private let writer: LogWriter
   private let access: DatabaseAccess
@@ -21,23 +23,32 @@ package final class RocksStore: StateStore, @unchecked Sendable {  // the folder
 
   /// Opens the store in the folder `path`, and makes it when there is none; the cache keeps blocks that have been read.
   ///
-  /// Throws `in_use` when another has it open, and `newer_format` when a later version of the daemon wrote it.
+  /// Throws `in_use` when another has it open, `newer_format` when a later version of the daemon wrote it, and `corrupt`, with what is lost and a way on,
+  /// when what was durable is not there any more.
   package convenience init(path: String, blockCacheBytes: Int = 64 << 20) throws(StoreError) {
     try self.init(path: path, blockCacheBytes: blockCacheBytes, drains: true)
   }
 
-  /// As the other; without a drain everything stays in the log, and the store must not be closed.
-  init(path: String, blockCacheBytes: Int, drains: Bool) throws(StoreError) {
+  /// As the other, with other files and sizes; without a drain everything stays in the log, and the store must not be closed.
+  init(
+    path: String, blockCacheBytes: Int, drains: Bool = true, files: any FileSystem = SystemFiles(),
+    settings: LogSettings = LogSettings()
+  ) throws(StoreError) {
     self.path = path
-    try Folder.create(path)
+    self.files = files
+    try files.createFolder(path)
     folderLock = try FolderLock(folder: path)
     options = RocksOptions(blockCacheBytes: blockCacheBytes)
-    let opened = try RocksDatabase(path: path, options: options)
-    try StoreFormat.check(opened, path: path)
-    access = DatabaseAccess(opened, path: path)
-    log = try RedoLog(folder: path + "/log")
+    let opening = StoreOpening(path: path, files: files, options: options)
+    let database: RocksDatabase
+    (database, manifest) = try opening.run()
+    access = DatabaseAccess(database, path: path, options: options)
+    let ingestion = SegmentIngestion(folder: opening.logFolder, options: options)
+    log = try RedoLog(files, folder: opening.logFolder, manifest: manifest, settings: settings) {
+      (segment) throws(StoreError) in try ingestion.bring(segment, into: database)
+    }
     writer = LogWriter(log, of: path)
-    let work = Drain(of: log, into: access, folder: path + "/log", options: options)
+    let work = Drain(of: log, into: access, ingestion: ingestion, options: options)
     if drains { drain = DrainThread { work.run() } }
   }
 
@@ -81,19 +92,13 @@ package final class RocksStore: StateStore, @unchecked Sendable {  // the folder
 
   package var counted: UInt64 { writer.lastCounted }
 
-  /// Writes the log anew without the failed commit, and opens the database again.
-  ///
-  /// When that fails, as on a disk that is still full, the database is opened to read only, so that queries are answered.
-  package func reopen() throws(StoreError) {
-    try writer.repair { () throws(StoreError) in
-      try access.replace { () throws(StoreError) in
-        let opened = try RocksDatabase(path: path, options: options)
-        try StoreFormat.check(opened, path: path)
-        return opened
-      } instead: { () throws(StoreError) in
-        try RocksDatabase(readOnly: path, options: options)
-      }
-    }
+  package func reopen() throws(StoreError) { try writer.repair() }
+
+  package var problem: StoreError? {
+    guard let (error, waiting) = log.drainProblem else { return nil }
+    return StoreError(
+      error.code, "\(waiting) segments of the log can't be brought into the database: \(error.message)",
+      underlying: error.underlying)
   }
 
   package func withCursor(
@@ -109,7 +114,11 @@ package final class RocksStore: StateStore, @unchecked Sendable {  // the folder
 
   package func checkpoint(to path: String) throws(StoreError) {
     try settle()
-    try access.reading { (database) throws(StoreError) in try database.checkpoint(to: path) }
+    try access.reading { (database) throws(StoreError) in
+      try database.checkpoint(to: path)
+      let drained = try SegmentIngestion.drained(in: database)
+      try LogManifest.write(.init(drained: drained, last: drained, next: drained + 1), to: path, files)
+    }
   }
 
   package func expire(before cutoff: Int64) { options.expiry.cutoff.store(cutoff, ordering: .relaxed) }
@@ -138,7 +147,7 @@ package final class RocksStore: StateStore, @unchecked Sendable {  // the folder
     drain = nil
     access.close()
     writer.close {
-      log.removeActive()
+      log.removeFiles()
       folderLock = nil
     }
   }
@@ -152,7 +161,6 @@ package final class RocksStore: StateStore, @unchecked Sendable {  // the folder
   /// The same writes, each removed range spelt out as the keys that stand in it once everything before counts.
   private func withoutRanges(_ set: WriteSet) throws(StoreError) -> WriteSet {
     guard set.hasRanges else { return set }
-    try writer.settle()
     let plain = WriteSet(capacity: set.byteCount + 1024)
     var problem: StoreError?
     set.forEach { operation in

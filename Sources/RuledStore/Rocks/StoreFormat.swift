@@ -1,15 +1,17 @@
 import RuledCore
 
-/// The version of the layout of keys and records, which stands in the store itself.
+/// The version of the layout of keys, records and log, which stands in the store itself.
 enum StoreFormat {
-  /// Checks that this daemon can read what is in the database, and marks a new one with the present format.
-  static func check(_ database: RocksDatabase, path: String) throws(StoreError) {
-    let key = ByteBuffer(capacity: 16)
-    StoreKey.daemon("format", into: key)
+  /// The earliest version that can be brought up to the present one.
+  private static let earliest = 3
+
+  /// The format of what is in the database, which this daemon can read; a new one is marked with the present format.
+  static func check(_ database: RocksDatabase, path: String) throws(StoreError) -> Int {
+    let key = key
     let value = ByteBuffer(capacity: 16)
     guard try database.get(key.bytes, into: value) else {
-      value.append(decimal: Int64(RocksStore.format))
-      return try database.put(key.bytes, value.bytes)
+      try mark(database)
+      return RocksStore.format
     }
     guard let format = Int(value.text) else {
       throw StoreError(.corrupt, "the store at \(path) does not say what format it has", underlying: value.text)
@@ -20,11 +22,25 @@ enum StoreFormat {
         "the store at \(path) has format \(format), this ruled knows up to \(RocksStore.format): "
           + "use the ruled that wrote it, or a later one")
     }
-    guard format == RocksStore.format else {
+    guard format >= earliest else {
       throw StoreError(
         .refused,
-        "the store at \(path) has format \(format) of an unreleased ruled, this one writes format \(RocksStore.format): "
+        "the store at \(path) has format \(format) of an unreleased ruled, this one reads format \(earliest) and later: "
           + "give it another folder")
     }
+    return format
+  }
+
+  /// Marks the database with the present format.
+  static func mark(_ database: RocksDatabase) throws(StoreError) {
+    let value = ByteBuffer(capacity: 16)
+    value.append(decimal: Int64(RocksStore.format))
+    try database.put(key.bytes, value.bytes)
+  }
+
+  private static var key: ByteBuffer {
+    let key = ByteBuffer(capacity: 16)
+    StoreKey.daemon("format", into: key)
+    return key
   }
 }

@@ -84,6 +84,28 @@ struct WriteBatch {
     }
   }
 
+  /// Calls `body` with the keys of the records in bytes that may be damaged, as far as they can be read.
+  static func forEachKey(inDamaged bytes: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Void) {
+    var rest = bytes[...]
+    func string() -> UnsafeRawBufferPointer? {
+      var length = 0
+      var shift = 0
+      while shift < 35, let byte = rest.popFirst() {
+        length |= Int(byte & 0x7F) << shift
+        shift += 7
+        guard byte < 0x80 else { continue }
+        guard length <= rest.count else { return nil }
+        defer { rest = rest.dropFirst(length) }
+        return UnsafeRawBufferPointer(rebasing: rest.prefix(length))
+      }
+      return nil
+    }
+    while let tag = rest.popFirst().flatMap(Tag.init(rawValue:)), let key = string() {
+      body(key)
+      if tag == .put, string() == nil { return }
+    }
+  }
+
   private mutating func reserve(_ extra: Int) {
     guard used + extra > capacity else { return }
     capacity = max(capacity * 2, used + extra)

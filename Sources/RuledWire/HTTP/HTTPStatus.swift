@@ -23,7 +23,7 @@ extension RequestError.Code {
     case .reloadFailed: 422
     case .overloaded: 429
     case .ruleFailed: 500
-    case .unavailable: 503
+    case .unavailable, .outcomeUnknown: 503
     }
   }
 

@@ -1,0 +1,34 @@
+#ifndef CROCKSENV_H
+#define CROCKSENV_H
+
+#include <stdbool.h>
+
+/* What RocksDB's C interface has no function for. */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct rocksdb_logger_t;
+struct rocksdb_env_t;
+
+/* A logger for rocksdb_options_set_info_log that writes nothing; it lives as long as the process.
+ *
+ * Debian builds RocksDB with assertions, and its own logger writes on after a write that failed: on a full disk a line of LOG aborts
+ * the process. No level silences what is logged on opening. */
+struct rocksdb_logger_t *cre_silent_logger(void);
+
+/* The environment for rocksdb_options_set_env; it lives as long as the process. */
+struct rocksdb_env_t *cre_environment(void);
+
+/* Whether this thread's calls keep the database's tables (*.sst in the folder of a MANIFEST) instead of deleting them.
+ *
+ * When the sync of a MANIFEST fails while a table is taken over, RocksDB deletes the table, although the MANIFEST may name it: it then could not be
+ * opened again. What is kept and named by no MANIFEST is deleted by the next opening. */
+void cre_keep_tables(bool keeps);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,87 @@
+import RuledCore
+
+/// The file that says which files the redo log has: it outlives each of them, so that one that is gone is missed.
+///
+/// It is written anew whenever a file joins the log or leaves it, and takes the place of the one before in one step.
+final class LogManifest: @unchecked Sendable {  // `contents` is guarded by `lock`
+  /// What it says.
+  struct Contents: Equatable {
+    /// The last file whose commits the database has taken, and with it all before.
+    var drained: UInt64 = 0
+    /// The last file that may hold commits; the file's header names the one before it, and so on down to `drained`.
+    var last: UInt64 = 0
+    /// The number of the next file.
+    var next: UInt64 = 1
+  }
+
+  /// Its name in the store's folder.
+  static let name = "log.manifest"
+
+  private static let magic = UInt64(littleEndian: 0x6E61_6D64_656C_7572)
+  private static let bytes = 40
+
+  private let files: any FileSystem
+  private let folder: String
+  private let lock = Condition()
+  private var known: Contents
+
+  /// The manifest in the store's folder, which says that already.
+  init(_ files: any FileSystem, folder: String, contents: Contents) {
+    self.files = files
+    self.folder = folder
+    known = contents
+  }
+
+  /// What it says now.
+  var contents: Contents { lock.locked { known } }
+
+  /// Lets it say something else, durably; after an error it says what it said before, or may say either after a crash.
+  func change(_ body: (inout Contents) -> Void) throws(StoreError) {
+    try lock.locked { () throws(StoreError) in
+      var next = known
+      body(&next)
+      guard next != known else { return }
+      try Self.write(next, to: folder, files)
+      known = next
+    }
+  }
+
+  /// Writes a manifest into a store's folder, in place of the one that is there.
+  static func write(_ contents: Contents, to folder: String, _ files: any FileSystem) throws(StoreError) {
+    let path = "\(folder)/\(name)"
+    let buffer = ByteBuffer(capacity: bytes)
+    for word in [magic, contents.drained, contents.last, contents.next] { append(word, to: buffer) }
+    append(hash64(buffer.bytes, seed: magic), to: buffer)
+    let file = try files.open(path + ".new", .create)
+    try file.write(buffer.bytes, at: 0)
+    try file.sync()
+    try files.rename(path + ".new", to: path)
+    try files.syncFolder(folder)
+  }
+
+  /// What the manifest in a store's folder says; nil when there is none.
+  static func read(_ files: any FileSystem, folder: String) throws(StoreError) -> Contents? {
+    let path = "\(folder)/\(name)"
+    guard files.exists(path) else { return nil }
+    let file = try files.open(path, .read)
+    var words = [UInt64](repeating: 0, count: bytes / 8)
+    guard try file.size() == bytes else { throw damaged(path) }
+    var problem: StoreError?
+    words.withUnsafeMutableBytes { room in
+      do throws(StoreError) { try file.read(into: room, at: 0) } catch { problem = error }
+    }
+    if let problem { throw problem }
+    let sum = words.withUnsafeBytes { hash64(UnsafeRawBufferPointer(rebasing: $0[..<(bytes - 8)]), seed: magic) }
+    guard UInt64(littleEndian: words[0]) == magic, UInt64(littleEndian: words[4]) == sum else { throw damaged(path) }
+    return Contents(
+      drained: UInt64(littleEndian: words[1]), last: UInt64(littleEndian: words[2]), next: UInt64(littleEndian: words[3]))
+  }
+
+  private static func append(_ word: UInt64, to buffer: ByteBuffer) {
+    withUnsafeBytes(of: word.littleEndian) { buffer.append($0) }
+  }
+
+  private static func damaged(_ path: String) -> StoreError {
+    LogDamage(file: path, offset: 0, what: "it is no manifest of the log, so nobody knows which files belong to it").error
+  }
+}

@@ -1,0 +1,120 @@
+import CLinux
+import CRocksDB
+import Glibc
+import RuledCore
+
+/// Brings what a sealed segment of the log left behind into the database.
+///
+/// The last write on each key goes, in order, into a file that the database takes over as it is: nothing passes through RocksDB's own log and memory.
+/// Outcomes stand in a file of their own: their keys begin with a time, so that these files lie side by side and are hardly ever rewritten. All files of a
+/// segment are taken over together, and with them the segment's number, by which the database says how far it has come.
+struct SegmentIngestion {
+  private let folder: String
+  private let options: RocksOptions
+
+  /// An ingestion that makes its files in `folder`, which is on the database's file system.
+  init(folder: String, options: RocksOptions) {
+    self.folder = folder
+    self.options = options
+  }
+
+  /// The name under which the database keeps the number of the last segment that it took.
+  private static let drainedName = "drained"
+
+  /// The number of the last segment that the database took; 0 when it took none.
+  static func drained(in database: RocksDatabase) throws(StoreError) -> UInt64 {
+    let key = ByteBuffer(capacity: 16)
+    StoreKey.daemon(drainedName, into: key)
+    let value = ByteBuffer(capacity: 8)
+    guard try database.get(key.bytes, into: value) else { return 0 }
+    guard value.count == 8 else {
+      throw StoreError(.corrupt, "the database does not say which segments of the log it took", underlying: value.text)
+    }
+    return UInt64(bigEndian: value.bytes.loadUnaligned(as: UInt64.self))
+  }
+
+  /// Brings a segment's writes into `database`, durably; may be repeated after an error.
+  func bring(_ segment: Segment, into database: RocksDatabase) throws(StoreError) {
+    var below: [UInt32] = []
+    var outcomes: [UInt32] = []
+    var above: [UInt32] = []
+    for slot in segment.index.slots where slot.offset != 0 {
+      if slot.kind == StoreKey.Kind.outcome.rawValue {
+        outcomes.append(slot.offset)
+      } else if slot.kind < StoreKey.Kind.outcome.rawValue {
+        below.append(slot.offset)
+      } else {
+        above.append(slot.offset)
+      }
+    }
+    var files: [String] = []
+    defer { for file in files { unlink(file) } }
+    for (name, offsets) in [("a", below), ("d", outcomes), ("r", above)] where name == "a" || !offsets.isEmpty {
+      let path = "\(folder)/\(segment.number)\(name).sst"
+      files.append(path)
+      try write(SortedWrites.sort(offsets, in: segment.base), of: segment, to: path, marks: name == "a")
+    }
+    try database.ingest(files)
+  }
+
+  /// How many bytes are written before the system is asked to bring them to the disk: a burst of them would hold up the commits' syncs.
+  private static let dirtyBytes = 1 << 20
+
+  /// How many writes ahead of the one at hand are brought nearer; in the order of their keys they lie anywhere in the segment.
+  private static let ahead = 8
+  /// How many lines of the processor's cache of each, which is about what a record and an outcome take.
+  private static let linesAhead = 6
+
+  /// Writes a file of the sorted writes at `offsets`, with the segment's number among them if it `marks` the segment as taken.
+  private func write(_ offsets: [UInt32], of segment: Segment, to path: String, marks: Bool) throws(StoreError) {
+    let message = "the file \(path) can't be written"
+    let environment = rocksdb_envoptions_create()
+    defer { rocksdb_envoptions_destroy(environment) }
+    let writer = rocksdb_sstfilewriter_create(environment, options.options)
+    defer { rocksdb_sstfilewriter_destroy(writer) }
+    try StoreError.check(message) { rocksdb_sstfilewriter_open(writer, path, $0) }
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    defer { close(descriptor) }
+    let mark = ByteBuffer(capacity: 16)
+    StoreKey.daemon(Self.drainedName, into: mark)
+    var isMarked = !marks
+    func putMark() throws(StoreError) {
+      let value = ByteBuffer(capacity: 8)
+      value.append(bigEndian: segment.number)
+      try Self.put(writer, mark.bytes, value.bytes, message)
+      isMarked = true
+    }
+    var unsynced = 0
+    for (place, offset) in offsets.enumerated() {
+      let base = segment.base
+      if place + Self.ahead < offsets.count {
+        let next = base + Int(offsets[place + Self.ahead])
+        for line in 0..<Self.linesAhead { cl_prefetch(next + 64 * line) }
+      }
+      let (key, value) = SegmentWrite.entry(at: Int(offset), in: base)
+      if !isMarked, ByteOrder.compare(mark.bytes, key) < 0 { try putMark() }
+      try Self.put(writer, key, value, message)
+      unsynced += key.count + (value?.count ?? 0)
+      if unsynced > Self.dirtyBytes {
+        cl_begin_sync(descriptor, 0, 0)
+        unsynced = 0
+      }
+    }
+    if !isMarked { try putMark() }
+    try StoreError.check(message) { rocksdb_sstfilewriter_finish(writer, $0) }
+  }
+
+  @inline(__always)
+  private static func put(
+    _ writer: OpaquePointer?, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer?, _ message: String
+  ) throws(StoreError) {
+    try StoreError.check(message) { error in
+      if let value {
+        rocksdb_sstfilewriter_put(
+          writer, RocksDatabase.characters(key), key.count, RocksDatabase.characters(value), value.count, error)
+      } else {
+        rocksdb_sstfilewriter_delete(writer, RocksDatabase.characters(key), key.count, error)
+      }
+    }
+  }
+}

@@ -1,0 +1,74 @@
+import RuledCore
+
+/// Opens the parts of a store's folder, or makes them, and finds out whether they belong together.
+struct StoreOpening {
+  /// The store's folder.
+  let path: String
+  /// How the log's files are reached.
+  let files: any FileSystem
+  /// How the database is set up.
+  let options: RocksOptions
+
+  /// The folder of the log's files.
+  var logFolder: String { path + "/log" }
+
+  /// The database and the log's manifest.
+  ///
+  /// The manifest is made before the database, so that a database without one has lost it.
+  func run() throws(StoreError) -> (RocksDatabase, LogManifest) {
+    let isNew = try isEmptyFolder()
+    var contents = try LogManifest.read(files, folder: path)
+    if isNew, contents == nil {
+      contents = LogManifest.Contents()
+      try files.createFolder(logFolder)
+      try LogManifest.write(LogManifest.Contents(), to: path, files)
+    }
+    if let contents, contents.next > 1, !files.exists(path + "/CURRENT") {
+      throw LogDamage(
+        file: path + "/CURRENT", offset: 0, what: "the database's file is gone, and nothing can be read without it"
+      ).error
+    }
+    let database = try RocksDatabase(path: path, options: options)
+    let format = try StoreFormat.check(database, path: path)
+    if contents == nil { contents = try upgrade(from: format) }
+    let known = contents ?? LogManifest.Contents()
+    if format < RocksStore.format { try StoreFormat.mark(database) }
+    let drained = try SegmentIngestion.drained(in: database)
+    guard drained >= known.drained else {
+      throw LogDamage(
+        file: path, offset: 0,
+        what: "the database took the log's files up to \(known.drained), but now knows of those up to \(drained) only: its MANIFEST is shorter "
+          + "than it was, or the files are of two backups, and what the files in between held is gone"
+      ).error
+    }
+    let manifest = LogManifest(files, folder: path, contents: known)
+    try manifest.change { $0.drained = drained }
+    try files.createFolder(logFolder)
+    return (database, manifest)
+  }
+
+  /// Whether nothing of a store is in the folder yet.
+  private func isEmptyFolder() throws(StoreError) -> Bool {
+    let names = try files.names(in: path)
+    return !names.contains { $0 == "CURRENT" || $0.hasPrefix("MANIFEST-") || $0.hasSuffix(".sst") } && logNames().isEmpty
+  }
+
+  private func logNames() -> [String] { ((try? files.names(in: logFolder)) ?? []).filter { $0.hasSuffix(".log") } }
+
+  /// The manifest of a store of format 3, which had none; its log must be empty, as after every orderly end.
+  private func upgrade(from format: Int) throws(StoreError) -> LogManifest.Contents {
+    guard format < RocksStore.format else {
+      throw LogDamage(
+        file: "\(path)/\(LogManifest.name)", offset: 0, what: "the file is gone, so nobody knows which files belong to the log"
+      ).error
+    }
+    guard logNames().isEmpty else {
+      throw StoreError(
+        .refused,
+        "the log of the store at \(path) was written by an earlier ruled, which did not end in order: start that one once more and stop it with "
+          + "SIGTERM, then start this one")
+    }
+    try LogManifest.write(LogManifest.Contents(), to: path, files)
+    return LogManifest.Contents()
+  }
+}
