@@ -19,8 +19,8 @@ import Testing
   }
 
   /// A store whose files nobody touches in the background, so that a copy is of one moment.
-  private func undrained(_ path: String) throws -> RocksStore {
-    try RocksStore(path: path, blockCacheBytes: 1 << 20, drains: false)
+  private func undrained(_ path: String, _ settings: LogSettings = LogSettings()) throws -> RocksStore {
+    try RocksStore(path: path, blockCacheBytes: 1 << 20, drains: false, settings: settings)
   }
 
   private func logs(in store: String) throws -> [String] {
@@ -50,10 +50,56 @@ import Testing
     #expect(try RocksStore(path: copy).pairs() == store.pairs())
   }
 
-  @Test(arguments: UInt64(1)...40)
-  func `a log that ends anywhere gives back the commits before its end, whole`(seed: UInt64) throws {
+  /// What damage did to a log, by what a start says of it.
+  private enum Verdict: Equatable {
+    /// It was refused, and named the file.
+    case refused
+    /// It started with so many of the commits, the first ones, each whole.
+    case kept(Int)
+  }
+
+  private func start(_ path: String, damaged file: String) throws -> Verdict {
+    do {
+      let found = try undrained(path, .small).pairs()
+      #expect(found.count % 3 == 0)
+      let expected = (0..<found.count / 3).flatMap { round in (0..<3).map { Array("r\(round)-\($0)".utf8) } }
+      #expect(Set(found.map(\.key)) == Set(expected))
+      return .kept(found.count / 3)
+    } catch let error as StoreError {
+      #expect(error.code == .corrupt && error.message.contains(file) && error.message.contains("--salvage"))
+      #expect(error.message.contains("is damaged at byte"))
+      return .refused
+    }
+  }
+
+  @Test(arguments: UInt64(1)...60)
+  func `damage among what was synced is refused, wherever it is`(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
-    let store = try undrained(live)
+    let store = try undrained(live, .small)
+    let database = store.approximateBytes - LogFrame.fileHeader
+    for round in 0..<20 {
+      let set = WriteSet()
+      for part in 0..<3 { set.put(Array("r\(round)-\(part)".utf8), random.value(most: 400)) }
+      try store.commit(set, durable: true)
+    }
+    let path = folder.path + "/damaged"
+    TemporaryFolder.copy(live, to: path)
+    let file = try #require(try logs(in: path).last)
+    let end = store.approximateBytes - database
+    let place = Int.random(in: 0..<end, using: &random)
+    switch Int.random(in: 0..<3, using: &random) {
+    case 0: TemporaryFolder.flip(bit: Int.random(in: 0..<8, using: &random), at: place, of: file)
+    case 1: TemporaryFolder.zero(Int.random(in: 1...end - place, using: &random), at: place, of: file)
+    default: truncate(file, off_t(place))
+    }
+    #expect(try start(path, damaged: file) == .refused, "at byte \(place)")
+  }
+
+  @Test(arguments: UInt64(1)...40)
+  func `commits that were not synced end anywhere, whole, and the log goes on behind them`(seed: UInt64) throws {
+    var random = SeededRandom(seed: seed)
+    let store = try undrained(live, .small)
+    let database = store.approximateBytes - LogFrame.fileHeader
     for round in 0..<20 {
       let set = WriteSet()
       for part in 0..<3 { set.put(Array("r\(round)-\(part)".utf8), random.value(most: 400)) }
@@ -62,23 +108,63 @@ import Testing
     let path = folder.path + "/torn"
     TemporaryFolder.copy(live, to: path)
     let file = try #require(try logs(in: path).last)
-    let length = Int.random(in: 0...16_000, using: &random)
-    let descriptor = open(file, O_RDWR)
-    if Bool.random(using: &random) {
-      #expect(ftruncate(descriptor, off_t(length)) == 0)
-    } else {
-      var wrong: UInt8 = 0
-      pread(descriptor, &wrong, 1, off_t(length))
-      wrong ^= 64
-      pwrite(descriptor, &wrong, 1, off_t(length))
+    let place = Int.random(in: LogFrame.fileHeader..<store.approximateBytes - database, using: &random)
+    TemporaryFolder.zero(Int.random(in: 1...1 << 16, using: &random), at: place, of: file)
+    guard case .kept(let count) = try start(path, damaged: file) else {
+      Issue.record("refused at byte \(place)")
+      return
     }
-    close(descriptor)
-    let found = try RocksStore(path: path).pairs()
-    #expect(found.count % 3 == 0)
-    let kept = Set(found.map(\.key))
-    let expected = (0..<found.count / 3).flatMap { round in (0..<3).map { Array("r\(round)-\($0)".utf8) } }
-    #expect(kept == Set(expected))
-    for pair in found { #expect(try store.value(pair.key) == pair.value) }
+    #expect(count < 20)
+    let again = try RocksStore(path: path, blockCacheBytes: 1 << 20, settings: .small)
+    try again.put("rnext", "1", durable: true)
+    try again.close()
+    #expect(try undrained(path, .small).pairs().count == count * 3 + 1)
+  }
+
+  @Test func `damage of what a file was made of is refused: the header, the file, the manifest`() throws {
+    let store = try undrained(live, .small)
+    for round in 0..<3 { try store.put("r\(round)", "1", durable: true) }
+    func damaged(_ name: String, _ damage: (String) throws -> Void) throws -> StoreError? {
+      let path = folder.path + "/" + name
+      TemporaryFolder.copy(live, to: path)
+      try damage(path)
+      return #expect(throws: StoreError.self) { try undrained(path, .small) }
+    }
+    let log = try #require(try logs(in: live).last?.split(separator: "/").last.map(String.init))
+    for byte in stride(from: 0, to: LogFrame.fileHeader, by: 7) {
+      let error = try damaged("header\(byte)") { TemporaryFolder.flip(bit: 3, at: byte, of: "\($0)/log/\(log)") }
+      #expect(error?.message.contains("\(log) is damaged at byte 0: its header") == true)
+    }
+    let gone = try damaged("gone") { unlink("\($0)/log/\(log)") }
+    #expect(gone?.message.contains("\(log) is damaged at byte 0: the file is gone") == true)
+    let folderGone = try damaged("folder") { TemporaryFolder.remove("\($0)/log") }
+    #expect(folderGone?.message.contains("\(log) is damaged at byte 0: the file is gone") == true)
+    let manifest = try damaged("manifest") { unlink("\($0)/log.manifest") }
+    #expect(manifest?.message.contains("log.manifest is damaged at byte 0: the file is gone") == true)
+    let bit = try damaged("bit") { TemporaryFolder.flip(bit: 0, at: 20, of: "\($0)/log.manifest") }
+    #expect(bit?.message.contains("log.manifest is damaged") == true)
+    let current = try damaged("current") { unlink("\($0)/CURRENT") }
+    #expect(current?.message.contains("CURRENT is damaged") == true)
+    for error in [gone, folderGone, manifest, bit, current] { #expect(error?.message.contains("--salvage") == true) }
+  }
+
+  @Test func `a MANIFEST of the database that is shorter than it was is refused`() throws {
+    let store = try RocksStore(path: live)
+    try store.put("ra", "1")
+    try store.compact()
+    let before = try manifest(of: live)
+    try store.put("rb", "2")
+    try store.checkpoint(to: folder.path + "/other")
+    try store.close()
+    truncate("\(live)/\(before.name)", off_t(before.length))
+    let error = #expect(throws: StoreError.self) { try undrained(live) }
+    #expect(error?.code == .corrupt)
+    #expect(error?.message.contains("its MANIFEST is shorter") == true, "\(error?.message ?? "")")
+  }
+
+  private func manifest(of store: String) throws -> (name: String, length: Int) {
+    let name = try #require(try Folder.names(store).filter { $0.hasPrefix("MANIFEST-") }.max())
+    return (name, try SystemFiles().open("\(store)/\(name)", .read).size())
   }
 
   @Test func `a store that crashed twice before its log was drained keeps both logs`() throws {
@@ -92,21 +178,19 @@ import Testing
     #expect(try third.text("rb") == "2")
   }
 
-  @Test func `a damaged log that others build on is an error that names it`() throws {
-    let path = folder.path + "/damaged"
-    try Folder.create(path + "/log")
-    for number in UInt64(1)...2 {
-      let segment = try Segment(number: number)
-      let file = try SegmentFile(creating: RedoLog.path(number, in: path + "/log"), capacity: 4096)
-      let set = WriteSet()
-      set.put(Array("ra".utf8), [UInt8(number)])
-      _ = segment.stage(set.records)
-      segment.recover(payload: set.records.count)
-      try file.write(UnsafeRawBufferPointer(start: segment.base, count: segment.used), at: 0)
+  @Test func `a log file that is gone from the middle is an error that names it`() throws {
+    let store = try undrained(live, .small)
+    for round in 0..<3 {
+      try store.put("r\(round)", String(repeating: "a", count: 40_000), durable: true)
     }
-    let error = #expect(throws: StoreError.self) { try RocksStore(path: path) }
+    let path = folder.path + "/middle"
+    TemporaryFolder.copy(live, to: path)
+    let files = try logs(in: path)
+    #expect(files.count == 3)
+    unlink(files[1])
+    let error = #expect(throws: StoreError.self) { try undrained(path) }
     #expect(error?.code == .corrupt)
-    #expect(error?.message.contains("0000000001.log is damaged at byte") == true)
+    #expect(error?.message.contains("\(files[1]) is damaged at byte 0: the file is gone") == true)
   }
 
   @Test func `a commit that the disk refused does not come back after a crash or a reopening`() throws {
@@ -209,8 +293,9 @@ import Testing
   }
 
   @Test func `a busy log goes over to a segment that was written to ahead of time`() throws {
-    let log = try RedoLog(folder: folder.path)
-    defer { log.removeActive() }
+    let files = SystemFiles()
+    let manifest = LogManifest(files, folder: folder.path, contents: .init())
+    let log = try RedoLog(files, folder: folder.path, manifest: manifest) { _ in }
     let records = [UInt8](repeating: 0, count: 1 << 20)
     func fillUntilBusy() throws {
       for _ in 0..<4 {

@@ -2,6 +2,11 @@ import Glibc
 
 @testable import RuledStore
 
+extension LogSettings {
+  /// A log of small segments.
+  static let small = LogSettings(segmentBytes: 1 << 16)
+}
+
 /// A folder of a test's own, removed with everything in it when the test lets go of it.
 final class TemporaryFolder: Sendable {
   /// Where it is.
@@ -16,7 +21,8 @@ final class TemporaryFolder: Sendable {
 
   deinit { Self.remove(path) }
 
-  private static func remove(_ path: String) {
+  /// Removes a folder with everything in it.
+  static func remove(_ path: String) {
     for name in names(path) where unlink("\(path)/\(name)") != 0 { remove("\(path)/\(name)") }
     rmdir(path)
   }
@@ -34,6 +40,23 @@ final class TemporaryFolder: Sendable {
         copyFile(source, "\(target)/\(name)")
       }
     }
+  }
+
+  /// Turns one bit of a file.
+  static func flip(bit: Int, at offset: Int, of path: String) {
+    let descriptor = open(path, O_RDWR)
+    defer { close(descriptor) }
+    var byte: UInt8 = 0
+    pread(descriptor, &byte, 1, off_t(offset))
+    byte ^= 1 << UInt8(bit)
+    pwrite(descriptor, &byte, 1, off_t(offset))
+  }
+
+  /// Writes zeros over a part of a file.
+  static func zero(_ count: Int, at offset: Int, of path: String) {
+    let descriptor = open(path, O_RDWR)
+    defer { close(descriptor) }
+    pwrite(descriptor, [UInt8](repeating: 0, count: count), count, off_t(offset))
   }
 
   private static func names(_ path: String) -> [String] {

@@ -52,6 +52,7 @@ final class LogManifest: @unchecked Sendable {  // `contents` is guarded by `loc
     let buffer = ByteBuffer(capacity: bytes)
     for word in [magic, contents.drained, contents.last, contents.next] { append(word, to: buffer) }
     append(hash64(buffer.bytes, seed: magic), to: buffer)
+    defer { withExtendedLifetime(buffer) {} }
     let file = try files.open(path + ".new", .create)
     try file.write(buffer.bytes, at: 0)
     try file.sync()

@@ -26,6 +26,7 @@ struct SegmentIngestion {
     let key = ByteBuffer(capacity: 16)
     StoreKey.daemon(drainedName, into: key)
     let value = ByteBuffer(capacity: 8)
+    defer { withExtendedLifetime((key, value)) {} }
     guard try database.get(key.bytes, into: value) else { return 0 }
     guard value.count == 8 else {
       throw StoreError(.corrupt, "the database does not say which segments of the log it took", underlying: value.text)
@@ -77,11 +78,12 @@ struct SegmentIngestion {
     defer { close(descriptor) }
     let mark = ByteBuffer(capacity: 16)
     StoreKey.daemon(Self.drainedName, into: mark)
+    let number = ByteBuffer(capacity: 8)
+    number.append(bigEndian: segment.number)
+    defer { withExtendedLifetime((mark, number)) {} }
     var isMarked = !marks
     func putMark() throws(StoreError) {
-      let value = ByteBuffer(capacity: 8)
-      value.append(bigEndian: segment.number)
-      try Self.put(writer, mark.bytes, value.bytes, message)
+      try Self.put(writer, mark.bytes, number.bytes, message)
       isMarked = true
     }
     var unsynced = 0

@@ -9,6 +9,7 @@ enum StoreFormat {
   static func check(_ database: RocksDatabase, path: String) throws(StoreError) -> Int {
     let key = key
     let value = ByteBuffer(capacity: 16)
+    defer { withExtendedLifetime(key) {} }
     guard try database.get(key.bytes, into: value) else {
       try mark(database)
       return RocksStore.format
@@ -35,6 +36,8 @@ enum StoreFormat {
   static func mark(_ database: RocksDatabase) throws(StoreError) {
     let value = ByteBuffer(capacity: 16)
     value.append(decimal: Int64(RocksStore.format))
+    let key = key
+    defer { withExtendedLifetime((key, value)) {} }
     try database.put(key.bytes, value.bytes)
   }
 

@@ -18,6 +18,8 @@ final class ForgetfulStore: StateStore {
 
   var counted: UInt64 { 0 }
 
+  var problem: StoreError? { nil }
+
   func reopen() {}
 
   func withCursor(
