@@ -83,7 +83,8 @@ extension Services {
     guard let error else { return }
     status.store(error.description)
     notifyStatus()
-    let fate = error.isFateUnknown ? "it is not known whether it will be found after a restart" : "nothing of it was applied"
+    let fate =
+      error.isFateUnknown ? "it is not known whether it will be found after a restart" : "nothing of it was applied"
     context.log.write(LogLine(.error, "the store refused a commit, \(fate): \(error)"))
   }
 }

@@ -208,7 +208,8 @@ final class Worker {
       fate == .unknown
       ? RequestError(
         .outcomeUnknown,
-        "the disk failed while the commit was on its way: it may have been applied or not; send it again with the same id, which applies it once")
+        "the disk failed while the commit was on its way: it may have been applied or not; send it again with the same id, which applies it once"
+      )
       : RequestError(.unavailable, "the store refused the commit: nothing was applied, send it again")
     for reply in unit.replies {
       replyBuffer.removeAll()

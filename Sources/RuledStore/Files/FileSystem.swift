@@ -34,7 +34,7 @@ package enum FileMode: Sendable {
   case create
 }
 
-/// An open file. It is closed when nobody refers to it any longer.
+/// An open file, which is closed when nobody refers to it any longer.
 package protocol StoreFile: AnyObject, Sendable {
   /// Where it lies.
   var path: String { get }

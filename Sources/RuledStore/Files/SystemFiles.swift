@@ -25,7 +25,9 @@ package struct SystemFiles: FileSystem {
   }
 
   package func remove(_ path: String) throws(StoreError) {
-    guard unlink(path) == 0 || errno == ENOENT else { throw StoreError.system("the file \(path) can't be removed", errno) }
+    guard unlink(path) == 0 || errno == ENOENT else {
+      throw StoreError.system("the file \(path) can't be removed", errno)
+    }
   }
 
   package func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }

@@ -2,9 +2,9 @@ import CLinux
 import Glibc
 import RuledCore
 
-/// How commits stand in a file of the redo log. All numbers are little endian.
+/// How commits stand in a file of the redo log.
 ///
-/// A file begins with a header of 64 bytes, the last eight of which are its checksum. Frames follow without gaps: 24 bytes of header and the payload. The
+/// All numbers are little endian. A file begins with a header of 64 bytes, the last eight of which are its checksum. Frames follow without gaps: 24 bytes of header and the payload. The
 /// checksum of a frame covers the rest of it, its offset, and the number of its file, so that what an earlier use of the file left on the disk never counts.
 ///
 /// | file header | bytes | | frame header | bytes |

@@ -75,7 +75,8 @@ final class LogManifest: @unchecked Sendable {  // `contents` is guarded by `loc
     let sum = words.withUnsafeBytes { hash64(UnsafeRawBufferPointer(rebasing: $0[..<(bytes - 8)]), seed: magic) }
     guard UInt64(littleEndian: words[0]) == magic, UInt64(littleEndian: words[4]) == sum else { throw damaged(path) }
     return Contents(
-      drained: UInt64(littleEndian: words[1]), last: UInt64(littleEndian: words[2]), next: UInt64(littleEndian: words[3]))
+      drained: UInt64(littleEndian: words[1]), last: UInt64(littleEndian: words[2]),
+      next: UInt64(littleEndian: words[3]))
   }
 
   private static func append(_ word: UInt64, to buffer: ByteBuffer) {
@@ -83,6 +84,7 @@ final class LogManifest: @unchecked Sendable {  // `contents` is guarded by `loc
   }
 
   private static func damaged(_ path: String) -> StoreError {
-    LogDamage(file: path, offset: 0, what: "it is no manifest of the log, so nobody knows which files belong to it").error
+    LogDamage(file: path, offset: 0, what: "it is no manifest of the log, so nobody knows which files belong to it")
+      .error
   }
 }

@@ -101,10 +101,13 @@ struct LogRecovery {
       let room = UnsafeMutableRawBufferPointer.allocate(byteCount: min(try file.size(), 1 << 20), alignment: 8)
       defer { room.deallocate() }
       try file.read(into: room, at: 0)
-      guard let frame = LogFrame.search(UnsafeRawBufferPointer(room), from: LogFrame.fileHeader, number: number) else { continue }
+      guard let frame = LogFrame.search(UnsafeRawBufferPointer(room), from: LogFrame.fileHeader, number: number) else {
+        continue
+      }
       throw LogDamage(
         file: path, offset: frame.offset,
-        what: "a commit stands there, but \(LogManifest.name) says that file \(last) is the last: it is older than the log"
+        what:
+          "a commit stands there, but \(LogManifest.name) says that file \(last) is the last: it is older than the log"
       ).error
     }
   }
@@ -168,7 +171,8 @@ struct LogRecovery {
     forEachFrame(behind: segment, bytes) { if $0.kind == .commit { commits += 1 } }
     return LogDamage(
       file: path, offset: segment.used,
-      what: "no whole commit stands there, but the file was durable up to byte \(durable), and \(commits) whole batches of commits stand "
+      what:
+        "no whole commit stands there, but the file was durable up to byte \(durable), and \(commits) whole batches of commits stand "
         + "behind it; to go on would lose what was acknowledged in these \(durable - segment.used) bytes or more"
     ).error
   }
@@ -178,7 +182,9 @@ struct LogRecovery {
     let kept = Set(numbers.map { RedoLog.path($0, in: folder) })
     for name in (try? files.names(in: folder)) ?? [] {
       let path = "\(folder)/\(name)"
-      if [".log", ".new", ".unused", ".sst"].contains(where: name.hasSuffix), !kept.contains(path) { try? files.remove(path) }
+      if [".log", ".new", ".unused", ".sst"].contains(where: name.hasSuffix), !kept.contains(path) {
+        try? files.remove(path)
+      }
     }
   }
 }

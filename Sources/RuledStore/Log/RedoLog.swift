@@ -176,7 +176,9 @@ final class RedoLog: @unchecked Sendable {  // segments and what counts of them 
       try target.sync()
       active.forEachCommit(from: durable) { payload in
         let frame = segment.stage(payload)
-        do throws(StoreError) { if problem == nil { try target.write(frame, at: segment.end) } } catch { problem = error }
+        do throws(StoreError) { if problem == nil { try target.write(frame, at: segment.end) } } catch {
+          problem = error
+        }
         segment.keep(frame)
       }
       if let problem { throw problem }
@@ -302,7 +304,8 @@ final class RedoLog: @unchecked Sendable {  // segments and what counts of them 
 
   private static func full(_ error: StoreError) -> StoreError {
     StoreError(
-      error.code, "the log is full, as it can't be brought into the database: \(error.message)", underlying: error.underlying)
+      error.code, "the log is full, as it can't be brought into the database: \(error.message)",
+      underlying: error.underlying)
   }
 
   /// Waits until no sealed segment is left; throws why that can't be.

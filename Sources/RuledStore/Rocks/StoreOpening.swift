@@ -37,7 +37,8 @@ struct StoreOpening {
     guard drained >= known.drained else {
       throw LogDamage(
         file: path, offset: 0,
-        what: "the database took the log's files up to \(known.drained), but now knows of those up to \(drained) only: its MANIFEST is shorter "
+        what:
+          "the database took the log's files up to \(known.drained), but now knows of those up to \(drained) only: its MANIFEST is shorter "
           + "than it was, or the files are of two backups, and what the files in between held is gone"
       ).error
     }
@@ -50,7 +51,8 @@ struct StoreOpening {
   /// Whether nothing of a store is in the folder yet.
   private func isEmptyFolder() throws(StoreError) -> Bool {
     let names = try files.names(in: path)
-    return !names.contains { $0 == "CURRENT" || $0.hasPrefix("MANIFEST-") || $0.hasSuffix(".sst") } && logNames().isEmpty
+    return !names.contains { $0 == "CURRENT" || $0.hasPrefix("MANIFEST-") || $0.hasSuffix(".sst") }
+      && logNames().isEmpty
   }
 
   private func logNames() -> [String] { ((try? files.names(in: logFolder)) ?? []).filter { $0.hasSuffix(".log") } }
@@ -59,7 +61,8 @@ struct StoreOpening {
   private func upgrade(from format: Int) throws(StoreError) -> LogManifest.Contents {
     guard format < RocksStore.format else {
       throw LogDamage(
-        file: "\(path)/\(LogManifest.name)", offset: 0, what: "the file is gone, so nobody knows which files belong to the log"
+        file: "\(path)/\(LogManifest.name)", offset: 0,
+        what: "the file is gone, so nobody knows which files belong to the log"
       ).error
     }
     guard logNames().isEmpty else {
