@@ -76,7 +76,6 @@ import Testing
   func `damage among what was synced is refused, wherever it is`(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let store = try undrained(live, .small)
-    let database = store.approximateBytes - LogFrame.fileHeader
     for round in 0..<20 {
       let set = WriteSet()
       for part in 0..<3 { set.put(Array("r\(round)-\(part)".utf8), random.value(most: 400)) }
@@ -85,7 +84,7 @@ import Testing
     let path = folder.path + "/damaged"
     TemporaryFolder.copy(live, to: path)
     let file = try #require(try logs(in: path).last)
-    let end = store.approximateBytes - database
+    let end = store.logBytes
     let place = Int.random(in: 0..<end, using: &random)
     switch Int.random(in: 0..<3, using: &random) {
     case 0: TemporaryFolder.flip(bit: Int.random(in: 0..<8, using: &random), at: place, of: file)
@@ -99,7 +98,6 @@ import Testing
   func `commits that were not synced end anywhere, whole, and the log goes on behind them`(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let store = try undrained(live, .small)
-    let database = store.approximateBytes - LogFrame.fileHeader
     for round in 0..<20 {
       let set = WriteSet()
       for part in 0..<3 { set.put(Array("r\(round)-\(part)".utf8), random.value(most: 400)) }
@@ -108,7 +106,7 @@ import Testing
     let path = folder.path + "/torn"
     TemporaryFolder.copy(live, to: path)
     let file = try #require(try logs(in: path).last)
-    let place = Int.random(in: LogFrame.fileHeader..<store.approximateBytes - database, using: &random)
+    let place = Int.random(in: LogFrame.fileHeader..<store.logBytes, using: &random)
     TemporaryFolder.zero(Int.random(in: 1...1 << 16, using: &random), at: place, of: file)
     guard case .kept(let count) = try start(path, damaged: file) else {
       Issue.record("refused at byte \(place)")
@@ -176,6 +174,50 @@ import Testing
     let third = try RocksStore(path: folder.path + "/third")
     #expect(try third.text("ra") == "1")
     #expect(try third.text("rb") == "2")
+  }
+
+  @Test(arguments: UInt64(1)...20)
+  func `salvage keeps a copy, saves all whole commits, and names the subjects of the others`(seed: UInt64) throws {
+    var random = SeededRandom(seed: seed)
+    let store = try undrained(live, .small)
+    var frames: [Range<Int>] = []
+    for round in 0..<300 {
+      let start = store.logBytes
+      let set = WriteSet()
+      set.put(StoreKey.bytes { StoreKey.record("user:\(round)", into: $0) }, random.value(most: 400))
+      try store.commit(set, durable: true)
+      if store.logBytes > start, try logs(in: live).count == 1 { frames.append(start..<store.logBytes) }
+    }
+    let path = folder.path + "/damaged"
+    TemporaryFolder.copy(live, to: path)
+    let files = try logs(in: path)
+    let lost = Int.random(in: 0..<frames.count - 1, using: &random)
+    TemporaryFolder.flip(bit: 1, at: try #require(frames[lost].last), of: files[0])
+    #expect(throws: StoreError.self) { try undrained(path, .small) }
+    var salvage = LogSalvage(path: path, files: SystemFiles(), settings: .small)
+    let report = try salvage.run(now: Timestamp(microseconds: 0))
+    #expect(report.subjects == ["user:\(lost)"])
+    #expect(
+      report.damages.contains {
+        $0.contains("\(files[0]): the \(frames[lost].count) bytes from \(frames[lost].lowerBound) on")
+      })
+    #expect(report.saved == 299)
+    let copy = try #require(report.copy)
+    #expect(try Folder.names(copy).filter { $0.hasSuffix(".log") }.count == files.count)
+    let found = try undrained(path, .small)
+    #expect(
+      try found.pairs(from: Array("r".utf8))
+        == store.pairs(from: Array("r".utf8)).filter { !$0.key.elementsEqual("ruser:\(lost)\0".utf8) })
+  }
+
+  @Test func `there is nothing to salvage in a store that opens`() throws {
+    let store = try RocksStore(path: live)
+    try store.put("ra", "1")
+    try store.close()
+    var salvage = LogSalvage(path: live)
+    let report = try salvage.run(now: Timestamp(microseconds: 0))
+    #expect(report.copy == nil && report.damages.isEmpty)
+    #expect(try RocksStore(path: live).text("ra") == "1")
   }
 
   @Test func `a log file that is gone from the middle is an error that names it`() throws {

@@ -86,7 +86,11 @@ package final class Daemon {
     switch configuration.store {
     case .memory: return MemoryStore()
     case .rocksdb(let path):
-      do throws(StoreError) { return try RocksStore(path: path) } catch { throw StartError(error.description) }
+      do throws(StoreError) {
+        let store = try RocksStore(path: path)
+        if let note = store.openingNote { log.write(LogLine(.warn, note)) }
+        return store
+      } catch { throw StartError(error.description) }
     }
   }
 

@@ -2,6 +2,7 @@ import Glibc
 import RuledCore
 import RuledEngine
 import RuledLua
+import RuledStore
 
 /// The command line of `ruled`.
 package enum ServeCommand {
@@ -9,7 +10,8 @@ package enum ServeCommand {
   private static let help = """
     ruled - turns events into decisions by rules in Lua
 
-    usage: ruled [--config FILE] [--rules DIR] [--store URL] [--socket PATH] [--clock manual] [--check]
+    usage: ruled [--config FILE] [--rules DIR] [--store URL] [--socket PATH] [--clock manual]
+                 [--check] [--salvage]
 
       -c, --config FILE   the configuration, a Lua file (see ruled.conf(5))
       -r, --rules DIR     the rules folder
@@ -17,6 +19,7 @@ package enum ServeCommand {
       -S, --socket PATH   the Unix socket to serve on
           --clock manual  a clock that stands still until it is set; for tests
           --check         load configuration and rules, say what is wrong, and end
+          --salvage       save what is whole of a store that is damaged and does not open, and end
       -h, --help          show this
       -V, --version       show the version
 
@@ -39,6 +42,7 @@ package enum ServeCommand {
         return 0
       }
       if options.checks { return try check(options) }
+      if options.salvages { return try salvage(options) }
       let configuration = try options.configuration()
       try Daemon(
         configuration: configuration, manualClock: options.hasManualClock, log: StandardErrorLog(),
@@ -49,6 +53,33 @@ package enum ServeCommand {
       complain(error.description)
       return 2
     }
+  }
+
+  /// Saves what is whole of a damaged store, and tells what is lost.
+  private static func salvage(_ options: ServeOptions) throws(StartError) -> Int32 {
+    guard case .rocksdb(let path) = try options.configuration().store else {
+      throw StartError("--salvage is for a store on disk; name it with --store rocksdb:PATH or --config FILE")
+    }
+    guard access(path, F_OK) == 0 else { throw StartError("there is no store at \(path)") }
+    let report: LogSalvage.Report
+    do throws(StoreError) {
+      var salvage = LogSalvage(path: path)
+      report = try salvage.run(now: EngineClock.wall)
+    } catch { throw StartError("the store can't be salvaged: \(error)") }
+    guard let copy = report.copy else {
+      print("\(path) opens: there is nothing to salvage, and nothing was changed")
+      return 0
+    }
+    for damage in report.damages { print(damage) }
+    print("saved \(report.saved) batches of commits from the log; the log as it was is kept in \(copy)")
+    if report.subjects.isEmpty {
+      print("no subject's name can be read in what is lost")
+    } else {
+      print("subjects of which something may be lost, \(report.subjects.count):")
+      for subject in report.subjects { print("  \(subject)") }
+    }
+    print("the store opens now; remove \(copy) when you need it no longer")
+    return 0
   }
 
   /// Writes each line of a problem as a line of its own.

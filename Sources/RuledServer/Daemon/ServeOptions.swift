@@ -7,6 +7,7 @@ struct ServeOptions {
   private(set) var showsHelp = false
   private(set) var showsVersion = false
   private(set) var checks = false
+  private(set) var salvages = false
   private(set) var hasManualClock = false
   /// The configuration file, if one is named.
   private(set) var config: String?
@@ -15,7 +16,7 @@ struct ServeOptions {
   private var socket: String?
 
   private static let withValue = ["config", "rules", "store", "socket", "clock"]
-  private static let all = withValue + ["check", "help", "version"]
+  private static let all = withValue + ["check", "salvage", "help", "version"]
   private static let short: [Character: String] = [
     "c": "config", "r": "rules", "s": "store", "S": "socket", "h": "help", "V": "version",
   ]
@@ -80,6 +81,7 @@ struct ServeOptions {
       switch name {
       case "help": showsHelp = true
       case "version": showsVersion = true
+      case "salvage": salvages = true
       default: checks = true
       }
       return

@@ -37,6 +37,11 @@ struct KeyScope {
     return hash(UnsafeRawBufferPointer(rebasing: key[subject]))
   }
 
+  /// The subject whose key it is; nil for a key of no subject, and where it is no text.
+  static func subjectName(of key: UnsafeRawBufferPointer) -> String? {
+    subject(of: key).flatMap { String(validating: key[$0], as: UTF8.self) }
+  }
+
   private static func hash(_ subject: UnsafeRawBufferPointer) -> UInt32 {
     UInt32(truncatingIfNeeded: hash64(subject, seed: 7)) | 1
   }

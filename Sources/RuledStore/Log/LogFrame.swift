@@ -66,6 +66,15 @@ enum LogFrame {
       self.length = length
     }
 
+    /// The header of an open file; nil when it has no whole one.
+    init?(of file: any StoreFile) throws(StoreError) {
+      guard try file.size() >= LogFrame.fileHeader else { return nil }
+      let room = UnsafeMutableRawBufferPointer.allocate(byteCount: LogFrame.fileHeader, alignment: 8)
+      defer { room.deallocate() }
+      try file.read(into: room, at: 0)
+      self.init(UnsafeRawBufferPointer(room))
+    }
+
     /// The header that a file's bytes begin with; nil when they don't begin with a whole one.
     init?(_ bytes: UnsafeRawBufferPointer) {
       guard bytes.count >= LogFrame.fileHeader else { return nil }

@@ -14,6 +14,8 @@ struct LogRecovery {
     var last: UInt64
     /// Where that file ends, if no seal says so.
     var end = 0
+    /// What was left out at the end of the log, for the operator.
+    var note: String?
   }
 
   private let files: any FileSystem
@@ -43,7 +45,7 @@ struct LogRecovery {
     var unsealed: (path: String, end: Int)?
     for (index, link) in chain.enumerated() {
       let next = index + 1 < chain.count ? chain[index + 1].header : nil
-      let (segment, isEnded) = try read(link, endingAt: next.map(\.predecessorEnd) ?? 0)
+      let (segment, isEnded) = try read(link, endingAt: next.map(\.predecessorEnd) ?? 0, &result.note)
       if let unsealed, !segment.isEmpty {
         throw LogDamage(
           file: unsealed.path, offset: unsealed.end,
@@ -80,7 +82,7 @@ struct LogRecovery {
         throw LogDamage(file: path, offset: 0, what: "the file is gone with all its commits, and \(follower)").error
       }
       let file = try files.open(path, .update)
-      guard let header = try header(of: file), header.number == number, header.predecessor < number else {
+      guard let header = try LogFrame.FileHeader(of: file), header.number == number, header.predecessor < number else {
         throw LogDamage(
           file: path, offset: 0, what: "its header is not what was written, so none of its commits can be trusted"
         ).error
@@ -97,7 +99,7 @@ struct LogRecovery {
       guard let number = UInt64(name.dropLast(4)), number > last else { continue }
       let path = RedoLog.path(number, in: folder)
       let file = try files.open(path, .read)
-      guard try header(of: file)?.number == number else { continue }
+      guard try LogFrame.FileHeader(of: file)?.number == number else { continue }
       let room = UnsafeMutableRawBufferPointer.allocate(byteCount: min(try file.size(), 1 << 20), alignment: 8)
       defer { room.deallocate() }
       try file.read(into: room, at: 0)
@@ -112,16 +114,10 @@ struct LogRecovery {
     }
   }
 
-  private func header(of file: any StoreFile) throws(StoreError) -> LogFrame.FileHeader? {
-    guard try file.size() >= LogFrame.fileHeader else { return nil }
-    let room = UnsafeMutableRawBufferPointer.allocate(byteCount: LogFrame.fileHeader, alignment: 8)
-    defer { room.deallocate() }
-    try file.read(into: room, at: 0)
-    return LogFrame.FileHeader(UnsafeRawBufferPointer(room))
-  }
-
   /// The segment of a file, which ends at `fixedEnd` unless that is 0; and whether it is known to end there.
-  private func read(_ link: Link, endingAt fixedEnd: Int) throws(StoreError) -> (segment: Segment, isEnded: Bool) {
+  private func read(
+    _ link: Link, endingAt fixedEnd: Int, _ note: inout String?
+  ) throws(StoreError) -> (segment: Segment, isEnded: Bool) {
     let length = try link.file.size()
     guard length >= max(fixedEnd, link.header.length) else {
       throw LogDamage(
@@ -130,10 +126,13 @@ struct LogRecovery {
       ).error
     }
     try link.file.sync()
-    let segment = try Segment(link.header, payload: length, settings: settings, pool: memory)
-    let bytes = UnsafeMutableRawBufferPointer(start: segment.base, count: length)
-    try link.file.read(into: bytes, at: 0)
-    let isEnded = try takeUp(UnsafeRawBufferPointer(bytes), in: segment, of: link.path, endingAt: fixedEnd)
+    let segment = try Segment(
+      link.header, payload: length <= settings.segmentBytes ? 0 : length, settings: settings, pool: memory)
+    let room = UnsafeMutableRawBufferPointer(start: segment.base, count: length)
+    try link.file.read(into: room, at: 0)
+    let bytes = UnsafeRawBufferPointer(room)
+    let isEnded = try takeUp(bytes, in: segment, of: link.path, endingAt: fixedEnd)
+    if !isEnded, let text = try keepTorn(bytes, behind: segment, of: link.path) { note = text }
     segment.releaseUnused()
     return (segment, isEnded)
   }
@@ -155,6 +154,29 @@ struct LogRecovery {
     forEachFrame(behind: segment, bytes) { durable = max(durable, $0.durable) }
     guard durable == segment.used else { throw gap(bytes, in: segment, of: path, durable: durable) }
     return false
+  }
+
+  /// How many copies of what stood behind the log's end are kept.
+  private static let mostCopies = 4
+
+  /// Keeps a copy of commits that were begun behind the log's end, and were never durable; answers what was found, nil when there is nothing.
+  private func keepTorn(
+    _ bytes: UnsafeRawBufferPointer, behind segment: Segment, of path: String
+  ) throws(StoreError) -> String? {
+    var end = segment.used
+    if LogFrame.isBegun(bytes, at: end, number: segment.number) {
+      end = min(bytes.count, end + LogFrame.header + LogFrame.payload(at: end, in: segment.base))
+    }
+    forEachFrame(behind: segment, bytes) { if $0.kind == .commit { end = max(end, $0.end) } }
+    let count = end - segment.used
+    guard count > LogFrame.header else { return nil }
+    let copies = try files.names(in: folder).filter { $0.hasSuffix(".torn") }.sorted()
+    for old in copies.dropLast(Self.mostCopies - 1) { try? files.remove("\(folder)/\(old)") }
+    let copy = try files.open(path + ".torn", .create)
+    try copy.write(UnsafeRawBufferPointer(rebasing: bytes[segment.used..<end]), at: 0)
+    return
+      "the last \(count) bytes of \(path), from \(segment.used) on, were not on the disk yet when the daemon ended, so nobody was told that they are; "
+      + "they are left out, and kept in \(copy.path)"
   }
 
   private func forEachFrame(behind segment: Segment, _ bytes: UnsafeRawBufferPointer, _ body: (LogFrame.Frame) -> Void)

@@ -14,6 +14,8 @@ final class RedoLog: @unchecked Sendable {  // segments and what counts of them 
   private let indexLock = ReadWriteLock()
   private let changed = Condition()
   private let maker: SegmentMaker
+  /// What was left out at the end of the log when it was opened, for the operator.
+  let openingNote: String?
   private var active: Segment
   private var file: SegmentFile
   private var sealed: [Segment]
@@ -52,6 +54,7 @@ final class RedoLog: @unchecked Sendable {  // segments and what counts of them 
       try manifest.change { $0.drained = segment.number }
     }
     sealed = recovered.segments
+    openingNote = recovered.note
     maker = SegmentMaker(
       files, folder: folder, settings: settings, manifest: manifest, memory: memory,
       after: (recovered.last, recovered.end))

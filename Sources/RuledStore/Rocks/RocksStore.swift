@@ -58,8 +58,11 @@ package final class RocksStore: StateStore, @unchecked Sendable {  // the folder
 
   package var approximateBytes: Int {
     let size = try? access.reading { (database) throws(StoreError) in database.property("rocksdb.live-sst-files-size") }
-    return (size ?? 0) + log.byteCount
+    return (size ?? 0) + logBytes
   }
+
+  /// How many bytes stand in the log.
+  var logBytes: Int { log.byteCount }
 
   package func get(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) throws(StoreError) -> Bool {
     try access.reading { (database) throws(StoreError) in
@@ -85,6 +88,9 @@ package final class RocksStore: StateStore, @unchecked Sendable {  // the folder
   package func sync() throws(StoreError) -> UInt64 { try writer.sync() }
 
   package var counted: UInt64 { writer.lastCounted }
+
+  /// What was left out at the end of the log when the store was opened, for the operator; nil when nothing was.
+  package var openingNote: String? { log.openingNote }
 
   package func reopen() throws(StoreError) { try writer.repair() }
 

@@ -1,0 +1,175 @@
+package import RuledCore
+
+/// Saves what is whole of a store whose log is damaged, so that it can be opened again; keeps a copy of the log as it was.
+///
+/// Commits behind damage are applied like those before it: each writes whole values, so a subject that changed again afterwards is as it was left then. What
+/// the damaged bytes held is lost, and the subjects that can be read in them are told.
+package struct LogSalvage {
+  /// What was saved and what was lost.
+  package struct Report {
+    /// Where the log lies as it was; nil when there was nothing to salvage.
+    package fileprivate(set) var copy: String?
+    /// What is damaged, a sentence each, with file and offset.
+    package fileprivate(set) var damages: [String] = []
+    /// The subjects whose names can be read in what is lost, in byte order.
+    package fileprivate(set) var subjects: [String] = []
+    /// How many batches of commits were saved from the log.
+    package fileprivate(set) var saved = 0
+  }
+
+  private let path: String
+  private let files: any FileSystem
+  private let settings: LogSettings
+  private var report = Report()
+  private var names: Set<String> = []
+
+  private var folder: String { path + "/log" }
+
+  /// A salvage of the store in the folder `path`, which nobody may have open.
+  package init(path: String) { self.init(path: path, files: SystemFiles(), settings: LogSettings()) }
+
+  init(path: String, files: any FileSystem, settings: LogSettings) {
+    self.path = path
+    self.files = files
+    self.settings = settings
+  }
+
+  /// Does it, unless the store opens as it is. `now` names the copy.
+  ///
+  /// Throws `corrupt` when the database itself can't be opened; then only a backup helps.
+  package mutating func run(now: Timestamp) throws(StoreError) -> Report {
+    do throws(StoreError) {
+      try RocksStore(path: path, blockCacheBytes: 1 << 20, files: files, settings: settings).close()
+      return Report()
+    } catch {
+      guard error.code == .corrupt else { throw error }
+      report.damages.append(error.message)
+    }
+    let lock = try FolderLock(folder: path)
+    defer { withExtendedLifetime(lock) {} }
+    try keepCopy(now)
+    let options = RocksOptions(blockCacheBytes: 1 << 20)
+    let database = try RocksDatabase(path: path, options: options)
+    _ = try StoreFormat.check(database, path: path)
+    try files.createFolder(folder)
+    let ingestion = SegmentIngestion(folder: folder, options: options)
+    let taken = try SegmentIngestion.drained(in: database)
+    var last = taken
+    for file in try logFiles() where file.number > taken {
+      guard let segment = try save(file) else { continue }
+      try ingestion.bring(segment, into: database)
+      last = file.number
+    }
+    let manifest = LogManifest.Contents(
+      drained: last, last: last, next: max(last, try logFiles().last?.number ?? 0) + 1)
+    try LogManifest.write(manifest, to: path, files)
+    for file in try logFiles() { try files.remove(file.path) }
+    report.subjects = names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    return report
+  }
+
+  // MARK: The copy
+
+  private mutating func keepCopy(_ now: Timestamp) throws(StoreError) {
+    let copy = "\(path)/salvaged-\(now.rfc3339.filter { $0.isNumber || $0 == "T" })"
+    try files.createFolder(copy)
+    report.copy = copy
+    if files.exists("\(path)/\(LogManifest.name)") {
+      try self.copy("\(path)/\(LogManifest.name)", to: "\(copy)/\(LogManifest.name)")
+    }
+    for file in try logFiles() { try self.copy(file.path, to: "\(copy)/\(file.name)") }
+    try files.syncFolder(copy)
+  }
+
+  private func copy(_ source: String, to target: String) throws(StoreError) {
+    let from = try files.open(source, .read)
+    let into = try files.open(target, .create)
+    let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 8)
+    defer { room.deallocate() }
+    let size = try from.size()
+    var offset = 0
+    while offset < size {
+      let part = UnsafeMutableRawBufferPointer(rebasing: room[..<min(room.count, size - offset)])
+      try from.read(into: part, at: offset)
+      try into.write(UnsafeRawBufferPointer(part), at: offset)
+      offset += part.count
+    }
+    try into.sync()
+  }
+
+  // MARK: The files
+
+  private struct LogFile {
+    let name: String
+    let path: String
+    let number: UInt64
+  }
+
+  private func logFiles() throws(StoreError) -> [LogFile] {
+    guard files.exists(folder) else { return [] }
+    var found: [LogFile] = []
+    for name in try files.names(in: folder) where name.hasSuffix(".log") {
+      guard let number = UInt64(name.dropLast(4)) else { continue }
+      found.append(LogFile(name: name, path: "\(folder)/\(name)", number: number))
+    }
+    return found.sorted { $0.number < $1.number }
+  }
+
+  /// Where the next file says that this one ends; nil when it does not.
+  private func end(of file: LogFile) throws(StoreError) -> Int? {
+    for next in try logFiles() where next.number > file.number {
+      let source = try files.open(next.path, .read)
+      guard let header = try LogFrame.FileHeader(of: source), header.predecessor == file.number else { continue }
+      return header.predecessorEnd > 0 ? header.predecessorEnd : nil
+    }
+    return nil
+  }
+
+  /// All whole commits of a file as a segment; nil when there are none.
+  private mutating func save(_ file: LogFile) throws(StoreError) -> Segment? {
+    let source = try files.open(file.path, .read)
+    let size = try source.size()
+    let end = min(size, try end(of: file) ?? size)
+    let room = UnsafeMutableRawBufferPointer.allocate(byteCount: max(end, 8), alignment: 8)
+    defer { room.deallocate() }
+    let bytes = UnsafeMutableRawBufferPointer(rebasing: room[..<end])
+    try source.read(into: bytes, at: 0)
+    let segment = try Segment(
+      LogFrame.FileHeader(number: file.number, predecessor: 0, length: 0), payload: end, settings: settings)
+    forEachCommit(in: UnsafeRawBufferPointer(bytes), of: file) { payload in
+      segment.keep(segment.stage(payload))
+      segment.accept(to: segment.end)
+    }
+    return segment.isEmpty ? nil : segment
+  }
+
+  private mutating func forEachCommit(
+    in bytes: UnsafeRawBufferPointer, of file: LogFile, _ body: (UnsafeRawBufferPointer) -> Void
+  ) {
+    var place = LogFrame.fileHeader
+    while let frame = LogFrame.search(bytes, from: place, number: file.number) {
+      if frame.offset > place {
+        lose(UnsafeRawBufferPointer(rebasing: bytes[place..<frame.offset]), at: place, of: file)
+      }
+      if frame.kind == .commit {
+        body(UnsafeRawBufferPointer(rebasing: bytes[(frame.offset + LogFrame.header)..<frame.end]))
+        report.saved += 1
+      }
+      place = frame.end
+    }
+    guard LogFrame.isBegun(bytes, at: place, number: file.number) else { return }
+    guard let base = bytes.baseAddress else { return }
+    let end = min(bytes.count, place + LogFrame.header + min(LogFrame.payload(at: place, in: base), bytes.count))
+    lose(UnsafeRawBufferPointer(rebasing: bytes[place..<end]), at: place, of: file)
+  }
+
+  /// Notes what stood in a gap, as far as it can be read.
+  private mutating func lose(_ gap: UnsafeRawBufferPointer, at offset: Int, of file: LogFile) {
+    report.damages.append(
+      "\(file.path): the \(gap.count) bytes from \(offset) on are no whole commits and are left out")
+    guard gap.count > LogFrame.header else { return }
+    WriteBatch.forEachKey(inDamaged: UnsafeRawBufferPointer(rebasing: gap[LogFrame.header...])) { key in
+      if let subject = KeyScope.subjectName(of: key) { names.insert(subject) }
+    }
+  }
+}
