@@ -34,7 +34,7 @@ package struct LogSalvage {
     self.settings = settings
   }
 
-  /// Does it, unless the store opens as it is. `now` names the copy.
+  /// Does it, unless the store opens as it is; `now` names the copy.
   ///
   /// Throws `corrupt` when the database itself can't be opened; then only a backup helps.
   package mutating func run(now: Timestamp) throws(StoreError) -> Report {
