@@ -11,12 +11,7 @@ struct ModelStore {
   mutating func write(_ set: WriteSet, using random: inout SeededRandom) {
     for _ in 0..<Int.random(in: 0...12, using: &random) {
       switch Int.random(in: 0..<10, using: &random) {
-      case 0:
-        let lower = random.key()
-        let upper = random.key()
-        set.deleteRange(from: lower, to: upper)
-        values = values.filter { precedes($0.key, lower) || !precedes($0.key, upper) }
-      case 1...3:
+      case 0...3:
         let key = random.key()
         set.delete(key)
         values[key] = nil

@@ -50,11 +50,6 @@ extension WriteSet {
   /// Removes what stands under an array.
   func delete(_ key: [UInt8]) { key.withUnsafeBytes { delete($0) } }
 
-  /// Removes what stands between arrays.
-  func deleteRange(from lower: [UInt8], to upper: [UInt8]) {
-    lower.withUnsafeBytes { lower in upper.withUnsafeBytes { deleteRange(from: lower, to: $0) } }
-  }
-
   /// What the set says about an array, as text that tests compare.
   func found(_ key: [UInt8]) -> String {
     key.withUnsafeBytes { key in

@@ -35,28 +35,19 @@ struct WriteSetTests {
     #expect(set.count == 1 && set.byteCount == before)
   }
 
-  @Test func `an empty range removes nothing`() {
-    let set = WriteSet()
-    set.deleteRange(from: [5], to: [5])
-    set.deleteRange(from: [6], to: [5])
-    #expect(set.isEmpty)
-  }
-
   @Test func `writes are read back in order from a mark on`() {
     let set = WriteSet()
     set.put([1], Array(repeating: 7, count: 20_000))
     let mark = set.mark
     set.delete([2])
-    set.deleteRange(from: [3], to: [4])
     set.put([], [])
     var seen: [String] = []
     set.forEach(from: mark) { operation in
       switch operation {
       case .put(let key, let value): seen.append("put \(Array(key)) \(Array(value))")
       case .delete(let key): seen.append("delete \(Array(key))")
-      case .deleteRange(let lower, let upper): seen.append("range \(Array(lower)) \(Array(upper))")
       }
     }
-    #expect(seen == ["delete [2]", "range [3] [4]", "put [] []"])
+    #expect(seen == ["delete [2]", "put [] []"])
   }
 }

@@ -80,17 +80,18 @@ extension Evaluator {
     let effects = try readAll(.effect, subject.name)
     let parked = try readAll(.parked, subject.name)
     let events = try remembered(subject, record)
+    var others: [(key: [UInt8], value: [UInt8])] = []
+    for kind in [.record, .earlierEvents, .outcomeIndex, .once, .message] as [StoreKey.Kind] {
+      others += try readAll(kind, subject.name)
+    }
+    // All is read: nothing of it can fail any more.
     for timer in timers {
       if case .timer(_, let plugin, let name)? = timer.key.withUnsafeBytes({ try? ParsedKey($0) }) {
         timer.value.withUnsafeBytes { deleteIndex(of: $0, plugin: Array(plugin), name: Array(name), subject) }
       }
     }
-    for event in events { event.key.withUnsafeBytes { unit.writes.delete($0) } }
-    let kinds: [StoreKey.Kind] = [.record, .earlierEvents, .outcomeIndex, .once, .timer, .message, .effect, .parked]
-    for kind in kinds {
-      let prefix = ByteBuffer(capacity: 300)
-      StoreKey.subjectPrefix(kind, subject.name, into: prefix)
-      deleteAll(prefix: Array(prefix.bytes))
+    for entries in [timers, effects, parked, events, others] {
+      for entry in entries { entry.key.withUnsafeBytes { unit.writes.delete($0) } }
     }
     let cost = subject.cost
     subject.keepRecord(UnsafeRawBufferPointer(start: nil, count: 0))

@@ -42,14 +42,17 @@ extension Evaluator {
         switch operation {
         case .put(let key, let value): if key.starts(with: prefix) { found[Array(key)] = Array(value) }
         case .delete(let key): if key.starts(with: prefix) { found[Array(key)] = nil }
-        case .deleteRange(let lower, let upper):
-          for key in found.keys where !key.lexicographicallyPrecedes(lower) && key.lexicographicallyPrecedes(upper) {
-            found[key] = nil
-          }
         }
       }
     }
     return found.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { ($0.key, $0.value) }
+  }
+
+  /// Deletes all keys that begin with `prefix`, those among them that are not yet durable.
+  ///
+  /// Each is written as a key of its own: to read what stands in a range keeps nobody waiting, and an error fails who asked alone.
+  func deleteAll(prefix: [UInt8]) throws(RequestError) {
+    for entry in try readAll(prefix: prefix) { entry.key.withUnsafeBytes { unit.writes.delete($0) } }
   }
 
   /// All keys of a kind and a subject.

@@ -141,12 +141,7 @@ extension Evaluator {
     }
     prefix.removeAll()
     StoreKey.pluginPrefix(.once, subject.name, plugin: name, into: prefix)
-    deleteAll(prefix: Array(prefix.bytes))
+    try deleteAll(prefix: Array(prefix.bytes))
     subject.lastCommit = unit.number
-  }
-
-  func deleteAll(prefix: [UInt8]) {
-    guard let end = StoreKey.upperBound(prefix) else { return }
-    prefix.withUnsafeBytes { from in end.withUnsafeBytes { unit.writes.deleteRange(from: from, to: $0) } }
   }
 }

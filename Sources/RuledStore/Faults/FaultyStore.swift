@@ -11,6 +11,7 @@ package final class FaultyStore: StateStore {
     var reopensToFail = 0
     var isPoisoned = false
     var readsFail = false
+    var scansFail = false
     /// What was appended and does not count yet.
     var appended: [WriteSet] = []
     var number: UInt64 = 0
@@ -33,6 +34,9 @@ package final class FaultyStore: StateStore {
 
   /// Lets every look-up of a key fail, or no longer.
   package func failReads(_ fails: Bool) { faults.withLock { $0.readsFail = fails } }
+
+  /// Lets every scan fail, or no longer.
+  package func failScans(_ fails: Bool) { faults.withLock { $0.scansFail = fails } }
 
   package var name: String { store.name }
 
@@ -90,6 +94,9 @@ package final class FaultyStore: StateStore {
   package func withCursor(
     below upper: UnsafeRawBufferPointer?, _ body: (any StoreCursor) throws(StoreError) -> Void
   ) throws(StoreError) {
+    guard !faults.withLock({ $0.scansFail }) else {
+      throw StoreError(.inputOutput, "a range can't be read (by order of a test)")
+    }
     try store.withCursor(below: upper, body)
   }
 

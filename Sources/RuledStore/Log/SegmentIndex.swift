@@ -117,7 +117,7 @@ enum SegmentWrite {
     var place = offset
     switch WriteBatch.record(in: base, at: &place) {
     case .put(let key, let value): return (key, value)
-    case .delete(let key), .deleteRange(let key, _): return (key, nil)
+    case .delete(let key): return (key, nil)
     }
   }
 

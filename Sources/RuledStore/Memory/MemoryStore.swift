@@ -37,7 +37,6 @@ package final class MemoryStore: StateStore {
         switch operation {
         case .put(let key, let value): contents.map.set(key, value)
         case .delete(let key): contents.map.remove(key)
-        case .deleteRange(let lower, let upper): contents.map.removeRange(from: lower, to: upper)
         }
       }
     }

@@ -78,20 +78,6 @@ struct SortedMap: Sendable {
     if chunks[place.chunk].isEmpty { chunks.remove(at: place.chunk) }
   }
 
-  /// Removes the keys from `lower` on and below `upper`.
-  mutating func removeRange(from lower: UnsafeRawBufferPointer, to upper: UnsafeRawBufferPointer) {
-    guard ByteOrder.compare(lower, upper) < 0 else { return }
-    let (first, _) = locate(lower)
-    let (last, _) = locate(upper)
-    guard first.chunk < chunks.count else { return }
-    for chunk in first.chunk...last.chunk {
-      let start = chunk == first.chunk ? first.entry : 0
-      let end = chunk == last.chunk ? last.entry : chunks[chunk].count
-      removeEntries(start..<end, ofChunk: chunk)
-    }
-    chunks.removeAll(where: \.isEmpty)
-  }
-
   /// Removes the entries from `lower` on and below `upper` for which `condition` holds.
   mutating func remove(from lower: [UInt8], to upper: [UInt8], where condition: (Entry) -> Bool) {
     var place = lower.withUnsafeBytes { find($0).position }

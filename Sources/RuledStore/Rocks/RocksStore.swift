@@ -62,18 +62,12 @@ package final class RocksStore: StateStore, @unchecked Sendable {  // the folder
 
   package func commit(_ set: WriteSet, durable: Bool) throws(StoreError) {
     try writer.exclusively { () throws(StoreError) in
-      let set = try withoutRanges(set)
-      defer { withExtendedLifetime(set) {} }
       if !set.isEmpty { try writer.commit(set.records, durable: durable) } else if durable { _ = try writer.sync() }
     }
   }
 
   package func append(_ set: WriteSet) throws(StoreError) -> UInt64 {
-    try writer.exclusively { () throws(StoreError) in
-      let set = try withoutRanges(set)
-      defer { withExtendedLifetime(set) {} }
-      return try writer.append(set.records)
-    }
+    try writer.exclusively { () throws(StoreError) in try writer.append(set.records) }
   }
 
   @discardableResult
@@ -147,39 +141,5 @@ package final class RocksStore: StateStore, @unchecked Sendable {  // the folder
   private func settle() throws(StoreError) {
     try writer.seal()
     try log.awaitDrained()
-  }
-
-  /// The same writes, each removed range spelt out as the keys that stand in it once everything before counts.
-  private func withoutRanges(_ set: WriteSet) throws(StoreError) -> WriteSet {
-    guard set.hasRanges else { return set }
-    try writer.settle()
-    let plain = WriteSet(capacity: set.byteCount + 1024)
-    var problem: StoreError?
-    set.forEach { operation in
-      switch operation {
-      case .put(let key, let value): plain.put(key, value)
-      case .delete(let key): plain.delete(key)
-      case .deleteRange(let lower, let upper):
-        do throws(StoreError) { try spellOut(lower, upper, into: plain) } catch { problem = error }
-      }
-    }
-    if let problem { throw problem }
-    return plain
-  }
-
-  private func spellOut(
-    _ lower: UnsafeRawBufferPointer, _ upper: UnsafeRawBufferPointer, into set: WriteSet
-  ) throws(StoreError) {
-    var keys: [[UInt8]] = []
-    set.forEach { operation in
-      if case .put(let key, _) = operation, ByteOrder.compare(lower, key) <= 0, ByteOrder.compare(key, upper) < 0 {
-        keys.append(Array(key))
-      }
-    }
-    try scan(from: lower, to: upper) { key, _ in
-      keys.append(Array(key))
-      return true
-    }
-    for key in keys { key.withUnsafeBytes { set.delete($0) } }
   }
 }

@@ -6,7 +6,6 @@ struct WriteBatch {
   enum Tag: UInt8 {
     case delete = 0x0
     case put = 0x1
-    case deleteRange = 0xF
   }
 
   /// The first byte.
@@ -15,8 +14,6 @@ struct WriteBatch {
   private(set) var used = 0
   /// How many records there are.
   private(set) var records: UInt32 = 0
-  /// How many of the records remove a range.
-  private(set) var ranges: UInt32 = 0
   private(set) var capacity: Int
 
   /// A batch without records, with room for `capacity` bytes; its owner calls `deallocate`.
@@ -45,7 +42,6 @@ struct WriteBatch {
     appendString(first)
     appendString(second)
     records += 1
-    if tag == .deleteRange { ranges += 1 }
   }
 
   /// Appends all records of `other`.
@@ -54,15 +50,13 @@ struct WriteBatch {
     (base + used).copyMemory(from: other.base, byteCount: other.used)
     used += other.used
     records += other.records
-    ranges += other.ranges
   }
 
-  /// Forgets the records that came after `used` bytes, `records` records and `ranges` ranges had been there.
-  mutating func truncate(used: Int, records: UInt32, ranges: UInt32) {
-    precondition(used >= 0 && used <= self.used && records <= self.records && ranges <= self.ranges)
+  /// Forgets the records that came after `used` bytes and `records` records had been there.
+  mutating func truncate(used: Int, records: UInt32) {
+    precondition(used >= 0 && used <= self.used && records <= self.records)
     self.used = used
     self.records = records
-    self.ranges = ranges
   }
 
   /// Reads the record at `offset` and moves `offset` behind it; nil at the end.
@@ -79,7 +73,6 @@ struct WriteBatch {
     switch Tag(rawValue: tag) {
     case .put: return .put(key: first, value: string(in: base, at: &offset))
     case .delete: return .delete(key: first)
-    case .deleteRange: return .deleteRange(from: first, to: string(in: base, at: &offset))
     case nil: preconditionFailure("a record begins with the unknown tag \(tag)")
     }
   }

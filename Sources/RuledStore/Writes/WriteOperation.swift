@@ -4,6 +4,4 @@ package enum WriteOperation {
   case put(key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)
   /// Nothing stands under the key.
   case delete(key: UnsafeRawBufferPointer)
-  /// Nothing stands under the keys from `from` on and below `to`.
-  case deleteRange(from: UnsafeRawBufferPointer, to: UnsafeRawBufferPointer)
 }

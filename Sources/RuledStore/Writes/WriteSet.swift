@@ -9,10 +9,9 @@ package final class WriteSet: @unchecked Sendable {  // confined: one thread own
   package struct Mark: Sendable {
     fileprivate let used: Int
     fileprivate let records: UInt32
-    fileprivate let ranges: UInt32
 
     /// The place before the first write of any set.
-    package static let start = Mark(used: 0, records: 0, ranges: 0)
+    package static let start = Mark(used: 0, records: 0)
   }
 
   private var batch: WriteBatch
@@ -35,13 +34,10 @@ package final class WriteSet: @unchecked Sendable {  // confined: one thread own
   package var byteCount: Int { batch.used }
 
   /// The place behind the last write.
-  package var mark: Mark { Mark(used: batch.used, records: batch.records, ranges: batch.ranges) }
+  package var mark: Mark { Mark(used: batch.used, records: batch.records) }
 
   /// The records of the writes, one behind the other; valid until the set changes.
   var records: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: batch.base, count: batch.used) }
-
-  /// Whether one of the writes removes a range.
-  var hasRanges: Bool { batch.ranges > 0 }
 
   /// Puts `value` under `key`.
   ///
@@ -50,12 +46,6 @@ package final class WriteSet: @unchecked Sendable {  // confined: one thread own
 
   /// Removes what stands under `key`, if anything does.
   package func delete(_ key: UnsafeRawBufferPointer) { batch.append(.delete, key) }
-
-  /// Removes the keys from `lower` on and below `upper`; nothing is to be done unless `lower` comes before `upper`.
-  package func deleteRange(from lower: UnsafeRawBufferPointer, to upper: UnsafeRawBufferPointer) {
-    guard ByteOrder.compare(lower, upper) < 0 else { return }
-    batch.append(.deleteRange, lower, upper)
-  }
 
   /// Adds the writes of `other`, another set, behind these.
   ///
@@ -69,7 +59,7 @@ package final class WriteSet: @unchecked Sendable {  // confined: one thread own
   package func removeAll() { truncate(to: .start) }
 
   /// Forgets the writes after `mark`, which must have been taken from this set and lie before its end.
-  package func truncate(to mark: Mark) { batch.truncate(used: mark.used, records: mark.records, ranges: mark.ranges) }
+  package func truncate(to mark: Mark) { batch.truncate(used: mark.used, records: mark.records) }
 
   /// Calls `body` with each write after `mark`, in their order.
   package func forEach(from mark: Mark = .start, _ body: (WriteOperation) -> Void) {
@@ -89,8 +79,6 @@ package final class WriteSet: @unchecked Sendable {  // confined: one thread own
         if ByteOrder.equal(written, key) { result = .value(value) }
       case .delete(let removed):
         if ByteOrder.equal(removed, key) { result = .deleted }
-      case .deleteRange(let lower, let upper):
-        if ByteOrder.compare(lower, key) <= 0, ByteOrder.compare(key, upper) < 0 { result = .deleted }
       }
     }
     return result
