@@ -37,6 +37,11 @@ package enum Limits {
   package static let memoryBytes = 16 << 20
   /// Processor time for one event and plugin.
   package static let processorTime: Int64 = 50_000
+  /// How many operations one plugin may ask for in one event, with all that is raised in it.
+  ///
+  /// Decisions, effects, messages, timers, counts, `once` keys, raised events and log lines count together. Their texts take no more than the
+  /// budget's memory.
+  package static let operations = 10_000
   /// A plugin is suspended once its budget has stopped it this many times running.
   package static let stopsBeforeSuspension = 3
   /// How long one rule test may take.

@@ -76,9 +76,9 @@ extension Evaluator {
   private func write(
     _ vm: PluginVM, of plugin: Int, _ event: EventInput, _ subject: Subject, _ cascade: Cascade?
   ) throws(RequestError) {
-    for (index, operation) in vm.operations.enumerated() {
+    for (index, operation) in vm.operations.enumerated() where !operation.isVoid {
       switch rb_op_kind(UInt32(operation.kind)) {
-      case RB_OP_EMIT: writeEffect(operation, at: index, vm, of: plugin, event, subject)
+      case RB_OP_EMIT: writeEffect(operation, vm, of: plugin, event, subject)
       case RB_OP_SEND: writeMessage(operation, at: index, vm, of: plugin, event, cascade)
       case RB_OP_COUNT: unit.counters.append(Self.delta(operation, vm))
       case RB_OP_ONCE: writeOnce(operation, vm, of: plugin, event, subject)
@@ -101,10 +101,10 @@ extension Evaluator {
   // MARK: Effects and messages
 
   private func writeEffect(
-    _ operation: rb_op, at index: Int, _ vm: PluginVM, of plugin: Int, _ event: EventInput, _ subject: Subject
+    _ operation: rb_op, _ vm: PluginVM, of plugin: Int, _ event: EventInput, _ subject: Subject
   ) {
-    if operation.flags & 1 != 0 {
-      guard !isRepeated(operation, at: index, vm, of: plugin) else { return }
+    if operation.isKeyed {
+      guard !isRepeated(operation, vm, of: plugin) else { return }
       writeEffectKey(vm.bytes(operation.d, operation.d_length), subject, of: plugin)
       value.removeAll()
       value.append(bigEndian: UInt64(0))

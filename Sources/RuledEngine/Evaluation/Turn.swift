@@ -66,9 +66,20 @@ struct OperationKinds: OptionSet {
   static let effects = Self(RB_OP_EMIT)
   /// Raised events.
   static let raises = Self(RB_OP_RAISE)
+  /// Those of which a later one may undo an earlier one.
+  static let collapsing: Self = [effects, Self(RB_OP_TIMER_SET), Self(RB_OP_TIMER_CANCEL), Self(RB_OP_FORGET)]
   /// All that is written beside the plugin's state and the outcome.
   static let written: Self = [
     effects, Self(RB_OP_SEND), Self(RB_OP_COUNT), Self(RB_OP_ONCE), Self(RB_OP_TIMER_SET), Self(RB_OP_TIMER_CANCEL),
     Self(RB_OP_FORGET),
   ]
+}
+
+extension rb_op {
+  /// Whether it is an effect with a stable id.
+  var isKeyed: Bool { flags & UInt8(RB_OP_KEYED) != 0 }
+  /// Whether it is an effect with a stable id that the plugin forgot earlier in the event.
+  var isAfresh: Bool { flags & UInt8(RB_OP_AFRESH) != 0 }
+  /// Whether another operation of the event undoes it.
+  var isVoid: Bool { flags & UInt8(RB_OP_VOID) != 0 }
 }
