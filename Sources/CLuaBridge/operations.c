@@ -10,7 +10,7 @@
 #include "operations.h"
 #include "text.h"
 
-enum { NAME_LIMIT = 256, RAISE_DEPTH = 32 };
+enum { NAME_LIMIT = 256, LABEL_LIMIT = 512, RAISE_DEPTH = 32 };
 
 /* Phases ----------------------------------------------------------------------------------------------------------------------- */
 
@@ -225,6 +225,7 @@ int rb_host_count(lua_State *L) {
   copy_to(vm, name, &noted.a, &noted.a_length);
   if (!lua_isnil(L, 2)) luaL_checktype(L, 2, LUA_TTABLE);
   encode_to(L, 2, "labels", "{}", &noted.b, &noted.b_length);
+  if (noted.b_length > LABEL_LIMIT) return rb_raise(L, RB_KIND_VALUE, "labels are longer than %d bytes as JSON", LABEL_LIMIT);
   noted.integer = 1;
   if (lua_type(L, 3) == LUA_TNUMBER) {
     if (lua_isinteger(L, 3)) {

@@ -20,6 +20,8 @@ package enum Limits {
   package static let inFlight = 65_536
   /// One plugin's encoded state for one subject, in KiB, by default.
   package static let stateKiB = 256
+  /// One plugin's series of counters, by default: names with their labels.
+  package static let counters = 100_000
   /// The cache of hot subjects, in MiB, by default.
   package static let cacheMiB = 256
   /// How long an outcome is remembered, by default.

@@ -23,10 +23,6 @@ extension Evaluator: RuleHost {
     return due(value.bytes)
   }
 
-  package func counters(prefix: UnsafeRawBufferPointer, into buffer: ByteBuffer) {
-    context.counters.write(prefix: String(decoding: prefix, as: UTF8.self), to: buffer)
-  }
-
   package func peek(plugin: UnsafeRawBufferPointer, into buffer: ByteBuffer) -> Bool {
     guard let subject, let record = viewed(subject), let state = record.state(of: plugin) else { return false }
     buffer.append(state)

@@ -74,6 +74,11 @@ package final class DaemonStatus: Sendable {
     if let error = now.storeError { problems.append(.string("the store failed: \(error)")) }
     if now.servesKeptRules { problems.append(.string("the rules do not load, the last good ones serve")) }
     for name in suspended { problems.append(.string("the plugin \(name.stringValue ?? "") is suspended")) }
+    let limit = services.context.counterLimit
+    let counters = services.context.counters.usage(limit: limit)
+    for name in counters.full {
+      problems.append(.string("the plugin \(name) has \(limit) counters, as many as it may: what counts others fails"))
+    }
     let isReady = now.storeError == nil && !now.servesKeptRules && suspended.isEmpty
     return .object([
       "status": .string(isReady ? "ready" : "degraded"),
@@ -85,6 +90,10 @@ package final class DaemonStatus: Sendable {
       "suspended": .array(suspended),
       "unconfigured_sinks": .array(waiting.sorted().map { .string($0) }),
       "sinks": .object(JSONObject(services.outbox.figures.map { ($0.sink, $0.figures.json) })),
+      "counters": .object([
+        "series": .integer(Int64(counters.series)), "limit": .integer(Int64(limit)),
+        "full": .array(counters.full.map { .string($0) }),
+      ]),
       "reload_errors": now.reloadErrors?.json ?? .array([]),
     ])
   }
