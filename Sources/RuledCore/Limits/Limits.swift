@@ -51,6 +51,8 @@ package enum Limits {
 
   /// How deep events may raise events.
   package static let raiseDepth = 32
+  /// Processor time for all events that were raised within one event, for each plugin that sees them.
+  package static let raisedTime = second
   /// How many hops a message may have behind it.
   package static let messageHops = 32
 

@@ -188,6 +188,13 @@ extension Evaluator {
   ) throws(Failure) {
     let vm: PluginVM
     if turn.began {
+      guard turn.raisedTime < Limits.raisedTime else {
+        throw Failure(
+          plugin: turn.entry.name, kind: .time,
+          message: "stopped: the events raised within one event took more than 1 s of processor time")
+      }
+      let started = EngineClock.processorTime
+      defer { turn.raisedTime += EngineClock.processorTime - started }
       vm = try ready(plugin)
       guard raisedDocument.parse(slice(queueBytes, queued.data)) else { return }
       let begun = vm.beginRaised(

@@ -21,6 +21,8 @@ final class Turn {
   var attempts = BackOff(first: 8, most: 1024)
   /// How many of its operations have been looked at for raised events.
   var raisesTaken = 0
+  /// How much processor time, in microseconds, the events took that others raised.
+  var raisedTime: Int64 = 0
   /// How many of its operations have been checked.
   var checked = 0
   /// How many bytes those of them have that stand in the outcome.
@@ -39,6 +41,7 @@ final class Turn {
     state = 0..<0
     seen.removeAll(keepingCapacity: true)
     raisesTaken = 0
+    raisedTime = 0
     checked = 0
     outcomeBytes = 0
   }
