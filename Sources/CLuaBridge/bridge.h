@@ -49,6 +49,12 @@ typedef struct {
   int lines;
 } rb_covered;
 
+/* The last operation on each name, by hash; `done` operations are in it. */
+typedef struct {
+  uint32_t *slots;
+  size_t capacity, done;
+} rb_op_index;
+
 struct rb_vm {
   lua_State *L;
   rb_arena arena;
@@ -94,6 +100,10 @@ struct rb_vm {
   rb_buffer op_bytes;
   rb_op *ops;
   size_t op_count, op_capacity;
+  size_t op_limit;  /* of those that change something or log */
+  size_t reads;     /* how many operations only note what is read */
+  size_t forgotten; /* the number plus one of the last operation that forgets, 0 for none */
+  rb_op_index index;
 
   /* The last failure, and the error that a host function raised, to tell its kind once it arrives. */
   rb_kind failure_kind;
@@ -168,8 +178,18 @@ void rb_set(rb_vm *vm, rb_buffer *buffer, const char *bytes, size_t length);
 /* Doubles the room of the array whose pointer is at `array`, of elements of `size` bytes, at first for `least`. */
 void rb_grow_array(rb_vm *vm, void *array, size_t *capacity, size_t least, size_t size);
 rb_op *rb_add_op(rb_vm *vm, rb_op_kind kind);
+/* index.c */
+void rb_clear_op_index(rb_vm *vm);
+/* vm.c */
 /* Copies bytes to the operations' bytes and answers where they stand. */
 uint32_t rb_op_copy(rb_vm *vm, const char *bytes, size_t length);
+
+/* Pushes a member of the table at index as it stands there, whatever metatable a rule gave it; answers its type. */
+static inline int rb_push_member(lua_State *L, int index, const char *name) {
+  index = lua_absindex(L, index);
+  lua_pushstring(L, name);
+  return lua_rawget(L, index);
+}
 
 /* proxy.c */
 void rb_open_proxies(lua_State *L);

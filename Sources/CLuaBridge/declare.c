@@ -145,10 +145,11 @@ static int declare_plugin(lua_State *L) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_ENVIRONMENT);
   lua_pushvalue(L, 2);
   lua_setfield(L, 3, "settings");
+  if (rb_push_store(L, 1)) lua_replace(L, 1);
   lua_newtable(L);
-  lua_getfield(L, 1, "name");
+  rb_push_member(L, 1, "name");
   lua_setfield(L, -2, "name");
-  lua_getfield(L, 1, "version");
+  rb_push_member(L, 1, "version");
   lua_setfield(L, -2, "version");
   rb_push_frozen(L);
   lua_setfield(L, 3, "plugin");
@@ -194,9 +195,9 @@ static int declare_body(lua_State *L) {
   if (kind == RB_DECLARE_RULE) {
     luaL_checktype(L, 1, LUA_TTABLE);
     encode_rule(L);
-    lua_getfield(L, 1, "run");
+    rb_push_member(L, 1, "run");
     if (!lua_isfunction(L, 2)) return luaL_error(L, "rule '%s' has no 'run' function", name.bytes);
-    lua_getfield(L, 1, "when");
+    rb_push_member(L, 1, "when");
     if (lua_isfunction(L, 3)) {
       lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_WHENS);
       lua_pushvalue(L, 3);

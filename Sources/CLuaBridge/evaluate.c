@@ -51,7 +51,8 @@ static void trim_buffer(rb_buffer *buffer) {
 }
 
 static void clear(rb_vm *vm, const rb_event *event) {
-  vm->op_count = 0;
+  vm->op_count = vm->reads = vm->forgotten = 0;
+  rb_clear_op_index(vm);
   trim_buffer(&vm->op_bytes);
   trim_buffer(&vm->scratch_text);
   trim_tokens(vm);

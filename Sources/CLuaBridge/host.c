@@ -159,10 +159,9 @@ static void set_ask_evaluating(lua_State *L, const char *name, rb_call call) {
   lua_setfield(L, -2, name);
 }
 
-static void set_log(lua_State *L, const char *name, int level, lua_CFunction display) {
+static void set_log(lua_State *L, const char *name, int level) {
   lua_pushinteger(L, level);
-  lua_pushcfunction(L, display);
-  lua_pushcclosure(L, rb_host_log, 2);
+  lua_pushcclosure(L, rb_host_log, 1);
   lua_setfield(L, -2, name);
 }
 
@@ -183,7 +182,7 @@ void rb_open_host(lua_State *L) {
   lua_newtable(L);
   set(L, "set", rb_host_timer_set);
   set(L, "cancel", rb_host_timer_cancel);
-  set_ask_evaluating(L, "due", RB_CALL_TIMER_DUE);
+  set(L, "due", rb_host_timer_due);
   close_table(L, "timer");
 
   lua_newtable(L);
@@ -220,14 +219,11 @@ void rb_open_host(lua_State *L) {
   lua_setfield(L, -2, "null");
   close_table(L, "json");
 
-  lua_getfield(L, -1, "tostring");
-  lua_CFunction display = lua_tocfunction(L, -1);
-  lua_pop(L, 1);
   lua_newtable(L);
-  set_log(L, "debug", 0, display);
-  set_log(L, "info", 1, display);
-  set_log(L, "warn", 2, display);
-  set_log(L, "error", 3, display);
+  set_log(L, "debug", 0);
+  set_log(L, "info", 1);
+  set_log(L, "warn", 2);
+  set_log(L, "error", 3);
   close_table(L, "log");
   lua_pop(L, 1);
 }

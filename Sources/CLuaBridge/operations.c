@@ -10,14 +10,24 @@
 #include "operations.h"
 #include "text.h"
 
-enum { NAME_LIMIT = 256, RAISE_DEPTH = 32 };
+enum { NAME_LIMIT = 256, LABEL_LIMIT = 512, RAISE_DEPTH = 32 };
 
 /* Phases ----------------------------------------------------------------------------------------------------------------------- */
+
+/* Fails the rule when the event has asked for as much as it may. */
+static void require_room(lua_State *L, const rb_vm *vm) {
+  if (vm->op_count - vm->reads >= vm->op_limit)
+    rb_raise(L, RB_KIND_VALUE,
+             "more than %zu operations in one event: decide, emit, raise, send, once, count, timer, forget and log together; "
+             "do less at once, or go on in a message to the same subject",
+             vm->op_limit);
+}
 
 static rb_vm *changing(lua_State *L, const char *name) {
   rb_vm *vm = rb_vm_of(L);
   if (vm->phase == RB_PHASE_READ) luaL_error(L, "%s changes something, which a query or handler can't", name);
   if (vm->phase != RB_PHASE_EVENT) luaL_error(L, "%s works only while an event is handled", name);
+  require_room(L, vm);
   return vm;
 }
 
@@ -92,17 +102,15 @@ int rb_host_decide(lua_State *L) {
   }
   if (lua_gettop(L) < 2) luaL_checkany(L, 2);
   rb_op noted = {0};
-  for (size_t i = 0; i < vm->op_count; i++) {
-    const rb_op *op = &vm->ops[i];
-    if (op->kind == RB_OP_DECIDE && op->a_length == key.length && memcmp(vm->op_bytes.bytes + op->a, key.bytes, key.length) == 0) {
-      uint16_t winner = op->rule;
-      copy_to(vm, key, &noted.a, &noted.a_length);
-      rb_op *shadowed = rb_add_op(vm, RB_OP_SHADOWED);
-      shadowed->a = noted.a;
-      shadowed->a_length = noted.a_length;
-      shadowed->integer = winner;
-      return 0;
-    }
+  const rb_op *decided = rb_find_decision(vm, key);
+  if (decided) {
+    uint16_t winner = decided->rule;
+    copy_to(vm, key, &noted.a, &noted.a_length);
+    rb_op *shadowed = rb_add_op(vm, RB_OP_SHADOWED);
+    shadowed->a = noted.a;
+    shadowed->a_length = noted.a_length;
+    shadowed->integer = winner;
+    return 0;
   }
   copy_to(vm, key, &noted.a, &noted.a_length);
   vm->decision = key;
@@ -113,6 +121,17 @@ int rb_host_decide(lua_State *L) {
   op->b = noted.b;
   op->b_length = noted.b_length;
   return 0;
+}
+
+/* Pushes `id` and `key` of the table at `index`. */
+static void push_options(lua_State *L, int index) {
+  if (!rb_push_store(L, index)) {
+    if (lua_getmetatable(L, index)) rb_raise(L, RB_KIND_VALUE, "an effect's options have a metatable: give a plain table");
+    lua_pushvalue(L, index);
+  }
+  rb_push_member(L, -1, "id");
+  rb_push_member(L, -2, "key");
+  lua_remove(L, -3);
 }
 
 int rb_host_emit(lua_State *L) {
@@ -127,10 +146,9 @@ int rb_host_emit(lua_State *L) {
   bool has_id = false;
   if (!lua_isnoneornil(L, 4)) {
     luaL_checktype(L, 4, LUA_TTABLE);
-    lua_getfield(L, 4, "id");
-    lua_getfield(L, 4, "key");
+    push_options(L, 4);
     has_id = !lua_isnil(L, 5);
-    noted.flags = !lua_isnil(L, 6);
+    if (!lua_isnil(L, 6)) noted.flags = RB_OP_KEYED;
   } else {
     lua_settop(L, 6);
   }
@@ -182,8 +200,9 @@ int rb_host_once(lua_State *L) {
   lua_Number seconds = luaL_optnumber(L, 2, 0);
   bool expires = !lua_isnil(L, 2);
   if (expires && !(seconds > 0 && seconds < 1e12)) return rb_raise(L, RB_KIND_VALUE, "once must expire after a positive number of seconds");
-  int results = rb_call_host(L, RB_CALL_ONCE, 1);
-  if (results != 1 || !lua_toboolean(L, -1)) {
+  rb_known known = rb_known_once(L, 1);
+  if (known == RB_UNKNOWN) known = rb_call_host(L, RB_CALL_ONCE, 1) == 1 && lua_toboolean(L, -1) ? RB_KNOWN_UNSET : RB_KNOWN_SET;
+  if (known == RB_KNOWN_SET) {
     lua_pushboolean(L, 0);
     return 1;
   }
@@ -206,6 +225,7 @@ int rb_host_count(lua_State *L) {
   copy_to(vm, name, &noted.a, &noted.a_length);
   if (!lua_isnil(L, 2)) luaL_checktype(L, 2, LUA_TTABLE);
   encode_to(L, 2, "labels", "{}", &noted.b, &noted.b_length);
+  if (noted.b_length > LABEL_LIMIT) return rb_raise(L, RB_KIND_VALUE, "labels are longer than %d bytes as JSON", LABEL_LIMIT);
   noted.integer = 1;
   if (lua_type(L, 3) == LUA_TNUMBER) {
     if (lua_isinteger(L, 3)) {
@@ -248,9 +268,22 @@ int rb_host_timer_cancel(lua_State *L) {
   return 0;
 }
 
+int rb_host_timer_due(lua_State *L) {
+  rb_evaluating(L, "due");
+  rb_check_text(L, 1);
+  lua_settop(L, 1);
+  lua_Number when;
+  switch (rb_known_timer(L, 1, &when)) {
+    case RB_KNOWN_SET: lua_pushnumber(L, round(when * 1e6) / 1e6); return 1;
+    case RB_KNOWN_UNSET: lua_pushnil(L); return 1;
+    default: return rb_call_host(L, RB_CALL_TIMER_DUE, 1);
+  }
+}
+
 int rb_host_forget(lua_State *L) {
   rb_vm *vm = changing(L, "forget");
   rb_add_op(vm, RB_OP_FORGET);
+  vm->forgotten = vm->op_count;
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_STATE);
   if (rb_push_store(L, -1)) lua_remove(L, -2);
   if (!lua_istable(L, -1)) return 0;
@@ -272,11 +305,10 @@ int rb_host_now(lua_State *L) {
 
 int rb_host_log(lua_State *L) {
   rb_vm *vm = rb_evaluating(L, "log");
+  require_room(L, vm);
   lua_Integer level = lua_tointeger(L, lua_upvalueindex(1));
   lua_settop(L, 2);
-  lua_pushcfunction(L, lua_tocfunction(L, lua_upvalueindex(2)));
-  lua_pushvalue(L, 1);
-  lua_call(L, 1, 1);
+  rb_push_display(L, 1);
   rb_op noted = {0};
   rb_slice message = rb_check_text(L, 3);
   if (message.length > 4096) message.length = 4096;

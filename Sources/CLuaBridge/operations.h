@@ -7,6 +7,17 @@
 rb_vm *rb_evaluating(lua_State *L, const char *name);
 rb_slice rb_check_text(lua_State *L, int index);
 
+/* What the event's own operations say of a name. */
+typedef enum { RB_UNKNOWN, RB_KNOWN_SET, RB_KNOWN_UNSET } rb_known;
+
+/* index.c */
+/* The operation that decided the key, NULL when none did. */
+const rb_op *rb_find_decision(rb_vm *vm, rb_slice key);
+/* Whether the event took the once key, or forgot it. */
+rb_known rb_known_once(lua_State *L, int key);
+/* Whether the event set the timer, and to when, or cancelled or forgot it. */
+rb_known rb_known_timer(lua_State *L, int name, lua_Number *when);
+
 int rb_host_decide(lua_State *L);
 int rb_host_emit(lua_State *L);
 int rb_host_raise(lua_State *L);
@@ -15,6 +26,7 @@ int rb_host_once(lua_State *L);
 int rb_host_count(lua_State *L);
 int rb_host_timer_set(lua_State *L);
 int rb_host_timer_cancel(lua_State *L);
+int rb_host_timer_due(lua_State *L);
 int rb_host_forget(lua_State *L);
 int rb_host_now(lua_State *L);
 int rb_host_log(lua_State *L);

@@ -124,6 +124,7 @@ void rb_set_hook(rb_vm *vm) {
 
 /* Gives the rule its budget but for the count of its instructions. */
 static void grant(rb_vm *vm, const rb_budget *budget) {
+  vm->op_limit = (size_t)budget->operations;
   vm->instructions_left = budget->instructions;
   vm->memory_budget = (size_t)budget->memory_bytes;
   vm->arena.limit = vm->arena.used + (size_t)budget->memory_bytes;
@@ -413,6 +414,7 @@ void rb_vm_free(rb_vm *vm) {
   free(vm->result.bytes);
   free(vm->op_bytes.bytes);
   free(vm->ops);
+  free(vm->index.slots);
   free(vm->failure_message.bytes);
   free(vm->failure_file.bytes);
   free(vm->raised_message.bytes);

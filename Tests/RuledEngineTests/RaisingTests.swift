@@ -86,4 +86,18 @@ import Testing
     #expect(parked.first?["events"]?[0]?["data"] == ["k": 1])
     #expect(parked.first?["events"]?[1]?["data"] == ["n": 7])
   }
+
+  /// A thousand raised events of 10 ms each would hold up a worker for 10 s, of 50 ms each beyond the watchdog.
+  @Test func `raised events together have a bound of processor time for each plugin`() throws {
+    let engine = try Engine([
+      "a": "rule 'x' { on = 'x', run = function() for i = 1, 1000 do raise('y') end end }",
+      "b": "rule 'y' { on = 'y', run = function(e, s) s.n = (s.n or 0) + 1 (('x'):rep(1500)):find('^.-.-y') end }",
+      "c": "rule 'y' { on = 'y', run = function(e, s) s.n = (s.n or 0) + 1 end }",
+    ])
+    let outcome = try engine.send("x")
+    #expect(outcome["failures"]?[0]?["plugin"] == "b" && outcome.failureKinds == ["time"])
+    #expect(outcome["failures"]?[0]?["message"]?.stringValue?.contains("raised") == true)
+    #expect(try engine.state("b") == nil)
+    #expect(try engine.state("c")?["n"] == 1_000)
+  }
 }

@@ -20,6 +20,31 @@ struct WriteSetTests {
     }
   }
 
+  @Test(arguments: UInt64(1)...30)
+  func `looking up among many writes follows what is added and what is cut back`(seed: UInt64) {
+    var random = SeededRandom(seed: seed)
+    let set = WriteSet()
+    var marks: [(mark: WriteSet.Mark, model: ModelStore)] = []
+    var model = ModelStore()
+    for _ in 0..<200 {
+      switch Int.random(in: 0..<12, using: &random) {
+      case 0: marks.append((set.mark, model))
+      case 1:
+        guard let last = marks.popLast() else { break }
+        set.truncate(to: last.mark)
+        model = last.model
+      case 2 where Int.random(in: 0..<8, using: &random) == 0:
+        set.removeAll()
+        model = ModelStore()
+        marks.removeAll()
+      default: model.write(set, using: &random)
+      }
+      let key = random.key()
+      let found = set.found(key)
+      #expect(model.values[key].map { "value \($0)" == found } ?? (found == "absent" || found == "deleted"))
+    }
+  }
+
   @Test func `a mark takes back what a failed plugin wrote`() {
     let set = WriteSet(capacity: 1)
     set.put([1], [10])

@@ -120,13 +120,14 @@ typedef struct {
   int64_t instructions;
   int64_t memory_bytes; /* beyond what the VM holds when the event begins */
   int milliseconds;     /* of processor time */
+  int operations;       /* how many rules may ask for, beyond which they fail */
 } rb_budget;
 
 /* An operation that rules of one event asked for, in order; slices point into the VM until the next `rb_begin`. */
 typedef enum {
   RB_OP_DECIDE = 0,   /* a key, b json */
   RB_OP_SHADOWED,     /* a key, integer: the rule that decided it */
-  RB_OP_EMIT,         /* a sink, b type, c json, d id, flags 1: has a key */
+  RB_OP_EMIT,         /* a sink, b type, c json, d id, RB_OP_KEYED */
   RB_OP_RAISE,        /* a type, b json, c the types that led to it, integer: how many raises deep */
   RB_OP_SEND,         /* a subject, b type, c json */
   RB_OP_COUNT,        /* a name, b labels json, number or integer */
@@ -137,6 +138,13 @@ typedef enum {
   RB_OP_ONCE, /* a key, number: seconds until it expires, flags 1: it expires */
   RB_OP_READ, /* explain only: a path */
 } rb_op_kind;
+
+/* Flags of operations; the last two are rb_collapse_ops's. */
+enum {
+  RB_OP_KEYED = 1,    /* an effect with a key: recorded once */
+  RB_OP_AFRESH = 64,  /* an effect with a key behind a forget: it is none that was recorded before the event */
+  RB_OP_VOID = 128,   /* a later operation of the event undoes it, or an effect repeats an earlier one: it is not carried out */
+};
 
 typedef struct {
   uint8_t kind;
@@ -242,6 +250,8 @@ rb_slice rb_result(const rb_vm *vm);
 /* The operations since rb_begin. */
 const rb_op *rb_ops(const rb_vm *vm, size_t *count);
 const char *rb_op_bytes(const rb_vm *vm);
+/* Marks the operations that need not be carried out, once all rules of the event have run. */
+void rb_collapse_ops(rb_vm *vm);
 /* Takes a step of collecting garbage, for a worker that has nothing else to do. */
 void rb_idle(rb_vm *vm);
 

@@ -56,6 +56,7 @@ extension Configuration.Bounds {
     section.integer("connections", 1...1_000_000).map { connections = $0 }
     section.integer("in_flight", 1...100_000_000).map { inFlight = $0 }
     section.integer("state_kib", 1...65_536).map { stateKiB = $0 }
+    section.integer("counters", 1...100_000_000).map { counters = $0 }
     section.integer("cache_mib", 0...(1 << 20)).map { cacheMiB = $0 }
     section.finish()
   }

@@ -46,6 +46,8 @@ package struct Configuration: Sendable, Equatable {
     package var inFlight = Limits.inFlight
     /// One plugin's encoded state for one subject, in KiB.
     package var stateKiB = Limits.stateKiB
+    /// One plugin's series of counters.
+    package var counters = Limits.counters
     /// The cache of hot subjects, in MiB.
     package var cacheMiB = Limits.cacheMiB
   }

@@ -20,6 +20,8 @@ package enum Limits {
   package static let inFlight = 65_536
   /// One plugin's encoded state for one subject, in KiB, by default.
   package static let stateKiB = 256
+  /// One plugin's series of counters, by default: names with their labels.
+  package static let counters = 100_000
   /// The cache of hot subjects, in MiB, by default.
   package static let cacheMiB = 256
   /// How long an outcome is remembered, by default.
@@ -37,6 +39,11 @@ package enum Limits {
   package static let memoryBytes = 16 << 20
   /// Processor time for one event and plugin.
   package static let processorTime: Int64 = 50_000
+  /// How many operations one plugin may ask for in one event, with all that is raised in it.
+  ///
+  /// Decisions, effects, messages, timers, counts, `once` keys, raised events and log lines count together. Their texts take no more than the
+  /// budget's memory.
+  package static let operations = 10_000
   /// A plugin is suspended once its budget has stopped it this many times running.
   package static let stopsBeforeSuspension = 3
   /// How long one rule test may take.
@@ -44,6 +51,8 @@ package enum Limits {
 
   /// How deep events may raise events.
   package static let raiseDepth = 32
+  /// Processor time for all events that were raised within one event, for each plugin that sees them.
+  package static let raisedTime = second
   /// How many hops a message may have behind it.
   package static let messageHops = 32
 

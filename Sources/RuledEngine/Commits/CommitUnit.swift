@@ -20,6 +20,8 @@ package final class CommitUnit: @unchecked Sendable {  // one worker changes it 
   package let writes = WriteSet(capacity: 64 << 10)
   /// What is added to the shared counters.
   package var counters: [CounterTable.Delta] = []
+  /// Whether those stand in the table of counters, whose lock guards it.
+  var hasCounted = false
   /// Messages to hand over.
   package var messages: [Message] = []
   /// The earliest time of a timer that was set, in microseconds.
@@ -66,6 +68,7 @@ package final class CommitUnit: @unchecked Sendable {  // one worker changes it 
     self.number = number
     writes.removeAll()
     counters.removeAll(keepingCapacity: true)
+    hasCounted = false
     messages.removeAll()
     earliestTimer = nil
     effects.removeAll()

@@ -1,8 +1,11 @@
-package import RuledCore
+import RuledCore
 package import RuledStore
 import Synchronization
 
-/// The counters that all subjects share, as rules see them: what was evaluated counts at once, and is taken back when its commit fails.
+/// The counters that all subjects share, as they are committed, and who made them.
+///
+/// A series, a name with its labels, belongs to the plugin that counted it first, whatever the name says, so that no plugin uses up what
+/// another may have. Each plugin may have so many.
 package final class CounterTable: Sendable {
   /// A counter's name and its labels, JSON text with the members in order.
   package struct Key: Hashable, Sendable {
@@ -24,14 +27,41 @@ package final class CounterTable: Sendable {
     package let key: Key
     /// What is added.
     package let amount: CounterValue
+    /// Whether nobody had counted it before.
+    var isFirst = false
   }
 
-  private let values = Mutex<[Key: CounterValue]>([:])
+  private struct Series {
+    /// What is committed; nil while nothing is.
+    var value: CounterValue?
+    /// How many events that count it are not yet committed.
+    var pending = 0
+    let owner: String
+  }
+
+  private struct Contents {
+    var series: [Key: Series] = [:]
+    /// How many series each plugin has.
+    var counts: [String: Int] = [:]
+
+    /// Takes back that an event counts a series, and the series if that was all there is of it.
+    mutating func release(_ key: Key) {
+      guard let place = series.index(forKey: key) else { return }
+      series.values[place].pending -= 1
+      guard series.values[place].pending == 0, series.values[place].value == nil else { return }
+      counts[series.values[place].owner, default: 0] -= 1
+      series.remove(at: place)
+    }
+  }
+
+  private let contents = Mutex(Contents())
 
   /// No counters.
   package init() {}
 
-  /// Reads the counters that the store holds.
+  // MARK: The store
+
+  /// Reads the counters that the store holds, and whose they are.
   package func load(from store: any StateStore) throws(StoreError) -> [Key: CounterValue] {
     var found: [Key: CounterValue] = [:]
     try store.scan(prefix: StoreKey.prefix(.counter)) { key, value in
@@ -41,52 +71,96 @@ package final class CounterTable: Sendable {
       found[Key(name: String(decoding: name, as: UTF8.self), labels: String(decoding: labels, as: UTF8.self))] = number
       return true
     }
-    let loaded = found
-    values.withLock { $0 = loaded }
-    return loaded
+    var owners: [Key: String] = [:]
+    try store.scan(prefix: StoreKey.counterOwners) { key, value in
+      let parts = key.dropFirst(StoreKey.counterOwners.count).split(
+        separator: 0, maxSplits: 1, omittingEmptySubsequences: false)
+      if parts.count == 2 {
+        let name = String(decoding: parts[0], as: UTF8.self), labels = String(decoding: parts[1], as: UTF8.self)
+        owners[Key(name: name, labels: labels)] = String(decoding: value, as: UTF8.self)
+      }
+      return true
+    }
+    var loaded = Contents()
+    for (key, value) in found {
+      let owner = owners[key] ?? String(key.name.prefix { $0 != "." })
+      loaded.series[key] = Series(value: value, owner: owner)
+      loaded.counts[owner, default: 0] += 1
+    }
+    contents.withLock { [loaded] in $0 = loaded }
+    return found
   }
 
-  /// Adds what an event counted.
-  package func add(_ deltas: [Delta]) {
+  // MARK: Counting
+
+  /// Makes room for what a plugin's rules count, until it is committed or given back.
+  ///
+  /// Says of each delta whether it is the first of its series. When the plugin has no room for one of them its index is answered, and nothing is
+  /// changed.
+  func reserve(_ deltas: inout [Delta], from start: Int, of plugin: String, limit: Int) -> Int? {
+    contents.withLock { contents in
+      for index in start..<deltas.count {
+        let key = deltas[index].key
+        if let place = contents.series.index(forKey: key) {
+          contents.series.values[place].pending += 1
+          continue
+        }
+        guard contents.counts[plugin, default: 0] < limit else {
+          for delta in deltas[start..<index] { contents.release(delta.key) }
+          return index
+        }
+        contents.series[key] = Series(pending: 1, owner: plugin)
+        contents.counts[plugin, default: 0] += 1
+        deltas[index].isFirst = true
+      }
+      return nil
+    }
+  }
+
+  /// Gives back the room for what is not committed.
+  func release(_ deltas: some Collection<Delta>) {
     guard !deltas.isEmpty else { return }
-    values.withLock { values in
-      for delta in deltas { values[delta.key] = (values[delta.key] ?? .integer(0)) + delta.amount }
+    contents.withLock { contents in
+      for delta in deltas { contents.release(delta.key) }
     }
   }
 
-  /// Takes back what was added when its commit failed.
-  package func remove(_ deltas: [Delta]) {
-    guard !deltas.isEmpty else { return }
-    values.withLock { values in
-      for delta in deltas { values[delta.key] = (values[delta.key] ?? .integer(0)) + -delta.amount }
+  /// Adds what the events of a unit counted, which is committed.
+  package func commit(_ unit: CommitUnit) {
+    guard !unit.counters.isEmpty else { return }
+    contents.withLock { contents in
+      for delta in unit.counters {
+        guard let place = contents.series.index(forKey: delta.key) else { continue }
+        contents.series.values[place].pending -= 1
+        contents.series.values[place].value = (contents.series.values[place].value ?? .integer(0)) + delta.amount
+      }
+      unit.hasCounted = true
     }
   }
 
-  /// The counters whose name begins with `prefix` and whose labels have all members of `labels`, ordered by name and labels.
-  package func select(prefix: String, labels: JSONObject = JSONObject()) -> [(key: Key, value: CounterValue)] {
-    let chosen = values.withLock { values in values.filter { $0.key.name.utf8.starts(with: prefix.utf8) } }
-    return chosen.filter { entry in
-      guard !labels.isEmpty else { return true }
-      let own = (try? JSONValue(parsing: entry.key.labels))?.objectValue ?? JSONObject()
-      return labels.allSatisfy { own[$0.name] == $0.value }
+  // MARK: Reading
+
+  /// The counters whose name begins with `prefix`, ordered by name and labels: what is committed, and what `units` will add, of which the caller
+  /// knows that its answer waits for them.
+  package func select(prefix: String, with units: [CommitUnit] = []) -> [(key: Key, value: CounterValue)] {
+    var chosen = contents.withLock { contents in
+      var chosen: [Key: CounterValue] = [:]
+      for (key, series) in contents.series where key.name.utf8.starts(with: prefix.utf8) { chosen[key] = series.value }
+      for unit in units where !unit.hasCounted {
+        for delta in unit.counters where delta.key.name.utf8.starts(with: prefix.utf8) {
+          chosen[delta.key] = (chosen[delta.key] ?? .integer(0)) + delta.amount
+        }
+      }
+      return chosen.map { (key: $0.key, value: $0.value) }
     }
-    .sorted { $0.key.name != $1.key.name ? $0.key.name < $1.key.name : $0.key.labels < $1.key.labels }
-    .map { ($0.key, $0.value) }
+    chosen.sort { $0.key.name != $1.key.name ? $0.key.name < $1.key.name : $0.key.labels < $1.key.labels }
+    return chosen
   }
 
-  /// Appends the chosen counters as `[{name, labels, value}]`.
-  package func write(prefix: String, labels: JSONObject = JSONObject(), to buffer: ByteBuffer) {
-    buffer.append(UInt8(ascii: "["))
-    for (index, counter) in select(prefix: prefix, labels: labels).enumerated() {
-      if index > 0 { buffer.append(UInt8(ascii: ",")) }
-      buffer.append("{\"name\":" as StaticString)
-      buffer.append(jsonString: counter.key.name)
-      buffer.append(",\"labels\":" as StaticString)
-      buffer.append(contentsOf: counter.key.labels)
-      buffer.append(",\"value\":" as StaticString)
-      counter.value.json.write(to: buffer)
-      buffer.append(UInt8(ascii: "}"))
+  /// How many series there are, and which plugins have `limit` or more of them.
+  package func usage(limit: Int) -> (series: Int, full: [String]) {
+    contents.withLock { contents in
+      (contents.series.count, contents.counts.filter { $0.value >= limit }.keys.sorted())
     }
-    buffer.append(UInt8(ascii: "]"))
   }
 }

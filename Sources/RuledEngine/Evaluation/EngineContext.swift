@@ -19,6 +19,7 @@ package final class EngineContext: Sendable {
   private let sequence: Atomic<UInt64>
   private let window: Atomic<Int64>
   private let stateLimit: Atomic<Int>
+  private let seriesLimit: Atomic<Int>
 
   /// What workers share over one store.
   package init(store: any StateStore, clock: EngineClock, configuration: Configuration, log: any EventLog) {
@@ -29,6 +30,7 @@ package final class EngineContext: Sendable {
     sequence = Atomic(UInt64(max(EngineClock.wall.microseconds, 0)) << 8)
     window = Atomic(configuration.dedupWindow)
     stateLimit = Atomic(configuration.limits.stateKiB << 10)
+    seriesLimit = Atomic(configuration.limits.counters)
   }
 
   /// How long an outcome is remembered, in microseconds.
@@ -37,10 +39,14 @@ package final class EngineContext: Sendable {
   /// How many bytes one plugin's encoded state for one subject may have.
   package var stateBytes: Int { stateLimit.load(ordering: .relaxed) }
 
-  /// Lets what a changed configuration says of outcomes and states hold from now on.
+  /// How many series of counters one plugin may have.
+  package var counterLimit: Int { seriesLimit.load(ordering: .relaxed) }
+
+  /// Lets what a changed configuration says of outcomes, states and counters hold from now on.
   package func adopt(_ configuration: Configuration) {
     window.store(configuration.dedupWindow, ordering: .relaxed)
     stateLimit.store(configuration.limits.stateKiB << 10, ordering: .relaxed)
+    seriesLimit.store(configuration.limits.counters, ordering: .relaxed)
   }
 
   /// The next number of a message, an effect or a parked event.

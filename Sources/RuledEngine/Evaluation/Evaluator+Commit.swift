@@ -19,6 +19,7 @@ extension Evaluator {
         park(plugin, event)
       } else if !turns[plugin].operations.isDisjoint(with: .written), let vm = machines[plugin] {
         try write(vm, of: plugin, event, subject, cascade)
+        if turns[plugin].operations.contains(.counts) { writeCounts(of: turns[plugin]) }
       }
     }
     if let storeFailure { throw storeFailure }
@@ -76,11 +77,10 @@ extension Evaluator {
   private func write(
     _ vm: PluginVM, of plugin: Int, _ event: EventInput, _ subject: Subject, _ cascade: Cascade?
   ) throws(RequestError) {
-    for (index, operation) in vm.operations.enumerated() {
+    for (index, operation) in vm.operations.enumerated() where !operation.isVoid {
       switch rb_op_kind(UInt32(operation.kind)) {
-      case RB_OP_EMIT: writeEffect(operation, at: index, vm, of: plugin, event, subject)
+      case RB_OP_EMIT: writeEffect(operation, vm, of: plugin, event, subject)
       case RB_OP_SEND: writeMessage(operation, at: index, vm, of: plugin, event, cascade)
-      case RB_OP_COUNT: unit.counters.append(Self.delta(operation, vm))
       case RB_OP_ONCE: writeOnce(operation, vm, of: plugin, event, subject)
       case RB_OP_TIMER_SET: try writeTimer(operation, vm, of: plugin, event, subject)
       case RB_OP_TIMER_CANCEL: try cancelTimer(vm.bytes(operation.a, operation.a_length), of: plugin, subject)
@@ -90,21 +90,13 @@ extension Evaluator {
     }
   }
 
-  private static func delta(_ operation: rb_op, _ vm: PluginVM) -> CounterTable.Delta {
-    CounterTable.Delta(
-      key: CounterTable.Key(
-        name: String(decoding: vm.bytes(operation.a, operation.a_length), as: UTF8.self),
-        labels: String(decoding: vm.bytes(operation.b, operation.b_length), as: UTF8.self)),
-      amount: operation.flags & 1 != 0 ? .number(operation.number) : .integer(operation.integer))
-  }
-
   // MARK: Effects and messages
 
   private func writeEffect(
-    _ operation: rb_op, at index: Int, _ vm: PluginVM, of plugin: Int, _ event: EventInput, _ subject: Subject
+    _ operation: rb_op, _ vm: PluginVM, of plugin: Int, _ event: EventInput, _ subject: Subject
   ) {
-    if operation.flags & 1 != 0 {
-      guard !isRepeated(operation, at: index, vm, of: plugin) else { return }
+    if operation.isKeyed {
+      guard !isRepeated(operation, vm, of: plugin) else { return }
       writeEffectKey(vm.bytes(operation.d, operation.d_length), subject, of: plugin)
       value.removeAll()
       value.append(bigEndian: UInt64(0))

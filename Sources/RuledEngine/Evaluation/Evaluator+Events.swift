@@ -54,11 +54,10 @@ extension Evaluator {
         event, identity: identity, subject: subject, record: record, version: version, cascade: cascade,
         outcome: outcome)
     } catch {
-      unit.rollBack(to: mark)
+      rollBack(to: mark)
       reply.truncate(to: start)
       throw error
     }
-    if unit.counters.count > mark.counters { context.counters.add(Array(unit.counters[mark.counters...])) }
     if event.isExplained { writeTrace(to: reply) }
   }
 
@@ -80,8 +79,17 @@ extension Evaluator {
   func end() {
     event = nil
     subject = nil
-    forEachTouched { _, turn in turn.reset() }
+    forEachTouched { _, turn in
+      if !turn.deltas.isEmpty { giveBackCounts(of: turn) }
+      turn.reset()
+    }
     touched.removeAll(keepingCapacity: true)
+  }
+
+  /// Takes back what joined the unit since `mark`.
+  func rollBack(to mark: CommitUnit.Mark) {
+    context.counters.release(unit.counters[mark.counters...])
+    unit.rollBack(to: mark)
   }
 
   /// Shows the event to the plugins in order of name, then what they raised, in the order raised.
@@ -180,6 +188,13 @@ extension Evaluator {
   ) throws(Failure) {
     let vm: PluginVM
     if turn.began {
+      guard turn.raisedTime < Limits.raisedTime else {
+        throw Failure(
+          plugin: turn.entry.name, kind: .time,
+          message: "stopped: the events raised within one event took more than 1 s of processor time")
+      }
+      let started = EngineClock.processorTime
+      defer { turn.raisedTime += EngineClock.processorTime - started }
       vm = try ready(plugin)
       guard raisedDocument.parse(slice(queueBytes, queued.data)) else { return }
       let begun = vm.beginRaised(
@@ -280,29 +295,31 @@ extension Evaluator {
     turns[plugin].raisesTaken = operations.count
   }
 
-  /// What can only be told once all rules have run: too many hops, too large an outcome.
+  /// What can only be told once all rules have run: too many hops, too large an outcome, too many counters.
   private func check(_ vm: PluginVM, _ turn: Turn, _ event: EventInput) throws(Failure) {
-    var size = 0
-    var kinds: OperationKinds = []
     let operations = vm.operations
-    for index in operations.indices {
+    let counted = turn.deltas.count
+    for index in turn.checked..<operations.count {
       let kind = rb_op_kind(UInt32(operations[index].kind))
-      kinds.formUnion(OperationKinds(kind))
+      turn.operations.formUnion(OperationKinds(kind))
       switch kind {
       case RB_OP_SEND where event.hops >= Limits.messageHops:
         throw Failure(
           plugin: turn.entry.name, kind: .cycle,
           message: "a message that follows from more than \(Limits.messageHops) others is not sent")
       case RB_OP_DECIDE, RB_OP_EMIT:
-        size += Int(operations[index].a_length + operations[index].b_length + operations[index].c_length) + 64
+        turn.outcomeBytes +=
+          Int(operations[index].a_length + operations[index].b_length + operations[index].c_length) + 64
+      case RB_OP_COUNT: turn.deltas.append(Self.delta(operations[index], vm))
       default: break
       }
     }
-    turn.operations = kinds
-    guard size <= Limits.outcomeBytes else {
+    turn.checked = operations.count
+    if turn.deltas.count > counted { try reserve(turn, from: counted) }
+    guard turn.outcomeBytes <= Limits.outcomeBytes else {
       throw Failure(
         plugin: turn.entry.name, kind: .value,
-        message: "decisions and effects are \(size) bytes, more than the 1 MiB that an outcome may have")
+        message: "decisions and effects are \(turn.outcomeBytes) bytes, more than the 1 MiB that an outcome may have")
     }
   }
 

@@ -15,6 +15,7 @@ extension Evaluator {
         return
       }
       guard !turn.operations.isEmpty, let vm = machines[plugin] else { return }
+      if !turn.operations.isDisjoint(with: .collapsing) { vm.collapseOperations() }
       if turn.operations.contains(.decisions) { collectDecisions(vm, of: turn.entry) }
       if turn.operations.contains(.effects) { collectEffects(vm, of: plugin) }
       if turn.operations.contains(.logs) { takeLogs(of: vm) }
@@ -42,8 +43,8 @@ extension Evaluator {
   }
 
   private func collectEffects(_ vm: PluginVM, of plugin: Int) {
-    for (index, operation) in vm.operations.enumerated() where operation.kind == UInt8(RB_OP_EMIT.rawValue) {
-      if operation.flags & 1 != 0, isRepeated(operation, at: index, vm, of: plugin) { continue }
+    for operation in vm.operations where operation.kind == UInt8(RB_OP_EMIT.rawValue) {
+      if operation.isKeyed, isRepeated(operation, vm, of: plugin) { continue }
       if effects.count > 0 { effects.append(UInt8(ascii: ",")) }
       effectIDs.append(Array(vm.bytes(operation.d, operation.d_length)))
       writeEffect(operation, vm, of: plugin, to: effects)
@@ -65,14 +66,11 @@ extension Evaluator {
     buffer.append(vm.bytes(operation.c, operation.c_length))
   }
 
-  /// Whether an effect with the same stable id was recorded before, in this event or an earlier one.
-  func isRepeated(_ operation: rb_op, at index: Int, _ vm: PluginVM, of plugin: Int) -> Bool {
-    let id = vm.bytes(operation.d, operation.d_length)
-    for earlier in vm.operations[..<index] where earlier.kind == UInt8(RB_OP_EMIT.rawValue) && earlier.flags & 1 != 0 {
-      if vm.bytes(earlier.d, earlier.d_length).elementsEqual(id) { return true }
-    }
-    guard let subject else { return false }
-    writeEffectKey(id, subject, of: plugin)
+  /// Whether an effect with the same stable id was recorded before, in this event or an earlier one, and not forgotten since.
+  func isRepeated(_ operation: rb_op, _ vm: PluginVM, of plugin: Int) -> Bool {
+    if operation.isVoid { return true }
+    guard let subject, !operation.isAfresh else { return false }
+    writeEffectKey(vm.bytes(operation.d, operation.d_length), subject, of: plugin)
     value.removeAll()
     return holds(key.bytes, of: subject)
   }

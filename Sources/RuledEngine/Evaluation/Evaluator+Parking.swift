@@ -89,11 +89,11 @@ extension Evaluator {
     do throws(RequestError) {
       try evaluate(event, identity: 0, subject: subject, record: record, cascade: nil, only: plugin, into: outcome)
     } catch {
-      unit.rollBack(to: mark)
+      rollBack(to: mark)
       throw error
     }
     guard let failure = failedRetry else { return .succeeded }
-    unit.rollBack(to: mark)
+    rollBack(to: mark)
     let tries = (entry["tries"]?.intValue ?? 1) + 1
     writeParked(
       sequence: parked.sequence, failure: failure, tries: tries, at: event.now, hops: event.hops, subject: subject

@@ -13,6 +13,8 @@ extension Evaluator {
     guard let found = catalog.query(name) else { throw notFound(query: name) }
     let entry = catalog.plugins[found.plugin]
     let query = entry.manifest.queries[found.query].name
+    answersWait = true
+    defer { answersWait = false }
     do throws(Failure) {
       let vm = try begin(found.plugin, subject: subject)
       defer { end() }

@@ -55,7 +55,7 @@ extension Evaluator {
     do throws(RequestError) {
       try handle(event, cascade: cascade, into: outcome)
     } catch {
-      unit.rollBack(to: mark)
+      rollBack(to: mark)
       throw error
     }
   }

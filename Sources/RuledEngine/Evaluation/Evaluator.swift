@@ -50,6 +50,8 @@ package final class Evaluator {
   var retried: [[UInt8]] = []
   /// Why the retried plugin failed again.
   var failedRetry: Failure?
+  /// Whether what is asked at the moment is answered once all that was evaluated is committed.
+  var answersWait = false
   /// Why the store could not answer what a rule asked; the call at hand then fails whole.
   var storeFailure: RequestError?
 
@@ -163,7 +165,7 @@ package final class Evaluator {
       return [finished]
     }
     let lost = inFlight + [unit]
-    for unit in lost { context.counters.remove(unit.counters) }
+    for unit in lost { context.counters.release(unit.counters) }
     inFlight.removeAll()
     durable = unit.number
     unit = CommitUnit(number: unit.number + 1)

@@ -21,6 +21,14 @@ final class Turn {
   var attempts = BackOff(first: 8, most: 1024)
   /// How many of its operations have been looked at for raised events.
   var raisesTaken = 0
+  /// How much processor time, in microseconds, the events took that others raised.
+  var raisedTime: Int64 = 0
+  /// How many of its operations have been checked.
+  var checked = 0
+  /// How many bytes those of them have that stand in the outcome.
+  var outcomeBytes = 0
+  /// What those of them count; the table of counters has room for it.
+  var deltas: [CounterTable.Delta] = []
 
   /// A turn of that plugin.
   init(_ entry: Catalog.Plugin) { self.entry = entry }
@@ -33,6 +41,9 @@ final class Turn {
     state = 0..<0
     seen.removeAll(keepingCapacity: true)
     raisesTaken = 0
+    raisedTime = 0
+    checked = 0
+    outcomeBytes = 0
   }
 }
 
@@ -66,9 +77,22 @@ struct OperationKinds: OptionSet {
   static let effects = Self(RB_OP_EMIT)
   /// Raised events.
   static let raises = Self(RB_OP_RAISE)
+  /// What is added to counters.
+  static let counts = Self(RB_OP_COUNT)
+  /// Those of which a later one may undo an earlier one.
+  static let collapsing: Self = [effects, Self(RB_OP_TIMER_SET), Self(RB_OP_TIMER_CANCEL), Self(RB_OP_FORGET)]
   /// All that is written beside the plugin's state and the outcome.
   static let written: Self = [
-    effects, Self(RB_OP_SEND), Self(RB_OP_COUNT), Self(RB_OP_ONCE), Self(RB_OP_TIMER_SET), Self(RB_OP_TIMER_CANCEL),
+    effects, Self(RB_OP_SEND), counts, Self(RB_OP_ONCE), Self(RB_OP_TIMER_SET), Self(RB_OP_TIMER_CANCEL),
     Self(RB_OP_FORGET),
   ]
+}
+
+extension rb_op {
+  /// Whether it is an effect with a stable id.
+  var isKeyed: Bool { flags & UInt8(RB_OP_KEYED) != 0 }
+  /// Whether it is an effect with a stable id that the plugin forgot earlier in the event.
+  var isAfresh: Bool { flags & UInt8(RB_OP_AFRESH) != 0 }
+  /// Whether another operation of the event undoes it.
+  var isVoid: Bool { flags & UInt8(RB_OP_VOID) != 0 }
 }

@@ -197,6 +197,7 @@ package final class LocalEngine {
       throw error.requestError
     }
     for delta in unit.counters { counters[delta.key] = (counters[delta.key] ?? .integer(0)) + delta.amount }
+    context.counters.commit(unit)
     _ = evaluator.finished(unit, durable: true)
     changes += unit.changes.all
     for message in unit.messages { noteSent(message, in: unit) }

@@ -4,9 +4,9 @@ package import RuledCore
 ///
 /// The engine answers; no answer raises or blocks.
 package protocol RuleHost: AnyObject {
-  /// Whether `once` has not been claimed by this plugin for this subject; what the event itself claimed is in `operations`.
+  /// Whether `once` had not been claimed by this plugin for this subject before the event.
   func isUnclaimed(once key: UnsafeRawBufferPointer, of vm: PluginVM) -> Bool
-  /// When the plugin's timer of that name is due, in microseconds, or nil when there is none.
+  /// When the plugin's timer of that name was due as the event came, in microseconds, or nil when there was none.
   func timerDue(_ name: UnsafeRawBufferPointer, of vm: PluginVM) -> Int64?
   /// Appends the counters whose name begins with `prefix` as a JSON array.
   func counters(prefix: UnsafeRawBufferPointer, into buffer: ByteBuffer)

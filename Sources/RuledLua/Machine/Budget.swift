@@ -30,6 +30,7 @@ package struct Budget: Sendable, Equatable {
 
   var native: rb_budget {
     rb_budget(
-      instructions: Int64(instructions), memory_bytes: Int64(memoryBytes), milliseconds: Int32(processorTime / 1000))
+      instructions: Int64(instructions), memory_bytes: Int64(memoryBytes), milliseconds: Int32(processorTime / 1000),
+      operations: Int32(Limits.operations))
   }
 }

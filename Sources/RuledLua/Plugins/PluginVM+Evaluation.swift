@@ -109,6 +109,9 @@ extension PluginVM {
     return UnsafeBufferPointer(start: first, count: count)
   }
 
+  /// Marks the operations that later ones of the event undo, once all rules of the event have run.
+  package func collapseOperations() { rb_collapse_ops(machine) }
+
   /// The bytes of an operation's part.
   package func bytes(_ offset: UInt32, _ length: UInt32) -> UnsafeRawBufferPointer {
     guard length > 0, let base = rb_op_bytes(machine) else { return UnsafeRawBufferPointer(start: nil, count: 0) }

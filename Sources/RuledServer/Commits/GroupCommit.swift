@@ -18,6 +18,7 @@ enum CommitFate: Sendable {
 /// nothing of a worker that lost a unit until it has heard of that, since what it evaluated meanwhile builds on it.
 final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `lock`
   private let store: any StateStore
+  private let counters: CounterTable
   private let hub: WatchHub
   private let workers: [Mailbox<WorkerMessage>]
   /// Whether each commit is synced.
@@ -42,6 +43,7 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
   /// Commits to the store of `context`, publishes to `hub` what changed and tells `workers` what became of their units.
   init(context: EngineContext, hub: WatchHub, workers: [Mailbox<WorkerMessage>]) {
     store = context.store
+    counters = context.counters
     self.hub = hub
     self.workers = workers
     results = Array(repeating: .lost, count: workers.count)
@@ -127,6 +129,7 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
 
   private func conclude(through number: UInt64) {
     let settled = queue.takeSettled(through: number)
+    for entry in settled where entry.number != nil { counters.commit(entry.unit) }
     let changes = settled.lazy.filter { $0.number != nil }.map(\.unit.changes).filter { !$0.isEmpty }
     if !changes.isEmpty { hub.publish(Array(changes)) }
     var units: [SettledUnit] = []

@@ -40,6 +40,7 @@ extension Control {
     if old.http != new.http { keys.append("http") }
     var limits = new.limits
     limits.stateKiB = old.limits.stateKiB
+    limits.counters = old.limits.counters
     if old.limits != limits { keys.append("limits") }
     return keys
   }

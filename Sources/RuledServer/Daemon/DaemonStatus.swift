@@ -83,6 +83,11 @@ package final class DaemonStatus: Sendable {
     if let problem = now.background { problems.append(.string("the store: \(problem)")) }
     if now.servesKeptRules { problems.append(.string("the rules do not load, the last good ones serve")) }
     for name in suspended { problems.append(.string("the plugin \(name.stringValue ?? "") is suspended")) }
+    let limit = services.context.counterLimit
+    let counters = services.context.counters.usage(limit: limit)
+    for name in counters.full {
+      problems.append(.string("the plugin \(name) has \(limit) counters, as many as it may: what counts others fails"))
+    }
     let isReady = now.storeError == nil && now.background == nil && !now.servesKeptRules && suspended.isEmpty
     return .object([
       "status": .string(isReady ? "ready" : "degraded"),
@@ -94,6 +99,10 @@ package final class DaemonStatus: Sendable {
       "suspended": .array(suspended),
       "unconfigured_sinks": .array(waiting.sorted().map { .string($0) }),
       "sinks": .object(JSONObject(services.outbox.figures.map { ($0.sink, $0.figures.json) })),
+      "counters": .object([
+        "series": .integer(Int64(counters.series)), "limit": .integer(Int64(limit)),
+        "full": .array(counters.full.map { .string($0) }),
+      ]),
       "reload_errors": now.reloadErrors?.json ?? .array([]),
     ])
   }

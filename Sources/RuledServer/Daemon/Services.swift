@@ -63,6 +63,7 @@ package final class Services: Sendable {
       current.configuration.admins = next.admins
       current.configuration.dedupWindow = next.dedupWindow
       current.configuration.limits.stateKiB = next.limits.stateKiB
+      current.configuration.limits.counters = next.limits.counters
       current.admins = Administrators(next.admins)
     }
     adoptions.wrappingAdd(1, ordering: .relaxed)

@@ -63,7 +63,7 @@ extension Worker {
       Self.list("parked", .array(found.parked), next: found.next).write(to: bytes)
     case .counters:
       let params = try CountersParams(request)
-      Self.counters(services.context.counters, params).write(to: bytes)
+      Self.counters(evaluator, params).write(to: bytes)
     case .rules:
       _ = try EmptyParams(request)
       services.status.rules().write(to: bytes)
@@ -97,8 +97,8 @@ extension Worker {
   }
 
   /// The counters of a prefix whose labels have the wanted values; numbers and booleans compare by their JSON text.
-  private static func counters(_ table: CounterTable, _ params: CountersParams) -> JSONValue {
-    let chosen = table.select(prefix: params.prefix).compactMap { counter -> JSONValue? in
+  private static func counters(_ evaluator: Evaluator, _ params: CountersParams) -> JSONValue {
+    let chosen = evaluator.counters(prefix: params.prefix).compactMap { counter -> JSONValue? in
       let labels = (try? JSONValue(parsing: counter.key.labels))?.objectValue ?? JSONObject()
       let fits = params.labels.allSatisfy { wanted in
         guard let own = labels[wanted.name] else { return false }

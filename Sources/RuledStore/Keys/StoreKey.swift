@@ -20,7 +20,7 @@ package import RuledCore
 /// | `e` subject `0` sequence | an effect that has not been delivered |
 /// | `p` subject `0` sequence | an event parked for a plugin |
 /// | `c` name `0` labels | a counter |
-/// | `_` name | the daemon's own: format, clock, sequence, revision |
+/// | `_` name | the daemon's own: format, clock, sequence, revision, whose a counter is |
 ///
 /// Each function appends one key to the buffer; `ParsedKey` gives the parts back.
 package enum StoreKey {
@@ -170,6 +170,17 @@ package enum StoreKey {
   package static func daemon(_ name: some KeyPart, into buffer: ByteBuffer) {
     buffer.append(Kind.daemon.rawValue)
     name.appendPart(to: buffer)
+  }
+
+  /// What the keys begin with under which the plugins stand that counted first what nobody had counted.
+  package static let counterOwners = [Kind.daemon.rawValue] + Array("counter\0".utf8)
+
+  /// The key under which the plugin stands that a counter belongs to.
+  package static func counterOwner(_ name: some KeyPart, labels: some KeyPart, into buffer: ByteBuffer) {
+    counterOwners.appendPart(to: buffer)
+    name.appendPart(to: buffer)
+    buffer.append(0)
+    labels.appendPart(to: buffer)
   }
 
   /// What all keys of that kind and subject begin with; not for `outcome`, `timerIndex`, `counter` and `daemon`.

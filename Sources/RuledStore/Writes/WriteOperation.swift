@@ -4,4 +4,11 @@ package enum WriteOperation {
   case put(key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)
   /// Nothing stands under the key.
   case delete(key: UnsafeRawBufferPointer)
+
+  /// The key that it is on.
+  var key: UnsafeRawBufferPointer {
+    switch self {
+    case .put(let key, _), .delete(let key): key
+    }
+  }
 }

@@ -15,6 +15,10 @@ package final class WriteSet: @unchecked Sendable {  // confined: one thread own
   }
 
   private var batch: WriteBatch
+  /// Filled when somebody looks a key up among many writes.
+  private var index = WriteIndex()
+  /// Up to so many writes are looked through.
+  private static let few = 32
 
   /// How many bytes have room.
   package var capacity: Int { batch.capacity }
@@ -59,7 +63,10 @@ package final class WriteSet: @unchecked Sendable {  // confined: one thread own
   package func removeAll() { truncate(to: .start) }
 
   /// Forgets the writes after `mark`, which must have been taken from this set and lie before its end.
-  package func truncate(to mark: Mark) { batch.truncate(used: mark.used, records: mark.records) }
+  package func truncate(to mark: Mark) {
+    if mark.used == 0 { index.removeAll() } else { index.truncate(to: mark.used) }
+    batch.truncate(used: mark.used, records: mark.records)
+  }
 
   /// Calls `body` with each write after `mark`, in their order.
   package func forEach(from mark: Mark = .start, _ body: (WriteOperation) -> Void) {
@@ -69,18 +76,22 @@ package final class WriteSet: @unchecked Sendable {  // confined: one thread own
 
   /// What the writes leave under `key`.
   ///
-  /// - Complexity: O(`count`): the sets that are asked are those of one event.
+  /// - Complexity: O(1) amortized: the writes that have come since the last look are indexed first.
   package func lookup(_ key: UnsafeRawBufferPointer) -> WriteLookup {
-    var result = WriteLookup.absent
-    var offset = 0
-    while let operation = batch.record(at: &offset) {
-      switch operation {
-      case .put(let written, let value):
-        if ByteOrder.equal(written, key) { result = .value(value) }
-      case .delete(let removed):
-        if ByteOrder.equal(removed, key) { result = .deleted }
+    var found: WriteOperation?
+    if batch.records > Self.few {
+      index.add(from: batch)
+      found = index.find(key, in: batch)
+    } else {
+      var offset = 0
+      while let operation = batch.record(at: &offset) {
+        if ByteOrder.equal(operation.key, key) { found = operation }
       }
     }
-    return result
+    switch found {
+    case .put(_, let value): return .value(value)
+    case .delete: return .deleted
+    case nil: return .absent
+    }
   }
 }

@@ -33,7 +33,6 @@ extension HostileScript {
     HostileScript("__tostring without end", .instructions, run: endless("__tostring", "tostring(t)")),
     HostileScript(
       "__tostring without end in format", .instructions, run: endless("__tostring", "string.format('%s', t)")),
-    HostileScript("__tostring without end in a log", .instructions, run: endless("__tostring", "log.info(t)")),
     HostileScript(
       "a coroutine without end", .instructions, run: #"coroutine.wrap(function() while true do end end)()"#),
     HostileScript(

@@ -49,5 +49,5 @@ struct HostileScript: Sendable, CustomStringConvertible {
   }
 
   /// All scripts.
-  static let all = loops + callbacks + native + memory + recursion + forbidden + sources
+  static let all = loops + callbacks + native + memory + operations + recursion + forbidden + sources
 }

@@ -16,11 +16,7 @@ final class ScriptedHost: RuleHost {
   var identity = "source/id"
 
   func isUnclaimed(once key: UnsafeRawBufferPointer, of vm: PluginVM) -> Bool {
-    let text = String(decoding: key, as: UTF8.self)
-    let before = vm.operations.contains { operation in
-      operation.kind == 10 && vm.bytes(operation.a, operation.a_length).elementsEqual(text.utf8)
-    }
-    return !before && !claimed.contains(text)
+    !claimed.contains(String(decoding: key, as: UTF8.self))
   }
 
   func timerDue(_ name: UnsafeRawBufferPointer, of vm: PluginVM) -> Int64? {

@@ -18,6 +18,32 @@ import Testing
     #expect(client.ask("GET", "/v1/subjects/a%2Fb%20c")?.status == 404)
   }
 
+  @Test func `what was counted and answered is in the next answer, whichever worker gives it`() throws {
+    let rig = try ServerRig()
+    defer { rig.stop() }
+    let client = HTTPClient(rig.client())
+    for number in 1...40 {
+      _ = client.ask("POST", "/v1/events", #"{"type":"tell","subject":"s\#(number)"}"#)
+      #expect(client.ask("GET", "/v1/counters")?.json?[0]?["value"] == .integer(Int64(number)))
+    }
+  }
+
+  @Test func `health lists the plugins that have all the counters that they may`() throws {
+    let rig = try ServerRig { $0.limits.counters = 2 }
+    defer { rig.stop() }
+    let client = HTTPClient(rig.client())
+    func tell(_ how: String) -> JSONValue? {
+      client.ask("POST", "/v1/events", #"{"type":"tell","subject":"s","data":{"how":"\#(how)"}}"#)?.json?["failures"]
+    }
+    func health() -> JSONValue { rig.services.status.health(rig.services) }
+    #expect(tell("a") == [] && health()["counters"] == ["series": 1, "limit": 2, "full": []])
+    #expect(tell("b") == [] && health()["counters"] == ["series": 2, "limit": 2, "full": ["p"]])
+    #expect(tell("c")?[0]?["kind"] == "value" && tell("a") == [])
+    #expect(health()["status"] == "ready" && health()["problems"]?.arrayValue?.count == 1)
+    rig.services.context.adopt(Configuration())
+    #expect(tell("d") == [] && health()["counters"]?["full"] == [])
+  }
+
   @Test func headIsGetWithoutABody() throws {
     let rig = try ServerRig()
     defer { rig.stop() }

@@ -19,6 +19,7 @@ final class ServerRig {
       state.n = (state.n or 0) + 1
       decide("n", state.n)
     end }
+    rule "tell" { on = "tell", run = function(event) count("p.told", { how = event.data.how }) end }
     rule "fail" { on = "boom", run = function() error("inside") end }
     rule "spin" { on = "spin", run = function() while true do end end }
     query "n" (function(state, args) return { n = state and state.n or 0, args = args } end)

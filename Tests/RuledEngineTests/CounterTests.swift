@@ -1,0 +1,133 @@
+import RuledCore
+import RuledLua
+import RuledStore
+import Testing
+
+@testable import RuledEngine
+
+/// Counters: whose they are, how many there may be, and that only what is committed is told.
+@Suite struct CounterTests {
+  private static let counting = """
+    rule 'n' { on = 'n', run = function(e)
+      for i = e.data.from, e.data.to do count((e.data.name or 'p.n'), { i = i }) end
+      if e.data.fails then error('no') end
+    end }
+    query 'n' (function(state, args) return { sum = #counters('') } end)
+    query 'first' (function(state, args) local all = counters('') return { value = all[1] and all[1].value or 0 } end)
+    web 'w.example' (function() return { status = 200, headers = {}, body = tostring(#counters('')) } end)
+    """
+
+  private static func bounded(_ limit: Int) -> Configuration {
+    var configuration = Configuration()
+    configuration.limits.counters = limit
+    return configuration
+  }
+
+  private func series(_ engine: Engine) -> Int { engine.local.context.counters.usage(limit: 1).series }
+
+  @Test
+  func `a plugin that has all its counters goes on counting them and fails on others, and another is not held up`()
+    throws
+  {
+    let engine = try Engine(["o": Self.other, "p": Self.counting], configuration: Self.bounded(5))
+    #expect(try engine.send("n", ["from": 1, "to": 5])["failures"] == [])
+    let refused = try engine.send("n", ["from": 4, "to": 6])
+    #expect(refused.failureKinds == ["value"])
+    #expect(refused["failures"]?[0]?["message"]?.stringValue?.contains("raise limits.counters") == true)
+    #expect(try engine.parked().count == 1)
+    #expect(try engine.send("n", ["from": 1, "to": 5])["failures"] == [])
+    #expect(engine.local.context.counters.usage(limit: 5).full == ["p"])
+    #expect(engine.local.context.counters.select(prefix: "p.").map(\.value) == Array(repeating: .integer(2), count: 5))
+    #expect(try engine.send("o", ["from": 1, "to": 5])["failures"] == [])
+    #expect(engine.local.context.counters.usage(limit: 5).full == ["o", "p"])
+  }
+
+  private static let other =
+    "rule 'o' { on = 'o', run = function(e) for i = e.data.from, e.data.to do count('p.n', { o = i }) end end }"
+
+  @Test func `counters belong to the plugin that counted them first, also after a restart`() throws {
+    let plugins: KeyValuePairs = ["o": Self.other, "p": Self.counting]
+    let first = try Engine(plugins, configuration: Self.bounded(5))
+    try first.send("o", ["from": 1, "to": 5])
+    try first.send("n", ["from": 1, "to": 2])
+    let second = try Engine(plugins, store: first.store, configuration: Self.bounded(5))
+    #expect(try second.send("o", ["from": 6, "to": 6]).failureKinds == ["value"])
+    #expect(try second.send("n", ["from": 3, "to": 5])["failures"] == [])
+    #expect(try second.send("n", ["from": 6, "to": 6]).failureKinds == ["value"])
+  }
+
+  @Test func `what fails, is tried dry or is not committed takes no room`() throws {
+    let store = FaultyStore(MemoryStore())
+    let engine = try Engine(["p": Self.counting], store: store, configuration: Self.bounded(5))
+    #expect(try engine.send("n", ["from": 1, "to": 5, "fails": true]).failureKinds == ["error"])
+    #expect(try engine.send("n", ["from": 1, "to": 9]).failureKinds == ["value"])
+    #expect(try engine.send("n", ["from": 1, "to": 5], ["dryrun": true])["failures"] == [])
+    store.failCommit(1)
+    #expect(throws: RequestError.self) { try engine.send("n", ["from": 1, "to": 5]) }
+    #expect(series(engine) == 0)
+    try store.reopen()
+    #expect(try engine.send("n", ["from": 11, "to": 15])["failures"] == [])
+    #expect(series(engine) == 5)
+    let parked = try #require(try engine.parked().first)
+    _ = try engine.retry(parked)
+    #expect(series(engine) == 5)
+  }
+
+  @Test func `long labels are refused`() throws {
+    let engine = try Engine([
+      "p": "rule 'r' { on = 'x', run = function(e) count('p.n', { a = ('x'):rep(e.data.n) }) end }"
+    ])
+    #expect(try engine.send("x", ["n": 500])["failures"] == [])
+    #expect(try engine.send("x", ["n": 510]).failureKinds == ["value"])
+  }
+
+  // MARK: What is told
+
+  /// An evaluator beside the engine's own, as another worker has one.
+  private func another(_ engine: Engine, _ worker: LuaWorker) -> Evaluator {
+    Evaluator(
+      context: engine.local.context, catalog: engine.local.evaluator.catalog, lua: worker, cacheBytes: 1 << 20)
+  }
+
+  private func asked(_ evaluator: Evaluator) throws -> Int64? {
+    let reply = ByteBuffer(capacity: 64)
+    try evaluator.query("p.first", subject: nil, document: nil, arguments: 0, into: reply)
+    return try JSONValue(parsing: reply.bytes)["value"]?.intValue
+  }
+
+  private func evaluate(_ evaluator: Evaluator, _ id: String) throws {
+    let document = EventDocument()
+    let text = #"{"type":"n","subject":"user:1","source":"s","id":"\#(id)","data":{"from":1,"to":1}}"#
+    let bytes = ByteBuffer(capacity: 128)
+    bytes.append(contentsOf: text)
+    #expect(document.parse(bytes.bytes))
+    var event = document.event(now: 0)
+    event.origin = .client
+    try evaluator.handle(event, into: ByteBuffer(capacity: 256))
+    withExtendedLifetime(bytes) {}
+  }
+
+  @Test func `what is counted and not committed is told by nobody but whose answer waits for it`() throws {
+    let engine = try Engine(["p": Self.counting])
+    let table = engine.local.context.counters
+    let workers = (LuaWorker(), LuaWorker())
+    let own = another(engine, workers.0), other = another(engine, workers.1)
+    try evaluate(own, "1")
+    #expect(try asked(own) == 1 && asked(other) == 0)
+    let request = ByteBuffer(capacity: 8)
+    request.append(contentsOf: "{}")
+    #expect(try own.web(host: "w.example", request: request.bytes)?[0]?["body"] == "0")
+    let first = own.takeUnit()
+    try evaluate(own, "2")
+    #expect(try asked(own) == 2 && asked(other) == 0)
+    table.commit(first)
+    #expect(try asked(own) == 2 && asked(other) == 1)
+    _ = own.finished(first, durable: true)
+    #expect(try asked(own) == 2 && asked(other) == 1)
+    let second = own.takeUnit()
+    try evaluate(own, "3")
+    #expect(try asked(own) == 3)
+    _ = own.finished(second, durable: false)
+    #expect(try asked(own) == 1 && asked(other) == 1)
+  }
+}

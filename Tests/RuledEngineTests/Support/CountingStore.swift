@@ -1,0 +1,47 @@
+import RuledCore
+import RuledStore
+import Synchronization
+
+/// A store in memory that counts how often it is asked and what is written to it.
+final class CountingStore: StateStore {
+  private let store = MemoryStore()
+  /// How many keys were looked up.
+  let reads = Atomic<Int>(0)
+  /// How many writes were committed.
+  let writes = Atomic<Int>(0)
+
+  var name: String { store.name }
+  var approximateBytes: Int { store.approximateBytes }
+  var counted: UInt64 { store.counted }
+
+  func get(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) throws(StoreError) -> Bool {
+    reads.wrappingAdd(1, ordering: .relaxed)
+    return try store.get(key, into: buffer)
+  }
+
+  func commit(_ set: WriteSet, durable: Bool) throws(StoreError) {
+    writes.wrappingAdd(set.count, ordering: .relaxed)
+    try store.commit(set, durable: durable)
+  }
+
+  func append(_ set: WriteSet) throws(StoreError) -> UInt64 {
+    writes.wrappingAdd(set.count, ordering: .relaxed)
+    return try store.append(set)
+  }
+
+  func sync() throws(StoreError) -> UInt64 { try store.sync() }
+
+  func reopen() throws(StoreError) { try store.reopen() }
+
+  func withCursor(
+    below upper: UnsafeRawBufferPointer?, _ body: (any StoreCursor) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    try store.withCursor(below: upper, body)
+  }
+
+  func checkpoint(to path: String) throws(StoreError) { try store.checkpoint(to: path) }
+
+  func expire(before cutoff: Int64) { store.expire(before: cutoff) }
+
+  func close() throws(StoreError) { try store.close() }
+}
