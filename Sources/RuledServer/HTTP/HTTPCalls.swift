@@ -14,6 +14,10 @@ struct HTTPCalls: Sendable {
   let calls: [Call]
   /// Whether they are answered with an array.
   let isBatch: Bool
+  /// How many bytes the answers have that are there.
+  private(set) var answeredBytes = 0
+  /// How many requests may be under way at once: a long batch lets others have their turn.
+  private static let share = 128
   private var answers: [ReplyText?]
   private var next = 0
   private var pending = 0
@@ -25,21 +29,26 @@ struct HTTPCalls: Sendable {
     answers = Array(repeating: nil, count: calls.count)
   }
 
-  /// The next requests in order that are for the same worker; empty at the end.
-  mutating func nextGroup() -> Range<Int> {
+  /// The next requests in order that are for the same worker, a share of them at most; empty at the end and while some are under way.
+  mutating func nextShare() -> Range<Int> {
     let start = next
-    while next < calls.count, calls[next].owner == calls[start].owner { next += 1 }
+    guard pending == 0 else { return start..<start }
+    while next < calls.count, next - start < Self.share, calls[next].owner == calls[start].owner { next += 1 }
     pending = next - start
     return start..<next
   }
 
-  /// Takes an answer; true when it was the last of its group.
+  /// Takes an answer; false when it is there already.
   mutating func take(_ place: Int, _ reply: ReplyText) -> Bool {
     guard answers.indices.contains(place), answers[place] == nil else { return false }
     answers[place] = reply
+    answeredBytes += reply.body.count
     pending -= 1
-    return pending == 0
+    return true
   }
+
+  /// Whether all requests are answered.
+  var isAnswered: Bool { next == calls.count && pending == 0 }
 
   /// The response to all answers.
   var response: HTTPResponse {

@@ -9,8 +9,13 @@ package struct HTTPFault: Error, Sendable, Equatable {
 
   /// A fault with its status and a sentence.
   package init(_ status: Int, _ message: String, _ code: RequestError.Code = .invalidRequest) {
+    self.init(status, RequestError(code, message))
+  }
+
+  /// A fault with its status and its error object.
+  package init(_ status: Int, _ error: RequestError) {
     self.status = status
-    error = RequestError(code, message)
+    self.error = error
   }
 }
 
