@@ -58,6 +58,8 @@ package enum Limits {
   package static let httpBytes = 64 << 20
   /// What lines that are not whole may take over all connections, unless four of the longest take more.
   package static let lineBytes = 64 << 20
+  /// How many requests of a batch are carried out before others have their turn.
+  package static let batchShare = 64
   /// A connection that takes none of its replies for this long is closed.
   package static let connectionProgress: Int64 = 60 * second
   /// How often an `interval` store reaches the disk.

@@ -1,3 +1,4 @@
+import RuledCore
 import RuledWire
 
 /// The JSON-RPC requests that an HTTP request stands for: one, or those of a batch, which are carried out in their order.
@@ -16,8 +17,6 @@ struct HTTPCalls: Sendable {
   let isBatch: Bool
   /// How many bytes the answers have that are there.
   private(set) var answeredBytes = 0
-  /// How many requests may be under way at once: a long batch lets others have their turn.
-  private static let share = 128
   private var answers: [ReplyText?]
   private var next = 0
   private var pending = 0
@@ -33,7 +32,7 @@ struct HTTPCalls: Sendable {
   mutating func nextShare() -> Range<Int> {
     let start = next
     guard pending == 0 else { return start..<start }
-    while next < calls.count, next - start < Self.share, calls[next].owner == calls[start].owner { next += 1 }
+    while next < calls.count, next - start < Limits.batchShare, calls[next].owner == calls[start].owner { next += 1 }
     pending = next - start
     return start..<next
   }
