@@ -291,8 +291,8 @@ final class HTTPConnection {
 
   // MARK: Time
 
-  /// Ends what has taken too long.
-  func checkTime(_ now: UInt64) {
+  /// Ends what has taken too long by `now`, in the loop's milliseconds.
+  func endLate(_ now: UInt64) {
     let isStuck = now >= lastProgress + HTTPServer.progressTime
     switch phase {
     case .reading where unsent == 0 && reader.isWithinRequest:

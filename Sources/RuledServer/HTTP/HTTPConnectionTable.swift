@@ -17,7 +17,7 @@ final class HTTPConnectionTable {
   init(on loop: EventLoop, server: HTTPServer) throws(SystemError) {
     self.loop = loop
     self.server = server
-    timer = try LoopTimer(on: loop) { [unowned self] in checkTime() }
+    timer = try LoopTimer(on: loop) { [unowned self] in endLate(loop.now) }
   }
 
   deinit { space.deallocate() }
@@ -46,6 +46,9 @@ final class HTTPConnectionTable {
     server.disconnected()
   }
 
+  /// Whether there is none.
+  var isEmpty: Bool { connections.isEmpty }
+
   /// The connection of a number, or nil when it is over.
   subscript(_ number: UInt64) -> HTTPConnection? { connections[number] }
 
@@ -59,8 +62,6 @@ final class HTTPConnectionTable {
     timer = nil
   }
 
-  private func checkTime() {
-    let now = loop.now
-    forEach { $0.checkTime(now) }
-  }
+  /// Ends what has taken too long by `now`, in the loop's milliseconds.
+  func endLate(_ now: UInt64) { forEach { $0.endLate(now) } }
 }

@@ -116,6 +116,38 @@ import Testing
   }
 }
 
+@Suite struct HTTPTimeTests {
+  @Test func `a request that does not go on is refused, and a connection that nobody uses closed`() throws {
+    let rig = try ServerRig()
+    defer { rig.stop() }
+    let server = try #require(rig.services.http.withLock { $0 })
+    let thread = try LoopThread()
+    defer { thread.end() }
+    let (partial, first) = Client.pair()
+    let (idle, second) = Client.pair()
+    let confined = Confined<HTTPConnectionTable>()
+    thread.post { loop in
+      confined.value = try? HTTPConnectionTable(on: loop, server: server)
+      confined.value?.adopt(first)
+      confined.value?.adopt(second)
+    }
+    partial.send("POST /v1/events HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nab")
+    #expect(eventually { server.heldBytes > 0 })
+    thread.post { confined.value?.endLate($0.now + HTTPServer.progressTime / 2) }
+    partial.send("c")
+    thread.post { confined.value?.endLate($0.now + HTTPServer.progressTime + 1) }
+    #expect(partial.receiveAll().hasPrefix("HTTP/1.1 408 "))
+    #expect(idle.receiveAll().isEmpty)
+    partial.close()
+    #expect(eventually { thread.call { _ in confined.value?.isEmpty == true } })
+    #expect(server.heldBytes == 0)
+    thread.call { _ in
+      confined.value?.close()
+      confined.value = nil
+    }
+  }
+}
+
 extension String {
   /// How many times the text stands in it.
   fileprivate func components(of text: String) -> Int {
