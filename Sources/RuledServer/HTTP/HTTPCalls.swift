@@ -15,8 +15,10 @@ struct HTTPCalls: Sendable {
   let calls: [Call]
   /// Whether they are answered with an array.
   let isBatch: Bool
-  /// How many bytes the answers have that are there.
-  private(set) var answeredBytes = 0
+  /// How many bytes the requests take, and the answers that are there.
+  private(set) var heldBytes: Int
+  /// What a request and its answer take beside their texts.
+  private static let overhead = 128
   private var answers: [ReplyText?]
   private var next = 0
   private var pending = 0
@@ -26,6 +28,7 @@ struct HTTPCalls: Sendable {
     self.calls = calls
     self.isBatch = isBatch
     answers = Array(repeating: nil, count: calls.count)
+    heldBytes = calls.reduce(0) { $0 + $1.text.count + Self.overhead }
   }
 
   /// The next requests in order that are for the same worker, a share of them at most; empty at the end and while some are under way.
@@ -41,7 +44,7 @@ struct HTTPCalls: Sendable {
   mutating func take(_ place: Int, _ reply: ReplyText) -> Bool {
     guard answers.indices.contains(place), answers[place] == nil else { return false }
     answers[place] = reply
-    answeredBytes += reply.body.count
+    heldBytes += reply.body.count
     pending -= 1
     return true
   }

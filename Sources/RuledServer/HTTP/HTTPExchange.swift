@@ -53,11 +53,11 @@ final class HTTPExchange: @unchecked Sendable {  // its body is not changed any 
     }
   }
 
-  /// Forgets the calls; answers how many bytes their answers had.
+  /// Forgets the calls; answers how many bytes they and their answers had.
   func end() -> Int {
     calls.withLock { calls in
       defer { calls = nil }
-      return calls?.answeredBytes ?? 0
+      return calls?.heldBytes ?? 0
     }
   }
 }

@@ -92,6 +92,7 @@ extension HTTPServer {
     }
     let calls = try self.calls(route, exchange)
     if calls.calls.isEmpty { return connection.respond(calls.response) }
+    guard calls.heldBytes <= Self.smallRequestBytes || hasRoom else { throw HTTPRefusal(Self.noRoom.error) }
     carryOut(calls, for: exchange)
   }
 

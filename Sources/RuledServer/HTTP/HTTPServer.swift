@@ -138,6 +138,7 @@ final class HTTPServer: @unchecked Sendable {  // the thread is set once, and th
   /// Leaves a request to the workers.
   func carryOut(_ calls: HTTPCalls, for exchange: HTTPExchange) {
     wait(exchange)
+    count(heldBytes: calls.heldBytes)
     send(exchange.begin(calls), of: exchange)
   }
 

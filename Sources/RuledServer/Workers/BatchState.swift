@@ -45,6 +45,13 @@ struct BatchQueue {
   var isEmpty: Bool { batches.isEmpty }
 }
 
+extension Services {
+  /// What a batch is answered with that has more requests than may be in flight.
+  var batchTooLong: RequestError {
+    RequestError(.tooLarge, "a batch may have \(context.configuration.limits.inFlight) requests at most: send several")
+  }
+}
+
 extension Worker {
   /// How long a share of a batch may take, in nanoseconds.
   private static let shareTime: UInt64 = 2_000_000
@@ -54,6 +61,9 @@ extension Worker {
     var batch = batch
     let state = BatchState(target(connection))
     while let message = batch.next() {
+      guard state.elements.count < services.context.configuration.limits.inFlight else {
+        return answer(services.batchTooLong, id: nil, on: connection)
+      }
       switch message {
       case .request(let request):
         state.elements.append(.request(Self.text(of: request), owner: owner(of: request)))

@@ -60,7 +60,8 @@ extension Worker: ConnectionHandler {
     return ReplyTarget(worker: index, connection: connection.token.raw, isAdmin: connection.tag & 1 == 1)
   }
 
-  private func answer(_ error: RequestError, id: UnsafeRawBufferPointer?, on connection: Connection) {
+  /// Answers what is no request that could be carried out.
+  func answer(_ error: RequestError, id: UnsafeRawBufferPointer?, on connection: Connection) {
     replyBuffer.removeAll()
     ReplyWriter.error(error, id: id, to: replyBuffer)
     ReplyWriter.endLine(to: replyBuffer)

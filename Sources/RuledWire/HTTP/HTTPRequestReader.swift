@@ -37,7 +37,7 @@ package final class HTTPRequestReader {
 
   private let limit: Int
   private var state = State.requestLine
-  private let line = ByteBuffer(capacity: 128)
+  private var line = ByteBuffer(capacity: 128)
   private var hasReturn = false
   private var passedEmptyLine = false
   private var headCount = 0
@@ -59,6 +59,7 @@ package final class HTTPRequestReader {
   package func reset() {
     head = HTTPRequestHead()
     body = ByteBuffer(capacity: 16)
+    if line.capacity > 1024 { line = ByteBuffer(capacity: 128) }
     line.removeAll()
     isTooLarge = false
     state = .requestLine

@@ -19,6 +19,21 @@ import Testing
     }
   }
 
+  @Test func `a batch of more requests than may be in flight is refused whole`() throws {
+    let rig = try ServerRig { $0.limits.inFlight = 10 }
+    defer { rig.stop() }
+    let client = rig.client()
+    func batch(_ count: Int) -> String { "[\((0..<count).map { "\($0)" }.joined(separator: ","))]" }
+    client.send(batch(10) + "\n" + batch(11) + "\n")
+    let lines = client.receive(lines: 2).split(separator: "\n").map { try? JSONValue(parsing: String($0)) }
+    #expect(lines.first??.arrayValue?.count == 10)
+    #expect(lines.last??["error"]?["data"]?["code"] == .string("too_large"))
+    let type = ["Content-Type": "application/cloudevents-batch+json"]
+    let http = HTTPClient(rig.client())
+    #expect(http.ask("POST", "/v1/events", batch(10), type)?.json?.arrayValue?.count == 10)
+    #expect(http.ask("POST", "/v1/events", batch(11), type)?.status == 413)
+  }
+
   @Test func `a batch that its client does not wait for is carried out to its end`() throws {
     let rig = try ServerRig()
     defer { rig.stop() }
