@@ -37,7 +37,6 @@ let package = Package(
     .systemLibrary(name: "CRocksDB", pkgConfig: "rocksdb", providers: [.apt(["librocksdb-dev"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CUV", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
-    .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .target(
       name: "CJSON", cxxSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
       linkerSettings: [.linkedLibrary("simdjson")]),
@@ -56,7 +55,7 @@ let package = Package(
     module("RuledWire", ["RuledCore", "CJSON"]),
     module(
       "RuledServer",
-      ["RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire", "CCurl", "CLinux", "CMicroHTTPD", "CUV"]),
+      ["RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire", "CCurl", "CLinux", "CUV"]),
     module("RuledTool", ["RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire"]),
     .executableTarget(
       name: "ruled", dependencies: ["RuledServer"], swiftSettings: strict, linkerSettings: boundAtStart),

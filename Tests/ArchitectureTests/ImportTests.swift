@@ -11,7 +11,7 @@ import Testing
     "RuledEngine": ["RuledCore", "RuledLua", "RuledStore", "CLinux", "CLuaBridge", "CJSON"],
     "RuledWire": ["RuledCore", "CJSON"],
     "RuledServer": [
-      "RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire", "CUV", "CMicroHTTPD", "CCurl", "CLinux",
+      "RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire", "CUV", "CCurl", "CLinux",
       "CSystemd",
     ],
     "RuledTool": ["RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire"],

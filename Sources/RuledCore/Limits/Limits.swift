@@ -63,6 +63,12 @@ package enum Limits {
   /// How many changes can be watched after the fact.
   package static let watchHistory = 10_000
 
+  /// What requests under way may take over all HTTP connections, unless four of the longest take more.
+  package static let httpBytes = 64 << 20
+  /// What lines that are not whole may take over all connections, unless four of the longest take more.
+  package static let lineBytes = 64 << 20
+  /// How many requests of a batch are carried out before others have their turn.
+  package static let batchShare = 64
   /// A connection that takes none of its replies for this long is closed.
   package static let connectionProgress: Int64 = 60 * second
   /// How often an `interval` store reaches the disk.

@@ -27,6 +27,8 @@ package final class Services: Sendable {
   let hub: WatchHub
   /// How many requests have been taken and not answered.
   let inFlight = Atomic<Int>(0)
+  /// What lines that are not whole take over all workers.
+  let lineMemory: LineMemory
   /// How many connections are open.
   let connections = Atomic<Int>(0)
   /// Where systemd hears how the daemon fares.
@@ -41,6 +43,7 @@ package final class Services: Sendable {
     loans = (0..<count).map { _ in WorkerLoan() }
     hub = WatchHub(spare: context.changeLogs)
     commits = GroupCommit(context: context, hub: hub, workers: workers)
+    lineMemory = LineMemory(max(Limits.lineBytes, 4 * context.configuration.limits.requestBytes))
     figures = (0..<count).map { _ in WorkerFigures() }
     current = Mutex((context.configuration, Administrators(context.configuration.admins)))
   }

@@ -91,6 +91,7 @@ extension HTTPServer {
         var calls: [HTTPCalls.Call] = []
         var cursor = ElementCursor(root, text: body)
         while let element = cursor.next() {
+          guard calls.count < services.context.configuration.limits.inFlight else { throw services.batchTooLong }
           let text = try RequestText.make(.event, capacity: element.text.count) { $0.append(element.text) }
           calls.append(.init(text: text, owner: owner(of: element.value)))
         }

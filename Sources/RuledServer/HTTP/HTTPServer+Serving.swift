@@ -1,55 +1,33 @@
-import CMicroHTTPD
 import RuledCore
 import RuledEngine
 import RuledWire
 
 extension HTTPServer {
-  /// Why a client that waits for "100 Continue" is not to send its body.
-  func refusalBeforeBody(_ exchange: HTTPExchange) -> RequestError? {
-    guard exchange.headers["expect"] != nil, let length = exchange.headers["content-length"].flatMap({ Int($0) }),
-      length > services.context.configuration.limits.requestBytes
-    else { return nil }
-    return tooLarge
-  }
-
   private var tooLarge: RequestError {
     RequestError(.tooLarge, "a body may have \(services.context.configuration.limits.requestBytes) bytes at most")
   }
 
   /// Answers a request that was received whole, or leaves it to the workers.
-  func serve(_ exchange: HTTPExchange, on connection: OpaquePointer, peer: HTTPPeer) -> MHD_Result {
-    exchange.phase = .waiting
+  func serve(_ exchange: HTTPExchange, on connection: HTTPConnection) {
+    let peer = exchange.peer
     do throws(HTTPRefusal) {
-      let host = try host(of: exchange)
+      let host = HTTPHost.plain(exchange.target.authority ?? exchange.headers["host"] ?? "")
       let isClaimed = services.status.catalog?.claims(host: host) ?? false
       let role = try role(of: exchange, peer, needsToken: isClaimed || exchange.target.path != "/healthz")
       if exchange.isTooLarge { throw HTTPRefusal(tooLarge) }
       if isClaimed {
         try checkFlight()
-        callWeb(host, exchange)
-        return .YES
+        return callWeb(host, exchange)
       }
       let route = try route(of: exchange)
       try check(route, exchange, peer, role)
-      return try serve(route, exchange, on: connection)
+      try serve(route, exchange, on: connection)
     } catch {
-      return respond(error.response, to: exchange, on: connection)
+      connection.respond(error.response)
     }
   }
 
   // MARK: Checks
-
-  private func host(of exchange: HTTPExchange) throws(HTTPRefusal) -> String {
-    let headers = exchange.headers
-    let framings = headers.count("content-length") + headers.count("transfer-encoding")
-    let hosts = headers.count("host")
-    guard hosts == 1 || (hosts == 0 && !exchange.needsHost), framings <= 1 else {
-      var refusal = HTTPRefusal(RequestError(.invalidRequest, "a request has one Host, and one length or encoding"))
-      refusal.response.headers.append(("connection", "close"))
-      throw refusal
-    }
-    return HTTPHost.plain(exchange.target.authority ?? exchange.headers["host"] ?? "")
-  }
 
   /// What the token's holder may do; nil where the peer's credentials decide.
   private func role(of exchange: HTTPExchange, _ peer: HTTPPeer, needsToken: Bool) throws(HTTPRefusal) -> Role? {
@@ -101,25 +79,24 @@ extension HTTPServer {
   // MARK: Routes
 
   private func serve(
-    _ route: HTTPRoute, _ exchange: HTTPExchange, on connection: OpaquePointer
-  ) throws(HTTPRefusal) -> MHD_Result {
+    _ route: HTTPRoute, _ exchange: HTTPExchange, on connection: HTTPConnection
+  ) throws(HTTPRefusal) {
     switch route {
-    case .health: return respond(HTTPResponse(services.status.health(services)), to: exchange, on: connection)
+    case .health: return connection.respond(HTTPResponse(services.status.health(services)))
     case .metrics:
       let text = PrometheusText.make(services)
-      return respond(
-        HTTPResponse(200, type: "text/plain; version=0.0.4; charset=utf-8", text), to: exchange, on: connection)
-    case .dashboard: return respond(Dashboard.response, to: exchange, on: connection)
+      return connection.respond(HTTPResponse(200, type: "text/plain; version=0.0.4; charset=utf-8", text))
+    case .dashboard: return connection.respond(Dashboard.response)
     case .watch: return try watch(exchange, on: connection)
     default: break
     }
     let calls = try self.calls(route, exchange)
-    if calls.calls.isEmpty { return respond(calls.response, to: exchange, on: connection) }
+    if calls.calls.isEmpty { return connection.respond(calls.response) }
+    guard calls.heldBytes <= Self.smallRequestBytes || hasRoom else { throw HTTPRefusal(Self.noRoom.error) }
     carryOut(calls, for: exchange)
-    return .YES
   }
 
-  private func watch(_ exchange: HTTPExchange, on connection: OpaquePointer) throws(HTTPRefusal) -> MHD_Result {
+  private func watch(_ exchange: HTTPExchange, on connection: HTTPConnection) throws(HTTPRefusal) {
     let cursor: WatchCursor
     do throws(RequestError) {
       var members = RequestText.members(of: exchange.target, for: .watch)
@@ -128,18 +105,8 @@ extension HTTPServer {
       let params = text.withUnsafeBytes { bytes in Result { () throws(RequestError) in try watchParams(bytes) } }
       cursor = WatchCursor(try params.get(), hub: services.hub)
     } catch { throw HTTPRefusal(error) }
-    if exchange.method == "HEAD" {
-      return respond(HTTPResponse(200, type: "text/event-stream", []), to: exchange, on: connection)
-    }
-    exchange.phase = .answered
-    let stream = EventStream(cursor, hub: services.hub, exchange: exchange)
-    began(stream, for: exchange)
-    let response = ruled_http_stream(httpReadStream, Unmanaged.passRetained(stream).toOpaque(), httpReleaseStream)
-    MHD_add_response_header(response, "content-type", "text/event-stream")
-    MHD_add_response_header(response, "cache-control", "no-store")
-    MHD_add_response_header(response, "connection", "close")
-    defer { MHD_destroy_response(response) }
-    return MHD_queue_response(connection, 200, response)
+    if exchange.method == "HEAD" { return connection.respond(HTTPResponse(200, type: "text/event-stream", [])) }
+    connection.begin(cursor)
   }
 
   private func watchParams(_ text: UnsafeRawBufferPointer) throws(RequestError) -> WatchParams {
@@ -147,20 +114,5 @@ extension HTTPServer {
       throw RequestError(.invalidRequest, "the parameters can't be read")
     }
     return try WatchParams(request)
-  }
-
-  // MARK: Responding
-
-  /// Hands a response to the connection.
-  func respond(_ whole: HTTPResponse, to exchange: HTTPExchange, on connection: OpaquePointer) -> MHD_Result {
-    exchange.phase = .answered
-    let response = whole.body.withUnsafeBytes { body in
-      ruled_http_response(body.baseAddress, body.count)
-    }
-    guard let response else { return .NO }
-    defer { MHD_destroy_response(response) }
-    for (name, value) in whole.headers { MHD_add_response_header(response, name, value) }
-    if isDraining { MHD_add_response_header(response, "connection", "close") }
-    return MHD_queue_response(connection, UInt32(whole.status), response)
   }
 }

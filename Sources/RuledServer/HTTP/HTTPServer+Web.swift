@@ -15,7 +15,7 @@ extension HTTPServer {
       "body": .string(exchange.body.text),
     ]).write(to: buffer)
     let token = exchange.token
-    suspend(exchange)
+    wait(exchange)
     let isSent = services.workers[anyWorker()].send(
       .perform { [self] worker in finish(token, worker.web(host, buffer)) })
     if !isSent { finish(token, HTTPResponse(RequestError(.unavailable, "the daemon is shutting down"))) }

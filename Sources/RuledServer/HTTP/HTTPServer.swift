@@ -1,61 +1,127 @@
-import CMicroHTTPD
-import Glibc
 import RuledCore
 import RuledEngine
-import RuledLua
 import RuledWire
 import Synchronization
 
 /// Speaks HTTP on connections that others have accepted, in a thread of its own.
 ///
 /// What concerns subjects becomes JSON-RPC requests to the workers, so that it means the same, in the same order, and is as durable.
-final class HTTPServer: @unchecked Sendable {  // its daemon is set once, and libmicrohttpd locks it
-  /// Header fields and the target may take this much.
-  private static let headerBytes = 64 << 10
-  /// A connection on which nothing moves is closed after so many seconds.
-  private static let idleSeconds = UInt32(Limits.connectionProgress / Limits.second)
+final class HTTPServer: @unchecked Sendable {  // the thread is set once, and the parser is that thread's alone
+  private enum Message: Sendable {
+    /// Take over a connected socket.
+    case adopt(Int32)
+    /// Answer a request, if it still waits.
+    case answer(connection: UInt64, token: UInt64, HTTPResponse)
+    /// Tell a client that watches what is new.
+    case wake(connection: UInt64)
+    /// Show all who watch that the daemon is there.
+    case beat
+    /// End all streams.
+    case drain
+    /// End.
+    case stop
+  }
+
+  /// How long a connection may make no progress within a request or an answer, or wait for a request, in milliseconds.
+  static let progressTime = UInt64(Limits.connectionProgress / 1000)
+  /// How long a request may take to come, in milliseconds.
+  static let requestTime: UInt64 = 300_000
+  /// How long a client may take to notice that the connection is over, in milliseconds.
+  static let lingerTime: UInt64 = 2_000
+  /// How often times are looked at, in milliseconds.
+  static let checkTime: UInt64 = 1_000
+  /// A request that takes no more memory is taken whatever the others take.
+  static let smallRequestBytes = 16 << 10
 
   let services: Services
   /// The bearer token of the loopback listener, if there is one.
   let token: BearerToken?
   /// What JSON bodies are checked with, on the server's thread.
   let parser = RequestParser()
-  private var daemon: OpaquePointer?
+  private let mailbox = Mailbox<Message>()
+  private var thread: WorkerThread?
   private let waiting = Mutex<[UInt64: HTTPExchange]>([:])
-  private let streams = Mutex<[UInt64: EventStream]>([:])
   private let tokens = Atomic<UInt64>(0)
   private let underWay = Atomic<Int>(0)
   private let drains = Atomic<Bool>(false)
   private let nextWorker = Atomic<Int>(0)
+  private let held = Atomic<Int>(0)
+  private let room: Int
 
   /// A server that runs its thread already.
   init(_ services: Services, token: BearerToken?) throws(SystemError) {
     self.services = services
     self.token = token
-    let most = UInt32(clamping: services.context.configuration.limits.connections + 64)
-    daemon = ruled_http_start(
-      most, Self.headerBytes, Self.idleSeconds, httpServe, httpBegan, httpCompleted, httpConnectionChanged,
-      Unmanaged.passUnretained(self).toOpaque())
-    guard daemon != nil else { throw SystemError(errno, call: "MHD_start_daemon", context: "HTTP") }
+    room = max(Limits.httpBytes, 4 * services.context.configuration.limits.requestBytes)
+    thread = try WorkerThread(name: "ruled-http") { [unowned self] in
+      do throws(SystemError) { try run() } catch {
+        self.services.context.log.write(LogLine(.error, "the HTTP server ended: \(error)"))
+        mailbox.close()
+      }
+    }
+  }
+
+  private func run() throws(SystemError) {
+    let loop = try EventLoop()
+    let table = try HTTPConnectionTable(on: loop, server: self)
+    try mailbox.attach(to: loop) { [unowned self] messages in
+      for message in messages { take(message, table) }
+    }
+    loop.run()
+    mailbox.close()
+    table.close()
+    loop.close()
+  }
+
+  private func take(_ message: Message, _ table: HTTPConnectionTable) {
+    switch message {
+    case .adopt(let descriptor): table.adopt(descriptor)
+    case .answer(let connection, let token, let response): table[connection]?.respond(response, to: token)
+    case .wake(let connection): table[connection]?.pump()
+    case .beat: table.forEach { $0.beat() }
+    case .drain: table.forEach { $0.endStream() }
+    case .stop: table.loop.stop()
+    }
   }
 
   // MARK: Connections
 
   /// Takes a connected socket over, which `services.connections` counts already.
   func adopt(_ descriptor: Int32) {
-    var address = sockaddr_storage()
-    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-    let isTaken = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-        getpeername(descriptor, address, &length)
-        return MHD_add_connection(daemon, descriptor, address, length) == .YES
-      }
-    }
-    if !isTaken { disconnected() }
+    guard !mailbox.send(.adopt(descriptor)) else { return }
+    SystemCalls.close(descriptor)
+    disconnected()
   }
 
   /// A connection is over.
   func disconnected() { services.connections.wrappingSubtract(1, ordering: .relaxed) }
+
+  /// Has a client that watches told what is new.
+  func wake(_ connection: UInt64) { mailbox.send(.wake(connection: connection)) }
+
+  /// Shows all clients that watch that the daemon is there.
+  func beat() { mailbox.send(.beat) }
+
+  // MARK: Memory
+
+  /// Counts memory that connections take for requests and answers, or no longer take.
+  func count(heldBytes bytes: Int) { if bytes != 0 { held.wrappingAdd(bytes, ordering: .relaxed) } }
+
+  /// How many bytes requests and answers take.
+  var heldBytes: Int { held.load(ordering: .relaxed) }
+
+  /// Whether there is memory left for requests that are not small.
+  var hasRoom: Bool { heldBytes <= room }
+
+  /// What a request is answered with for which there is no memory.
+  static let noRoom = HTTPFault(
+    429,
+    RequestError(
+      .overloaded, "the requests under way take too much memory; try again",
+      details: [.init("retry_after_ms", json: "1000")]
+    ))
+
+  // MARK: Requests
 
   /// The number of a new request.
   func nextToken() -> UInt64 { tokens.wrappingAdd(1, ordering: .relaxed).newValue }
@@ -63,34 +129,23 @@ final class HTTPServer: @unchecked Sendable {  // its daemon is set once, and li
   /// The worker that is asked next for what any worker can do.
   func anyWorker() -> Int { nextWorker.wrappingAdd(1, ordering: .relaxed).newValue % services.workers.count }
 
-  // MARK: Requests
-
   /// Counts a request that was received whole.
-  func began(_ exchange: HTTPExchange) {
-    exchange.isCounted = true
-    underWay.wrappingAdd(1, ordering: .relaxed)
-  }
+  func beganRequest() { underWay.wrappingAdd(1, ordering: .relaxed) }
 
-  /// A request is over, whether it was answered or not.
-  func completed(_ exchange: HTTPExchange) {
-    if exchange.isCounted { underWay.wrappingSubtract(1, ordering: .relaxed) }
-    guard let stream = exchange.stream else { return }
-    stream.close()
-    exchange.stream = nil
-    streams.withLock { $0[exchange.token] = nil }
-  }
+  /// A request is over, whether its answer was sent or not.
+  func endedRequest() { underWay.wrappingSubtract(1, ordering: .relaxed) }
 
-  /// Leaves a request to the workers; its connection waits for the answer.
+  /// Leaves a request to the workers.
   func carryOut(_ calls: HTTPCalls, for exchange: HTTPExchange) {
-    suspend(exchange)
+    wait(exchange)
+    count(heldBytes: calls.heldBytes)
     send(exchange.begin(calls), of: exchange)
   }
 
-  /// Stops the connection of a request until `finish`.
-  func suspend(_ exchange: HTTPExchange) {
+  /// Keeps a request until `finish`.
+  func wait(_ exchange: HTTPExchange) {
     services.inFlight.wrappingAdd(1, ordering: .relaxed)
     waiting.withLock { $0[exchange.token] = exchange }
-    exchange.suspend()
   }
 
   private func send(_ places: Range<Int>, of exchange: HTTPExchange) {
@@ -110,7 +165,9 @@ final class HTTPServer: @unchecked Sendable {  // its daemon is set once, and li
   /// Takes a worker's reply.
   func take(_ bytes: UnsafeRawBufferPointer, for target: ReplyTarget) {
     guard let exchange = waiting.withLock({ $0[target.connection] }) else { return }
-    let (next, whole) = exchange.answered(target.slot, ReplyText(bytes))
+    let reply = ReplyText(bytes)
+    guard let (next, whole) = exchange.answered(target.slot, reply) else { return }
+    count(heldBytes: reply.body.count)
     if let whole { finish(exchange.token, whole) } else { send(next, of: exchange) }
   }
 
@@ -118,40 +175,30 @@ final class HTTPServer: @unchecked Sendable {  // its daemon is set once, and li
   func finish(_ token: UInt64, _ response: HTTPResponse) {
     guard let exchange = waiting.withLock({ $0.removeValue(forKey: token) }) else { return }
     services.inFlight.wrappingSubtract(1, ordering: .relaxed)
-    exchange.finish(response)
+    count(heldBytes: -exchange.end())
+    mailbox.send(.answer(connection: exchange.connection, token: token, response))
   }
-
-  // MARK: Streams
-
-  /// Keeps a stream that has begun.
-  func began(_ stream: EventStream, for exchange: HTTPExchange) {
-    exchange.stream = stream
-    streams.withLock { $0[exchange.token] = stream }
-    if drains.load(ordering: .relaxed) { stream.end() }
-  }
-
-  /// Shows all streams' clients that the daemon is there.
-  func beat() { for stream in streams.withLock({ Array($0.values) }) { stream.beat() } }
 
   // MARK: Ending
 
   /// Whether connections are to be closed after their answers.
   var isDraining: Bool { drains.load(ordering: .relaxed) }
 
-  /// Whether requests are under way.
+  /// Whether no requests are under way.
   var isIdle: Bool { underWay.load(ordering: .relaxed) <= 0 }
 
   /// Ends the streams; what else is under way is still answered.
   func drain() {
     drains.store(true, ordering: .relaxed)
-    for stream in streams.withLock({ Array($0.values) }) { stream.end() }
+    mailbox.send(.drain)
   }
 
   /// Ends the thread; all connections are closed.
   func stop() {
     drain()
     for token in waiting.withLock({ Array($0.keys) }) { finish(token, Self.unavailable) }
-    MHD_stop_daemon(daemon)
-    daemon = nil
+    mailbox.send(.stop)
+    thread?.join()
+    thread = nil
   }
 }

@@ -34,6 +34,8 @@ enum PrometheusText {
     text.sample("ruled_connections", services.connections.load(ordering: .relaxed))
     text.family("ruled_requests_in_flight", "gauge", "Requests that are taken and not answered.")
     text.sample("ruled_requests_in_flight", services.inFlight.load(ordering: .relaxed))
+    text.family("ruled_http_bytes", "gauge", "Memory that HTTP requests and their answers take.")
+    text.sample("ruled_http_bytes", services.http.withLock { $0 }?.heldBytes ?? 0)
     return Array(text.buffer.bytes)
   }
 

@@ -28,10 +28,9 @@ extension Services {
       RequestError(
         .overloaded, "more connections than limits.connections allows", details: [.init("retry_after_ms", json: "1000")]
       ))
-    let head =
-      "HTTP/1.1 429 Too Many Requests\r\nconnection: close\r\ncontent-length: \(response.body.count)\r\n"
-      + response.headers.map { "\($0.name): \($0.value)\r\n" }.joined() + "\r\n"
-    (Array(head.utf8) + response.body).withUnsafeBytes { _ = SystemCalls.send(descriptor, $0) }
+    let buffer = ByteBuffer(capacity: 512)
+    response.write(HTTPResponse.Manner(), to: buffer)
+    _ = SystemCalls.send(descriptor, buffer.bytes)
     SystemCalls.close(descriptor)
   }
 

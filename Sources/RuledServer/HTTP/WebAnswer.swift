@@ -1,4 +1,5 @@
 import RuledCore
+import RuledWire
 
 /// What a plugin's `web` handler answers.
 enum WebAnswer {
@@ -34,7 +35,7 @@ enum WebAnswer {
     var headers: [(name: String, value: String)] = []
     for member in object {
       let name = member.name.lowercased()
-      guard isToken(name) else { return nil }
+      guard name.utf8.isToken else { return nil }
       for value in member.value.arrayValue ?? [member.value] {
         guard let text = text(value) else { return nil }
         if !framing.contains(name) { headers.append((name, text)) }
@@ -49,15 +50,5 @@ enum WebAnswer {
     case .integer, .number: value.text
     default: nil
     }
-  }
-
-  private static func isToken(_ name: String) -> Bool {
-    !name.isEmpty
-      && name.utf8.allSatisfy { byte in
-        switch byte {
-        case 0x30...0x39, 0x61...0x7A: true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-        }
-      }
   }
 }

@@ -2,32 +2,68 @@ import RuledCore
 import RuledEngine
 import RuledWire
 
-/// A batch under way: its requests are carried out in order, those for one worker's subjects together, and its answers leave as one array.
-struct BatchState {
+/// A batch under way: its requests are carried out in order, a share of them in a turn, and its answers leave as one array.
+///
+/// The worker takes no further line from the connection until the last request is on its way, so that events keep the order in which they were sent.
+final class BatchState {
   /// One request of the batch.
   enum Element {
     /// A request, as text of its own.
     case request([UInt8], owner: Int)
-    /// What is wrong with it, answered already.
-    case answered
+    /// It is on its way, or what is wrong with it is answered already.
+    case done
   }
 
-  let connection: UInt64
+  /// Where the whole answer goes.
+  let target: ReplyTarget
   var elements: [Element] = []
   /// The answers; empty for what is not answered.
   var answers: [[UInt8]] = []
   /// The next request to carry out.
   var next = 0
-  /// How many are under way.
+  /// How many are under way, all of one worker.
   var pending = 0
+  /// The worker whose they are.
+  var owner = 0
+  /// Whether it has its turn, or waits for it.
+  var isDue = true
+
+  /// A batch without requests.
+  init(_ target: ReplyTarget) { self.target = target }
+
+  /// Whether every request is on its way.
+  var isOnItsWay: Bool { next == elements.count }
+}
+
+/// The batches under way of one worker, and whose turn it is next.
+struct BatchQueue {
+  fileprivate var batches: [UInt64: BatchState] = [:]
+  fileprivate var due: [UInt64] = []
+  fileprivate var hasTurn = false
+
+  /// Whether there is none.
+  var isEmpty: Bool { batches.isEmpty }
+}
+
+extension Services {
+  /// What a batch is answered with that has more requests than may be in flight.
+  var batchTooLong: RequestError {
+    RequestError(.tooLarge, "a batch may have \(context.configuration.limits.inFlight) requests at most: send several")
+  }
 }
 
 extension Worker {
+  /// How long a share of a batch may take, in nanoseconds.
+  private static let shareTime: UInt64 = 2_000_000
+
   /// Begins to carry out a batch.
   func begin(_ batch: RequestBatch, on connection: Connection) {
     var batch = batch
-    var state = BatchState(connection: connection.token.raw)
+    let state = BatchState(target(connection))
     while let message = batch.next() {
+      guard state.elements.count < services.context.configuration.limits.inFlight else {
+        return answer(services.batchTooLong, id: nil, on: connection)
+      }
       switch message {
       case .request(let request):
         state.elements.append(.request(Self.text(of: request), owner: owner(of: request)))
@@ -35,15 +71,16 @@ extension Worker {
       case .invalid(let id, let error):
         replyBuffer.removeAll()
         ReplyWriter.error(error, id: id, to: replyBuffer)
-        state.elements.append(.answered)
+        state.elements.append(.done)
         state.answers.append(Array(replyBuffer.bytes))
       }
     }
     let key = nextKey
     nextKey += 1
-    batches[key] = state
+    batches.batches[key] = state
     begin(on: connection)
-    proceed(key)
+    proceed(key, state)
+    if !state.isOnItsWay { connection.hold() }
   }
 
   /// The request as a JSON-RPC object of its own.
@@ -63,33 +100,62 @@ extension Worker {
     return Array(buffer.bytes)
   }
 
-  /// Carries out the next requests that are for the same worker, or sends the answers when there are none left.
-  private func proceed(_ key: UInt64) {
-    while let state = batches[key], state.pending == 0, state.next < state.elements.count {
-      guard case .request(_, let owner) = state.elements[state.next] else {
-        batches[key]?.next += 1
+  /// Carries out a share of a batch, or sends the answers when all are there.
+  ///
+  /// Requests for one worker follow each other at once where that is this one, and a share after the other where it is another one, which is so
+  /// not flooded. Those for the next worker wait for the answers to all before them.
+  private func proceed(_ key: UInt64, _ batch: BatchState) {
+    batch.isDue = true
+    let start = EventLoop.nanoseconds
+    var count = 0
+    var isDue = false
+    while batch.next < batch.elements.count {
+      let place = batch.next
+      guard case .request(let text, let owner) = batch.elements[place] else {
+        batch.next += 1
         continue
       }
-      var group: [Int] = []
-      var place = state.next
-      while place < state.elements.count, case .request(_, owner) = state.elements[place] {
-        group.append(place)
-        place += 1
+      if batch.pending > 0, owner != batch.owner { break }
+      guard count < Limits.batchShare, EventLoop.nanoseconds - start < Self.shareTime else {
+        isDue = owner == index || batch.pending == 0
+        break
       }
-      batches[key]?.next = place
-      batches[key]?.pending = group.count
-      guard let connection = table[ConnectionToken(raw: state.connection)] else {
-        batches[key] = nil
-        services.inFlight.wrappingSubtract(1, ordering: .relaxed)
-        return
-      }
-      for place in group {
-        guard case .request(let text, _) = state.elements[place] else { continue }
-        carryOut(text, target(connection, batch: key, slot: place))
-      }
-      if batches[key]?.pending != 0 { return }
+      if owner != index, batch.pending >= Limits.batchShare { break }
+      batch.elements[place] = .done
+      batch.next += 1
+      batch.owner = owner
+      batch.pending += 1
+      count += 1
+      carryOut(
+        text,
+        ReplyTarget(
+          worker: index, connection: batch.target.connection, batch: key, slot: place, isAdmin: batch.target.isAdmin))
     }
-    if let state = batches[key], state.pending == 0, state.next >= state.elements.count { finish(key, state) }
+    batch.isDue = false
+    if batch.isOnItsWay {
+      table[ConnectionToken(raw: batch.target.connection)]?.release()
+      if batch.pending == 0 { finish(key, batch) }
+    } else if isDue || batch.pending == 0 {
+      schedule(key, batch)
+    }
+  }
+
+  /// Gives a batch its next turn behind those of the others.
+  private func schedule(_ key: UInt64, _ batch: BatchState) {
+    batch.isDue = true
+    batches.due.append(key)
+    giveTurn()
+  }
+
+  private func giveTurn() {
+    guard !batches.hasTurn, !batches.due.isEmpty else { return }
+    batches.hasTurn = true
+    loop.soon { [unowned self] in
+      batches.hasTurn = false
+      let key = batches.due.removeFirst()
+      if let batch = batches.batches[key] { proceed(key, batch) }
+      giveTurn()
+    }
   }
 
   private func carryOut(_ text: [UInt8], _ target: ReplyTarget) {
@@ -103,17 +169,17 @@ extension Worker {
 
   /// Takes an answer of a batch.
   func took(_ bytes: UnsafeRawBufferPointer, batch key: UInt64, slot: Int) {
-    guard batches[key] != nil else { return }
-    batches[key]?.answers[slot] = Array(bytes)
-    batches[key]?.pending -= 1
-    if batches[key]?.pending == 0 { loop.soon { [unowned self] in proceed(key) } }
+    guard let batch = batches.batches[key] else { return }
+    batch.answers[slot] = Array(bytes)
+    batch.pending -= 1
+    if batch.pending == 0, !batch.isDue { schedule(key, batch) }
   }
 
-  private func finish(_ key: UInt64, _ state: BatchState) {
-    batches[key] = nil
+  private func finish(_ key: UInt64, _ batch: BatchState) {
+    batches.batches[key] = nil
     replyBuffer.removeAll()
     var reply = BatchReply()
-    for answer in state.answers where !answer.isEmpty {
+    for answer in batch.answers where !answer.isEmpty {
       reply.begin(to: replyBuffer)
       answer.withUnsafeBytes { replyBuffer.append($0) }
     }
@@ -121,7 +187,7 @@ extension Worker {
       reply.end(to: replyBuffer)
       ReplyWriter.endLine(to: replyBuffer)
     }
-    send(replyBuffer.bytes, to: ReplyTarget(worker: index, connection: state.connection, isAdmin: false))
+    send(replyBuffer.bytes, to: batch.target)
     watches.answered(batch: key)
   }
 }

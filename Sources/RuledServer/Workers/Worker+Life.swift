@@ -31,7 +31,7 @@ extension Worker {
   }
 
   private func waitUntilIdle(then done: @escaping () -> Void) {
-    guard table.count > 0 || !isIdle else { return done() }
+    guard table.count > 0 || !isIdle || !batches.isEmpty else { return done() }
     do throws(SystemError) {
       _ = try loop.timer(after: 5, every: 0) { [unowned self] in waitUntilIdle(then: done) }
     } catch {

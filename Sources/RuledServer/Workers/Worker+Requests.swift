@@ -33,6 +33,13 @@ extension Worker: ConnectionHandler {
       on: connection)
   }
 
+  func noRoom(on connection: Connection) {
+    answer(
+      RequestError(
+        .overloaded, "the lines under way take too much memory; the rest of this one is skipped, try again",
+        details: [.init("retry_after_ms", json: "1000")]), id: nil, on: connection)
+  }
+
   func foreign(descriptor: Int32, peer: PeerCredentials?) {
     if let server = services.http.withLock({ $0 }) { return server.adopt(descriptor) }
     services.connections.wrappingSubtract(1, ordering: .relaxed)
@@ -44,7 +51,8 @@ extension Worker: ConnectionHandler {
     watches.closed(connection.token.raw)
   }
 
-  private func target(_ connection: Connection) -> ReplyTarget {
+  /// Where the replies to a connection go.
+  func target(_ connection: Connection) -> ReplyTarget {
     let generation = services.generation
     if connection.tag >> 1 != generation {
       connection.tag = generation << 1 | (services.admins.include(connection) ? 1 : 0)
@@ -52,13 +60,8 @@ extension Worker: ConnectionHandler {
     return ReplyTarget(worker: index, connection: connection.token.raw, isAdmin: connection.tag & 1 == 1)
   }
 
-  /// Where the answers of a batch's elements go.
-  func target(_ connection: Connection, batch: UInt64, slot: Int) -> ReplyTarget {
-    let whole = target(connection)
-    return ReplyTarget(worker: index, connection: whole.connection, batch: batch, slot: slot, isAdmin: whole.isAdmin)
-  }
-
-  private func answer(_ error: RequestError, id: UnsafeRawBufferPointer?, on connection: Connection) {
+  /// Answers what is no request that could be carried out.
+  func answer(_ error: RequestError, id: UnsafeRawBufferPointer?, on connection: Connection) {
     replyBuffer.removeAll()
     ReplyWriter.error(error, id: id, to: replyBuffer)
     ReplyWriter.endLine(to: replyBuffer)

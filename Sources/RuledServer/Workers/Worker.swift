@@ -26,7 +26,7 @@ final class Worker {
   /// Replies that wait for a cascade.
   var waiting: [UInt64: (target: ReplyTarget, bytes: [UInt8])] = [:]
   var nextKey: UInt64 = 1
-  var batches: [UInt64: BatchState] = [:]
+  var batches = BatchQueue()
   /// What leaves for other workers at the end of the turn.
   private var forwards: [[WorkerMessage]]
   var bundles: [ReplyBundle]
@@ -44,6 +44,7 @@ final class Worker {
     let configuration = services.context.configuration
     var limits = ConnectionLimits()
     limits.lineBytes = configuration.limits.requestBytes
+    limits.lineMemory = services.lineMemory
     self.limits = limits
     evaluator = Evaluator(
       context: services.context, catalog: catalog, lua: LuaWorker(),

@@ -145,6 +145,45 @@ import Testing
       })
   }
 
+  @Test func `long lines that are not whole share one bound of memory`() throws {
+    var limits = ConnectionLimits()
+    let memory = LineMemory(4 << 20)
+    limits.lineMemory = memory
+    let server = try EchoServer(limits: limits)
+    defer { server.end() }
+    let part = [UInt8(ascii: "{")] + [UInt8](repeating: 0x78, count: 900_000)
+    let clients = (0..<12).map { _ in server.connect() }
+    for client in clients { client.send(part) }
+    #expect(eventually { memory.heldBytes > 2 << 20 })
+    #expect(memory.heldBytes <= 4 << 20)
+    let other = server.connect()
+    other.send("{short}\n")
+    #expect(other.receive(lines: 1) == "{short}\n")
+    var refused = 0
+    for client in clients {
+      client.send("\n{next}\n")
+      let answers = client.receive(lines: 2).split(separator: "\n")
+      #expect(answers.last == "{next}")
+      if answers.first == "no room" { refused += 1 }
+    }
+    #expect((8..<12).contains(refused))
+    #expect(eventually { memory.heldBytes == 0 })
+  }
+
+  @Test func `a long line that does not go on ends its connection, a short one may wait`() throws {
+    var limits = ConnectionLimits()
+    limits.stallMilliseconds = 200
+    let server = try EchoServer(limits: limits)
+    defer { server.end() }
+    let (long, short) = (server.connect(), server.connect())
+    short.send("{sho")
+    long.send([UInt8(ascii: "{")] + [UInt8](repeating: 0x78, count: 200_000))
+    #expect(long.receive().isEmpty)
+    #expect(eventually { server.seen.closed == 1 })
+    short.send("rt}\n")
+    #expect(short.receive(lines: 1) == "{short}\n")
+  }
+
   @Test func aTokenNeverFindsALaterConnectionInTheSameSlot() throws {
     let server = try EchoServer()
     defer { server.end() }

@@ -113,6 +113,8 @@ final class EchoServer: Sendable {
       connection.withOutput { $0.append("too long\n" as StaticString) }
     }
 
+    func noRoom(on connection: Connection) { connection.withOutput { $0.append("no room\n" as StaticString) } }
+
     func foreign(descriptor: Int32, peer: PeerCredentials?) {
       server.account.withLock { $0.foreign.append(descriptor) }
     }

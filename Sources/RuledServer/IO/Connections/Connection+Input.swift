@@ -2,12 +2,12 @@
 extension Connection {
   /// Whether so much is under way that nothing more is to be read.
   private var isAboveLimit: Bool {
-    unsent > table.limits.unsentBytes || requestsInFlight >= table.limits.requestsInFlight
+    isHeld || unsent > table.limits.unsentBytes || requestsInFlight >= table.limits.requestsInFlight
   }
 
   /// Whether enough is done to read on.
   var isBelowHalf: Bool {
-    unsent <= table.limits.unsentBytes / 2 && requestsInFlight <= table.limits.requestsInFlight / 2
+    !isHeld && unsent <= table.limits.unsentBytes / 2 && requestsInFlight <= table.limits.requestsInFlight / 2
   }
 
   /// Reads once and hands out the lines that became whole.
@@ -32,6 +32,16 @@ extension Connection {
       endInput(lastLineCounts: false)
     }
     deliver()
+    noteLongLine()
+  }
+
+  /// Has a long line that does not go on noticed.
+  private func noteLongLine() {
+    let isLong = isOpen && framer?.isGrown == true
+    if isLong { lastInput = table.loop.now }
+    guard isLong != hasLongLine, isOpen else { return }
+    hasLongLine = isLong
+    table.countBlocked(isLong ? 1 : -1)
   }
 
   /// Goes on after a pause: first what is buffered, then the socket.
@@ -76,6 +86,7 @@ extension Connection {
     switch item {
     case .line(let line): handler.received(line: line, on: self)
     case .tooLong: handler.tooLong(on: self)
+    case .noRoom: handler.noRoom(on: self)
     }
     if isOpen, isAboveLimit {
       isPaused = true

@@ -52,6 +52,12 @@ package final class Connection {
   var isBlocked = false
   /// When output last made progress, in the loop's milliseconds.
   var lastProgress: UInt64 = 0
+  /// Whether part of a line is held that takes more than the room of one read.
+  var hasLongLine = false
+  /// When bytes of a long line last came, in the loop's milliseconds.
+  var lastInput: UInt64 = 0
+  /// Whether the handler wants no further line for now.
+  private(set) var isHeld = false
 
   init(_ descriptor: Int32, token: ConnectionToken, in table: ConnectionTable) throws(SystemError) {
     self.descriptor = descriptor
@@ -77,6 +83,19 @@ package final class Connection {
     requestsInFlight -= 1
     if isOpen, isPaused || inputEnded { queue() }
   }
+
+  /// Hands out no further line until `release`.
+  package func hold() { isHeld = true }
+
+  /// Goes on handing out lines.
+  package func release() {
+    guard isHeld else { return }
+    isHeld = false
+    if isOpen { queue() }
+  }
+
+  /// Whether a long line is the client's to go on with.
+  var waitsForLine: Bool { framer?.isGrown == true && !isPaused && !inputEnded }
 
   /// Closes at once: unsent output and undelivered lines are dropped.
   package func close() {

@@ -8,6 +8,9 @@ package protocol ConnectionHandler: AnyObject {
   /// A line is longer than the limit; its bytes are skipped. Called once for each such line, in the order of the lines.
   func tooLong(on connection: Connection)
 
+  /// There is no memory left for a line; its bytes are skipped. Called once for each such line, in the order of the lines.
+  func noRoom(on connection: Connection)
+
   /// The client does not speak JSON-RPC lines: the handler now owns the descriptor, from which nothing was read.
   ///
   /// The connection is gone, and `closed` is not called for it.

@@ -25,7 +25,7 @@ package final class ConnectionTable {
     self.loop = loop
     self.limits = limits
     self.handler = handler
-    pool = BufferPool(lineBytes: limits.lineBytes)
+    pool = BufferPool(lineBytes: limits.lineBytes, memory: limits.lineMemory)
     loop.atTurnEnd(.output) { [self] in settle() }
   }
 
@@ -83,9 +83,11 @@ package final class ConnectionTable {
     count -= 1
     if connection.isBlocked { countBlocked(-1) }
     connection.isBlocked = false
+    if connection.hasLongLine { countBlocked(-1) }
+    connection.hasLongLine = false
   }
 
-  /// Keeps the stall timer running while some connection has output that its socket did not take.
+  /// Keeps the stall timer running while some connection has output that its socket did not take, or part of a long line.
   func countBlocked(_ change: Int) {
     blocked += change
     if blocked == 1, change == 1 {
@@ -99,7 +101,10 @@ package final class ConnectionTable {
 
   private func closeStalled() {
     forEach { connection in
-      if connection.isBlocked, loop.now - connection.lastProgress >= limits.stallMilliseconds { connection.close() }
+      let isStalled =
+        connection.isBlocked && loop.now - connection.lastProgress >= limits.stallMilliseconds
+        || connection.waitsForLine && loop.now - connection.lastInput >= limits.stallMilliseconds
+      if isStalled { connection.close() }
     }
   }
 

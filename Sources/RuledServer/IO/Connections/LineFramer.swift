@@ -16,6 +16,8 @@ package final class LineFramer {
     case line(UnsafeRawBufferPointer)
     /// The line at this place is longer than the limit; it is skipped.
     case tooLong
+    /// There is no memory left for the line at this place; it is skipped.
+    case noRoom
   }
 
   private let limit: Int
@@ -26,21 +28,30 @@ package final class LineFramer {
   private var scanned = 0
   private var end = 0
   private var isSkipping = false
+  private var lacksRoom = false
+  private let memory: LineMemory
 
-  /// A framer for lines of at most `limit` bytes.
-  package init(limit: Int) {
+  /// A framer for lines of at most `limit` bytes, which takes room beyond the first read from `memory`.
+  package init(limit: Int, memory: LineMemory) {
     self.limit = limit
+    self.memory = memory
     capacity = Self.readBytes
     base = Self.allocate(capacity)
   }
 
-  deinit { base.deallocate() }
+  deinit {
+    base.deallocate()
+    memory.giveBack(capacity - Self.readBytes)
+  }
 
   private static func allocate(_ capacity: Int) -> UnsafeMutableRawPointer {
     let base = UnsafeMutableRawPointer.allocate(byteCount: capacity + padding, alignment: 64)
     (base + capacity).initializeMemory(as: UInt8.self, repeating: 0, count: padding)
     return base
   }
+
+  /// Whether it has more room than that of one read.
+  package var isGrown: Bool { capacity > Self.readBytes }
 
   /// Whether no byte of an unfinished line is held.
   package var isEmpty: Bool { start == end && !isSkipping }
@@ -64,6 +75,10 @@ package final class LineFramer {
 
   /// The next whole line, or nil when more bytes are needed; blank lines are passed over.
   package func next() -> Item? {
+    if lacksRoom {
+      lacksRoom = false
+      return .noRoom
+    }
     while scanned < end {
       guard let found = memchr(base + scanned, Int32(UInt8(ascii: "\n")), end - scanned) else {
         scanned = end
@@ -107,6 +122,14 @@ package final class LineFramer {
   private func makeRoom() {
     let held = end - start
     let wanted = held + Self.readBytes / 4 > capacity ? min(capacity * 2, max(limit, held) + Self.readBytes) : capacity
+    if wanted > capacity, !memory.take(wanted - capacity) {
+      start = 0
+      scanned = 0
+      end = 0
+      isSkipping = true
+      lacksRoom = true
+      return
+    }
     if wanted > capacity {
       let grown = Self.allocate(wanted)
       grown.copyMemory(from: base + start, byteCount: held)

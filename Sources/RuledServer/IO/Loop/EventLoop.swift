@@ -56,6 +56,9 @@ package final class EventLoop {
   @inline(__always)
   package func assertOnLoop() { assert(pthread_equal(thread, pthread_self()) != 0, "used from another thread") }
 
+  /// The time in nanoseconds, from an arbitrary start; it goes on within a turn.
+  package static var nanoseconds: UInt64 { uv_hrtime() }
+
   /// The loop's time in milliseconds, from an arbitrary start; it stands still within a turn.
   package var now: UInt64 { uv_now(raw) }
 

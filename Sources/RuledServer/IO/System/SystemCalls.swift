@@ -58,6 +58,15 @@ package enum SystemCalls {
     return number == EAGAIN || number == EWOULDBLOCK ? .wouldBlock : .failed(number)
   }
 
+  /// Ends the writing side of a socket: the peer sees the end, and what it sends can still be read.
+  static func endWriting(_ descriptor: Int32) { _ = shutdown(descriptor, Int32(SHUT_WR)) }
+
+  /// Has a TCP socket send small pieces without waiting for more; nothing on other sockets.
+  static func sendAtOnce(_ descriptor: Int32) {
+    var yes: Int32 = 1
+    _ = setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
+  }
+
   /// Closes a descriptor; Linux has closed it even when it reports an interruption.
   package static func close(_ descriptor: Int32) {
     let status = Glibc.close(descriptor)
