@@ -14,6 +14,8 @@ final class CountingStore: StateStore {
   var approximateBytes: Int { store.approximateBytes }
   var counted: UInt64 { store.counted }
 
+  var problem: StoreError? { store.problem }
+
   func get(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) throws(StoreError) -> Bool {
     reads.wrappingAdd(1, ordering: .relaxed)
     return try store.get(key, into: buffer)
