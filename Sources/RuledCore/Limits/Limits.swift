@@ -27,6 +27,12 @@ package enum Limits {
 
   /// The longest source file of a plugin.
   package static let sourceFileBytes = 256 << 10
+  /// The longest data file of a plugin.
+  package static let dataFileBytes = 4 << 20
+  /// What all files of the rules folder may hold together.
+  package static let folderBytes = 64 << 20
+  /// How many files and folders the rules folder may hold, whatever they are called.
+  package static let folderEntries = 10_000
   /// How long one plugin may take to load.
   package static let loadTime: Int64 = 2 * second
   /// The memory that one plugin may take while it loads.
