@@ -35,6 +35,10 @@ package enum Limits {
   package static let folderEntries = 10_000
   /// How long one plugin may take to load.
   package static let loadTime: Int64 = 2 * second
+  /// A plugin that takes longer to load has its machines built ahead, so that no thread which serves clients waits for them.
+  package static let slowLoad: Int64 = 5_000
+  /// How long the building ahead may take for one load of the rules.
+  package static let aheadTime: Int64 = 60 * second
   /// The memory that one plugin may take while it loads.
   package static let loadMemoryBytes = 64 << 20
   /// Lua instructions for one event and plugin, by default.

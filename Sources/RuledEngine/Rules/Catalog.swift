@@ -15,6 +15,8 @@ package final class Catalog: Sendable {
     package let order: [Int]
     /// What is measured of it.
     package let runtime: PluginRuntime
+    /// Machines that were built ahead.
+    package let machines: ReadyMachines
     /// Tells machines built from these sources from those of another revision.
     package let generation: UInt64
 
@@ -28,12 +30,14 @@ package final class Catalog: Sendable {
     private let text: ByteBuffer
 
     init(
-      source: PluginSource, overrides: JSONObject, manifest: PluginManifest, runtime: PluginRuntime, generation: UInt64
+      source: PluginSource, overrides: JSONObject, manifest: PluginManifest, runtime: PluginRuntime,
+      machines: ReadyMachines, generation: UInt64
     ) {
       self.source = source
       self.overrides = overrides
       self.manifest = manifest
       self.runtime = runtime
+      self.machines = machines
       self.generation = generation
       order = manifest.order
       let name = source.name

@@ -6,14 +6,48 @@ import Synchronization
 package enum CatalogBuilder {
   private static let generations = Atomic<UInt64>(0)
 
+  /// The threads that will run the rules, for which machines are built ahead.
+  package struct Threads: Sendable {
+    private let count: Int
+    fileprivate let taken: @Sendable () -> Void
+    private let built: @Sendable () -> Void
+
+    /// So many threads.
+    ///
+    /// - Parameters:
+    ///   - count: How many.
+    ///   - built: Called on the thread that builds, after each machine that took long.
+    ///   - taken: Called when a machine that took long was taken, so that another can be built: `replenish`.
+    package init(
+      _ count: Int, built: @escaping @Sendable () -> Void = {}, taken: @escaping @Sendable () -> Void = {}
+    ) {
+      self.count = count
+      self.built = built
+      self.taken = taken
+    }
+
+    /// The calling thread alone, which builds what it needs when it needs it.
+    package static let one = Threads(1)
+
+    /// Has each slow plugin have a machine ready for each thread, as far as that takes no longer than it may.
+    fileprivate func buildAhead(_ plugins: [Catalog.Plugin], _ worker: LuaWorker) {
+      let end = EngineClock.monotonic + UInt64(Limits.aheadTime) * 1000
+      for plugin in plugins where plugin.machines.isSlow {
+        built()
+        while plugin.machines.count < count, EngineClock.monotonic < end, plugin.addMachine(worker) { built() }
+      }
+    }
+  }
+
   /// Builds the catalog of `source` with the configuration's settings; what did not change since `previous` is kept as it is.
   ///
   /// - Throws: every plugin that does not load, with file and line.
   package static func build(
     _ source: RulesSource, configuration: [String: Configuration.Plugin], previous: Catalog?, worker: LuaWorker,
-    now: Timestamp
+    for threads: Threads = .one, now: Timestamp
   ) throws(ReloadError) -> Catalog {
     var plugins: [Catalog.Plugin] = []
+    var changed: [Catalog.Plugin] = []
     var errors: [LoadError] = []
     for plugin in source.plugins {
       let settings = configuration[plugin.name] ?? Configuration.Plugin()
@@ -23,18 +57,31 @@ package enum CatalogBuilder {
         continue
       }
       do throws(LoadError) {
+        let began = EngineClock.monotonic
         let vm = try PluginVM(source: plugin, settings: settings.settings, worker: worker)
-        plugins.append(
-          Catalog.Plugin(
-            source: plugin, overrides: settings.settings, manifest: vm.manifest,
-            runtime: PluginRuntime(), generation: generations.wrappingAdd(1, ordering: .relaxed).newValue))
+        let isSlow = EngineClock.monotonic - began > UInt64(Limits.slowLoad) * 1000
+        let loaded = Catalog.Plugin(
+          source: plugin, overrides: settings.settings, manifest: vm.manifest, runtime: PluginRuntime(),
+          machines: ReadyMachines(isSlow: isSlow, taken: threads.taken),
+          generation: generations.wrappingAdd(1, ordering: .relaxed).newValue)
+        loaded.machines.add(vm)
+        plugins.append(loaded)
+        changed.append(loaded)
       } catch {
         errors.append(error)
       }
     }
     errors += claimedTwice(plugins)
     guard errors.isEmpty else { throw ReloadError(errors) }
+    threads.buildAhead(changed, worker)
     return Catalog(plugins: plugins, source: source, loadedAt: now, configuration: described(configuration))
+  }
+
+  /// Has each slow plugin have one machine ready, for a thread that loses its own.
+  package static func replenish(_ catalog: Catalog, worker: LuaWorker) {
+    for plugin in catalog.plugins where plugin.machines.isSlow && plugin.machines.count == 0 {
+      _ = plugin.addMachine(worker)
+    }
   }
 
   /// Whether nothing that the plugin is made of has changed; the library counts only as far as it is required.
@@ -81,5 +128,14 @@ package enum CatalogBuilder {
       let plugin = configuration[name] ?? Configuration.Plugin()
       return "\(name)=\(plugin.isEnabled)\(JSONValue.object(plugin.settings).text)"
     }.joined(separator: "\n")
+  }
+}
+
+extension Catalog.Plugin {
+  /// Builds another machine ahead; false when it does not load this time, as one that takes all the time it may.
+  fileprivate func addMachine(_ worker: LuaWorker) -> Bool {
+    guard let vm = try? PluginVM(source: source, settings: overrides, worker: worker) else { return false }
+    machines.add(vm)
+    return true
   }
 }
