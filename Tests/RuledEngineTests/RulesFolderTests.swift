@@ -2,6 +2,7 @@ import Glibc
 import RuledCore
 import RuledEngine
 import RuledLua
+import Synchronization
 import Testing
 
 /// What a rules folder may hold, and what is said of the rest.
@@ -195,5 +196,76 @@ struct RulesFolderTests {
   @Test func `no more than a hundred errors are told`() {
     for number in 0..<500 { mkdir("\(folder.rules)/p\(number)", 0o755) }
     #expect(errors().count == 100)
+  }
+}
+
+/// What is made of a rules folder.
+struct CatalogTests {
+  private static func source(_ name: String, _ text: String, library: [SourceFile] = []) -> PluginSource {
+    let head = "plugin { name = '\(name)' } "
+    return PluginSource(
+      name: name, modules: [SourceFile(path: "\(name)/plugin.lua", text: Array((head + text).utf8))], library: library)
+  }
+
+  private static func file(_ name: String, _ text: String) -> SourceFile {
+    SourceFile(path: "lib/\(name).lua", text: Array(text.utf8))
+  }
+
+  @Test func `a plugin requires the files of the library that its text names, and those that they name`() {
+    let library = ["a", "b", "c", "d", "e"].map { Self.file($0, $0 == "a" ? "return require 'e'" : "return 1") }
+    let plugin = Self.source("p", #"local x = "it's" require "a" require[[b]] require('c') -- d"#, library: library)
+    #expect(CatalogBuilder.required(by: plugin).map(\.name) == ["a.lua", "b.lua", "c.lua", "e.lua"])
+  }
+
+  @Test func `a kept revision is what was kept, in the present form and in that of earlier versions`() throws {
+    let library = [Self.file("a", "return 1")]
+    let source = RulesSource(plugins: [
+      Self.source("p", "require 'a'", library: library), Self.source("q", "", library: library),
+    ])
+    let kept = try #require(RulesSource(encoded: source.encoded))
+    #expect(kept.plugins == source.plugins && kept.revision == source.revision)
+    let files = #"[{"path":"lib/a.lua","text":"return 1"}]"#
+    let earlier = try JSONValue(
+      parsing: #"[{"name":"p","modules":[{"path":"p/plugin.lua","text":"x"}],"data":[],"library":\#(files)}]"#)
+    #expect(RulesSource(encoded: earlier)?.plugins.first?.library == library)
+  }
+
+  @Test func `a plugin that is slow to load has a machine for each thread, and another once they are taken`() throws {
+    let worker = LuaWorker()
+    let takings = Atomic<Int>(0)
+    let loop = "local sum = 0 for step = 1, 4000000 do sum = sum + step end local whole = sum "
+    let rule = "rule 'r' { on = 'e', run = function() decide('sum', whole) end }"
+    let catalog = try CatalogBuilder.build(
+      RulesSource(plugins: [Self.source("fast", rule.replacing("whole", with: "1")), Self.source("slow", loop + rule)]),
+      configuration: [:], previous: nil, worker: worker,
+      for: .init(3) { takings.wrappingAdd(1, ordering: .relaxed) }, now: LocalEngine.start)
+    let (fast, slow) = (catalog.plugins[0].machines, catalog.plugins[1].machines)
+    try #require(slow.isSlow)
+    #expect(slow.count == 3 && fast.count <= 3)
+    for left in [2, 1, 0] {
+      let thread = LuaWorker()
+      let engine = try LocalEngine(catalog: catalog, lua: thread)
+      let outcome = try engine.event(["type": "e", "subject": "s"])
+      #expect(outcome["decisions"]?["slow"]?["sum"] == 8_000_002_000_000)
+      #expect(slow.count == left)
+    }
+    #expect(takings.load(ordering: .relaxed) >= 3)
+    CatalogBuilder.replenish(catalog, worker: worker)
+    #expect(slow.count == 1)
+    let same = try CatalogBuilder.build(
+      catalog.source, configuration: [:], previous: catalog, worker: worker, for: .init(3), now: LocalEngine.start)
+    #expect(same.plugins[1] === catalog.plugins[1] && slow.count == 1)
+  }
+
+  @Test func `a rule in a machine that another thread built is stopped at its budget`() throws {
+    let built = LuaWorker()
+    let catalog = try CatalogBuilder.build(
+      RulesSource(plugins: [Self.source("p", "rule 'r' { on = 'e', run = function() while true do end end }")]),
+      configuration: [:], previous: nil, worker: built, now: LocalEngine.start)
+    #expect(catalog.plugins[0].machines.count == 1)
+    let engine = try LocalEngine(catalog: catalog, lua: LuaWorker())
+    let outcome = try engine.event(["type": "e", "subject": "s"])
+    #expect(catalog.plugins[0].machines.count == 0)
+    #expect(["time", "instructions"].contains(outcome["failures"]?[0]?["kind"]?.stringValue))
   }
 }

@@ -88,24 +88,35 @@ package enum CatalogBuilder {
   private static func isSame(_ old: Catalog.Plugin, _ new: PluginSource, _ settings: JSONObject) -> Bool {
     old.name == new.name && old.source.modules == new.modules && old.source.data == new.data
       && old.overrides == settings
-      && required(by: old.source) == required(by: new)
+      && (old.source.library == new.library || required(by: old.source) == required(by: new))
   }
 
   /// The library's files that the plugin's text names in a `require`, and those that they name.
   package static func required(by plugin: PluginSource) -> [SourceFile] {
+    let byName = Dictionary(plugin.library.map { (Array($0.name.utf8.dropLast(4)), $0) }) { first, _ in first }
     var found: Set<String> = []
-    var texts = plugin.modules.map(\.text)
+    var texts = plugin.library.isEmpty ? [] : plugin.modules.map(\.text)
     while let text = texts.popLast() {
-      let words = String(decoding: text, as: UTF8.self)
-      for file in plugin.library where !found.contains(file.path) {
-        let name = file.name.dropLast(4)
-        if words.contains("\"\(name)\"") || words.contains("'\(name)'") || words.contains("[[\(name)]]") {
-          found.insert(file.path)
-          texts.append(file.text)
-        }
+      forEachQuoted(in: text) { name in
+        guard let file = byName[Array(name)], found.insert(file.path).inserted else { return }
+        texts.append(file.text)
       }
     }
     return plugin.library.filter { found.contains($0.path) }
+  }
+
+  /// Calls `body` with whatever stands between two quotes, or the first two of `[[` and `]`, and may be a file's name.
+  private static func forEachQuoted(in text: [UInt8], _ body: (ArraySlice<UInt8>) -> Void) {
+    for start in text.indices {
+      let end: UInt8
+      switch text[start] {
+      case UInt8(ascii: "\""), UInt8(ascii: "'"): end = text[start]
+      case UInt8(ascii: "[") where start > 0 && text[start - 1] == UInt8(ascii: "["): end = UInt8(ascii: "]")
+      default: continue
+      }
+      let rest = text[(start + 1)...].prefix(256)
+      if let length = rest.firstIndex(of: end) { body(rest[..<length]) }
+    }
   }
 
   private static func claimedTwice(_ plugins: [Catalog.Plugin]) -> [LoadError] {
