@@ -77,11 +77,9 @@ package enum CatalogBuilder {
     return Catalog(plugins: plugins, source: source, loadedAt: now, configuration: described(configuration))
   }
 
-  /// Has each slow plugin have one machine ready, for a thread that loses its own.
-  package static func replenish(_ catalog: Catalog, worker: LuaWorker) {
-    for plugin in catalog.plugins where plugin.machines.isSlow && plugin.machines.count == 0 {
-      _ = plugin.addMachine(worker)
-    }
+  /// Builds a machine for a slow plugin that has none ready, for a thread that loses its own; false when none is needed.
+  package static func replenish(_ catalog: Catalog, worker: LuaWorker) -> Bool {
+    catalog.plugins.contains { $0.machines.isSlow && $0.machines.count == 0 && $0.addMachine(worker) }
   }
 
   /// Whether nothing that the plugin is made of has changed; the library counts only as far as it is required.

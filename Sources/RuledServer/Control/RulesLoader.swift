@@ -116,7 +116,8 @@ final class RulesLoader {
     }
     if services.reloads.isEnding { (isAsked, readsConfiguration) = (false, false) }
     if isAsked || isByClient || readsConfiguration { load(telling: isAsked, readingConfiguration: readsConfiguration) }
-    CatalogBuilder.replenish(catalog, worker: lua)
+    // One at a time, so that a load which is asked for meanwhile comes next.
+    if CatalogBuilder.replenish(catalog, worker: lua) { services.reloads.ask(.machines) }
   }
 
   /// Loads the folder beside the running rules, puts it in force when it loads whole, and answers the clients that asked.
