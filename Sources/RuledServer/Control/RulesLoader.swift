@@ -51,6 +51,11 @@ final class RulesLoader {
       // Before the folder is read, so that no change is missed.
       watcher = try DirectoryWatcher(on: loop, root: path) { reloads.ask(.folder) }
     } catch { throw StartError("the rules folder \(path) can't be watched: \(error)") }
+    if let watcher, watcher.isTruncated || watcher.failure != nil {
+      let reason = watcher.failure?.description ?? "it has too many folders, or they nest too deep"
+      services.context.log.write(
+        LogLine(.warn, "not all of the rules folder is watched, call 'rulectl reload' after a change: \(reason)"))
+    }
     catalog = try Self.first(services, lua)
     do throws(SystemError) {
       try reloads.requests.attach(to: loop) { [unowned self] in take($0) }
