@@ -426,6 +426,8 @@ void rb_vm_free(rb_vm *vm) {
   free(vm);
 }
 
+void rb_vm_move(rb_vm *vm, rb_worker *worker) { vm->worker = worker; }
+
 void rb_vm_set_context(rb_vm *vm, void *context) { vm->context = context; }
 
 bool rb_vm_dead(const rb_vm *vm) { return vm->dead; }

@@ -182,6 +182,8 @@ void rb_worker_lend(rb_worker *worker, rb_worker *acting);
 /* Life of a VM ----------------------------------------------------------------------------------------------------------------- */
 
 rb_vm *rb_vm_new(rb_worker *worker, const rb_host *host, void *context);
+/* Makes the VM, in which nothing runs, that of another worker; of none, with NULL, until it is moved again. */
+void rb_vm_move(rb_vm *vm, rb_worker *worker);
 void rb_vm_set_context(rb_vm *vm, void *context);
 void rb_vm_free(rb_vm *vm);
 bool rb_vm_dead(const rb_vm *vm);

@@ -29,8 +29,18 @@ package enum Limits {
 
   /// The longest source file of a plugin.
   package static let sourceFileBytes = 256 << 10
+  /// The longest data file of a plugin.
+  package static let dataFileBytes = 4 << 20
+  /// What all files of the rules folder may hold together.
+  package static let folderBytes = 64 << 20
+  /// How many files and folders the rules folder may hold, whatever they are called.
+  package static let folderEntries = 10_000
   /// How long one plugin may take to load.
   package static let loadTime: Int64 = 2 * second
+  /// A plugin that takes longer to load has its machines built ahead, so that no thread which serves clients waits for them.
+  package static let slowLoad: Int64 = 5_000
+  /// How long the building ahead may take for one load of the rules.
+  package static let aheadTime: Int64 = 60 * second
   /// The memory that one plugin may take while it loads.
   package static let loadMemoryBytes = 64 << 20
   /// Lua instructions for one event and plugin, by default.

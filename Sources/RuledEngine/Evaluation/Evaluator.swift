@@ -104,11 +104,16 @@ package final class Evaluator {
     return found
   }
 
-  /// The machine of a plugin, built when there is none or the last one was left.
+  /// The machine of a plugin; when there is none or the last one was left, one that was built ahead, or else a new one.
   func machine(_ plugin: Int) throws(LoadError) -> PluginVM {
     if let machine = machines[plugin], !machine.isDead { return machine }
     let entry = catalog.plugins[plugin]
-    let machine = try PluginVM(source: entry.source, settings: entry.overrides, worker: lua, covering: coverage)
+    let machine: PluginVM
+    if coverage == nil, let ready = entry.machines.take(for: lua) {
+      machine = ready
+    } else {
+      machine = try PluginVM(source: entry.source, settings: entry.overrides, worker: lua, covering: coverage)
+    }
     machine.host = self
     machines[plugin] = machine
     return machine

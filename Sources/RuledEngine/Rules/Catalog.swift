@@ -1,5 +1,6 @@
 package import RuledCore
 package import RuledLua
+import Synchronization
 
 /// The rules in force: one revision, whole and unchanging, which an event sees from start to end.
 package final class Catalog: Sendable {
@@ -15,6 +16,8 @@ package final class Catalog: Sendable {
     package let order: [Int]
     /// What is measured of it.
     package let runtime: PluginRuntime
+    /// Machines that were built ahead.
+    package let machines: ReadyMachines
     /// Tells machines built from these sources from those of another revision.
     package let generation: UInt64
 
@@ -28,12 +31,14 @@ package final class Catalog: Sendable {
     private let text: ByteBuffer
 
     init(
-      source: PluginSource, overrides: JSONObject, manifest: PluginManifest, runtime: PluginRuntime, generation: UInt64
+      source: PluginSource, overrides: JSONObject, manifest: PluginManifest, runtime: PluginRuntime,
+      machines: ReadyMachines, generation: UInt64
     ) {
       self.source = source
       self.overrides = overrides
       self.manifest = manifest
       self.runtime = runtime
+      self.machines = machines
       self.generation = generation
       order = manifest.order
       let name = source.name
@@ -91,5 +96,42 @@ package final class Catalog: Sendable {
       }
       return rules.isEmpty ? nil : (index, rules)
     }
+  }
+}
+
+/// Machines of a plugin that were built ahead, for the threads that run its rules: to build one there would hold up all that they serve.
+package final class ReadyMachines: Sendable {
+  /// A machine that is no thread's.
+  private struct Machine: @unchecked Sendable {  // no thread uses it while it lies here
+    let vm: PluginVM
+  }
+
+  /// Whether the plugin takes so long to load that machines are worth building ahead.
+  package let isSlow: Bool
+  private let machines = Mutex<[Machine]>([])
+  private let taken: @Sendable () -> Void
+
+  /// No machines yet; `taken` is called whenever one of a slow plugin was taken.
+  package init(isSlow: Bool, taken: @escaping @Sendable () -> Void) {
+    self.isSlow = isSlow
+    self.taken = taken
+  }
+
+  /// How many lie ready.
+  package var count: Int { machines.withLock { $0.count } }
+
+  /// Adds a machine, which the calling thread must not use any more.
+  package func add(_ vm: PluginVM) {
+    vm.leaveThread()
+    let machine = Machine(vm: vm)
+    machines.withLock { $0.append(machine) }
+  }
+
+  /// Takes a machine for the calling thread, whose worker that is; nil when none lies ready.
+  package func take(for worker: LuaWorker) -> PluginVM? {
+    guard let machine = machines.withLock({ $0.popLast() }) else { return nil }
+    machine.vm.move(to: worker)
+    if isSlow { taken() }
+    return machine.vm
   }
 }

@@ -3,37 +3,26 @@ import RuledCore
 import RuledLua
 
 /// Reads a rules folder: one plugin a subfolder, and the shared modules in `lib`.
+///
+/// Only regular files within the folder are read, none of which is waited for, and no more than `Limits` allows. Links are followed while they
+/// stay in the folder; one that leaves it is an error, as is whatever else stands where a file is expected.
 package enum RulesFolder {
-  /// Reads all that stands in the folder at `path`; symbolic links are followed.
+  /// Reads all that stands in the folder at `path`, which may be a link.
   ///
   /// Of the subfolders those count as plugins that `including` says so of; one that is none is an error.
   package static func read(
     _ path: String, including: (_ name: String) -> Bool = { _ in true }
   ) throws(ReloadError) -> RulesSource {
-    guard let names = entries(of: path) else {
-      throw ReloadError([
-        LoadError(file: "", line: 0, "the rules folder \(path) can't be read: \(String(cString: strerror(errno)))")
-      ])
+    let tree: FolderTree
+    do throws(RegularFile.Refusal) { tree = try FolderTree(path) } catch {
+      throw ReloadError([LoadError(file: "", line: 0, "the rules folder \(path) \(error)")])
     }
-    var errors: [LoadError] = []
-    let folders = names.filter { isFolder("\(path)/\($0)") }
-    let library = folders.contains("lib") ? files(of: path, "lib", ending: ".lua", &errors) : []
-    var plugins: [PluginSource] = []
-    for name in folders where name != "lib" && including(name) {
-      let modules = files(of: path, name, ending: ".lua", &errors)
-      guard modules.contains(where: { $0.path == "\(name)/plugin.lua" }) else {
-        errors.append(
-          LoadError(file: "\(name)/plugin.lua", line: 0, "a folder under rules/ is a plugin and needs a plugin.lua"))
-        continue
-      }
-      let tests = isFolder("\(path)/\(name)/tests") ? files(of: path, "\(name)/tests", ending: ".lua", &errors) : []
-      plugins.append(
-        PluginSource(
-          name: name, modules: modules, data: files(of: path, name, ending: ".json", &errors), tests: tests,
-          library: library))
-    }
-    guard errors.isEmpty else { throw ReloadError(errors) }
-    return RulesSource(plugins: plugins)
+    var reader = Reader(tree: tree)
+    do throws(EndOfReading) {
+      let plugins = try reader.plugins(including)
+      if reader.errors.isEmpty { return RulesSource(plugins: plugins) }
+    } catch {}
+    throw ReloadError(reader.errors)
   }
 
   /// Whether a file of that name counts: dot files and what editors leave behind do not.
@@ -42,41 +31,147 @@ package enum RulesFolder {
       && !name.hasSuffix(".tmp")
   }
 
-  private static func entries(of path: String) -> [String]? {
-    guard let folder = opendir(path) else { return nil }
-    defer { closedir(folder) }
-    var names: [String] = []
-    while let entry = readdir(folder) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) {
-        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
-      if counts(name) { names.append(name) }
-    }
-    return names.sorted()
-  }
+  /// So much is wrong, or so much is there, that nothing more is read; the errors say what.
+  private struct EndOfReading: Error {}
 
-  private static func isFolder(_ path: String) -> Bool {
-    var information = stat()
-    return stat(path, &information) == 0 && information.st_mode & S_IFMT == S_IFDIR
-  }
+  /// One reading of a folder.
+  private struct Reader {
+    /// How many errors are told of one reading.
+    private static let mostErrors = 100
 
-  private static func files(
-    of root: String, _ folder: String, ending: String, _ errors: inout [LoadError]
-  ) -> [SourceFile] {
-    var files: [SourceFile] = []
-    for name in entries(of: "\(root)/\(folder)") ?? [] where name.hasSuffix(ending) {
-      let path = "\(folder)/\(name)"
-      guard !isFolder("\(root)/\(path)") else { continue }
-      guard let text = FileContent.read("\(root)/\(path)") else {
-        errors.append(LoadError(file: path, line: 0, "can't be read: \(String(cString: strerror(errno)))"))
-        continue
+    let tree: FolderTree
+    private(set) var errors: [LoadError] = []
+    private var entriesLeft = Limits.folderEntries
+    private var bytesLeft = Limits.folderBytes
+
+    init(tree: FolderTree) { self.tree = tree }
+
+    mutating func plugins(_ including: (_ name: String) -> Bool) throws(EndOfReading) -> [PluginSource] {
+      var library: [SourceFile] = []
+      var folders: [(name: String, folder: FolderTree.Folder)] = []
+      for name in try names(in: tree.root, "") where name.mayLead && (name.text == "lib" || including(name.text)) {
+        guard case .folder(let folder)? = try entry(name.text, in: tree.root, name.text) else { continue }
+        if name.text == "lib" {
+          library = try files(of: folder, "lib").filter { $0.name.hasSuffix(".lua") }
+        } else {
+          folders.append((name.text, folder))
+        }
       }
-      if ending == ".lua", text.count > Limits.sourceFileBytes {
-        errors.append(LoadError(file: path, line: 1, "the file is larger than 256 KiB"))
-      } else {
-        files.append(SourceFile(path: path, text: text))
+      var plugins: [PluginSource] = []
+      for (name, folder) in folders {
+        if let plugin = try plugin(name, folder, library) { plugins.append(plugin) }
+      }
+      return plugins
+    }
+
+    private mutating func plugin(
+      _ name: String, _ folder: FolderTree.Folder, _ library: [SourceFile]
+    ) throws(EndOfReading) -> PluginSource? {
+      let before = errors.count
+      var tests: FolderTree.Folder?
+      let files = try files(of: folder, name, tests: &tests)
+      guard files.contains(where: { $0.path == "\(name)/plugin.lua" }) else {
+        let isTold = errors[before...].contains { $0.file == "\(name)/plugin.lua" || $0.file == name }
+        if !isTold {
+          try tell("\(name)/plugin.lua", "a folder under rules/ is a plugin and needs a plugin.lua")
+        }
+        return nil
+      }
+      return PluginSource(
+        name: name, modules: files.filter { $0.name.hasSuffix(".lua") },
+        data: files.filter { $0.name.hasSuffix(".json") },
+        tests: try tests.map { folder throws(EndOfReading) in
+          try self.files(of: folder, "\(name)/tests").filter { $0.name.hasSuffix(".lua") }
+        } ?? [],
+        library: library)
+    }
+
+    private mutating func files(of folder: FolderTree.Folder, _ path: String) throws(EndOfReading) -> [SourceFile] {
+      var none: FolderTree.Folder?
+      return try files(of: folder, path, tests: &none)
+    }
+
+    /// The sources and data of a folder, and its subfolder of tests.
+    private mutating func files(
+      of folder: FolderTree.Folder, _ path: String, tests: inout FolderTree.Folder?
+    ) throws(EndOfReading) -> [SourceFile] {
+      var files: [SourceFile] = []
+      for name in try names(in: folder, path) {
+        let file = "\(path)/\(name.text)"
+        let isSource = name.text.hasSuffix(".lua")
+        guard isSource || name.text.hasSuffix(".json") else {
+          if name.text == "tests", name.mayLead {
+            if case .folder(let found)? = try entry(name.text, in: folder, file) { tests = found }
+          } else if name.mayLead {
+            try checkStays(name.text, in: folder, file)
+          }
+          continue
+        }
+        switch try entry(name.text, in: folder, file) {
+        case .file(let found, let place)?:
+          let limit = isSource ? Limits.sourceFileBytes : Limits.dataFileBytes
+          if let text = try text(found, in: place, limit, file) { files.append(SourceFile(path: file, text: text)) }
+        case .folder?: try tell(file, RegularFile.Refusal(kind: S_IFDIR).description)
+        case .other(let mode)?: try tell(file, RegularFile.Refusal(kind: mode).description)
+        case nil: break
+        }
+      }
+      return files
+    }
+
+    private mutating func text(
+      _ name: String, in folder: FolderTree.Folder, _ limit: Int, _ path: String
+    ) throws(EndOfReading) -> [UInt8]? {
+      let text: [UInt8]
+      do throws(RegularFile.Refusal) { text = try RegularFile.read(name, in: folder.descriptor, limit: limit) } catch {
+        try tell(path, error.description)
+        return nil
+      }
+      bytesLeft -= text.count
+      guard bytesLeft >= 0 else {
+        try tell(path, "with this file the rules folder holds more than \(Limits.folderBytes >> 20) MiB; remove some")
+        throw EndOfReading()
+      }
+      return text
+    }
+
+    /// The names that count, in order.
+    private mutating func names(in folder: FolderTree.Folder, _ path: String) throws(EndOfReading) -> [FolderTree.Name]
+    {
+      do throws(RegularFile.Refusal) {
+        if let names = try tree.names(in: folder, limit: entriesLeft) {
+          entriesLeft -= names.count
+          return names.filter { RulesFolder.counts($0.text) }.sorted { $0.text < $1.text }
+        }
+      } catch {
+        try tell(path, error.description)
+        return []
+      }
+      try tell(path, "the rules folder holds more than \(Limits.folderEntries) files and folders; remove some")
+      throw EndOfReading()
+    }
+
+    private mutating func entry(
+      _ name: String, in folder: FolderTree.Folder, _ path: String
+    ) throws(EndOfReading) -> FolderTree.Entry? {
+      do throws(RegularFile.Refusal) { return try tree.entry(name, in: folder) } catch {
+        try tell(path, error.description)
+        return nil
       }
     }
-    return files
+
+    /// Tells of a link that leaves the folder, though what it leads to would not be read.
+    private mutating func checkStays(
+      _ name: String, in folder: FolderTree.Folder, _ path: String
+    ) throws(EndOfReading) {
+      do throws(RegularFile.Refusal) { _ = try tree.entry(name, in: folder) } catch  where error.leavesFolder {
+        try tell(path, error.description)
+      } catch {}
+    }
+
+    private mutating func tell(_ file: String, _ message: String) throws(EndOfReading) {
+      errors.append(LoadError(file: file, line: 0, message))
+      if errors.count >= Self.mostErrors { throw EndOfReading() }
+    }
   }
 }

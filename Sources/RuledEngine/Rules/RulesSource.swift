@@ -12,8 +12,13 @@ package struct RulesSource: Sendable {
   package init(plugins: [PluginSource]) {
     self.plugins = plugins.sorted { $0.name < $1.name }
     var hash = SHA256()
+    var library: [SourceFile] = []
     for plugin in self.plugins {
-      for file in plugin.modules + plugin.data + plugin.library { Self.feed(file, of: plugin.name, to: &hash) }
+      for file in plugin.modules + plugin.data { Self.feed(file, of: plugin.name, to: &hash) }
+      // Of a folder all plugins have the same one, which is then compared by its place in memory.
+      guard plugin.library != library else { continue }
+      library = plugin.library
+      for file in library { Self.feed(file, of: "lib", to: &hash) }
     }
     revision = String(hash.finish().hex.prefix(16))
   }
@@ -25,26 +30,29 @@ package struct RulesSource: Sendable {
 
   // MARK: Keeping
 
-  /// The state as bytes, to be kept as the last good revision; tests are left out.
+  /// The state to be kept as the last good revision, with the library that all plugins of a folder share; tests are left out.
   package var encoded: JSONValue {
-    .array(
-      plugins.map { plugin in
-        .object([
-          "name": .string(plugin.name), "modules": Self.encode(plugin.modules), "data": Self.encode(plugin.data),
-          "library": Self.encode(plugin.library),
-        ])
-      })
+    .object([
+      "library": Self.encode(plugins.first?.library ?? []),
+      "plugins": .array(
+        plugins.map { plugin in
+          .object([
+            "name": .string(plugin.name), "modules": Self.encode(plugin.modules), "data": Self.encode(plugin.data),
+          ])
+        }),
+    ])
   }
 
-  /// The state that `encoded` gave.
+  /// The state that `encoded` gave, or, as a list of plugins each with its library, an earlier version of it.
   package init?(encoded value: JSONValue) {
-    guard let list = value.arrayValue else { return nil }
+    guard let list = (value["plugins"] ?? value).arrayValue else { return nil }
+    let shared = value["library"].map { Self.decode($0) }
     self.init(
       plugins: list.compactMap { plugin in
         guard let name = plugin["name"]?.stringValue else { return nil }
         return PluginSource(
           name: name, modules: Self.decode(plugin["modules"]), data: Self.decode(plugin["data"]),
-          library: Self.decode(plugin["library"]))
+          library: shared ?? Self.decode(plugin["library"]))
       })
   }
 

@@ -7,15 +7,17 @@ package enum ConfigurationFile {
   ///
   /// - Throws: all that is wrong with it, each with file and line.
   package static func load(_ path: String) throws(ConfigurationFileError) -> Configuration {
-    guard let text = ConfigurationText.read(path) else {
-      throw ConfigurationFileError([LoadError(file: path, line: 0, "the file can't be read")])
+    let text: [UInt8]
+    do throws(RegularFile.Refusal) { text = try RegularFile.read(path, limit: Limits.sourceFileBytes) } catch {
+      throw ConfigurationFileError([LoadError(file: path, line: 0, error.description)])
     }
     return try evaluate(text, path: path)
   }
 
   /// The line of the file at `path` that assigns the member at `key`, as near as its text tells; 0 when it doesn't.
   package static func line(of key: [String], in path: String) -> Int {
-    ConfigurationText.read(path).map { ConfigurationText($0).line(of: key, endingAt: 0) } ?? 0
+    let text = try? RegularFile.read(path, limit: Limits.sourceFileBytes)
+    return text.map { ConfigurationText($0).line(of: key, endingAt: 0) } ?? 0
   }
 
   /// Checks a configuration's text; `path` is what messages call it.

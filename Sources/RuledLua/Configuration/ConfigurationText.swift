@@ -1,5 +1,3 @@
-import Glibc
-
 /// The text of a configuration file, in which the lines of keys are looked up.
 struct ConfigurationText {
   private let lines: [[UInt8]]
@@ -62,18 +60,5 @@ struct ConfigurationText {
   private static func isWord(_ byte: UInt8) -> Bool {
     byte == UInt8(ascii: "_") || (byte | 0x20) >= UInt8(ascii: "a") && (byte | 0x20) <= UInt8(ascii: "z")
       || byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
-  }
-
-  /// The bytes of the file at `path`, or nil when it can't be read.
-  static func read(_ path: String) -> [UInt8]? {
-    guard let file = fopen(path, "re") else { return nil }
-    defer { fclose(file) }
-    var bytes: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 16_384)
-    while true {
-      let count = fread(&chunk, 1, chunk.count, file)
-      if count == 0 { return ferror(file) == 0 ? bytes : nil }
-      bytes.append(contentsOf: chunk[..<count])
-    }
   }
 }

@@ -141,16 +141,16 @@ extension PluginVM {
       case RB_CALL_CALENDAR_START:
         let day = try arguments.calendarNumber(0)
         guard abs(day) < 4_000_000 else { throw CalendarError("there is no calendar for day \(day)") }
-        answers.add(Double(try worker.zones.start(Int(day), zone: try arguments.calendarText(1))))
+        answers.add(Double(try zones.start(Int(day), zone: try arguments.calendarText(1))))
       default:
         let time = try arguments.calendarNumber(0), zone = try arguments.calendarText(1)
         switch call {
-        case RB_CALL_CALENDAR_DAY: answers.add(try worker.zones.day(time, zone: zone))
-        case RB_CALL_CALENDAR_DATE: answers.add(try worker.zones.date(time, zone: zone))
-        case RB_CALL_CALENDAR_HOUR: answers.add(try worker.zones.hour(time, zone: zone))
-        default: answers.add(try worker.zones.weekday(time, zone: zone))
+        case RB_CALL_CALENDAR_DAY: answers.add(try zones.day(time, zone: zone))
+        case RB_CALL_CALENDAR_DATE: answers.add(try zones.date(time, zone: zone))
+        case RB_CALL_CALENDAR_HOUR: answers.add(try zones.hour(time, zone: zone))
+        default: answers.add(try zones.weekday(time, zone: zone))
         }
-        if call != RB_CALL_CALENDAR_DATE { try answers.add(worker.zones.offset(time, zone: zone)) }
+        if call != RB_CALL_CALENDAR_DATE { try answers.add(zones.offset(time, zone: zone)) }
       }
     } catch {
       throw HostRefusal(error.message)

@@ -14,7 +14,10 @@ package final class PluginVM {
   /// Who drives its tests.
   package weak var testHost: (any TestHost)?
 
-  let worker: LuaWorker
+  /// The time zones of the thread whose machine it is.
+  private(set) var zones: ZoneDatabase
+  /// Lives as long as the machine is its thread's.
+  private var worker: LuaWorker?
   private let coverage: Coverage?
   let notes: LoadNotes?
   var machine: OpaquePointer
@@ -43,6 +46,7 @@ package final class PluginVM {
     self.coverage = coverage
     self.notes = notes
     self.worker = worker
+    zones = worker.zones
     builder = ManifestBuilder(folder: source.name, overrides: settings, takesTests: tests, notes: notes)
     var host = rb_host(call: answerCall, find: findModule, declare: takeDeclaration)
     guard let machine = rb_vm_new(worker.handle, &host, nil) else {
@@ -66,6 +70,20 @@ package final class PluginVM {
 
   /// How many bytes the plugin holds.
   package var memory: Int { rb_vm_memory(machine) }
+
+  /// Lets go of the thread that it was made on: nothing may run in it until it is moved to another.
+  package func leaveThread() {
+    host = nil
+    worker = nil
+    rb_vm_move(machine, nil)
+  }
+
+  /// Makes it a machine of the calling thread, whose worker that is.
+  package func move(to worker: LuaWorker) {
+    self.worker = worker
+    zones = worker.zones
+    rb_vm_move(machine, worker.handle)
+  }
 
   private func load(tests: Bool) throws(LoadError) {
     let entry = "\(source.name)/plugin.lua"

@@ -3,25 +3,27 @@ import RuledEngine
 import RuledWire
 import Synchronization
 
-extension Control {
+extension Services {
   /// The parked parts of a plugin, in order per subject.
   func parkedKeys(of plugin: String) throws(RequestError) -> [ParkedKey] {
     var keys: [ParkedKey] = []
     var after: String?
     repeat {
-      let page = try StoreListing.parked(services.context.store, plugin: plugin, after: after, limit: 1000)
+      let page = try StoreListing.parked(context.store, plugin: plugin, after: after, limit: 1000)
       keys += page.parked.compactMap { $0["id"]?.stringValue.flatMap { ParkedKey(id: $0) } }
       after = page.next
     } while after != nil
     return keys
   }
+}
 
+extension Control {
   /// The parts that a client means.
   private func keys(_ selection: ParkedSelection) throws(RequestError) -> [ParkedKey] {
     switch selection {
     case .plugin(let name):
-      let keys = try parkedKeys(of: name)
-      guard !keys.isEmpty || catalog.index(of: name) != nil else {
+      let keys = try services.parkedKeys(of: name)
+      guard !keys.isEmpty || services.status.catalog?.index(of: name) != nil else {
         throw RequestError(.notFound, "there is no plugin '\(name)', and nothing is parked for it")
       }
       return keys
@@ -42,8 +44,8 @@ extension Control {
   func retry(_ selection: ParkedSelection, _ id: [UInt8]?, _ target: ReplyTarget) {
     let keys: [ParkedKey]
     do throws(RequestError) { keys = try self.keys(selection) } catch { return answer(.failure(error), id, target) }
-    if case .plugin(let name) = selection, let plugin = catalog.index(of: name) {
-      catalog.plugins[plugin].runtime.resume()
+    if case .plugin(let name) = selection {
+      services.status.catalog?.plugins.first { $0.name == name }?.runtime.resume()
     }
     forEach(keys, id, target, { $0.retry($1) }) { outcomes in
       var results: [JSONValue] = []

@@ -1,38 +1,24 @@
 import RuledCore
 import RuledEngine
-import RuledLua
 import RuledStore
 import RuledWire
 
-/// The thread that does what concerns all workers: it accepts connections, loads rules, fires timers, and begins the shutdown.
+/// The thread that does what concerns all workers: it accepts connections, fires timers, and begins the shutdown.
 final class Control {
   let services: Services
   let loop: EventLoop
-  let rulesPath: String
-  let lua: LuaWorker
   let timers: TimerService
-  var catalog: Catalog
   private var listener: Listener?
   private var webListener: Listener?
-  private var watcher: DirectoryWatcher?
   private var signals: SignalWatcher?
   private var nextWorker = 0
   private var watchdog: Watchdog?
-  /// Reads the configuration anew.
-  let readConfiguration: () throws(StartError) -> Configuration
   private let onStop: () -> Void
   private let replyBuffer = ByteBuffer(capacity: 1024)
 
-  init(
-    services: Services, loop: EventLoop, rulesPath: String, lua: LuaWorker, catalog: Catalog,
-    readConfiguration: @escaping () throws(StartError) -> Configuration, onStop: @escaping () -> Void
-  ) throws(SystemError) {
+  init(services: Services, loop: EventLoop, onStop: @escaping () -> Void) throws(SystemError) {
     self.services = services
     self.loop = loop
-    self.rulesPath = rulesPath
-    self.lua = lua
-    self.catalog = catalog
-    self.readConfiguration = readConfiguration
     self.onStop = onStop
     timers = try TimerService(services: services, loop: loop)
   }
@@ -42,9 +28,8 @@ final class Control {
     try services.control.attach(to: loop) { [unowned self] messages in
       for message in messages { take(message) }
     }
-    watcher = try DirectoryWatcher(on: loop, root: rulesPath) { [unowned self] in folderChanged() }
     signals = try SignalWatcher(on: loop, [.terminate, .interrupt, .hangUp]) { [unowned self] signal in
-      signal == .hangUp ? reconfigure() : onStop()
+      signal == .hangUp ? services.reloads.ask(.configuration) : onStop()
     }
     listener = try Listener(on: loop, socket) { [unowned self] in accepted($0) }
     timers.start()
@@ -62,7 +47,6 @@ final class Control {
     listener = nil
     webListener?.stop()
     webListener = nil
-    watcher?.close()
     timers.stop()
   }
 
@@ -98,7 +82,8 @@ final class Control {
 
   private func take(_ task: ControlTask, _ id: [UInt8]?, _ target: ReplyTarget) {
     switch task {
-    case .reload: answer(reloadResult(), id, target)
+    case .reload:
+      if !services.reloads.wait(.init(id: id, target: target)) { answer(.failure(Reloads.ending), id, target) }
     case .retry(let selection): retry(selection, id, target)
     case .drop(let selection): drop(selection, id, target)
     case .clock(let params): setClock(params, id, target)

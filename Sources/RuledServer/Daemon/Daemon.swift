@@ -2,7 +2,6 @@ import CLinux
 import Glibc
 package import RuledCore
 package import RuledEngine
-import RuledLua
 import RuledStore
 
 /// The daemon: opens the store, loads the rules, starts the threads, serves until it is told to end.
@@ -14,7 +13,8 @@ package final class Daemon {
   private var workers: [WorkerThread] = []
   private var committer: WorkerThread?
   private var outbox: WorkerThread?
-  private let readConfiguration: () throws(StartError) -> Configuration
+  private var loader: WorkerThread?
+  private let readConfiguration: @Sendable () throws(StartError) -> Configuration
   private var isStopping = false
   private var loopback: Int32?
   private var token: BearerToken?
@@ -24,7 +24,7 @@ package final class Daemon {
   /// When it is told to reload, `readConfiguration` reads the configuration again.
   package init(
     configuration: Configuration, manualClock: Bool, log: any EventLog,
-    readConfiguration: @escaping () throws(StartError) -> Configuration
+    readConfiguration: @escaping @Sendable () throws(StartError) -> Configuration
   ) {
     self.configuration = configuration
     self.readConfiguration = readConfiguration
@@ -43,8 +43,7 @@ package final class Daemon {
     let services = Services(
       context: context, workers: configuration.workers > 0 ? configuration.workers : Int(cl_processors()),
       notifier: notifier)
-    let lua = LuaWorker()
-    let catalog = try loadRules(services, lua)
+    let catalog = try startLoader(services)
     ConfigurationReview.warn(log, configuration, services.admins, catalog)
     do {
       let messages = try StoreListing.messages(store)
@@ -54,7 +53,7 @@ package final class Daemon {
       try startCommitter(services)
       try startWorkers(services, catalog, messages)
       try startOutbox(services)
-      try serve(services, catalog, lua, socket)
+      try serve(services, catalog, socket)
       try store.close()
     } catch let error as StoreError {
       throw StartError("the store failed: \(error)")
@@ -94,32 +93,15 @@ package final class Daemon {
     }
   }
 
-  /// The rules in the folder, or the last good ones when those don't load.
-  private func loadRules(_ services: Services, _ lua: LuaWorker) throws(StartError) -> Catalog {
-    let now = services.context.clock.now
-    let problem: ReloadError
-    do throws(ReloadError) {
-      let source = try RulesFolder.read(configuration.rules)
-      let catalog = try CatalogBuilder.build(
-        source, configuration: configuration.plugins, previous: nil, worker: lua, now: now)
-      KeptRules.keep(source, in: services.context.store)
-      services.status.serve(catalog)
-      return catalog
-    } catch { problem = error }
-    let reasons = problem.errors.map(\.description).joined(separator: "\n")
-    guard let kept = KeptRules.read(from: services.context.store) else {
-      throw StartError("the rules do not load, and no earlier revision is kept to serve instead:\n\(reasons)")
-    }
-    do throws(ReloadError) {
-      let catalog = try CatalogBuilder.build(
-        kept, configuration: configuration.plugins, previous: nil, worker: lua, now: now)
-      services.status.reload(problem)
-      services.status.serve(catalog, kept: true)
-      log.write(LogLine(.error, "the rules do not load, the last good revision \(catalog.revision) serves: \(reasons)"))
-      return catalog
-    } catch {
-      throw StartError("neither the rules nor the revision kept last load:\n\(reasons)")
-    }
+  /// Starts the thread that loads rules; gives those that it begins with.
+  private func startLoader(_ services: Services) throws(StartError) -> Catalog {
+    let readConfiguration = readConfiguration
+    do throws(SystemError) {
+      loader = try WorkerThread(name: "ruled-loader") {
+        RulesLoader.run(services, readConfiguration: readConfiguration)
+      }
+    } catch { throw StartError("the daemon can't run: \(error)") }
+    return try services.reloads.awaitFirst()
   }
 
   private func startCommitter(_ services: Services) throws(SystemError) {
@@ -156,14 +138,11 @@ package final class Daemon {
   // MARK: Serving
 
   private func serve(
-    _ services: Services, _ catalog: Catalog, _ lua: LuaWorker, _ socket: consuming ListeningSocket
+    _ services: Services, _ catalog: Catalog, _ socket: consuming ListeningSocket
   ) throws(SystemError) {
     let loop = try EventLoop()
     var control: Control?
-    let begun = try Control(
-      services: services, loop: loop, rulesPath: configuration.rules, lua: lua, catalog: catalog,
-      readConfiguration: readConfiguration
-    ) { [unowned self] in
+    let begun = try Control(services: services, loop: loop) { [unowned self] in
       if let control { stop(services, control) }
     }
     control = begun
@@ -173,6 +152,7 @@ package final class Daemon {
     log.write(
       LogLine(
         .info, "serving on \(configuration.socket), revision \(catalog.revision), \(catalog.plugins.count) plugins"))
+    services.reloads.serve()
     loop.run()
     begun.close()
     control = nil
@@ -180,6 +160,7 @@ package final class Daemon {
     services.stopHTTP()
     committer?.join()
     outbox?.join()
+    services.reloads.close()
     loop.close()
   }
 
@@ -197,6 +178,7 @@ package final class Daemon {
     notifier.stopping()
     log.write(LogLine(.info, "ending: what has been received is answered first"))
     control.stopAccepting()
+    services.reloads.end()
     let mailbox = services.control
     let drained = Cascade {
       services.outbox.stop(within: Self.deliveryTime) { _ = mailbox.send(.perform { Daemon.end($0) }) }
@@ -209,12 +191,17 @@ package final class Daemon {
     services.drainHTTP(on: control.loop) { drained.ended() }
     drained.ended()
     do throws(SystemError) {
+      _ = try control.loop.timer(after: Self.loadingTime, every: 0) {
+        for caller in services.reloads.refuse() { control.answer(.failure(Reloads.ending), caller.id, caller.target) }
+      }
       _ = try control.loop.timer(after: UInt64(Limits.shutdownTime / 1000) - 500, every: 0) { Daemon.end(control) }
     } catch {
       Daemon.end(control)
     }
   }
 
+  /// How long clients wait for rules that are being loaded, in milliseconds.
+  private static let loadingTime: UInt64 = 1_000
   /// How long deliveries in flight may take to end, in milliseconds.
   private static let deliveryTime: UInt64 = 3_000
 

@@ -15,6 +15,8 @@ package final class Services: Sendable {
   let commits: GroupCommit
   /// Where the control thread gets what only it can do.
   let control = Mailbox<ControlMessage>()
+  /// Who waits for the rules to be loaded anew.
+  let reloads = Reloads()
   /// Where the effects go that were recorded for sinks.
   package let outbox = Outbox()
   /// How the daemon is.

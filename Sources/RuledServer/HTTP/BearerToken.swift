@@ -1,8 +1,10 @@
-import Glibc
 import RuledCore
+import RuledLua
 
 /// The secret that clients of the loopback listener show.
 struct BearerToken: Sendable {
+  private static let longestFile = 64 << 10
+
   private let digest: [UInt8]
 
   /// The token itself.
@@ -10,13 +12,11 @@ struct BearerToken: Sendable {
 
   /// The first line of a file.
   init(file path: String) throws(StartError) {
-    guard let file = fopen(path, "re") else {
-      throw StartError("http.token_file '\(path)' can't be read: \(String(cString: strerror(errno)))")
+    let bytes: [UInt8]
+    do throws(RegularFile.Refusal) { bytes = try RegularFile.read(path, limit: Self.longestFile) } catch {
+      throw StartError("http.token_file '\(path)' \(error)")
     }
-    defer { fclose(file) }
-    var line = [CChar](repeating: 0, count: 4096)
-    let read = fgets(&line, Int32(line.count), file)
-    let text = read == nil ? "" : String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    let text = String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
     let token = text.filter { !$0.isWhitespace }
     guard !token.isEmpty else { throw StartError("http.token_file '\(path)' holds no token; write one line into it") }
     self.init(token)

@@ -1,4 +1,4 @@
-import Glibc
+import RuledLua
 
 /// A secret that is read from a file and leaves in a request's header alone; printed it shows nothing.
 final class SinkSecret: CustomStringConvertible, CustomReflectable {
@@ -22,21 +22,10 @@ final class SinkSecret: CustomStringConvertible, CustomReflectable {
   /// What can't be read leaves no older secret behind.
   func read() -> String? {
     text = nil
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else { return "\(path): \(SystemError.text(of: errno))" }
-    defer { close(descriptor) }
-    let found = withUnsafeTemporaryAllocation(byteCount: Self.longest + 1, alignment: 1) { space -> [UInt8]? in
-      var used = 0
-      while used < space.count {
-        let count = Glibc.read(descriptor, space.baseAddress.map { $0 + used }, space.count - used)
-        if count < 0, errno == EINTR { continue }
-        guard count > 0 else { return count < 0 ? nil : Array(space[..<used]) }
-        used += count
-      }
-      return Array(space)
+    var bytes: ArraySlice<UInt8>
+    do throws(RegularFile.Refusal) { bytes = try RegularFile.read(path, limit: Self.longest)[...] } catch {
+      return "\(path): \(error)"
     }
-    guard var bytes = found?[...] else { return "\(path): \(SystemError.text(of: errno))" }
-    guard bytes.count <= Self.longest else { return "\(path): longer than \(Self.longest) bytes" }
     while let last = bytes.last, Self.isSpace(last) { bytes.removeLast() }
     while let first = bytes.first, Self.isSpace(first) { bytes.removeFirst() }
     guard !bytes.isEmpty else { return "\(path): holds no secret" }

@@ -98,6 +98,18 @@ final class RuledDaemon: @unchecked Sendable {  // one thread starts and stops i
     return 0
   }
 
+  /// How much processor time its threads have used whose names begin so, in ticks of the kernel; with `digits`, those alone whose names end in a number.
+  func ticks(ofThreads name: String, digits: Bool) -> Int {
+    TestFolder.names("/proc/\(process)/task").reduce(0) { sum, task in
+      let text = TestFolder.read("/proc/\(process)/task/\(task)/stat")
+      guard let open = text.firstIndex(of: "("), let end = text.lastIndex(of: ")") else { return sum }
+      let thread = text[text.index(after: open)..<end]
+      guard thread.hasPrefix(name), !digits || thread.last?.isNumber == true else { return sum }
+      let fields = text[end...].split(separator: " ")
+      return sum + (Int(fields[12]) ?? 0) + (Int(fields[13]) ?? 0)
+    }
+  }
+
   /// How many files are open.
   var openFiles: Int { TestFolder.names("/proc/\(process)/fd").count }
 }

@@ -88,19 +88,19 @@ extension EndToEnd {
       #expect(told.isEmpty, "\(told.count), such as \(told.first ?? "")")
     }
 
-    @Test("rules behind links are reloaded when a link or what it leads to changes")
+    @Test("rules behind links within the folder are reloaded when a link or what it leads to changes")
     func followsLinks() throws {
       let daemon = try RuledDaemon(rules: [:])
       let path = daemon.folder.path
-      daemon.folder.write(Self.rules(1), to: "one/plugin.lua")
-      daemon.folder.write(Self.rules(2), to: "two/plugin.lua")
-      symlink("\(path)/one", "\(path)/rules/numbered")
+      daemon.folder.write(Self.rules(1), to: "rules/.one/plugin.lua")
+      daemon.folder.write(Self.rules(2), to: "rules/.two/plugin.lua")
+      symlink(".one", "\(path)/rules/numbered")
       try waitFor(1, daemon)
       let failures = try Askers().around(daemon) {
-        symlink("\(path)/two", "\(path)/link")
+        symlink("\(path)/rules/.two", "\(path)/link")
         rename("\(path)/link", "\(path)/rules/numbered")
         try waitFor(2, daemon)
-        daemon.folder.write(Self.rules(3), to: "two/plugin.lua")
+        daemon.folder.write(Self.rules(3), to: "rules/.two/plugin.lua")
         try waitFor(3, daemon)
       }
       #expect(failures.isEmpty, "\(failures.count), such as \(failures.first ?? "")")

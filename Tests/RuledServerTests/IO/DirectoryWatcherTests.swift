@@ -208,27 +208,48 @@ import Testing
     }
   }
 
-  @Test func whatLinksInTheTreePointToIsWatched() throws {
+  @Test func whatLinksInTheTreePointToWithinItIsWatched() throws {
     folder.makeFolder("rules")
-    folder.makeFolder("elsewhere")
-    folder.makeFolder("elsewhere/plugin")
-    folder.write("elsewhere/one.lua", "1")
-    folder.link("rules/plugin", to: "../elsewhere/plugin")
-    folder.link("rules/one.lua", to: folder("elsewhere/one.lua"))
+    folder.makeFolder("rules/..one")
+    folder.makeFolder("rules/..one/plugin")
+    folder.makeFolder("rules/..two")
+    folder.makeFolder("rules/..two/plugin")
+    folder.link("rules/..data", to: "..one")
+    folder.link("rules/plugin", to: "..data/plugin")
+    folder.link("rules/again", to: folder("rules/..two/plugin"))
     try withWatcher(folder("rules")) { watched in
-      #expect(watched.tells { folder.write("elsewhere/plugin/plugin.lua", "1") })
-      #expect(watched.tells { folder.write("elsewhere/one.lua", "2") })
+      #expect(watched.tells { folder.write("rules/..one/plugin/plugin.lua", "1") })
+      #expect(watched.tells { folder.write("rules/..two/plugin/plugin.lua", "2") })
       #expect(
         watched.tells {
-          folder.write("elsewhere/new.lua", "3")
-          folder.move("elsewhere/new.lua", "elsewhere/one.lua")
+          folder.link("rules/..next", to: "..two")
+          folder.move("rules/..next", "rules/..data")
         })
-      #expect(watched.tells { folder.write("elsewhere/one.lua", "4") })
       #expect(
         watched.ignores {
-          folder.write("elsewhere/other.lua", "x")
+          folder.write("rules/..one/plugin/plugin.lua", "3")
         } before: {
-          folder.write("rules/y.lua", "y")
+          folder.write("rules/..two/plugin/plugin.lua", "4")
+        })
+    }
+  }
+
+  @Test func whatLinksLeadToOutsideOfTheTreeIsNotWalkedNorWatched() throws {
+    folder.makeFolder("rules")
+    folder.makeFolder("elsewhere")
+    for number in 0..<50 { folder.makeFolder("elsewhere/f\(number)") }
+    folder.link("rules/up", to: "../elsewhere")
+    folder.link("rules/down", to: folder("elsewhere"))
+    folder.link("rules/root", to: "/")
+    let watched = WatchPlan(root: folder("rules")).interests.keys
+    #expect(watched.filter { $0.hasPrefix(folder("rules")) } == [folder("rules")])
+    try withWatcher(folder("rules")) { watched in
+      #expect(!watched.isTruncated)
+      #expect(
+        watched.ignores {
+          folder.write("elsewhere/x.lua", "1")
+        } before: {
+          unlink(folder("rules/root"))
         })
     }
   }

@@ -1,5 +1,6 @@
 import Glibc
 import RuledCore
+import RuledLua
 import Testing
 
 @testable import RuledServer
@@ -98,5 +99,27 @@ import Testing
     #expect(problem != nil)
     #expect(secret.authorization == nil)
     if text.contains("two") { #expect(problem?.contains("two") == false) }
+  }
+
+  @Test func `a FIFO, a folder, a device or a huge file holds no secret, token or configuration`() {
+    #expect(mkfifo(folder("fifo"), 0o600) == 0)
+    folder.makeFolder("folder")
+    folder.write("large", "x")
+    #expect(truncate(folder("large"), 1 << 30) == 0)
+    let reasons = ["fifo": "is a FIFO", "folder": "is a folder", "large": "is larger than"]
+    for (name, path) in [
+      ("fifo", folder("fifo")), ("folder", folder("folder")), ("large", folder("large")), ("device", "/dev/zero"),
+    ] {
+      let reason = reasons[name] ?? "is a device"
+      #expect(SinkSecret(path: path).read()?.contains(reason) == true)
+      do throws(StartError) {
+        _ = try BearerToken(file: path)
+        Issue.record("\(name) was taken for a token")
+      } catch { #expect(error.description.contains(reason)) }
+      do throws(ConfigurationFileError) {
+        _ = try ConfigurationFile.load(path)
+        Issue.record("\(name) was taken for a configuration")
+      } catch { #expect(error.description.contains(reason)) }
+    }
   }
 }

@@ -4,13 +4,17 @@ import RuledStore
 /// A store that takes every commit and keeps nothing, for measuring what is in front of it.
 final class ForgetfulStore: StateStore {
   private let empty = MemoryStore()
+  private let committing: @Sendable () -> Void
+
+  /// A store that calls `committing` at each commit.
+  init(committing: @escaping @Sendable () -> Void = {}) { self.committing = committing }
 
   var name: String { "forgetful" }
   var approximateBytes: Int { 0 }
 
   func get(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) -> Bool { false }
 
-  func commit(_ set: WriteSet, durable: Bool) {}
+  func commit(_ set: WriteSet, durable: Bool) { committing() }
 
   func append(_ set: WriteSet) -> UInt64 { 0 }
 

@@ -39,6 +39,9 @@ package struct SystemdNotifier: Sendable {
     send("RELOADING=1\nMONOTONIC_USEC=\(now.tv_sec * 1_000_000 + now.tv_nsec / 1000)")
   }
 
+  /// What is under way takes longer: up to half a minute from now.
+  package func extendTimeout() { send("EXTEND_TIMEOUT_USEC=30000000") }
+
   /// One line for people who ask for the service's status.
   package func status(_ text: String) { send("STATUS=\(Self.line(text))") }
 

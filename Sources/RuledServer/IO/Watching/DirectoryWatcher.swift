@@ -1,6 +1,6 @@
 /// Tells when something in a folder tree has changed, once a burst of changes is over.
 ///
-/// Symbolic links are followed, and replacing or renaming the folder itself is noticed, as is its appearance. Before it tells, the watcher
+/// Symbolic links are followed while they stay in the tree, and replacing or renaming the folder itself is noticed, as is its appearance. Before it tells, the watcher
 /// looks the tree over again, so that what the listener then reads is never older than what is watched.
 package final class DirectoryWatcher {
   /// How long it must be quiet before a change is told, in milliseconds.

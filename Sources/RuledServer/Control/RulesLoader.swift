@@ -1,0 +1,261 @@
+import CLinux
+import RuledCore
+import RuledEngine
+import RuledLua
+import RuledStore
+
+/// The thread that watches and reads the rules folder and builds catalogs beside the running one, so that nobody waits for it but who asked.
+///
+/// Whatever takes long in a load, a slow disk, plugins that take the 2 s they may, or a store that stands still, holds up the next load alone.
+final class RulesLoader {
+  private let services: Services
+  private let loop: EventLoop
+  private let lua = LuaWorker()
+  private let path: String
+  private let readConfiguration: @Sendable () throws(StartError) -> Configuration
+  private var watcher: DirectoryWatcher?
+  /// The rules in force.
+  private var catalog: Catalog
+
+  /// Loads the rules that the daemon starts with, hands them over, and serves until it is told to end.
+  static func run(
+    _ services: Services, readConfiguration: @escaping @Sendable () throws(StartError) -> Configuration
+  ) {
+    cl_lower_priority()
+    let loop: EventLoop
+    do throws(SystemError) { loop = try EventLoop() } catch {
+      return services.reloads.started(.failure(StartError("the daemon can't run: \(error)")))
+    }
+    do throws(StartError) {
+      let loader = try RulesLoader(services, on: loop, readConfiguration: readConfiguration)
+      services.reloads.started(.success(loader.catalog))
+      loop.run()
+      services.reloads.requests.close()
+      loop.close()
+    } catch {
+      loop.close()
+      services.reloads.started(.failure(error))
+    }
+  }
+
+  private init(
+    _ services: Services, on loop: EventLoop,
+    readConfiguration: @escaping @Sendable () throws(StartError) -> Configuration
+  ) throws(StartError) {
+    self.services = services
+    self.loop = loop
+    self.readConfiguration = readConfiguration
+    path = services.configuration.rules
+    let (reloads, path) = (services.reloads, path)
+    do throws(SystemError) {
+      // Before the folder is read, so that no change is missed.
+      watcher = try DirectoryWatcher(on: loop, root: path) { reloads.ask(.folder) }
+    } catch { throw StartError("the rules folder \(path) can't be watched: \(error)") }
+    if let watcher, watcher.isTruncated || watcher.failure != nil {
+      let reason = watcher.failure?.description ?? "it has too many folders, or they nest too deep"
+      services.context.log.write(
+        LogLine(.warn, "not all of the rules folder is watched, call 'rulectl reload' after a change: \(reason)"))
+    }
+    catalog = try Self.first(services, lua)
+    do throws(SystemError) {
+      try reloads.requests.attach(to: loop) { [unowned self] in take($0) }
+    } catch { throw StartError("the daemon can't run: \(error)") }
+  }
+
+  // MARK: Starting
+
+  /// The rules in the folder, or the last good ones when those don't load.
+  private static func first(_ services: Services, _ lua: LuaWorker) throws(StartError) -> Catalog {
+    let configuration = services.configuration
+    let problem: ReloadError
+    do throws(ReloadError) {
+      let source = try RulesFolder.read(configuration.rules)
+      let catalog = try build(source, previous: nil, services, lua)
+      services.reloads.withStore { KeptRules.keep(source, in: services.context.store) }
+      services.status.serve(catalog)
+      return catalog
+    } catch { problem = error }
+    let reasons = problem.errors.map(\.description).joined(separator: "\n")
+    guard let kept = KeptRules.read(from: services.context.store) else {
+      throw StartError("the rules do not load, and no earlier revision is kept to serve instead:\n\(reasons)")
+    }
+    do throws(ReloadError) {
+      let catalog = try build(kept, previous: nil, services, lua)
+      services.status.reload(problem)
+      services.status.serve(catalog, kept: true)
+      services.context.log.write(
+        LogLine(.error, "the rules do not load, the last good revision \(catalog.revision) serves: \(reasons)"))
+      return catalog
+    } catch {
+      throw StartError("neither the rules nor the revision kept last load:\n\(reasons)")
+    }
+  }
+
+  private static func build(
+    _ source: RulesSource, previous: Catalog?, _ services: Services, _ lua: LuaWorker
+  ) throws(ReloadError) -> Catalog {
+    let (notifier, reloads) = (services.notifier, services.reloads)
+    let threads = CatalogBuilder.Threads(services.workers.count) {
+      notifier.extendTimeout()
+    } taken: {
+      reloads.ask(.machines)
+    }
+    return try CatalogBuilder.build(
+      source, configuration: services.configuration.plugins, previous: previous, worker: lua, for: threads,
+      now: services.context.clock.now)
+  }
+
+  // MARK: Loading
+
+  /// Does at once what has been asked since the last time.
+  private func take(_ requests: [Reloads.Request]) {
+    var (isAsked, isByClient, readsConfiguration) = (false, false, false)
+    for request in requests {
+      switch request {
+      case .folder: isAsked = true
+      case .client: isByClient = true
+      case .configuration: readsConfiguration = true
+      case .machines: break
+      case .end: return loop.stop()
+      }
+    }
+    if services.reloads.isEnding { (isAsked, readsConfiguration) = (false, false) }
+    if isAsked || isByClient || readsConfiguration { load(telling: isAsked, readingConfiguration: readsConfiguration) }
+    // One at a time, so that a load which is asked for meanwhile comes next.
+    if CatalogBuilder.replenish(catalog, worker: lua) { services.reloads.ask(.machines) }
+  }
+
+  /// Loads the folder beside the running rules, puts it in force when it loads whole, and answers the clients that asked.
+  private func load(telling isToldAnyway: Bool, readingConfiguration: Bool) {
+    let hasCallers = services.reloads.begin()
+    notify { $0.reloading() }
+    let isConfigured = readingConfiguration ? reconfigure() : nil
+    let result = isConfigured == false && !hasCallers && !isToldAnyway ? nil : reload()
+    services.outbox.reload(services.configuration.sinks)
+    notify { $0.ready(status: services.status.line) }
+    answer(result)
+    if isConfigured == true {
+      ConfigurationReview.warn(services.context.log, services.configuration, services.admins, catalog)
+    }
+    switch result {
+    case .success(true)?:
+      services.context.log.write(LogLine(.info, "rules loaded, revision \(catalog.revision)"))
+    case .failure(let error)? where isToldAnyway || readingConfiguration:
+      for problem in error.errors {
+        services.context.log.write(LogLine(.error, "the rules do not load, the old ones keep serving: \(problem)"))
+      }
+    default: break
+    }
+  }
+
+  /// Tells systemd, unless it has been told that the daemon ends.
+  private func notify(_ body: (SystemdNotifier) -> Void) {
+    if !services.reloads.isEnding { body(services.notifier) }
+  }
+
+  private func answer(_ result: Result<Bool, ReloadError>?) {
+    let callers = services.reloads.finish()
+    guard !callers.isEmpty, let result else { return }
+    let revision = catalog.revision
+    let answer = result.map { JSONValue.object(["revision": .string(revision), "changed": .bool($0)]) }
+      .mapError(\.requestError)
+    services.control.send(
+      .perform { control in
+        for caller in callers { control.answer(answer, caller.id, caller.target) }
+      })
+  }
+
+  /// Whether anything changed.
+  private func reload() -> Result<Bool, ReloadError> {
+    let previous = catalog
+    let next: Catalog
+    do throws(ReloadError) {
+      next = try Self.build(try RulesFolder.read(path), previous: previous, services, lua)
+    } catch {
+      services.status.reload(error)
+      return .failure(error)
+    }
+    services.status.reload(nil)
+    guard next.revision != previous.revision else {
+      services.status.serve(previous)
+      for plugin in previous.plugins where plugin.runtime.isSuspended { plugin.runtime.resume() }
+      return .success(false)
+    }
+    catalog = next
+    services.status.serve(next)
+    for worker in services.workers { _ = worker.send(.perform { $0.evaluator.adopt(next) }) }
+    services.reloads.withStore {
+      KeptRules.keep(next.source, in: services.context.store)
+      let old = Dictionary(uniqueKeysWithValues: previous.plugins.map { ($0.name, $0.generation) })
+      retryParked(of: next.plugins.filter { old[$0.name] != $0.generation }.map(\.name))
+    }
+    return .success(true)
+  }
+
+  /// Tries what is parked for plugins that have changed, once.
+  private func retryParked(of plugins: [String]) {
+    for plugin in plugins {
+      guard let keys = try? services.parkedKeys(of: plugin) else { continue }
+      for key in keys {
+        _ = services.workers[services.owner(of: key.subject)].send(.perform { _ = try? $0.evaluator.retry(key) })
+      }
+    }
+  }
+}
+
+extension RulesLoader {
+  /// Reads the configuration; nil when it is as it was, true when another holds, false when it is wrong and the old one goes on.
+  private func reconfigure() -> Bool? {
+    let next: Configuration
+    do throws(StartError) { next = try readConfiguration() } catch {
+      services.status.configuration(error.description)
+      for problem in error.description.split(separator: "\n") {
+        services.context.log.write(LogLine(.error, "the configuration is wrong, the old one holds: \(problem)"))
+      }
+      return false
+    }
+    services.status.configuration(nil)
+    let fixed = Self.fixed(services.context.configuration, next)
+    if !fixed.isEmpty {
+      services.context.log.write(
+        LogLine(.warn, "the configuration changes \(fixed.joined(separator: ", ")), which takes a restart"))
+    }
+    let isOther = next != services.configuration
+    services.adopt(next)
+    guard isOther else { return nil }
+    services.context.log.write(LogLine(.info, "the configuration was read again"))
+    return true
+  }
+
+  /// The keys that differ and can't change while the daemon runs.
+  private static func fixed(_ old: Configuration, _ new: Configuration) -> [String] {
+    var keys: [String] = []
+    if old.socket != new.socket { keys.append("socket") }
+    if old.rules != new.rules { keys.append("rules") }
+    if old.store != new.store { keys.append("store") }
+    if old.durability != new.durability { keys.append("durability") }
+    if old.workers != new.workers { keys.append("workers") }
+    if old.http != new.http { keys.append("http") }
+    var limits = new.limits
+    limits.stateKiB = old.limits.stateKiB
+    limits.counters = old.limits.counters
+    if old.limits != limits { keys.append("limits") }
+    return keys
+  }
+}
+
+/// The last revision that loaded, kept in the store, so that a start with rules that don't load has something to serve.
+enum KeptRules {
+  private static let value = KeptValue(name: "rules")
+
+  /// Keeps a revision.
+  static func keep(_ source: RulesSource, in store: any StateStore) {
+    value.keep(in: store, durable: false) { source.encoded.write(to: $0) }
+  }
+
+  /// The revision that was kept last.
+  static func read(from store: any StateStore) -> RulesSource? {
+    guard let kept = value.read(from: store), let json = try? JSONValue(parsing: kept.bytes) else { return nil }
+    return RulesSource(encoded: json)
+  }
+}

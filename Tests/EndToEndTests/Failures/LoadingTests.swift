@@ -1,0 +1,231 @@
+import Glibc
+import RuledCore
+import Synchronization
+import Testing
+
+extension EndToEnd {
+  /// What the rules folder may hold, and who waits while it is loaded.
+  @Suite struct LoadingTests {
+    /// A rule that decides its own number, and one whose timer fires at once.
+    private static func rules(_ number: Int) -> String {
+      """
+      plugin { name = "numbered", version = "\(number)" }
+      rule "tell" { on = "ask", run = function() decide("number", \(number)) end }
+      rule "set" { on = "set", run = function() timer.set("soon", now(), "due", {}) end }
+      rule "due" { on = "due", run = function(event, state) state.isDue = true end }
+      """
+    }
+
+    /// A plugin that takes a good part of its 2 s to load.
+    private static func slow(_ name: String, _ steps: Int = 30_000_000) -> String {
+      """
+      plugin { name = "\(name)", version = "1" }
+      local sum = 0
+      for step = 1, \(steps) do sum = sum + step end
+      local whole = sum
+      rule "tell" { on = "ask", run = function() decide("sum", whole) end }
+      """
+    }
+
+    // MARK: The folder
+
+    /// Something that does not belong into a rules folder.
+    enum Hostile: String, CaseIterable {
+      case fifo, largeFile, linkToRoot, linkToDevice, linkLoop, linkToFile, linkToFolder, folder
+
+      /// Puts it there; answers the file that is to be named, and what is to be removed.
+      func put(in rules: String) -> (file: String, path: String) {
+        let data = "\(rules)/numbered/d.json"
+        switch self {
+        case .fifo: mkfifo(data, 0o644)
+        case .largeFile:
+          close(open(data, O_WRONLY | O_CREAT, 0o644))
+          truncate(data, 1 << 30)
+        case .linkToRoot:
+          symlink("/", "\(rules)/root")
+          return ("root", "\(rules)/root")
+        case .linkToDevice: symlink("/dev/zero", data)
+        case .linkLoop: symlink("d.json", data)
+        case .linkToFile: symlink("/etc/passwd", data)
+        case .linkToFolder:
+          mkdir("\(rules)/../outside", 0o755)
+          symlink("../outside", "\(rules)/outside")
+          return ("outside", "\(rules)/outside")
+        case .folder: mkdir(data, 0o755)
+        }
+        return ("numbered/d.json", data)
+      }
+    }
+
+    @Test(
+      "what does not belong into the folder is refused with its name, the old rules serve, and removing it mends the folder",
+      arguments: Hostile.allCases)
+    func refuses(_ hostile: Hostile) throws {
+      let daemon = try RuledDaemon(rules: ["numbered/plugin.lua": Self.rules(1)])
+      let client = try daemon.client()
+      let (file, path) = hostile.put(in: "\(daemon.folder.path)/rules")
+      let error = try client.failure("reload")
+      #expect(error["data"]?["code"] == "reload_failed")
+      let errors = error["data"]?["errors"]?.arrayValue ?? []
+      #expect(errors.contains { $0["file"]?.stringValue == file }, "\(error.text)")
+      #expect(try client.event("ask", "a")["decisions"]?["numbered"]?["number"] == 1)
+      #expect(try daemon.client().call("health")["status"] == "ready")
+      TestFolder.remove(path)
+      daemon.folder.write(Self.rules(2), to: "rules/numbered/plugin.lua")
+      _ = try client.call("reload")
+      #expect(try client.event("ask", "a")["decisions"]?["numbered"]?["number"] == 2)
+      #expect(try client.call("rules")["errors"] == [])
+      #expect(daemon.end(SIGTERM) == 0)
+    }
+
+    @Test("a folder that is swapped for another while it is loaded ends up as it stands")
+    func swaps() throws {
+      let daemon = try RuledDaemon(rules: ["numbered/plugin.lua": Self.rules(1), "slow/plugin.lua": Self.slow("slow")])
+      let (path, client) = (daemon.folder.path, try daemon.client())
+      let asking = try daemon.client()
+      for number in 2...5 {
+        daemon.folder.write(Self.rules(number), to: "staged/plugin.lua")
+        daemon.folder.write(Self.slow("slow", 5_000_000 + number), to: "rules/slow/plugin.lua")
+        asking.send(#"{"jsonrpc":"2.0","id":1,"method":"reload"}"# + "\n")
+        usleep(10_000 * UInt32(number))
+        rename("\(path)/rules/numbered", "\(path)/old\(number)")
+        rename("\(path)/staged", "\(path)/rules/numbered")
+        #expect(asking.line() != nil)
+        _ = try client.call("reload")
+        #expect(try client.event("ask", "a")["decisions"]?["numbered"]?["number"] == .integer(Int64(number)))
+        #expect(try client.event("ask", "a")["failures"] == [])
+      }
+    }
+
+    // MARK: Who waits
+
+    /// A client that has asked for a reload and not been answered.
+    private static func beginReload(_ daemon: RuledDaemon) throws -> Client {
+      for number in 1...8 { daemon.folder.write(slow("slow\(number)"), to: "rules/slow\(number)/plugin.lua") }
+      let client = try daemon.client()
+      client.send(#"{"jsonrpc":"2.0","id":1,"method":"reload"}"# + "\n")
+      return client
+    }
+
+    /// Whether nothing has come for a client.
+    private static func waits(_ client: Client) -> Bool {
+      var byte: UInt8 = 0
+      return recv(client.descriptor, &byte, 1, Int32(MSG_DONTWAIT) | Int32(MSG_PEEK)) < 0 && errno == EAGAIN
+    }
+
+    @Test("eight plugins that are slow to load hold up neither clients nor timers, and no worker builds them itself")
+    func holdsUpNobody() throws {
+      let daemon = try RuledDaemon(rules: ["numbered/plugin.lua": Self.rules(1)])
+      let other = try daemon.client()
+      let asking = try Self.beginReload(daemon)
+      usleep(200_000)  // the load is under way
+      #expect(try other.event("ask", "a")["decisions"]?["numbered"]?["number"] == 1)
+      #expect(try daemon.client().call("health")["status"] == "ready")
+      #expect(try daemon.client().failure("retry", ["parked": "nothing"])["code"] == -32002)
+      try other.event("set", "b")
+      for _ in 0..<6000 where try other.call("state", ["subject": "b"])["plugins"]?["numbered"]?["isDue"] != true {
+        usleep(5000)
+      }
+      #expect(try other.call("state", ["subject": "b"])["plugins"]?["numbered"]?["isDue"] == true)
+      #expect(Self.waits(asking), "the reload was over before it held up anybody")
+      let answer = try JSONValue(parsing: try #require(asking.line()))
+      #expect(answer["result"]?["revision"]?.stringValue != nil, "\(answer.text)")
+      // Each worker gets its machines ready-made: to build them would take it as long as the loader.
+      let before = daemon.ticks(ofThreads: "ruled-", digits: true)
+      for subject in 0..<32 {
+        let outcome = try other.event("ask", "s:\(subject)")
+        #expect((1...8).allSatisfy { outcome["decisions"]?["slow\($0)"]?["sum"] != nil }, "\(outcome.text)")
+      }
+      let spent = daemon.ticks(ofThreads: "ruled-", digits: true) - before
+      let loading = daemon.ticks(ofThreads: "ruled-loader", digits: false)
+      #expect(spent * 8 < loading, "workers spent \(spent) ticks, the loader \(loading)")
+      #expect(daemon.end(SIGTERM) == 0)
+    }
+
+    @Test("SIGTERM ends the daemon while plugins load, and who waits for them is told")
+    func endsWhileLoading() throws {
+      let daemon = try RuledDaemon(rules: ["numbered/plugin.lua": Self.rules(1)])
+      let asking = try Self.beginReload(daemon)
+      let other = try daemon.client()
+      for _ in 0..<3 { other.send(#"{"jsonrpc":"2.0","id":1,"method":"reload"}"# + "\n") }
+      usleep(200_000)
+      var began = timespec()
+      clock_gettime(CLOCK_MONOTONIC, &began)
+      #expect(daemon.end(SIGTERM) == 0)
+      var ended = timespec()
+      clock_gettime(CLOCK_MONOTONIC, &ended)
+      #expect(ended.tv_sec - began.tv_sec <= 5)
+      for line in asking.rest() + other.rest() {
+        #expect(try JSONValue(parsing: line)["error"]?["data"]?["code"] == "unavailable", "\(line)")
+      }
+    }
+
+    @Test("whoever asks for a reload is answered by one that saw what was there when they asked, however many ask")
+    func answersWithWhatWasThere() throws {
+      let daemon = try RuledDaemon(rules: ["slow/plugin.lua": Self.slow("slow")])
+      for thread in 0..<6 { daemon.folder.write(Self.own(thread, 0), to: "rules/p\(thread)/plugin.lua") }
+      let wrong = Mutex<[String]>([])
+      Threads.run(6) { thread in
+        do {
+          let client = try daemon.client()
+          for round in 1...10 {
+            daemon.folder.write(Self.own(thread, round), to: "rules/p\(thread)/plugin.lua")
+            _ = try client.call("reload")
+            let told = try client.event("ask", "s:\(thread)")["decisions"]?["p\(thread)"]?["round"]
+            if told != .integer(Int64(round)) {
+              wrong.withLock { $0.append("\(thread): \(round), \(told?.text ?? "")") }
+            }
+          }
+        } catch { wrong.withLock { $0.append("\(error)") } }
+      }
+      let problems = wrong.withLock { $0 }
+      #expect(problems.isEmpty, "\(problems)")
+    }
+
+    private static func own(_ thread: Int, _ round: Int) -> String {
+      """
+      plugin { name = "p\(thread)", version = "1" }
+      rule "tell" { on = "ask", run = function() decide("round", \(round)) end }
+      """
+    }
+
+    // MARK: systemd
+
+    @Test("systemd hears that a load begins before it hears that it has ended, and after STOPPING nothing of loads")
+    func notifies() throws {
+      let folder = TestFolder()
+      let listener = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
+      defer { close(listener) }
+      var address = sockaddr_un()
+      address.sun_family = sa_family_t(AF_UNIX)
+      withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: "\(folder.path)/notify".utf8) }
+      let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+      let isBound = withUnsafePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(listener, $0, size) }
+      }
+      #expect(isBound == 0)
+      setenv("NOTIFY_SOCKET", "\(folder.path)/notify", 1)
+      defer { unsetenv("NOTIFY_SOCKET") }
+      let daemon = try RuledDaemon(rules: ["numbered/plugin.lua": Self.rules(1), "slow/plugin.lua": Self.slow("slow")])
+      let client = try daemon.client()
+      _ = try client.call("reload")
+      let asking = try Self.beginReload(daemon)
+      usleep(200_000)
+      #expect(daemon.end(SIGTERM) == 0)
+      _ = asking
+      var heard: [String] = []
+      var message = [UInt8](repeating: 0, count: 4096)
+      while true {
+        let count = recv(listener, &message, message.count, Int32(MSG_DONTWAIT))
+        guard count > 0 else { break }
+        let text = String(decoding: message[..<count], as: UTF8.self)
+        heard.append(String(text.prefix { $0 != "=" }))
+      }
+      let states = heard.filter { $0 != "STATUS" && $0 != "WATCHDOG" && $0 != "EXTEND_TIMEOUT_USEC" }
+      let wanted = (0..<states.count - 1).map { $0.isMultiple(of: 2) ? "READY" : "RELOADING" } + ["STOPPING"]
+      #expect(states == wanted && states.count >= 5, "\(heard)")
+      #expect(states.dropLast().last == "RELOADING", "\(heard)")
+      #expect(heard.first == "EXTEND_TIMEOUT_USEC")
+    }
+  }
+}

@@ -1,0 +1,272 @@
+import Glibc
+import RuledCore
+import RuledEngine
+import RuledLua
+import Synchronization
+import Testing
+
+/// What a rules folder may hold, and what is said of the rest.
+struct RulesFolderTests {
+  private let folder = Folder()
+
+  /// A folder with a rules folder in it, removed at the end.
+  private final class Folder {
+    let path: String
+
+    init() {
+      var template = Array("/tmp/ruled-folder-XXXXXX".utf8CString)
+      guard mkdtemp(&template) != nil else { preconditionFailure("mkdtemp: \(errno)") }
+      path = String(decoding: template.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      write("rules/greeter/plugin.lua", "plugin { name = 'greeter' }")
+    }
+
+    deinit { Self.remove(path) }
+
+    var rules: String { "\(path)/rules" }
+
+    func write(_ name: String, _ text: String) {
+      makeFolders(to: name)
+      guard let file = fopen("\(path)/\(name)", "we") else { preconditionFailure("\(name): \(errno)") }
+      fputs(text, file)
+      fclose(file)
+    }
+
+    func makeFolders(to name: String) {
+      var folder = path
+      for part in name.split(separator: "/").dropLast() {
+        folder += "/\(part)"
+        mkdir(folder, 0o755)
+      }
+    }
+
+    func link(_ name: String, to target: String) {
+      makeFolders(to: name)
+      #expect(symlink(target, "\(path)/\(name)") == 0)
+    }
+
+    /// A file that has that size and takes no room.
+    func makeSparse(_ name: String, size: Int) {
+      write(name, "")
+      #expect(truncate("\(path)/\(name)", off_t(size)) == 0)
+    }
+
+    static func remove(_ path: String) {
+      if unlink(path) == 0 { return }
+      if let folder = opendir(path) {
+        while let entry = readdir(folder) {
+          let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+            String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+          }
+          if name != ".", name != ".." { remove("\(path)/\(name)") }
+        }
+        closedir(folder)
+      }
+      rmdir(path)
+    }
+  }
+
+  private func read() throws -> RulesSource { try RulesFolder.read(folder.rules) }
+
+  /// What is wrong with the folder, by file.
+  private func errors() -> [String: String] {
+    do throws(ReloadError) {
+      _ = try RulesFolder.read(folder.rules)
+      return [:]
+    } catch { return Dictionary(error.errors.map { ($0.file, $0.message) }) { first, _ in first } }
+  }
+
+  @Test(arguments: ["d.json", "more.lua", "plugin.lua", "tests/t.lua"])
+  func `a FIFO, a socket, a device or a folder in a file's place is named and not waited for`(name: String) throws {
+    let path = "\(folder.rules)/greeter/\(name)"
+    folder.makeFolders(to: "rules/greeter/\(name)")
+    unlink(path)
+    #expect(mkfifo(path, 0o644) == 0)
+    #expect(errors()["greeter/\(name)"]?.contains("is a FIFO") == true)
+    unlink(path)
+    #expect(mkdir(path, 0o755) == 0)
+    #expect(errors()["greeter/\(name)"]?.contains("is a folder") == true)
+    rmdir(path)
+    if mknod(path, S_IFCHR | 0o644, 0x105) == 0 {  // /dev/zero, where that is allowed
+      #expect(errors()["greeter/\(name)"]?.contains("is a device") == true)
+      unlink(path)
+    }
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let isBound = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    #expect(isBound == 0)
+    #expect(errors()["greeter/\(name)"]?.contains("is a socket") == true)
+  }
+
+  @Test func `a file that is too large is refused by its size, before it is read`() {
+    folder.makeSparse("rules/greeter/d.json", size: 1 << 30)
+    folder.makeSparse("rules/greeter/more.lua", size: Limits.sourceFileBytes + 1)
+    #expect(errors()["greeter/d.json"]?.contains("larger than 4 MiB") == true)
+    #expect(errors()["greeter/more.lua"]?.contains("larger than 256 KiB") == true)
+  }
+
+  @Test func `files of the largest size are read`() throws {
+    folder.makeSparse("rules/greeter/d.json", size: Limits.dataFileBytes)
+    folder.makeSparse("rules/greeter/more.lua", size: Limits.sourceFileBytes)
+    let plugin = try #require(try read().plugins.first)
+    #expect(plugin.data.map(\.text.count) == [Limits.dataFileBytes])
+    #expect(plugin.modules.map(\.text.count) == [Limits.sourceFileBytes, 27])
+  }
+
+  @Test func `the folder as a whole is bounded, by bytes and by entries`() {
+    for number in 0...16 { folder.makeSparse("rules/greeter/\(number).json", size: Limits.dataFileBytes) }
+    #expect(errors().values.contains { $0.contains("more than 64 MiB") })
+    for number in 0...16 { unlink("\(folder.rules)/greeter/\(number).json") }
+    #expect(errors().isEmpty)
+    for number in 0...Limits.folderEntries { folder.write("rules/greeter/\(number).txt", "") }
+    #expect(errors()["greeter"]?.contains("more than 10000 files") == true)
+  }
+
+  @Test(arguments: ["/", "/dev/zero", "..", "../..", "../../outside", "/proc/self/root/tmp"])
+  func `a link that leaves the folder is refused with its name, whatever it is called`(target: String) {
+    folder.write("outside/plugin.lua", "plugin { name = 'outside' }")
+    for name in ["greeter/d.json", "greeter/more.lua", "greeter/notes", "greeter/tests", "wild", "lib"] {
+      folder.link("rules/\(name)", to: target)
+      // From the top ".." leaves at once, from a plugin's folder it is the rules folder itself.
+      let stays = target == ".." && name.contains("/")
+      #expect((errors()[name]?.contains("leaves the rules folder") == true) != stays, "\(name): \(errors())")
+      unlink("\(folder.rules)/\(name)")
+    }
+    #expect(errors().isEmpty)
+  }
+
+  @Test func `links that lead in circles or to nothing are refused with their name`() {
+    folder.link("rules/greeter/ping.lua", to: "pong.lua")
+    folder.link("rules/greeter/pong.lua", to: "ping.lua")
+    folder.link("rules/greeter/gone.json", to: "nothing.json")
+    folder.link("rules/self", to: "self")
+    let errors = errors()
+    #expect(errors["greeter/ping.lua"]?.contains("circle") == true)
+    #expect(errors["greeter/gone.json"]?.contains("'nothing.json', where there is nothing") == true)
+    #expect(errors["self"]?.contains("circle") == true)
+  }
+
+  @Test func `links that stay in the folder are followed, and the folder itself may be a link`() throws {
+    folder.write("rules/lib/common.lua", "return 1")
+    folder.link("rules/greeter/common.lua", to: "../lib/common.lua")
+    folder.link("rules/greeter/again.lua", to: "\(folder.rules)/lib/common.lua")
+    folder.link("rules/greeter/more.lua", to: "../greeter/../lib/./again.lua")
+    folder.link("rules/lib/again.lua", to: "common.lua")
+    folder.link("current", to: "rules")
+    let plugin = try #require(try RulesFolder.read("\(folder.path)/current").plugins.first)
+    #expect(plugin.modules.map(\.name) == ["again.lua", "common.lua", "more.lua", "plugin.lua"])
+    #expect(plugin.modules.prefix(3).allSatisfy { $0.text == Array("return 1".utf8) })
+  }
+
+  @Test func `a folder filled by links over a hidden folder that is switched, as Kubernetes does it, is read`() throws {
+    folder.write("rules/..2026_01/hello/plugin.lua", "one")
+    folder.write("rules/..2026_02/hello/plugin.lua", "two")
+    folder.link("rules/..data", to: "..2026_01")
+    folder.link("rules/hello", to: "..data/hello")
+    func text() throws -> [UInt8]? { try read().plugins.first { $0.name == "hello" }?.entry?.text }
+    #expect(try text() == Array("one".utf8))
+    folder.link("rules/..next", to: "..2026_02")
+    #expect(rename("\(folder.rules)/..next", "\(folder.rules)/..data") == 0)
+    #expect(try text() == Array("two".utf8))
+  }
+
+  @Test func `what is not read is not looked at: files beside plugins, and folders below them`() throws {
+    folder.write("rules/README.md", "")
+    folder.write("rules/greeter/assets/deep/x.lua", "")
+    folder.link("rules/greeter/assets/out", to: "/")
+    #expect(mkfifo("\(folder.rules)/pipe", 0o644) == 0)
+    #expect(mkfifo("\(folder.rules)/greeter/pipe", 0o644) == 0)
+    #expect(try read().plugins.map(\.name) == ["greeter"])
+  }
+
+  @Test func `a folder that is no plugin and a rules folder that is none are told`() {
+    mkdir("\(folder.rules)/empty", 0o755)
+    #expect(errors()["empty/plugin.lua"]?.contains("needs a plugin.lua") == true)
+    #expect(throws: ReloadError.self) { try RulesFolder.read("\(folder.path)/nowhere") }
+    #expect(mkfifo("\(folder.path)/pipe", 0o644) == 0)
+    #expect(throws: ReloadError.self) { try RulesFolder.read("\(folder.path)/pipe") }
+  }
+
+  @Test func `no more than a hundred errors are told`() {
+    for number in 0..<500 { mkdir("\(folder.rules)/p\(number)", 0o755) }
+    #expect(errors().count == 100)
+  }
+}
+
+/// What is made of a rules folder.
+struct CatalogTests {
+  private static func source(_ name: String, _ text: String, library: [SourceFile] = []) -> PluginSource {
+    let head = "plugin { name = '\(name)' } "
+    return PluginSource(
+      name: name, modules: [SourceFile(path: "\(name)/plugin.lua", text: Array((head + text).utf8))], library: library)
+  }
+
+  private static func file(_ name: String, _ text: String) -> SourceFile {
+    SourceFile(path: "lib/\(name).lua", text: Array(text.utf8))
+  }
+
+  @Test func `a plugin requires the files of the library that its text names, and those that they name`() {
+    let library = ["a", "b", "c", "d", "e"].map { Self.file($0, $0 == "a" ? "return require 'e'" : "return 1") }
+    let plugin = Self.source("p", #"local x = "it's" require "a" require[[b]] require('c') -- d"#, library: library)
+    #expect(CatalogBuilder.required(by: plugin).map(\.name) == ["a.lua", "b.lua", "c.lua", "e.lua"])
+  }
+
+  @Test func `a kept revision is what was kept, in the present form and in that of earlier versions`() throws {
+    let library = [Self.file("a", "return 1")]
+    let source = RulesSource(plugins: [
+      Self.source("p", "require 'a'", library: library), Self.source("q", "", library: library),
+    ])
+    let kept = try #require(RulesSource(encoded: source.encoded))
+    #expect(kept.plugins == source.plugins && kept.revision == source.revision)
+    let files = #"[{"path":"lib/a.lua","text":"return 1"}]"#
+    let earlier = try JSONValue(
+      parsing: #"[{"name":"p","modules":[{"path":"p/plugin.lua","text":"x"}],"data":[],"library":\#(files)}]"#)
+    #expect(RulesSource(encoded: earlier)?.plugins.first?.library == library)
+  }
+
+  @Test func `a plugin that is slow to load has a machine for each thread, and another once they are taken`() throws {
+    let worker = LuaWorker()
+    let takings = Atomic<Int>(0)
+    let loop = "local sum = 0 for step = 1, 4000000 do sum = sum + step end local whole = sum "
+    let rule = "rule 'r' { on = 'e', run = function() decide('sum', whole) end }"
+    let catalog = try CatalogBuilder.build(
+      RulesSource(plugins: [Self.source("fast", rule.replacing("whole", with: "1")), Self.source("slow", loop + rule)]),
+      configuration: [:], previous: nil, worker: worker,
+      for: .init(3) { takings.wrappingAdd(1, ordering: .relaxed) }, now: LocalEngine.start)
+    let (fast, slow) = (catalog.plugins[0].machines, catalog.plugins[1].machines)
+    try #require(slow.isSlow)
+    #expect(slow.count == 3 && fast.count <= 3)
+    for left in [2, 1, 0] {
+      let thread = LuaWorker()
+      let engine = try LocalEngine(catalog: catalog, lua: thread)
+      let outcome = try engine.event(["type": "e", "subject": "s"])
+      #expect(outcome["decisions"]?["slow"]?["sum"] == 8_000_002_000_000)
+      #expect(slow.count == left)
+    }
+    #expect(takings.load(ordering: .relaxed) >= 3)
+    #expect(CatalogBuilder.replenish(catalog, worker: worker))
+    #expect(!CatalogBuilder.replenish(catalog, worker: worker))
+    #expect(slow.count == 1)
+    let same = try CatalogBuilder.build(
+      catalog.source, configuration: [:], previous: catalog, worker: worker, for: .init(3), now: LocalEngine.start)
+    #expect(same.plugins[1] === catalog.plugins[1] && slow.count == 1)
+  }
+
+  @Test func `a rule in a machine that another thread built is stopped at its budget`() throws {
+    let built = LuaWorker()
+    let catalog = try CatalogBuilder.build(
+      RulesSource(plugins: [Self.source("p", "rule 'r' { on = 'e', run = function() while true do end end }")]),
+      configuration: [:], previous: nil, worker: built, now: LocalEngine.start)
+    #expect(catalog.plugins[0].machines.count == 1)
+    let engine = try LocalEngine(catalog: catalog, lua: LuaWorker())
+    let outcome = try engine.event(["type": "e", "subject": "s"])
+    #expect(catalog.plugins[0].machines.count == 0)
+    #expect(["time", "instructions"].contains(outcome["failures"]?[0]?["kind"]?.stringValue))
+  }
+}
