@@ -17,7 +17,7 @@ final class DatabaseAccess: @unchecked Sendable {  // `database` is guarded by `
       guard let database else {
         throw isClosed
           ? Self.closed(path)
-          : StoreError(.inputOutput, "the store at \(path) could not be reopened and can't be read")
+          : StoreError(.poisoned, "the store at \(path) could not be reopened and can't be read")
       }
       return try body(database)
     }

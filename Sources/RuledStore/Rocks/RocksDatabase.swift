@@ -1,5 +1,6 @@
 import CRocksDB
 import RuledCore
+import Synchronization
 
 /// An open database of RocksDB, from opening to closing.
 final class RocksDatabase: @unchecked Sendable {  // RocksDB guards itself; the handle lives as long as this
@@ -7,6 +8,10 @@ final class RocksDatabase: @unchecked Sendable {  // RocksDB guards itself; the 
   let handle: OpaquePointer
   private let options: RocksOptions
   private let path: String
+  /// How many stretches of damaged keys are known at most.
+  static let mostKnownDamage = 64
+  /// Stretches that cursors had to find the end of, the last ones, so that others need not search for it again.
+  let knownDamage = Mutex<[UnreadableKeys]>([])
 
   /// Opens the database in the folder `path`, with LZ4 where this build of RocksDB has it.
   init(path: String, options: RocksOptions) throws(StoreError) {
