@@ -31,19 +31,43 @@ package final class CounterTable: Sendable {
   /// No counters.
   package init() {}
 
-  /// Reads the counters that the store holds.
-  package func load(from store: any StateStore) throws(StoreError) -> [Key: CounterValue] {
-    var found: [Key: CounterValue] = [:]
-    try store.scan(prefix: StoreKey.prefix(.counter)) { key, value in
+  /// What the store holds of counters.
+  package struct Kept: Sendable {
+    /// Those that could be read.
+    package var values: [Key: CounterValue] = [:]
+    /// The keys that could not.
+    package var unreadable: [UnreadableKeys] = []
+
+    /// Nothing.
+    package init() {}
+
+    /// Whether the counter's value may stand in the store and could not be read.
+    package func mayHide(_ key: UnsafeRawBufferPointer) -> Bool { unreadable.contains { $0.mayHold(key) } }
+  }
+
+  /// Reads the counters that the store holds; those that are damaged are told of, and begin at 0 for rules.
+  package func load(from context: EngineContext) throws(StoreError) -> Kept {
+    var kept = Kept()
+    var unreadable: [UnreadableKeys] = []
+    try context.scan(prefix: StoreKey.prefix(.counter), of: .counter, passing: { unreadable.append($0) }) {
+      key, value in
       guard case .counter(let name, let labels)? = try? ParsedKey(key), let json = try? JSONValue(parsing: value),
         let number = CounterValue(json: json)
-      else { return true }
-      found[Key(name: String(decoding: name, as: UTF8.self), labels: String(decoding: labels, as: UTF8.self))] = number
+      else {
+        let error = StoreError(.corrupt, "a counter has another form")
+        context.isDamaged(key, error, malformed: true)
+        let next = Array(key) + [0]
+        kept.unreadable.append(UnreadableKeys(error: error, after: Array(key.dropLast()), before: next))
+        return true
+      }
+      let counter = Key(name: String(decoding: name, as: UTF8.self), labels: String(decoding: labels, as: UTF8.self))
+      kept.values[counter] = number
       return true
     }
-    let loaded = found
+    kept.unreadable += unreadable
+    let loaded = kept.values
     values.withLock { $0 = loaded }
-    return loaded
+    return kept
   }
 
   /// Adds what an event counted.

@@ -54,17 +54,21 @@ extension Control {
   private func putInForce(_ next: Catalog) {
     catalog = next
     services.status.serve(next)
-    KeptRules.keep(next.source, in: services.context.store)
+    KeptRules.keep(next.source, in: services.context)
     for worker in services.workers { _ = worker.send(.perform { $0.evaluator.adopt(next) }) }
   }
 
   /// Tries what is parked for plugins that have changed, once.
   private func retryParked(of plugins: [String]) {
     for plugin in plugins {
-      guard let keys = try? parkedKeys(of: plugin) else { continue }
-      for key in keys {
-        _ = services.workers[services.owner(of: key.subject)].send(.perform { _ = try? $0.evaluator.retry(key) })
-      }
+      do throws(RequestError) {
+        for key in try parkedKeys(of: plugin) {
+          _ = services.workers[services.owner(of: key.subject)].send(
+            .perform { worker in
+              if case .failure(let error) = worker.retry(key) { worker.services.notRetried(error, plugin) }
+            })
+        }
+      } catch { services.notRetried(error, plugin) }
     }
   }
 }
@@ -74,13 +78,26 @@ enum KeptRules {
   private static let value = KeptValue(name: "rules")
 
   /// Keeps a revision.
-  static func keep(_ source: RulesSource, in store: any StateStore) {
-    value.keep(in: store, durable: false) { source.encoded.write(to: $0) }
+  static func keep(_ source: RulesSource, in context: EngineContext) {
+    value.keep(in: context, durable: false) { source.encoded.write(to: $0) }
   }
 
-  /// The revision that was kept last.
-  static func read(from store: any StateStore) -> RulesSource? {
-    guard let kept = value.read(from: store), let json = try? JSONValue(parsing: kept.bytes) else { return nil }
-    return RulesSource(encoded: json)
+  /// The revision that was kept last; nil when there is none.
+  static func read(from store: any StateStore) throws(StoreError) -> RulesSource? {
+    let kept = ByteBuffer(capacity: 4096)
+    guard try value.read(from: store, into: kept) else { return nil }
+    guard let json = try? JSONValue(parsing: kept.bytes), let source = RulesSource(encoded: json) else {
+      throw StoreError(.corrupt, "the rules that the store keeps have another form")
+    }
+    return source
+  }
+}
+
+extension Services {
+  /// Tells that parked events of a plugin that changed stay parked.
+  fileprivate func notRetried(_ error: RequestError, _ plugin: String) {
+    context.log.write(
+      LogLine(
+        .warn, "parked events could not be tried again, rulectl retry does it: \(error.message)", plugin: plugin))
   }
 }

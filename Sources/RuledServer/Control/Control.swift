@@ -90,6 +90,7 @@ final class Control {
     case .task(let task, let id, let target): take(task, id, target)
     case .timerSet(let due): timers.set(due)
     case .storeReopened:
+      timers.retryHeld()
       timers.look()
       services.outbox.look()
     case .perform(let body): body(self)

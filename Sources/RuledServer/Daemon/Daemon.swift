@@ -38,7 +38,7 @@ package final class Daemon {
     let socket = try listen()
     try listenOnLoopback()
     let store = try openStore()
-    let clock = isManual ? EngineClock(manual: KeptClock.read(from: store) ?? EngineClock.wall) : EngineClock()
+    let clock = try makeClock(store)
     let context = EngineContext(store: store, clock: clock, configuration: configuration, log: log)
     let services = Services(
       context: context, workers: configuration.workers > 0 ? configuration.workers : Int(cl_processors()),
@@ -47,14 +47,15 @@ package final class Daemon {
     let catalog = try loadRules(services, lua)
     ConfigurationReview.warn(log, configuration, services.admins, catalog)
     do {
-      let messages = try StoreListing.messages(store)
-      if let last = messages.last { context.sequence(atLeast: last.sequence) }
-      services.hub.begin(after: try WatchSequence.read(from: store))
-      services.commits.begin(with: try context.counters.load(from: store))
+      try KeptTime.resume(context)
+      let messages = try StoreListing.messages(context)
+      services.hub.begin(after: try WatchSequence.read(from: context))
+      services.commits.begin(with: try context.counters.load(from: context))
       try startCommitter(services)
       try startWorkers(services, catalog, messages)
       try startOutbox(services)
       try serve(services, catalog, lua, socket)
+      if services.status.storeIsWell { try KeptTime.keep(context) }
       try store.close()
     } catch let error as StoreError {
       throw StartError("the store failed: \(error)")
@@ -90,6 +91,17 @@ package final class Daemon {
     }
   }
 
+  private func makeClock(_ store: any StateStore) throws(StartError) -> EngineClock {
+    guard isManual else { return EngineClock() }
+    do throws(StoreError) {
+      return EngineClock(manual: try KeptClock.read(from: store) ?? EngineClock.wall)
+    } catch {
+      throw StartError(
+        "where the manual clock stands can't be read from the store; restore a backup of it, or start without --clock manual: \(error)"
+      )
+    }
+  }
+
   /// The rules in the folder, or the last good ones when those don't load.
   private func loadRules(_ services: Services, _ lua: LuaWorker) throws(StartError) -> Catalog {
     let now = services.context.clock.now
@@ -98,12 +110,17 @@ package final class Daemon {
       let source = try RulesFolder.read(configuration.rules)
       let catalog = try CatalogBuilder.build(
         source, configuration: configuration.plugins, previous: nil, worker: lua, now: now)
-      KeptRules.keep(source, in: services.context.store)
+      KeptRules.keep(source, in: services.context)
       services.status.serve(catalog)
       return catalog
     } catch { problem = error }
     let reasons = problem.errors.map(\.description).joined(separator: "\n")
-    guard let kept = KeptRules.read(from: services.context.store) else {
+    let last: RulesSource?
+    do throws(StoreError) { last = try KeptRules.read(from: services.context.store) } catch {
+      throw StartError(
+        "the rules do not load, and the revision that the store keeps can't be read: \(error)\n\(reasons)")
+    }
+    guard let kept = last else {
       throw StartError("the rules do not load, and no earlier revision is kept to serve instead:\n\(reasons)")
     }
     do throws(ReloadError) {

@@ -74,7 +74,9 @@ package final class DaemonStatus: Sendable {
     if let error = now.storeError { problems.append(.string("the store failed: \(error)")) }
     if now.servesKeptRules { problems.append(.string("the rules do not load, the last good ones serve")) }
     for name in suspended { problems.append(.string("the plugin \(name.stringValue ?? "") is suspended")) }
-    let isReady = now.storeError == nil && !now.servesKeptRules && suspended.isEmpty
+    let damage = services.context.damage.entries
+    if !damage.listed.isEmpty { problems.append(.string(Self.problem(damage.listed, beyond: damage.beyond))) }
+    let isReady = now.storeError == nil && !now.servesKeptRules && suspended.isEmpty && damage.listed.isEmpty
     return .object([
       "status": .string(isReady ? "ready" : "degraded"),
       "revision": .string(now.catalog?.revision ?? ""),
@@ -86,7 +88,19 @@ package final class DaemonStatus: Sendable {
       "unconfigured_sinks": .array(waiting.sorted().map { .string($0) }),
       "sinks": .object(JSONObject(services.outbox.figures.map { ($0.sink, $0.figures.json) })),
       "reload_errors": now.reloadErrors?.json ?? .array([]),
+      "unreadable": .array(damage.listed.prefix(Self.mostListed).map(\.json)),
     ])
+  }
+
+  /// How many things that can't be read `health` lists one by one.
+  private static let mostListed = 20
+
+  private static func problem(_ damage: [DamageReport.Entry], beyond: Int) -> String {
+    let files = Set(damage.compactMap(\.error.file)).sorted()
+    let count = beyond > 0 ? "more than \(damage.count)" : "\(damage.count)"
+    return "\(count) \(damage.count == 1 && beyond == 0 ? "entry" : "entries") of the store can't be read"
+      + (files.isEmpty ? "" : ", in \(files.joined(separator: ", "))")
+      + "; only who needs them is refused: mend the disk, or restore a backup of the store"
   }
 
   /// The answer to `rules`.

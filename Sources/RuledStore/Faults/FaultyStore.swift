@@ -11,6 +11,10 @@ package final class FaultyStore: StateStore {
     var reopensToFail = 0
     var isPoisoned = false
     var readsFail = false
+    /// What look-ups fail of, by the key.
+    var unreadable: (@Sendable (UnsafeRawBufferPointer) -> Bool)?
+    /// How many look-ups failed so.
+    var failedReads = 0
     /// What was appended and does not count yet.
     var appended: [WriteSet] = []
     var number: UInt64 = 0
@@ -34,6 +38,14 @@ package final class FaultyStore: StateStore {
   /// Lets every look-up of a key fail, or no longer.
   package func failReads(_ fails: Bool) { faults.withLock { $0.readsFail = fails } }
 
+  /// Lets every look-up of a key fail that `unreadable` names, as of a damaged block, or none any longer.
+  package func failReads(of unreadable: (@Sendable (UnsafeRawBufferPointer) -> Bool)?) {
+    faults.withLock { $0.unreadable = unreadable }
+  }
+
+  /// How many look-ups failed of keys that `failReads` named.
+  package var failedReads: Int { faults.withLock { $0.failedReads } }
+
   package var name: String { store.name }
 
   package var approximateBytes: Int { store.approximateBytes }
@@ -41,6 +53,14 @@ package final class FaultyStore: StateStore {
   package func get(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) throws(StoreError) -> Bool {
     guard !faults.withLock({ $0.readsFail }) else {
       throw StoreError(.inputOutput, "a key can't be read (by order of a test)")
+    }
+    let isDamaged = faults.withLock { faults in
+      let isDamaged = faults.unreadable?(key) ?? false
+      if isDamaged { faults.failedReads += 1 }
+      return isDamaged
+    }
+    guard !isDamaged else {
+      throw StoreError(.corrupt, "a key can't be read", underlying: "a block of /store/000007.sst, by order of a test")
     }
     return try store.get(key, into: buffer)
   }

@@ -41,8 +41,8 @@ final class ServerRig {
     self.services = services
     let catalog = try Self.catalog()
     services.status.serve(catalog)
-    services.hub.begin(after: try WatchSequence.read(from: store))
-    services.commits.begin(with: try context.counters.load(from: store))
+    services.hub.begin(after: try WatchSequence.read(from: context))
+    services.commits.begin(with: try context.counters.load(from: context))
     threads.append(
       try WorkerThread(name: "commit") {
         Committer(services: services).run()
