@@ -2,6 +2,7 @@
 #ifndef CLINUX_H
 #define CLINUX_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Gives the file `length` bytes of room on the disk; 0, or -1 with errno. */
@@ -26,6 +27,9 @@ void cl_take_processor(uint32_t which, uint32_t count);
 
 /* Names the calling thread; the kernel keeps 15 bytes. */
 void cl_name_thread(const char *name);
+
+/* Gives threads that are started without a size of stack one of so many bytes. */
+void cl_default_stack(size_t bytes);
 
 /* Begins to bring what lies at `place` into the processor's cache. */
 static inline void cl_prefetch(const void *place) { __builtin_prefetch(place); }

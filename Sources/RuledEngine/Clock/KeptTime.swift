@@ -31,7 +31,9 @@ package enum KeptTime {
   /// As long as the machine has been up since, what elapsed while no daemon ran counts. Over a restart of the machine nobody can tell how long that was, so
   /// that it counts as nothing: outcomes are then remembered longer, by what the machine was down.
   /// - Parameters:
+  ///   - context: whose clock and numbers go on.
   ///   - boot: which start of the machine this is.
+  /// - Throws: when the store takes nothing, or can't be asked at all.
   package static func resume(_ context: EngineContext, boot: String = EngineClock.boot) throws(StoreError) {
     let clock = context.clock
     var kept: Moment?

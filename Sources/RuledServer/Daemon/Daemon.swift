@@ -35,14 +35,14 @@ package final class Daemon {
   /// Serves until SIGTERM or SIGINT; returns once all that was taken is answered and committed.
   package func run() throws(StartError) {
     SystemCalls.ignoreBrokenPipes()
+    let count = configuration.workers > 0 ? configuration.workers : Int(cl_processors())
+    let connections = try ProcessLimits.check(configuration, workers: count, log)
     let socket = try listen()
     try listenOnLoopback()
     let store = try openStore()
     let clock = try makeClock(store)
     let context = EngineContext(store: store, clock: clock, configuration: configuration, log: log)
-    let services = Services(
-      context: context, workers: configuration.workers > 0 ? configuration.workers : Int(cl_processors()),
-      notifier: notifier)
+    let services = Services(context: context, workers: count, notifier: notifier, connectionLimit: connections)
     let lua = LuaWorker()
     let catalog = try loadRules(services, lua)
     ConfigurationReview.warn(log, configuration, services.admins, catalog)
@@ -139,12 +139,17 @@ package final class Daemon {
     committer = try WorkerThread(name: "ruled-commit") { Committer(services: services).run() }
   }
 
+  /// Ends the process, as without one of its threads it can't serve; what was acknowledged is in the store.
+  private static func giveUp(_ log: any EventLog, _ why: String) -> Never {
+    log.write(LogLine(.error, why))
+    _exit(2)
+  }
+
   private func startOutbox(_ services: Services) throws(SystemError) {
     let log = log
     outbox = try WorkerThread(name: "ruled-outbox") {
       do throws(SystemError) { try OutboxService(services: services).run() } catch {
-        log.write(LogLine(.error, "the delivery of effects ended: \(error)"))
-        abort()
+        Self.giveUp(log, "the delivery of effects can't run: \(error)")
       }
     }
   }
@@ -159,8 +164,7 @@ package final class Daemon {
       workers.append(
         try WorkerThread(name: "ruled-\(index)") {
           do throws(SystemError) { try Worker(index: index, services: services, catalog: catalog).run() } catch {
-            log.write(LogLine(.error, "a worker ended: \(error)"))
-            abort()
+            Self.giveUp(log, "a worker can't run: \(error)")
           }
         })
     }

@@ -32,7 +32,7 @@ final class HTTPServer: @unchecked Sendable {  // its daemon is set once, and li
   init(_ services: Services, token: BearerToken?) throws(SystemError) {
     self.services = services
     self.token = token
-    let most = UInt32(clamping: services.context.configuration.limits.connections + 64)
+    let most = UInt32(clamping: services.connectionLimit + 64)
     daemon = ruled_http_start(
       most, Self.headerBytes, Self.idleSeconds, httpServe, httpBegan, httpCompleted, httpConnectionChanged,
       Unmanaged.passUnretained(self).toOpaque())

@@ -14,7 +14,9 @@ struct StoredEffect {
   let type: String
   /// Whether it was given up.
   let isGivenUp: Bool
-  /// The number that came before it was given up, by which it is told from what was given up later: a clock may be set back. 0 where it says none.
+  /// The number that came before it was given up, 0 where it says none.
+  ///
+  /// It tells what was given up before the start from what was later, whatever the clock said.
   let givenUpAfter: UInt64
   /// Where the member `id` begins.
   private let start: Int

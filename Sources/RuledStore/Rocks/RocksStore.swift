@@ -38,7 +38,7 @@ package final class RocksStore: StateStore, @unchecked Sendable {  // the folder
     log = try RedoLog(folder: path + "/log")
     writer = LogWriter(log, of: path)
     let work = Drain(of: log, into: access, folder: path + "/log", options: options)
-    if drains { drain = DrainThread { work.run() } }
+    if drains { drain = try DrainThread { work.run() } }
   }
 
   deinit { end() }

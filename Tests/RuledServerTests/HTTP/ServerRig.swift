@@ -84,6 +84,7 @@ final class ServerRig {
   /// A client on the Unix side.
   func client() -> Client {
     let (client, server) = Client.pair()
+    services.connections.wrappingAdd(1, ordering: .relaxed)
     _ = services.workers[0].send(.perform { $0.adopt(server) })
     return client
   }
