@@ -2,6 +2,7 @@
 #include "CLinux.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
 #include <string.h>
@@ -45,6 +46,13 @@ void cl_take_processor(uint32_t which, uint32_t count) {
   CPU_ZERO(&own);
   CPU_SET(processor, &own);
   (void)sched_setaffinity(0, sizeof own, &own);
+}
+
+void cl_default_stack(size_t bytes) {
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return;
+  if (pthread_attr_setstacksize(&attributes, bytes) == 0) (void)pthread_setattr_default_np(&attributes);
+  (void)pthread_attr_destroy(&attributes);
 }
 
 void cl_name_thread(const char *name) { (void)prctl(PR_SET_NAME, name); }

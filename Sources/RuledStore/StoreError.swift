@@ -44,6 +44,16 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
     self.underlying = underlying
   }
 
+  /// Whether it tells of single keys that can't be read, while others may be.
+  package var isDamage: Bool { code == .corrupt || code == .inputOutput }
+
+  /// The name of the file that the database or the system speaks of, without its folder; nil when it speaks of none.
+  package var file: String? {
+    let words = underlying.split { $0 == " " || $0 == ":" || $0 == "," || $0 == ";" }
+    guard let path = words.first(where: { $0.hasSuffix(".sst") || $0.hasSuffix(".log") }) else { return nil }
+    return path.split(separator: "/").last.map(String.init)
+  }
+
   /// The message, followed by the underlying text.
   package var description: String { underlying.isEmpty ? message : "\(message) (\(underlying))" }
 }

@@ -281,8 +281,8 @@ import Testing
     let rounds = 10_000
     let failures = Mutex<[String]>([])
     let left = Atomic<Int>(writers)
-    var threads = (0..<writers).map { writer in
-      DrainThread {
+    var threads = try (0..<writers).map { writer in
+      try DrainThread {
         defer { left.wrappingSubtract(1, ordering: .releasing) }
         let set = WriteSet()
         do {
@@ -301,7 +301,7 @@ import Testing
       }
     }
     threads.append(
-      DrainThread {
+      try DrainThread {
         do { while left.load(ordering: .acquiring) > 0 { try store.sync() } } catch {
           failures.withLock { $0.append("\(error)") }
         }

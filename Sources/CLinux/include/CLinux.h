@@ -31,6 +31,9 @@ void cl_name_thread(const char *name);
 /* The first place in `count` bytes where `length` wanted bytes stand; NULL when there is none. */
 const void *cl_find(const void *bytes, size_t count, const void *wanted, size_t length);
 
+/* Gives threads that are started without a size of stack one of so many bytes. */
+void cl_default_stack(size_t bytes);
+
 /* Begins to bring what lies at `place` into the processor's cache. */
 static inline void cl_prefetch(const void *place) { __builtin_prefetch(place); }
 

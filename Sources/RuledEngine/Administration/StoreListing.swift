@@ -4,8 +4,10 @@ package import RuledStore
 /// Lists over all subjects, read from what is committed.
 package enum StoreListing {
   /// The subjects that something is held on, in byte order, from behind `after` on; one more than `limit` is never returned.
+  ///
+  /// Those in a damaged stretch of the store are left out, and are told of elsewhere; where it can't be read what else is held on a subject, it is listed.
   package static func subjects(
-    _ store: any StateStore, prefix: String, after: String?, limit: Int
+    _ context: EngineContext, prefix: String, after: String?, limit: Int
   ) throws(RequestError) -> (subjects: [String], next: String?) {
     let lower = ByteBuffer(capacity: 300)
     lower.append(StoreKey.Kind.record.rawValue)
@@ -15,17 +17,11 @@ package enum StoreListing {
     let end = StoreKey.upperBound([StoreKey.Kind.record.rawValue] + Array(prefix.utf8))
     var found: [String] = []
     var more = false
-    var problem: StoreError?
     do throws(StoreError) {
-      try store.scan(from: Array(lower.bytes), to: end) { key, value in
+      try context.scan(from: Array(lower.bytes), to: end, of: .record) { key, value in
         guard case .record(let subject)? = try? ParsedKey(key) else { return true }
         if let behind, subject.elementsEqual(behind) { return true }
-        do throws(StoreError) {
-          guard try isFound(store, subject, value) else { return true }
-        } catch {
-          problem = error
-          return false
-        }
+        guard isFound(context, subject, value, at: key) else { return true }
         if found.count == limit {
           more = true
           return false
@@ -33,31 +29,39 @@ package enum StoreListing {
         found.append(String(decoding: subject, as: UTF8.self))
         return true
       }
-      if let problem { throw problem }
     } catch { throw error.requestError }
     return (found, more ? found.last : nil)
   }
 
   private static func isFound(
-    _ store: any StateStore, _ subject: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer
-  ) throws(StoreError) -> Bool {
-    if try SubjectRecordView(record).hasPlugins { return true }
+    _ context: EngineContext, _ subject: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer,
+    at key: UnsafeRawBufferPointer
+  ) -> Bool {
+    do throws(StoreError) { if try SubjectRecordView(record).hasPlugins { return true } } catch {
+      context.isDamaged(key, of: Array(subject), error, malformed: true)
+      return true
+    }
     for kind in [StoreKey.Kind.timer, .once, .effect, .parked] {
       let prefix = ByteBuffer(capacity: 300)
       StoreKey.subjectPrefix(kind, subject, into: prefix)
       var any = false
-      try store.scan(prefix: Array(prefix.bytes)) { _, _ in
+      do throws(StoreError) {
+        try context.store.scan(prefix: Array(prefix.bytes)) { _, _ in
+          any = true
+          return false
+        }
+      } catch {
+        context.isDamaged(prefix.bytes, of: Array(subject), error)
         any = true
-        return false
       }
       if any { return true }
     }
     return false
   }
 
-  /// The parked parts, of one plugin or of all, from behind `after` on.
+  /// The parked parts, of one plugin or of all, from behind `after` on; those in a damaged stretch of the store are left out.
   package static func parked(
-    _ store: any StateStore, plugin: String?, after: String?, limit: Int
+    _ context: EngineContext, plugin: String?, after: String?, limit: Int
   ) throws(RequestError) -> (parked: [JSONValue], next: String?) {
     var lower = StoreKey.prefix(.parked)
     if let after {
@@ -69,7 +73,7 @@ package enum StoreListing {
     var found: [JSONValue] = []
     var more = false
     do throws(StoreError) {
-      try store.scan(from: lower, to: StoreKey.upperBound(StoreKey.prefix(.parked))) { key, value in
+      try context.scan(from: lower, to: StoreKey.upperBound(StoreKey.prefix(.parked)), of: .parked) { key, value in
         guard let entry = Evaluator.parked((Array(key), Array(value))) else { return true }
         if let plugin, entry["plugin"]?.stringValue != plugin { return true }
         if found.count == limit {
@@ -83,10 +87,10 @@ package enum StoreListing {
     return (found, more ? found.last?["id"]?.stringValue : nil)
   }
 
-  /// The messages that wait for their subjects, in order per subject.
-  package static func messages(_ store: any StateStore) throws(StoreError) -> [CommitUnit.Message] {
+  /// The messages that wait for their subjects, in order per subject; those in a damaged stretch of the store go on waiting.
+  package static func messages(_ context: EngineContext) throws(StoreError) -> [CommitUnit.Message] {
     var found: [CommitUnit.Message] = []
-    try store.scan(prefix: StoreKey.prefix(.message)) { key, _ in
+    try context.scan(prefix: StoreKey.prefix(.message), of: .message) { key, _ in
       if case .message(let subject, let sequence)? = try? ParsedKey(key) {
         found.append(.init(subject: Array(subject), sequence: sequence, cascade: nil))
       }
@@ -95,32 +99,43 @@ package enum StoreListing {
     return found.sorted { $0.sequence < $1.sequence }
   }
 
-  /// The timers due at `now` or before, in order, from the index key `from` on.
-  package static func dueTimers(
-    _ store: any StateStore, from: Int64 = .min, now: Int64, limit: Int
-  ) throws(StoreError) -> [DueTimer] {
-    var found: [DueTimer] = []
-    let lower = ByteBuffer(capacity: 16)
-    StoreKey.timerIndex(due: from, into: lower)
-    try store.scan(from: Array(lower.bytes), to: StoreKey.upperBound(StoreKey.prefix(.timerIndex))) { key, _ in
-      guard case .timerIndex(let due, let subject, let plugin, let name)? = try? ParsedKey(key), due <= now,
-        found.count < limit
-      else { return false }
-      found.append(DueTimer(due: due, subject: Array(subject), plugin: Array(plugin), name: Array(name)))
-      return true
-    }
-    return found
+  /// What `timers` found.
+  package struct Timers {
+    /// The first ones that are due, in order.
+    package var due: [DueTimer] = []
+    /// When the first of all is due, whether it was to be passed over or not.
+    package var first: Int64?
+    /// When the first is due that is not due yet; nil when there were too many that are.
+    package var next: Int64?
   }
 
-  /// When the first timer from `from` on is due.
-  package static func nextTimer(_ store: any StateStore, from: Int64) throws(StoreError) -> Int64? {
-    var next: Int64?
-    let lower = ByteBuffer(capacity: 16)
-    StoreKey.timerIndex(due: from, into: lower)
-    try store.scan(from: Array(lower.bytes), to: StoreKey.upperBound(StoreKey.prefix(.timerIndex))) { key, _ in
-      if case .timerIndex(let due, _, _, _)? = try? ParsedKey(key) { next = due }
-      return false
+  /// The timers due at `now` or before, in order, from the time `from` on, but for those to be passed over; at most `limit`.
+  package static func timers(
+    _ context: EngineContext, from: Int64 = .min, now: Int64, limit: Int,
+    passingOver: (DueTimer) -> Bool = { _ in false }
+  ) throws(StoreError) -> Timers {
+    var found = Timers()
+    let lower = StoreKey.bytes { StoreKey.timerIndex(due: from, into: $0) }
+    let upper = StoreKey.upperBound(StoreKey.prefix(.timerIndex))
+    try context.scan(from: lower, to: upper, of: .timerIndex) { key, _ in
+      let due: Int64
+      let timer: DueTimer
+      do throws(StoreError) {
+        guard case .timerIndex(let time, let subject, let plugin, let name) = try ParsedKey(key) else { return true }
+        due = time
+        timer = DueTimer(due: time, subject: Array(subject), plugin: Array(plugin), name: Array(name))
+      } catch {
+        context.isDamaged(key, StoreError(error.code, error.message), malformed: true)
+        return true
+      }
+      found.first = found.first ?? due
+      guard due <= now else {
+        found.next = due
+        return false
+      }
+      if !passingOver(timer) { found.due.append(timer) }
+      return found.due.count < limit
     }
-    return next
+    return found
   }
 }

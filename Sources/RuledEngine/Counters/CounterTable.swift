@@ -61,18 +61,56 @@ package final class CounterTable: Sendable {
 
   // MARK: The store
 
-  /// Reads the counters that the store holds, and whose they are.
-  package func load(from store: any StateStore) throws(StoreError) -> [Key: CounterValue] {
-    var found: [Key: CounterValue] = [:]
-    try store.scan(prefix: StoreKey.prefix(.counter)) { key, value in
+  /// What the store holds of counters.
+  package struct Kept: Sendable {
+    /// Those that could be read.
+    package var values: [Key: CounterValue] = [:]
+    /// The keys that could not.
+    package var unreadable: [UnreadableKeys] = []
+
+    /// Nothing.
+    package init() {}
+
+    /// Whether the counter's value may stand in the store and could not be read.
+    package func mayHide(_ key: UnsafeRawBufferPointer) -> Bool { unreadable.contains { $0.mayHold(key) } }
+  }
+
+  /// Reads the counters that the store holds; those that are damaged are told of, and begin at 0 for rules.
+  package func load(from context: EngineContext) throws(StoreError) -> Kept {
+    var kept = Kept()
+    var unreadable: [UnreadableKeys] = []
+    try context.scan(prefix: StoreKey.prefix(.counter), of: .counter, passing: { unreadable.append($0) }) {
+      key, value in
       guard case .counter(let name, let labels)? = try? ParsedKey(key), let json = try? JSONValue(parsing: value),
         let number = CounterValue(json: json)
-      else { return true }
-      found[Key(name: String(decoding: name, as: UTF8.self), labels: String(decoding: labels, as: UTF8.self))] = number
+      else {
+        let error = StoreError(.corrupt, "a counter has another form")
+        context.isDamaged(key, error, malformed: true)
+        let next = Array(key) + [0]
+        kept.unreadable.append(UnreadableKeys(error: error, after: Array(key.dropLast()), before: next))
+        return true
+      }
+      let counter = Key(name: String(decoding: name, as: UTF8.self), labels: String(decoding: labels, as: UTF8.self))
+      kept.values[counter] = number
       return true
     }
+    kept.unreadable += unreadable
+    let owners = try owners(in: context)
+    contents.withLock { [kept] contents in
+      contents = Contents()
+      for (key, value) in kept.values {
+        let owner = owners[key] ?? String(key.name.prefix { $0 != "." })
+        contents.series[key] = Series(value: value, owner: owner)
+        contents.counts[owner, default: 0] += 1
+      }
+    }
+    return kept
+  }
+
+  /// Which plugins the counters belong to; those whose owner can't be read go by their names.
+  private func owners(in context: EngineContext) throws(StoreError) -> [Key: String] {
     var owners: [Key: String] = [:]
-    try store.scan(prefix: StoreKey.counterOwners) { key, value in
+    try context.scan(prefix: StoreKey.counterOwners, of: .counter, passing: { _ in }) { key, value in
       let parts = key.dropFirst(StoreKey.counterOwners.count).split(
         separator: 0, maxSplits: 1, omittingEmptySubsequences: false)
       if parts.count == 2 {
@@ -81,14 +119,7 @@ package final class CounterTable: Sendable {
       }
       return true
     }
-    var loaded = Contents()
-    for (key, value) in found {
-      let owner = owners[key] ?? String(key.name.prefix { $0 != "." })
-      loaded.series[key] = Series(value: value, owner: owner)
-      loaded.counts[owner, default: 0] += 1
-    }
-    contents.withLock { [loaded] in $0 = loaded }
-    return found
+    return owners
   }
 
   // MARK: Counting

@@ -16,6 +16,10 @@ package final class EngineContext: Sendable {
   package let configuration: Configuration
   /// What rules and the engine log.
   package let log: any EventLog
+  /// What of the store can't be read.
+  package let damage = DamageReport()
+  /// No number that was given is as high, nor will one be before this is raised in the store: see `KeptTime`.
+  let keptSequence = Atomic<UInt64>(.max)
   private let sequence: Atomic<UInt64>
   private let window: Atomic<Int64>
   private let stateLimit: Atomic<Int>
@@ -27,7 +31,7 @@ package final class EngineContext: Sendable {
     self.clock = clock
     self.configuration = configuration
     self.log = log
-    sequence = Atomic(UInt64(max(EngineClock.wall.microseconds, 0)) << 8)
+    sequence = Atomic(UInt64(max(clock.isManual ? EngineClock.wall.microseconds : clock.now.microseconds, 0)) << 8)
     window = Atomic(configuration.dedupWindow)
     stateLimit = Atomic(configuration.limits.stateKiB << 10)
     seriesLimit = Atomic(configuration.limits.counters)
@@ -51,6 +55,9 @@ package final class EngineContext: Sendable {
 
   /// The next number of a message, an effect or a parked event.
   package func nextSequence() -> UInt64 { sequence.wrappingAdd(1, ordering: .relaxed).newValue }
+
+  /// The last number that was given.
+  var lastSequence: UInt64 { sequence.load(ordering: .relaxed) }
 
   /// Lets numbers begin behind one that the store holds.
   package func sequence(atLeast number: UInt64) {

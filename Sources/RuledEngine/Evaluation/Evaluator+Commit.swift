@@ -13,7 +13,7 @@ extension Evaluator {
     let until =
       event.origin == .client
       ? try remember(event, identity: identity, outcome: outcome, subject: subject, record: record)
-      : keepRecent(record, now: event.now)
+      : keepRecent(record, now: context.clock.steady)
     for plugin in touched {
       if turns[plugin].hasFailed {
         park(plugin, event)

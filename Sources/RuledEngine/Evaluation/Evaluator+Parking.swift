@@ -62,9 +62,13 @@ extension Evaluator {
     key.removeAll()
     StoreKey.parked(parked.subject, sequence: parked.sequence, into: key)
     value.removeAll()
-    guard try read(key.bytes, of: subject, into: value), let entry = try? JSONValue(parsing: value.bytes),
-      let events = entry["events"]?.arrayValue, let first = events.first, let name = entry["plugin"]?.stringValue
-    else { return nil }
+    guard try read(key.bytes, of: subject, into: value) else { return nil }
+    guard let entry = try? JSONValue(parsing: value.bytes), let events = entry["events"]?.arrayValue,
+      let first = events.first, let name = entry["plugin"]?.stringValue
+    else {
+      throw damaged(
+        key.bytes, of: subject.name, StoreError(.corrupt, "a parked event's value has another form"), malformed: true)
+    }
     guard let plugin = catalog.index(of: name) else {
       return .failed(Failure(plugin: name, kind: .error, message: "there is no plugin '\(name)' any more"))
     }

@@ -20,23 +20,40 @@ extension Evaluator {
         next = left >= 0 ? inFlight[left] : nil
       }
     }
-    return try readCommitted(key, into: buffer)
+    return try readCommitted(key, of: subject.name, into: buffer)
   }
 
-  /// Appends the value that is committed under `key`; false when there is none.
-  func readCommitted(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) throws(RequestError) -> Bool {
-    do throws(StoreError) { return try context.store.get(key, into: buffer) } catch { throw error.requestError }
+  /// Appends the value that is committed under a subject's `key`; false when there is none.
+  func readCommitted(
+    _ key: UnsafeRawBufferPointer, of subject: UnsafeRawBufferPointer, into buffer: ByteBuffer
+  ) throws(RequestError) -> Bool {
+    do throws(StoreError) {
+      let isThere = try context.store.get(key, into: buffer)
+      context.isWhole(key)
+      return isThere
+    } catch { throw damaged(key, of: subject, error) }
+  }
+
+  /// Notes that a subject's key can't be read, and answers what requests that need it come to.
+  func damaged(
+    _ key: UnsafeRawBufferPointer, of subject: UnsafeRawBufferPointer, _ error: StoreError, malformed: Bool = false
+  ) -> RequestError {
+    context.isDamaged(key, of: Array(subject), error, malformed: malformed)
+    return error.requestError(reading: key.first.flatMap { StoreKey.Kind(rawValue: $0) } ?? .record)
   }
 
   /// All keys that begin with `prefix`, with their values, in byte order.
-  func readAll(prefix: [UInt8]) throws(RequestError) -> [(key: [UInt8], value: [UInt8])] {
+  func readAll(
+    prefix: [UInt8], of subject: UnsafeRawBufferPointer
+  ) throws(RequestError) -> [(key: [UInt8], value: [UInt8])] {
     var found: [[UInt8]: [UInt8]] = [:]
     do throws(StoreError) {
       try context.store.scan(prefix: prefix) { key, value in
         found[Array(key)] = Array(value)
         return true
       }
-    } catch { throw error.requestError }
+      context.isWhole(prefix)
+    } catch { throw prefix.withUnsafeBytes { damaged($0, of: subject, error) } }
     for unit in inFlight + [unit] {
       unit.writes.forEach { operation in
         switch operation {
@@ -51,16 +68,16 @@ extension Evaluator {
   /// Deletes all keys that begin with `prefix`, those among them that are not yet durable.
   ///
   /// Each is written as a key of its own: to read what stands in a range keeps nobody waiting, and an error fails who asked alone.
-  func deleteAll(prefix: [UInt8]) throws(RequestError) {
-    for entry in try readAll(prefix: prefix) { entry.key.withUnsafeBytes { unit.writes.delete($0) } }
+  func deleteAll(prefix: [UInt8], of subject: UnsafeRawBufferPointer) throws(RequestError) {
+    for entry in try readAll(prefix: prefix, of: subject) { entry.key.withUnsafeBytes { unit.writes.delete($0) } }
   }
 
   /// All keys of a kind and a subject.
-  func readAll(_ kind: StoreKey.Kind, _ subject: some KeyPart) throws(RequestError) -> [(
+  func readAll(_ kind: StoreKey.Kind, _ subject: UnsafeRawBufferPointer) throws(RequestError) -> [(
     key: [UInt8], value: [UInt8]
   )] {
     let prefix = ByteBuffer(capacity: 300)
     StoreKey.subjectPrefix(kind, subject, into: prefix)
-    return try readAll(prefix: Array(prefix.bytes))
+    return try readAll(prefix: Array(prefix.bytes), of: subject)
   }
 }

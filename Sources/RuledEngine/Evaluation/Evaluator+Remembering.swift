@@ -2,6 +2,8 @@ import RuledCore
 import RuledStore
 
 /// Idempotency: what an event came to is remembered, and given again to whoever repeats it.
+///
+/// `now` is the steady time throughout: a machine's clock that jumps ahead must not let anything be forgotten.
 extension Evaluator {
   /// What a record tells an event by: a hash of its source and id.
   static func identity(_ event: EventInput) -> UInt64 { hash64(event.id, seed: hash64(event.source, seed: 1)) }
@@ -25,15 +27,16 @@ extension Evaluator {
   func appendRemembered(
     _ event: EventInput, identity: UInt64, subject: Subject, record: SubjectRecordView?, to reply: ByteBuffer
   ) throws(RequestError) -> Bool {
-    guard let record, let seconds = try expiry(of: identity, now: event.now, subject, record) else { return false }
+    let now = context.clock.steady
+    guard let record, let seconds = try expiry(of: identity, now: now, subject, record) else { return false }
     _ = writeOutcomeKey(event, expiring: seconds)
     value.removeAll()
-    guard try read(key.bytes, of: subject, into: value), !StoredExpiry.isOver(value.bytes, before: event.now) else {
+    guard try read(key.bytes, of: subject, into: value), !StoredExpiry.isOver(value.bytes, before: now) else {
       return false
     }
     do throws(StoreError) {
       Self.write(try RememberedOutcome(value.bytes), of: event.subject, event.id, isDuplicate: true, to: reply)
-    } catch { throw error.requestError }
+    } catch { throw damaged(key.bytes, of: subject.name, error, malformed: true) }
     return true
   }
 
@@ -93,7 +96,8 @@ extension Evaluator {
     }
     var found: [(key: [UInt8], value: [UInt8])] = []
     for seconds in times.sorted() {
-      found += try readAll(prefix: StoreKey.bytes { StoreKey.outcomePrefix(expiring: seconds, subject.name, into: $0) })
+      let prefix = StoreKey.bytes { StoreKey.outcomePrefix(expiring: seconds, subject.name, into: $0) }
+      found += try readAll(prefix: prefix, of: subject.name)
     }
     return found
   }
@@ -103,15 +107,16 @@ extension Evaluator {
     _ event: EventInput, identity: UInt64, outcome: RememberedOutcome, subject: Subject,
     record: SubjectRecordView?
   ) throws(RequestError) -> RememberedUntil {
-    let expiry = event.now + context.dedupWindow
+    let now = context.clock.steady
+    let expiry = now + context.dedupWindow
     let seconds = UInt32(clamping: (expiry + 999_999) / 1_000_000)
     let hasID = writeOutcomeKey(event, expiring: seconds)
     value.removeAll()
     outcome.write(expiring: expiry, id: hasID ? UnsafeRawBufferPointer(start: nil, count: 0) : event.id, into: value)
     unit.writes.put(key.bytes, value.bytes)
-    var until = keepRecent(record, now: event.now)
+    var until = keepRecent(record, now: now)
     if recent.count >= Self.recentEvents, let record {
-      try makeEarlier(of: subject, record, now: event.now, &until)
+      try makeEarlier(of: subject, record, now: now, &until)
       recent.removeAll(keepingCapacity: true)
     }
     recent.append(RecentEvent(hash: identity, seconds: seconds))

@@ -4,7 +4,7 @@ import RuledLua
 import RuledStore
 
 /// A timer that is due.
-package struct DueTimer: Sendable, Equatable {
+package struct DueTimer: Sendable, Hashable {
   /// When it is due, in microseconds.
   package let due: Int64
   /// The subject that it belongs to.
@@ -27,25 +27,35 @@ extension Evaluator {
   /// How late a timer may fire and still count as in time, in microseconds.
   static let timerGrace: Int64 = 1_000_000
 
-  /// Lets a timer's event reach its subject, unless the timer has been cancelled or set anew since it was found due.
+  /// Lets a timer's event reach its subject, unless the timer has been cancelled or set anew since it was found due: then only its due time goes.
   package func fire(_ timer: DueTimer, cascade: Cascade? = nil) throws(RequestError) {
     let subject = try findSubject(named: timer.subject)
     writeTimerKey(timer.name, timer.plugin, subject)
     value.removeAll()
-    guard try read(key.bytes, of: subject, into: value) else { return }
+    guard try read(key.bytes, of: subject, into: value) else { return forgetDue(timer, subject) }
     let document = EventDocument()
-    guard document.parse(value.bytes), document.integer(document.member("due")) == timer.due else { return }
+    guard document.parse(value.bytes), document.member("due") != 0 else {
+      throw damaged(
+        key.bytes, of: subject.name, StoreError(.corrupt, "a timer's value has another form"), malformed: true)
+    }
+    context.isWhole(key.bytes, malformed: true)
+    guard document.integer(document.member("due")) == timer.due else { return forgetDue(timer, subject) }
     let clock = context.clock.now.microseconds
     var event = document.event(now: clock - timer.due > Self.timerGrace ? clock : timer.due)
     event.time = timer.due
     event.attributes = 0
     let mark = unit.mark
     unit.writes.delete(key.bytes)
+    forgetDue(timer, subject)
+    try handle(event, cascade: cascade, undoing: mark)
+  }
+
+  /// Removes the key by which a timer is found when it is due.
+  private func forgetDue(_ timer: DueTimer, _ subject: Subject) {
     key.removeAll()
     StoreKey.timerIndex(due: timer.due, timer.subject, plugin: timer.plugin, name: timer.name, into: key)
     unit.writes.delete(key.bytes)
     subject.lastCommit = unit.number
-    try handle(event, cascade: cascade, undoing: mark)
   }
 
   /// Handles an event of the store's own, whose reply nobody waits for; when it fails, the unit goes back to `mark`.
@@ -132,7 +142,7 @@ extension Evaluator {
     let name = Array(catalog.plugins[plugin].name.utf8)
     let prefix = ByteBuffer(capacity: 300)
     StoreKey.pluginPrefix(.timer, subject.name, plugin: name, into: prefix)
-    let timers = try readAll(prefix: Array(prefix.bytes))
+    let timers = try readAll(prefix: Array(prefix.bytes), of: subject.name)
     for timer in timers {
       timer.key.withUnsafeBytes { unit.writes.delete($0) }
       timer.value.withUnsafeBytes { value in
@@ -141,7 +151,7 @@ extension Evaluator {
     }
     prefix.removeAll()
     StoreKey.pluginPrefix(.once, subject.name, plugin: name, into: prefix)
-    try deleteAll(prefix: Array(prefix.bytes))
+    try deleteAll(prefix: Array(prefix.bytes), of: subject.name)
     subject.lastCommit = unit.number
   }
 }

@@ -209,9 +209,7 @@ package final class Evaluator {
     key.removeAll()
     StoreKey.record(name, into: key)
     record.removeAll()
-    do throws(StoreError) {
-      if try context.store.get(key.bytes, into: record) { subject.keepRecord(record.bytes) }
-    } catch { throw error.requestError }
+    if try readCommitted(key.bytes, of: name, into: record) { subject.keepRecord(record.bytes) }
     // Before it is in: whoever asked is about to change it.
     if cache.bytes > cache.limit { cache.evict(durable: durable) }
     cache.insert(subject)
@@ -226,10 +224,20 @@ package final class Evaluator {
     return try findSubject(bytes.bytes)
   }
 
+  private static func recordKey(_ subject: Subject) -> [UInt8] {
+    StoreKey.bytes { StoreKey.record(subject.name, into: $0) }
+  }
+
   /// A subject's record, or nil when it has none.
   func view(_ subject: Subject) throws(RequestError) -> SubjectRecordView? {
     guard !subject.record.isEmpty else { return nil }
-    do throws(StoreError) { return try SubjectRecordView(subject.record) } catch { throw error.requestError }
+    do throws(StoreError) {
+      let view = try SubjectRecordView(subject.record)
+      context.isWhole(Self.recordKey(subject), malformed: true)
+      return view
+    } catch {
+      throw Self.recordKey(subject).withUnsafeBytes { damaged($0, of: subject.name, error, malformed: true) }
+    }
   }
 }
 
@@ -237,5 +245,14 @@ extension StoreError {
   /// The answer to a request that the store failed.
   package var requestError: RequestError {
     RequestError(.unavailable, "the store failed, nothing was applied, send it again: \(description)")
+  }
+
+  /// The answer to a request for which something of a kind had to be read and could not be.
+  package func requestError(reading kind: StoreKey.Kind) -> RequestError {
+    guard isDamage else { return requestError }
+    return RequestError(
+      .unavailable,
+      "the \(kind.noun) can't be read, nothing was applied; other subjects are served, and this one once its disk is mended or a "
+        + "backup of the store is restored: \(description)")
   }
 }

@@ -174,16 +174,9 @@ package final class LocalEngine {
 
   /// The timer that comes due first.
   private func nextTimer() throws(RequestError) -> DueTimer? {
-    var found: DueTimer?
-    do throws(StoreError) {
-      try context.store.scan(prefix: StoreKey.prefix(.timerIndex)) { key, _ in
-        if case .timerIndex(let due, let subject, let plugin, let name)? = try? ParsedKey(key) {
-          found = DueTimer(due: due, subject: Array(subject), plugin: Array(plugin), name: Array(name))
-        }
-        return false
-      }
-    } catch { throw error.requestError }
-    return found
+    do throws(StoreError) { return try StoreListing.timers(context, now: .max, limit: 1).due.first } catch {
+      throw error.requestError
+    }
   }
 
   // MARK: Commits
@@ -234,20 +227,13 @@ package final class LocalEngine {
   /// Takes up what the store holds: counters, and messages that wait.
   private func recover() throws(RequestError) {
     do throws(StoreError) {
-      counters = try context.counters.load(from: context.store)
-      var found: [CommitUnit.Message] = []
-      try context.store.scan(prefix: StoreKey.prefix(.message)) { key, _ in
-        if case .message(let subject, let sequence)? = try? ParsedKey(key) {
-          found.append(.init(subject: Array(subject), sequence: sequence, cascade: nil))
-        }
-        return true
-      }
+      counters = try context.counters.load(from: context).values
       eventsMade = 0
       try context.store.scan(prefix: StoreKey.prefix(.outcome)) { _, _ in
         eventsMade += 1
         return true
       }
-      waiting = found.sorted { $0.sequence < $1.sequence }
+      waiting = try StoreListing.messages(context)
       if let last = waiting.last { context.sequence(atLeast: last.sequence) }
     } catch { throw error.requestError }
     if !waiting.isEmpty { try settle() }

@@ -19,13 +19,20 @@ struct CommitQueue {
 
   private var entries: [Entry] = []
   private var counters: [CounterTable.Key: CounterValue] = [:]
+  /// What the store held of counters at the start.
+  private let kept: CounterTable.Kept
   /// How many changes for watchers the entries hold.
   private var changes = 0
   private let key = ByteBuffer(capacity: 256)
   private let value = ByteBuffer(capacity: 64)
 
   /// A queue that goes on from the counters that the store holds.
-  init(counters: [CounterTable.Key: CounterValue] = [:]) { self.counters = counters }
+  ///
+  /// Those whose values could not be read are counted in memory alone: to write them would be to put an end to what may yet be mended.
+  init(counters kept: CounterTable.Kept = CounterTable.Kept()) {
+    self.kept = kept
+    counters = kept.values
+  }
 
   /// How many replies wait for units that no worker waits for; nil when there is no such unit.
   var waitingReplies: Int? {
@@ -89,6 +96,7 @@ struct CommitQueue {
     for counter in replaced.keys {
       key.removeAll()
       StoreKey.counter(counter.name, labels: counter.labels, into: key)
+      if !kept.unreadable.isEmpty, kept.mayHide(key.bytes), kept.values[counter] == nil { continue }
       value.removeAll()
       counters[counter]?.json.write(to: value)
       unit.writes.put(key.bytes, value.bytes)

@@ -7,7 +7,11 @@ import RuledStore
 /// The thread that syncs what workers appended and left to it, syncs once a second when that is not part of each commit, and opens the store anew
 /// after a failure.
 final class Committer {
+  /// How many milliseconds lie between two writes of the time.
+  private static let keepingInterval = 600_000
+
   private let services: Services
+  private var nextKeeping = Committer.milliseconds + Committer.keepingInterval
 
   init(services: Services) { self.services = services }
 
@@ -69,10 +73,21 @@ final class Committer {
     services.context.log.write(line)
   }
 
+  /// Keeps the time now and then: after a restart of the machine the steady time goes on from the last one that was kept.
+  private func keepTime() {
+    let now = Self.milliseconds
+    guard services.status.storeIsWell, now >= nextKeeping || KeptTime.isDue(services.context) else { return }
+    nextKeeping = now + Self.keepingInterval
+    do throws(StoreError) { try KeptTime.keep(services.context, durable: false) } catch {
+      services.context.log.write(LogLine(.error, "the time could not be kept in the store: \(error)"))
+    }
+  }
+
   private func tick() {
     reopen()
     reportBackground()
-    services.context.store.expire(before: services.context.clock.now.microseconds)
+    services.context.store.expire(before: services.context.clock.steady)
+    keepTime()
     if !services.commits.isDurable { services.report(services.commits.settle()) }
   }
 }

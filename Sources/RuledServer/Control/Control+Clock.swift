@@ -7,6 +7,7 @@ extension Control {
   /// Sets or advances the manual clock, firing what falls due on the way before it answers.
   func setClock(_ params: ClockParams, _ id: [UInt8]?, _ target: ReplyTarget) {
     let clock = services.context.clock
+    timers.retryHeld()
     switch params {
     case .set(let time) where time < clock.now:
       clock.set(time)
@@ -28,11 +29,13 @@ extension Control {
   }
 
   /// Fires the next timer that is due by `time`, waits for all that follows from it, and goes on; at the end the clock stands at `time`.
+  ///
+  /// A timer that can't fire is passed over and tried again the next time.
   private func advance(to time: Timestamp, _ id: [UInt8]?, _ target: ReplyTarget) {
     let clock = services.context.clock
     let due: [DueTimer]
     do throws(StoreError) {
-      due = try StoreListing.dueTimers(services.context.store, now: time.microseconds, limit: 1)
+      due = try StoreListing.timers(services.context, now: time.microseconds, limit: 1) { timers.holds($0) }.due
     } catch { return answer(.failure(error.requestError), id, target) }
     guard let timer = due.first else {
       clock.set(time)
@@ -51,19 +54,24 @@ extension Control {
   }
 
   /// Keeps the clock's value, so that it goes on after a restart.
-  private func keepClock() { KeptClock.keep(services.context.clock.now, in: services.context.store) }
+  private func keepClock() { KeptClock.keep(services.context) }
 }
 
 /// The manual clock's value in the store.
 enum KeptClock {
   private static let value = KeptValue(name: "clock")
 
-  static func keep(_ time: Timestamp, in store: any StateStore) {
-    value.keep(in: store, durable: true) { $0.append(bigEndian: UInt64(bitPattern: time.microseconds)) }
+  static func keep(_ context: EngineContext) {
+    value.keep(in: context, durable: true) {
+      $0.append(bigEndian: UInt64(bitPattern: context.clock.now.microseconds))
+    }
   }
 
-  static func read(from store: any StateStore) -> Timestamp? {
-    guard let kept = value.read(from: store), kept.count == 8 else { return nil }
+  /// The value that was kept last; nil when there is none.
+  static func read(from store: any StateStore) throws(StoreError) -> Timestamp? {
+    let kept = ByteBuffer(capacity: 8)
+    guard try value.read(from: store, into: kept) else { return nil }
+    guard kept.count == 8 else { throw StoreError(.corrupt, "the manual clock's value in the store has another form") }
     return Timestamp(microseconds: Int64(bitPattern: UInt64(bigEndian: kept.bytes.loadUnaligned(as: UInt64.self))))
   }
 }

@@ -9,7 +9,7 @@ extension Services {
     var keys: [ParkedKey] = []
     var after: String?
     repeat {
-      let page = try StoreListing.parked(context.store, plugin: plugin, after: after, limit: 1000)
+      let page = try StoreListing.parked(context, plugin: plugin, after: after, limit: 1000)
       keys += page.parked.compactMap { $0["id"]?.stringValue.flatMap { ParkedKey(id: $0) } }
       after = page.next
     } while after != nil

@@ -61,12 +61,25 @@ final class Control {
   private func accepted(_ descriptor: Int32) {
     let worker = nextWorker
     nextWorker = (nextWorker + 1) % services.workers.count
-    let limit = services.context.configuration.limits.connections
-    _ = services.workers[worker].send(
-      .perform { worker in
-        guard worker.services.connections.load(ordering: .relaxed) < limit else { return worker.refuse(descriptor) }
-        worker.adopt(descriptor)
-      })
+    // Counted here, so that those on their way to a worker take no descriptor that is meant for the store.
+    guard services.connections.load(ordering: .relaxed) < services.connectionLimit else { return refuse(descriptor) }
+    services.connections.wrappingAdd(1, ordering: .relaxed)
+    if !services.workers[worker].send(.perform { $0.adopt(descriptor) }) {
+      services.connections.wrappingSubtract(1, ordering: .relaxed)
+      SystemCalls.close(descriptor)
+    }
+  }
+
+  /// Answers a connection beyond the limit and closes it.
+  private func refuse(_ descriptor: Int32) {
+    let error = RequestError(
+      .overloaded, "more connections than limits.connections allows, or than the process may have open files",
+      details: [.init("retry_after_ms", json: "1000")])
+    replyBuffer.removeAll()
+    ReplyWriter.error(error, id: nil, to: replyBuffer)
+    ReplyWriter.endLine(to: replyBuffer)
+    _ = SystemCalls.send(descriptor, replyBuffer.bytes)
+    SystemCalls.close(descriptor)
   }
 
   private func take(_ message: ControlMessage) {
@@ -74,6 +87,7 @@ final class Control {
     case .task(let task, let id, let target): take(task, id, target)
     case .timerSet(let due): timers.set(due)
     case .storeReopened:
+      timers.retryHeld()
       timers.look()
       services.outbox.look()
     case .perform(let body): body(self)

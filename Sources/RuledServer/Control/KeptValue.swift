@@ -1,4 +1,5 @@
 import RuledCore
+import RuledEngine
 import RuledStore
 
 /// A value of the daemon's own that the store holds under a name.
@@ -6,22 +7,23 @@ struct KeptValue {
   /// The name, unique among the daemon's values.
   let name: String
 
-  /// Keeps what `write` appends; a store that refuses keeps the value before.
-  func keep(in store: any StateStore, durable: Bool, _ write: (ByteBuffer) -> Void) {
+  /// Keeps what `write` appends; a store that refuses keeps the value before, which the log hears of.
+  func keep(in context: EngineContext, durable: Bool, _ write: (ByteBuffer) -> Void) {
     let value = ByteBuffer()
     write(value)
     let key = self.key
     let set = WriteSet(capacity: value.count + 64)
     withExtendedLifetime((key, value)) { set.put(key.bytes, value.bytes) }
-    try? store.commit(set, durable: durable)
+    do throws(StoreError) { try context.store.commit(set, durable: durable) } catch {
+      context.log.write(LogLine(.error, "the daemon's own '\(name)' could not be kept in the store: \(error)"))
+    }
   }
 
-  /// What was kept last, or nil.
-  func read(from store: any StateStore) -> ByteBuffer? {
+  /// Appends what was kept last and says whether there is anything; throws when nobody can tell.
+  func read(from store: any StateStore, into value: ByteBuffer) throws(StoreError) -> Bool {
     let key = self.key
-    let value = ByteBuffer()
-    let isKept = withExtendedLifetime(key) { (try? store.get(key.bytes, into: value)) == true }
-    return isKept ? value : nil
+    defer { withExtendedLifetime(key) {} }
+    return try store.get(key.bytes, into: value)
   }
 
   private var key: ByteBuffer {

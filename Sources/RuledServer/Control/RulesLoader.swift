@@ -71,12 +71,17 @@ final class RulesLoader {
     do throws(ReloadError) {
       let source = try RulesFolder.read(configuration.rules)
       let catalog = try build(source, previous: nil, services, lua)
-      services.reloads.withStore { KeptRules.keep(source, in: services.context.store) }
+      services.reloads.withStore { KeptRules.keep(source, in: services.context) }
       services.status.serve(catalog)
       return catalog
     } catch { problem = error }
     let reasons = problem.errors.map(\.description).joined(separator: "\n")
-    guard let kept = KeptRules.read(from: services.context.store) else {
+    let last: RulesSource?
+    do throws(StoreError) { last = try KeptRules.read(from: services.context.store) } catch {
+      throw StartError(
+        "the rules do not load, and the revision that the store keeps can't be read: \(error)\n\(reasons)")
+    }
+    guard let kept = last else {
       throw StartError("the rules do not load, and no earlier revision is kept to serve instead:\n\(reasons)")
     }
     do throws(ReloadError) {
@@ -185,7 +190,7 @@ final class RulesLoader {
     services.status.serve(next)
     for worker in services.workers { _ = worker.send(.perform { $0.evaluator.adopt(next) }) }
     services.reloads.withStore {
-      KeptRules.keep(next.source, in: services.context.store)
+      KeptRules.keep(next.source, in: services.context)
       let old = Dictionary(uniqueKeysWithValues: previous.plugins.map { ($0.name, $0.generation) })
       retryParked(of: next.plugins.filter { old[$0.name] != $0.generation }.map(\.name))
     }
@@ -195,11 +200,24 @@ final class RulesLoader {
   /// Tries what is parked for plugins that have changed, once.
   private func retryParked(of plugins: [String]) {
     for plugin in plugins {
-      guard let keys = try? services.parkedKeys(of: plugin) else { continue }
-      for key in keys {
-        _ = services.workers[services.owner(of: key.subject)].send(.perform { _ = try? $0.evaluator.retry(key) })
-      }
+      do throws(RequestError) {
+        for key in try services.parkedKeys(of: plugin) {
+          _ = services.workers[services.owner(of: key.subject)].send(
+            .perform { worker in
+              if case .failure(let error) = worker.retry(key) { worker.services.notRetried(error, plugin) }
+            })
+        }
+      } catch { services.notRetried(error, plugin) }
     }
+  }
+}
+
+extension Services {
+  /// Tells that parked events of a plugin that changed stay parked.
+  fileprivate func notRetried(_ error: RequestError, _ plugin: String) {
+    context.log.write(
+      LogLine(
+        .warn, "parked events could not be tried again, rulectl retry does it: \(error.message)", plugin: plugin))
   }
 }
 
@@ -249,13 +267,17 @@ enum KeptRules {
   private static let value = KeptValue(name: "rules")
 
   /// Keeps a revision.
-  static func keep(_ source: RulesSource, in store: any StateStore) {
-    value.keep(in: store, durable: false) { source.encoded.write(to: $0) }
+  static func keep(_ source: RulesSource, in context: EngineContext) {
+    value.keep(in: context, durable: false) { source.encoded.write(to: $0) }
   }
 
-  /// The revision that was kept last.
-  static func read(from store: any StateStore) -> RulesSource? {
-    guard let kept = value.read(from: store), let json = try? JSONValue(parsing: kept.bytes) else { return nil }
-    return RulesSource(encoded: json)
+  /// The revision that was kept last; nil when there is none.
+  static func read(from store: any StateStore) throws(StoreError) -> RulesSource? {
+    let kept = ByteBuffer(capacity: 4096)
+    guard try value.read(from: store, into: kept) else { return nil }
+    guard let json = try? JSONValue(parsing: kept.bytes), let source = RulesSource(encoded: json) else {
+      throw StoreError(.corrupt, "the rules that the store keeps have another form")
+    }
+    return source
   }
 }

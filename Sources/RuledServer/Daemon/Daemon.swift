@@ -35,25 +35,26 @@ package final class Daemon {
   /// Serves until SIGTERM or SIGINT; returns once all that was taken is answered and committed.
   package func run() throws(StartError) {
     SystemCalls.ignoreBrokenPipes()
+    let count = configuration.workers > 0 ? configuration.workers : Int(cl_processors())
+    let connections = try ProcessLimits.check(configuration, workers: count, log)
     let socket = try listen()
     try listenOnLoopback()
     let store = try openStore()
-    let clock = isManual ? EngineClock(manual: KeptClock.read(from: store) ?? EngineClock.wall) : EngineClock()
+    let clock = try makeClock(store)
     let context = EngineContext(store: store, clock: clock, configuration: configuration, log: log)
-    let services = Services(
-      context: context, workers: configuration.workers > 0 ? configuration.workers : Int(cl_processors()),
-      notifier: notifier)
+    let services = Services(context: context, workers: count, notifier: notifier, connectionLimit: connections)
     let catalog = try startLoader(services)
     ConfigurationReview.warn(log, configuration, services.admins, catalog)
     do {
-      let messages = try StoreListing.messages(store)
-      if let last = messages.last { context.sequence(atLeast: last.sequence) }
-      services.hub.begin(after: try WatchSequence.read(from: store))
-      services.commits.begin(with: try context.counters.load(from: store))
+      try KeptTime.resume(context)
+      let messages = try StoreListing.messages(context)
+      services.hub.begin(after: try WatchSequence.read(from: context))
+      services.commits.begin(with: try context.counters.load(from: context))
       try startCommitter(services)
       try startWorkers(services, catalog, messages)
       try startOutbox(services)
       try serve(services, catalog, socket)
+      if services.status.storeIsWell { try KeptTime.keep(context) }
       try store.close()
     } catch let error as StoreError {
       throw StartError("the store failed: \(error)")
@@ -104,16 +105,32 @@ package final class Daemon {
     return try services.reloads.awaitFirst()
   }
 
+  private func makeClock(_ store: any StateStore) throws(StartError) -> EngineClock {
+    guard isManual else { return EngineClock() }
+    do throws(StoreError) {
+      return EngineClock(manual: try KeptClock.read(from: store) ?? EngineClock.wall)
+    } catch {
+      throw StartError(
+        "where the manual clock stands can't be read from the store; restore a backup of it, or start without --clock manual: \(error)"
+      )
+    }
+  }
+
   private func startCommitter(_ services: Services) throws(SystemError) {
     committer = try WorkerThread(name: "ruled-commit") { Committer(services: services).run() }
+  }
+
+  /// Ends the process, as without one of its threads it can't serve; what was acknowledged is in the store.
+  private static func giveUp(_ log: any EventLog, _ why: String) -> Never {
+    log.write(LogLine(.error, why))
+    _exit(2)
   }
 
   private func startOutbox(_ services: Services) throws(SystemError) {
     let log = log
     outbox = try WorkerThread(name: "ruled-outbox") {
       do throws(SystemError) { try OutboxService(services: services).run() } catch {
-        log.write(LogLine(.error, "the delivery of effects ended: \(error)"))
-        abort()
+        Self.giveUp(log, "the delivery of effects can't run: \(error)")
       }
     }
   }
@@ -128,8 +145,7 @@ package final class Daemon {
       workers.append(
         try WorkerThread(name: "ruled-\(index)") {
           do throws(SystemError) { try Worker(index: index, services: services, catalog: catalog).run() } catch {
-            log.write(LogLine(.error, "a worker ended: \(error)"))
-            abort()
+            Self.giveUp(log, "a worker can't run: \(error)")
           }
         })
     }

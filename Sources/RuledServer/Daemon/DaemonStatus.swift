@@ -88,7 +88,10 @@ package final class DaemonStatus: Sendable {
     for name in counters.full {
       problems.append(.string("the plugin \(name) has \(limit) counters, as many as it may: what counts others fails"))
     }
+    let damage = services.context.damage.entries
+    if !damage.listed.isEmpty { problems.append(.string(Self.problem(damage.listed, beyond: damage.beyond))) }
     let isReady = now.storeError == nil && now.background == nil && !now.servesKeptRules && suspended.isEmpty
+      && damage.listed.isEmpty
     return .object([
       "status": .string(isReady ? "ready" : "degraded"),
       "revision": .string(now.catalog?.revision ?? ""),
@@ -104,7 +107,19 @@ package final class DaemonStatus: Sendable {
         "full": .array(counters.full.map { .string($0) }),
       ]),
       "reload_errors": now.reloadErrors?.json ?? .array([]),
+      "unreadable": .array(damage.listed.prefix(Self.mostListed).map(\.json)),
     ])
+  }
+
+  /// How many things that can't be read `health` lists one by one.
+  private static let mostListed = 20
+
+  private static func problem(_ damage: [DamageReport.Entry], beyond: Int) -> String {
+    let files = Set(damage.compactMap(\.error.file)).sorted()
+    let count = beyond > 0 ? "more than \(damage.count)" : "\(damage.count)"
+    return "\(count) \(damage.count == 1 && beyond == 0 ? "entry" : "entries") of the store can't be read"
+      + (files.isEmpty ? "" : ", in \(files.joined(separator: ", "))")
+      + "; only who needs them is refused: mend the disk, or restore a backup of the store"
   }
 
   /// The answer to `rules`.

@@ -31,14 +31,19 @@ package final class Services: Sendable {
   let inFlight = Atomic<Int>(0)
   /// What lines that are not whole take over all workers.
   let lineMemory: LineMemory
-  /// How many connections are open.
+  /// How many connections are open, or accepted and on their way to a worker.
   let connections = Atomic<Int>(0)
+  /// How many there may be: what is configured, or what the descriptors of the process leave room for.
+  let connectionLimit: Int
   /// Where systemd hears how the daemon fares.
   let notifier: SystemdNotifier
   private let current: Mutex<(configuration: Configuration, admins: Administrators)>
   private let adoptions = Atomic<Int>(1)
 
-  init(context: EngineContext, workers count: Int, notifier: SystemdNotifier = .silent) {
+  init(
+    context: EngineContext, workers count: Int, notifier: SystemdNotifier = .silent, connectionLimit: Int? = nil
+  ) {
+    self.connectionLimit = connectionLimit ?? context.configuration.limits.connections
     self.context = context
     self.notifier = notifier
     workers = (0..<count).map { _ in Mailbox<WorkerMessage>() }

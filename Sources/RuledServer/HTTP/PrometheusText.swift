@@ -44,7 +44,7 @@ enum PrometheusText {
     for plugin in services.status.catalog?.plugins ?? [] { counts[plugin.name] = 0 }
     var after: String?
     repeat {
-      guard let page = try? StoreListing.parked(services.context.store, plugin: nil, after: after, limit: 1000) else {
+      guard let page = try? StoreListing.parked(services.context, plugin: nil, after: after, limit: 1000) else {
         return
       }
       for parked in page.parked { counts[parked["plugin"]?.stringValue ?? "", default: 0] += 1 }

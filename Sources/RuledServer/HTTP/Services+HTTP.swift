@@ -17,7 +17,7 @@ extension Services {
   /// Takes a TCP connection, unless there are too many.
   func adoptHTTP(_ descriptor: Int32) {
     guard let server = http.withLock({ $0 }),
-      connections.load(ordering: .relaxed) < context.configuration.limits.connections
+      connections.load(ordering: .relaxed) < connectionLimit
     else { return refuseHTTP(descriptor) }
     connections.wrappingAdd(1, ordering: .relaxed)
     server.adopt(descriptor)

@@ -27,6 +27,8 @@ final class Lane {
   private var readyHead = 0
   private var delayed: [SubjectQueue] = []
   private var earliest = UInt64.max
+  /// When the first of the effects is to be tried that wait where many are taken at a time.
+  private var earliestPostponed = UInt64.max
   private var failures = 0
   private var pauses = 0
 
@@ -45,7 +47,8 @@ final class Lane {
   /// When something of it can next go out; nil when nothing waits for a time.
   var nextTime: UInt64? {
     if notBefore > 0, readyHead < ready.count { return max(notBefore, 1) }
-    return earliest == .max ? nil : max(earliest, notBefore)
+    let next = min(earliest, earliestPostponed)
+    return next == .max ? nil : max(next, notBefore)
   }
 
   /// Whether the effect is in the window, or something came of it since its subject's queue began.
@@ -100,11 +103,32 @@ final class Lane {
     earliest = min(earliest, time)
   }
 
-  /// All effects in the order in which they were emitted, for a sink that takes many at a time.
+  /// All effects that may go out, in the order in which they were emitted, for a sink that takes many at a time.
   func all(now: UInt64) -> [EffectKey] {
     guard now >= notBefore, count > 0 else { return [] }
-    return queues.values.flatMap(\.keys).sorted { $0.sequence < $1.sequence }
+    if now >= earliestPostponed {
+      earliestPostponed = .max
+      for queue in queues.values where queue.notBefore > 0 {
+        if queue.notBefore <= now {
+          queue.notBefore = 0
+        } else {
+          earliestPostponed = min(earliestPostponed, queue.notBefore)
+        }
+      }
+    }
+    return queues.values.filter { $0.notBefore == 0 }.flatMap(\.keys).sorted { $0.sequence < $1.sequence }
   }
+
+  /// Lets an effect that `all` gave wait, and those of its subject behind it, until the time that comes of how often it was tried.
+  func postpone(_ key: EffectKey, _ time: (_ tries: Int) -> UInt64) {
+    guard let queue = queues[key.subject] else { return }
+    queue.tries += 1
+    queue.notBefore = max(time(queue.tries), 1)
+    earliestPostponed = min(earliestPostponed, queue.notBefore)
+  }
+
+  /// Whether an effect that `all` gave has come to wait since.
+  func waits(_ key: EffectKey) -> Bool { queues[key.subject].map { $0.notBefore > 0 } ?? false }
 
   /// Something has come of an effect that `all` gave, in its order.
   func finished(_ key: EffectKey) {
@@ -141,7 +165,8 @@ final class Lane {
     failures = 0
     pauses = 0
     notBefore = 0
-    for queue in delayed { queue.notBefore = 0 }
+    for queue in queues.values { queue.notBefore = 0 }
+    earliestPostponed = .max
     earliest = delayed.isEmpty ? .max : 0
   }
 

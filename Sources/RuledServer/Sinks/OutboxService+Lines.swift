@@ -15,12 +15,18 @@ extension OutboxService {
         var taken: [(key: EffectKey, isThere: Bool)] = []
         lines.removeAll()
         while lines.count < Self.chunk, let key = keys.popFirst() {
-          let effect = fetch(key)
-          if let effect {
+          guard !lane.waits(key) else { continue }
+          switch fetch(key) {
+          case .found(let effect):
+            sink.unreadable.remove(key)
             effect.emitted(value.bytes).withUnsafeBytes { lines.append($0) }
             lines.append(UInt8(ascii: "\n"))
+            taken.append((key, true))
+          case .gone:
+            sink.unreadable.remove(key)
+            taken.append((key, false))
+          case .unreadable: postpone(key, of: sink, lane, now)
           }
-          taken.append((key, effect != nil))
         }
         do throws(SystemError) {
           if lines.count > 0 { try file.append(lines) }
@@ -44,7 +50,13 @@ extension OutboxService {
   func note(_ sink: Sink, _ now: UInt64) {
     for lane in sink.lanes {
       for key in lane.all(now: now) {
-        if let effect = fetch(key) {
+        guard !lane.waits(key) else { continue }
+        switch fetch(key) {
+        case .unreadable:
+          postpone(key, of: sink, lane, now)
+          continue
+        case .gone: break
+        case .found(let effect):
           let fields = JSONValue.object([
             "sink": .string(sink.name), "type": .string(effect.type), "effect_id": .string(effect.id),
           ])
@@ -53,8 +65,15 @@ extension OutboxService {
           sink.figures.countDelivered()
           remove(key, of: sink)
         }
+        sink.unreadable.remove(key)
         lane.finished(key)
       }
     }
+  }
+
+  /// Lets an effect that can't be read wait, and the later ones of its subject with it.
+  private func postpone(_ key: EffectKey, of sink: Sink, _ lane: Lane, _ now: UInt64) {
+    sink.unreadable.insert(key)
+    lane.postpone(key) { now + settings.backoff.delay(after: $0) }
   }
 }

@@ -16,6 +16,10 @@ extension OutboxService {
       return
     }
     services.outbox.looks()
+    if !awaitsLook { unreadableLooks = 0 }
+    awaitsLook = false
+    later?.stop()
+    heldBack.removeAll()
     lookPosition = Self.start
     lookBegan = EngineClock.monotonic
     for sink in sinks.values { for lane in sink.lanes { lane.counted = 0 } }
@@ -43,16 +47,21 @@ extension OutboxService {
 
   /// An effect was committed.
   func recorded(_ key: EffectKey) {
-    guard let effect = fetch(key) else { return }
+    let effect: StoredEffect
+    switch fetch(key) {
+    case .found(let found): effect = found
+    case .gone: return
+    case .unreadable: return holdBack(key.subject)
+    }
     let sink = sink(effect.sink)
     let lane = sink.lane(of: effect.plugin)
     guard sink.isConfigured else { return countSoon() }
     if isBehind(lookPosition) { return }
     if isBehind(lane.position) {
       lane.unloaded += 1
-    } else if lane.isFull || lane.isDirty {
+    } else if lane.isFull || lane.isDirty || heldBack.contains(key.subject) {
       lane.unloaded += 1
-      lane.isDirty = true
+      lane.isDirty = lane.isDirty || !heldBack.contains(key.subject)
     } else {
       lane.take(key)
     }
@@ -63,13 +72,57 @@ extension OutboxService {
     position.map { !keyBuffer.bytes.lexicographicallyPrecedes($0) } ?? false
   }
 
-  /// The effect as it stands in the store now, its text in `value`; nil when it is gone.
-  func fetch(_ key: EffectKey) -> StoredEffect? {
+  /// What the store says of an effect.
+  enum Fetched {
+    /// It is there, its text in `value`.
+    case found(StoredEffect)
+    /// It is there no longer.
+    case gone
+    /// Nobody can tell: it stays, and so do the subject's later ones.
+    case unreadable
+  }
+
+  /// The effect as it stands in the store now.
+  func fetch(_ key: EffectKey) -> Fetched {
+    let context = services.context
     keyBuffer.removeAll()
     key.write(to: keyBuffer)
     value.removeAll()
-    guard (try? services.context.store.get(keyBuffer.bytes, into: value)) == true else { return nil }
-    return StoredEffect(value.bytes)
+    do throws(StoreError) {
+      guard try context.store.get(keyBuffer.bytes, into: value) else { return .gone }
+      context.isWhole(keyBuffer.bytes)
+    } catch {
+      context.isDamaged(keyBuffer.bytes, of: key.subject, error)
+      return .unreadable
+    }
+    guard let effect = StoredEffect(value.bytes) else {
+      malformed(key)
+      return .unreadable
+    }
+    context.isWhole(keyBuffer.bytes, malformed: true)
+    return .found(effect)
+  }
+
+  private func malformed(_ key: EffectKey) {
+    services.context.isDamaged(
+      StoreKey.bytes { key.write(to: $0) }, of: key.subject, StoreError(.corrupt, "an effect has another form"),
+      malformed: true)
+  }
+
+  // MARK: Effects of which nobody knows for which sink they are
+
+  /// Lets no effect of a subject go out that stands behind one which can't be read, until the store is gone through again, which is soon and then ever later.
+  func holdBack(_ subject: [UInt8]) {
+    heldBack.insert(subject)
+    lookAgainLater()
+  }
+
+  /// Goes through the store again in a while, as something in it could not be read.
+  func lookAgainLater() {
+    guard !awaitsLook else { return }
+    awaitsLook = true
+    unreadableLooks += 1
+    later?.start(after: settings.backoff.delay(after: unreadableLooks))
   }
 
   /// Reads a page of the walk, or of the lane that has room.
@@ -77,7 +130,7 @@ extension OutboxService {
     if let position = lookPosition {
       let next = walk(from: position) { sink, lane, key in
         if lane.holds(key) { return true }
-        if !sink.isConfigured || !lane.isComplete {
+        if !sink.isConfigured || !lane.isComplete || heldBack.contains(key.subject) {
           lane.counted += 1
         } else if lane.isFull {
           lane.position = StoreKey.bytes { key.write(to: $0) }
@@ -102,7 +155,7 @@ extension OutboxService {
     }
     guard let position = lane.position else { return }
     lane.position = walk(from: position) { _, other, key in
-      guard other === lane else { return true }
+      guard other === lane, !heldBack.contains(key.subject) else { return true }
       guard !lane.isFull else { return false }
       let count = lane.count
       lane.take(key)
@@ -116,15 +169,30 @@ extension OutboxService {
   private func walk(from position: [UInt8], _ body: (Sink, Lane, EffectKey) -> Bool) -> [UInt8]? {
     var seen = 0
     var next: [UInt8]?
+    var isBehindDamage = false
     do throws(StoreError) {
-      try services.context.store.scan(from: position, to: StoreKey.upperBound(Self.start)) { bytes, text in
+      try services.context.scan(
+        from: position, to: StoreKey.upperBound(Self.start), of: .effect,
+        passing: { _ in
+          isBehindDamage = true
+          lookAgainLater()
+        }
+      ) { bytes, text in
         guard seen < Self.page else {
           next = Array(bytes)
           return false
         }
         seen += 1
-        guard let key = EffectKey(bytes), let effect = StoredEffect(text) else { return true }
-        if let failedAt = effect.failedAt, failedAt >= retriesBefore { return true }
+        guard let key = EffectKey(bytes) else { return true }
+        // What could not be read may be the subject's too, and then comes first.
+        if isBehindDamage { holdBack(key.subject) }
+        isBehindDamage = false
+        guard let effect = StoredEffect(text) else {
+          malformed(key)
+          holdBack(key.subject)
+          return true
+        }
+        if effect.isGivenUp, effect.givenUpAfter >= retriesBefore { return true }
         let sink = sink(effect.sink)
         guard !sink.settled.contains(key) else { return true }
         guard body(sink, sink.lane(of: effect.plugin), key) else {
@@ -134,7 +202,8 @@ extension OutboxService {
         return true
       }
     } catch {
-      log(.error, "the undelivered effects can't be read from the store: \(error)")
+      log(.error, "the undelivered effects can't be read from the store, which is tried again: \(error)")
+      lookAgainLater()
       return nil
     }
     return next

@@ -8,8 +8,19 @@ extension OutboxService {
     while sink.busy.count < Sink.requests, let (lane, queue) = sink.next(now: now) {
       lane.begin(queue)
       let key = EffectKey(subject: queue.subject, sequence: queue.first)
-      guard let effect = fetch(key) else {
+      let effect: StoredEffect
+      switch fetch(key) {
+      case .found(let found):
+        effect = found
+        sink.unreadable.remove(key)
+      case .gone:
+        sink.unreadable.remove(key)
         lane.finished(queue)
+        continue
+      case .unreadable:
+        sink.unreadable.insert(key)
+        queue.tries += 1
+        lane.retry(queue, at: now + settings.backoff.delay(after: queue.tries))
         continue
       }
       sink.busy.insert(queue.subject)
@@ -145,13 +156,20 @@ extension OutboxService {
   private func giveUp(_ flight: Flight, _ why: String) {
     flight.sink.figures.countFailed()
     log(.error, "an effect was given up, the next start or reload tries it again: \(why)", flight)
-    let text = StoredEffect.givenUp(flight.text, at: EngineClock.wall, tries: flight.queue.tries + 1, why: why)
+    let text = StoredEffect.givenUp(
+      flight.text, at: EngineClock.wall, tries: flight.queue.tries + 1, why: why, after: services.context.nextSequence()
+    )
     let (key, name, mailbox) = (flight.key, flight.sink.name, services.outbox.mailbox)
     flight.sink.settled.insert(key)
     let marked = Cascade { mailbox.send(.marked(key, sink: name)) }
     services.workers[services.owner(of: key.subject)].send(
       .perform { worker in
-        _ = try? worker.evaluator.replace(key, with: text)
+        do throws(RequestError) { _ = try worker.evaluator.replace(key, with: text) } catch {
+          worker.services.context.log.write(
+            LogLine(
+              .warn, "an effect that was given up could not be marked, it is tried again: \(error.message)",
+              subjectHash: OutboxService.hash(key.subject)))
+        }
         worker.evaluator.unit.awaited.append(marked)
       })
     settle(flight)

@@ -42,8 +42,13 @@ final class OutboxService {
   var lookTime: UInt64 = 0
   /// Whether another walk is to follow.
   var looksAgain = false
-  /// Effects that were given up before then are tried again.
-  var retriesBefore = OutboxService.thisMillisecond
+  /// Effects that were given up before this number was given are tried again.
+  var retriesBefore: UInt64
+  /// Subjects with an effect of which nobody knows for which sink it is, as it can't be read.
+  var heldBack: Set<[UInt8]> = []
+  /// Whether the store is to be gone through again for those, and how often running that was so.
+  var awaitsLook = false
+  var unreadableLooks = 0
   /// Which of the lanes that want it goes on next.
   var loadTurn = 0
   private(set) var isStopping = false
@@ -52,6 +57,7 @@ final class OutboxService {
   private var nextFlight: UInt64 = 1
   private var timer: LoopTimer?
   private var looks: LoopTimer?
+  private(set) var later: LoopTimer?
   private var recount: LoopTimer?
   private var recounts = false
   private var deadline: LoopTimer?
@@ -68,6 +74,7 @@ final class OutboxService {
     self.services = services
     self.settings = settings
     configured = services.context.configuration.sinks
+    retriesBefore = services.context.nextSequence()
     loop = try EventLoop()
     guard let client = try HTTPClient(on: loop) else {
       throw SystemError(12, call: "curl_multi_init", context: "delivery of effects")
@@ -81,6 +88,7 @@ final class OutboxService {
     timer = try LoopTimer(on: loop) {}
     deadline = try LoopTimer(on: loop) { [unowned self] in end() }
     looks = try LoopTimer(on: loop) { [unowned self] in look() }
+    later = try LoopTimer(on: loop) { [unowned self] in look() }
     recount = try LoopTimer(on: loop) { [unowned self] in
       recounts = false
       look()
@@ -98,6 +106,7 @@ final class OutboxService {
     timer?.close()
     deadline?.close()
     looks?.close()
+    later?.close()
     recount?.close()
     loop.close()
     for done in onStop { done() }
@@ -130,14 +139,9 @@ final class OutboxService {
     return made
   }
 
-  /// The time, in the milliseconds that a given-up effect's own time is kept in: one given up right now must not seem older.
-  private static var thisMillisecond: Timestamp {
-    Timestamp(microseconds: EngineClock.wall.microseconds / 1000 * 1000)
-  }
-
   private func reload(_ next: [String: Configuration.Sink]) {
     configured = next
-    retriesBefore = Self.thisMillisecond
+    retriesBefore = services.context.nextSequence()
     for (name, sink) in sinks {
       guard sink.configuration == next[name] else {
         sinks[name] = nil

@@ -32,6 +32,8 @@ final class Sink {
   var busy: Set<[UInt8]> = []
   /// Effects of which something came that the store does not know yet.
   var settled: Set<EffectKey> = []
+  /// Effects that could not be read when their turn came.
+  var unreadable: Set<EffectKey> = []
 
   /// A sink.
   init(name: String, configuration: Configuration.Sink?, figures: SinkFigures) {
@@ -71,8 +73,11 @@ final class Sink {
     return best
   }
 
-  /// Tells how many effects wait.
-  func publish() { figures.wait(lanes.reduce(0) { $0 + $1.count + $1.unloaded }) }
+  /// Tells how many effects wait, and how many of them can't be read.
+  func publish() {
+    figures.wait(lanes.reduce(0) { $0 + $1.count + $1.unloaded })
+    figures.cannotRead(unreadable.count)
+  }
 }
 
 extension Configuration.Sink {

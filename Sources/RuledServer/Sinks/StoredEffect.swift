@@ -2,7 +2,7 @@ import RuledCore
 
 /// An effect as it stands in the store: `{"id":…,"plugin":…,"sink":…,"type":…,"data":…,"subject":…,"at":…}`.
 ///
-/// One that was given up has `"failed":{"at":…,"tries":…,"why":…}` before all that. Only the head is read, as the data may be long.
+/// One that was given up has `"failed":{"at":…,"tries":…,"why":…,"after":…}` before all that. Only the head is read, as the data may be long.
 struct StoredEffect {
   /// Its id, the same at each try.
   let id: String
@@ -12,21 +12,26 @@ struct StoredEffect {
   let sink: String
   /// Its type.
   let type: String
-  /// When it was given up.
-  let failedAt: Timestamp?
+  /// Whether it was given up.
+  let isGivenUp: Bool
+  /// The number that came before it was given up, 0 where it says none.
+  ///
+  /// It tells what was given up before the start from what was later, whatever the clock said.
+  let givenUpAfter: UInt64
   /// Where the member `id` begins.
   private let start: Int
 
   /// Reads the head of a stored text; nil when it has another form.
   init?(_ text: UnsafeRawBufferPointer) {
     var reader = Reader(text: text)
-    var failedAt: Timestamp?
+    var after: UInt64?
     guard reader.skip("{") else { return nil }
     if reader.skip("\"failed\":{\"at\":") {
-      guard let at = reader.string(), reader.skip(",\"tries\":"), reader.number(), reader.skip(",\"why\":"),
-        reader.string() != nil, reader.skip("},")
+      guard reader.string() != nil, reader.skip(",\"tries\":"), reader.number() != nil, reader.skip(",\"why\":"),
+        reader.string() != nil
       else { return nil }
-      failedAt = Timestamp(rfc3339: at)
+      after = reader.skip(",\"after\":") ? reader.number() : 0
+      guard after != nil, reader.skip("},") else { return nil }
     }
     start = reader.offset
     guard reader.skip("\"id\":"), let id = reader.string(), reader.skip(",\"plugin\":"), let plugin = reader.string(),
@@ -36,14 +41,16 @@ struct StoredEffect {
     self.plugin = plugin
     self.sink = sink
     self.type = type
-    self.failedAt = failedAt
+    isGivenUp = after != nil
+    givenUpAfter = after ?? 0
   }
 
   /// The effect as it was emitted, from its stored text.
   func emitted(_ text: UnsafeRawBufferPointer) -> [UInt8] { [UInt8(ascii: "{")] + text[start...] }
 
   /// The text of the effect once it is given up.
-  static func givenUp(_ emitted: [UInt8], at time: Timestamp, tries: Int, why: String) -> [UInt8] {
+  static func givenUp(_ emitted: [UInt8], at time: Timestamp, tries: Int, why: String, after number: UInt64) -> [UInt8]
+  {
     let buffer = ByteBuffer(capacity: emitted.count + 128)
     buffer.append("{\"failed\":{\"at\":\"" as StaticString)
     time.write(to: buffer)
@@ -51,6 +58,8 @@ struct StoredEffect {
     buffer.append(decimal: Int64(tries))
     buffer.append(",\"why\":" as StaticString)
     buffer.append(jsonString: why)
+    buffer.append(",\"after\":" as StaticString)
+    buffer.append(decimal: Int64(clamping: number))
     buffer.append("}," as StaticString)
     emitted.withUnsafeBytes { buffer.append(UnsafeRawBufferPointer(rebasing: $0.dropFirst())) }
     return Array(buffer.bytes)
@@ -71,10 +80,10 @@ struct StoredEffect {
       return true
     }
 
-    mutating func number() -> Bool {
+    mutating func number() -> UInt64? {
       let first = offset
       while offset < text.count, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(text[offset]) { offset += 1 }
-      return offset > first
+      return UInt64(String(decoding: text[first..<offset], as: UTF8.self))
     }
 
     mutating func string() -> String? {

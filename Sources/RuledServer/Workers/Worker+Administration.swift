@@ -36,7 +36,7 @@ extension Worker {
 
   /// Carries out what shows or erases.
   func administrate(_ request: RequestView, into bytes: ByteBuffer) throws(RequestError) {
-    let store = services.context.store
+    let context = services.context
     switch request.method {
     case .state:
       let params = try StateParams(request)
@@ -55,11 +55,11 @@ extension Worker {
       }
     case .subjects:
       let params = try SubjectsParams(request)
-      let found = try StoreListing.subjects(store, prefix: params.prefix, after: params.after, limit: params.limit)
+      let found = try StoreListing.subjects(context, prefix: params.prefix, after: params.after, limit: params.limit)
       Self.list("subjects", .array(found.subjects.map { .string($0) }), next: found.next).write(to: bytes)
     case .parked:
       let params = try ParkedParams(request)
-      let found = try StoreListing.parked(store, plugin: params.plugin, after: params.after, limit: params.limit)
+      let found = try StoreListing.parked(context, plugin: params.plugin, after: params.after, limit: params.limit)
       Self.list("parked", .array(found.parked), next: found.next).write(to: bytes)
     case .counters:
       let params = try CountersParams(request)

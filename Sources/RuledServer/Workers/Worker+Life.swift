@@ -3,25 +3,12 @@ import RuledEngine
 import RuledWire
 
 extension Worker {
-  /// Takes an accepted connection.
+  /// Takes an accepted connection, which is counted already.
   func adopt(_ descriptor: Int32) {
-    do throws(SystemError) {
-      _ = try table.adopt(descriptor)
-      services.connections.wrappingAdd(1, ordering: .relaxed)
-    } catch {
+    do throws(SystemError) { _ = try table.adopt(descriptor) } catch {
+      services.connections.wrappingSubtract(1, ordering: .relaxed)
       services.context.log.write(LogLine(.warn, "a connection could not be taken: \(error)"))
     }
-  }
-
-  /// Answers a connection beyond the limit and closes it.
-  func refuse(_ descriptor: Int32) {
-    let error = RequestError(
-      .overloaded, "more connections than limits.connections allows", details: [.init("retry_after_ms", json: "1000")])
-    replyBuffer.removeAll()
-    ReplyWriter.error(error, id: nil, to: replyBuffer)
-    ReplyWriter.endLine(to: replyBuffer)
-    _ = SystemCalls.send(descriptor, replyBuffer.bytes)
-    SystemCalls.close(descriptor)
   }
 
   /// Answers what has been received whole, closes the connections, and calls `done` once all of it is committed and sent.

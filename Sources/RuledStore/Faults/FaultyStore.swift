@@ -12,6 +12,10 @@ package final class FaultyStore: StateStore {
     var isPoisoned = false
     var readsFail = false
     var scansFail = false
+    /// What look-ups fail of, by the key.
+    var unreadable: (@Sendable (UnsafeRawBufferPointer) -> Bool)?
+    /// How many look-ups failed so.
+    var failedReads = 0
     /// What was appended and does not count yet.
     var appended: [WriteSet] = []
     var number: UInt64 = 0
@@ -38,6 +42,14 @@ package final class FaultyStore: StateStore {
   /// Lets every scan fail, or no longer.
   package func failScans(_ fails: Bool) { faults.withLock { $0.scansFail = fails } }
 
+  /// Lets every look-up of a key fail that `unreadable` names, as of a damaged block, or none any longer.
+  package func failReads(of unreadable: (@Sendable (UnsafeRawBufferPointer) -> Bool)?) {
+    faults.withLock { $0.unreadable = unreadable }
+  }
+
+  /// How many look-ups failed of keys that `failReads` named.
+  package var failedReads: Int { faults.withLock { $0.failedReads } }
+
   package var name: String { store.name }
 
   package var approximateBytes: Int { store.approximateBytes }
@@ -45,6 +57,14 @@ package final class FaultyStore: StateStore {
   package func get(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) throws(StoreError) -> Bool {
     guard !faults.withLock({ $0.readsFail }) else {
       throw StoreError(.inputOutput, "a key can't be read (by order of a test)")
+    }
+    let isDamaged = faults.withLock { faults in
+      let isDamaged = faults.unreadable?(key) ?? false
+      if isDamaged { faults.failedReads += 1 }
+      return isDamaged
+    }
+    guard !isDamaged else {
+      throw StoreError(.corrupt, "a key can't be read", underlying: "a block of /store/000007.sst, by order of a test")
     }
     return try store.get(key, into: buffer)
   }

@@ -7,6 +7,8 @@ final class MemoryCursor: StoreCursor {
   private var position = SortedMap.Position(chunk: 0, entry: 0)
   private let currentKey = ByteBuffer()
   private let currentValue = ByteBuffer()
+  /// Nothing in memory is damaged.
+  var passing: ((UnreadableKeys) -> Void)?
 
   /// A cursor over the keys of `map` below `upper`.
   init(_ map: SortedMap, below upper: [UInt8]?) {

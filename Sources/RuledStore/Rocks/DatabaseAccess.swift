@@ -16,7 +16,11 @@ final class DatabaseAccess: @unchecked Sendable {  // `database` is guarded by `
   /// Runs `body` with the database, which stays open meanwhile.
   func reading<Result>(_ body: (RocksDatabase) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try lock.reading { () throws(StoreError) in
-      guard let database else { throw Self.closed(path) }
+      guard let database else {
+        throw isClosed
+          ? Self.closed(path)
+          : StoreError(.poisoned, "the store at \(path) could not be reopened and can't be read")
+      }
       return try body(database)
     }
   }

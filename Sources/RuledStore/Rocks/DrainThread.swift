@@ -10,9 +10,9 @@ final class DrainThread {
 
   private var thread = pthread_t()
 
-  /// Begins to run `body`.
-  init(_ body: @escaping () -> Void) {
-    let context = Unmanaged.passRetained(Body(body)).toOpaque()
+  /// Begins to run `body`; throws when the system lets the process start no thread.
+  init(_ body: @escaping () -> Void) throws(StoreError) {
+    let start = Unmanaged.passRetained(Body(body))
     let result = pthread_create(
       &thread, nil,
       { context in
@@ -21,8 +21,11 @@ final class DrainThread {
         cl_lower_priority()
         Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run()
         return nil
-      }, context)
-    precondition(result == 0, "pthread_create: \(result)")
+      }, start.toOpaque())
+    guard result == 0 else {
+      start.release()
+      throw StoreError.system("the store's thread can't be started; raise TasksMax= of the unit, or ulimit -u", result)
+    }
   }
 
   /// Waits until the function has returned.

@@ -2,17 +2,24 @@ import Glibc
 
 /// Folders in the file system.
 enum Folder {
-  /// Makes the folder `path` and those that it lies in, for their owner alone, where they don't exist yet.
+  /// Makes the folder `path` and those that it lies in, for their owner alone, where they don't exist yet; each name that is new is durable.
   static func create(_ path: String) throws(StoreError) {
-    guard mkdir(path, 0o700) != 0 else { return }
-    if errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex {
-      try create(String(path[..<slash]))
-      if mkdir(path, 0o700) == 0 { return }
+    let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+    guard mkdir(path, 0o700) != 0 else { return try sync(parent(of: path)) }
+    if errno == ENOENT, parent(of: path) != path, path.contains("/") {
+      try create(parent(of: path))
+      if mkdir(path, 0o700) == 0 { return try sync(parent(of: path)) }
     }
     let reason = errno
     var status = stat()
     if reason == EEXIST, stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR { return }
     throw StoreError.system("the folder \(path) can't be made", reason)
+  }
+
+  /// The folder in which `path` lies.
+  private static func parent(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
   /// The names in the folder `path`, in no order.

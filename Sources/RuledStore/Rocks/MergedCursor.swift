@@ -21,6 +21,9 @@ final class MergedCursor: StoreCursor {
   private var current: UnsafeRawBufferPointer?
   private var currentValue: UnsafeRawBufferPointer?
 
+  /// Only the files can be damaged at rest; what the log holds of such a stretch is found.
+  var passing: ((UnreadableKeys) -> Void)?
+
   /// A cursor over the keys below `upper`, whose bytes must stay as long as the cursor; `begin` gives the writes of a scope and what is in the
   /// files, both of one moment.
   init(
@@ -42,6 +45,7 @@ final class MergedCursor: StoreCursor {
       let begun = begin(wanted)
       sources = begun.log.map { Source(segment: $0.segment, writes: $0.writes) }
       files = begun.files
+      files?.passing = passing
     }
     for place in sources.indices {
       sources[place].position = sources[place].writes.find(key, in: sources[place].segment.base)

@@ -1,12 +1,19 @@
 import CRocksDB
+import RuledCore
 
 /// A cursor over a RocksDB database, made for one call of `withCursor`.
 final class RocksCursor: StoreCursor {
-  private let iterator: OpaquePointer?
+  private let database: RocksDatabase
+  private var iterator: OpaquePointer?
   private let options: OpaquePointer?
+  /// The key of the last move that found one, while damage is passed over.
+  private let last = ByteBuffer(capacity: 64)
+
+  var passing: ((UnreadableKeys) -> Void)?
 
   /// A cursor over the keys of `database` below `upper`, whose bytes must stay as long as the cursor.
   init(_ database: RocksDatabase, below upper: UnsafeRawBufferPointer?) {
+    self.database = database
     options = rocksdb_readoptions_create()
     rocksdb_readoptions_set_verify_checksums(options, 1)
     if let upper {
@@ -34,17 +41,113 @@ final class RocksCursor: StoreCursor {
 
   func seek(to key: UnsafeRawBufferPointer) throws(StoreError) -> Bool {
     rocksdb_iter_seek(iterator, RocksDatabase.characters(key), key.count)
-    return try settle()
+    guard passing != nil else { return try settle() }
+    last.removeAll()
+    last.append(key)
+    return try settleOrPass()
   }
 
   func next() throws(StoreError) -> Bool {
+    guard passing != nil else {
+      rocksdb_iter_next(iterator)
+      return try settle()
+    }
+    last.removeAll()
+    last.append(key)
     rocksdb_iter_next(iterator)
-    return try settle()
+    return try settleOrPass()
   }
 
   private func settle() throws(StoreError) -> Bool {
     if rocksdb_iter_valid(iterator) != 0 { return true }
     try StoreError.check("the store can't be read") { rocksdb_iter_get_error(iterator, $0) }
     return false
+  }
+
+  // MARK: Passing over damage
+
+  private func settleOrPass() throws(StoreError) -> Bool {
+    do throws(StoreError) { return try settle() } catch {
+      guard error.isDamage, let passing else { throw error }
+      let after = Array(last.bytes)
+      let known = database.knownDamage.withLock { stretches in
+        stretches.first { $0.mayHold(last.bytes) || $0.after == after }
+      }
+      if let known, let before = known.before, isReadable(from: before) {
+        passing(UnreadableKeys(error: error, after: after, before: before))
+        return true
+      }
+      var before = firstReadable(behind: after)
+      if let found = before, !isReadable(from: found) { before = nil }
+      let stretch = UnreadableKeys(error: error, after: after, before: before)
+      database.knownDamage.withLock { stretches in
+        if stretches.count >= RocksDatabase.mostKnownDamage { stretches.removeFirst() }
+        stretches.append(stretch)
+      }
+      passing(stretch)
+      return before != nil
+    }
+  }
+
+  /// Whether there is a key at `key` or behind it, at which the cursor then stands.
+  ///
+  /// By another iterator: one that has met damage may take a place near it for damaged too.
+  private func isReadable(from key: [UInt8]) -> Bool {
+    rocksdb_iter_destroy(iterator)
+    iterator = rocksdb_create_iterator(database.handle, options)
+    key.withUnsafeBytes { rocksdb_iter_seek(iterator, RocksDatabase.characters($0), $0.count) }
+    return rocksdb_iter_valid(iterator) != 0
+  }
+
+  /// What a seek to a key comes to.
+  private enum Landing { case damage, end, key([UInt8]) }
+
+  private func landing(of key: [UInt8]) -> Landing {
+    if isReadable(from: key) { return .key(Array(self.key)) }
+    do throws(StoreError) { _ = try settle() } catch { return .damage }
+    return .end
+  }
+
+  /// The first key behind `key` that can be read; nil when there is none.
+  ///
+  /// Where a block ends nobody tells. So it looks ever farther ahead for a place that can be read, and then halves the way to it.
+  private func firstReadable(behind key: [UInt8]) -> [UInt8]? {
+    var damaged = key
+    for count in stride(from: key.count, to: 0, by: -1) where key[count - 1] < 255 {
+      let probe = Array(key[..<(count - 1)]) + [key[count - 1] + 1]
+      switch landing(of: probe) {
+      case .damage: damaged = probe
+      case .end: return nearest(from: damaged, to: probe, found: nil)
+      case .key(let found): return nearest(from: damaged, to: probe, found: found)
+      }
+    }
+    return nil
+  }
+
+  /// The first readable key between a place that is damaged and one that is not, else `found`, the first behind that one.
+  private func nearest(from damaged: [UInt8], to readable: [UInt8], found: [UInt8]?) -> [UInt8]? {
+    var (low, high, best) = (damaged, readable, found)
+    var depth = zip(low, high).prefix { $0 == $1 }.count
+    while depth < max(low.count, high.count) {
+      let (from, to) = (Self.number(low, at: depth), Self.number(high, at: depth))
+      guard to > from, to - from > 1 else {
+        depth += 8
+        continue
+      }
+      let middle = from + (to - from) / 2
+      let prefix = low.prefix(depth) + Array(repeating: 0, count: max(0, depth - low.count))
+      let probe = prefix + withUnsafeBytes(of: middle.bigEndian) { Array($0) }
+      switch landing(of: Array(probe)) {
+      case .damage: low = Array(probe)
+      case .end: high = Array(probe)
+      case .key(let key): (high, best) = (Array(probe), key)
+      }
+    }
+    return best
+  }
+
+  /// The eight bytes at `place` as a number, those missing as zero.
+  private static func number(_ key: [UInt8], at place: Int) -> UInt64 {
+    (0..<8).reduce(0) { $0 << 8 | UInt64(place + $1 < key.count ? key[place + $1] : 0) }
   }
 }

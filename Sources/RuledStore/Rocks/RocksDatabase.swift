@@ -12,6 +12,10 @@ final class RocksDatabase: @unchecked Sendable {  // RocksDB guards itself; the 
   private let path: String
   private let isReadOnly: Bool
   private let hasFailed = Atomic(false)
+  /// How many stretches of damaged keys are known at most.
+  static let mostKnownDamage = 64
+  /// Stretches that cursors had to find the end of, the last ones, so that others need not search for it again.
+  let knownDamage = Mutex<[UnreadableKeys]>([])
 
   /// Opens the database in the folder `path`, with LZ4 where this build of RocksDB has it.
   init(path: String, options: RocksOptions) throws(StoreError) {

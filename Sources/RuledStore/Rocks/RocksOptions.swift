@@ -1,5 +1,6 @@
 import CRocksDB
 import CRocksEnv
+import Glibc
 
 /// How the database is set up; outlives every database opened with it.
 final class RocksOptions: @unchecked Sendable {  // set up once; RocksDB only reads them afterwards
@@ -61,12 +62,39 @@ final class RocksOptions: @unchecked Sendable {  // set up once; RocksDB only re
   }
 
   private func setFiles() {
-    rocksdb_options_set_max_open_files(options, 512)
+    rocksdb_options_set_max_open_files(options, Int32(StoreDescriptors.files(within: StoreDescriptors.limit)))
     rocksdb_options_compaction_readahead_size(options, 2 * Self.mebibyte)
     rocksdb_options_set_bytes_per_sync(options, UInt64(Self.mebibyte))
     rocksdb_options_set_info_log(options, cre_silent_logger())
     rocksdb_options_set_stats_dump_period_sec(options, 0)
     rocksdb_options_set_stats_persist_period_sec(options, 0)
     rocksdb_options_set_skip_stats_update_on_db_open(options, 1)
+  }
+}
+
+/// How many descriptors a store on disk takes of those that the process may have.
+package enum StoreDescriptors {
+  /// Files that the database keeps open, at most; fewer where the process may have few, since it opens them again.
+  private static let mostFiles = 512
+  private static let fewestFiles = 32
+  /// The log's files, those that are being written, and the database's own beside its data.
+  private static let others = 32
+
+  /// Where there are enough.
+  package static let most = mostFiles + others
+  /// Where there are few.
+  package static let fewest = fewestFiles + others
+
+  /// How many it takes where the process may have `limit`.
+  package static func count(within limit: Int) -> Int { files(within: limit) + others }
+
+  /// How many of them are data files.
+  static func files(within limit: Int) -> Int { min(mostFiles, max(fewestFiles, limit / 4)) }
+
+  /// How many the process may have.
+  static var limit: Int {
+    var limit = rlimit()
+    return getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0
+      ? Int(clamping: limit.rlim_cur) : mostFiles
   }
 }

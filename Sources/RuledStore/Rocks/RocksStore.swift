@@ -49,7 +49,7 @@ package final class RocksStore: StateStore, @unchecked Sendable {  // the folder
     }
     writer = LogWriter(log, of: path)
     let work = Drain(of: log, into: access, ingestion: ingestion, options: options)
-    if drains { drain = DrainThread { work.run() } }
+    if drains { drain = try DrainThread { work.run() } }
   }
 
   deinit { end() }

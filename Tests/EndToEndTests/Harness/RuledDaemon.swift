@@ -8,6 +8,8 @@ final class RuledDaemon: @unchecked Sendable {  // one thread starts and stops i
   /// The process, 0 while there is none.
   private(set) var process: pid_t = 0
   private var arguments: [String]
+  /// What a shell does before it becomes the daemon, such as setting limits.
+  private let preparation: String?
 
   /// The folder of the programs under test, which are built beside the tests.
   static let programs: String = {
@@ -17,10 +19,12 @@ final class RuledDaemon: @unchecked Sendable {  // one thread starts and stops i
     return String(whole[..<(whole.lastIndex(of: "/") ?? whole.startIndex)])
   }()
 
-  /// Writes the rules, by path under `rules/`, and starts.
+  /// Writes the rules, by path under `rules/`, and starts, in a shell that first does `preparation`.
   init(
-    rules: [String: String], manualClock: Bool = false, configuration: String? = nil, store: String? = nil
+    rules: [String: String], manualClock: Bool = false, configuration: String? = nil, store: String? = nil,
+    preparation: String? = nil
   ) throws {
+    self.preparation = preparation
     arguments = ["--rules", "\(folder.path)/rules", "--socket", "\(folder.path)/s"]
     arguments += ["--store", store ?? "rocksdb:\(folder.path)/store"]
     if manualClock { arguments += ["--clock", "manual"] }
@@ -50,7 +54,11 @@ final class RuledDaemon: @unchecked Sendable {  // one thread starts and stops i
 
   /// Starts it again on the same store and waits until it answers.
   func start() throws {
-    process = Program.spawn("\(Self.programs)/ruled", arguments, output: "\(folder.path)/log")
+    let program = "\(Self.programs)/ruled"
+    process =
+      preparation.map {
+        Program.spawn("bash", ["-c", "\($0); exec \"$0\" \"$@\"", program] + arguments, output: "\(folder.path)/log")
+      } ?? Program.spawn(program, arguments, output: "\(folder.path)/log")
     for _ in 0..<6000 {
       if let client = try? Client(socket), let reply = try? client.reply("health"), reply["result"] != nil { return }
       var status: Int32 = 0

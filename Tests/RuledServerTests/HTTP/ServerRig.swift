@@ -42,8 +42,8 @@ final class ServerRig {
     self.services = services
     let catalog = try Self.catalog()
     services.status.serve(catalog)
-    services.hub.begin(after: try WatchSequence.read(from: store))
-    services.commits.begin(with: try context.counters.load(from: store))
+    services.hub.begin(after: try WatchSequence.read(from: context))
+    services.commits.begin(with: try context.counters.load(from: context))
     threads.append(
       try WorkerThread(name: "commit") {
         Committer(services: services).run()
@@ -85,6 +85,7 @@ final class ServerRig {
   /// A client on the Unix side.
   func client() -> Client {
     let (client, server) = Client.pair()
+    services.connections.wrappingAdd(1, ordering: .relaxed)
     _ = services.workers[0].send(.perform { $0.adopt(server) })
     return client
   }

@@ -14,6 +14,7 @@ final class DeliveryRig {
   private let committer: WorkerThread
   private let worker: WorkerThread
   private var outbox: WorkerThread?
+  private let backoff: Backoff
 
   /// Starts over a store with sinks and the rules of a folder, or of `plugin` as the text of one plugin called `p`.
   init(
@@ -46,10 +47,15 @@ final class DeliveryRig {
     worker = try WorkerThread(name: "worker") {
       do { try Worker(index: 0, services: services, catalog: catalog).run() } catch { fatalError("\(error)") }
     }
-    guard delivers else { return }
-    outbox = try WorkerThread(name: "outbox") {
-      let settings = OutboxService.Settings(
-        backoff: Backoff(first: retryAfter, longest: 200), timeout: 10_000, countDelay: 5)
+    backoff = Backoff(first: retryAfter, longest: 200)
+    if delivers { deliver() }
+  }
+
+  /// Begins to deliver.
+  func deliver() {
+    let (services, backoff) = (services, backoff)
+    outbox = try? WorkerThread(name: "outbox") {
+      let settings = OutboxService.Settings(backoff: backoff, timeout: 10_000, countDelay: 5)
       do { try OutboxService(services: services, settings: settings).run() } catch { fatalError("\(error)") }
     }
   }

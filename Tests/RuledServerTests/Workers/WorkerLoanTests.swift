@@ -57,7 +57,7 @@ struct WorkerLoanTests {
       return isLent.wait()
     }
     #expect(lent)
-    let parked = try StoreListing.parked(services.context.store, plugin: "p", after: nil, limit: 10).parked
+    let parked = try StoreListing.parked(services.context, plugin: "p", after: nil, limit: 10).parked
     #expect(parked.count == 1)
     let client = rig.client()
     client.send(#"{"jsonrpc":"2.0","id":2,"method":"event","params":{"type":"n","subject":"\#(subject)"}}"# + "\n")

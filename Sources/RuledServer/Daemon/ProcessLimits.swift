@@ -1,0 +1,140 @@
+import CLinux
+import Glibc
+import RuledCore
+import RuledEngine
+import RuledStore
+
+/// What the system lets this process have, held against what it needs before it serves: what is too little is said at the start, with what to raise.
+enum ProcessLimits {
+  /// Files of a segment that was brought in, and of compactions, are about as large as a segment.
+  private static let fileBytes = 128 << 20
+  /// What the deepest rules and parsers take on the thread that loads them.
+  private static let stackBytes = 1 << 20
+  private static let usualStackBytes = 8 << 20
+  /// Threads beside the workers: commits, the drain, effects, HTTP, the database's own, name look-ups.
+  private static let otherThreads = 12
+  /// Fewer connections than these are not worth a start.
+  private static let fewestConnections = 16
+
+  /// Raises what may be raised and checks the rest; answers how many connections there is room for, which may be fewer than are configured.
+  static func check(_ configuration: Configuration, workers: Int, _ log: any EventLog) throws(StartError) -> Int {
+    try checkStack()
+    try checkFileSize()
+    try checkMemory(configuration, workers)
+    try checkThreads(workers)
+    return try connections(configuration, workers, log)
+  }
+
+  // MARK: Descriptors
+
+  /// Descriptors that neither connections nor the database's files take, some of them in reserve.
+  private static func otherDescriptors(_ configuration: Configuration, _ workers: Int) -> Int {
+    48 + 4 * workers + 9 * configuration.sinks.count
+  }
+
+  private static func connections(
+    _ configuration: Configuration, _ workers: Int, _ log: any EventLog
+  ) throws(StartError) -> Int {
+    let wanted = configuration.limits.connections
+    let others = otherDescriptors(configuration, workers)
+    let limit = raise(RLIMIT_NOFILE, to: StoreDescriptors.most + others + wanted)
+    let room = limit - StoreDescriptors.count(within: limit) - others
+    guard room >= min(wanted, fewestConnections) else {
+      let needed = StoreDescriptors.fewest + others + fewestConnections
+      throw StartError(
+        "the process may have \(limit) open files, at least \(needed) are needed: raise LimitNOFILE= of the unit, or ulimit -n"
+      )
+    }
+    if room < wanted {
+      log.write(
+        LogLine(
+          .warn,
+          "limits.connections is \(wanted), but the \(limit) open files that the process may have leave room for \(room): "
+            + "\(room) connections are taken; raise LimitNOFILE= of the unit, or ulimit -n"))
+    }
+    return min(room, wanted)
+  }
+
+  // MARK: The rest
+
+  private static func checkStack() throws(StartError) {
+    let limit = raise(RLIMIT_STACK, to: usualStackBytes)
+    guard limit >= stackBytes else {
+      throw StartError(
+        "the process may have a stack of \(limit >> 10) KiB, 1024 are needed: raise LimitSTACK= of the unit, or ulimit -s"
+      )
+    }
+    // Threads of libraries get what the limit was at the start of the program.
+    cl_default_stack(usualStackBytes)
+  }
+
+  private static func checkFileSize() throws(StartError) {
+    let limit = raise(RLIMIT_FSIZE, to: fileBytes)
+    guard limit >= fileBytes else {
+      throw StartError(
+        "files may have \(limit >> 10) KiB, the store's have up to \(fileBytes >> 20) MiB: raise LimitFSIZE= of the unit, or ulimit -f"
+      )
+    }
+  }
+
+  private static func checkMemory(_ configuration: Configuration, _ workers: Int) throws(StartError) {
+    let needed = (configuration.limits.cacheMiB + 512 + 96 * workers) << 20
+    for (resource, name, option) in [(RLIMIT_AS, "LimitAS=", "-v"), (RLIMIT_DATA, "LimitDATA=", "-d")] {
+      let limit = raise(resource, to: .max)
+      guard limit < .max else { continue }
+      let left = limit - usedMemory(isData: resource == RLIMIT_DATA)
+      guard left >= needed else {
+        throw StartError(
+          "\(left >> 20) MiB of the memory that the process may have are left, with this configuration about \(needed >> 20) are "
+            + "needed: raise \(name) of the unit, or ulimit \(option), or lower limits.cache_mib")
+      }
+    }
+  }
+
+  /// How many bytes of addresses, or of data, the process has.
+  private static func usedMemory(isData: Bool) -> Int {
+    guard let file = fopen("/proc/self/statm", "r") else { return 0 }
+    defer { fclose(file) }
+    var line = [CChar](repeating: 0, count: 256)
+    guard fgets(&line, Int32(line.count), file) != nil else { return 0 }
+    let numbers = String(decoding: line.prefix { $0 > 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      .split { $0 == " " || $0 == "\n" }.compactMap { Int($0) }
+    guard numbers.count > 5 else { return 0 }
+    return (isData ? numbers[5] : numbers[0]) * Int(getpagesize())
+  }
+
+  /// Starts as many threads as will be needed, and ends them again: libraries abort where they can't start theirs.
+  private static func checkThreads(_ workers: Int) throws(StartError) {
+    let needed = workers + otherThreads
+    let gate = Condition()
+    nonisolated(unsafe) var isOver = false  // guarded by `gate`
+    var threads: [WorkerThread] = []
+    defer {
+      gate.signal { isOver = true }
+      for thread in threads { thread.join() }
+    }
+    for _ in 0..<needed {
+      do throws(SystemError) {
+        threads.append(
+          try WorkerThread(name: "ruled-probe", stackBytes: 64 << 10) { gate.wait { isOver ? () : nil } })
+      } catch {
+        throw StartError(
+          "the process can start \(threads.count) more threads, \(needed) are needed: raise TasksMax= and LimitNPROC= of the unit, "
+            + "or ulimit -u; with a limit on memory, raise ulimit -v (\(SystemError.text(of: error.number)))")
+      }
+    }
+  }
+
+  /// Raises a limit that is lower as far as is wanted and allowed; answers what it then is.
+  private static func raise(_ resource: __rlimit_resource, to wanted: Int) -> Int {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(resource.rawValue), &limit) == 0 else { return .max }
+    let most = min(limit.rlim_max, rlim_t(wanted))
+    if limit.rlim_cur < most {
+      var raised = limit
+      raised.rlim_cur = wanted == .max ? limit.rlim_max : most
+      if setrlimit(__rlimit_resource_t(resource.rawValue), &raised) == 0 { limit = raised }
+    }
+    return Int(clamping: limit.rlim_cur)
+  }
+}

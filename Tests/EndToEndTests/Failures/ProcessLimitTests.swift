@@ -1,0 +1,88 @@
+import Glibc
+import RuledCore
+import Testing
+
+extension EndToEnd {
+  /// A process that may have too little says so and ends, or serves and stays whole.
+  @Suite struct ProcessLimitTests {
+    private static let rules = [
+      "p/plugin.lua": """
+      plugin { name = "p", version = "1" }
+      rule "keep" { on = "keep", run = function(event, state) state.mark = event.data.mark end }
+      """
+    ]
+
+    /// Starts the daemon in a shell with a limit; answers how it ended and what it said.
+    private func start(_ preparation: String, as user: String = "") -> (code: Int32, output: String) {
+      let folder = TestFolder()
+      chmod(folder.path, 0o777)
+      for (name, text) in Self.rules { folder.write(text, to: "rules/\(name)") }
+      let words = [
+        "--rules", "\(folder.path)/rules", "--socket", "\(folder.path)/s", "--store", "rocksdb:\(folder.path)/store",
+      ]
+      let line = "\(preparation); exec \(user) timeout 20 \"$0\" \"$@\""
+      return Program.run("bash", ["-c", line, "\(RuledDaemon.programs)/ruled"] + words)
+    }
+
+    @Test(
+      "a limit that is too low is named at the start, with what to raise",
+      arguments: [
+        ("ulimit -n 40", "ulimit -n"), ("ulimit -v 400000", "ulimit -v"), ("ulimit -d 300000", "ulimit -d"),
+        ("ulimit -s 128", "ulimit -s"), ("ulimit -f 4000", "ulimit -f"),
+      ])
+    func namesLimit(preparation: String, option: String) {
+      let end = start(preparation)
+      #expect(end.code == 2)
+      #expect(end.output.hasPrefix("ruled: ") && end.output.holds(option), "\(end.output)")
+      #expect(end.output.split(separator: "\n").count == 1, "\(end.output)")
+    }
+
+    @Test("too few threads are named at the start", .enabled(if: getuid() == 0))
+    func namesThreads() {
+      let end = start("ulimit -u 5", as: "setpriv --reuid=54321 --clear-groups")
+      #expect(end.code == 2)
+      #expect(end.output.hasPrefix("ruled: ") && end.output.holds("ulimit -u"), "\(end.output)")
+    }
+
+    @Test("a soft limit is raised, and locked memory is not needed")
+    func raisesSoftLimits() throws {
+      let daemon = try RuledDaemon(
+        rules: Self.rules, preparation: "ulimit -Sn 40; ulimit -Ss 128; ulimit -Sf 4000; ulimit -l 0")
+      let clients = try (0..<100).map { _ in try daemon.client() }
+      for client in clients { #expect(try client.call("health")["status"] == "ready") }
+      #expect(daemon.end(SIGTERM) == 0)
+    }
+
+    @Test("connections leave the store the descriptors that it needs for its next segments")
+    func reservesDescriptors() throws {
+      let daemon = try RuledDaemon(rules: Self.rules, preparation: "ulimit -n 200")
+      #expect(daemon.log.holds("leave room for"))
+      var clients: [Client] = []
+      var refused = 0
+      for _ in 0..<190 {
+        guard let client = try? daemon.client() else { continue }
+        if let reply = try? client.reply("health"), reply["result"] != nil {
+          clients.append(client)
+        } else {
+          refused += 1
+        }
+      }
+      #expect(clients.count >= 16 && refused > 0)
+      let mark = JSONValue.string(String(repeating: "x", count: 250_000))
+      for n in 0..<900 {
+        let subject = "s:\(n % 5)"
+        let reply = try clients[n % clients.count].reply(
+          "event", ["type": "keep", "subject": .string(subject), "data": ["mark": mark]])
+        guard reply["result"]?["version"] == .integer(Int64(n / 5 + 1)) else {
+          Issue.record("\(reply.text.prefix(500))")
+          return
+        }
+      }
+      #expect(try clients[0].call("health")["status"] == "ready")
+      clients.removeAll()
+      #expect(daemon.end(SIGTERM) == 0)
+      try daemon.start()
+      #expect(try daemon.client().call("state", ["subject": "s:4"])["version"] == 180)
+    }
+  }
+}

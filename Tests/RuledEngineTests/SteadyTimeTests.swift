@@ -1,0 +1,160 @@
+import RuledCore
+import RuledLua
+import RuledStore
+import TestSupport
+import Testing
+
+@testable import RuledEngine
+
+/// Whatever the machine's clock does, what was remembered stays so for its window, and numbers only go up.
+@Suite struct SteadyTimeTests {
+  private static let year = 365 * 24 * Limits.hour
+  private static let counting = "rule 'n' { on = '*', run = function(e, s) s.n = (s.n or 0) + 1 decide('n', s.n) end }"
+
+  /// An evaluator over a store whose clock a test moves.
+  private final class Daemon {
+    let script: EngineClock.Script
+    let context: EngineContext
+    let store: any StateStore
+    private let evaluator: Evaluator
+    private let document = EventDocument()
+
+    init(
+      _ store: any StateStore, _ script: EngineClock.Script, catalog: Catalog, lua: LuaWorker, boot: String,
+      configuration: Configuration = Configuration()
+    ) throws {
+      self.store = store
+      self.script = script
+      context = EngineContext(
+        store: store, clock: EngineClock(script: script), configuration: configuration, log: NoLog())
+      try KeptTime.resume(context, boot: boot)
+      evaluator = Evaluator(
+        context: context, catalog: catalog, lua: lua, cacheBytes: configuration.limits.cacheMiB << 20)
+    }
+
+    /// The outcome of an event of that id.
+    func send(_ id: Int) throws -> JSONValue {
+      let text = #"{"type":"a","subject":"s","id":"\#(id)"}"#
+      guard document.parse(Array(text.utf8)) else { return .null }
+      var event = document.event(now: context.clock.now.microseconds)
+      event.origin = .client
+      let reply = ByteBuffer()
+      try evaluator.handle(event, into: reply)
+      let unit = evaluator.takeUnit()
+      try store.commit(unit.writes, durable: true)
+      _ = evaluator.finished(unit, durable: true)
+      return try JSONValue(parsing: reply.bytes)
+    }
+
+    /// What the committer does now and then.
+    func tick() { store.expire(before: context.clock.steady) }
+  }
+
+  private static func catalog(_ lua: LuaWorker) throws -> Catalog {
+    let text = "plugin { name = 'p' } " + counting
+    return try CatalogBuilder.build(
+      RulesSource(plugins: [
+        PluginSource(name: "p", modules: [SourceFile(path: "p/plugin.lua", text: Array(text.utf8))])
+      ]),
+      configuration: [:], previous: nil, worker: lua, now: LocalEngine.start)
+  }
+
+  /// Jumps of the machine's clock, ahead and back, time that passes, restarts of the daemon and of the machine.
+  @Test(arguments: UInt64(1)...24)
+  func `a repeat within the window finds its outcome whatever the clock does`(seed: UInt64) throws {
+    var random = SeededRandom(seed: seed)
+    let lua = LuaWorker()
+    let catalog = try Self.catalog(lua)
+    let store = MemoryStore()
+    let script = EngineClock.Script(wall: LocalEngine.start.microseconds, elapsed: 5_000_000)
+    var configuration = Configuration()
+    if seed.isMultiple(of: 2) { configuration.limits.cacheMiB = 0 }
+    var boot = 1
+    var daemon = try Daemon(store, script, catalog: catalog, lua: lua, boot: "1", configuration: configuration)
+    /// When each was first sent, in time that truly passed.
+    var sent: [Int: Int64] = [:]
+    var passed: Int64 = 0
+    func pass(_ microseconds: Int64) {
+      passed += microseconds
+      script.elapsed.add(microseconds, ordering: .relaxed)
+      script.wall.add(microseconds, ordering: .relaxed)
+    }
+    for _ in 0..<500 {
+      switch Int.random(in: 0..<24, using: &random) {
+      case 0: script.wall.add(.random(in: 0...3 * Self.year, using: &random), ordering: .relaxed)
+      case 1: script.wall.subtract(.random(in: 0...3 * Self.year, using: &random), ordering: .relaxed)
+      case 2: script.wall.add(.random(in: -Limits.hour...Limits.hour, using: &random), ordering: .relaxed)
+      case 3, 4: pass(.random(in: 0...Limits.dedupWindow / 8, using: &random))
+      case 5: daemon.tick()
+      case 6:
+        if Bool.random(using: &random) {  // the machine was started again, and time has passed that nobody measured
+          boot += 1
+          script.elapsed.store(.random(in: 0...Limits.hour, using: &random), ordering: .relaxed)
+        } else {
+          pass(.random(in: 0...Limits.dedupWindow / 8, using: &random))
+        }
+        daemon = try Daemon(
+          store, script, catalog: catalog, lua: lua, boot: "\(boot)", configuration: configuration)
+      default:
+        let isNew = sent.isEmpty || Bool.random(using: &random)
+        let id = isNew ? sent.count : Int.random(in: 0..<sent.count, using: &random)
+        let isRepeat = sent[id].map { passed - $0 < Limits.dedupWindow - Limits.second } ?? false
+        let outcome = try daemon.send(id)
+        if isRepeat { #expect(outcome["duplicate"] == true, "event \(id) after \(passed - (sent[id] ?? 0)) µs") }
+        if outcome["duplicate"] == false { sent[id] = passed }
+      }
+    }
+  }
+
+  @Test func `an outcome is forgotten when its window has passed, over a restart of the daemon`() throws {
+    let lua = LuaWorker()
+    let catalog = try Self.catalog(lua)
+    let store = MemoryStore()
+    let script = EngineClock.Script(wall: LocalEngine.start.microseconds, elapsed: 0)
+    var daemon = try Daemon(store, script, catalog: catalog, lua: lua, boot: "b")
+    #expect(try daemon.send(1)["duplicate"] == false)
+    script.elapsed.add(Limits.dedupWindow - Limits.hour, ordering: .relaxed)
+    daemon = try Daemon(store, script, catalog: catalog, lua: lua, boot: "b")
+    #expect(try daemon.send(1)["duplicate"] == true)
+    script.elapsed.add(Limits.hour + 2 * Limits.second, ordering: .relaxed)
+    daemon = try Daemon(store, script, catalog: catalog, lua: lua, boot: "b")
+    #expect(try daemon.send(1)["duplicate"] == false)
+  }
+
+  @Test func `numbers go up over a restart with the clock set back, and over one that lost what was kept of them`()
+    throws
+  {
+    let lua = LuaWorker()
+    let catalog = try Self.catalog(lua)
+    let store = MemoryStore()
+    let script = EngineClock.Script(wall: LocalEngine.start.microseconds, elapsed: 0)
+    let before = try Daemon(store, script, catalog: catalog, lua: lua, boot: "b").context.nextSequence()
+    script.wall.subtract(Self.year, ordering: .relaxed)
+    var daemon = try Daemon(store, script, catalog: catalog, lua: lua, boot: "b")
+    let after = daemon.context.nextSequence()
+    #expect(after > before)
+    let set = WriteSet()
+    let effect = StoreKey.bytes { StoreKey.effect("s", sequence: after, into: $0) }
+    let kept = StoreKey.bytes { StoreKey.daemon("time", into: $0) }
+    effect.withUnsafeBytes { key in "{}".utf8CString.withUnsafeBytes { set.put(key, $0) } }
+    kept.withUnsafeBytes { set.delete($0) }
+    try store.commit(set, durable: true)
+    daemon = try Daemon(store, script, catalog: catalog, lua: lua, boot: "b")
+    #expect(daemon.context.nextSequence() > after)
+  }
+
+  @Test func `what is kept of the time and can't be read is told, and nothing is forgotten early for it`() throws {
+    let lua = LuaWorker()
+    let catalog = try Self.catalog(lua)
+    let store = FaultyStore(MemoryStore())
+    let script = EngineClock.Script(wall: LocalEngine.start.microseconds, elapsed: 0)
+    #expect(try Daemon(store, script, catalog: catalog, lua: lua, boot: "b").send(1)["duplicate"] == false)
+    let kept = StoreKey.bytes { StoreKey.daemon("time", into: $0) }
+    store.failReads { $0.elementsEqual(kept) }
+    script.wall.add(Limits.dedupWindow - Limits.hour, ordering: .relaxed)
+    let daemon = try Daemon(store, script, catalog: catalog, lua: lua, boot: "b")
+    #expect(daemon.context.damage.entries.listed.map(\.what) == ["the daemon's own 'time'"])
+    daemon.tick()
+    #expect(try daemon.send(1)["duplicate"] == true)
+  }
+}
