@@ -83,16 +83,17 @@ package enum StoreListing {
     return (found, more ? found.last?["id"]?.stringValue : nil)
   }
 
-  /// The messages that wait for their subjects, in order per subject.
-  package static func messages(_ store: any StateStore) throws(StoreError) -> [CommitUnit.Message] {
-    var found: [CommitUnit.Message] = []
-    try store.scan(prefix: StoreKey.prefix(.message)) { key, _ in
-      if case .message(let subject, let sequence)? = try? ParsedKey(key) {
-        found.append(.init(subject: Array(subject), sequence: sequence, cascade: nil))
-      }
+  /// Calls `body` with each message that waits: its subject, its number, and the plugin that sent it, empty where it does not say.
+  package static func forEachMessage(
+    _ store: any StateStore, _ body: (_ subject: UnsafeRawBufferPointer, _ sequence: UInt64, _ plugin: String) -> Void
+  ) throws(StoreError) {
+    let document = EventDocument()
+    try store.scan(prefix: StoreKey.prefix(.message)) { key, value in
+      guard case .message(let subject, let sequence)? = try? ParsedKey(key) else { return true }
+      let name = document.parse(value) ? String(decoding: document.string(document.member("sent_by")), as: UTF8.self) : ""
+      body(subject, sequence, name)
       return true
     }
-    return found.sorted { $0.sequence < $1.sequence }
   }
 
   /// The timers due at `now` or before, in order, from the index key `from` on.

@@ -280,25 +280,24 @@ extension Evaluator {
     turns[plugin].raisesTaken = operations.count
   }
 
-  /// What can only be told once all rules have run: too many hops, too large an outcome.
+  /// What can only be told once all rules have run: too many messages, too large an outcome.
   private func check(_ vm: PluginVM, _ turn: Turn, _ event: EventInput) throws(Failure) {
     var size = 0
+    var sends = 0
     var kinds: OperationKinds = []
     let operations = vm.operations
     for index in operations.indices {
       let kind = rb_op_kind(UInt32(operations[index].kind))
       kinds.formUnion(OperationKinds(kind))
       switch kind {
-      case RB_OP_SEND where event.hops >= Limits.messageHops:
-        throw Failure(
-          plugin: turn.entry.name, kind: .cycle,
-          message: "a message that follows from more than \(Limits.messageHops) others is not sent")
+      case RB_OP_SEND: sends += 1
       case RB_OP_DECIDE, RB_OP_EMIT:
         size += Int(operations[index].a_length + operations[index].b_length + operations[index].c_length) + 64
       default: break
       }
     }
     turn.operations = kinds
+    if sends > 0 { try checkMessages(sends, of: turn, event) }
     guard size <= Limits.outcomeBytes else {
       throw Failure(
         plugin: turn.entry.name, kind: .value,

@@ -21,6 +21,10 @@ final class Turn {
   var attempts = BackOff(first: 8, most: 1024)
   /// How many of its operations have been looked at for raised events.
   var raisesTaken = 0
+  /// How many messages it sends.
+  var sends = 0
+  /// What is counted of the plugin's messages, once it was asked for; outlasts the event.
+  var sender: MessageSender?
 
   /// A turn of that plugin.
   init(_ entry: Catalog.Plugin) { self.entry = entry }
@@ -33,6 +37,7 @@ final class Turn {
     state = 0..<0
     seen.removeAll(keepingCapacity: true)
     raisesTaken = 0
+    sends = 0
   }
 }
 

@@ -156,7 +156,7 @@ package final class LocalEngine {
     while true {
       try commit()
       if !waiting.isEmpty {
-        try evaluator.deliver(waiting.removeFirst())
+        _ = try evaluator.deliver(waiting.removeFirst())
       } else if let timer = try nextTimer(), timer.due <= now.microseconds {
         try evaluator.fire(timer)
       } else {
@@ -237,7 +237,7 @@ package final class LocalEngine {
       var found: [CommitUnit.Message] = []
       try context.store.scan(prefix: StoreKey.prefix(.message)) { key, _ in
         if case .message(let subject, let sequence)? = try? ParsedKey(key) {
-          found.append(.init(subject: Array(subject), sequence: sequence, cascade: nil))
+          found.append(.init(subject: Array(subject), sequence: sequence))
         }
         return true
       }

@@ -60,12 +60,8 @@ extension Control {
 
   /// Tries what is parked for plugins that have changed, once.
   private func retryParked(of plugins: [String]) {
-    for plugin in plugins {
-      guard let keys = try? parkedKeys(of: plugin) else { continue }
-      for key in keys {
-        _ = services.workers[services.owner(of: key.subject)].send(.perform { _ = try? $0.evaluator.retry(key) })
-      }
-    }
+    guard !plugins.isEmpty else { return }
+    for worker in services.workers { _ = worker.send(.perform { $0.inbox.retry(Set(plugins)) }) }
   }
 }
 

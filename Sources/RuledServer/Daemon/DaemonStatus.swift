@@ -74,7 +74,9 @@ package final class DaemonStatus: Sendable {
     if let error = now.storeError { problems.append(.string("the store failed: \(error)")) }
     if now.servesKeptRules { problems.append(.string("the rules do not load, the last good ones serve")) }
     for name in suspended { problems.append(.string("the plugin \(name.stringValue ?? "") is suspended")) }
-    let isReady = now.storeError == nil && !now.servesKeptRules && suspended.isEmpty
+    let messages = services.messages
+    problems += messages.problems.map { .string($0) }
+    let isReady = now.storeError == nil && !now.servesKeptRules && suspended.isEmpty && messages.problems.isEmpty
     return .object([
       "status": .string(isReady ? "ready" : "degraded"),
       "revision": .string(now.catalog?.revision ?? ""),
@@ -83,6 +85,7 @@ package final class DaemonStatus: Sendable {
       "uptime_s": .integer(Int64((EngineClock.monotonic - startedAt) / 1_000_000_000)),
       "problems": .array(problems),
       "suspended": .array(suspended),
+      "messages": messages.json,
       "unconfigured_sinks": .array(waiting.sorted().map { .string($0) }),
       "sinks": .object(JSONObject(services.outbox.figures.map { ($0.sink, $0.figures.json) })),
       "reload_errors": now.reloadErrors?.json ?? .array([]),
