@@ -85,13 +85,13 @@ package enum StoreListing {
 
   /// Calls `body` with each message that waits: its subject, its number, and the plugin that sent it, empty where it does not say.
   package static func forEachMessage(
-    _ store: any StateStore, _ body: (_ subject: UnsafeRawBufferPointer, _ sequence: UInt64, _ plugin: String) -> Void
+    _ store: any StateStore,
+    _ body: (_ subject: UnsafeRawBufferPointer, _ sequence: UInt64, _ plugin: String) -> Void
   ) throws(StoreError) {
     let document = EventDocument()
     try store.scan(prefix: StoreKey.prefix(.message)) { key, value in
       guard case .message(let subject, let sequence)? = try? ParsedKey(key) else { return true }
-      let name = document.parse(value) ? String(decoding: document.string(document.member("sent_by")), as: UTF8.self) : ""
-      body(subject, sequence, name)
+      body(subject, sequence, document.sender(of: value))
       return true
     }
   }

@@ -154,7 +154,8 @@ extension Evaluator {
   private func parkDamaged(_ bytes: [UInt8], of subject: Subject, sequence: UInt64) {
     let failure = Failure(
       plugin: "", kind: .error,
-      message: "a message of \(bytes.count) bytes could not be read: what is stored of it is damaged. It is kept here; drop it"
+      message:
+        "a message of \(bytes.count) bytes could not be read: what is stored of it is damaged. It is kept here; drop it"
     )
     let now = context.clock.now.microseconds
     let nobody = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -200,5 +201,12 @@ extension Evaluator {
     unit.writes.put(key.bytes, value.bytes)
     unit.messages.append(
       .init(subject: Array(subject.name), sequence: sequence, sender: sender(of: turns[plugin])))
+  }
+}
+
+extension EventDocument {
+  /// The plugin that sent a message, as it stands in the store; empty where that does not say.
+  package func sender(of message: UnsafeRawBufferPointer) -> String {
+    parse(message) ? String(decoding: string(member("sent_by")), as: UTF8.self) : ""
   }
 }

@@ -6,13 +6,20 @@ import RuledStore
 extension MessageInbox {
   /// Reads a page of the messages that the window does not hold.
   func load() {
-    if case .wanted = walk { walk = .underWay(position: StoreKey.prefix(.message), isDirty: false) }
-    guard case .underWay(let position, let isDirty) = walk else { return }
+    let start = StoreKey.prefix(.message)
+    if case .wanted(let fewFirst) = walk {
+      walk = fewFirst ? .fewUnderWay(position: start) : .underWay(position: start, isDirty: false)
+    }
     do throws(StoreError) {
-      if let next = try load(from: position) {
-        walk = .underWay(position: next, isDirty: isDirty)
-      } else {
-        walk = isDirty ? .wanted : .none
+      switch walk {
+      case .none, .wanted: return
+      case .fewUnderWay(let position):
+        let next = try load(from: position, onlyFew: true)
+        walk = next.map { .fewUnderWay(position: $0) } ?? .underWay(position: start, isDirty: false)
+      case .underWay(let position, let isDirty):
+        let next = try load(from: position, onlyFew: false)
+        let end = isDirty ? Walk.wanted(fewFirst: false) : .none
+        walk = next.map { .underWay(position: $0, isDirty: isDirty) } ?? end
       }
       if walkFailures > 0 { log(.info, "messages can be read from the store again") }
       walkFailures = 0
@@ -25,28 +32,57 @@ extension MessageInbox {
   }
 
   /// Takes messages from `position` on, as many as the window has room for; gives where to go on, nil at the end.
-  private func load(from position: [UInt8]) throws(StoreError) -> [UInt8]? {
+  ///
+  /// With `onlyFew`, a plugin's of which many wait are left, and all behind it to the same subject.
+  private func load(from position: [UInt8], onlyFew: Bool) throws(StoreError) -> [UInt8]? {
     var next: [UInt8]?
     var seen = 0
-    try services.context.store.scan(from: position, to: StoreKey.upperBound(StoreKey.prefix(.message))) { key, _ in
-      guard seen < settings.page, count < settings.room else {
-        next = Array(key)
+    var passed: [UInt8] = []
+    try services.context.store.scan(from: position, to: StoreKey.upperBound(StoreKey.prefix(.message))) { key, value in
+      guard case .message(let subject, let sequence)? = try? ParsedKey(key) else { return true }
+      let isPassed = !passed.isEmpty && subject.elementsEqual(passed)
+      guard seen < settings.page, window.count < settings.room else {
+        next = isPassed ? Self.key(behind: passed) : Array(key)
         return false
       }
       seen += 1
-      guard case .message(let subject, let sequence)? = try? ParsedKey(key), services.owner(of: subject) == worker,
-        !unsettled.contains(sequence)
-      else { return true }
+      guard !isPassed, services.owner(of: subject) == worker, !unsettled.contains(sequence) else { return true }
       let entry = Entry(subject: Array(subject), sequence: sequence)
       if isHeld(entry.subject) {
-        next = StoreKey.upperBound(StoreKey.bytes { StoreKey.subjectPrefix(.message, entry.subject, into: $0) })
+        next = Self.key(behind: entry.subject)
         return false
+      }
+      if onlyFew, services.context.senders[document.sender(of: value)].waiting > settings.few {
+        passed = entry.subject
+        return true
       }
       window.append(entry)
       return true
     }
     return next
   }
+
+  /// The least key above those of a subject's messages.
+  private static func key(behind subject: [UInt8]) -> [UInt8]? {
+    StoreKey.upperBound(StoreKey.bytes { StoreKey.subjectPrefix(.message, subject, into: $0) })
+  }
+
+  /// Lets a message go ahead of a backlog together with those to its subject that come before it, unless these are many.
+  func expedite(_ entry: Entry) {
+    var found: [Entry] = []
+    var isReached = false
+    let prefix = StoreKey.bytes { StoreKey.subjectPrefix(.message, entry.subject, into: $0) }
+    try? services.context.store.scan(prefix: prefix) { key, _ in
+      guard case .message(_, let sequence)? = try? ParsedKey(key), sequence <= entry.sequence else { return false }
+      isReached = sequence == entry.sequence
+      if !unsettled.contains(sequence) { found.append(Entry(subject: entry.subject, sequence: sequence)) }
+      return !isReached && found.count < Self.mostAhead
+    }
+    if isReached { for entry in found { express.append(entry) } }
+  }
+
+  /// How many messages to the same subject may go ahead of a backlog together.
+  private static let mostAhead = 64
 
   // MARK: Parked parts
 

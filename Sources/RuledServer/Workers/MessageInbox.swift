@@ -6,12 +6,15 @@ import RuledStore
 ///
 /// As long as the window holds all there are, messages join it as they are committed. What finds it full stays in the store, and from then on
 /// everything is read from there, in the order of the keys, until a walk through them has found nothing new: so none overtakes an earlier one to
-/// its subject. What is found twice is applied once, since its key is gone by then.
+/// its subject. Messages of plugins that have few go ahead of such a backlog, together with what was sent to their subjects before them. What is
+/// found twice is applied once, since its key is gone by then.
 final class MessageInbox {
   /// How it goes about its work.
   struct Settings: Sendable {
     /// How many messages the window has room for, and how many may be applied and not yet settled.
     var room = 4_096
+    /// How many messages of a plugin may wait for the next one to go ahead of a backlog.
+    var few = 1_000
     /// How many keys of the store are looked at in a turn.
     var page = 2_000
     /// How long messages may take in a turn, in nanoseconds, while clients wait for answers.
@@ -34,14 +37,42 @@ final class MessageInbox {
     let sequence: UInt64
   }
 
+  /// Messages in the order in which they are to be applied.
+  struct Queue {
+    private var entries: [Entry] = []
+    private var head = 0
+
+    var count: Int { entries.count - head }
+
+    mutating func append(_ entry: Entry) { entries.append(entry) }
+
+    mutating func popFirst() -> Entry? {
+      guard head < entries.count else { return nil }
+      let entry = entries[head]
+      head += 1
+      if head == entries.count || (head > 1024 && head * 2 > entries.count) {
+        entries.removeFirst(head)
+        head = 0
+      }
+      return entry
+    }
+
+    mutating func removeAll() {
+      entries.removeAll()
+      head = 0
+    }
+  }
+
   /// How far the window is from holding all messages.
   enum Walk {
     /// It holds them all.
     case none
-    /// Some stand in the store alone.
-    case wanted
+    /// Some stand in the store alone; whether those of plugins that have few are read first.
+    case wanted(fewFirst: Bool)
     /// They are being read, from `position` on; some may have come before it meanwhile.
     case underWay(position: [UInt8], isDirty: Bool)
+    /// Those of plugins that have few are being read.
+    case fewUnderWay(position: [UInt8])
   }
 
   /// A subject whose first message can't be applied for now.
@@ -56,8 +87,9 @@ final class MessageInbox {
   let services: Services
   let settings: Settings
   let evaluator: Evaluator
-  var window: [Entry] = []
-  private var head = 0
+  var window = Queue()
+  /// What goes ahead of the window.
+  var express = Queue()
   var walk = Walk.none
   /// How often a walk failed in a row, and what else waits for the store to be well again.
   var walkFailures = 0
@@ -74,6 +106,7 @@ final class MessageInbox {
   var retries: ParkedWalk?
   private var endsAt: UInt64?
   private let key = ByteBuffer(capacity: 320)
+  let document = EventDocument()
 
   /// The inbox of the worker of that number.
   init(of worker: Int, services: Services, evaluator: Evaluator, settings: Settings) {
@@ -85,17 +118,15 @@ final class MessageInbox {
 
   var now: UInt64 { EngineClock.monotonic }
 
-  var count: Int { window.count - head }
-
   var isWhole: Bool { if case .none = walk { true } else { false } }
 
   /// Whether there is anything to do, now or later.
-  var hasWork: Bool { count > 0 || !isWhole || !held.isEmpty || retries != nil }
+  var hasWork: Bool { window.count > 0 || express.count > 0 || !isWhole || !held.isEmpty || retries != nil }
 
   /// Takes up what an earlier process left in the store: so many messages of those plugins.
   func begin(_ found: [(sender: MessageSender, count: Int)]) {
     for (sender, count) in found { note(sender, count) }
-    walk = .wanted
+    walk = .wanted(fewFirst: true)
   }
 
   /// Goes on with nothing but what clients wait for, and with that not for long: the rest stands in the store for the next start.
@@ -111,21 +142,24 @@ final class MessageInbox {
     for message in messages {
       if let sender = message.sender { note(sender, 1) }
       if let cascade = message.cascade { wait(cascade, for: message.sequence) }
-      add(Entry(subject: message.subject, sequence: message.sequence))
+      add(
+        Entry(subject: message.subject, sequence: message.sequence),
+        hasFew: (message.sender?.waiting ?? 0) <= settings.few)
     }
   }
 
-  private func add(_ entry: Entry) {
+  private func add(_ entry: Entry, hasFew: Bool) {
+    guard !isHeld(entry.subject) else { return }
     switch walk {
-    case .none where isHeld(entry.subject): break
-    case .none where count < settings.room: window.append(entry)
-    case .none: walk = .wanted
-    case .wanted, .underWay(_, true): break
+    case .none where window.count < settings.room: return window.append(entry)
+    case .none: walk = .wanted(fewFirst: false)
     case .underWay(let position, false):
       key.removeAll()
       StoreKey.message(entry.subject, sequence: entry.sequence, into: key)
       if key.bytes.lexicographicallyPrecedes(position) { walk = .underWay(position: position, isDirty: true) }
+    case .wanted, .fewUnderWay, .underWay: break
     }
+    if hasFew, express.count < settings.room { expedite(entry) }
   }
 
   private func wait(_ cascade: Cascade, for sequence: UInt64) {
@@ -153,7 +187,7 @@ final class MessageInbox {
 
   /// Corrects the counts when nothing can be waiting: what they still say was erased with its subject.
   private func settleCounts() {
-    guard isWhole, count == 0, unsettled.isEmpty else { return }
+    guard isWhole, window.count == 0, express.count == 0, unsettled.isEmpty else { return }
     if !held.isEmpty {
       held = held.filter { $0.value.until != nil }
       noteHeld()
@@ -175,8 +209,8 @@ final class MessageInbox {
   /// Lets go of the window for a while; all of it stands in the store.
   private func pause(after tries: Int) {
     window.removeAll()
-    head = 0
-    walk = .wanted
+    express.removeAll()
+    walk = .wanted(fewFirst: true)
     pausedUntil = now + settings.backoff.delay(after: tries) * 1_000_000
   }
 
@@ -199,10 +233,10 @@ final class MessageInbox {
     if let endsAt, awaited.isEmpty || start >= endsAt { return .sleep }
     guard pausedUntil <= start else { return Self.wait(from: start, to: pausedUntil) }
     releaseHolds(start)
-    if count <= settings.room / 2 { load() }
+    if window.count <= settings.room / 2 { load() }
     let isBusy = services.inFlight.load(ordering: .relaxed) > 0
     let end = start + (isBusy ? settings.busyTime : settings.idleTime)
-    while mayApply, let entry = next() {
+    while mayApply, let entry = express.popFirst() ?? window.popFirst() {
       apply(entry)
       if now >= end { break }
     }
@@ -210,7 +244,7 @@ final class MessageInbox {
     settleCounts()
     if !evaluator.unit.isEmpty { return .again }
     if pausedUntil > start { return Self.wait(from: start, to: pausedUntil) }
-    if count > 0 || !isWhole || retries != nil { return mayApply ? .again : .sleep }
+    if window.count > 0 || express.count > 0 || !isWhole || retries != nil { return mayApply ? .again : .sleep }
     return held.values.compactMap(\.until).min().map { Self.wait(from: start, to: $0) } ?? .sleep
   }
 
@@ -228,17 +262,6 @@ final class MessageInbox {
   private static let mostUnits = 16
   /// From how many bytes on a unit takes no more messages.
   private static let mostBytes = 4 << 20
-
-  private func next() -> Entry? {
-    guard head < window.count else { return nil }
-    let entry = window[head]
-    head += 1
-    if head == window.count || (head > 1024 && head * 2 > window.count) {
-      window.removeFirst(head)
-      head = 0
-    }
-    return entry
-  }
 
   private func apply(_ entry: Entry) {
     guard !unsettled.contains(entry.sequence), !isHeld(entry.subject) else { return }
@@ -266,7 +289,9 @@ final class MessageInbox {
     let tries = (held[subject]?.tries ?? 0) + 1
     held[subject] = Hold(tries: tries, until: now + settings.backoff.delay(after: tries) * 1_000_000)
     if tries == 1 {
-      log(.error, "messages of a subject can't be applied and are held back, to be tried again: \(error.message)", subject)
+      log(
+        .error, "messages of a subject can't be applied and are held back, to be tried again: \(error.message)", subject
+      )
     }
     noteHeld()
     guard held.count > settings.mostHeld else { return }
@@ -286,10 +311,10 @@ final class MessageInbox {
       isAnyDue = true
     }
     guard isAnyDue else { return }
-    if case .underWay(let position, _) = walk {
-      walk = .underWay(position: position, isDirty: true)
-    } else {
-      walk = .wanted
+    switch walk {
+    case .none: walk = .wanted(fewFirst: false)
+    case .underWay(let position, _): walk = .underWay(position: position, isDirty: true)
+    case .wanted, .fewUnderWay: break
     }
   }
 
