@@ -132,6 +132,9 @@ extension Evaluator {
     StoreKey.parked(parked.subject, sequence: parked.sequence, into: key)
     value.removeAll()
     guard try read(key.bytes, of: subject, into: value) else { return false }
+    if Self.parkedPlugin(value.bytes) == "", context.damagedMessages.load(ordering: .relaxed) > 0 {
+      context.damagedMessages.wrappingSubtract(1, ordering: .relaxed)
+    }
     unit.writes.delete(key.bytes)
     subject.lastCommit = unit.number
     return true

@@ -11,6 +11,7 @@ package final class FaultyStore: StateStore {
     var reopensToFail = 0
     var isPoisoned = false
     var readsFail = false
+    var unreadable: [UInt8]?
     /// What was appended and does not count yet.
     var appended: [WriteSet] = []
     var number: UInt64 = 0
@@ -34,12 +35,15 @@ package final class FaultyStore: StateStore {
   /// Lets every look-up of a key fail, or no longer.
   package func failReads(_ fails: Bool) { faults.withLock { $0.readsFail = fails } }
 
+  /// Lets every look-up of a key that begins with `prefix` fail, or no longer.
+  package func failReads(of prefix: [UInt8]?) { faults.withLock { $0.unreadable = prefix } }
+
   package var name: String { store.name }
 
   package var approximateBytes: Int { store.approximateBytes }
 
   package func get(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) throws(StoreError) -> Bool {
-    guard !faults.withLock({ $0.readsFail }) else {
+    guard !faults.withLock({ $0.readsFail || $0.unreadable.map { key.starts(with: $0) } ?? false }) else {
       throw StoreError(.inputOutput, "a key can't be read (by order of a test)")
     }
     return try store.get(key, into: buffer)
