@@ -25,7 +25,8 @@ extension Evaluator {
     }
     object["id"] = .string(String(decoding: event.id, as: UTF8.self))
     if object["time"]?.stringValue == nil { object["time"] = .string(Timestamp(microseconds: event.time).rfc3339) }
-    let instructions = event.origin == .client ? ["explain", "wait", "dryrun"] : ["hops", "from", "due", "may_send", "sent_by"]
+    let instructions =
+      event.origin == .client ? ["explain", "wait", "dryrun"] : ["hops", "from", "due", "may_send", "sent_by"]
     for name in instructions { object[name] = nil }
     JSONValue.object(object).write(to: buffer)
   }
