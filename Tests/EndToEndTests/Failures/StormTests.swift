@@ -60,7 +60,7 @@ extension EndToEnd {
     {
       let daemon = try RuledDaemon(rules: Self.rules(Self.storm(10, to: Self.few)))
       let client = try daemon.client()
-      try Self.begin(12, client)
+      try Self.begin(2, client)
       for n in 1...50 {
         try client.event("pass", "sender", ["to": "receiver", "n": .integer(Int64(n))])
       }
@@ -88,10 +88,9 @@ extension EndToEnd {
     {
       let daemon = try RuledDaemon(rules: Self.rules(Self.storm(100, to: "uuid() .. i")))
       var client = try daemon.client()
-      try Self.begin(100, client)
+      try Self.begin(50, client)
       for n in 1...200 { try client.event("pass", "from:\(n % 3)", ["to": "receiver", "n": .integer(Int64(n))]) }
-      usleep(3_000_000)
-      print("resident", daemon.residentKiB >> 10)
+      usleep(2_000_000)
       #expect(daemon.residentKiB < 600 << 10, "\(daemon.residentKiB >> 10) MiB")
       #expect(daemon.end(SIGTERM) == 0)
       try daemon.start()
@@ -102,7 +101,6 @@ extension EndToEnd {
       for sender in 0..<3 as Range<Int64> {
         #expect(got.filter { $0 % 3 == sender } == (1...250).filter { $0 % 3 == sender })
       }
-      print("resident", daemon.residentKiB >> 10)
       #expect(daemon.residentKiB < 600 << 10, "\(daemon.residentKiB >> 10) MiB")
       #expect(daemon.end(SIGTERM) == 0)
     }
@@ -110,7 +108,7 @@ extension EndToEnd {
     @Test func `what waits for a storm is answered at the end, and the answer says that the cascade goes on`() throws {
       let daemon = try RuledDaemon(rules: Self.rules(Self.storm(10, to: Self.few)))
       let client = try daemon.client()
-      try Self.begin(12, try daemon.client())
+      try Self.begin(3, try daemon.client())
       client.send(
         #"{"jsonrpc":"2.0","id":1,"method":"event","params":{"type":"storm","subject":"w","wait":"cascade"}}"# + "\n")
       usleep(500_000)
