@@ -83,6 +83,21 @@ package enum StoreListing {
     return (found, more ? found.last?["id"]?.stringValue : nil)
   }
 
+  /// The parked parts of a plugin, in order per subject.
+  package static func parkedKeys(_ store: any StateStore, plugin: String) throws(RequestError) -> [ParkedKey] {
+    let document = EventDocument()
+    var found: [ParkedKey] = []
+    do throws(StoreError) {
+      try store.scan(prefix: StoreKey.prefix(.parked)) { key, value in
+        if document.plugin(of: value) == plugin, case .parked(let subject, let sequence)? = try? ParsedKey(key) {
+          found.append(ParkedKey(subject: Array(subject), sequence: sequence))
+        }
+        return true
+      }
+    } catch { throw error.requestError }
+    return found
+  }
+
   /// Calls `body` with each message that waits: its subject, its number, and the plugin that sent it, empty where it does not say.
   package static func forEachMessage(
     _ store: any StateStore,

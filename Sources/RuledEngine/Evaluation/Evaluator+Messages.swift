@@ -209,4 +209,9 @@ extension EventDocument {
   package func sender(of message: UnsafeRawBufferPointer) -> String {
     parse(message) ? String(decoding: string(member("sent_by")), as: UTF8.self) : ""
   }
+
+  /// Whose a parked part is, as it stands in the store; nil when it can't be read.
+  package func plugin(of parked: UnsafeRawBufferPointer) -> String? {
+    parse(parked) ? String(decoding: string(member("plugin")), as: UTF8.self) : nil
+  }
 }

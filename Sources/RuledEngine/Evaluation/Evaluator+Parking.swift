@@ -61,11 +61,6 @@ extension Evaluator {
 
   // MARK: Retrying
 
-  /// Whose a parked part is, as it stands in the store.
-  package static func parkedPlugin(_ value: UnsafeRawBufferPointer) -> String? {
-    (try? JSONValue(parsing: value))?["plugin"]?.stringValue
-  }
-
   /// Tries a parked part again; nil when it is gone, else the failure it came to, or success.
   package func retry(_ parked: ParkedKey) throws(RequestError) -> RetryResult? {
     let subject = try findSubject(named: parked.subject)
@@ -133,7 +128,7 @@ extension Evaluator {
     StoreKey.parked(parked.subject, sequence: parked.sequence, into: key)
     value.removeAll()
     guard try read(key.bytes, of: subject, into: value) else { return false }
-    if Self.parkedPlugin(value.bytes) == "", context.damagedMessages.load(ordering: .relaxed) > 0 {
+    if messageDocument.plugin(of: value.bytes) == "", context.damagedMessages.load(ordering: .relaxed) > 0 {
       context.damagedMessages.wrappingSubtract(1, ordering: .relaxed)
     }
     unit.writes.delete(key.bytes)

@@ -37,6 +37,13 @@ final class MessageInbox {
     let sequence: UInt64
   }
 
+  /// Bytes that are compared as keys of the store are.
+  struct Key: Comparable {
+    let bytes: [UInt8]
+
+    static func < (left: Key, right: Key) -> Bool { left.bytes.lexicographicallyPrecedes(right.bytes) }
+  }
+
   /// Messages in the order in which they are to be applied.
   struct Queue {
     private var entries: [Entry] = []
@@ -91,8 +98,11 @@ final class MessageInbox {
   /// What goes ahead of the window.
   var express = Queue()
   var walk = Walk.none
-  /// How often a walk failed in a row, and what else waits for the store to be well again.
-  var walkFailures = 0
+  /// What a walk had to pass over, since the store can't read it, until it is tried again.
+  var gaps: [Range<Key>] = []
+  var gapsUntil: UInt64?
+  /// How often such a try was in vain.
+  var gapTries = 0
   private var refusals = 0
   /// Nothing is read or applied before then.
   var pausedUntil: UInt64 = 0
@@ -121,7 +131,9 @@ final class MessageInbox {
   var isWhole: Bool { if case .none = walk { true } else { false } }
 
   /// Whether there is anything to do, now or later.
-  var hasWork: Bool { window.count > 0 || express.count > 0 || !isWhole || !held.isEmpty || retries != nil }
+  var hasWork: Bool {
+    window.count > 0 || express.count > 0 || !isWhole || !held.isEmpty || !gaps.isEmpty || retries != nil
+  }
 
   /// Takes up what an earlier process left in the store: so many messages of those plugins.
   func begin(_ found: [(sender: MessageSender, count: Int)]) {
@@ -149,7 +161,7 @@ final class MessageInbox {
   }
 
   private func add(_ entry: Entry, hasFew: Bool) {
-    guard !isHeld(entry.subject) else { return }
+    guard !isHeld(entry.subject), gaps.isEmpty || !isInGap(entry) else { return }
     switch walk {
     case .none where window.count < settings.room: return window.append(entry)
     case .none: walk = .wanted(fewFirst: false)
@@ -187,7 +199,7 @@ final class MessageInbox {
 
   /// Corrects the counts when nothing can be waiting: what they still say was erased with its subject.
   private func settleCounts() {
-    guard isWhole, window.count == 0, express.count == 0, unsettled.isEmpty else { return }
+    guard isWhole, gaps.isEmpty, window.count == 0, express.count == 0, unsettled.isEmpty else { return }
     if !held.isEmpty {
       held = held.filter { $0.value.until != nil }
       noteHeld()
@@ -245,7 +257,8 @@ final class MessageInbox {
     if !evaluator.unit.isEmpty { return .again }
     if pausedUntil > start { return Self.wait(from: start, to: pausedUntil) }
     if window.count > 0 || express.count > 0 || !isWhole || retries != nil { return mayApply ? .again : .sleep }
-    return held.values.compactMap(\.until).min().map { Self.wait(from: start, to: $0) } ?? .sleep
+    let next = (held.values.compactMap(\.until) + (gapsUntil.map { [$0] } ?? [])).min()
+    return next.map { Self.wait(from: start, to: $0) } ?? .sleep
   }
 
   private static func wait(from start: UInt64, to end: UInt64) -> Next {
@@ -303,8 +316,12 @@ final class MessageInbox {
 
   /// Has the messages of subjects read again that were held back for long enough.
   private func releaseHolds(_ time: UInt64) {
-    guard !held.isEmpty else { return }
-    var isAnyDue = false
+    guard !held.isEmpty || !gaps.isEmpty else { return }
+    var isAnyDue = gapsUntil.map { $0 <= time } ?? false
+    if isAnyDue {
+      gaps.removeAll()
+      gapsUntil = nil
+    }
     for (subject, hold) in held {
       guard let until = hold.until, until <= time else { continue }
       held[subject]?.until = nil

@@ -35,7 +35,7 @@ package final class FaultyStore: StateStore {
   /// Lets every look-up of a key fail, or no longer.
   package func failReads(_ fails: Bool) { faults.withLock { $0.readsFail = fails } }
 
-  /// Lets every look-up of a key that begins with `prefix` fail, or no longer.
+  /// Lets every look at a key that begins with `prefix` fail, by a cursor too, or no longer.
   package func failReads(of prefix: [UInt8]?) { faults.withLock { $0.unreadable = prefix } }
 
   package var name: String { store.name }
@@ -94,7 +94,10 @@ package final class FaultyStore: StateStore {
   package func withCursor(
     below upper: UnsafeRawBufferPointer?, _ body: (any StoreCursor) throws(StoreError) -> Void
   ) throws(StoreError) {
-    try store.withCursor(below: upper, body)
+    guard let unreadable = faults.withLock({ $0.unreadable }) else { return try store.withCursor(below: upper, body) }
+    try store.withCursor(below: upper) { (cursor) throws(StoreError) in
+      try body(FaultyCursor(cursor, unreadable: unreadable))
+    }
   }
 
   package func checkpoint(to path: String) throws(StoreError) { try store.checkpoint(to: path) }
@@ -115,5 +118,29 @@ package final class FaultyStore: StateStore {
       faults.isPoisoned = true
       throw StoreError(.diskFull, "no space is left (by order of a test)")
     }
+  }
+}
+
+/// A cursor that can't stand at keys with a certain beginning.
+private final class FaultyCursor: StoreCursor {
+  private let cursor: any StoreCursor
+  private let unreadable: [UInt8]
+
+  init(_ cursor: any StoreCursor, unreadable: [UInt8]) {
+    self.cursor = cursor
+    self.unreadable = unreadable
+  }
+
+  var key: UnsafeRawBufferPointer { cursor.key }
+
+  var value: UnsafeRawBufferPointer { cursor.value }
+
+  func seek(to key: UnsafeRawBufferPointer) throws(StoreError) -> Bool { try check(try cursor.seek(to: key)) }
+
+  func next() throws(StoreError) -> Bool { try check(try cursor.next()) }
+
+  private func check(_ isFound: Bool) throws(StoreError) -> Bool {
+    guard isFound, cursor.key.starts(with: unreadable) else { return isFound }
+    throw StoreError(.corrupt, "keys can't be read (by order of a test)")
   }
 }

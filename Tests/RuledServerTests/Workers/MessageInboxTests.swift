@@ -146,6 +146,39 @@ struct MessageInboxTests {
     #expect(rig.services.status.health(rig.services)["status"] == "ready")
   }
 
+  @Test func `messages that stand where the store can't read are passed over, and the others at the start go on`()
+    throws
+  {
+    let store = FaultyStore(MemoryStore())
+    let receivers = ["aa", "bad:1", "bad:22", "cc", "user:1", "user:2"]
+    try Self.store(
+      (0..<300).map { n in (receivers[n % 6], UInt64(n + 1), Self.passed(receivers[n % 6], n)) }, in: store)
+    store.failReads(of: [StoreKey.Kind.message.rawValue] + Array("bad".utf8))
+    let rig = try ServerRig(store: store, rules: Self.rules, inbox: Self.small(room: 10, page: 6))
+    defer { rig.stop() }
+    rig.services.takeUpMessages()
+    let client = rig.client()
+    func expectAll(_ place: Int) throws {
+      let numbers = (0..<300).filter { $0 % 6 == place }.map { JSONValue.integer(Int64($0)) }
+      let isThere = try eventually { try Self.got(receivers[place], client)["old"] == .array(numbers) }
+      #expect(isThere, "\(receivers[place])")
+    }
+    for place in [0, 3, 4, 5] { try expectAll(place) }
+    for n in 1...20 {
+      client.send(Self.pass(n, from: "a", to: ["bad:1", "cc"], n: n))
+      #expect(client.receive(lines: 1).contains("\"version\":\(n)"))
+    }
+    let numbers = JSONValue.array((1...20).map { .integer($0) })
+    #expect(try eventually { try Self.got("cc", client)["a"] == numbers })
+    #expect(try Self.got("bad:1", client)["a"] == nil)
+    #expect(rig.services.status.health(rig.services)["problems"]?.text.contains("can't be read from the store") == true)
+    #expect(rig.log.lines.count { $0.message.contains("messages can't be read") } <= 2)  // once for each worker
+    store.failReads(of: nil)
+    for place in [1, 2] { try expectAll(place) }
+    #expect(try eventually { try Self.got("bad:1", client)["a"] == numbers })
+    #expect(eventually { rig.services.messages.areReadable })
+  }
+
   @Test func `a damaged message is set aside and told, and those behind it go on`() throws {
     let store = MemoryStore()
     try Self.store(
