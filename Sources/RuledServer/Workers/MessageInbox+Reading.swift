@@ -33,7 +33,9 @@ extension MessageInbox {
     services.figures[worker].failsToRead.store(gapTries > 0, ordering: .relaxed)
   }
 
-  /// Takes a page of messages; gives where to go on, nil at the end. What can't be read is passed over.
+  /// Takes a page of messages; gives where to go on, nil at the end.
+  ///
+  /// What can't be read is passed over.
   private func page(from position: [UInt8], onlyFew: Bool) -> [UInt8]? {
     var last: [UInt8]?
     do throws(StoreError) {

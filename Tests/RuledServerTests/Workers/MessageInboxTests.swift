@@ -180,7 +180,9 @@ struct MessageInboxTests {
   }
 
   @Test func `a damaged message is set aside and told, and those behind it go on`() throws {
-    let store = MemoryStore()
+    let folder = TemporaryFolder()
+    let store = try RocksStore(path: folder.path + "/store")
+    defer { try? store.close() }
     try Self.store(
       [
         ("s", 1, Self.passed("s", 1)), ("s", 2, #"{"type":"passed","sub"#), ("s", 3, Self.passed("s", 3)),
@@ -196,6 +198,11 @@ struct MessageInboxTests {
     let parked = try StoreListing.parked(store, plugin: "", after: nil, limit: 10).parked
     #expect(parked.count == 2 && parked.allSatisfy { $0["damaged"]?.stringValue?.isEmpty == false }, "\(parked)")
     #expect(rig.log.lines.count { $0.message.contains("set aside") } == 2)
+    for entry in parked {
+      let key = try #require(entry["id"]?.stringValue.flatMap { ParkedKey(id: $0) })
+      rig.services.workers[rig.services.owner(of: key.subject)].send(.perform { _ = $0.drop(key) })
+    }
+    #expect(eventually { rig.services.status.health(rig.services)["status"] == "ready" })
   }
 
   @Test func `a message that was erased with its subject ends the wait for it, and is counted no longer`() throws {
@@ -213,5 +220,19 @@ struct MessageInboxTests {
     #expect(client.receive(lines: 1).contains("forgotten"))
     #expect(other.receive(lines: 1).contains("\"version\":1"))
     #expect(eventually { rig.services.messages.waiting == 0 })
+  }
+
+  @Test func `a reply does not wait for more messages than may be waited for, and says that they are pending`() throws {
+    var settings = MessageInbox.Settings()
+    settings.mostAwaited = 0
+    let rig = try ServerRig(rules: Self.rules, inbox: settings)
+    defer { rig.stop() }
+    let client = rig.client()
+    let line = Self.pass(1, from: "a", to: ["b"], n: 1)
+    client.send(line.replacing("\"id\":\"1\"", with: "\"id\":\"1\",\"wait\":\"cascade\""))
+    #expect(client.receive(lines: 1).hasSuffix(#""failures":[],"cascade":"pending"}}"# + "\n"))
+    #expect(try eventually { try Self.got("b", client)["a"] == [1] })
+    client.send(line.replacing("\"id\":\"1\"", with: "\"id\":\"1\",\"wait\":\"cascade\""))
+    #expect(client.receive(lines: 1).contains(#""duplicate":true"#))
   }
 }
