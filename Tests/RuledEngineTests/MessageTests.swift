@@ -68,4 +68,103 @@ import Testing
     try busy.send("go", ["n": 1, "to": "user:2"], ["id": "7"])
     #expect(try alone.state("p", of: "user:2")?["id"] == (try busy.state("p", of: "user:2")?["id"]))
   }
+
+  // MARK: Limits
+
+  private static let fan = """
+    rule 'fan' { on = 'fan', run = function(e, s)
+      s.n = (s.n or 0) + 1
+      for i = 1, e.data.n do send('user:' .. (i % 7), 'fan', { n = e.data.n }) end
+    end }
+    """
+
+  @Test func `a plugin may send a thousand messages for one event`() throws {
+    let text = "rule 'go' { on = 'go', run = function(e) for i = 1, e.data.n do send('user:2', 'got') end end }"
+    let engine = try Engine(["p": text])
+    #expect(try engine.send("go", ["n": 1000]).failureKinds == [])
+    #expect(engine.local.sent.count == 1000)
+    let outcome = try engine.send("go", ["n": 1001])
+    #expect(outcome.failureKinds == ["value"])
+    #expect(outcome["failures"]?[0]?["message"]?.stringValue?.contains("a plugin may send 1000") == true)
+    #expect(engine.local.sent.count == 1000)
+  }
+
+  @Test(arguments: [50, 900])
+  func `what may follow from an event is divided among its messages, and a cascade beyond it is parked as a cycle`(
+    _ n: Int64
+  ) throws {
+    let engine = try Engine(["p": Self.fan])
+    try engine.send("fan", ["n": .integer(n)])
+    #expect(engine.local.sent.count >= Int(n))
+    #expect(engine.local.sent.count <= Limits.messagesPerCascade)
+    let parked = try engine.stored(.parked)
+    #expect(!parked.isEmpty && parked.allSatisfy { $0["failure"]?["kind"] == "cycle" })
+    #expect(engine.local.context.senders.summary.storming == ["p"])
+    #expect(try engine.stored(.message).isEmpty)
+  }
+
+  @Test func `messages of several plugins share what may follow from one event`() throws {
+    let text = "rule 'go' { on = 'go', run = function(e) for i = 1, 400 do send('user:2', e.data.type) end end }"
+    let engine = try Engine(["a": text, "b": text])
+    try engine.send("go", ["type": "got"])
+    let shares = engine.local.sent.compactMap {
+      (try? JSONValue(parsing: String(decoding: $0, as: UTF8.self)))?["may_send"]?.intValue
+    }
+    #expect(shares == Array(repeating: Int64((Limits.messagesPerCascade - 800) / 800), count: 800))
+  }
+
+  // MARK: Parking
+
+  @Test(arguments: [false, true])
+  func `messages of a plugin that is gone are parked in order, those of others and of older versions are applied`(
+    isDropped: Bool
+  ) throws {
+    let store = MemoryStore()
+    let writes = WriteSet()
+    for (sequence, sender) in [(1, "gone"), (2, "p"), (3, "gone"), (4, "")] as [(UInt64, String)] {
+      let key = StoreKey.bytes { StoreKey.message("user:2", sequence: sequence, into: $0) }
+      let by = sender.isEmpty ? "" : ",\"sent_by\":\"\(sender)\",\"may_send\":7"
+      let text =
+        "{\"type\":\"got\",\"subject\":\"user:2\",\"id\":\"m\",\"data\":{\"n\":\(sequence)},\"hops\":3,\"from\":\"user:1\"\(by)}"
+      key.withUnsafeBytes { key in Array(text.utf8).withUnsafeBytes { writes.put(key, $0) } }
+    }
+    try store.commit(writes, durable: true)
+    let engine = try Engine(["p": Self.relay], store: store)
+    #expect(try engine.state("p", of: "user:2")?["got"] == [2, 4])
+    let parked = try engine.parked()
+    #expect(parked.map(\.sequence) == [1, 3])
+    let entry = try engine.stored(.parked)[0]
+    #expect(entry["plugin"] == "gone" && entry["events"]?[0]?["data"] == ["n": 1], "\(entry.text)")
+    #expect(entry["hops"] == 3 && entry["may_send"] == 7 && entry["events"]?[0]?["hops"] == nil)
+    guard case .failed? = try engine.retry(parked[0]) else { return #expect(Bool(false), "retried without its plugin") }
+    if isDropped {
+      for key in parked { #expect(try engine.local.evaluator.drop(key)) }
+      try engine.local.settle()
+      #expect(try engine.state("p", of: "user:2")?["got"] == [2, 4])
+      return #expect(try engine.parked().isEmpty)
+    }
+    try engine.adopt(["gone": "", "p": Self.relay])
+    for key in parked { #expect(try engine.retry(key) != nil) }
+    #expect(try engine.state("p", of: "user:2")?["got"] == [2, 4, 1, 3])
+    #expect(try engine.parked().isEmpty && engine.stored(.message).isEmpty)
+  }
+
+  @Test func `messages of a suspended plugin are parked, and a retry applies one although it stays suspended`() throws {
+    let engine = try Engine([
+      "a": "rule 'spin' { on = 'spin', run = function() while true do end end }", "p": Self.relay,
+    ])
+    for _ in 1...Limits.stopsBeforeSuspension { try engine.send("spin") }
+    let store = WriteSet()
+    let key = StoreKey.bytes { StoreKey.message("user:2", sequence: .max / 2, into: $0) }
+    let text =
+      "{\"type\":\"got\",\"subject\":\"user:2\",\"id\":\"m\",\"data\":{\"n\":2},\"hops\":1,\"from\":\"x\",\"may_send\":7,\"sent_by\":\"a\"}"
+    key.withUnsafeBytes { key in Array(text.utf8).withUnsafeBytes { store.put(key, $0) } }
+    try engine.store.commit(store, durable: true)
+    #expect(try engine.local.evaluator.deliver(.init(subject: Array("user:2".utf8), sequence: .max / 2)))
+    try engine.local.settle()
+    #expect(try engine.state("p", of: "user:2") == nil)
+    let parked = try #require(try engine.parked().first { $0.sequence == .max / 2 })
+    #expect(try engine.retry(parked) != nil)
+    #expect(try engine.state("p", of: "user:2")?["got"] == [2])
+  }
 }

@@ -65,6 +65,16 @@ package enum Limits {
   package static let raisedTime = second
   /// How many hops a message may have behind it.
   package static let messageHops = 32
+  /// How many messages one plugin may send for one event.
+  package static let messagesPerEvent = 1_000
+  /// How many messages may follow from one event, over all that they cause in turn.
+  package static let messagesPerCascade = 100_000
+  /// How many messages may follow from one that an older version stored, which did not say.
+  package static let messagesPerOldMessage = 1_000
+  /// How many messages of one plugin may wait before it counts as one that storms.
+  package static let stormingMessages = 10_000
+  /// For how long a plugin counts as one that storms after a limit of messages stopped it.
+  package static let stormingTime: Int64 = 60 * second
 
   /// The length of a list when none is asked for.
   package static let listDefault = 100

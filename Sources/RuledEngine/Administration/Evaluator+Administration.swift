@@ -159,10 +159,12 @@ extension Evaluator {
       return nil
     }
     let value = json(entry.value)
-    return .object([
+    var parked: JSONObject = [
       "id": .string(ParkedKey(subject: Array(subject), sequence: sequence).id), "plugin": value["plugin"] ?? .null,
       "subject": .string(String(decoding: subject, as: UTF8.self)), "events": value["events"] ?? .array([]),
       "failure": value["failure"] ?? .null, "at": value["at"] ?? .null, "tries": value["tries"] ?? .integer(1),
-    ])
+    ]
+    if let damaged = value["damaged"] { parked["damaged"] = damaged }
+    return .object(parked)
   }
 }

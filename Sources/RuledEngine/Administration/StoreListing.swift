@@ -87,16 +87,32 @@ package enum StoreListing {
     return (found, more ? found.last?["id"]?.stringValue : nil)
   }
 
-  /// The messages that wait for their subjects, in order per subject; those in a damaged stretch of the store go on waiting.
-  package static func messages(_ context: EngineContext) throws(StoreError) -> [CommitUnit.Message] {
-    var found: [CommitUnit.Message] = []
-    try context.scan(prefix: StoreKey.prefix(.message), of: .message) { key, _ in
-      if case .message(let subject, let sequence)? = try? ParsedKey(key) {
-        found.append(.init(subject: Array(subject), sequence: sequence, cascade: nil))
+  /// The parked parts of a plugin, in order per subject.
+  package static func parkedKeys(_ context: EngineContext, plugin: String) throws(RequestError) -> [ParkedKey] {
+    let document = EventDocument()
+    var found: [ParkedKey] = []
+    do throws(StoreError) {
+      try context.scan(prefix: StoreKey.prefix(.parked), of: .parked) { key, value in
+        if document.plugin(of: value) == plugin, case .parked(let subject, let sequence)? = try? ParsedKey(key) {
+          found.append(ParkedKey(subject: Array(subject), sequence: sequence))
+        }
+        return true
       }
+    } catch { throw error.requestError }
+    return found
+  }
+
+  /// Calls `body` with each message that waits: its subject, its number, and the plugin that sent it, empty where it does not say.
+  package static func forEachMessage(
+    _ context: EngineContext,
+    _ body: (_ subject: UnsafeRawBufferPointer, _ sequence: UInt64, _ plugin: String) -> Void
+  ) throws(StoreError) {
+    let document = EventDocument()
+    try context.scan(prefix: StoreKey.prefix(.message), of: .message) { key, value in
+      guard case .message(let subject, let sequence)? = try? ParsedKey(key) else { return true }
+      body(subject, sequence, document.sender(of: value))
       return true
     }
-    return found.sorted { $0.sequence < $1.sequence }
   }
 
   /// What `timers` found.

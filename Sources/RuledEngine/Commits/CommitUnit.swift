@@ -12,6 +12,16 @@ package final class CommitUnit: @unchecked Sendable {  // one worker changes it 
     package let sequence: UInt64
     /// Who waits for what follows from it.
     package let cascade: Cascade?
+    /// What counts the messages of the plugin that sent it; nil as long as only its key is known.
+    package var sender: MessageSender?
+
+    /// A message by its key.
+    package init(subject: [UInt8], sequence: UInt64, cascade: Cascade? = nil, sender: MessageSender? = nil) {
+      self.subject = subject
+      self.sequence = sequence
+      self.cascade = cascade
+      self.sender = sender
+    }
   }
 
   /// Counts up; a later unit never becomes durable before an earlier one of the same worker.

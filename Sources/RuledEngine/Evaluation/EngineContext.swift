@@ -1,6 +1,6 @@
 package import RuledCore
 package import RuledStore
-import Synchronization
+package import Synchronization
 
 /// What all workers share: the store, the clock, the counters and the numbers that never repeat.
 package final class EngineContext: Sendable {
@@ -10,6 +10,10 @@ package final class EngineContext: Sendable {
   package let clock: EngineClock
   /// The shared counters.
   package let counters = CounterTable()
+  /// What is counted of the plugins' messages.
+  package let senders = MessageSenders()
+  /// How many messages were set aside since the start, since they could not be read.
+  package let damagedMessages = Atomic<Int>(0)
   /// Logs of changes to be filled again.
   package let changeLogs = ChangeLogPool()
   /// What was configured at the start.

@@ -77,10 +77,11 @@ extension Evaluator {
   private func write(
     _ vm: PluginVM, of plugin: Int, _ event: EventInput, _ subject: Subject, _ cascade: Cascade?
   ) throws(RequestError) {
+    let share = turns[plugin].sends > 0 ? messageShare(of: event) : 0
     for (index, operation) in vm.operations.enumerated() where !operation.isVoid {
       switch rb_op_kind(UInt32(operation.kind)) {
       case RB_OP_EMIT: writeEffect(operation, vm, of: plugin, event, subject)
-      case RB_OP_SEND: writeMessage(operation, at: index, vm, of: plugin, event, cascade)
+      case RB_OP_SEND: writeMessage(operation, at: index, vm, of: plugin, event, maySend: share, cascade)
       case RB_OP_ONCE: writeOnce(operation, vm, of: plugin, event, subject)
       case RB_OP_TIMER_SET: try writeTimer(operation, vm, of: plugin, event, subject)
       case RB_OP_TIMER_CANCEL: try cancelTimer(vm.bytes(operation.a, operation.a_length), of: plugin, subject)
@@ -90,7 +91,7 @@ extension Evaluator {
     }
   }
 
-  // MARK: Effects and messages
+  // MARK: Effects
 
   private func writeEffect(
     _ operation: rb_op, _ vm: PluginVM, of plugin: Int, _ event: EventInput, _ subject: Subject
@@ -115,46 +116,6 @@ extension Evaluator {
     value.append("\"}" as StaticString)
     unit.writes.put(key.bytes, value.bytes)
     unit.effects.append(stored)
-  }
-
-  private func writeMessage(
-    _ operation: rb_op, at index: Int, _ vm: PluginVM, of plugin: Int, _ event: EventInput, _ cascade: Cascade?
-  ) {
-    let target = vm.bytes(operation.a, operation.a_length)
-    let sequence = context.nextSequence()
-    key.removeAll()
-    StoreKey.message(target, sequence: sequence, into: key)
-    let identity = ByteBuffer(capacity: 256)
-    identity.append(event.subject)
-    identity.append(0)
-    identity.append(event.source)
-    identity.append(0)
-    identity.append(event.id)
-    identity.append(0)
-    identity.append(contentsOf: catalog.plugins[plugin].name)
-    identity.append(0)
-    identity.append(decimal: Int64(index))
-    value.removeAll()
-    value.append("{\"type\":" as StaticString)
-    value.append(jsonString: vm.bytes(operation.b, operation.b_length))
-    value.append(",\"subject\":" as StaticString)
-    value.append(jsonString: target)
-    value.append(",\"id\":\"" as StaticString)
-    UUIDText.derived(from: identity.bytes).write(to: value)
-    value.append("\",\"source\":" as StaticString)
-    value.append(jsonString: event.source)
-    value.append(",\"time\":\"" as StaticString)
-    Timestamp(microseconds: event.now).write(to: value)
-    value.append("\",\"data\":" as StaticString)
-    value.append(vm.bytes(operation.c, operation.c_length))
-    value.append(",\"hops\":" as StaticString)
-    value.append(decimal: Int64(event.hops + 1))
-    value.append(",\"from\":" as StaticString)
-    value.append(jsonString: event.subject)
-    value.append(UInt8(ascii: "}"))
-    unit.writes.put(key.bytes, value.bytes)
-    cascade?.began()
-    unit.messages.append(.init(subject: Array(target), sequence: sequence, cascade: cascade))
   }
 
   // MARK: Once

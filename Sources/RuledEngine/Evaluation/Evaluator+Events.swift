@@ -295,18 +295,16 @@ extension Evaluator {
     turns[plugin].raisesTaken = operations.count
   }
 
-  /// What can only be told once all rules have run: too many hops, too large an outcome, too many counters.
+  /// What can only be told once all rules have run: too many messages, too large an outcome, too many counters.
   private func check(_ vm: PluginVM, _ turn: Turn, _ event: EventInput) throws(Failure) {
+    var sends = 0
     let operations = vm.operations
     let counted = turn.deltas.count
     for index in turn.checked..<operations.count {
       let kind = rb_op_kind(UInt32(operations[index].kind))
       turn.operations.formUnion(OperationKinds(kind))
       switch kind {
-      case RB_OP_SEND where event.hops >= Limits.messageHops:
-        throw Failure(
-          plugin: turn.entry.name, kind: .cycle,
-          message: "a message that follows from more than \(Limits.messageHops) others is not sent")
+      case RB_OP_SEND: sends += 1
       case RB_OP_DECIDE, RB_OP_EMIT:
         turn.outcomeBytes +=
           Int(operations[index].a_length + operations[index].b_length + operations[index].c_length) + 64
@@ -316,6 +314,7 @@ extension Evaluator {
     }
     turn.checked = operations.count
     if turn.deltas.count > counted { try reserve(turn, from: counted) }
+    if sends > 0 { try checkMessages(turn.sends + sends, of: turn, event) }
     guard turn.outcomeBytes <= Limits.outcomeBytes else {
       throw Failure(
         plugin: turn.entry.name, kind: .value,

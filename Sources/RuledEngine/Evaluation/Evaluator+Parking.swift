@@ -8,7 +8,7 @@ extension Evaluator {
   func park(_ plugin: Int, _ event: EventInput) {
     guard let failure = turns[plugin].failure, let subject else { return }
     writeParked(
-      sequence: context.nextSequence(), failure: failure, tries: 1, at: event.now, hops: event.hops, subject: subject
+      sequence: context.nextSequence(), failure: failure, tries: 1, like: event, subject: subject
     ) { buffer in
       for (index, seen) in turns[plugin].seen.enumerated() {
         if index > 0 { buffer.append(UInt8(ascii: ",")) }
@@ -25,14 +25,16 @@ extension Evaluator {
     }
     object["id"] = .string(String(decoding: event.id, as: UTF8.self))
     if object["time"]?.stringValue == nil { object["time"] = .string(Timestamp(microseconds: event.time).rfc3339) }
-    let instructions = event.origin == .client ? ["explain", "wait", "dryrun"] : ["hops", "from", "due"]
+    let instructions =
+      event.origin == .client ? ["explain", "wait", "dryrun"] : ["hops", "from", "due", "may_send", "sent_by"]
     for name in instructions { object[name] = nil }
     JSONValue.object(object).write(to: buffer)
   }
 
-  private func writeParked(
-    sequence: UInt64, failure: Failure, tries: Int64, at: Int64, hops: Int, subject: Subject,
-    events: (ByteBuffer) -> Void
+  /// Writes a parked part or message, as of the time of `event`, and what may follow from it as of `event`, too.
+  func writeParked(
+    sequence: UInt64, failure: Failure, tries: Int64, like event: EventInput, subject: Subject,
+    events: (ByteBuffer) -> Void, more: (ByteBuffer) -> Void = { _ in }
   ) {
     key.removeAll()
     StoreKey.parked(subject.name, sequence: sequence, into: key)
@@ -44,11 +46,14 @@ extension Evaluator {
     value.append("],\"failure\":" as StaticString)
     failure.write(to: value)
     value.append(",\"at\":\"" as StaticString)
-    Timestamp(microseconds: at).write(to: value)
+    Timestamp(microseconds: event.now).write(to: value)
     value.append("\",\"tries\":" as StaticString)
     value.append(decimal: tries)
     value.append(",\"hops\":" as StaticString)
-    value.append(decimal: Int64(hops))
+    value.append(decimal: Int64(event.hops))
+    value.append(",\"may_send\":" as StaticString)
+    value.append(decimal: Int64(event.maySend))
+    more(value)
     value.append(UInt8(ascii: "}"))
     unit.writes.put(key.bytes, value.bytes)
     subject.lastCommit = unit.number
@@ -64,10 +69,13 @@ extension Evaluator {
     value.removeAll()
     guard try read(key.bytes, of: subject, into: value) else { return nil }
     guard let entry = try? JSONValue(parsing: value.bytes), let events = entry["events"]?.arrayValue,
-      let first = events.first, let name = entry["plugin"]?.stringValue
+      let name = entry["plugin"]?.stringValue
     else {
       throw damaged(
         key.bytes, of: subject.name, StoreError(.corrupt, "a parked event's value has another form"), malformed: true)
+    }
+    guard let first = events.first else {
+      return entry["failure"].flatMap { Failure(json: $0) }.map { .failed($0) }  // a damaged message
     }
     guard let plugin = catalog.index(of: name) else {
       return .failed(Failure(plugin: name, kind: .error, message: "there is no plugin '\(name)' any more"))
@@ -81,6 +89,13 @@ extension Evaluator {
     guard document.parse(text.bytes) else { return nil }
     var event = document.event(now: context.clock.now.microseconds)
     event.hops = Int(entry["hops"]?.intValue ?? 0)
+    event.maySend =
+      entry["may_send"]?.intValue.map { Int($0) }
+      ?? (event.hops == 0 ? Limits.messagesPerCascade : Limits.messagesPerOldMessage)
+    if entry["message_from"] != nil {
+      retryMessage(entry, event, data: document.text(of: "data"), of: plugin, subject, sequence: parked.sequence)
+      return .succeeded
+    }
     retried = events.dropFirst().map { Array($0.text.utf8) }
     resumes = plugin
     defer {
@@ -100,7 +115,7 @@ extension Evaluator {
     rollBack(to: mark)
     let tries = (entry["tries"]?.intValue ?? 1) + 1
     writeParked(
-      sequence: parked.sequence, failure: failure, tries: tries, at: event.now, hops: event.hops, subject: subject
+      sequence: parked.sequence, failure: failure, tries: tries, like: event, subject: subject
     ) { buffer in
       for (index, event) in events.enumerated() {
         if index > 0 { buffer.append(UInt8(ascii: ",")) }
@@ -117,6 +132,9 @@ extension Evaluator {
     StoreKey.parked(parked.subject, sequence: parked.sequence, into: key)
     value.removeAll()
     guard try read(key.bytes, of: subject, into: value) else { return false }
+    if messageDocument.plugin(of: value.bytes) == "", context.damagedMessages.load(ordering: .relaxed) > 0 {
+      context.damagedMessages.wrappingSubtract(1, ordering: .relaxed)
+    }
     unit.writes.delete(key.bytes)
     subject.lastCommit = unit.number
     return true

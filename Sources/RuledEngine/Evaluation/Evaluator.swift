@@ -65,7 +65,7 @@ package final class Evaluator {
   var recent: [RecentEvent] = []
   var moved: [RecentEvent] = []
   let raisedDocument = EventDocument()
-  let parkedDocument = EventDocument()
+  let messageDocument = EventDocument()
 
   /// An evaluator for the calling thread, whose hot subjects may take `cacheBytes`.
   package init(context: EngineContext, catalog: Catalog, lua: LuaWorker, cacheBytes: Int) {
@@ -180,6 +180,9 @@ package final class Evaluator {
 
   /// Whether units that were handed out have not finished.
   package var hasInFlight: Bool { !inFlight.isEmpty }
+
+  /// How many units that were handed out have not finished.
+  package var inFlightCount: Int { inFlight.count }
 
   /// Whether that unit has been handed out and has not finished.
   package func isInFlight(_ unit: CommitUnit) -> Bool { inFlight.contains { $0 === unit } }

@@ -38,6 +38,8 @@ package struct EventInput {
   package var origin = Origin.client
   /// How many messages led to it.
   package var hops = 0
+  /// How many messages may follow from it.
+  package var maySend = Limits.messagesPerCascade
 
   /// An event.
   package init(

@@ -29,6 +29,10 @@ final class Turn {
   var outcomeBytes = 0
   /// What those of them count; the table of counters has room for it.
   var deltas: [CounterTable.Delta] = []
+  /// How many messages it sends.
+  var sends = 0
+  /// What is counted of the plugin's messages, once it was asked for; outlasts the event.
+  var sender: MessageSender?
 
   /// A turn of that plugin.
   init(_ entry: Catalog.Plugin) { self.entry = entry }
@@ -44,6 +48,7 @@ final class Turn {
     raisedTime = 0
     checked = 0
     outcomeBytes = 0
+    sends = 0
   }
 }
 

@@ -156,7 +156,7 @@ package final class LocalEngine {
     while true {
       try commit()
       if !waiting.isEmpty {
-        try evaluator.deliver(waiting.removeFirst())
+        _ = try evaluator.deliver(waiting.removeFirst())
       } else if let timer = try nextTimer(), timer.due <= now.microseconds {
         try evaluator.fire(timer)
       } else {
@@ -233,7 +233,11 @@ package final class LocalEngine {
         eventsMade += 1
         return true
       }
-      waiting = try StoreListing.messages(context)
+      waiting.removeAll()
+      try StoreListing.forEachMessage(context) { subject, sequence, _ in
+        waiting.append(.init(subject: Array(subject), sequence: sequence))
+      }
+      waiting.sort { $0.sequence < $1.sequence }
       if let last = waiting.last { context.sequence(atLeast: last.sequence) }
     } catch { throw error.requestError }
     if !waiting.isEmpty { try settle() }

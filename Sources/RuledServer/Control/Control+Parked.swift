@@ -3,26 +3,12 @@ import RuledEngine
 import RuledWire
 import Synchronization
 
-extension Services {
-  /// The parked parts of a plugin, in order per subject.
-  func parkedKeys(of plugin: String) throws(RequestError) -> [ParkedKey] {
-    var keys: [ParkedKey] = []
-    var after: String?
-    repeat {
-      let page = try StoreListing.parked(context, plugin: plugin, after: after, limit: 1000)
-      keys += page.parked.compactMap { $0["id"]?.stringValue.flatMap { ParkedKey(id: $0) } }
-      after = page.next
-    } while after != nil
-    return keys
-  }
-}
-
 extension Control {
   /// The parts that a client means.
   private func keys(_ selection: ParkedSelection) throws(RequestError) -> [ParkedKey] {
     switch selection {
     case .plugin(let name):
-      let keys = try services.parkedKeys(of: name)
+      let keys = try StoreListing.parkedKeys(services.context, plugin: name)
       guard !keys.isEmpty || services.status.catalog?.index(of: name) != nil else {
         throw RequestError(.notFound, "there is no plugin '\(name)', and nothing is parked for it")
       }
@@ -38,7 +24,7 @@ extension Control {
   }
 
   private static let notCommitted = RequestError(
-    .unavailable, "the store refused the commit: nothing was applied, send it again")
+    .unavailable, "the store refused the commit: what it was asked for is not or not all done, send it again")
 
   /// Tries parked events again; the answer leaves once what came of it is durable.
   func retry(_ selection: ParkedSelection, _ id: [UInt8]?, _ target: ReplyTarget) {
@@ -88,27 +74,45 @@ extension Control {
   }
 
   /// Does something for each part on the worker whose subject it is, and answers once all of it is durable.
+  ///
+  /// Only some are under way at a time, so that requests have their turn between them.
   private func forEach<Outcome: Sendable>(
     _ keys: [ParkedKey], _ id: [UInt8]?, _ target: ReplyTarget,
     _ body: @escaping @Sendable (Worker, ParkedKey) -> Result<Outcome, RequestError>,
     then result: @escaping @Sendable ([Result<Outcome, RequestError>]) -> Result<JSONValue, RequestError>
   ) {
     let collected = Collected<Outcome>(count: keys.count)
-    let mailbox = services.control
-    let all = Cascade { isWhole in
-      _ = mailbox.send(
-        .perform { $0.answer(isWhole ? result(collected.outcomes) : .failure(Self.notCommitted), id, target) })
+    forEach(keys, from: 0, { collected.set($1, body($0, keys[$1])) }) { control, isWhole in
+      control.answer(isWhole ? result(collected.outcomes) : .failure(Self.notCommitted), id, target)
     }
-    for (place, key) in keys.enumerated() {
-      all.began()
-      _ = services.workers[services.owner(of: key.subject)].send(
-        .perform { worker in
-          collected.set(place, body(worker, key))
-          worker.evaluator.unit.awaited.append(all)
+  }
+
+  private func forEach(
+    _ keys: [ParkedKey], from start: Int, _ body: @escaping @Sendable (Worker, Int) -> Void,
+    then finish: @escaping @Sendable (Control, _ isWhole: Bool) -> Void
+  ) {
+    let end = min(start + Self.partsAtOnce, keys.count)
+    let mailbox = services.control
+    let some = Cascade { isWhole in
+      _ = mailbox.send(
+        .perform { control in
+          if !isWhole || end == keys.count { return finish(control, isWhole) }
+          control.forEach(keys, from: end, body, then: finish)
         })
     }
-    all.ended()
+    for place in start..<end {
+      some.began()
+      _ = services.workers[services.owner(of: keys[place].subject)].send(
+        .perform { worker in
+          body(worker, place)
+          worker.evaluator.unit.awaited.append(some)
+        })
+    }
+    some.ended()
   }
+
+  /// How many parked parts are under way at a time.
+  private static let partsAtOnce = 64
 }
 
 extension Worker {

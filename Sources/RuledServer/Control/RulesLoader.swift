@@ -199,25 +199,8 @@ final class RulesLoader {
 
   /// Tries what is parked for plugins that have changed, once.
   private func retryParked(of plugins: [String]) {
-    for plugin in plugins {
-      do throws(RequestError) {
-        for key in try services.parkedKeys(of: plugin) {
-          _ = services.workers[services.owner(of: key.subject)].send(
-            .perform { worker in
-              if case .failure(let error) = worker.retry(key) { worker.services.notRetried(error, plugin) }
-            })
-        }
-      } catch { services.notRetried(error, plugin) }
-    }
-  }
-}
-
-extension Services {
-  /// Tells that parked events of a plugin that changed stay parked.
-  fileprivate func notRetried(_ error: RequestError, _ plugin: String) {
-    context.log.write(
-      LogLine(
-        .warn, "parked events could not be tried again, rulectl retry does it: \(error.message)", plugin: plugin))
+    guard !plugins.isEmpty else { return }
+    for worker in services.workers { _ = worker.send(.perform { $0.inbox.retry(Set(plugins)) }) }
   }
 }
 

@@ -47,11 +47,11 @@ package final class Daemon {
     ConfigurationReview.warn(log, configuration, services.admins, catalog)
     do {
       try KeptTime.resume(context)
-      let messages = try StoreListing.messages(context)
       services.hub.begin(after: try WatchSequence.read(from: context))
       services.commits.begin(with: try context.counters.load(from: context))
       try startCommitter(services)
-      try startWorkers(services, catalog, messages)
+      services.takeUpMessages()
+      try startWorkers(services, catalog)
       try startOutbox(services)
       try serve(services, catalog, socket)
       if services.status.storeIsWell { try KeptTime.keep(context) }
@@ -135,13 +135,9 @@ package final class Daemon {
     }
   }
 
-  private func startWorkers(_ services: Services, _ catalog: Catalog, _ messages: [CommitUnit.Message])
-    throws(SystemError)
-  {
+  private func startWorkers(_ services: Services, _ catalog: Catalog) throws(SystemError) {
     let log = log
     for index in services.workers.indices {
-      let own = messages.filter { services.owner(of: $0.subject) == index }
-      if !own.isEmpty { _ = services.workers[index].send(.deliver(own)) }
       workers.append(
         try WorkerThread(name: "ruled-\(index)") {
           do throws(SystemError) { try Worker(index: index, services: services, catalog: catalog).run() } catch {

@@ -90,8 +90,11 @@ package final class DaemonStatus: Sendable {
     }
     let damage = services.context.damage.entries
     if !damage.listed.isEmpty { problems.append(.string(Self.problem(damage.listed, beyond: damage.beyond))) }
-    let isReady = now.storeError == nil && now.background == nil && !now.servesKeptRules && suspended.isEmpty
-      && damage.listed.isEmpty
+    let messages = services.messages
+    problems += messages.problems.map { .string($0) }
+    let isReady =
+      now.storeError == nil && now.background == nil && !now.servesKeptRules && suspended.isEmpty
+      && damage.listed.isEmpty && messages.problems.isEmpty
     return .object([
       "status": .string(isReady ? "ready" : "degraded"),
       "revision": .string(now.catalog?.revision ?? ""),
@@ -100,6 +103,7 @@ package final class DaemonStatus: Sendable {
       "uptime_s": .integer(Int64((EngineClock.monotonic - startedAt) / 1_000_000_000)),
       "problems": .array(problems),
       "suspended": .array(suspended),
+      "messages": messages.json,
       "unconfigured_sinks": .array(waiting.sorted().map { .string($0) }),
       "sinks": .object(JSONObject(services.outbox.figures.map { ($0.sink, $0.figures.json) })),
       "counters": .object([

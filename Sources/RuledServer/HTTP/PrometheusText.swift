@@ -26,6 +26,13 @@ enum PrometheusText {
     text.family("ruled_plugin_suspended", "gauge", "Whether a plugin is suspended.")
     for plugin in plugins { text.sample("ruled_plugin_suspended", plugin.name, plugin.runtime.isSuspended ? 1 : 0) }
     writeParked(services, to: &text)
+    let messages = services.messages
+    text.family("ruled_messages_waiting", "gauge", "Messages that are committed and not applied.")
+    text.sample("ruled_messages_waiting", messages.waiting)
+    text.family("ruled_plugin_storming", "gauge", "Whether a plugin's messages cause too many others.")
+    for plugin in plugins {
+      text.sample("ruled_plugin_storming", plugin.name, messages.storming.contains(plugin.name) ? 1 : 0)
+    }
     text.family("ruled_hot_subjects", "gauge", "Subjects in the cache.")
     text.sample("ruled_hot_subjects", services.figures.reduce(0) { $0 + $1.hotSubjects.load(ordering: .relaxed) })
     text.family("ruled_hot_bytes", "gauge", "Bytes that the cache takes.")

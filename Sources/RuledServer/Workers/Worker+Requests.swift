@@ -234,7 +234,7 @@ extension Worker: ConnectionHandler {
     let key = nextKey
     nextKey += 1
     let mailbox = services.workers[index]
-    let cascade = Cascade { _ = mailbox.send(.cascadeOver(key)) }
+    let cascade = Cascade { isWhole in _ = mailbox.send(.cascadeOver(key, isWhole: isWhole)) }
     try evaluator.handle(input, cascade: cascade, into: bytes)
     return (cascade, key)
   }

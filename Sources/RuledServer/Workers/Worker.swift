@@ -32,12 +32,15 @@ final class Worker {
   var bundles: [ReplyBundle]
   private var requests: [RequestBundle?]
   let spare = SpareBundles()
-  private var redelivery: LoopTimer?
-  private var undelivered: [CommitUnit.Message] = []
+  /// The messages for its subjects.
+  let inbox: MessageInbox
+  private var inboxTimer: LoopTimer?
   let replyBuffer = ByteBuffer(capacity: 4096)
   var tookRequests = false
 
-  init(index: Int, services: Services, catalog: Catalog) throws(SystemError) {
+  init(
+    index: Int, services: Services, catalog: Catalog, inbox settings: MessageInbox.Settings = .init()
+  ) throws(SystemError) {
     self.index = index
     self.services = services
     loop = try EventLoop()
@@ -49,6 +52,7 @@ final class Worker {
     evaluator = Evaluator(
       context: services.context, catalog: catalog, lua: LuaWorker(),
       cacheBytes: (configuration.limits.cacheMiB << 20) / services.workers.count)
+    inbox = MessageInbox(of: index, services: services, evaluator: evaluator, settings: settings)
     document = parser.document.handle
     forwards = Array(repeating: [], count: services.workers.count)
     bundles = Array(repeating: ReplyBundle(), count: services.workers.count)
@@ -66,10 +70,11 @@ final class Worker {
     try services.workers[index].attach(to: loop) { [unowned self] messages in
       for message in messages { take(message) }
     }
-    redelivery = try LoopTimer(on: loop) { [unowned self] in redeliver() }
+    inboxTimer = try LoopTimer(on: loop) {}
     loop.atTurnEnd(.work) { [unowned self] in
       sendRequests()
       flush()
+      applyMessages()
     }
     if services.workers.count > 1, !services.commits.isDurable {
       loop.lookOut { [unowned self] in isExpectingRequests() }
@@ -78,7 +83,7 @@ final class Worker {
     services.loans[index].offer(self)
     loop.run()
     services.loans[index].withdraw()
-    redelivery?.close()
+    inboxTimer?.close()
     services.workers[index].close()
     table.close()
     loop.close()
@@ -95,9 +100,14 @@ final class Worker {
         letGo(of: settled.unit)
       }
     case .lost(let unit, let fate): finished(unit, fate)
-    case .deliver(let messages): deliver(messages)
-    case .cascadeOver(let key):
-      if let reply = waiting.removeValue(forKey: key) { reply.bytes.withUnsafeBytes { send($0, to: reply.target) } }
+    case .deliver(let messages): inbox.add(messages)
+    case .cascadeOver(let key, let isWhole):
+      guard let reply = waiting.removeValue(forKey: key) else { return }
+      if isWhole {
+        reply.bytes.withUnsafeBytes { send($0, to: reply.target) }
+      } else {
+        send(unfinished: reply.bytes, to: reply.target)
+      }
     case .perform(let body): body(self)
     }
   }
@@ -197,7 +207,7 @@ final class Worker {
       }
     }
     dispatch(unit.messages)
-    for message in unit.delivered { message.cascade?.ended() }
+    inbox.settled(unit.delivered)
     for cascade in unit.awaited { cascade.ended() }
     if let due = unit.earliestTimer { _ = services.control.send(.timerSet(due)) }
     services.outbox.recorded(unit.effects)
@@ -222,8 +232,7 @@ final class Worker {
     }
     for message in unit.messages { message.cascade?.ended() }
     for cascade in unit.awaited { cascade.lost() }
-    undelivered += unit.delivered
-    scheduleRedelivery()
+    inbox.lost(unit.delivered)
   }
 
   // MARK: Messages
@@ -238,32 +247,16 @@ final class Worker {
       if owner == index { own.append(message) } else { others[owner, default: []].append(message) }
     }
     for (worker, messages) in others { forwards[worker].append(.deliver(messages)) }
-    if !own.isEmpty { deliver(own) }
+    inbox.add(own)
   }
 
-  private func deliver(_ messages: [CommitUnit.Message]) {
-    guard undelivered.isEmpty else {
-      undelivered += messages
-      return
+  /// Applies some messages once the turn's requests are done, and has what is left of them, or of their commit, done in a next one.
+  private func applyMessages() {
+    switch inbox.turn() {
+    case .sleep: break
+    case .again: loop.soon {}
+    case .wait(let milliseconds): inboxTimer?.start(after: milliseconds)
     }
-    for (place, message) in messages.enumerated() {
-      do throws(RequestError) { try evaluator.deliver(message) } catch {
-        undelivered += messages[place...]
-        scheduleRedelivery()
-        return
-      }
-    }
-  }
-
-  /// Tries again in a while; by way of the mailbox, since the timer is the thread's own.
-  private func scheduleRedelivery() {
-    services.workers[index].send(.perform { $0.redelivery?.start(after: 200) })
-  }
-
-  private func redeliver() {
-    let messages = undelivered.sorted { $0.sequence < $1.sequence }
-    undelivered.removeAll()
-    deliver(messages)
   }
 
   // MARK: Sending

@@ -8,4 +8,8 @@ final class WorkerFigures: Sendable {
   let hotSubjects = Atomic<Int>(0)
   /// The bytes that they take there.
   let hotBytes = Atomic<Int>(0)
+  /// Subjects whose messages can't be applied for now.
+  let heldSubjects = Atomic<Int>(0)
+  /// Whether messages can't be read from the store for now.
+  let failsToRead = Atomic<Bool>(false)
 }

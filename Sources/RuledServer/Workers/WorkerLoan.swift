@@ -35,6 +35,7 @@ extension Worker {
         owner.evaluator.lent(to: evaluator) {
           owner.carryOut(bundle)
           owner.flush()
+          if owner.inbox.hasWork { _ = services.workers[owner.index].send(.perform { _ in }) }
         }
       }
     }

@@ -15,8 +15,8 @@ enum WorkerMessage: Sendable {
   case lost(CommitUnit, CommitFate)
   /// Apply messages to your subjects.
   case deliver([CommitUnit.Message])
-  /// What a reply has been waiting for is over.
-  case cascadeOver(UInt64)
+  /// What a reply has been waiting for is over, or can't be waited for any longer.
+  case cascadeOver(UInt64, isWhole: Bool)
   /// Do something on your thread.
   case perform(@Sendable (Worker) -> Void)
 }

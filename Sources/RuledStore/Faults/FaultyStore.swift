@@ -16,6 +16,9 @@ package final class FaultyStore: StateStore {
     var unreadable: (@Sendable (UnsafeRawBufferPointer) -> Bool)?
     /// How many look-ups failed so.
     var failedReads = 0
+    /// The beginning of keys that can't be looked up, and whether cursors fail that come to one.
+    var unreadablePrefix: [UInt8]?
+    var cursorsFail = false
     /// What was appended and does not count yet.
     var appended: [WriteSet] = []
     var number: UInt64 = 0
@@ -50,12 +53,20 @@ package final class FaultyStore: StateStore {
   /// How many look-ups failed of keys that `failReads` named.
   package var failedReads: Int { faults.withLock { $0.failedReads } }
 
+  /// Lets every look-up of a key that begins with `prefix` fail, and cursors that come to one, or no longer.
+  package func failReads(beginningWith prefix: [UInt8]?, byCursor: Bool = false) {
+    faults.withLock { faults in
+      faults.unreadablePrefix = prefix
+      faults.cursorsFail = byCursor
+    }
+  }
+
   package var name: String { store.name }
 
   package var approximateBytes: Int { store.approximateBytes }
 
   package func get(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) throws(StoreError) -> Bool {
-    guard !faults.withLock({ $0.readsFail }) else {
+    guard !faults.withLock({ $0.readsFail || $0.unreadablePrefix.map { key.starts(with: $0) } ?? false }) else {
       throw StoreError(.inputOutput, "a key can't be read (by order of a test)")
     }
     let isDamaged = faults.withLock { faults in
@@ -119,7 +130,12 @@ package final class FaultyStore: StateStore {
     guard !faults.withLock({ $0.scansFail }) else {
       throw StoreError(.inputOutput, "a range can't be read (by order of a test)")
     }
-    try store.withCursor(below: upper, body)
+    guard let unreadable = faults.withLock({ $0.cursorsFail ? $0.unreadablePrefix : nil }) else {
+      return try store.withCursor(below: upper, body)
+    }
+    try store.withCursor(below: upper) { (cursor) throws(StoreError) in
+      try body(FaultyCursor(cursor, unreadable: unreadable))
+    }
   }
 
   package func checkpoint(to path: String) throws(StoreError) { try store.checkpoint(to: path) }
@@ -140,5 +156,34 @@ package final class FaultyStore: StateStore {
       faults.isPoisoned = true
       throw StoreError(.diskFull, "no space is left (by order of a test)")
     }
+  }
+}
+
+/// A cursor that can't stand at keys with a certain beginning.
+private final class FaultyCursor: StoreCursor {
+  private let cursor: any StoreCursor
+  private let unreadable: [UInt8]
+
+  init(_ cursor: any StoreCursor, unreadable: [UInt8]) {
+    self.cursor = cursor
+    self.unreadable = unreadable
+  }
+
+  var key: UnsafeRawBufferPointer { cursor.key }
+
+  var value: UnsafeRawBufferPointer { cursor.value }
+
+  var passing: ((UnreadableKeys) -> Void)? {
+    get { cursor.passing }
+    set { cursor.passing = newValue }
+  }
+
+  func seek(to key: UnsafeRawBufferPointer) throws(StoreError) -> Bool { try check(try cursor.seek(to: key)) }
+
+  func next() throws(StoreError) -> Bool { try check(try cursor.next()) }
+
+  private func check(_ isFound: Bool) throws(StoreError) -> Bool {
+    guard isFound, cursor.key.starts(with: unreadable) else { return isFound }
+    throw StoreError(.corrupt, "keys can't be read (by order of a test)")
   }
 }

@@ -33,14 +33,15 @@ final class ServerRig {
 
   /// The parts, running; `configure` changes the configuration first.
   init(
-    store: any StateStore = MemoryStore(), token: String? = nil, configure: (inout Configuration) -> Void = { _ in }
+    store: any StateStore = MemoryStore(), token: String? = nil, rules: String = ServerRig.rules,
+    inbox: MessageInbox.Settings = .init(), configure: (inout Configuration) -> Void = { _ in }
   ) throws {
     var configuration = Configuration()
     configure(&configuration)
     let context = EngineContext(store: store, clock: EngineClock(), configuration: configuration, log: log)
     let services = Services(context: context, workers: 2)
     self.services = services
-    let catalog = try Self.catalog()
+    let catalog = try Self.catalog(rules)
     services.status.serve(catalog)
     services.hub.begin(after: try WatchSequence.read(from: context))
     services.commits.begin(with: try context.counters.load(from: context))
@@ -51,7 +52,9 @@ final class ServerRig {
     for index in 0..<2 {
       threads.append(
         try WorkerThread(name: "worker") {
-          do throws(SystemError) { try Worker(index: index, services: services, catalog: catalog).run() } catch {
+          do throws(SystemError) {
+            try Worker(index: index, services: services, catalog: catalog, inbox: inbox).run()
+          } catch {
             fatalError("\(error)")
           }
         })
@@ -61,7 +64,7 @@ final class ServerRig {
   }
 
   /// The rules, built.
-  static func catalog() throws -> Catalog {
+  static func catalog(_ rules: String = ServerRig.rules) throws -> Catalog {
     let source = RulesSource(plugins: [
       PluginSource(name: "p", modules: [SourceFile(path: "p/plugin.lua", text: Array(rules.utf8))])
     ])

@@ -17,9 +17,9 @@ final class Signal<Value: Sendable>: Sendable {
 }
 
 /// Polls until `condition` holds, for 30 s at most.
-func eventually(_ condition: () -> Bool) -> Bool {
+func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
   for _ in 0..<15_000 {
-    if condition() { return true }
+    if try condition() { return true }
     usleep(2000)
   }
   return false

@@ -33,7 +33,7 @@ struct WorkerLoanTests {
     let worker = try Worker(index: 1, services: services, catalog: ServerRig.catalog())
     defer { worker.loop.close() }
     #expect(worker.isForLoan)
-    services.workers[1].send(.cascadeOver(1))
+    services.workers[1].send(.cascadeOver(1, isWhole: true))
     #expect(!worker.isForLoan)
   }
 

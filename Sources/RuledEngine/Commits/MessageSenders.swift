@@ -1,0 +1,53 @@
+import RuledCore
+import Synchronization
+
+/// What is counted of the messages that one plugin sent, whatever has become of the plugin since.
+package final class MessageSender: Sendable {
+  /// The plugin; empty for messages of older versions, which don't say.
+  package let name: String
+  private let count = Atomic<Int>(0)
+  private let stopped = Atomic<UInt64>(0)
+
+  init(name: String) { self.name = name }
+
+  /// How many of its messages are committed and not applied.
+  package var waiting: Int { max(0, count.load(ordering: .relaxed)) }
+
+  /// Adds to the number of those that wait.
+  package func wait(_ change: Int) { count.wrappingAdd(change, ordering: .relaxed) }
+
+  /// Notes that one of its cascades came to a limit.
+  package func wasStopped() { stopped.store(EngineClock.monotonic, ordering: .relaxed) }
+
+  /// Whether many of its messages wait, or a cascade of its came to a limit lately.
+  package var isStorming: Bool {
+    if waiting > Limits.stormingMessages { return true }
+    let last = stopped.load(ordering: .relaxed)
+    return last != 0 && EngineClock.monotonic - last < UInt64(Limits.stormingTime) * 1000
+  }
+}
+
+/// The plugins that have sent messages, by name.
+package final class MessageSenders: Sendable {
+  private let known = Mutex<[String: MessageSender]>([:])
+
+  init() {}
+
+  /// The counts of the plugin of that name.
+  package subscript(name: String) -> MessageSender {
+    known.withLock { known in
+      if let sender = known[name] { return sender }
+      let sender = MessageSender(name: name)
+      known[name] = sender
+      return sender
+    }
+  }
+
+  /// How many messages wait, and the plugins that storm, by name.
+  package var summary: (waiting: Int, storming: [String]) {
+    let all = known.withLock { Array($0.values) }
+    return (
+      all.reduce(0) { $0 + $1.waiting }, all.filter { $0.isStorming && !$0.name.isEmpty }.map(\.name).sorted()
+    )
+  }
+}

@@ -1,0 +1,133 @@
+import Glibc
+import RuledCore
+import Testing
+
+extension EndToEnd {
+  /// Rules whose messages cause ever more messages.
+  @Suite struct StormTests {
+    /// A plugin that sends `n` messages for each that it gets, to subjects that `name` gives.
+    private static func storm(_ n: Int, to name: String, _ more: String = "") -> String {
+      """
+      plugin { name = "storm", version = "1" }
+      rule "storm" { on = "storm", run = function(event, state)
+        state.n = (state.n or 0) + 1
+        for i = 1, \(n) do send(\(name), "storm") end
+        \(more)
+      end }
+      """
+    }
+
+    private static let few = #""s:" .. i % 50"#
+
+    /// A plugin that passes numbers on and notes in which order they came.
+    private static let relay = """
+      plugin { name = "relay", version = "1" }
+      rule "pass" { on = "pass", run = function(event) send(event.data.to, "passed", { n = event.data.n }) end }
+      rule "passed" { on = "passed", run = function(event, state)
+        state.got = state.got or array {}
+        state.got[#state.got + 1] = event.data.n
+      end }
+      """
+
+    private static func rules(_ storm: String) -> [String: String] {
+      ["storm/plugin.lua": storm, "relay/plugin.lua": relay]
+    }
+
+    /// Waits until `isDone`, for a generous time.
+    private static func wait(_ isDone: () throws -> Bool) rethrows -> Bool {
+      for _ in 0..<4_000 {
+        if try isDone() { return true }
+        usleep(10_000)
+      }
+      return false
+    }
+
+    private static func begin(_ count: Int, _ client: Client) throws {
+      for number in 0..<count { try client.event("storm", "root:\(number)") }
+    }
+
+    private static func waiting(_ client: Client) throws -> Int64 {
+      try #require(try client.call("health")["messages"]?["waiting"]?.intValue)
+    }
+
+    private static func got(_ client: Client, _ subject: String) throws -> [Int64] {
+      let state = try client.reply("state", ["subject": .string(subject)])["result"]?["plugins"]?["relay"]?["got"]
+      return (state?.arrayValue ?? []).compactMap(\.intValue)
+    }
+
+    @Test func `a storm leaves clients and other plugins' messages their turn, is named, and ends with its plugin`()
+      throws
+    {
+      let daemon = try RuledDaemon(rules: Self.rules(Self.storm(10, to: Self.few)))
+      let client = try daemon.client()
+      try Self.begin(2, client)
+      for n in 1...50 {
+        try client.event("pass", "sender", ["to": "receiver", "n": .integer(Int64(n))])
+      }
+      #expect(try Self.wait { try Self.got(client, "receiver").count == 50 })
+      #expect(try Self.waiting(client) > 0, "the storm was over before anything could be told")
+      #expect(try Self.wait { try client.call("health")["messages"]?["storming"] == ["storm"] })
+      let health = try client.call("health")
+      #expect(health["status"] == "degraded" && health["problems"]?.text.holds("storm") == true)
+      #expect(try Self.got(client, "receiver") == Array(1...50))
+      TestFolder.remove("\(daemon.folder.path)/rules/storm")
+      _ = try client.call("reload")
+      #expect(try Self.wait { try Self.waiting(client) == 0 })
+      let parked = try client.call("parked", ["plugin": "storm", "limit": 1000])["parked"]?.arrayValue ?? []
+      #expect(parked.contains { $0["failure"]?["message"]?.stringValue?.holds("no plugin 'storm'") == true })
+      daemon.folder.write(
+        "plugin { name = 'storm', version = '2' } rule 'r' { on = 'storm', run = function(e, s) s.calm = true end }",
+        to: "rules/storm/plugin.lua")
+      _ = try client.call("reload")
+      #expect(try Self.wait { try client.call("parked", ["plugin": "storm"])["parked"] == [] })
+      #expect(daemon.end(SIGTERM) == 0)
+    }
+
+    @Test func `SIGTERM ends a storm to new subjects, in bounded memory, and nothing of others is lost or doubled`()
+      throws
+    {
+      let daemon = try RuledDaemon(rules: Self.rules(Self.storm(100, to: "uuid() .. i")))
+      var client = try daemon.client()
+      try Self.begin(50, client)
+      for n in 1...200 { try client.event("pass", "from:\(n % 3)", ["to": "receiver", "n": .integer(Int64(n))]) }
+      usleep(2_000_000)
+      #expect(daemon.residentKiB < 600 << 10, "\(daemon.residentKiB >> 10) MiB")
+      #expect(daemon.end(SIGTERM) == 0)
+      try daemon.start()
+      client = try daemon.client()
+      for n in 201...250 { try client.event("pass", "from:\(n % 3)", ["to": "receiver", "n": .integer(Int64(n))]) }
+      #expect(try Self.wait { try Self.got(client, "receiver").count >= 250 })
+      let got = try Self.got(client, "receiver")
+      for sender in 0..<3 as Range<Int64> {
+        #expect(got.filter { $0 % 3 == sender } == (1...250).filter { $0 % 3 == sender })
+      }
+      #expect(daemon.residentKiB < 600 << 10, "\(daemon.residentKiB >> 10) MiB")
+      #expect(daemon.end(SIGTERM) == 0)
+    }
+
+    @Test func `what waits for a storm is answered at the end, and the answer says that the cascade goes on`() throws {
+      let daemon = try RuledDaemon(rules: Self.rules(Self.storm(10, to: Self.few)))
+      let client = try daemon.client()
+      try Self.begin(3, try daemon.client())
+      client.send(
+        #"{"jsonrpc":"2.0","id":1,"method":"event","params":{"type":"storm","subject":"w","wait":"cascade"}}"# + "\n")
+      usleep(500_000)
+      #expect(daemon.end(SIGTERM) == 0)
+      let reply = try JSONValue(parsing: try #require(client.line()))
+      #expect(reply["result"]?["version"] == 1 && reply["result"]?["cascade"] == "pending", "\(reply.text)")
+    }
+
+    @Test func `a cascade comes to its limit as a cycle, is parked there, and a reply that waits for it is whole`()
+      throws
+    {
+      let daemon = try RuledDaemon(rules: Self.rules(Self.storm(100, to: Self.few)))
+      let client = try daemon.client()
+      let outcome = try client.event("storm", "w", [:], with: ["wait": "cascade"])
+      #expect(outcome["version"] == 1 && outcome["cascade"] == nil)
+      #expect(try Self.waiting(client) == 0)
+      let parked = try client.call("parked", ["plugin": "storm", "limit": 1])["parked"]?[0]
+      #expect(parked?["failure"]?["kind"] == "cycle")
+      #expect(daemon.end(SIGTERM) == 0)
+    }
+  }
+}

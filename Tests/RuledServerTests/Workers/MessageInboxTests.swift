@@ -1,0 +1,238 @@
+import RuledCore
+import RuledEngine
+import RuledStore
+import TestSupport
+import Testing
+
+@testable import RuledServer
+
+/// Messages between subjects where the window is small: what exceeds it stands in the store.
+struct MessageInboxTests {
+  private static let rules = """
+    plugin { name = "p", version = "1" }
+    rule "pass" { on = "pass", run = function(event)
+      for _, to in ipairs(event.data.to) do send(to, "passed", { from = event.subject, n = event.data.n }) end
+    end }
+    rule "passed" { on = "passed", run = function(event, state)
+      state[event.data.from] = state[event.data.from] or array {}
+      local got = state[event.data.from]
+      got[#got + 1] = event.data.n
+    end }
+    """
+
+  private static func small(room: Int, page: Int) -> MessageInbox.Settings {
+    var settings = MessageInbox.Settings()
+    settings.room = room
+    settings.page = page
+    settings.few = 2
+    settings.backoff = Backoff(first: 2, longest: 20)
+    return settings
+  }
+
+  private static func pass(_ number: Int, from subject: String, to: [String], n: Int) -> String {
+    let names = to.map { "\"\($0)\"" }.joined(separator: ",")
+    return #"{"jsonrpc":"2.0","id":\#(number),"method":"event","params":{"type":"pass","subject":"\#(subject)","#
+      + #""id":"\#(number)","data":{"n":\#(n),"to":[\#(names)]}}}"# + "\n"
+  }
+
+  /// What a subject got, by sender.
+  private static func got(_ subject: String, _ client: Client) throws -> JSONValue {
+    client.send(#"{"jsonrpc":"2.0","id":1,"method":"state","params":{"subject":"\#(subject)"}}"# + "\n")
+    let reply = try JSONValue(parsing: client.receive(lines: 1))
+    return reply["result"]?["plugins"]?["p"] ?? [:]
+  }
+
+  private static func store(_ messages: [(subject: String, sequence: UInt64, text: String)], in store: any StateStore)
+    throws
+  {
+    let writes = WriteSet()
+    for message in messages {
+      let key = StoreKey.bytes { StoreKey.message(message.subject, sequence: message.sequence, into: $0) }
+      key.withUnsafeBytes { key in Array(message.text.utf8).withUnsafeBytes { writes.put(key, $0) } }
+    }
+    try store.commit(writes, durable: true)
+  }
+
+  private static func passed(_ subject: String, _ n: Int, more: String = "") -> String {
+    #"{"type":"passed","subject":"\#(subject)","id":"m\#(n)","data":{"from":"old","n":\#(n)}\#(more)}"#
+  }
+
+  @Test(arguments: UInt64(1)...8, [Durability.commit, .interval])
+  func `each message is applied once, in order per pair, however small the window is and whatever commits fail`(
+    seed: UInt64, durability: Durability
+  ) throws {
+    var random = SeededRandom(seed: seed)
+    let store = FaultyStore(MemoryStore())
+    let settings = Self.small(
+      room: Int.random(in: 1...20, using: &random), page: Int.random(in: 1...20, using: &random))
+    let rig = try ServerRig(store: store, rules: Self.rules, inbox: settings) { $0.durability = durability }
+    defer { rig.stop() }
+    let client = rig.client()
+    let receivers = (0..<4).map { "to:\($0)" }
+    var sent: [String: [String: [Int]]] = [:]
+    var next = 0
+    for round in 0..<12 {
+      var open: [(number: Int, line: String)] = []
+      for _ in 0..<30 {
+        next += 1
+        let sender = "from:\(Int.random(in: 0..<3, using: &random))"
+        let to = (0..<Int.random(in: 1...8, using: &random)).map { _ in
+          receivers[Int.random(in: 0..<4, using: &random)]
+        }
+        for receiver in to { sent[receiver, default: [:]][sender, default: []].append(next) }
+        open.append((next, Self.pass(next, from: sender, to: to, n: next)))
+      }
+      if round % 2 == 1 { store.failCommit(Int.random(in: 1...8, using: &random)) }
+      // One by one, as an event that is sent again must not come after a later one of its sender.
+      for event in open {
+        var isOpen = true
+        while isOpen {
+          client.send(event.line)
+          isOpen = try JSONValue(parsing: client.receive(lines: 1))["error"] != nil
+        }
+      }
+    }
+    for receiver in receivers {
+      for (sender, numbers) in sent[receiver] ?? [:] {
+        let isThere = try eventually { try Self.got(receiver, client)[sender]?.arrayValue?.count ?? 0 >= numbers.count }
+        #expect(isThere)
+      }
+    }
+    #expect(eventually { rig.services.messages.waiting == 0 })
+    for receiver in receivers {
+      let got = try Self.got(receiver, client)
+      for (sender, numbers) in sent[receiver] ?? [:] {
+        #expect(got[sender]?.arrayValue?.compactMap { $0.intValue.map { Int($0) } } == numbers, "\(receiver) \(sender)")
+      }
+    }
+  }
+
+  @Test func `what an earlier process left is read a page at a time and applied in order`() throws {
+    let store = MemoryStore()
+    try Self.store(
+      (1...500).map { n in ("to:\(n % 7)", UInt64(n), Self.passed("to:\(n % 7)", n)) }, in: store)
+    let rig = try ServerRig(store: store, rules: Self.rules, inbox: Self.small(room: 10, page: 6))
+    defer { rig.stop() }
+    rig.services.takeUpMessages()
+    let client = rig.client()
+    for receiver in 0..<7 {
+      let numbers = (1...500).filter { $0 % 7 == receiver }.map { JSONValue.integer(Int64($0)) }
+      #expect(try eventually { try Self.got("to:\(receiver)", client)["old"] == .array(numbers) })
+    }
+    #expect(eventually { rig.services.messages.waiting == 0 })
+  }
+
+  @Test func `a message that can't be read holds up its own subject alone, is told once, and goes on in order`() throws
+  {
+    let store = FaultyStore(MemoryStore())
+    let settings = Self.small(room: 10, page: 6)
+    let rig = try ServerRig(store: store, rules: Self.rules, inbox: settings)
+    defer { rig.stop() }
+    let client = rig.client()
+    store.failReads(beginningWith: StoreKey.bytes { StoreKey.subjectPrefix(.message, "bad", into: $0) })
+    for n in 1...100 {
+      client.send(Self.pass(n, from: "a", to: ["bad", "good"], n: n))
+      #expect(client.receive(lines: 1).contains("\"version\":\(n)"))
+    }
+    let numbers = JSONValue.array((1...100).map { .integer($0) })
+    #expect(try eventually { try Self.got("good", client)["a"] == numbers })
+    #expect(try Self.got("bad", client)["a"] == nil)
+    let health = rig.services.status.health(rig.services)
+    #expect(health["messages"]?["held_subjects"] == 1 && health["status"] == "degraded", "\(health.text)")
+    #expect(rig.log.lines.count { $0.message.contains("held back, to be tried again") } == 1)
+    store.failReads(beginningWith: nil)
+    #expect(try eventually { try Self.got("bad", client)["a"] == numbers })
+    #expect(eventually { rig.services.messages.waiting == 0 && rig.services.messages.heldSubjects == 0 })
+    #expect(rig.services.status.health(rig.services)["status"] == "ready")
+  }
+
+  @Test func `messages that stand where the store can't read are passed over, and the others at the start go on`()
+    throws
+  {
+    let store = FaultyStore(MemoryStore())
+    let receivers = ["aa", "bad:1", "bad:22", "cc", "user:1", "user:2"]
+    try Self.store(
+      (0..<300).map { n in (receivers[n % 6], UInt64(n + 1), Self.passed(receivers[n % 6], n)) }, in: store)
+    store.failReads(beginningWith: [StoreKey.Kind.message.rawValue] + Array("bad".utf8), byCursor: true)
+    let rig = try ServerRig(store: store, rules: Self.rules, inbox: Self.small(room: 10, page: 6))
+    defer { rig.stop() }
+    rig.services.takeUpMessages()
+    let client = rig.client()
+    func expectAll(_ place: Int) throws {
+      let numbers = (0..<300).filter { $0 % 6 == place }.map { JSONValue.integer(Int64($0)) }
+      let isThere = try eventually { try Self.got(receivers[place], client)["old"] == .array(numbers) }
+      #expect(isThere, "\(receivers[place])")
+    }
+    for place in [0, 3, 4, 5] { try expectAll(place) }
+    for n in 1...20 {
+      client.send(Self.pass(n, from: "a", to: ["bad:1", "cc"], n: n))
+      #expect(client.receive(lines: 1).contains("\"version\":\(n)"))
+    }
+    let numbers = JSONValue.array((1...20).map { .integer($0) })
+    #expect(try eventually { try Self.got("cc", client)["a"] == numbers })
+    #expect(try Self.got("bad:1", client)["a"] == nil)
+    #expect(rig.services.status.health(rig.services)["problems"]?.text.contains("can't be read from the store") == true)
+    #expect(rig.log.lines.count { $0.message.contains("messages can't be read") } <= 2)  // once for each worker
+    store.failReads(beginningWith: nil)
+    for place in [1, 2] { try expectAll(place) }
+    #expect(try eventually { try Self.got("bad:1", client)["a"] == numbers })
+    #expect(eventually { rig.services.messages.areReadable })
+  }
+
+  @Test func `a damaged message is set aside and told, and those behind it go on`() throws {
+    let folder = TemporaryFolder()
+    let store = try RocksStore(path: folder.path + "/store")
+    defer { try? store.close() }
+    try Self.store(
+      [
+        ("s", 1, Self.passed("s", 1)), ("s", 2, #"{"type":"passed","sub"#), ("s", 3, Self.passed("s", 3)),
+        ("s", 4, Self.passed("another", 4)), ("s", 5, Self.passed("s", 5)),
+      ], in: store)
+    let rig = try ServerRig(store: store, rules: Self.rules)
+    defer { rig.stop() }
+    rig.services.takeUpMessages()
+    let client = rig.client()
+    #expect(try eventually { try Self.got("s", client)["old"] == [1, 3, 5] })
+    #expect(eventually { rig.services.messages.waiting == 0 })
+    #expect(rig.services.status.health(rig.services)["messages"]?["damaged"] == 2)
+    let parked = try StoreListing.parked(rig.services.context, plugin: "", after: nil, limit: 10).parked
+    #expect(parked.count == 2 && parked.allSatisfy { $0["damaged"]?.stringValue?.isEmpty == false }, "\(parked)")
+    #expect(rig.log.lines.count { $0.message.contains("set aside") } == 2)
+    for entry in parked {
+      let key = try #require(entry["id"]?.stringValue.flatMap { ParkedKey(id: $0) })
+      rig.services.workers[rig.services.owner(of: key.subject)].send(.perform { _ = $0.drop(key) })
+    }
+    #expect(eventually { rig.services.status.health(rig.services)["status"] == "ready" })
+  }
+
+  @Test func `a message that was erased with its subject ends the wait for it, and is counted no longer`() throws {
+    let store = FaultyStore(MemoryStore())
+    let rig = try ServerRig(store: store, rules: Self.rules, inbox: Self.small(room: 10, page: 6))
+    defer { rig.stop() }
+    let client = rig.client()
+    store.failReads(beginningWith: StoreKey.bytes { StoreKey.subjectPrefix(.message, "bad", into: $0) })
+    let waits = Self.pass(1, from: "a", to: ["bad"], n: 1).replacing(
+      "\"id\":\"1\"", with: "\"id\":\"1\",\"wait\":\"cascade\"")
+    let other = rig.client()
+    other.send(waits)
+    #expect(eventually { rig.services.messages.heldSubjects == 1 })
+    client.send(#"{"jsonrpc":"2.0","id":1,"method":"forget","params":{"subject":"bad"}}"# + "\n")
+    #expect(client.receive(lines: 1).contains("forgotten"))
+    #expect(other.receive(lines: 1).contains("\"version\":1"))
+    #expect(eventually { rig.services.messages.waiting == 0 })
+  }
+
+  @Test func `a reply does not wait for more messages than may be waited for, and says that they are pending`() throws {
+    var settings = MessageInbox.Settings()
+    settings.mostAwaited = 0
+    let rig = try ServerRig(rules: Self.rules, inbox: settings)
+    defer { rig.stop() }
+    let client = rig.client()
+    let line = Self.pass(1, from: "a", to: ["b"], n: 1)
+    client.send(line.replacing("\"id\":\"1\"", with: "\"id\":\"1\",\"wait\":\"cascade\""))
+    #expect(client.receive(lines: 1).hasSuffix(#""failures":[],"cascade":"pending"}}"# + "\n"))
+    #expect(try eventually { try Self.got("b", client)["a"] == [1] })
+    client.send(line.replacing("\"id\":\"1\"", with: "\"id\":\"1\",\"wait\":\"cascade\""))
+    #expect(client.receive(lines: 1).contains(#""duplicate":true"#))
+  }
+}
