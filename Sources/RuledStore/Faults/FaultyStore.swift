@@ -12,6 +12,7 @@ package final class FaultyStore: StateStore {
     var isPoisoned = false
     var readsFail = false
     var unreadable: [UInt8]?
+    var cursorsFail = false
     /// What was appended and does not count yet.
     var appended: [WriteSet] = []
     var number: UInt64 = 0
@@ -35,8 +36,13 @@ package final class FaultyStore: StateStore {
   /// Lets every look-up of a key fail, or no longer.
   package func failReads(_ fails: Bool) { faults.withLock { $0.readsFail = fails } }
 
-  /// Lets every look at a key that begins with `prefix` fail, by a cursor too, or no longer.
-  package func failReads(of prefix: [UInt8]?) { faults.withLock { $0.unreadable = prefix } }
+  /// Lets every look-up of a key that begins with `prefix` fail, and cursors that come to one, or no longer.
+  package func failReads(of prefix: [UInt8]?, byCursor: Bool = false) {
+    faults.withLock { faults in
+      faults.unreadable = prefix
+      faults.cursorsFail = byCursor
+    }
+  }
 
   package var name: String { store.name }
 
@@ -94,7 +100,9 @@ package final class FaultyStore: StateStore {
   package func withCursor(
     below upper: UnsafeRawBufferPointer?, _ body: (any StoreCursor) throws(StoreError) -> Void
   ) throws(StoreError) {
-    guard let unreadable = faults.withLock({ $0.unreadable }) else { return try store.withCursor(below: upper, body) }
+    guard let unreadable = faults.withLock({ $0.cursorsFail ? $0.unreadable : nil }) else {
+      return try store.withCursor(below: upper, body)
+    }
     try store.withCursor(below: upper) { (cursor) throws(StoreError) in
       try body(FaultyCursor(cursor, unreadable: unreadable))
     }

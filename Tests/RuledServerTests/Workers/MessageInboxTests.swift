@@ -153,7 +153,7 @@ struct MessageInboxTests {
     let receivers = ["aa", "bad:1", "bad:22", "cc", "user:1", "user:2"]
     try Self.store(
       (0..<300).map { n in (receivers[n % 6], UInt64(n + 1), Self.passed(receivers[n % 6], n)) }, in: store)
-    store.failReads(of: [StoreKey.Kind.message.rawValue] + Array("bad".utf8))
+    store.failReads(of: [StoreKey.Kind.message.rawValue] + Array("bad".utf8), byCursor: true)
     let rig = try ServerRig(store: store, rules: Self.rules, inbox: Self.small(room: 10, page: 6))
     defer { rig.stop() }
     rig.services.takeUpMessages()
