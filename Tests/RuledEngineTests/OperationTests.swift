@@ -155,14 +155,14 @@ import Testing
     #expect(try engine.send("x").failureKinds == ["value"])
   }
 
-  @Test func `ten thousand messages to one subject are applied, each once`() throws {
+  @Test func `thousands of messages to one subject are applied, each once`() throws {
     let engine = try Engine([
       "p": """
-      rule 'r' { on = 'x', run = function() for i = 1, 9000 do send('user:2', 'y') end end }
+      rule 'r' { on = 'x', run = function() for i = 1, 1000 do send('user:2', 'y') end end }
       rule 'y' { on = 'y', run = function(e, s) s.n = (s.n or 0) + 1 end }
       """
     ])
-    try engine.send("x")
+    for _ in 0..<9 { try engine.send("x") }
     #expect(try engine.state("p", of: "user:2")?["n"] == 9_000)
     #expect(try engine.stored(.message).isEmpty)
   }
