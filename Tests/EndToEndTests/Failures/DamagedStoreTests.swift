@@ -47,11 +47,11 @@ extension EndToEnd {
     }
 
     /// Turns a bit of the block in which the text stands, in the store's files; compression leaves some part of it as it is.
-    private static func damage(_ text: String, in store: String) throws -> Bit {
+    private static func damage(_ text: String, in store: String, last isLast: Bool = false) throws -> Bit {
       for start in 0..<text.utf8.count - 10 {
         let part = Array(text.utf8.dropFirst(start).prefix(10))
         for name in TestFolder.names(store) where name.hasSuffix(".sst") {
-          guard let offset = place(of: part, in: "\(store)/\(name)") else { continue }
+          guard let offset = place(of: part, in: "\(store)/\(name)", last: isLast) else { continue }
           let bit = Bit(path: "\(store)/\(name)", offset: offset + 2)
           try bit.turn()
           return bit
@@ -60,15 +60,17 @@ extension EndToEnd {
       throw Client.Gone(description: "'\(text)' stands in no file of \(store)")
     }
 
-    private static func place(of text: [UInt8], in path: String) -> Int? {
+    private static func place(of text: [UInt8], in path: String, last isLast: Bool) -> Int? {
       let descriptor = open(path, O_RDONLY)
       defer { close(descriptor) }
       var bytes = [UInt8](repeating: 0, count: Int(lseek(descriptor, 0, SEEK_END)))
       let count = pread(descriptor, &bytes, bytes.count, 0)
       return bytes.withUnsafeBytes { bytes in
-        (0..<max(0, count - text.count)).first { start in
+        func stands(at start: Int) -> Bool {
           bytes.baseAddress.map { memcmp($0 + start, text, text.count) == 0 } ?? false
         }
+        let places = 0..<max(0, count - text.count)
+        return isLast ? places.last(where: stands) : places.first(where: stands)
       }
     }
 
@@ -164,7 +166,8 @@ extension EndToEnd {
       for n in 0..<400 { try client.event("count", "s", ["name": .string("p.\(Self.mark(n))")]) }
       try client.event("count", "s", ["name": "p.\(Self.mark(200))"])
       #expect(daemon.end(SIGTERM) == 0)
-      let bit = try Self.damage(Self.mark(200), in: "\(daemon.folder.path)/store")
+      // Whose each counter is stands before them, under the same names.
+      let bit = try Self.damage(Self.mark(200), in: "\(daemon.folder.path)/store", last: true)
       try daemon.start()
       client = try daemon.client()
       let health = try client.call("health")
