@@ -63,10 +63,13 @@ let package = Package(
       name: "rulectl", dependencies: ["RuledTool"], swiftSettings: strict, linkerSettings: boundAtStart),
 
     .target(name: "CAllocations", path: "Tests/CAllocations"),
+    .target(
+      name: "CSimulatedFiles", path: "Tests/CSimulatedFiles",
+      cxxSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-fno-rtti"])]),
     module("TestSupport", [], path: "Tests/TestSupport"),
     tests("RuledCoreTests", ["RuledCore", "TestSupport"]),
     tests("RuledLuaTests", ["RuledLua", "TestSupport"]),
-    tests("RuledStoreTests", ["RuledStore", "TestSupport"]),
+    tests("RuledStoreTests", ["RuledStore", "CSimulatedFiles", "TestSupport"]),
     tests("RuledEngineTests", ["RuledEngine", "RuledLua", "RuledStore", "CAllocations", "TestSupport"]),
     tests("RuledWireTests", ["RuledWire", "TestSupport"]),
     tests(

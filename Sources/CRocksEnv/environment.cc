@@ -57,4 +57,14 @@ rocksdb_env_t *cre_environment(void) {
   return &wrapped;
 }
 
+rocksdb_env_t *cre_environment_over(rocksdb_env_t *base) {
+  auto files = std::make_shared<KeepingFileSystem>(base->rep->GetFileSystem());
+  return new rocksdb_env_t{rocksdb::NewCompositeEnv(files).release(), false};
+}
+
+void cre_environment_destroy(rocksdb_env_t *environment) {
+  delete environment->rep;
+  delete environment;
+}
+
 void cre_keep_tables(bool keeps) { keeps_tables = keeps; }

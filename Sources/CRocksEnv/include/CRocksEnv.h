@@ -21,6 +21,10 @@ struct rocksdb_logger_t *cre_silent_logger(void);
 /* The environment for rocksdb_options_set_env; it lives as long as the process. */
 struct rocksdb_env_t *cre_environment(void);
 
+/* Such an environment over the files of another, which it must not outlive. */
+struct rocksdb_env_t *cre_environment_over(struct rocksdb_env_t *base);
+void cre_environment_destroy(struct rocksdb_env_t *environment);
+
 /* Whether this thread's calls keep the database's tables (*.sst in the folder of a MANIFEST) instead of deleting them.
  *
  * When the sync of a MANIFEST fails while a table is taken over, RocksDB deletes the table, although the MANIFEST may name it: it then could not be

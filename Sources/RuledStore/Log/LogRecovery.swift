@@ -12,7 +12,7 @@ struct LogRecovery {
     var segments: [Segment] = []
     /// The number of the last file with commits, or of the last that was drained.
     var last: UInt64
-    /// Where that file ends, if no seal says so.
+    /// Where that file ends.
     var end = 0
     /// What was left out at the end of the log, for the operator.
     var note: String?
@@ -43,6 +43,8 @@ struct LogRecovery {
     let chain = try chain()
     /// The file that has no seal, and where it ends.
     var unsealed: (path: String, end: Int)?
+    /// Files without commits that the next one with commits follows: as long as that one is there, they are.
+    var empty: [Segment] = []
     for (index, link) in chain.enumerated() {
       let next = index + 1 < chain.count ? chain[index + 1].header : nil
       let (segment, isEnded) = try read(link, endingAt: next.map(\.predecessorEnd) ?? 0, &result.note)
@@ -53,11 +55,15 @@ struct LogRecovery {
         ).error
       }
       if !isEnded, unsealed == nil { unsealed = (link.path, segment.used) }
-      guard !segment.isEmpty else { continue }
+      guard !segment.isEmpty else {
+        empty.append(segment)
+        continue
+      }
       result.last = segment.number
-      result.end = isEnded ? 0 : segment.used
-      result.segments.append(segment)
-      if result.segments.count > settings.heldAtStart { try drain(result.segments.removeFirst()) }
+      result.end = segment.used
+      result.segments += empty + [segment]
+      empty.removeAll()
+      while result.segments.count > settings.heldAtStart { try drain(result.segments.removeFirst()) }
     }
     return result
   }

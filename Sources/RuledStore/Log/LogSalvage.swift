@@ -52,7 +52,7 @@ package struct LogSalvage {
     let database = try RocksDatabase(path: path, options: options)
     _ = try StoreFormat.check(database, path: path)
     try files.createFolder(folder)
-    let ingestion = SegmentIngestion(folder: folder, options: options)
+    let ingestion = SegmentIngestion(folder: folder, files: files, options: options)
     let taken = try SegmentIngestion.drained(in: database)
     var last = taken
     for file in try logFiles() where file.number > taken {

@@ -24,8 +24,6 @@ final class RedoLog: @unchecked Sendable {  // segments and what counts of them 
   private var isClosed = false
   /// Whether a write or a sync of the active segment's file failed, so that nothing more is appended there.
   private var hasFailed = false
-  /// A segment that was to follow a segment whose seal failed.
-  private var next: SegmentMaker.Made?
   /// Whether something was written that no sync has begun to bring to the disk.
   private var isUnsynced = false
 
@@ -145,15 +143,14 @@ final class RedoLog: @unchecked Sendable {  // segments and what counts of them 
     guard !active.isEmpty || !active.hasRoom(for: payload) else { return }
     try awaitBacklog(below: settings.longestBacklog)
     let made = try maker.successor(for: payload)
-    next = made
     do throws(StoreError) {
       try file.write(active.stageNote(.seal), at: active.end)
       try file.sync()
     } catch {
       hasFailed = true
+      maker.takeBack(made, after: active.number)
       throw error
     }
-    next = nil
     active.durable = active.end
     isUnsynced = false
     file = made.file
@@ -169,14 +166,10 @@ final class RedoLog: @unchecked Sendable {  // segments and what counts of them 
     guard hasFailed else { return }
     indexLock.writing { active.dropUncounted() }
     let durable = active.durable
-    let made = if let next { next } else { try maker.successor(for: active.used - durable) }
-    next = nil
+    let made = try maker.replacement(after: active.number, endingAt: durable, for: active.used - durable)
     let (segment, target) = made
-    segment.follow(active.number, endingAt: durable)
     var problem: StoreError?
     do throws(StoreError) {
-      try target.write(UnsafeRawBufferPointer(start: segment.base, count: LogFrame.fileHeader), at: 0)
-      try target.sync()
       active.forEachCommit(from: durable) { payload in
         let frame = segment.stage(payload)
         do throws(StoreError) { if problem == nil { try target.write(frame, at: segment.end) } } catch {
@@ -187,7 +180,7 @@ final class RedoLog: @unchecked Sendable {  // segments and what counts of them 
       if let problem { throw problem }
       if !segment.isEmpty { try target.sync() }
     } catch {
-      maker.giveUp(made, after: active.number)
+      maker.giveUp(made, after: active.number, endingAt: durable)
       throw error
     }
     segment.durable = segment.end

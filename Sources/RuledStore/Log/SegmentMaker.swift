@@ -52,11 +52,52 @@ final class SegmentMaker: @unchecked Sendable {  // what changes is guarded by `
     }
   }
 
-  /// Gives a segment up whose file could not be written: what stands in it is not known, and never counts, as the one before it, of that number, gets
-  /// another successor.
-  func giveUp(_ made: Made, after number: UInt64) {
+  /// The segment that goes on after the one of that number has failed, which ends at `end`, with room for commits of so many bytes.
+  ///
+  /// The header of one made ahead of time is changed while the manifest does not name its file, so that nobody relies on a header that may be torn.
+  func replacement(after number: UInt64, endingAt end: Int, for payload: Int) throws(StoreError) -> Made {
+    try lock.locked { () throws(StoreError) in
+      current = (number, end)
+      let ready = spare
+      spare = nil
+      let made: Made
+      if let ready, abandoned.isEmpty, ready.segment.hasRoom(for: payload) {
+        made = ready
+        do throws(StoreError) { try change(ready, toFollow: number, endingAt: end) } catch {
+          abandoned.append(ready.file.path)
+          throw error
+        }
+      } else {
+        if let ready { abandoned.append(ready.file.path) }
+        made = try make(payload)
+      }
+      current = (made.segment.number, 0)
+      return made
+    }
+  }
+
+  private func change(_ made: Made, toFollow number: UInt64, endingAt end: Int) throws(StoreError) {
+    try manifest.change { $0.last = number }
+    made.segment.follow(number, endingAt: end)
+    try made.file.write(UnsafeRawBufferPointer(start: made.segment.base, count: LogFrame.fileHeader), at: 0)
+    try made.file.sync()
+    try manifest.change { $0.last = made.segment.number }
+  }
+
+  /// Takes back a segment that was handed out and not written to, as the one of that number before it goes on or gets a replacement.
+  func takeBack(_ made: Made, after number: UInt64) {
     lock.locked {
+      if let later = spare { abandoned.append(later.file.path) }
+      spare = made
       current = (number, 0)
+    }
+  }
+
+  /// Gives a segment up whose file could not be written: what stands in it is not known, and never counts, as the one of that number before it, which ends
+  /// at `end`, gets another successor.
+  func giveUp(_ made: Made, after number: UInt64, endingAt end: Int) {
+    lock.locked {
+      current = (number, end)
       abandoned.append(made.file.path)
     }
   }

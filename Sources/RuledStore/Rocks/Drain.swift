@@ -16,30 +16,38 @@ struct Drain {
   /// How long it pauses after a failure, in milliseconds: at first, and at most after failures in a row.
   private static let pauses = (first: 250, most: 10_000)
 
-  /// Until the log is closed, brings sealed segments into the database and removes expired outcomes; repeats what fails.
+  /// Until the log is closed, does what there is to do; repeats what fails.
   func run() {
-    var expired = Int64.min
     var pause = Self.pauses.first
     while !log.isEnding {
-      try? log.prepare()
       do throws(StoreError) {
-        switch log.nextWork(within: 10_000) {
-        case .drain(let segment): try drain(segment)
-        case .writeAhead:
-          log.writeAhead()
-          continue
-        case nil:
-          log.releaseMemory()
-          continue
-        }
-        try removeExpired(&expired)
-        pause = Self.pauses.first
+        if try work(within: 10_000) { pause = Self.pauses.first }
       } catch {
-        log.drainFailed(error)
         log.pause(milliseconds: pause)
         pause = min(pause * 2, Self.pauses.most)
       }
     }
+  }
+
+  /// Waits for something to do, at most so many milliseconds, and does it: brings a sealed segment into the database and removes expired outcomes, or
+  /// makes the next segment ready; says whether anything was drained.
+  @discardableResult
+  func work(within milliseconds: Int) throws(StoreError) -> Bool {
+    try? log.prepare()
+    switch log.nextWork(within: milliseconds) {
+    case .drain(let segment):
+      do throws(StoreError) {
+        try drain(segment)
+        try removeExpired()
+      } catch {
+        log.drainFailed(error)
+        throw error
+      }
+      return true
+    case .writeAhead: log.writeAhead()
+    case nil: log.releaseMemory()
+    }
+    return false
   }
 
   private func drain(_ segment: Segment) throws(StoreError) {
@@ -50,12 +58,12 @@ struct Drain {
     }
   }
 
-  private func removeExpired(_ expired: inout Int64) throws(StoreError) {
+  private func removeExpired() throws(StoreError) {
     let cutoff = options.expiry.cutoff.load(ordering: .relaxed)
-    guard cutoff > expired else { return }
+    guard cutoff > options.expiry.removed.load(ordering: .relaxed) else { return }
     try access.reading { (database) throws(StoreError) in
       try database.deleteFiles(from: StoreKey.prefix(.outcome), to: StoreKey.outcomes(expiringAt: cutoff))
     }
-    expired = cutoff
+    options.expiry.removed.store(cutoff, ordering: .relaxed)
   }
 }

@@ -2,9 +2,11 @@ import CRocksDB
 import Synchronization
 
 /// Drops expired outcomes while RocksDB compacts its files, so that nobody has to delete them.
-final class ExpiryFilter: @unchecked Sendable {  // the cutoff is atomic; `filter` is set once and used by RocksDB alone
+final class ExpiryFilter: @unchecked Sendable {  // cutoffs are atomic; `filter` is set once and used by RocksDB alone
   /// The time before which an outcome has expired, in microseconds since 1970.
   let cutoff = Atomic<Int64>(.min)
+  /// The cutoff up to which whole files of expired outcomes were removed; the drain's.
+  let removed = Atomic<Int64>(.min)
   private static let expiring = StoreKey.Kind.expiring.map(\.rawValue)
   /// What RocksDB is given; it must be in no database any more when this goes.
   private(set) var filter: OpaquePointer?

@@ -17,8 +17,8 @@ final class RocksOptions: @unchecked Sendable {  // set up once; RocksDB only re
   let expiry = ExpiryFilter()
   private let cache: OpaquePointer?
 
-  /// Options with a cache of `blockCacheBytes` for what is read.
-  init(blockCacheBytes: Int) {
+  /// Options with a cache of `blockCacheBytes` for what is read, and an environment of RocksDB other than the usual one if any is given.
+  init(blockCacheBytes: Int, environment: OpaquePointer? = nil) {
     cache = rocksdb_cache_create_lru(blockCacheBytes)
     rocksdb_readoptions_set_verify_checksums(read, 1)
     rocksdb_readoptions_set_fill_cache(read, 0)
@@ -32,7 +32,7 @@ final class RocksOptions: @unchecked Sendable {  // set up once; RocksDB only re
     rocksdb_block_based_options_destroy(table)
 
     rocksdb_options_set_create_if_missing(options, 1)
-    rocksdb_options_set_env(options, cre_environment())
+    rocksdb_options_set_env(options, environment ?? cre_environment())
     rocksdb_options_set_paranoid_checks(options, 1)
     rocksdb_options_set_compaction_filter(options, expiry.filter)
     setMemory()

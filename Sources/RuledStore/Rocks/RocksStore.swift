@@ -19,7 +19,8 @@ package final class RocksStore: StateStore, @unchecked Sendable {  // the folder
   private let writer: LogWriter
   private let access: DatabaseAccess
   private var folderLock: FolderLock?
-  private var drain: DrainThread?
+  private let drain: Drain
+  private var thread: DrainThread?
 
   /// Opens the store in the folder `path`, and makes it when there is none; the cache keeps blocks that have been read.
   ///
@@ -29,27 +30,28 @@ package final class RocksStore: StateStore, @unchecked Sendable {  // the folder
     try self.init(path: path, blockCacheBytes: blockCacheBytes, drains: true)
   }
 
-  /// As the other, with other files and sizes; without a drain everything stays in the log, and the store must not be closed.
+  /// As the other, with other files and sizes; without a drain of its own what is sealed waits for `drainOnce`, and the store must not be closed.
   init(
     path: String, blockCacheBytes: Int, drains: Bool = true, files: any FileSystem = SystemFiles(),
-    settings: LogSettings = LogSettings()
+    environment: OpaquePointer? = nil, settings: LogSettings = LogSettings()
   ) throws(StoreError) {
     self.path = path
     self.files = files
     try files.createFolder(path)
     folderLock = try FolderLock(folder: path)
-    options = RocksOptions(blockCacheBytes: blockCacheBytes)
+    options = RocksOptions(blockCacheBytes: blockCacheBytes, environment: environment)
     let opening = StoreOpening(path: path, files: files, options: options)
     let database: RocksDatabase
     (database, manifest) = try opening.run()
     access = DatabaseAccess(database, path: path, options: options)
-    let ingestion = SegmentIngestion(folder: opening.logFolder, options: options)
+    let ingestion = SegmentIngestion(folder: opening.logFolder, files: files, options: options)
     log = try RedoLog(files, folder: opening.logFolder, manifest: manifest, settings: settings) {
       (segment) throws(StoreError) in try ingestion.bring(segment, into: database)
     }
     writer = LogWriter(log, of: path)
-    let work = Drain(of: log, into: access, ingestion: ingestion, options: options)
-    if drains { drain = try DrainThread { work.run() } }
+    let drain = Drain(of: log, into: access, ingestion: ingestion, options: options)
+    self.drain = drain
+    if drains { thread = try DrainThread { drain.run() } }
   }
 
   deinit { end() }
@@ -93,6 +95,9 @@ package final class RocksStore: StateStore, @unchecked Sendable {  // the folder
   package var openingNote: String? { log.openingNote }
 
   package func reopen() throws(StoreError) { try writer.repair() }
+
+  /// Does what the drain finds to do, if there is anything, for a store without a drain of its own.
+  func drainOnce() throws(StoreError) { try drain.work(within: 0) }
 
   package var problem: StoreError? {
     guard let (error, waiting) = log.drainProblem else { return nil }
@@ -143,8 +148,8 @@ package final class RocksStore: StateStore, @unchecked Sendable {  // the folder
   /// Lets go of the files; what the log holds is taken up by the next opening.
   private func end() {
     log.close()
-    drain?.join()
-    drain = nil
+    thread?.join()
+    thread = nil
     access.close()
     writer.close {
       log.removeFiles()

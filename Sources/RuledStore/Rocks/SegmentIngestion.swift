@@ -1,6 +1,5 @@
 import CLinux
 import CRocksDB
-import Glibc
 import RuledCore
 
 /// Brings what a sealed segment of the log left behind into the database.
@@ -10,11 +9,13 @@ import RuledCore
 /// segment are taken over together, and with them the segment's number, by which the database says how far it has come.
 struct SegmentIngestion {
   private let folder: String
+  private let files: any FileSystem
   private let options: RocksOptions
 
   /// An ingestion that makes its files in `folder`, which is on the database's file system.
-  init(folder: String, options: RocksOptions) {
+  init(folder: String, files: any FileSystem, options: RocksOptions) {
     self.folder = folder
+    self.files = files
     self.options = options
   }
 
@@ -48,14 +49,14 @@ struct SegmentIngestion {
         above.append(slot.offset)
       }
     }
-    var files: [String] = []
-    defer { for file in files { unlink(file) } }
+    var paths: [String] = []
+    defer { for path in paths { try? files.remove(path) } }
     for (name, offsets) in [("a", below), ("d", outcomes), ("r", above)] where name == "a" || !offsets.isEmpty {
       let path = "\(folder)/\(segment.number)\(name).sst"
-      files.append(path)
+      paths.append(path)
       try write(SortedWrites.sort(offsets, in: segment.base), of: segment, to: path, marks: name == "a")
     }
-    try database.ingest(files)
+    try database.ingest(paths)
   }
 
   /// How many bytes are written before the system is asked to bring them to the disk: a burst of them would hold up the commits' syncs.
@@ -74,8 +75,7 @@ struct SegmentIngestion {
     let writer = rocksdb_sstfilewriter_create(environment, options.options)
     defer { rocksdb_sstfilewriter_destroy(writer) }
     try StoreError.check(message) { rocksdb_sstfilewriter_open(writer, path, $0) }
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    defer { close(descriptor) }
+    let file = try files.open(path, .read)
     let mark = ByteBuffer(capacity: 16)
     StoreKey.daemon(Self.drainedName, into: mark)
     let number = ByteBuffer(capacity: 8)
@@ -98,7 +98,7 @@ struct SegmentIngestion {
       try Self.put(writer, key, value, message)
       unsynced += key.count + (value?.count ?? 0)
       if unsynced > Self.dirtyBytes {
-        cl_begin_sync(descriptor, 0, 0)
+        file.beginWriteback(at: 0, count: 0)
         unsynced = 0
       }
     }

@@ -13,10 +13,12 @@ extension StoreError {
     if text.contains("No space left") || text.contains("quota exceeded") {
       return StoreError(.diskFull, "\(message): no space is left on its disk", underlying: text)
     }
-    if text.hasPrefix("Corruption") {
+    // a file that could not be looked at is called corrupt too
+    let isUnreadable = text.contains("IO error") && !text.contains("No such file")
+    if text.hasPrefix("Corruption"), !isUnreadable {
       return StoreError(.corrupt, "\(message): its files are damaged, restore a backup", underlying: text)
     }
-    if text.hasPrefix("IO error") { return StoreError(.inputOutput, message, underlying: text) }
+    if text.hasPrefix("IO error") || isUnreadable { return StoreError(.inputOutput, message, underlying: text) }
     return StoreError(.refused, message, underlying: text)
   }
 

@@ -1,0 +1,101 @@
+import RuledCore
+import TestSupport
+import Testing
+
+@testable import RuledStore
+
+/// What single crashes and failing calls leave of a store: cases that once stopped a start, or lost what was acknowledged.
+@Suite(.serialized) struct DiskFaultTests {
+  private static let settings = LogSettings(segmentBytes: 1 << 13)
+
+  /// The log as the next start finds it.
+  private func restarted(_ world: LogWorld, power: Bool, seed: UInt64) throws -> LogWorld {
+    var random = SeededRandom(seed: seed)
+    let next = LogWorld(world.crash(world.disk.contents, power: power, &random), seed: seed, settings: Self.settings)
+    #expect(try next.open() == nil, "\(next.report)")
+    return next
+  }
+
+  private func opened(seed: UInt64) throws -> LogWorld {
+    let world = LogWorld(seed: seed, settings: Self.settings)
+    #expect(try world.open() == nil)
+    return world
+  }
+
+  @Test(arguments: [false, true])
+  func `starts between which nothing is committed leave a log that opens`(power: Bool) throws {
+    var world = try opened(seed: 1)
+    for seed in UInt64(2)..<8 {
+      if seed % 3 != 0 { world.commit(durable: true) }
+      world = try restarted(world, power: power, seed: seed)
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func `a file without commits before a larger one stays as long as that one`(power: Bool) throws {
+    var world = try opened(seed: 1)
+    world.append(bytes: 40_000)
+    world.sync()
+    for seed in UInt64(2)..<6 { world = try restarted(world, power: power, seed: seed) }
+  }
+
+  /// A failed write may have written a part; the file's header must not be what is relied on then.
+  @Test(arguments: UInt64(1)...20)
+  func `a repair that fails at any of its calls leaves a log that opens`(seed: UInt64) throws {
+    for distance in 0..<12 {
+      let world = try opened(seed: seed)
+      world.commit(durable: true)
+      world.drain()
+      world.append()
+      world.disk.failNext { $0.kind == .sync && $0.path.hasSuffix(".log") }
+      world.disk.fail(in: 1 + distance)
+      world.sync()
+      let next = try restarted(world, power: seed % 2 == 0, seed: seed)
+      next.commit(durable: true)
+      _ = try restarted(next, power: true, seed: seed)
+    }
+  }
+
+  /// A call that fails while a segment is brought into RocksDB.
+  enum DrainFault: String, CaseIterable {
+    case manifestSync, manifestWrite, tableWrite, tableSync, tableLink, tableOpen, folderSync
+
+    func isSuch(_ call: SimulatedDisk.Call) -> Bool {
+      let isTable = call.path.hasSuffix(".sst")
+      return switch self {
+      case .manifestSync: call.kind == .sync && call.path.contains("/MANIFEST-")
+      case .manifestWrite: call.kind == .write && call.path.contains("/MANIFEST-")
+      case .tableWrite: call.kind == .write && isTable
+      case .tableSync: call.kind == .sync && isTable
+      case .tableLink: call.kind == .link
+      case .tableOpen: call.kind == .open && isTable
+      case .folderSync: call.kind == .syncFolder && !call.path.hasSuffix("/log")
+      }
+    }
+  }
+
+  @Test(arguments: DrainFault.allCases, UInt64(1)...4)
+  func `a call that fails while RocksDB takes a segment leaves a store that goes on and opens`(
+    fault: DrainFault, seed: UInt64
+  ) throws {
+    let folder = TemporaryFolder()
+    let other = TemporaryFolder()
+    var random = SeededRandom(seed: seed)
+    let world = RocksWorld(
+      RocksWorld.nothing(in: folder.path), path: folder.path, seed: seed, settings: Self.settings)
+    #expect(try world.open() == nil)
+    world.commit(durable: true, bytes: 1000)
+    world.files.disk.failNext(fault.isSuch)
+    let failures = world.files.disk.failures
+    for _ in 0..<20 { world.commit(durable: true, bytes: 1500) }
+    #expect(world.files.disk.failures == failures + 1, "\(world.report)")
+    for power in [false, true] {
+      var found = world.found(world.files.disk.contents)
+      found.disk = power ? found.disk.afterPowerCut(&random) : found.disk.afterKill()
+      found.disk.move(folder.path, to: other.path)
+      let next = RocksWorld(found, path: other.path, seed: seed, settings: Self.settings)
+      #expect(try next.open() == nil, "\(next.report)")
+      next.commit(durable: true)
+    }
+  }
+}

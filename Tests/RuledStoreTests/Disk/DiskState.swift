@@ -1,0 +1,302 @@
+import TestSupport
+
+/// What a disk holds, and what the system holds that a power cut may take: bytes and names that were not synced.
+///
+/// It is a value, so that the state at any call can be kept and gone on with.
+struct DiskState {
+  /// A file, whatever its names are.
+  struct File {
+    /// Its bytes as processes see them.
+    var cache: [UInt8] = []
+    /// Its bytes on the disk.
+    var disk: [UInt8] = []
+    /// What was done to it since the last sync, the earliest first.
+    var unsynced: [Change] = []
+  }
+
+  /// A change of a file.
+  enum Change {
+    case write(offset: Int, bytes: [UInt8])
+    case resize(Int)
+  }
+
+  /// A change of a folder.
+  enum NameChange {
+    case link(String, Int)
+    case unlink(String)
+    case rename(String, to: String, Int)
+
+    /// The folder that it changes; a rename stays within one.
+    var folder: String {
+      switch self {
+      case .link(let path, _), .unlink(let path), .rename(let path, to: _, _): DiskState.folder(of: path)
+      }
+    }
+  }
+
+  /// The files by number.
+  var files: [Int: File] = [:]
+  /// The names as processes see them.
+  var names: [String: Int] = [:]
+  /// The names on the disk.
+  var durableNames: [String: Int] = [:]
+  /// What was done to names and not synced, the earliest first.
+  var unsyncedNames: [NameChange] = []
+  /// The folders, each of which is durable from its making on.
+  var folders: Set<String> = []
+  private var nextFile = 1
+
+  /// The folder of a path.
+  static func folder(of path: String) -> String { path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "." }
+
+  // MARK: What calls do
+
+  /// The number of the file of that name, made if need be.
+  mutating func create(_ path: String) -> Int {
+    if let number = names[path] {
+      files[number]?.resize(to: 0)
+      return number
+    }
+    let number = nextFile
+    nextFile += 1
+    files[number] = File()
+    change(.link(path, number))
+    return number
+  }
+
+  /// Changes a name for processes; it is durable once its folder has been synced.
+  mutating func change(_ change: NameChange) {
+    Self.apply(change, to: &names)
+    unsyncedNames.append(change)
+  }
+
+  /// Makes durable which names a folder has.
+  mutating func syncNames(of folder: String) {
+    for change in unsyncedNames where change.folder == folder { Self.apply(change, to: &durableNames) }
+    unsyncedNames.removeAll { $0.folder == folder }
+  }
+
+  private static func apply(_ change: NameChange, to names: inout [String: Int], keepsOldName: Bool = false) {
+    switch change {
+    case .link(let path, let number): names[path] = number
+    case .unlink(let path): names[path] = nil
+    case .rename(let path, let target, let number):
+      if !keepsOldName, names[path] == number { names[path] = nil }
+      names[target] = number
+    }
+  }
+
+  /// Brings everything to the disk, and takes what processes see for what is there.
+  mutating func flush() {
+    durableNames = names
+    unsyncedNames.removeAll()
+    for number in files.keys { files[number]?.sync() }
+  }
+
+  /// Changes the bytes of a file behind everybody's back.
+  mutating func change(_ number: Int, _ body: (inout [UInt8]) -> Void) {
+    guard var file = files[number] else { return }
+    body(&file.cache)
+    files[number] = file
+  }
+
+  /// Gives a folder and all that is in it another path, as if it had always had that.
+  mutating func move(_ folder: String, to target: String) {
+    func moved(_ path: String) -> String { path.hasPrefix(folder) ? target + path.dropFirst(folder.count) : path }
+    names = Dictionary(uniqueKeysWithValues: names.map { (moved($0.key), $0.value) })
+    durableNames = Dictionary(uniqueKeysWithValues: durableNames.map { (moved($0.key), $0.value) })
+    folders = Set(folders.map(moved))
+    unsyncedNames = unsyncedNames.map { change in
+      switch change {
+      case .link(let path, let number): .link(moved(path), number)
+      case .unlink(let path): .unlink(moved(path))
+      case .rename(let path, let other, let number): .rename(moved(path), to: moved(other), number)
+      }
+    }
+  }
+
+  // MARK: What a crash leaves
+
+  /// What is found after the process was killed: everything that the system holds.
+  func afterKill() -> DiskState {
+    var state = self
+    let used = Set(names.values).union(durableNames.values).union(unsyncedNames.compactMap(\.file))
+    state.files = files.filter { used.contains($0.key) }
+    return state
+  }
+
+  /// What may be found after the power went off now: some of what was not synced.
+  ///
+  /// Of each file's sectors each may have any content that it had since the last sync, and of the changes of names any may be missing. Half the
+  /// states keep the order of the changes of names, as journals do.
+  func afterPowerCut(_ random: inout SeededRandom) -> DiskState {
+    var state = DiskState()
+    state.nextFile = nextFile
+    state.folders = folders
+    state.durableNames = durableNames
+    let style = Int.random(in: 0..<8, using: &random)
+    let kept = Int.random(in: 0...unsyncedNames.count, using: &random)
+    for (index, change) in unsyncedNames.enumerated() {
+      let isKept =
+        switch style {
+        case 0: false
+        case 1: true
+        case 2...4: index < kept
+        default: Bool.random(using: &random)
+        }
+      if isKept { Self.apply(change, to: &state.durableNames, keepsOldName: style == 7 && Bool.random(using: &random)) }
+    }
+    state.names = state.durableNames
+    for number in Set(state.names.values).sorted() {
+      guard let file = files[number] else { continue }
+      let bytes = file.image(&random)
+      state.files[number] = File(cache: bytes, disk: bytes)
+    }
+    return state
+  }
+}
+
+extension DiskState.NameChange {
+  /// The file that a name was given to.
+  fileprivate var file: Int? {
+    switch self {
+    case .link(_, let number), .rename(_, to: _, let number): number
+    case .unlink: nil
+    }
+  }
+}
+
+extension DiskState.File {
+  /// What a disk writes whole or not at all.
+  private static let sector = 512
+
+  /// Writes to the cache.
+  mutating func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
+    guard !bytes.isEmpty else { return }
+    cache.grow(to: offset + bytes.count)
+    cache.copy(bytes, to: offset)
+    unsynced.append(.write(offset: offset, bytes: Array(bytes)))
+  }
+
+  /// Gives the file another size, in the cache.
+  mutating func resize(to size: Int) {
+    guard size != cache.count else { return }
+    cache.resize(to: size)
+    unsynced.append(.resize(size))
+  }
+
+  /// Brings everything to the disk.
+  mutating func sync() {
+    disk = cache
+    unsynced.removeAll()
+  }
+
+  /// What may be on the disk now.
+  func image(_ random: inout SeededRandom) -> [UInt8] {
+    guard !unsynced.isEmpty else { return disk }
+    let all = unsynced.count
+    let style = Int.random(in: 0..<7, using: &random)
+    let common = Int.random(in: 0...all, using: &random)
+    /// How many of the changes have reached a place that was asked for the first time.
+    func reached(_ random: inout SeededRandom) -> Int {
+      switch style {
+      case 0: 0
+      case 1: all
+      case 2: common
+      case 3: Bool.random(using: &random) ? 0 : all
+      case 4: Int.random(in: 0...all, using: &random)
+      case 5: Int.random(in: 0..<8, using: &random) == 0 ? 0 : all
+      default: Int.random(in: 0..<8, using: &random) == 0 ? all : 0
+      }
+    }
+    var size = disk.count
+    var final = size
+    let sizeReached = reached(&random)
+    var reachedSectors: [Int: Int] = [:]
+    func reached(sector: Int, _ random: inout SeededRandom) -> Int {
+      if let known = reachedSectors[sector] { return known }
+      let new = reached(&random)
+      reachedSectors[sector] = new
+      return new
+    }
+    var image = disk
+    for (index, change) in unsynced.enumerated() {
+      switch change {
+      case .resize(let bytes):
+        if bytes < size {
+          Self.forEachSector(bytes..<size) { sector, part in
+            if index < reached(sector: sector, &random) { image.zero(part) }
+          }
+        }
+        size = bytes
+        image.grow(to: size)
+      case .write(let offset, let bytes):
+        size = max(size, offset + bytes.count)
+        image.grow(to: size)
+        bytes.withUnsafeBytes { bytes in
+          Self.forEachSector(offset..<(offset + bytes.count)) { sector, part in
+            guard index < reached(sector: sector, &random) else { return }
+            let piece = (part.lowerBound - offset)..<(part.upperBound - offset)
+            image.copy(UnsafeRawBufferPointer(rebasing: bytes[piece]), to: part.lowerBound)
+          }
+        }
+      }
+      if index < sizeReached { final = size }
+    }
+    image.resize(to: final)
+    return image
+  }
+
+  /// Lets a sync fail: of each sector some content has reached the disk, and the system goes on to hold it as unsynced, or takes it for synced, or drops it.
+  mutating func failSync(_ random: inout SeededRandom) {
+    guard !unsynced.isEmpty else { return }
+    disk = image(&random)
+    var sectors: Set<Int> = []
+    for case .write(let offset, let bytes) in unsynced {
+      Self.forEachSector(offset..<(offset + bytes.count)) { sector, _ in sectors.insert(sector) }
+    }
+    unsynced = disk.count == cache.count ? [] : [.resize(cache.count)]
+    let style = Int.random(in: 0..<4, using: &random)
+    for sector in sectors.sorted() {
+      let place = sector * Self.sector..<min((sector + 1) * Self.sector, cache.count)
+      guard !place.isEmpty else { continue }
+      switch style < 3 ? style : Int.random(in: 0..<3, using: &random) {
+      case 0: unsynced.append(.write(offset: place.lowerBound, bytes: Array(cache[place])))
+      case 1: break
+      default: for byte in place { cache[byte] = byte < disk.count ? disk[byte] : 0 }
+      }
+    }
+  }
+
+  private static func forEachSector(_ range: Range<Int>, _ body: (Int, Range<Int>) -> Void) {
+    var place = range.lowerBound
+    while place < range.upperBound {
+      let next = min((place / sector + 1) * sector, range.upperBound)
+      body(place / sector, place..<next)
+      place = next
+    }
+  }
+}
+
+extension [UInt8] {
+  fileprivate mutating func grow(to size: Int) {
+    if size > count { append(contentsOf: repeatElement(0, count: size - count)) }
+  }
+
+  fileprivate mutating func resize(to size: Int) {
+    grow(to: size)
+    removeLast(count - size)
+  }
+
+  fileprivate mutating func copy(_ bytes: UnsafeRawBufferPointer, to offset: Int) {
+    withUnsafeMutableBytes { room in
+      UnsafeMutableRawBufferPointer(rebasing: room[offset..<(offset + bytes.count)]).copyMemory(from: bytes)
+    }
+  }
+
+  fileprivate mutating func zero(_ range: Range<Int>) {
+    withUnsafeMutableBytes { room in
+      _ = UnsafeMutableRawBufferPointer(rebasing: room[range]).initializeMemory(as: UInt8.self, repeating: 0)
+    }
+  }
+}

@@ -1,0 +1,127 @@
+import RuledCore
+import TestSupport
+
+@testable import RuledStore
+
+/// One run of a log on a simulated disk, and of what a crash at any of its calls leaves.
+///
+/// The run goes on from start to start; aside from it, at calls chosen at random, the state that a crash leaves there is made and tried: it must open,
+/// hold what the model says, and go on to work. Starts that are tried so crash and fail themselves now and then.
+final class LogRun {
+  /// The world at hand.
+  private(set) var world: LogWorld
+  /// What was wrong first, with what led to it.
+  private(set) var problem: String?
+  /// How many states were made and tried.
+  private(set) var states = 0
+  /// How many calls failed.
+  private(set) var failures = 0
+  private let settings: LogSettings
+  /// Whether calls fail in this run.
+  private let isFaulty: Bool
+  private var random: SeededRandom
+  private var depth = 0
+
+  /// The run of that seed.
+  init(seed: UInt64) {
+    random = SeededRandom(seed: seed &* 0x1_0001)
+    settings = LogSettings(
+      segmentBytes: [1 << 12, 1 << 13, 1 << 14][Int.random(in: 0..<3, using: &random)],
+      longestBacklog: Int.random(in: 1...3, using: &random), heldAtStart: Int.random(in: 0...2, using: &random))
+    isFaulty = Int.random(in: 0..<3, using: &random) > 0
+    world = LogWorld(seed: seed, settings: settings)
+  }
+
+  /// Goes from start to start.
+  func run() {
+    for life in 0..<3 where problem == nil {
+      watch(world)
+      begin(world)
+      for _ in 0..<Int.random(in: 5...40, using: &random) where problem == nil {
+        if isFaulty, Int.random(in: 0..<6, using: &random) == 0 { failSoon(world) }
+        fail(world.step(), of: world)
+      }
+      failures += world.disk.failures
+      guard problem == nil, life < 2 else { return }
+      states += 1
+      let found = world.crash(world.disk.contents, power: Bool.random(using: &random), &random)
+      world = LogWorld(found, seed: random.next(), settings: settings)
+    }
+  }
+
+  /// Lets one of the next calls fail, and maybe one of those behind it.
+  private func failSoon(_ world: LogWorld) {
+    world.failsDatabase = true
+    let first = Int.random(in: 0..<12, using: &random)
+    world.disk.fail(in: first)
+    if Bool.random(using: &random) { world.disk.fail(in: first + Int.random(in: 1...6, using: &random)) }
+  }
+
+  /// Opens a world, whose calls may fail meanwhile; without failing calls it must open.
+  private func begin(_ world: LogWorld) {
+    if isFaulty, Bool.random(using: &random) { failSoon(world) }
+    while problem == nil {
+      let failures = world.disk.failures
+      do throws(StoreError) {
+        fail(try world.open(), of: world)
+        return
+      } catch {
+        let isExpected = world.disk.failures > failures && error.code != .corrupt
+        if !isExpected { fail("it does not open: \(error)", of: world) }
+      }
+    }
+  }
+
+  /// Tries what a crash leaves at some of the calls of a world.
+  private func watch(_ world: LogWorld) {
+    world.disk.beforeCall = { [unowned self, unowned world] state in
+      guard problem == nil, depth < 3, Int.random(in: 0..<(depth == 0 ? 4 : 40), using: &random) == 0 else { return }
+      explore(world.crash(state, power: Int.random(in: 0..<5, using: &random) > 0, &random), from: world)
+    }
+  }
+
+  /// Starts with what was found, goes on to work, and crashes again.
+  private func explore(_ found: LogWorld.Found, from origin: LogWorld) {
+    depth += 1
+    defer { depth -= 1 }
+    states += 1
+    let world = LogWorld(found, seed: random.next(), settings: settings)
+    watch(world)
+    begin(world)
+    if problem == nil {
+      for _ in 0..<Int.random(in: 0...3, using: &random) where problem == nil { fail(world.step(), of: world) }
+      world.commit(durable: true)
+      if problem == nil, depth < 3 {
+        explore(world.crash(world.disk.contents, power: true, &random), from: world)
+      }
+    }
+    failures += world.disk.failures
+    if let known = problem { problem = known + "\n-- after:\n" + origin.report }
+  }
+
+  private func fail(_ what: String?, of world: LogWorld) {
+    if let what, problem == nil { problem = what + "\n" + world.report }
+  }
+}
+
+extension LogWorld {
+  /// What was done, and the calls.
+  var report: String { disk.report(notes) }
+}
+
+extension SimulatedDisk {
+  /// What was done, each before the call at its place, and the last calls.
+  func report(_ notes: [(place: Int, text: String)], last: Int = 150) -> String {
+    var lines: [String] = []
+    var notes = notes[...]
+    for (place, call) in calls.enumerated() {
+      while let note = notes.first, note.place <= place {
+        lines.append("* \(note.text)")
+        notes.removeFirst()
+      }
+      lines.append("    \(place) \(call)")
+    }
+    lines += notes.map { "* \($0.text)" }
+    return lines.suffix(last).joined(separator: "\n")
+  }
+}

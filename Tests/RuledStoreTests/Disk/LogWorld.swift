@@ -1,0 +1,300 @@
+import RuledCore
+import TestSupport
+
+@testable import RuledStore
+
+/// A log on a simulated disk, a stand-in for the database that takes segments as RocksDB does, and the model of what was committed.
+///
+/// Everything happens on one thread and follows from the seed.
+final class LogWorld {
+  /// What is kept of the database: it takes a segment whole and durably, with its number, or not at all.
+  struct Database {
+    var exists = false
+    var drained: UInt64 = 0
+    var values: [[UInt8]: [UInt8]] = [:]
+  }
+
+  /// What a start finds.
+  struct Found {
+    var disk: DiskState
+    var database: Database
+    var model: CommitModel
+    /// Whether the cache of the system was there.
+    var keepsCounted: Bool
+  }
+
+  let disk: SimulatedDisk
+  private(set) var database: Database
+  var model: CommitModel
+  private var random: SeededRandom
+  private let settings: LogSettings
+  /// Whether the system's cache held all that counted at some moment, and how many calls had failed then.
+  private var trusted: (isWhole: Bool, failures: Int)
+  private var log: RedoLog?
+  private var writer: LogWriter?
+  /// The places of commits in the log's order.
+  private var appended: [Int: UInt64] = [:]
+  /// What was done, the earliest first.
+  private(set) var notes: [(place: Int, text: String)] = []
+
+  private static let path = "/store"
+  private static let logFolder = "/store/log"
+
+  /// A world that begins with that.
+  init(_ found: Found, seed: UInt64, settings: LogSettings) {
+    disk = SimulatedDisk(found.disk, seed: seed &+ 1)
+    database = found.database
+    model = found.model
+    trusted = (found.keepsCounted, 0)
+    random = SeededRandom(seed: seed)
+    self.settings = settings
+  }
+
+  /// A world of an empty disk.
+  convenience init(seed: UInt64, settings: LogSettings) {
+    var empty = DiskState()
+    empty.folders = ["/"]
+    self.init(
+      Found(disk: empty, database: Database(), model: CommitModel(), keepsCounted: false), seed: seed,
+      settings: settings)
+  }
+
+  /// What a start would find after a power cut or a kill now, given what the disk holds.
+  func crash(_ state: DiskState, power: Bool, _ random: inout SeededRandom) -> Found {
+    Found(
+      disk: power ? state.afterPowerCut(&random) : state.afterKill(), database: database, model: model,
+      keepsCounted: !power && keepsCounted)
+  }
+
+  /// Whether what counts outlives a kill: no call failed since all of it was known to be in the system's cache.
+  private var keepsCounted: Bool { trusted.isWhole && trusted.failures == disk.failures }
+
+  private func trustCache() { trusted = (true, disk.failures) }
+
+  private func note(_ text: String) { notes.append((disk.calls.count, text)) }
+
+  // MARK: Starting
+
+  /// Opens the log as a store does; says what is wrong with what it then holds.
+  func open() throws(StoreError) -> String? {
+    let folder = Self.path
+    let manifest = try openManifest(folder)
+    let log = try RedoLog(disk, folder: Self.logFolder, manifest: manifest, settings: settings) {
+      (segment) throws(StoreError) in take(segment)
+    }
+    self.log = log
+    writer = LogWriter(log, of: folder)
+    appended.removeAll()
+    let problem = try model.settle(keepsCounted: keepsCounted) { (key) throws(StoreError) in find(key) }
+    trustCache()
+    note("opened\(problem.map { ": " + $0 } ?? "")")
+    return problem
+  }
+
+  private func openManifest(_ folder: String) throws(StoreError) -> LogManifest {
+    try disk.createFolder(folder)
+    let names = try disk.names(in: folder)
+    let isNew = !database.exists && !names.contains(LogManifest.name)
+    if isNew {
+      try disk.createFolder(Self.logFolder)
+      try LogManifest.write(LogManifest.Contents(), to: folder, disk)
+    }
+    guard let known = try LogManifest.read(disk, folder: folder) else {
+      throw StoreError(.corrupt, "\(folder)/\(LogManifest.name) is gone")
+    }
+    guard database.exists || known.next == 1 else { throw StoreError(.corrupt, "the database is gone") }
+    try disk.syncFolder(folder)
+    database.exists = true
+    guard database.drained >= known.drained else { throw StoreError(.corrupt, "the database is older than the log") }
+    let manifest = LogManifest(disk, folder: folder, contents: known)
+    let drained = database.drained
+    try manifest.change { $0.drained = drained }
+    try disk.createFolder(Self.logFolder)
+    return manifest
+  }
+
+  private func take(_ segment: Segment) {
+    for slot in segment.index.slots where slot.offset != 0 {
+      let (key, value) = SegmentWrite.entry(at: Int(slot.offset), in: segment.base)
+      database.values[Array(key)] = value.map { Array($0) }
+    }
+    database.drained = segment.number
+  }
+
+  private func find(_ key: [UInt8]) -> [UInt8]? {
+    let buffer = ByteBuffer()
+    switch key.withUnsafeBytes({ log?.find($0, into: buffer) ?? .absent }) {
+    case .value: return Array(buffer.bytes)
+    case .deleted: return nil
+    case .absent: return database.values[key]
+    }
+  }
+
+  // MARK: Working
+
+  /// Does one thing that a daemon does, chosen at random; says what is wrong, if anything is.
+  func step() -> String? {
+    switch Int.random(in: 0..<100, using: &random) {
+    case 0..<35: append()
+    case 35..<55: sync()
+    case 55..<68: commit(durable: false)
+    case 68..<76: commit(durable: true)
+    case 76..<90: drain()
+    case 90..<93: try? log?.prepare()
+    case 93..<96: seal()
+    case 96..<98: repair()
+    default: return restart()
+    }
+    return nil
+  }
+
+  /// Waits never come to an end on one thread: a full backlog is drained before something may wait for it.
+  private func makeRoom() {
+    guard let log else { return }
+    let scope = [StoreKey.Kind.timerIndex.rawValue].withUnsafeBytes { lower in
+      [StoreKey.Kind.timerIndex.rawValue + 1].withUnsafeBytes { KeyScope(from: lower, to: $0) }
+    }
+    while log.drainProblem == nil, log.writes(in: scope).count > settings.longestBacklog { drain() }
+  }
+
+  private func next(_ bytes: Int?) -> CommitModel.Commit {
+    let chance = Int.random(in: 0..<20, using: &random)
+    let most = bytes ?? (chance == 0 ? settings.segmentBytes : chance < 5 ? settings.segmentBytes / 8 : 200)
+    return model.next(most: most, &random)
+  }
+
+  /// Appends a commit, which counts when it is synced.
+  func append(bytes: Int? = nil) {
+    makeRoom()
+    let commit = next(bytes)
+    note("append \(commit.number)")
+    let set = commit.set
+    defer { withExtendedLifetime(set) {} }
+    do throws(StoreError) {
+      appended[commit.number] = try writer?.exclusively { () throws(StoreError) in
+        try writer?.append(set.records)
+      }
+    } catch { failed(error, commit) }
+  }
+
+  /// Syncs as the daemon does.
+  func sync() {
+    note("sync")
+    do throws(StoreError) {
+      _ = try writer?.sync()
+      allIsDurable()
+    } catch { failed(error) }
+  }
+
+  /// Commits, as with `append` and `sync` or so that it counts at once.
+  func commit(durable: Bool, bytes: Int? = nil) {
+    makeRoom()
+    let commit = next(bytes)
+    note("commit \(commit.number)\(durable ? " durably" : "")")
+    let set = commit.set
+    defer { withExtendedLifetime(set) {} }
+    do throws(StoreError) {
+      try writer?.exclusively { () throws(StoreError) in
+        try writer?.commit(set.records, durable: durable)
+      }
+      noteCounted()
+      if durable { allIsDurable() } else { model.note(commit.number, .counted) }
+    } catch { failed(error, commit) }
+  }
+
+  /// Leaves what the log holds to the drain.
+  func seal() {
+    makeRoom()
+    note("seal")
+    do throws(StoreError) {
+      try writer?.seal()
+      allIsDurable()
+    } catch { failed(error) }
+  }
+
+  private func allIsDurable() {
+    model.note(all: [.open, .counted], .durable)
+    trustCache()
+  }
+
+  /// Takes for durable what was appended and counts, as it was synced.
+  private func noteCounted() {
+    let counted = writer?.lastCounted ?? 0
+    for (number, place) in appended where place <= counted && model.commits[number].fate == .open {
+      model.note(number, .durable)
+    }
+  }
+
+  /// Takes an error for what it says about the commit and all that did not count.
+  private func failed(_ error: StoreError, _ commit: CommitModel.Commit? = nil) {
+    note("failed\(error.isFateUnknown ? ", fate unknown" : ""): \(error)")
+    noteCounted()
+    if !error.isFateUnknown {
+      if let commit { model.note(commit.number, .lost) }
+      if error.code != .poisoned, log?.hasUncounted == false { model.note(all: [.open], .lost) }
+    }
+    if Int.random(in: 0..<4, using: &random) > 0 { repair() }
+  }
+
+  /// Repairs the log, as a committer does until it succeeds.
+  func repair() {
+    for _ in 0..<3 where writer?.hasFailed == true {
+      note("repair")
+      do throws(StoreError) {
+        try writer?.repair()
+        model.note(all: [.open], .lost)
+        trustCache()
+        note("repaired")
+      } catch {
+        note("repair failed: \(error)")
+        drain()
+      }
+    }
+  }
+
+  /// Does what the drain finds to do.
+  func drain() {
+    try? log?.prepare()
+    switch log?.nextWork(within: 0) {
+    case .writeAhead:
+      note("write ahead")
+      log?.writeAhead()
+    case .drain(let segment):
+      note("drain \(segment.number)")
+      do throws(StoreError) {
+        let chance = failsDatabase ? Int.random(in: 0..<8, using: &random) : 8
+        let error = StoreError(.inputOutput, "the database was made to fail")
+        if chance == 0 { throw error }
+        take(segment)
+        if chance == 1 { throw error }
+        try log?.drained(segment)
+      } catch {
+        note("drain failed: \(error)")
+        log?.drainFailed(error)
+      }
+    case nil: break
+    }
+  }
+
+  /// Whether the database may fail to take a segment, or take it and fail all the same.
+  var failsDatabase = false
+
+  private func restart() -> String? {
+    note("close")
+    if writer?.hasFailed == true { repair() }
+    seal()
+    for _ in 0..<20 { drain() }
+    log?.close()
+    writer?.close { log?.removeFiles() }
+    let wasFaulty = disk.failures
+    for _ in 0..<6 {
+      do throws(StoreError) {
+        return try open()
+      } catch {
+        if disk.failures == wasFaulty { return "a start after an orderly end failed: \(error)" }
+        note("open failed: \(error)")
+      }
+    }
+    return "a start failed again and again"
+  }
+}

@@ -1,0 +1,137 @@
+import RuledCore
+import TestSupport
+
+@testable import RuledStore
+
+/// A whole store, its log and RocksDB, on a simulated disk, and the model of what was committed.
+///
+/// The drain is done by hand; RocksDB's own threads make their calls when they like.
+final class RocksWorld {
+  /// What a start finds.
+  struct Found {
+    var disk: DiskState
+    var model: CommitModel
+    var keepsCounted: Bool
+  }
+
+  /// The disk.
+  let files: RocksDisk
+  private let path: String
+  private let settings: LogSettings
+  private let shared = Condition()
+  /// What was committed, guarded by `shared` as RocksDB's threads make calls at which states are taken.
+  private var model: CommitModel
+  private var trusted: (isWhole: Bool, failures: Int)
+  private var random: SeededRandom
+  private var store: RocksStore?
+  private var notes: [(place: Int, text: String)] = []
+
+  /// A world that begins with that; `path` is a folder for the store's lock.
+  init(_ found: Found, path: String, seed: UInt64, settings: LogSettings) {
+    files = RocksDisk(SimulatedDisk(found.disk, seed: seed &+ 1))
+    model = found.model
+    trusted = (found.keepsCounted, 0)
+    random = SeededRandom(seed: seed)
+    self.path = path
+    self.settings = settings
+  }
+
+  deinit { store = nil }
+
+  /// What a start finds that has never been one.
+  static func nothing(in path: String) -> Found {
+    var empty = DiskState()
+    empty.folders = ["/", path]
+    return Found(disk: empty, model: CommitModel(), keepsCounted: false)
+  }
+
+  /// What is there now, given what the disk holds.
+  func found(_ state: DiskState) -> Found {
+    shared.locked {
+      Found(
+        disk: state, model: model,
+        keepsCounted: trusted.isWhole && trusted.failures == files.disk.failures)
+    }
+  }
+
+  private func note(_ text: String) { notes.append((files.disk.callCount, text)) }
+
+  private func change(_ body: (inout CommitModel) -> Void) { shared.locked { body(&model) } }
+
+  private func trustCache() { shared.locked { trusted = (true, files.disk.failures) } }
+
+  /// Opens the store; says what is wrong with what it then holds.
+  func open() throws(StoreError) -> String? {
+    let opened = try RocksStore(
+      path: path, blockCacheBytes: 1 << 16, drains: false, files: files.disk, environment: files.environment,
+      settings: settings)
+    store = opened
+    var found = found(DiskState())
+    let problem = try found.model.settle(keepsCounted: found.keepsCounted) { (key) throws(StoreError) in
+      let buffer = ByteBuffer()
+      let room = UnsafeMutableRawBufferPointer.allocate(byteCount: key.count, alignment: 1)
+      defer { room.deallocate() }
+      room.copyBytes(from: key)
+      return try opened.get(UnsafeRawBufferPointer(room), into: buffer) ? Array(buffer.bytes) : nil
+    }
+    change { $0 = found.model }
+    trustCache()
+    note("opened\(problem.map { ": " + $0 } ?? "")")
+    return problem
+  }
+
+  /// Ends as a kill does.
+  func leave() { store = nil }
+
+  /// Does one thing that a daemon does, chosen at random.
+  func step() {
+    switch Int.random(in: 0..<10, using: &random) {
+    case 0..<4: commit(durable: false)
+    case 4..<7: commit(durable: true)
+    default: drain()
+    }
+  }
+
+  /// Commits some writes.
+  func commit(durable: Bool, bytes: Int? = nil) {
+    for _ in 0..<settings.longestBacklog { drain() }
+    var commit: CommitModel.Commit?
+    let most = bytes ?? (Int.random(in: 0..<3, using: &random) == 0 ? settings.segmentBytes / 2 : 400)
+    change { commit = $0.next(most: most, &random) }
+    guard let store, let commit else { return }
+    note("commit \(commit.number)\(durable ? " durably" : "")")
+    do throws(StoreError) {
+      try store.commit(commit.set, durable: durable)
+      change {
+        if durable { $0.note(all: [.open, .counted], .durable) } else { $0.note(commit.number, .counted) }
+      }
+      if durable { trustCache() }
+    } catch {
+      note("failed\(error.isFateUnknown ? ", fate unknown" : ""): \(error)")
+      if !error.isFateUnknown { change { $0.note(commit.number, .lost) } }
+      repair()
+    }
+  }
+
+  private func repair() {
+    for _ in 0..<3 {
+      note("reopen")
+      do throws(StoreError) {
+        try store?.reopen()
+        change { $0.note(all: [.open], .lost) }
+        return trustCache()
+      } catch {
+        note("failed: \(error)")
+        drain()
+      }
+    }
+  }
+
+  /// Brings what is sealed into RocksDB.
+  func drain() {
+    do throws(StoreError) { try store?.drainOnce() } catch { note("drain failed: \(error)") }
+  }
+
+  /// What was done, and the calls.
+  var report: String { files.disk.report(notes) }
+}
