@@ -1,4 +1,4 @@
-package import Glibc
+import Glibc
 
 /// Files that are read whole without waiting for anybody: what is no regular file, or larger than it may be, is refused before it is read.
 package enum RegularFile {
@@ -19,13 +19,13 @@ package enum RegularFile {
     package init(number: Int32) { self.init("can't be read: \(String(cString: strerror(number)))") }
 
     /// A refusal of what is not a regular file.
-    package init(kind: mode_t) {
+    package init(kind: UInt32) {
       self.init("is \(RegularFile.name(of: kind)), and only regular files are read; remove it")
     }
   }
 
   /// What files of that kind are called, with an article.
-  package static func name(of mode: mode_t) -> String {
+  package static func name(of mode: UInt32) -> String {
     switch mode & S_IFMT {
     case S_IFDIR: "a folder"
     case S_IFIFO: "a FIFO"
