@@ -4,7 +4,7 @@ import RuledCore
 ///
 /// The manifest names the last file, each file's header the one before it. What stands behind the last whole commit of the last file with commits was
 /// never acknowledged, or not yet synced, unless a later frame says that the file was durable beyond that: then it is damage. A file before it must be
-/// complete. Nothing is written to these files: where the last one ends is said by the header of the next.
+/// complete. Nothing is changed in these files: where the last one ends is said by the header of the next.
 struct LogRecovery {
   /// What was found.
   struct Result {
@@ -33,7 +33,7 @@ struct LogRecovery {
     self.memory = memory
   }
 
-  /// Reads the log, and syncs each of its files once, as what is read may stand in the system's cache only.
+  /// Reads the log, and brings each of its files to the disk once, as what is read may stand in the system's cache only.
   ///
   /// `drain` brings the earliest segment into the database while more than are held at a time wait.
   func run(drain: (Segment) throws(StoreError) -> Void) throws(StoreError) -> Result {
@@ -127,6 +127,9 @@ struct LogRecovery {
   }
 
   /// The segment of a file, which ends at `fixedEnd` unless that is 0; and whether it is known to end there.
+  ///
+  /// What was not known to be durable is written once more, as it stands there: after a failed sync the system may take for synced what it holds in its cache
+  /// only.
   private func read(_ link: Link, endingAt fixedEnd: Int) throws(StoreError) -> (segment: Segment, isEnded: Bool) {
     let length = try link.file.size()
     guard length >= max(fixedEnd, link.header.length) else {
@@ -135,32 +138,36 @@ struct LogRecovery {
         what: "the file is cut off there; it was given \(link.header.length) bytes when it was made"
       ).error
     }
-    try link.file.sync()
     let segment = try Segment(link.header, payload: length, settings: settings, pool: memory)
     let bytes = UnsafeMutableRawBufferPointer(start: segment.base, count: length)
     try link.file.read(into: bytes, at: 0)
-    let isEnded = try takeUp(UnsafeRawBufferPointer(bytes), in: segment, of: link.path, endingAt: fixedEnd)
+    let (isEnded, durable) = try takeUp(UnsafeRawBufferPointer(bytes), in: segment, of: link.path, endingAt: fixedEnd)
+    let end = segment.used + (isEnded && fixedEnd == 0 ? LogFrame.header : 0)
+    if durable < end { try link.file.write(UnsafeRawBufferPointer(rebasing: bytes[durable..<end]), at: durable) }
+    try link.file.sync()
     segment.releaseUnused()
     return (segment, isEnded)
   }
 
+  /// Takes up the commits of a file; says whether it is known to end behind them, and how far it is known to have been durable.
   private func takeUp(
     _ bytes: UnsafeRawBufferPointer, in segment: Segment, of path: String, endingAt fixedEnd: Int
-  ) throws(StoreError) -> Bool {
+  ) throws(StoreError) -> (isEnded: Bool, durable: Int) {
+    var durable = LogFrame.fileHeader
     while fixedEnd == 0 || segment.used < fixedEnd {
       guard let frame = LogFrame.read(bytes, at: segment.used, number: segment.number) else { break }
-      if fixedEnd == 0, frame.kind == .seal { return true }
+      durable = max(durable, frame.durable)
+      if fixedEnd == 0, frame.kind == .seal { return (true, durable) }
       guard frame.kind == .commit else { break }
       segment.recover(payload: frame.payload)
     }
     if fixedEnd > 0 {
       guard segment.used == fixedEnd else { throw gap(bytes, in: segment, of: path, durable: fixedEnd) }
-      return true
+      return (true, fixedEnd)
     }
-    var durable = segment.used
     forEachFrame(behind: segment, bytes) { durable = max(durable, $0.durable) }
-    guard durable == segment.used else { throw gap(bytes, in: segment, of: path, durable: durable) }
-    return false
+    guard durable <= segment.used else { throw gap(bytes, in: segment, of: path, durable: durable) }
+    return (false, durable)
   }
 
   private func forEachFrame(behind segment: Segment, _ bytes: UnsafeRawBufferPointer, _ body: (LogFrame.Frame) -> Void)
