@@ -21,7 +21,7 @@ struct DiskState {
   }
 
   /// Whether a file is RocksDB's, which relies on the order of what is appended to its MANIFEST; the log's own files must do without.
-  private static func ordersAppends(_ path: String) -> Bool {
+  fileprivate static func ordersAppends(_ path: String) -> Bool {
     !path.contains("/log/") && !path.contains("/\(LogManifest.name)")
   }
 
@@ -156,9 +156,13 @@ struct DiskState {
         case 0: false
         case 1: true
         case 2...4: index < kept
+        case _ where change.isOrdered: index < kept
         default: Bool.random(using: &random)
         }
-      if isKept { Self.apply(change, to: &state.durableNames, keepsOldName: style == 7 && Bool.random(using: &random)) }
+      if isKept {
+        Self.apply(
+          change, to: &state.durableNames, keepsOldName: style == 7 && !change.isOrdered && Bool.random(using: &random))
+      }
     }
     state.names = state.durableNames
     for number in Set(state.names.values).sorted() {
@@ -171,6 +175,13 @@ struct DiskState {
 }
 
 extension DiskState.NameChange {
+  /// Whether it is RocksDB's, which relies on the order of names: that of a MANIFEST before the one that makes it the current one.
+  fileprivate var isOrdered: Bool {
+    switch self {
+    case .link(let path, _), .unlink(let path), .rename(let path, to: _, _): DiskState.ordersAppends(path)
+    }
+  }
+
   /// The file that a name was given to.
   fileprivate var file: Int? {
     switch self {
