@@ -25,7 +25,9 @@ class SilentLogger final : public rocksdb::Logger {
   void LogHeader(const char *, va_list) override {}
 };
 
-thread_local bool keeps_tables = false;
+/* Whether this thread takes files over, and whether one of these could not be read meanwhile. */
+thread_local bool takes_files_over = false;
+thread_local bool has_failed_to_read = false;
 
 /* Whether the path is that of one of the database's own tables: these have numbers alone for names. */
 bool is_table(const std::string &path) {
@@ -34,13 +36,49 @@ bool is_table(const std::string &path) {
   return path.find_first_not_of("0123456789", begin) == end - 4;
 }
 
+/* A file to be taken over: a failed read of it is noted, as RocksDB does not look at the status of the read that finds its first and last key, and would
+ * take it over with bounds between which none of its keys lies. */
+class WatchedFile final : public rocksdb::FSRandomAccessFileOwnerWrapper {
+ public:
+  using rocksdb::FSRandomAccessFileOwnerWrapper::FSRandomAccessFileOwnerWrapper;
+  rocksdb::IOStatus Read(
+      uint64_t offset, size_t count, const rocksdb::IOOptions &options, rocksdb::Slice *result, char *scratch,
+      rocksdb::IODebugContext *context) const override {
+    return noted(rocksdb::FSRandomAccessFileOwnerWrapper::Read(offset, count, options, result, scratch, context));
+  }
+  rocksdb::IOStatus MultiRead(
+      rocksdb::FSReadRequest *requests, size_t count, const rocksdb::IOOptions &options, rocksdb::IODebugContext *context) override {
+    auto done = noted(rocksdb::FSRandomAccessFileOwnerWrapper::MultiRead(requests, count, options, context));
+    for (size_t place = 0; place < count; place++) (void)noted(requests[place].status);
+    return done;
+  }
+
+ private:
+  static rocksdb::IOStatus noted(rocksdb::IOStatus done) {
+    if (!done.ok()) has_failed_to_read = true;
+    return done;
+  }
+};
+
 class KeepingFileSystem final : public rocksdb::FileSystemWrapper {
  public:
   using rocksdb::FileSystemWrapper::FileSystemWrapper;
   const char *Name() const override { return "ruled"; }
   rocksdb::IOStatus DeleteFile(const std::string &path, const rocksdb::IOOptions &options, rocksdb::IODebugContext *context) override {
-    if (keeps_tables && is_table(path)) return rocksdb::IOStatus::OK();
+    if (takes_files_over && is_table(path)) return rocksdb::IOStatus::OK();
     return rocksdb::FileSystemWrapper::DeleteFile(path, options, context);
+  }
+  rocksdb::IOStatus NewRandomAccessFile(
+      const std::string &path, const rocksdb::FileOptions &options, std::unique_ptr<rocksdb::FSRandomAccessFile> *result,
+      rocksdb::IODebugContext *context) override {
+    auto opened = rocksdb::FileSystemWrapper::NewRandomAccessFile(path, options, result, context);
+    if (opened.ok() && takes_files_over && !is_table(path)) *result = std::make_unique<WatchedFile>(std::move(*result));
+    return opened;
+  }
+  rocksdb::IOStatus LinkFile(
+      const std::string &path, const std::string &target, const rocksdb::IOOptions &options, rocksdb::IODebugContext *context) override {
+    if (takes_files_over && has_failed_to_read) return rocksdb::IOStatus::IOError("a file to be taken over could not be read", path);
+    return rocksdb::FileSystemWrapper::LinkFile(path, target, options, context);
   }
 };
 }  // namespace
@@ -67,4 +105,7 @@ void cre_environment_destroy(rocksdb_env_t *environment) {
   delete environment;
 }
 
-void cre_keep_tables(bool keeps) { keeps_tables = keeps; }
+void cre_take_files_over(bool takes) {
+  takes_files_over = takes;
+  has_failed_to_read = false;
+}

@@ -25,11 +25,14 @@ struct rocksdb_env_t *cre_environment(void);
 struct rocksdb_env_t *cre_environment_over(struct rocksdb_env_t *base);
 void cre_environment_destroy(struct rocksdb_env_t *environment);
 
-/* Whether this thread's calls keep the database's tables (*.sst in the folder of a MANIFEST) instead of deleting them.
+/* Says that this thread begins or ends taking files over into a database. Until it ends,
  *
- * When the sync of a MANIFEST fails while a table is taken over, RocksDB deletes the table, although the MANIFEST may name it: it then could not be
- * opened again. What is kept and named by no MANIFEST is deleted by the next opening. */
-void cre_keep_tables(bool keeps);
+ * - its calls keep the database's tables (*.sst in the folder of a MANIFEST) instead of deleting them: when the sync of a MANIFEST fails, RocksDB deletes the
+ *   table that was taken over, although the MANIFEST may name it, and then could not open the database again. What is kept and named by no MANIFEST is
+ *   deleted by the next opening;
+ * - nothing is taken over once a file to be taken over could not be read: RocksDB overlooks that error where it looks for the file's bounds, and none of what
+ *   is in the file would be found. */
+void cre_take_files_over(bool takes);
 
 #ifdef __cplusplus
 }

@@ -53,6 +53,8 @@ final class LogManifest: @unchecked Sendable {  // `contents` is guarded by `loc
     for word in [magic, contents.drained, contents.last, contents.next] { append(word, to: buffer) }
     append(hash64(buffer.bytes, seed: magic), to: buffer)
     defer { withExtendedLifetime(buffer) {} }
+    // a crash within a rename may have left both names to one file
+    if files.exists(path + ".new") { try files.remove(path + ".new") }
     let file = try files.open(path + ".new", .create)
     try file.write(buffer.bytes, at: 0)
     try file.sync()

@@ -4,7 +4,7 @@ import RuledCore
 ///
 /// The manifest names the last file, each file's header the one before it. What stands behind the last whole commit of the last file with commits was
 /// never acknowledged, or not yet synced, unless a later frame says that the file was durable beyond that: then it is damage. A file before it must be
-/// complete. Nothing is written to these files: where the last one ends is said by the header of the next.
+/// complete. Nothing is changed in these files: where the last one ends is said by the header of the next.
 struct LogRecovery {
   /// What was found.
   struct Result {
@@ -35,7 +35,7 @@ struct LogRecovery {
     self.memory = memory
   }
 
-  /// Reads the log, and syncs each of its files once, as what is read may stand in the system's cache only.
+  /// Reads the log, and brings each of its files to the disk once, as what is read may stand in the system's cache only.
   ///
   /// `drain` brings the earliest segment into the database while more than are held at a time wait.
   func run(drain: (Segment) throws(StoreError) -> Void) throws(StoreError) -> Result {
@@ -121,6 +121,9 @@ struct LogRecovery {
   }
 
   /// The segment of a file, which ends at `fixedEnd` unless that is 0; and whether it is known to end there.
+  ///
+  /// What was not known to be durable is written once more, as it stands there: after a failed sync the system may take for synced what it holds in its cache
+  /// only.
   private func read(
     _ link: Link, endingAt fixedEnd: Int, _ note: inout String?
   ) throws(StoreError) -> (segment: Segment, isEnded: Bool) {
@@ -131,44 +134,48 @@ struct LogRecovery {
         what: "the file is cut off there; it was given \(link.header.length) bytes when it was made"
       ).error
     }
-    try link.file.sync()
     let segment = try Segment(
       link.header, payload: length <= settings.segmentBytes ? 0 : length, settings: settings, pool: memory)
     let room = UnsafeMutableRawBufferPointer(start: segment.base, count: length)
     try link.file.read(into: room, at: 0)
     let bytes = UnsafeRawBufferPointer(room)
-    let isEnded = try takeUp(bytes, in: segment, of: link.path, endingAt: fixedEnd)
-    if !isEnded, let text = try keepTorn(bytes, behind: segment, of: link.path) { note = text }
+    let (isEnded, durable) = try takeUp(bytes, in: segment, of: link.path, endingAt: fixedEnd)
+    if !isEnded, let text = keepTorn(bytes, behind: segment, of: link.path) { note = text }
+    let end = segment.used + (isEnded && fixedEnd == 0 ? LogFrame.header : 0)
+    if durable < end { try link.file.write(UnsafeRawBufferPointer(rebasing: bytes[durable..<end]), at: durable) }
+    try link.file.sync()
     segment.releaseUnused()
     return (segment, isEnded)
   }
 
+  /// Takes up the commits of a file; says whether it is known to end behind them, and how far it is known to have been durable.
   private func takeUp(
     _ bytes: UnsafeRawBufferPointer, in segment: Segment, of path: String, endingAt fixedEnd: Int
-  ) throws(StoreError) -> Bool {
+  ) throws(StoreError) -> (isEnded: Bool, durable: Int) {
+    var durable = LogFrame.fileHeader
     while fixedEnd == 0 || segment.used < fixedEnd {
       guard let frame = LogFrame.read(bytes, at: segment.used, number: segment.number) else { break }
-      if fixedEnd == 0, frame.kind == .seal { return true }
+      durable = max(durable, frame.durable)
+      if fixedEnd == 0, frame.kind == .seal { return (true, durable) }
       guard frame.kind == .commit else { break }
       segment.recover(payload: frame.payload)
     }
     if fixedEnd > 0 {
       guard segment.used == fixedEnd else { throw gap(bytes, in: segment, of: path, durable: fixedEnd) }
-      return true
+      return (true, fixedEnd)
     }
-    var durable = segment.used
     forEachFrame(behind: segment, bytes) { durable = max(durable, $0.durable) }
-    guard durable == segment.used else { throw gap(bytes, in: segment, of: path, durable: durable) }
-    return false
+    guard durable <= segment.used else { throw gap(bytes, in: segment, of: path, durable: durable) }
+    return (false, durable)
   }
 
   /// How many copies of what stood behind the log's end are kept.
   private static let mostCopies = 4
 
   /// Keeps a copy of commits that were begun behind the log's end, and were never durable; answers what was found, nil when there is nothing.
-  private func keepTorn(
-    _ bytes: UnsafeRawBufferPointer, behind segment: Segment, of path: String
-  ) throws(StoreError) -> String? {
+  ///
+  /// A start does not fail for want of the copy: what it would hold stays in the file until that is drained.
+  private func keepTorn(_ bytes: UnsafeRawBufferPointer, behind segment: Segment, of path: String) -> String? {
     var end = segment.used
     if LogFrame.isBegun(bytes, at: end, number: segment.number) {
       end = min(bytes.count, end + LogFrame.header + LogFrame.payload(at: end, in: segment.base))
@@ -176,13 +183,16 @@ struct LogRecovery {
     forEachFrame(behind: segment, bytes) { if $0.kind == .commit { end = max(end, $0.end) } }
     let count = end - segment.used
     guard count > LogFrame.header else { return nil }
-    let copies = try files.names(in: folder).filter { $0.hasSuffix(".torn") }.sorted()
-    for old in copies.dropLast(Self.mostCopies - 1) { try? files.remove("\(folder)/\(old)") }
-    let copy = try files.open(path + ".torn", .create)
-    try copy.write(UnsafeRawBufferPointer(rebasing: bytes[segment.used..<end]), at: 0)
-    return
+    let found =
       "the last \(count) bytes of \(path), from \(segment.used) on, were not on the disk yet when the daemon ended, so nobody was told that they are; "
-      + "they are left out, and kept in \(copy.path)"
+      + "they are left out"
+    do throws(StoreError) {
+      let copies = try files.names(in: folder).filter { $0.hasSuffix(".torn") }.sorted()
+      for old in copies.dropLast(Self.mostCopies - 1) { try files.remove("\(folder)/\(old)") }
+      let copy = try files.open(path + ".torn", .create)
+      try copy.write(UnsafeRawBufferPointer(rebasing: bytes[segment.used..<end]), at: 0)
+      return "\(found), and kept in \(copy.path)"
+    } catch { return "\(found), and could not be copied: \(error)" }
   }
 
   private func forEachFrame(behind segment: Segment, _ bytes: UnsafeRawBufferPointer, _ body: (LogFrame.Frame) -> Void)

@@ -81,12 +81,14 @@ final class RedoLog: @unchecked Sendable {  // segments and what counts of them 
   /// Whether there are commits that do not count yet.
   var hasUncounted: Bool { indexLock.reading { active.used < active.end } }
 
-  /// Appends a commit, for which there must be room and which does not count yet; after an error nothing of it is left, and `repair` must succeed
-  /// before the next.
+  /// Appends a commit, for which there must be room and which does not count yet; after an error it will not be found by a start, unless the error says that this
+  /// is not known, and `repair` must succeed before the next.
   func append(_ records: UnsafeRawBufferPointer) throws(StoreError) {
     let frame = active.stage(records)
     do throws(StoreError) { try file.write(frame, at: active.end) } catch {
       hasFailed = true
+      var error = error
+      error.isFateUnknown = file.mayHold(frame, at: active.end)
       throw error
     }
     let wasBusy = active.end >= settings.busyBytes

@@ -1,4 +1,5 @@
 import Glibc
+import RuledCore
 
 /// A file of the redo log, written from front to back.
 ///
@@ -40,6 +41,14 @@ final class SegmentFile: @unchecked Sendable {  // written under the lock on the
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(StoreError) {
     try file.write(bytes, at: offset)
     written = offset + bytes.count
+  }
+
+  /// Whether bytes may stand at `offset` after a write of them failed: what was there before can be the same as what was not written.
+  func mayHold(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Bool {
+    let room = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 8)
+    defer { room.deallocate() }
+    do throws(StoreError) { try file.read(into: room, at: offset) } catch { return true }
+    return ByteOrder.equal(UnsafeRawBufferPointer(room), bytes)
   }
 
   /// Writes zeros to the next part of a file that holds no commits yet, up to `capacity`; says whether that was the last.

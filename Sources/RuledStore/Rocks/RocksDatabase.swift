@@ -90,8 +90,8 @@ final class RocksDatabase: @unchecked Sendable {  // RocksDB guards itself; the 
     let names = files.map { strdup($0) }
     defer { for name in names { free(name) } }
     var pointers = names.map { UnsafePointer<CChar>($0) }
-    cre_keep_tables(true)
-    defer { cre_keep_tables(false) }
+    cre_take_files_over(true)
+    defer { cre_take_files_over(false) }
     hasFailed.store(true, ordering: .relaxed)
     try StoreError.check("the store at \(path) can't take over \(files.joined(separator: ", "))") { error in
       rocksdb_ingest_external_file(handle, &pointers, pointers.count, ingesting, error)

@@ -6,8 +6,10 @@ import TestSupport
 struct CommitModel {
   /// What is known of a commit.
   enum Fate {
-    /// Nothing was said yet, or that its fate is not known.
+    /// Nothing was said yet.
     case open
+    /// It was said that its fate is not known.
+    case unknown
     /// It counts, and outlives the process; a power cut may take it, and then all behind it.
     case counted
     /// It was acknowledged, or found by a start.
@@ -90,7 +92,7 @@ struct CommitModel {
         switch commit.fate {
         case .durable: return "commit \(number) was durable and is gone"
         case .counted where keepsCounted: return "commit \(number) counted and is gone"
-        case .counted, .open: isEnded = isEnded ?? number
+        case .counted, .open, .unknown: isEnded = isEnded ?? number
         case .lost: break
         }
         commits[number].fate = .lost

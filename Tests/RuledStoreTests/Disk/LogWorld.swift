@@ -229,10 +229,9 @@ final class LogWorld {
   private func failed(_ error: StoreError, _ commit: CommitModel.Commit? = nil) {
     note("failed\(error.isFateUnknown ? ", fate unknown" : ""): \(error)")
     noteCounted()
-    if !error.isFateUnknown {
-      if let commit { model.note(commit.number, .lost) }
-      if error.code != .poisoned, log?.hasUncounted == false { model.note(all: [.open], .lost) }
-    }
+    let fate = error.isFateUnknown ? CommitModel.Fate.unknown : .lost
+    if let commit { model.note(commit.number, fate) }
+    if error.code != .poisoned, log?.hasUncounted == false { model.note(all: [.open], fate) }
     if Int.random(in: 0..<4, using: &random) > 0 { repair() }
   }
 
@@ -242,7 +241,7 @@ final class LogWorld {
       note("repair")
       do throws(StoreError) {
         try writer?.repair()
-        model.note(all: [.open], .lost)
+        model.note(all: [.open, .unknown], .lost)
         trustCache()
         note("repaired")
       } catch {

@@ -108,7 +108,7 @@ final class RocksWorld {
       if durable { trustCache() }
     } catch {
       note("failed\(error.isFateUnknown ? ", fate unknown" : ""): \(error)")
-      if !error.isFateUnknown { change { $0.note(commit.number, .lost) } }
+      change { $0.note(commit.number, error.isFateUnknown ? .unknown : .lost) }
       repair()
     }
   }
@@ -118,7 +118,7 @@ final class RocksWorld {
       note("reopen")
       do throws(StoreError) {
         try store?.reopen()
-        change { $0.note(all: [.open], .lost) }
+        change { $0.note(all: [.open, .unknown], .lost) }
         return trustCache()
       } catch {
         note("failed: \(error)")
