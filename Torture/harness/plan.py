@@ -1,0 +1,168 @@
+"""What a run does in which order, and the figures that it ends with."""
+import shutil
+import time
+
+from . import disks, scenarios
+from .daemon import Daemon, Violation
+from .faults import Faults
+from .judge import Judge
+from .load import Load
+from .rounds import PADDING, Rounds
+from .subjects import Figures, templates
+
+LOSSES = ["lost", "refused and applied", "starts refused"]
+TOLD = ["starts", "kills", "power cuts on ext4", "power cuts on xfs", "full disks", "rounds of failing calls", "calls made to fail",
+        "starts refused under faults", "sent", "acknowledged", "of products", "refused", "told unknown", "unknown", "unknown, applied",
+        "unknown, absent", "lost of the last second", "oldest lost, ms", "repeats", "effects", "torn lines", "checks", "full accounts",
+        "subjects", "scenarios"]
+
+
+class Session:
+  """One run: its daemons, one after another, each with a store of its own."""
+
+  def __init__(self, arguments, ruled, folder, generator, say):
+    self.arguments, self.ruled, self.folder, self.generator, self.say = arguments, ruled, folder, generator, say
+    self.figures = Figures()
+    self.templates = templates()
+    self.daemons, self.disks = [], []
+    self.number = 0
+    self.slowest_start = 0.0
+    self.deadline = time.monotonic() + 60 * arguments.minutes if arguments.minutes else None
+
+  def rounds(self, durability, store=None, padding=PADDING, settings=""):
+    """A daemon on a fresh store, with its load and its judge, not started yet."""
+    self.number += 1
+    folder = self.folder / str(self.number)
+    folder.mkdir(parents=True)
+    daemon = Daemon(self.ruled, folder, durability, store, settings)
+    self.daemons.append(daemon)
+    load = Load(self.generator, self.figures, self.templates, padding)
+    faults = Faults(folder / "faults", self.generator.randrange(1 << 32))
+    return Rounds(daemon, load, Judge(daemon, load, self.figures), faults, self.generator, self.figures, self.say)
+
+  def run(self):
+    """Does all that was asked for; says whether it held."""
+    quick = self.arguments.quick
+    parts = []
+    kills, cuts, failing, full = self.arguments.kills, self.arguments.power_cuts, self.arguments.failing, self.arguments.full_disks
+    modes = self.arguments.durability
+    for durability in modes:
+      parts.append((f"kills, {durability}", self.kills, durability, kills // len(modes)))
+      parts.append((f"failing calls, {durability}", self.failing, durability, failing // len(modes)))
+    reason = disks.why_not()
+    if reason and (cuts or full):
+      self.say(f"-- left out: {reason}")
+    elif cuts or full:
+      disks.install()
+      for durability in modes:
+        for kind in disks.TOOLS:
+          parts.append((f"power cuts on {kind}, {durability}", lambda *some, kind=kind: self.cuts(kind, *some), durability,
+                        cuts // (2 * len(modes))))
+        parts.append((f"full disks, {durability}", self.full, durability, full // len(modes)))
+    held = True
+    if quick or self.arguments.scenarios is not None:
+      held = self.scenarios()
+    for name, part, durability, count in parts:
+      if count > 0 and held and not self.is_over():
+        held = self.guarded(name, lambda: part(name, durability, count))
+    return held
+
+  def is_over(self):
+    return self.deadline is not None and time.monotonic() > self.deadline
+
+  def guarded(self, name, body):
+    """Runs a part; says what differs when something does, and keeps it."""
+    try:
+      body()
+    except Violation as violation:
+      self.figures["violations"] += 1
+      self.say(f"!! {name}: {violation}")
+      for daemon in self.daemons[-1:]:
+        self.say(f"   files: {daemon.files()}")
+        kept = daemon.folder / "kept"
+        if daemon.is_running:
+          daemon.kill()
+        if daemon.store.exists() and not daemon.store.is_relative_to(daemon.folder / "store"):
+          shutil.copytree(daemon.store, kept)
+        self.say(f"   kept in {daemon.folder}")
+      return False
+    finally:
+      for daemon in self.daemons:
+        daemon.kill()
+        self.slowest_start = max(self.slowest_start, daemon.slowest_start)
+    return True
+
+  def repeat(self, name, rounds, count, act, each=10):
+    """Does something so often, compares all accounts now and then and in the end, and ends the daemon as an operator does."""
+    rounds.begin()
+    begun = said = time.monotonic()
+    for number in range(1, count + 1):
+      act()
+      if number % each == 0:
+        rounds.quiet()
+      if time.monotonic() - said > 10 or number == count:
+        said = time.monotonic()
+        self.say(f"   {name}: {number} of {count} in {said - begun:.0f} s; {self.figures['acknowledged']} acknowledged, "
+                 f"{self.figures['refused']} refused, {self.figures['unknown'] + self.figures['told unknown']} unknown")
+      if self.is_over():
+        break
+    rounds.quiet()
+    rounds.judge.last_look()
+    if rounds.daemon.end() != 0:
+      raise Violation(f"SIGTERM did not end the daemon well:\n{rounds.daemon.words()}")
+    rounds.faults.clear()
+    self.figures["calls made to fail"] += rounds.faults.injected
+    shutil.rmtree(rounds.daemon.folder)
+
+  def kills(self, name, durability, count):
+    rounds = self.rounds(durability)
+    self.repeat(name, rounds, count, rounds.kill)
+
+  def failing(self, name, durability, count):
+    rounds = self.rounds(durability)
+    self.repeat(name, rounds, count, rounds.fail_calls)
+
+  def cuts(self, kind, name, durability, count):
+    disk = disks.Disk(self.folder / f"disk{len(self.disks)}", kind)
+    self.disks.append(disk)
+    rounds = self.rounds(durability, disk.folder / "store")
+    self.repeat(name, rounds, count, lambda: rounds.cut_power(disk))
+    disk.close()
+    disk.image.unlink()
+
+  def full(self, name, durability, count):
+    room = disks.Room(self.folder / f"room{len(self.disks)}", 512)
+    self.disks.append(room)
+    rounds = self.rounds(durability, room.folder / "store")
+    self.repeat(name, rounds, count, lambda: rounds.fill_disk(room))
+    room.close()
+
+  def scenarios(self):
+    """The named faults."""
+    held = True
+    for name in self.arguments.scenarios or scenarios.ALL:
+      scenario = scenarios.ALL[name]
+      reason = disks.why_not() if getattr(scenario, "needs_disk", False) else None
+      if reason:
+        self.say(f"   {name}: left out, {reason}")
+        continue
+      begun = time.monotonic()
+      works = self.guarded(name, lambda: scenario(self))
+      self.figures["scenarios"] += 1
+      self.say(f"   {name}: {'held' if works else 'FAILED'} in {time.monotonic() - begun:.1f} s")
+      held = held and works
+      if not held and not self.arguments.keep_going:
+        break
+    return held
+
+  def summary(self, seconds):
+    told = [f"{self.figures[name]} {name}" for name in TOLD if self.figures[name]]
+    losses = ", ".join(f"{self.figures[name]} {name}" for name in LOSSES)
+    verdict = "doubled, torn, out of order: 0" if not self.figures["violations"] else f"{self.figures['violations']} violations, see above"
+    return (f"in {seconds:.0f} s: {', '.join(told)}; slowest start {self.slowest_start:.2f} s\n{losses}; {verdict}")
+
+  def close(self):
+    for daemon in self.daemons:
+      daemon.kill()
+    for disk in self.disks:
+      disk.close()
