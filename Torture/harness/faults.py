@@ -38,15 +38,14 @@ class Fault:
 class Faults:
   """The page itself."""
 
-  def __init__(self, path, seed):
-    self.path = path
+  def __init__(self, path, seed, figures):
+    self.path, self.figures = path, figures
     size = HEAD.size + RULES * RULE.size
     with open(path, "wb") as file:
       file.write(bytes(size))
     self.file = open(path, "r+b")
     self.page = mmap.mmap(self.file.fileno(), size)
     self.seed = seed
-    self.injected = 0
     self.count = 0
     self.tracks(True)
 
@@ -70,7 +69,7 @@ class Faults:
     for place in range(self.count):
       begin = HEAD.size + place * RULE.size
       self.page[begin : begin + 4] = bytes(4)
-    self.injected += sum(self.hits())
+    self.figures["calls hit"] += sum(self.hits())
     self.count = 0
     self.tracks(True)
 

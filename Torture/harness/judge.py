@@ -3,7 +3,6 @@ import json
 import time
 
 from .daemon import Violation
-from .subjects import PER_SUBJECT
 
 
 class Judge:
@@ -115,7 +114,7 @@ class Judge:
       self.retired["hits"] += hitter.state.get("count", 0)
       self.retired["ticks"] += hitter.state.get("ticked", 0)
       self.retired["tens"] += hitter.state.get("sent", 0)
-      self.names.append(hitter.name)
+      self.names.append((hitter.name, hitter.limit))
       self.delivered = {key: value for key, value in self.delivered.items() if key[0] != hitter.name}
     self.load.retired = []
 
@@ -156,9 +155,10 @@ class Judge:
   def last_look(self):
     """All subjects of the run hold all their events."""
     client = self.daemon.client()
-    for name, reply in zip(self.names, client.replies([("state", {"subject": name}) for name in self.names])):
+    replies = client.replies([("state", {"subject": name}) for name, _ in self.names])
+    for (name, count), reply in zip(self.names, replies):
       state = reply.get("result", {}).get("plugins", {}).get("tally", {})
-      if state.get("count") != PER_SUBJECT or state.get("last") != PER_SUBJECT or state.get("missing") or state.get("twice"):
-        raise Violation(f"{name} no longer holds its {PER_SUBJECT} events: {json.dumps(reply)[:1000]}")
+      if state.get("count") != count or state.get("last") != count or state.get("missing") or state.get("twice"):
+        raise Violation(f"{name} no longer holds its {count} events: {json.dumps(reply)[:1000]}")
     client.close()
     self.figures["subjects"] = len(self.names) + len(self.load.hitters())

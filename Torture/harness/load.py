@@ -5,7 +5,7 @@ import socket
 import time
 
 from .daemon import Violation
-from .subjects import Hitter, Journey
+from .subjects import PER_SUBJECT, Hitter, Journey
 
 HITTERS = 8  # for each connection, in groups that share one collector
 WINDOW = 64
@@ -122,6 +122,12 @@ class Load:
       while len(connection.sources) < JOURNEYS // 2:
         self.journeys += 1
         connection.sources.append(Journey(self.templates[self.journeys % len(self.templates)], str(self.journeys)))
+
+  def replenish_unsettled(self):
+    """Lets subjects that have had all their events have more, at once."""
+    for hitter in self.hitters():
+      if hitter.is_full:
+        hitter.limit += PER_SUBJECT
 
   def run(self, path, seconds, until=lambda: False, on_time=None):
     """Sends and takes answers for so long, or until `until` says so; then calls `on_time`, which may kill the daemon.

@@ -11,7 +11,7 @@ from .rounds import PADDING, Rounds
 from .subjects import Figures, templates
 
 LOSSES = ["lost", "refused and applied", "starts refused"]
-TOLD = ["starts", "kills", "power cuts on ext4", "power cuts on xfs", "full disks", "rounds of failing calls", "calls made to fail",
+TOLD = ["starts", "kills", "power cuts on ext4", "power cuts on xfs", "full disks", "rounds of failing calls", "calls hit",
         "starts refused under faults", "sent", "acknowledged", "of products", "refused", "told unknown", "unknown", "unknown, applied",
         "unknown, absent", "lost of the last second", "oldest lost, ms", "repeats", "effects", "torn lines", "checks", "full accounts",
         "subjects", "scenarios"]
@@ -37,7 +37,7 @@ class Session:
     daemon = Daemon(self.ruled, folder, durability, store, settings)
     self.daemons.append(daemon)
     load = Load(self.generator, self.figures, self.templates, padding)
-    faults = Faults(folder / "faults", self.generator.randrange(1 << 32))
+    faults = Faults(folder / "faults", self.generator.randrange(1 << 32), self.figures)
     return Rounds(daemon, load, Judge(daemon, load, self.figures), faults, self.generator, self.figures, self.say)
 
   def run(self):
@@ -110,8 +110,6 @@ class Session:
     rounds.judge.last_look()
     if rounds.daemon.end() != 0:
       raise Violation(f"SIGTERM did not end the daemon well:\n{rounds.daemon.words()}")
-    rounds.faults.clear()
-    self.figures["calls made to fail"] += rounds.faults.injected
     shutil.rmtree(rounds.daemon.folder)
 
   def kills(self, name, durability, count):

@@ -31,7 +31,7 @@ class Hitter:
 
   def __init__(self, name, collector, padding):
     self.name, self.collector, self.padding = name, collector, padding
-    self.next = 1
+    self.next, self.limit = 1, PER_SUBJECT
     self.again = collections.deque()
     self.sent = {}
     self.top = 0  # the highest number that a check found applied
@@ -43,13 +43,13 @@ class Hitter:
 
   @property
   def is_full(self):
-    return self.next > PER_SUBJECT and not self.again
+    return self.next > self.limit and not self.again
 
   def request(self, token):
     """The line of the next event to send; None when there is none."""
     if self.again:
       n = self.again.popleft()
-    elif self.next <= PER_SUBJECT:
+    elif self.next <= self.limit:
       n, self.next = self.next, self.next + 1
     else:
       return None
