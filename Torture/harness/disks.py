@@ -27,12 +27,15 @@ def must(*words):
   return output
 
 
-def why_not():
-  """Why no disk of its own can be made here; None when one can."""
+def why_not(kinds=()):
+  """Why no disks of these kinds can be made here; None when they can."""
   if os.geteuid() != 0:
     return "power cuts need root, for loop devices"
   if not pathlib.Path("/dev/loop-control").exists():
     return "there are no loop devices"
+  missing = [TOOLS[kind] for kind in kinds if shutil.which(TOOLS[kind]) is None]
+  if missing:
+    return f"there is no {missing[0]}; `make torture` installs it"
   return None
 
 
@@ -103,6 +106,11 @@ class Disk:
     if self.device is not None:
       run("losetup", "-d", self.device)
       self.device = None
+
+  def remove(self):
+    """Ends it and removes all that it held."""
+    self.close()
+    self.image.unlink()
 
 
 class Room:

@@ -103,6 +103,10 @@ class Judge:
     parked = client.reply("parked")["result"]["parked"]
     if parked:
       raise Violation(f"events were parked: {json.dumps(parked)[:1000]}")
+    if keeps:
+      time.sleep(2.2)  # by then all of it is synced
+      for hitter, reply in zip(hitters, client.replies([("state", {"subject": hitter.name}) for hitter in hitters])):
+        hitter.settle(reply, self.figures)
     client.close()
     self.figures["full accounts"] += 1
     self.retire()
@@ -114,7 +118,7 @@ class Judge:
       self.retired["hits"] += hitter.state.get("count", 0)
       self.retired["ticks"] += hitter.state.get("ticked", 0)
       self.retired["tens"] += hitter.state.get("sent", 0)
-      self.names.append((hitter.name, hitter.limit))
+      self.names.append((hitter.name, hitter.next - 1))
       self.delivered = {key: value for key, value in self.delivered.items() if key[0] != hitter.name}
     self.load.retired = []
 

@@ -38,7 +38,17 @@ class Session:
     self.daemons.append(daemon)
     load = Load(self.generator, self.figures, self.templates, padding)
     faults = Faults(folder / "faults", self.generator.randrange(1 << 32), self.figures)
-    return Rounds(daemon, load, Judge(daemon, load, self.figures), faults, self.generator, self.figures, self.say)
+    return Rounds(daemon, load, Judge(daemon, load, self.figures), faults, self.generator, self.figures, self.say, 0.3 if self.arguments.quick else 0.6)
+
+  def disk(self, kind, mib=1536):
+    """A disk of its own, whose power can be cut."""
+    disk = disks.Disk(self.folder / f"disk{len(self.disks)}", kind, mib)
+    self.disks.append(disk)
+    return disk
+
+  def some(self, cases, count):
+    """All the cases of a scenario; so many of the first ones in a quick run."""
+    return list(cases)[:count] if self.arguments.quick else list(cases)
 
   def run(self):
     """Does all that was asked for; says whether it held."""
@@ -50,10 +60,11 @@ class Session:
       parts.append((f"kills, {durability}", self.kills, durability, kills // len(modes)))
       parts.append((f"failing calls, {durability}", self.failing, durability, failing // len(modes)))
     reason = disks.why_not()
+    if not reason and not quick:
+      disks.install()
     if reason and (cuts or full):
       self.say(f"-- left out: {reason}")
     elif cuts or full:
-      disks.install()
       for durability in modes:
         for kind in disks.TOOLS:
           parts.append((f"power cuts on {kind}, {durability}", lambda *some, kind=kind: self.cuts(kind, *some), durability,
@@ -121,15 +132,13 @@ class Session:
     self.repeat(name, rounds, count, rounds.fail_calls)
 
   def cuts(self, kind, name, durability, count):
-    disk = disks.Disk(self.folder / f"disk{len(self.disks)}", kind)
-    self.disks.append(disk)
+    disk = self.disk(kind)
     rounds = self.rounds(durability, disk.folder / "store")
     self.repeat(name, rounds, count, lambda: rounds.cut_power(disk))
-    disk.close()
-    disk.image.unlink()
+    disk.remove()
 
   def full(self, name, durability, count):
-    room = disks.Room(self.folder / f"room{len(self.disks)}", 512)
+    room = disks.Room(self.folder / f"room{len(self.disks)}", 400)
     self.disks.append(room)
     rounds = self.rounds(durability, room.folder / "store")
     self.repeat(name, rounds, count, lambda: rounds.fill_disk(room))
@@ -140,7 +149,7 @@ class Session:
     held = True
     for name in self.arguments.scenarios or scenarios.ALL:
       scenario = scenarios.ALL[name]
-      reason = disks.why_not() if getattr(scenario, "needs_disk", False) else None
+      reason = disks.why_not(self.some(disks.TOOLS, 1)) if getattr(scenario, "needs_disk", False) else None
       if reason:
         self.say(f"   {name}: left out, {reason}")
         continue

@@ -17,10 +17,11 @@ class Figures(collections.Counter):
 class Sent:
   """An event that no check has settled yet."""
 
-  __slots__ = ("status", "applied", "version", "at", "tries", "turn")
+  __slots__ = ("status", "applied", "rank", "at", "tries", "turn")
 
   def __init__(self):
-    self.status, self.version, self.at, self.tries, self.turn = FLIGHT, None, 0.0, 0, 0
+    self.status, self.at, self.tries, self.turn = FLIGHT, 0.0, 0, 0
+    self.rank = None  # how many events the subject had then had, with this one
     self.applied = False  # whether an earlier try was applied; None when that is not known
 
 
@@ -31,7 +32,7 @@ class Hitter:
 
   def __init__(self, name, collector, padding):
     self.name, self.collector, self.padding = name, collector, padding
-    self.next, self.limit = 1, PER_SUBJECT
+    self.next = 1
     self.again = collections.deque()
     self.sent = {}
     self.top = 0  # the highest number that a check found applied
@@ -42,17 +43,16 @@ class Hitter:
     self.state = {}
 
   @property
-  def is_full(self):
-    return self.next > self.limit and not self.again
+  def is_done(self):
+    """Whether it has had enough events, and all of them are there."""
+    return self.next > PER_SUBJECT and not self.sent
 
   def request(self, token):
-    """The line of the next event to send; None when there is none."""
+    """The number of the next event to send, and its line."""
     if self.again:
       n = self.again.popleft()
-    elif self.next <= self.limit:
-      n, self.next = self.next, self.next + 1
     else:
-      return None
+      n, self.next = self.next, self.next + 1
     sent = self.sent.get(n)
     if sent is None:
       sent = self.sent[n] = Sent()
@@ -100,7 +100,7 @@ class Hitter:
     for effect in outcome["effects"]:
       if self.effects.setdefault(n, effect["id"]) != effect["id"]:
         raise Violation(f"the effect of event {n} of {self.name} has two ids")
-    sent.status, sent.version, sent.at = ACKED, outcome["version"], time.monotonic()
+    sent.status, sent.rank, sent.at = ACKED, outcome["decisions"]["tally"]["count"], time.monotonic()
     self.outcome = (n, {key: value for key, value in outcome.items() if key != "duplicate"})
 
   def broken(self, n):
@@ -134,10 +134,10 @@ class Hitter:
       elif sent.status in (REFUSED, ABSENT) and applied:
         figures["refused and applied"] += 1
         raise wrong(f"event {n} was {sent.status} and is applied")
-      elif sent.status == ACKED and applied and cut is not None and sent.version > version:
-        raise wrong(f"event {n} was acknowledged with a version above the state's, and is applied")
+      elif sent.status == ACKED and sent.rank > state["count"]:
+        raise wrong(f"event {n} was the {sent.rank}th that was applied, and is there while earlier ones are not")
     if lost:
-      self.lose(lost, version, cut, wrong, figures)
+      self.lose(lost, state.get("count", 0), cut, wrong, figures)
     self.look_into(state, version, last, missing, wrong)
     now = time.monotonic()
     for n, sent in list(self.sent.items()):
@@ -167,7 +167,7 @@ class Hitter:
         raise Violation(f"the padding of {self.name} is torn: {json.dumps(padding)[:200]}")
     return found["plugins"].get("tally", {}), found["version"]
 
-  def lose(self, lost, version, cut, wrong, figures):
+  def lose(self, lost, count, cut, wrong, figures):
     """Some acknowledged events are not there: right only behind a power cut without syncs, and only the last ones."""
     age = max((cut - sent.at if sent else 1e9) for _, sent in lost) if cut is not None else None
     if age is None or age > 2.5:
@@ -175,7 +175,7 @@ class Hitter:
       when = "" if age is None or age > 1e6 else f", {age:.1f} s before the power was cut"
       raise wrong(f"{len(lost)} acknowledged events are lost{when}: {sorted(n for n, _ in lost)[:20]}")
     for n, sent in lost:
-      if sent.version is not None and sent.version <= version:
+      if sent.rank is not None and sent.rank <= count:
         raise wrong(f"event {n} is lost, and later ones are not: a hole")
     figures["lost of the last second"] += len(lost)
     figures["oldest lost, ms"] = max(figures["oldest lost, ms"], int(1000 * age))
@@ -212,7 +212,7 @@ class Journey:
     self.has_lost = False
 
   @property
-  def is_full(self):
+  def is_done(self):
     return self.place == len(self.events) and not self.repeats
 
   def request(self, token):
@@ -282,6 +282,8 @@ class Journey:
       self.cut = None
       self.repeats = collections.deque(sorted(generator.sample(range(self.place), min(3, self.place))))
     else:
+      for place in self.repeats if self.cut is not None else ():
+        self.outcomes[place] = (self.outcomes[place][0], time.monotonic())  # lost by the cut before, perhaps, and not looked at since
       self.cut = cut or self.cut
       self.repeats = collections.deque(range(self.place))
 
