@@ -30,7 +30,7 @@ def must(*words):
 def why_not(kinds=()):
   """Why no disks of these kinds can be made here; None when they can."""
   if os.geteuid() != 0:
-    return "power cuts need root, for loop devices"
+    return "a disk of its own needs root"
   if not pathlib.Path("/dev/loop-control").exists():
     return "there are no loop devices"
   missing = [TOOLS[kind] for kind in kinds if shutil.which(TOOLS[kind]) is None]

@@ -63,7 +63,7 @@ class Session:
     if not reason and not quick:
       disks.install()
     if reason and (cuts or full):
-      self.say(f"-- left out: {reason}")
+      self.say(f"   power cuts and full disks are left out: {reason}")
     elif cuts or full:
       for durability in modes:
         for kind in disks.TOOLS:
@@ -71,7 +71,7 @@ class Session:
                         cuts // (2 * len(modes))))
         parts.append((f"full disks, {durability}", self.full, durability, full // len(modes)))
     held = True
-    if quick or self.arguments.scenarios is not None:
+    if self.arguments.scenarios is not None:
       held = self.scenarios()
     for name, part, durability, count in parts:
       if count > 0 and held and not self.is_over():

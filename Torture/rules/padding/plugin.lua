@@ -1,4 +1,5 @@
--- Makes some commits large, so that files of the log fill up, and shows whether a state was torn: it is one letter, so many times.
+-- Makes some commits large, so that files of the log fill up, and shows whether a state was torn: it is one letter,
+-- so many times.
 plugin { name = "padding", version = "1" }
 
 rule "pad" {

@@ -1,5 +1,6 @@
--- Leaves a trace of every event in all that a commit can hold, so that what was applied can be told exactly afterwards: each number of
--- a subject once, in order but for those that were refused and sent again, with its messages, timers, effects, `once` keys and counters.
+-- Leaves a trace of every event in all that a commit can hold, so that what was applied can be told exactly afterwards:
+-- each number of a subject once, in order but for those that were refused and sent again, with its messages, timers,
+-- effects, `once` keys and counters.
 plugin { name = "tally", version = "1", sinks = { "ledger" } }
 
 local function add(state, name) state[name] = (state[name] or 0) + 1 end
