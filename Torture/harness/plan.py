@@ -38,7 +38,9 @@ class Session:
     self.daemons.append(daemon)
     load = Load(self.generator, self.figures, self.templates, padding)
     faults = Faults(folder / "faults", self.generator.randrange(1 << 32), self.figures)
-    return Rounds(daemon, load, Judge(daemon, load, self.figures), faults, self.generator, self.figures, self.say, 0.3 if self.arguments.quick else 0.6)
+    spell = 0.3 if self.arguments.quick else 0.6
+    self.latest = Rounds(daemon, load, Judge(daemon, load, self.figures), faults, self.generator, self.figures, spell)
+    return self.latest
 
   def disk(self, kind, mib=1536):
     """A disk of its own, whose power can be cut."""
@@ -87,7 +89,7 @@ class Session:
       body()
     except Violation as violation:
       self.figures["violations"] += 1
-      self.say(f"!! {name}: {violation}")
+      self.say(f"!! {name}: {violation}\n   it was behind {self.latest.what}")
       for daemon in self.daemons[-1:]:
         self.say(f"   files: {daemon.files()}")
         kept = daemon.folder / "kept"

@@ -11,9 +11,9 @@ PADDING = 60_000
 class Rounds:
   """One daemon under torture."""
 
-  def __init__(self, daemon, load, judge, faults, generator, figures, say, spell):
+  def __init__(self, daemon, load, judge, faults, generator, figures, spell):
     self.daemon, self.load, self.judge, self.faults = daemon, load, judge, faults
-    self.generator, self.figures, self.say = generator, figures, say
+    self.generator, self.figures = generator, figures
     self.spell = spell  # seconds of load between two faults, at most
     self.what = "the start"
 
@@ -21,7 +21,7 @@ class Rounds:
     self.start()
     self.judge.restarted()
 
-  def start(self, cut=None):
+  def start(self):
     """Starts it, which nothing may prevent."""
     try:
       self.daemon.start(self.faults.path)
@@ -170,7 +170,7 @@ class Rounds:
     if calls == SYNCS:
       action = self.generator.choice(["fail", "drop", "drop", "fail_after"])
     elif calls == "pwrite" or calls == WRITES:
-      action = self.generator.choice(["fail", "fail", "short", "fail_after"])
+      action = self.generator.choice(["fail", "short"])
     times, chance = self.generator.choice([(1, 1), (1, 1), (2, 1), (5, 1), (-1, 0.05), (-1, 0.3), (-1, 1)])
     return Fault(calls, pattern, error, action, skip=self.generator.choice([0, 0, 1, 2, 5, 20]), times=times, chance=chance)
 
