@@ -29,13 +29,15 @@ class Session:
     self.slowest_start = 0.0
     self.deadline = time.monotonic() + 60 * arguments.minutes if arguments.minutes else None
 
-  def rounds(self, durability, store=None, padding=PADDING, settings=""):
+  def rounds(self, durability, store=None, padding=None, settings=""):
     """A daemon on a fresh store, with its load and its judge, not started yet."""
     self.number += 1
     folder = self.folder / str(self.number)
     folder.mkdir(parents=True)
     daemon = Daemon(self.ruled, folder, durability, store, settings)
     self.daemons.append(daemon)
+    if padding is None:
+      padding = PADDING // 10 if self.arguments.quick else PADDING
     load = Load(self.generator, self.figures, self.templates, padding)
     faults = Faults(folder / "faults", self.generator.randrange(1 << 32), self.figures)
     spell = 0.3 if self.arguments.quick else 0.6
@@ -105,17 +107,20 @@ class Session:
         self.slowest_start = max(self.slowest_start, daemon.slowest_start)
     return True
 
-  def repeat(self, name, rounds, count, act, each=10):
-    """Does something so often, compares all accounts now and then and in the end, and ends the daemon as an operator does."""
+  def repeat(self, name, rounds, count, act, figure, each=10):
+    """Does something until a figure has grown by so much, compares all accounts each so many rounds and in the end, and ends the daemon as an
+    operator does."""
     rounds.begin()
     begun = said = time.monotonic()
-    for number in range(1, count + 1):
+    before, number, done = self.figures[figure], 0, 0
+    while done < count:
       act()
+      number, done = number + 1, self.figures[figure] - before
       if number % each == 0:
         rounds.quiet()
-      if time.monotonic() - said > 10 or number == count:
+      if time.monotonic() - said > 10 or done >= count:
         said = time.monotonic()
-        self.say(f"   {name}: {number} of {count} in {said - begun:.0f} s; {self.figures['acknowledged']} acknowledged, "
+        self.say(f"   {name}: {done} of {count} in {said - begun:.0f} s; {self.figures['acknowledged']} acknowledged, "
                  f"{self.figures['refused']} refused, {self.figures['unknown'] + self.figures['told unknown']} unknown")
       if self.is_over():
         break
@@ -127,23 +132,23 @@ class Session:
 
   def kills(self, name, durability, count):
     rounds = self.rounds(durability)
-    self.repeat(name, rounds, count, rounds.kill)
+    self.repeat(name, rounds, count, rounds.kill, "kills")
 
   def failing(self, name, durability, count):
     rounds = self.rounds(durability)
-    self.repeat(name, rounds, count, rounds.fail_calls)
+    self.repeat(name, rounds, count, rounds.fail_calls, "rounds of failing calls")
 
   def cuts(self, kind, name, durability, count):
     disk = self.disk(kind)
     rounds = self.rounds(durability, disk.folder / "store")
-    self.repeat(name, rounds, count, lambda: rounds.cut_power(disk))
+    self.repeat(name, rounds, count, lambda: rounds.cut_power(disk), "power cuts")
     disk.remove()
 
   def full(self, name, durability, count):
     room = disks.Room(self.folder / f"room{len(self.disks)}", 400)
     self.disks.append(room)
     rounds = self.rounds(durability, room.folder / "store")
-    self.repeat(name, rounds, count, lambda: rounds.fill_disk(room))
+    self.repeat(name, rounds, count, lambda: rounds.fill_disk(room), "full disks")
     room.close()
 
   def scenarios(self):

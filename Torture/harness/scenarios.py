@@ -50,7 +50,7 @@ def manifest_sync(session):
   """One sync of RocksDB's MANIFEST fails while a file of the log is brought into it; a restart serves everything."""
   rounds = session.rounds("commit")
   rounds.begin()
-  for action, skip in session.some([(action, skip) for skip in range(5) for action in ("fail", "drop")], 5):
+  for action, skip in session.some([(action, skip) for skip in range(5) for action in ("fail", "drop")], 6):
     rounds.what = f"sync {skip} of the MANIFEST that fails ({action})"
     rounds.faults.arm(Fault(SYNCS, MANIFEST, action=action, skip=skip), Fault("pwrite", LOG))
     rounds.work(0.5, None, lambda: rounds.faults.hits()[0] > 0)
@@ -66,7 +66,7 @@ def refused_is_gone(session):
   rounds.begin()
   first = [(SYNCS, "fail"), (SYNCS, "drop"), (SYNCS, "fail_after"), ("pwrite", "fail")]
   later = [(SYNCS, -1), (("pwrite", *SYNCS, "open", "rename"), -1), ("pwrite", -1), ("pwrite", 1)]
-  for (calls, action), (others, times) in session.some([(one, other) for other in later for one in first], 6):
+  for (calls, action), (others, times) in session.some([(one, other) for other in later for one in first], 4):
     rounds.what = f"{calls} that fails ({action}) and {others} that fail behind it ({times})"
     rounds.faults.arm(Fault(calls, LOG, action=action, skip=5, arms=2), Fault(others, LOG, times=times, waits=True))
     rounds.work(1.5, None, lambda: rounds.faults.hits()[1] > 0)
@@ -97,7 +97,7 @@ def drain_fails(session):
   rounds.begin()
   rounds.work(0.1)
   rounds.faults.arm(Fault(WRITES, TABLES, "ENOSPC", times=-1))
-  for _ in session.some(range(40), 9):
+  for _ in session.some(range(40), 6):
     rounds.work(0.8, is_patient=False)
     sizes = [size for name, size in rounds.daemon.files().items() if name.startswith("log/")]
     mib, memory, health = sum(sizes) / (1 << 20), rounds.daemon.resident(), rounds.daemon.health()
@@ -152,7 +152,7 @@ def damage(session):
   whole = store.with_name("whole")
   shutil.copytree(store, whole)
   wrong = []
-  for name, harm in session.some(list(damages(store, session.generator)), 5):
+  for name, harm in session.some(list(damages(store, session.generator)), 4):
     replace(store, whole)
     harm()
     before = {file: size for file, size in rounds.daemon.files().items() if file.startswith("log/")}
