@@ -92,7 +92,8 @@ final class LogWriter: @unchecked Sendable {  // what changes is guarded by `tai
       log.lose()
     }
     do throws(StoreError) { try log.repair() } catch {}
-    if log.isBroken { error.isFateUnknown = true }
+    error.isFateUnknown = log.isBroken
+    tail.locked { failure = error }
     return error
   }
 
@@ -161,9 +162,11 @@ final class LogWriter: @unchecked Sendable {  // what changes is guarded by `tai
 
   private func check() throws(StoreError) {
     if let failure {
-      throw StoreError(
+      var error = StoreError(
         .poisoned, "the store at \(path) takes no commit until it is reopened, since an earlier one failed",
         underlying: failure.description)
+      error.isFateUnknown = failure.isFateUnknown  // who asks may have lost a commit by the sync of somebody else
+      throw error
     }
     if isClosed { throw DatabaseAccess.closed(path) }
   }

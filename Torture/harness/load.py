@@ -1,0 +1,175 @@
+"""The clients: connections that keep events of many subjects under way and note what came of each."""
+import json
+import selectors
+import socket
+import time
+
+from .daemon import Violation
+from .subjects import Hitter, Journey
+
+HITTERS = 8  # for each connection, in groups that share one collector
+WINDOW = 64
+JOURNEYS = 12
+
+
+class Connection:
+  """One connection and what it sends; a subject's events all go over the same."""
+
+  def __init__(self, number, sources, window):
+    self.number, self.sources, self.window = number, sources, window
+    self.socket = None
+    self.waiting = {}
+    self.count = 0
+
+  def open(self, path):
+    self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    self.socket.connect(path)
+    self.socket.setblocking(False)
+    self.outgoing, self.incoming = bytearray(), bytearray()
+
+  def fill(self):
+    """Makes requests until the window is full or no subject has one."""
+    idle = 0
+    sources = self.sources
+    while len(self.waiting) < self.window and idle < len(sources) and len(self.outgoing) < 1 << 20:
+      source = sources[self.count % len(sources)]
+      self.count += 1
+      token = f"{self.number}.{self.count}"
+      request = source.request(token)
+      if request is None:
+        idle += 1
+        continue
+      idle = 0
+      self.waiting[token] = (source, request[0])
+      self.outgoing += request[1]
+
+  def send(self):
+    if self.outgoing:
+      try:
+        del self.outgoing[: self.socket.send(self.outgoing)]
+      except BlockingIOError:
+        pass
+      except OSError:
+        self.outgoing.clear()  # what it answered before may still be read
+
+  def receive(self, figures):
+    """Takes the answers; says whether the connection goes on."""
+    try:
+      bytes = self.socket.recv(1 << 20)
+    except BlockingIOError:
+      return True
+    except OSError:
+      bytes = b""
+    if not bytes:
+      return False
+    self.incoming += bytes
+    *lines, rest = self.incoming.split(b"\n")
+    self.incoming = bytearray(rest)
+    for line in lines:
+      reply = json.loads(line)
+      if reply.get("id") not in self.waiting:
+        raise Violation(f"an answer to nothing that was asked: {line[:500]!r}")
+      source, item = self.waiting.pop(reply["id"])
+      source.answered(item, reply, figures)
+      figures["answers"] += 1
+    return True
+
+  def close(self):
+    """What was not answered has an unknown fate."""
+    if self.socket is not None:
+      self.socket.close()
+      self.socket = None
+    for source, item in self.waiting.values():
+      source.broken(item)
+    broken, self.waiting = len(self.waiting), {}
+    return broken
+
+
+class Load:
+  """All clients together."""
+
+  def __init__(self, generator, figures, templates, padding, connections=4):
+    self.generator, self.figures, self.templates = generator, figures, templates
+    self.groups = 0
+    self.journeys = 0
+    self.padding = padding
+    self.retired = []
+    self.connections = [Connection(number, [], WINDOW) for number in range(connections)]
+    self.product_connections = [Connection(connections + number, [], WINDOW) for number in range(2)]
+    self.all = self.connections + self.product_connections
+    self.replenish()
+
+  def hitters(self):
+    return [source for connection in self.connections for source in connection.sources]
+
+  def journeys_under_way(self):
+    return [source for connection in self.product_connections for source in connection.sources]
+
+  def replenish(self):
+    """Puts new subjects in the place of those that have had all their events; only once these were looked into."""
+    for connection in self.connections:
+      if connection.sources and not all(hitter.is_done for hitter in connection.sources):
+        continue
+      self.retired += connection.sources
+      connection.sources = []
+      for place in range(HITTERS):
+        if place % 4 == 0:
+          self.groups += 1
+        padding = self.padding if place % 4 == 0 else 0
+        connection.sources.append(Hitter(f"hitter:{self.groups}-{place}", f"collector:{self.groups}", padding))
+    for connection in self.product_connections:
+      connection.sources = [journey for journey in connection.sources if not journey.is_done]
+      while len(connection.sources) < JOURNEYS // 2:
+        self.journeys += 1
+        connection.sources.append(Journey(self.templates[self.journeys % len(self.templates)], str(self.journeys)))
+
+  def run(self, path, seconds, until=lambda: False, on_time=None, is_patient=True):
+    """Sends and takes answers for so long, or until `until` says so; then calls `on_time`, which may kill the daemon.
+
+    Answers that were under way then are still taken: all of them when the daemon lives on, and those that it had given when it does not.
+    Who is not patient closes the connections a little later, whatever is unanswered.
+    """
+    figures = self.figures
+    with selectors.DefaultSelector() as selector:
+      opened = []
+      for connection in self.all:
+        try:
+          connection.open(path)
+        except OSError:
+          connection.close()
+          continue
+        opened.append(connection)
+        selector.register(connection.socket, selectors.EVENT_READ | selectors.EVENT_WRITE, connection)
+      begun = time.monotonic()
+      deadline = begun + seconds
+      is_over, patience = False, 60 if is_patient else 2
+      while opened:
+        now = time.monotonic()
+        if not is_over and (now >= deadline or until()):
+          is_over, over_at = True, now
+          if on_time is not None:
+            on_time()
+        if is_over and not any(connection.waiting for connection in opened):
+          break
+        if is_over and now > over_at + patience and not is_patient:
+          break
+        if is_over and now > over_at + patience:
+          raise Violation(f"{sum(len(connection.waiting) for connection in opened)} events are not answered within {patience} s")
+        for connection in opened:
+          if not is_over:
+            before = len(connection.waiting)
+            connection.fill()
+            figures["sent"] += len(connection.waiting) - before
+          events = selectors.EVENT_READ | (selectors.EVENT_WRITE if connection.outgoing else 0)
+          if selector.get_key(connection.socket).events != events:
+            selector.modify(connection.socket, events, connection)
+        for key, events in selector.select(0.05):
+          connection = key.data
+          if events & selectors.EVENT_WRITE:
+            connection.send()
+          if events & selectors.EVENT_READ and not connection.receive(figures):
+            selector.unregister(connection.socket)
+            opened.remove(connection)
+            figures["unknown"] += connection.close()
+      for connection in opened:
+        figures["unknown"] += connection.close()

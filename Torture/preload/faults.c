@@ -1,0 +1,409 @@
+// Lets chosen calls of a program on chosen files fail, or kills it right before or behind one. Preloaded into the daemon; the driver
+// chooses while it runs, through a page of memory that both have mapped (`TORTURE_CONTROL` names its file).
+//
+// A failed sync may also drop what was written since the last good one, as a system may do: of each write since then the bytes that it
+// wrote over are kept, and put back for some of the pages.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum call {
+  PWRITE = 1 << 0, WRITE = 1 << 1, FDATASYNC = 1 << 2, FSYNC = 1 << 3, FTRUNCATE = 1 << 4, RENAME = 1 << 5, OPEN = 1 << 6,
+  LINK = 1 << 7, UNLINK = 1 << 8, FALLOCATE = 1 << 9, SYNC_RANGE = 1 << 10, MMAP = 1 << 11, PREAD = 1 << 12,
+};
+
+enum action {
+  FAIL = 0,         // with the rule's error, and nothing is done
+  FAIL_DROPPING,    // as above, and what was written since the last good sync is lost for some pages
+  FAIL_AFTER,       // done, and then it fails: a write that was lost, a sync that told an error of something else
+  SHORT,            // a write of a part
+  KILL_BEFORE,      // the process is killed in place of the call
+  KILL_AFTER,       // the process is killed behind it
+  FLIP,             // a read that gives one wrong bit
+};
+
+struct rule {
+  uint32_t armed;
+  uint32_t calls;
+  uint32_t action;
+  uint32_t error;
+  int32_t skip;     // so many matching calls pass first
+  int32_t left;     // so many calls are hit; -1: all
+  uint32_t chance;  // of 65,536
+  uint32_t arms;    // the rule that this one arms when it hits, counted from 1
+  uint64_t hits;
+  char pattern[128];
+};
+
+struct control {
+  uint32_t magic;
+  uint32_t count;
+  uint32_t tracks;  // whether writes are remembered, for FAIL_DROPPING
+  uint32_t seed;
+  struct rule rules[16];
+};
+
+static struct control *control;
+
+// MARK: The real calls
+
+static struct {
+  ssize_t (*pwrite)(int, const void *, size_t, off_t);
+  ssize_t (*pwritev)(int, const struct iovec *, int, off_t);
+  ssize_t (*write)(int, const void *, size_t);
+  ssize_t (*pread)(int, void *, size_t, off_t);
+  int (*fdatasync)(int);
+  int (*fsync)(int);
+  int (*ftruncate)(int, off_t);
+  int (*rename)(const char *, const char *);
+  int (*open)(const char *, int, ...);
+  int (*link)(const char *, const char *);
+  int (*unlink)(const char *);
+  int (*fallocate)(int, int, off_t, off_t);
+  int (*posix_fallocate)(int, off_t, off_t);
+  int (*sync_file_range)(int, off64_t, off64_t, unsigned int);
+  void *(*mmap)(void *, size_t, int, int, int, off_t);
+} real;
+
+static void map_control(void) {
+  const char *path = getenv("TORTURE_CONTROL");
+  int descriptor = path ? real.open(path, O_RDWR | O_CLOEXEC) : -1;
+  if (descriptor < 0) return;
+  void *page = real.mmap(NULL, sizeof(struct control), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  if (page != MAP_FAILED) control = page;
+  close(descriptor);
+}
+
+static void resolve(void) {
+#define FIND(name) *(void **)&real.name = dlsym(RTLD_NEXT, #name)
+  FIND(pwrite), FIND(pwritev), FIND(write), FIND(pread), FIND(fdatasync), FIND(fsync), FIND(ftruncate), FIND(rename), FIND(link);
+  FIND(unlink), FIND(fallocate), FIND(posix_fallocate), FIND(sync_file_range), FIND(mmap), FIND(open);
+  map_control();
+}
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+__attribute__((constructor)) static void begin(void) { pthread_once(&once, resolve); }
+
+// MARK: What is to happen to a call
+
+static uint64_t random_number(void) {
+  static _Thread_local uint64_t state;
+  if (state == 0) state = ((uint64_t)control->seed << 32) ^ (uintptr_t)&state ^ ((uint64_t)getpid() << 17) ^ 0x9E3779B97F4A7C15u;
+  state ^= state << 13;
+  state ^= state >> 7;
+  state ^= state << 17;
+  return state >> 16;
+}
+
+// Whether some rule is armed for these calls: all that a call costs while none is.
+static int is_armed(uint32_t call) {
+  if (!control) return 0;
+  for (uint32_t place = 0; place < control->count; place++)
+    if (__atomic_load_n(&control->rules[place].armed, __ATOMIC_ACQUIRE) && control->rules[place].calls & call) return 1;
+  return 0;
+}
+
+// The rule that hits this call, NULL when it is to go on.
+static struct rule *find(uint32_t call, const char *path) {
+  for (uint32_t place = 0; place < control->count; place++) {
+    struct rule *rule = &control->rules[place];
+    if (!__atomic_load_n(&rule->armed, __ATOMIC_ACQUIRE) || !(rule->calls & call) || fnmatch(rule->pattern, path, 0) != 0) continue;
+    if (__atomic_load_n(&rule->skip, __ATOMIC_RELAXED) > 0 && __atomic_fetch_sub(&rule->skip, 1, __ATOMIC_RELAXED) > 0) continue;
+    if (rule->chance < 65536 && (random_number() & 0xFFFF) >= rule->chance) continue;
+    if (rule->left >= 0 && __atomic_fetch_sub(&rule->left, 1, __ATOMIC_RELAXED) <= 0) {
+      rule->left = 0;
+      __atomic_store_n(&rule->armed, 0, __ATOMIC_RELEASE);
+      continue;
+    }
+    __atomic_fetch_add(&rule->hits, 1, __ATOMIC_RELAXED);
+    if (rule->arms) __atomic_store_n(&control->rules[rule->arms - 1].armed, 1, __ATOMIC_RELEASE);
+    return rule;
+  }
+  return NULL;
+}
+
+static int path_of(int descriptor, char path[PATH_MAX]) {
+  char name[64];
+  snprintf(name, sizeof name, "/proc/self/fd/%d", descriptor);
+  ssize_t count = readlink(name, path, PATH_MAX - 1);
+  if (count < 0) return 0;
+  path[count] = 0;
+  return path[0] == '/';
+}
+
+static struct rule *find_for(uint32_t call, int descriptor) {
+  if (!is_armed(call)) return NULL;
+  int error = errno;
+  char path[PATH_MAX];
+  struct rule *rule = path_of(descriptor, path) ? find(call, path) : NULL;
+  errno = error;
+  return rule;
+}
+
+static void die(void) {
+  kill(getpid(), SIGKILL);
+  for (;;) pause();
+}
+
+// Whether the call is not made at all; errno is set then.
+static int is_refused(struct rule *rule) {
+  if (!rule) return 0;
+  if (rule->action == KILL_BEFORE) die();
+  if (rule->action != FAIL && rule->action != FAIL_DROPPING) return 0;
+  errno = (int)rule->error;
+  return 1;
+}
+
+// What a call that was made gives back: `result`, or -1.
+static long told(struct rule *rule, long result) {
+  if (!rule) return result;
+  if (rule->action == KILL_AFTER) die();
+  if (rule->action != FAIL_AFTER || result < 0) return result;
+  errno = (int)rule->error;
+  return -1;
+}
+
+// MARK: What was written since the last good sync
+
+struct written {
+  struct written *earlier;
+  ino_t file;
+  off_t offset;
+  size_t count;
+  uint64_t number;
+  char before[];
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct written *latest;
+static uint64_t numbers;
+
+static int is_tracked(int descriptor, struct stat *status) {
+  if (!control || !__atomic_load_n(&control->tracks, __ATOMIC_ACQUIRE)) return 0;
+  char path[PATH_MAX];
+  if (fstat(descriptor, status) != 0 || !S_ISREG(status->st_mode) || !path_of(descriptor, path)) return 0;
+  return fnmatch("*.log*", path, 0) == 0 || fnmatch("*/MANIFEST-*", path, 0) == 0;
+}
+
+static void remember(int descriptor, const struct stat *status, size_t count, off_t offset) {
+  struct written *written = calloc(1, sizeof *written + count);
+  if (!written) return;
+  *written = (struct written){ .file = status->st_ino, .offset = offset, .count = count, .number = ++numbers, .earlier = latest };
+  (void)!real.pread(descriptor, written->before, count, offset);
+  latest = written;
+}
+
+// Forgets what was written to a file up to a number.
+static void settle(ino_t file, uint64_t number) {
+  for (struct written **place = &latest; *place;) {
+    struct written *written = *place;
+    if (written->file != file || written->number > number) {
+      place = &written->earlier;
+      continue;
+    }
+    *place = written->earlier;
+    free(written);
+  }
+}
+
+// Puts back what stood in about half of the pages that were written to since the last good sync.
+static void drop(int descriptor, const struct stat *status) {
+  const off_t page = 4096;
+  uint64_t salt = random_number();
+  for (struct written *written = latest; written; written = written->earlier) {
+    if (written->file != status->st_ino) continue;
+    off_t end = written->offset + (off_t)written->count;
+    if (end > status->st_size) end = status->st_size;
+    for (off_t begin = written->offset; begin < end;) {
+      off_t next = (begin / page + 1) * page < end ? (begin / page + 1) * page : end;
+      uint64_t coin = ((uint64_t)(begin / page) + salt) * 0x9E3779B97F4A7C15u;
+      if (coin >> 63) (void)!real.pwrite(descriptor, written->before + (begin - written->offset), (size_t)(next - begin), begin);
+      begin = next;
+    }
+  }
+  settle(status->st_ino, UINT64_MAX);
+}
+
+// MARK: The calls
+
+static size_t part(struct rule *rule, size_t count) {
+  return rule && rule->action == SHORT && count > 1 ? 1 + random_number() % (count - 1) : count;
+}
+
+ssize_t pwrite(int descriptor, const void *bytes, size_t count, off_t offset) {
+  begin();
+  struct rule *rule = find_for(PWRITE, descriptor);
+  if (is_refused(rule)) return -1;
+  struct stat status;
+  int tracked = is_tracked(descriptor, &status);
+  if (tracked) {
+    pthread_mutex_lock(&lock);
+    remember(descriptor, &status, count, offset);
+  }
+  ssize_t done = real.pwrite(descriptor, bytes, part(rule, count), offset);
+  if (tracked) pthread_mutex_unlock(&lock);
+  return told(rule, done);
+}
+
+ssize_t pwrite64(int descriptor, const void *bytes, size_t count, off64_t offset) { return pwrite(descriptor, bytes, count, offset); }
+
+ssize_t pwritev(int descriptor, const struct iovec *parts, int count, off_t offset) {
+  begin();
+  struct rule *rule = find_for(PWRITE, descriptor);
+  if (is_refused(rule)) return -1;
+  struct stat status;
+  int tracked = is_tracked(descriptor, &status);
+  if (tracked) {
+    size_t length = 0;
+    for (int place = 0; place < count; place++) length += parts[place].iov_len;
+    pthread_mutex_lock(&lock);
+    remember(descriptor, &status, length, offset);
+  }
+  ssize_t done = rule && rule->action == SHORT ? real.pwrite(descriptor, parts[0].iov_base, part(rule, parts[0].iov_len), offset)
+                                               : real.pwritev(descriptor, parts, count, offset);
+  if (tracked) pthread_mutex_unlock(&lock);
+  return told(rule, done);
+}
+
+ssize_t pwritev64(int descriptor, const struct iovec *parts, int count, off64_t offset) {
+  return pwritev(descriptor, parts, count, offset);
+}
+
+ssize_t write(int descriptor, const void *bytes, size_t count) {
+  begin();
+  struct rule *rule = find_for(WRITE, descriptor);
+  if (is_refused(rule)) return -1;
+  struct stat status;
+  int tracked = is_tracked(descriptor, &status);
+  if (tracked) {
+    pthread_mutex_lock(&lock);
+    remember(descriptor, &status, count, lseek(descriptor, 0, SEEK_CUR));
+  }
+  ssize_t done = real.write(descriptor, bytes, part(rule, count));
+  if (tracked) pthread_mutex_unlock(&lock);
+  return told(rule, done);
+}
+
+ssize_t pread(int descriptor, void *bytes, size_t count, off_t offset) {
+  begin();
+  struct rule *rule = find_for(PREAD, descriptor);
+  if (is_refused(rule)) return -1;
+  ssize_t done = real.pread(descriptor, bytes, part(rule, count), offset);
+  if (rule && rule->action == FLIP && done > 0) ((uint8_t *)bytes)[random_number() % (uint64_t)done] ^= 1;
+  return told(rule, done);
+}
+
+ssize_t pread64(int descriptor, void *bytes, size_t count, off64_t offset) { return pread(descriptor, bytes, count, offset); }
+
+static int sync_file(uint32_t call, int descriptor, int (*sync)(int)) {
+  struct rule *rule = find_for(call, descriptor);
+  struct stat status;
+  int tracked = is_tracked(descriptor, &status);
+  if (tracked && rule && rule->action == FAIL_DROPPING) {
+    pthread_mutex_lock(&lock);
+    drop(descriptor, &status);
+    pthread_mutex_unlock(&lock);
+  }
+  if (is_refused(rule)) return -1;
+  pthread_mutex_lock(&lock);
+  uint64_t number = numbers;
+  pthread_mutex_unlock(&lock);
+  int result = sync(descriptor);
+  if (tracked && result == 0) {
+    pthread_mutex_lock(&lock);
+    settle(status.st_ino, number);
+    pthread_mutex_unlock(&lock);
+  }
+  return (int)told(rule, result);
+}
+
+int fdatasync(int descriptor) {
+  begin();
+  return sync_file(FDATASYNC, descriptor, real.fdatasync);
+}
+
+int fsync(int descriptor) {
+  begin();
+  return sync_file(FSYNC, descriptor, real.fsync);
+}
+
+#define ON_FILE(call, type, name, declared, passed) \
+  type name declared { \
+    begin(); \
+    struct rule *rule = find_for(call, descriptor); \
+    if (is_refused(rule)) return -1; \
+    return (type)told(rule, real.name passed); \
+  }
+
+ON_FILE(FTRUNCATE, int, ftruncate, (int descriptor, off_t length), (descriptor, length))
+ON_FILE(FALLOCATE, int, fallocate, (int descriptor, int mode, off_t offset, off_t length), (descriptor, mode, offset, length))
+ON_FILE(SYNC_RANGE, int, sync_file_range, (int descriptor, off64_t offset, off64_t count, unsigned int flags),
+        (descriptor, offset, count, flags))
+
+int ftruncate64(int descriptor, off64_t length) { return ftruncate(descriptor, length); }
+
+int fallocate64(int descriptor, int mode, off64_t offset, off64_t length) { return fallocate(descriptor, mode, offset, length); }
+
+int posix_fallocate(int descriptor, off_t offset, off_t length) {
+  begin();
+  return is_refused(find_for(FALLOCATE, descriptor)) ? errno : real.posix_fallocate(descriptor, offset, length);
+}
+
+#define ON_NAMES(call, name, declared, passed, looked) \
+  int name declared { \
+    begin(); \
+    struct rule *rule = is_armed(call) ? find(call, looked) : NULL; \
+    if (is_refused(rule)) return -1; \
+    return (int)told(rule, real.name passed); \
+  }
+
+ON_NAMES(RENAME, rename, (const char *from, const char *to), (from, to), to)
+ON_NAMES(LINK, link, (const char *from, const char *to), (from, to), to)
+ON_NAMES(UNLINK, unlink, (const char *path), (path), path)
+
+int open(const char *path, int flags, ...) {
+  begin();
+  va_list rest;
+  va_start(rest, flags);
+  mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(rest, mode_t) : 0;
+  va_end(rest);
+  struct rule *rule = is_armed(OPEN) ? find(OPEN, path) : NULL;
+  if (is_refused(rule)) return -1;
+  int descriptor = real.open(path, flags, mode);
+  if (rule && rule->action == FAIL_AFTER && descriptor >= 0) close(descriptor);
+  return (int)told(rule, descriptor);
+}
+
+int open64(const char *path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(rest, mode_t) : 0;
+  va_end(rest);
+  return open(path, flags, mode);
+}
+
+void *mmap(void *address, size_t length, int protection, int flags, int descriptor, off_t offset) {
+  begin();
+  struct rule *rule = flags & MAP_ANONYMOUS ? NULL : find_for(MMAP, descriptor);
+  if (is_refused(rule)) return MAP_FAILED;
+  return real.mmap(address, length, protection, flags, descriptor, offset);
+}
+
+void *mmap64(void *address, size_t length, int protection, int flags, int descriptor, off64_t offset) {
+  return mmap(address, length, protection, flags, descriptor, offset);
+}
