@@ -50,7 +50,9 @@ final class Committer {
 
   private func reopen() {
     do throws(StoreError) {
-      guard try services.commits.reopen() else { return }
+      let isReopened = try services.commits.reopen()
+      // A worker may report its failure after the store is open again: then nothing would take the report back.
+      guard isReopened || !services.status.storeIsWell else { return }
       services.status.store(nil)
       services.notifyStatus()
       services.context.log.write(LogLine(.info, "the store is open again"))
