@@ -64,7 +64,7 @@ class Rounds:
       self.work(seconds, self.daemon.kill)
     self.daemon.kill()
     self.figures["kills"] += 1
-    while where.startswith("start") and self.generator.random() < 0.7:
+    for _ in range(self.generator.randrange(1, 4) if where.startswith("start") else 0):
       self.kill_start(where == "start call")
     self.restart()
 
@@ -73,7 +73,7 @@ class Rounds:
     if at_call:
       self.faults.arm(self.deadly(self.generator.choice([0, 0, 1, 2, 5])))
     self.daemon.launch(self.faults.path)
-    deadline = time.monotonic() + (2 if at_call else self.generator.uniform(0, 1.2 * self.daemon.slowest_start))
+    deadline = time.monotonic() + (1 if at_call else self.generator.uniform(0, 1.2 * self.daemon.slowest_start))
     while self.daemon.is_running and time.monotonic() < deadline:
       time.sleep(0.001)
     self.daemon.kill()
