@@ -90,6 +90,23 @@ def interval_sync(session):
 
 
 @scenario
+def interval_repair(session):
+  """A kill while the log is repaired, when commits do not wait for syncs; what was acknowledged before is there."""
+  rounds = session.rounds("interval", padding=0)
+  rounds.begin()
+  moments = [(calls, skip) for skip in (1, 2, 0, 3) for calls in ("pwrite", SYNCS)]
+  for first, (calls, skip) in session.some([(first, moment) for moment in moments for first in ("pwrite", SYNCS)], 4):
+    rounds.what = f"a kill before {calls} {skip} behind a {first} that failed"
+    rounds.work(0.2)
+    rounds.faults.arm(Fault(first, LOG, skip=5, arms=2), Fault(calls, LOG, action="kill_before", skip=skip, waits=True))
+    rounds.work(1.5, rounds.daemon.kill, lambda: not rounds.daemon.is_running)
+    rounds.daemon.kill()
+    rounds.faults.clear()
+    rounds.restart()
+  finish(rounds)
+
+
+@scenario
 def drain_fails(session):
   """Nothing can be brought into RocksDB: log and memory stay bounded, `health` tells, reads go on, and it goes on by itself."""
   rounds = session.rounds("commit", padding=200_000)
