@@ -100,12 +100,15 @@ struct LogRecovery {
   }
 
   /// Refuses files with commits that are later than the last one of the manifest, which then is not the one that belongs to them.
+  ///
+  /// A replacement that has not joined the log yet is none of them: the manifest knows its number, and all that counts of it stands in the file before.
   private func checkAbove(_ last: UInt64) throws(StoreError) {
     for name in try files.names(in: folder) where name.hasSuffix(".log") {
       guard let number = UInt64(name.dropLast(4)), number > last else { continue }
       let path = RedoLog.path(number, in: folder)
       let file = try files.open(path, .read)
-      guard try LogFrame.FileHeader(of: file)?.number == number else { continue }
+      guard let header = try LogFrame.FileHeader(of: file), header.number == number else { continue }
+      if number < manifest.contents.next, header.predecessorEnd > 0 { continue }
       let room = UnsafeMutableRawBufferPointer.allocate(byteCount: min(try file.size(), 1 << 20), alignment: 8)
       defer { room.deallocate() }
       try file.read(into: room, at: 0)

@@ -181,6 +181,7 @@ final class RedoLog: @unchecked Sendable {  // segments and what counts of them 
       }
       if let problem { throw problem }
       if !segment.isEmpty { try target.sync() }
+      try maker.join(made)
     } catch {
       maker.giveUp(made, after: active.number, endingAt: durable)
       throw error

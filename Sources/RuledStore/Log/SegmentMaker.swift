@@ -54,7 +54,8 @@ final class SegmentMaker: @unchecked Sendable {  // what changes is guarded by `
 
   /// The segment that goes on after the one of that number has failed, which ends at `end`, with room for commits of so many bytes.
   ///
-  /// The header of one made ahead of time is changed while the manifest does not name its file, so that nobody relies on a header that may be torn.
+  /// The manifest does not name its file until `join`: until then the one before it ends where its own commits end, so that those which count beyond `end`
+  /// are never in neither, and nobody relies on a header that may be torn.
   func replacement(after number: UInt64, endingAt end: Int, for payload: Int) throws(StoreError) -> Made {
     try lock.locked { () throws(StoreError) in
       current = (number, end)
@@ -69,11 +70,16 @@ final class SegmentMaker: @unchecked Sendable {  // what changes is guarded by `
         }
       } else {
         if let ready { abandoned.append(ready.file.path) }
-        made = try make(payload)
+        made = try make(payload, joinsBehind: number)
       }
       current = (made.segment.number, 0)
       return made
     }
+  }
+
+  /// Makes a replacement part of the log, which holds all that it has to and is durable.
+  func join(_ made: Made) throws(StoreError) {
+    try lock.locked { () throws(StoreError) in try manifest.change { $0.last = made.segment.number } }
   }
 
   private func change(_ made: Made, toFollow number: UInt64, endingAt end: Int) throws(StoreError) {
@@ -81,7 +87,6 @@ final class SegmentMaker: @unchecked Sendable {  // what changes is guarded by `
     made.segment.follow(number, endingAt: end)
     try made.file.write(UnsafeRawBufferPointer(start: made.segment.base, count: LogFrame.fileHeader), at: 0)
     try made.file.sync()
-    try manifest.change { $0.last = made.segment.number }
   }
 
   /// Takes back a segment that was handed out and not written to, as the one of that number before it goes on or gets a replacement.
@@ -158,7 +163,8 @@ final class SegmentMaker: @unchecked Sendable {  // what changes is guarded by `
     }
   }
 
-  private func make(_ payload: Int) throws(StoreError) -> Made {
+  /// Makes a segment and its file, the last one of the log; or one that joins the log later, where the last one is `last` until then.
+  private func make(_ payload: Int, joinsBehind last: UInt64? = nil) throws(StoreError) -> Made {
     let number = nextNumber
     nextNumber += 1
     let header = LogFrame.FileHeader(
@@ -171,7 +177,7 @@ final class SegmentMaker: @unchecked Sendable {  // what changes is guarded by `
       try file.write(UnsafeRawBufferPointer(start: segment.base, count: LogFrame.fileHeader), at: 0)
       try file.sync()
       try manifest.change {
-        $0.last = number
+        $0.last = last ?? number
         $0.next = number + 1
       }
       for path in abandoned { try? files.remove(path) }
