@@ -34,7 +34,7 @@ package protocol StateStore: AnyObject, Sendable {
   func sync() throws(StoreError) -> UInt64
 
   /// The number of the last append that counts.
-  var counted: UInt64 { get }
+  var lastCommitted: UInt64 { get }
 
   /// Rids the store of what a failed commit left, so that it takes commits again.
   ///

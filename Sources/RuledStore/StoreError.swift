@@ -35,7 +35,7 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
   /// What the database or the system said, word for word; empty when there is nothing more to say.
   package var underlying: String
   /// Whether it is not known if what failed is on the disk: it may be found after a restart, or not.
-  package var isFateUnknown = false
+  package var isOutcomeUnknown = false
 
   /// An error with its code, its sentence and the words of whoever failed below.
   package init(_ code: Code, _ message: String, underlying: String = "") {

@@ -20,7 +20,7 @@ import Testing
     /// Without optimisation each round of a loop over an array allocates, and the outcomes that a record lists make most of the rounds.
     private static let most = 26 * measured
   #else
-    /// Buffers that grow while they take the events of a unit, the less often the larger they are, and two steps in which each of the sixteen
+    /// Buffers that grow while they take the events of a batch, the less often the larger they are, and two steps in which each of the sixteen
     /// subjects' tables of earlier events grows.
     private static let most = 64
   #endif
@@ -48,7 +48,7 @@ import Testing
       try evaluator.handle(event, into: reply)
     }
     for text in Self.events("warm", Self.measured) { try apply(text) }
-    try engine.local.settle()
+    try engine.local.runUntilIdle()
     let texts = Self.events("hot", Self.measured)
     let before = ca_count()
     var next = 0

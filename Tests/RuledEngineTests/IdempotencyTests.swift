@@ -83,7 +83,7 @@ import Testing
     let engine = try Engine(["p": Self.counting])
     for id in 0..<200 { try engine.send("a", [:], ["id": .string("\(id)")]) }
     let forgotten = try Array("user:1".utf8).withUnsafeBytes { try engine.local.evaluator.forget($0) }
-    try engine.local.settle()
+    try engine.local.runUntilIdle()
     #expect(forgotten["forgotten"]?["events"] == 200)
     for kind in [StoreKey.Kind.record, .outcome, .earlierEvents, .outcomeIndex] {
       #expect(try engine.stored(kind).isEmpty)

@@ -139,7 +139,7 @@ import Testing
     guard case .failed? = try engine.retry(parked[0]) else { return #expect(Bool(false), "retried without its plugin") }
     if isDropped {
       for key in parked { #expect(try engine.local.evaluator.drop(key)) }
-      try engine.local.settle()
+      try engine.local.runUntilIdle()
       #expect(try engine.state("p", of: "user:2")?["got"] == [2, 4])
       return #expect(try engine.parked().isEmpty)
     }
@@ -161,7 +161,7 @@ import Testing
     key.withUnsafeBytes { key in Array(text.utf8).withUnsafeBytes { store.put(key, $0) } }
     try engine.store.commit(store, durable: true)
     #expect(try engine.local.evaluator.deliver(.init(subject: Array("user:2".utf8), sequence: .max / 2)))
-    try engine.local.settle()
+    try engine.local.runUntilIdle()
     #expect(try engine.state("p", of: "user:2") == nil)
     let parked = try #require(try engine.parked().first { $0.sequence == .max / 2 })
     #expect(try engine.retry(parked) != nil)

@@ -72,7 +72,7 @@ import Testing
     try engine.send("x")
     let parked = try #require(try engine.parked().first)
     #expect(try engine.local.evaluator.drop(parked))
-    try engine.local.settle()
+    try engine.local.runUntilIdle()
     #expect(try engine.parked().isEmpty)
     #expect(try engine.local.evaluator.drop(parked) == false)
   }

@@ -40,9 +40,9 @@ import Testing
       event.origin = .client
       let reply = ByteBuffer()
       try evaluator.handle(event, into: reply)
-      let unit = evaluator.takeUnit()
-      try store.commit(unit.writes, durable: true)
-      _ = evaluator.finished(unit, durable: true)
+      let batch = evaluator.takeBatch()
+      try store.commit(batch.writes, durable: true)
+      _ = evaluator.finished(batch, durable: true)
       return try JSONValue(parsing: reply.bytes)
     }
 

@@ -43,14 +43,14 @@ import Testing
     #expect(byRule?.code == .unavailable)
     let byRequest = #expect(throws: RequestError.self) { try engine.local.evaluator.forget(name.bytes) }
     #expect(byRequest?.code == .unavailable)
-    #expect(engine.local.evaluator.unit.isEmpty)
+    #expect(engine.local.evaluator.batch.isEmpty)
     store.failScans(false)
     #expect(try engine.local.contents().map(\.key) == kept)
     try engine.send("keep", to: "user:2")
     #expect(try engine.local.event(Self.forgetting)["duplicate"] == false)
     #expect(try engine.state("p") == nil)
     _ = try engine.local.evaluator.forget(name.bytes)
-    try engine.local.settle()
+    try engine.local.runUntilIdle()
     let left = try engine.local.contents().filter { !$0.key.contains(UInt8(ascii: "2")) }
     #expect(left.isEmpty)
   }

@@ -46,10 +46,10 @@ import Testing
     try first.send("set", ["name": "a", "seconds": 10])
     let later = Timestamp(microseconds: LocalEngine.start.microseconds + 500 * Limits.second)
     let second = try Engine(["p": Self.timers], store: first.store, start: later)
-    try second.local.settle()
+    try second.local.runUntilIdle()
     #expect(try second.state("p")?["fired"] == ["a@500"])
     let third = try Engine(["p": Self.timers], store: first.store, start: later)
-    try third.local.settle()
+    try third.local.runUntilIdle()
     #expect(try third.state("p")?["fired"] == ["a@500"])
   }
 

@@ -91,14 +91,14 @@ extension Evaluator {
       }
     }
     for entries in [timers, effects, parked, events, others] {
-      for entry in entries { entry.key.withUnsafeBytes { unit.writes.delete($0) } }
+      for entry in entries { entry.key.withUnsafeBytes { batch.writes.delete($0) } }
     }
     let cost = subject.cost
     subject.keepRecord(UnsafeRawBufferPointer(start: nil, count: 0))
     cache.changed(by: subject.cost - cost)
-    subject.lastCommit = unit.number
+    subject.lastCommit = batch.number
     if record != nil || !timers.isEmpty || !effects.isEmpty || !parked.isEmpty || !events.isEmpty {
-      unit.changes.append(forgotten: name)
+      batch.changes.append(forgotten: name)
     }
     return .object([
       "subject": .string(String(decoding: name, as: UTF8.self)),

@@ -11,8 +11,8 @@ extension Evaluator {
     effect.write(to: key)
     value.removeAll()
     guard try read(key.bytes, of: subject, into: value) else { return false }
-    text.withUnsafeBytes { unit.writes.put(key.bytes, $0) }
-    subject.lastCommit = unit.number
+    text.withUnsafeBytes { batch.writes.put(key.bytes, $0) }
+    subject.lastCommit = batch.number
     return true
   }
 }

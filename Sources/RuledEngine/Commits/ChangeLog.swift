@@ -1,9 +1,9 @@
 package import RuledCore
 
-/// The changes that a unit makes, in their order, in one run of bytes.
+/// The changes that a batch makes, in their order, in one run of bytes.
 ///
 /// Noting one allocates nothing once there is room. After the commit nothing in it changes any more, so that any thread may read it.
-package final class ChangeLog: @unchecked Sendable {  // the evaluator's until its unit is taken, read-only from then on
+package final class ChangeLog: @unchecked Sendable {  // the evaluator's until its batch is taken, read-only from then on
   /// Where a change stands among the bytes.
   private struct Entry {
     let subject: Range<Int>

@@ -156,29 +156,29 @@ package final class CounterTable: Sendable {
     }
   }
 
-  /// Adds what the events of a unit counted, which is committed.
-  package func commit(_ unit: CommitUnit) {
-    guard !unit.counters.isEmpty else { return }
+  /// Adds what the events of a batch counted, which is committed.
+  package func commit(_ batch: CommitBatch) {
+    guard !batch.counters.isEmpty else { return }
     contents.withLock { contents in
-      for delta in unit.counters {
+      for delta in batch.counters {
         guard let place = contents.series.index(forKey: delta.key) else { continue }
         contents.series.values[place].pending -= 1
         contents.series.values[place].value = (contents.series.values[place].value ?? .integer(0)) + delta.amount
       }
-      unit.hasCounted = true
+      batch.hasCounted = true
     }
   }
 
   // MARK: Reading
 
-  /// The counters whose name begins with `prefix`, ordered by name and labels: what is committed, and what `units` will add, of which the caller
+  /// The counters whose name begins with `prefix`, ordered by name and labels: what is committed, and what `batches` will add, of which the caller
   /// knows that its answer waits for them.
-  package func select(prefix: String, with units: [CommitUnit] = []) -> [(key: Key, value: CounterValue)] {
+  package func select(prefix: String, with batches: [CommitBatch] = []) -> [(key: Key, value: CounterValue)] {
     var chosen = contents.withLock { contents in
       var chosen: [Key: CounterValue] = [:]
       for (key, series) in contents.series where key.name.utf8.starts(with: prefix.utf8) { chosen[key] = series.value }
-      for unit in units where !unit.hasCounted {
-        for delta in unit.counters where delta.key.name.utf8.starts(with: prefix.utf8) {
+      for batch in batches where !batch.hasCounted {
+        for delta in batch.counters where delta.key.name.utf8.starts(with: prefix.utf8) {
           chosen[delta.key] = (chosen[delta.key] ?? .integer(0)) + delta.amount
         }
       }

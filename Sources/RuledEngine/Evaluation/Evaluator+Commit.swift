@@ -5,7 +5,7 @@ import RuledStore
 
 /// From operations to what is written.
 extension Evaluator {
-  /// Adds all that came of the event to the unit.
+  /// Adds all that came of the event to the batch.
   func commit(
     _ event: EventInput, identity: UInt64, subject: Subject, record: SubjectRecordView?, version: UInt64,
     cascade: Cascade?, outcome: RememberedOutcome
@@ -51,10 +51,10 @@ extension Evaluator {
     let cost = subject.cost
     subject.keepRecord(record.bytes)
     cache.changed(by: subject.cost - cost)
-    subject.lastCommit = unit.number
+    subject.lastCommit = batch.number
     key.removeAll()
     StoreKey.record(subject.name, into: key)
-    unit.writes.put(key.bytes, record.bytes)
+    batch.writes.put(key.bytes, record.bytes)
   }
 
   /// The first of the touched plugins, from `next` on, that has a new state; `next` then stands at it.
@@ -101,7 +101,7 @@ extension Evaluator {
       writeEffectKey(vm.bytes(operation.d, operation.d_length), subject, of: plugin)
       value.removeAll()
       value.append(bigEndian: UInt64(0))
-      unit.writes.put(key.bytes, value.bytes)
+      batch.writes.put(key.bytes, value.bytes)
     }
     guard !vm.bytes(operation.a, operation.a_length).elementsEqual("client".utf8) else { return }
     key.removeAll()
@@ -114,8 +114,8 @@ extension Evaluator {
     value.append(",\"at\":\"" as StaticString)
     Timestamp(microseconds: event.now).write(to: value)
     value.append("\"}" as StaticString)
-    unit.writes.put(key.bytes, value.bytes)
-    unit.effects.append(stored)
+    batch.writes.put(key.bytes, value.bytes)
+    batch.effects.append(stored)
   }
 
   // MARK: Once
@@ -127,13 +127,13 @@ extension Evaluator {
     let expiry = operation.flags & 1 != 0 ? event.now + Int64(operation.number * 1e6) : 0
     value.removeAll()
     value.append(bigEndian: UInt64(bitPattern: expiry))
-    unit.writes.put(key.bytes, value.bytes)
+    batch.writes.put(key.bytes, value.bytes)
   }
 
   // MARK: Watchers
 
   private func noteChange(_ event: EventInput, version: UInt64) {
-    let changes = unit.changes
+    let changes = batch.changes
     let bytes = changes.bytes
     let start = bytes.count
     bytes.append(event.subject)

@@ -3,7 +3,7 @@ package import RuledCore
 import RuledLua
 import RuledStore
 
-/// From what rules count to the unit, and to what queries are told.
+/// From what rules count to the batch, and to what queries are told.
 extension Evaluator {
   /// What an operation adds to a counter.
   static func delta(_ operation: rb_op, _ vm: PluginVM) -> CounterTable.Delta {
@@ -28,18 +28,18 @@ extension Evaluator {
         + "as many as it may; count with fewer different labels, or raise limits.counters")
   }
 
-  /// Lets what the plugin counted join the unit, with its name where nobody had counted before.
+  /// Lets what the plugin counted join the batch, with its name where nobody had counted before.
   func writeCounts(of turn: Turn) {
-    unit.counters.append(contentsOf: turn.deltas)
+    batch.counters.append(contentsOf: turn.deltas)
     for delta in turn.deltas where delta.isFirst {
       key.removeAll()
       StoreKey.counterOwner(delta.key.name, labels: delta.key.labels, into: key)
-      unit.writes.put(key.bytes, turn.entry.nameBytes)
+      batch.writes.put(key.bytes, turn.entry.nameBytes)
     }
     turn.deltas.removeAll(keepingCapacity: true)
   }
 
-  /// Gives back the room for what a plugin counted that does not join the unit.
+  /// Gives back the room for what a plugin counted that does not join the batch.
   func giveBackCounts(of turn: Turn) {
     context.counters.release(turn.deltas)
     turn.deltas.removeAll(keepingCapacity: true)
@@ -70,6 +70,6 @@ extension Evaluator {
   ///
   /// Of others nothing is told that is not committed: what their commits fail to count was never counted.
   package func counters(prefix: String) -> [(key: CounterTable.Key, value: CounterValue)] {
-    context.counters.select(prefix: prefix, with: inFlight + [unit])
+    context.counters.select(prefix: prefix, with: inFlight + [batch])
   }
 }

@@ -4,7 +4,7 @@ import RuledLua
 import RuledStore
 
 extension Evaluator {
-  /// Evaluates an event and appends its outcome to `reply`; what is to be committed joins the unit.
+  /// Evaluates an event and appends its outcome to `reply`; what is to be committed joins the batch.
   ///
   /// A repeat of a remembered event runs no rule and gives the first outcome again.
   package func handle(_ event: EventInput, cascade: Cascade? = nil, into reply: ByteBuffer) throws(RequestError) {
@@ -19,7 +19,7 @@ extension Evaluator {
     try evaluate(event, identity: identity, subject: subject, record: record, cascade: cascade, only: nil, into: reply)
   }
 
-  /// Evaluates an event that is not remembered: all of it joins the unit, or nothing.
+  /// Evaluates an event that is not remembered: all of it joins the batch, or nothing.
   ///
   /// When a parked part is retried, `only` is the plugin whose it is; the others see only what it raises.
   func evaluate(
@@ -48,7 +48,7 @@ extension Evaluator {
       throw storeFailure
     }
     if event.isDryRun { return }
-    let mark = unit.mark
+    let mark = batch.mark
     do throws(RequestError) {
       try commit(
         event, identity: identity, subject: subject, record: record, version: version, cascade: cascade,
@@ -86,10 +86,10 @@ extension Evaluator {
     touched.removeAll(keepingCapacity: true)
   }
 
-  /// Takes back what joined the unit since `mark`.
-  func rollBack(to mark: CommitUnit.Mark) {
-    context.counters.release(unit.counters[mark.counters...])
-    unit.rollBack(to: mark)
+  /// Takes back what joined the batch since `mark`.
+  func rollBack(to mark: CommitBatch.Mark) {
+    context.counters.release(batch.counters[mark.counters...])
+    batch.rollBack(to: mark)
   }
 
   /// Shows the event to the plugins in order of name, then what they raised, in the order raised.

@@ -82,9 +82,9 @@ extension Evaluator {
     value.append(",\"sent_by\":" as StaticString)
     value.append(catalog.plugins[plugin].quotedName)
     value.append(UInt8(ascii: "}"))
-    unit.writes.put(key.bytes, value.bytes)
+    batch.writes.put(key.bytes, value.bytes)
     cascade?.began()
-    unit.messages.append(
+    batch.messages.append(
       .init(subject: Array(target), sequence: sequence, cascade: cascade, sender: sender(of: turns[plugin])))
   }
 
@@ -94,22 +94,22 @@ extension Evaluator {
   ///
   /// False when the message is no longer there. What a plugin sent that is gone or suspended is parked instead, and so is
   /// what can't be read.
-  package func deliver(_ message: CommitUnit.Message) throws(RequestError) -> Bool {
+  package func deliver(_ message: CommitBatch.Message) throws(RequestError) -> Bool {
     let subject = try findSubject(named: message.subject)
     key.removeAll()
     StoreKey.message(message.subject, sequence: message.sequence, into: key)
     value.removeAll()
     guard try read(key.bytes, of: subject, into: value) else { return false }
     let document = messageDocument
-    let mark = unit.mark
-    unit.writes.delete(key.bytes)
-    subject.lastCommit = unit.number
+    let mark = batch.mark
+    batch.writes.delete(key.bytes)
+    subject.lastCommit = batch.number
     var applied = message
     guard document.parse(value.bytes), !document.string(document.member("type")).isEmpty,
       document.string(document.member("subject")).elementsEqual(message.subject)
     else {
       applied.sender = message.sender ?? context.senders[""]
-      unit.delivered.append(applied)
+      batch.delivered.append(applied)
       parkDamaged(Array(value.bytes), of: subject, sequence: message.sequence)
       return true
     }
@@ -121,7 +121,7 @@ extension Evaluator {
     let name = document.string(document.member("sent_by"))
     let plugin = catalog.plugins.firstIndex { ByteOrder.equal($0.nameBytes, name) }
     applied.sender = plugin.map { sender(of: turns[$0]) } ?? context.senders[String(decoding: name, as: UTF8.self)]
-    unit.delivered.append(applied)
+    batch.delivered.append(applied)
     if !name.isEmpty, plugin.map({ catalog.plugins[$0].runtime.isSuspended }) ?? true {
       park(event, sentBy: String(decoding: name, as: UTF8.self), isGone: plugin == nil, subject, message.sequence)
       return true
@@ -198,8 +198,8 @@ extension Evaluator {
       value.append(catalog.plugins[plugin].quotedName)
     }
     value.append(UInt8(ascii: "}"))
-    unit.writes.put(key.bytes, value.bytes)
-    unit.messages.append(
+    batch.writes.put(key.bytes, value.bytes)
+    batch.messages.append(
       .init(subject: Array(subject.name), sequence: sequence, sender: sender(of: turns[plugin])))
   }
 }

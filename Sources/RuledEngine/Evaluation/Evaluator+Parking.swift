@@ -4,7 +4,7 @@ import RuledStore
 
 /// What a plugin failed on is kept for it until it can be done, or is dropped.
 extension Evaluator {
-  /// Adds the failed plugin's part of the event to the unit.
+  /// Adds the failed plugin's part of the event to the batch.
   func park(_ plugin: Int, _ event: EventInput) {
     guard let failure = turns[plugin].failure, let subject else { return }
     writeParked(
@@ -55,8 +55,8 @@ extension Evaluator {
     value.append(decimal: Int64(event.maySend))
     more(value)
     value.append(UInt8(ascii: "}"))
-    unit.writes.put(key.bytes, value.bytes)
-    subject.lastCommit = unit.number
+    batch.writes.put(key.bytes, value.bytes)
+    subject.lastCommit = batch.number
   }
 
   // MARK: Retrying
@@ -80,9 +80,9 @@ extension Evaluator {
     guard let plugin = catalog.index(of: name) else {
       return .failed(Failure(plugin: name, kind: .error, message: "there is no plugin '\(name)' any more"))
     }
-    let mark = unit.mark
-    unit.writes.delete(key.bytes)
-    subject.lastCommit = unit.number
+    let mark = batch.mark
+    batch.writes.delete(key.bytes)
+    subject.lastCommit = batch.number
     let document = EventDocument()
     let text = ByteBuffer(capacity: 512)
     first.write(to: text)
@@ -135,8 +135,8 @@ extension Evaluator {
     if messageDocument.plugin(of: value.bytes) == "", context.damagedMessages.load(ordering: .relaxed) > 0 {
       context.damagedMessages.wrappingSubtract(1, ordering: .relaxed)
     }
-    unit.writes.delete(key.bytes)
-    subject.lastCommit = unit.number
+    batch.writes.delete(key.bytes)
+    subject.lastCommit = batch.number
     return true
   }
 }

@@ -6,7 +6,7 @@ extension Evaluator {
   /// Appends the value under `key`; false when there is none.
   func read(_ key: UnsafeRawBufferPointer, of subject: Subject, into buffer: ByteBuffer) throws(RequestError) -> Bool {
     if subject.lastCommit > durable {
-      var next: CommitUnit? = unit
+      var next: CommitBatch? = batch
       var left = inFlight.count
       while let asked = next {
         switch asked.writes.lookup(key) {
@@ -54,8 +54,8 @@ extension Evaluator {
       }
       context.isWhole(prefix)
     } catch { throw prefix.withUnsafeBytes { damaged($0, of: subject, error) } }
-    for unit in inFlight + [unit] {
-      unit.writes.forEach { operation in
+    for batch in inFlight + [batch] {
+      batch.writes.forEach { operation in
         switch operation {
         case .put(let key, let value): if key.starts(with: prefix) { found[Array(key)] = Array(value) }
         case .delete(let key): if key.starts(with: prefix) { found[Array(key)] = nil }
@@ -69,7 +69,7 @@ extension Evaluator {
   ///
   /// Each is written as a key of its own: to read what stands in a range keeps nobody waiting, and an error fails who asked alone.
   func deleteAll(prefix: [UInt8], of subject: UnsafeRawBufferPointer) throws(RequestError) {
-    for entry in try readAll(prefix: prefix, of: subject) { entry.key.withUnsafeBytes { unit.writes.delete($0) } }
+    for entry in try readAll(prefix: prefix, of: subject) { entry.key.withUnsafeBytes { batch.writes.delete($0) } }
   }
 
   /// All keys of a kind and a subject.

@@ -102,7 +102,7 @@ extension Evaluator {
     return found
   }
 
-  /// Adds the outcome to the unit, and the event to `recent`, which becomes the record's list; answers until when others have to be asked for.
+  /// Adds the outcome to the batch, and the event to `recent`, which becomes the record's list; answers until when others have to be asked for.
   func remember(
     _ event: EventInput, identity: UInt64, outcome: RememberedOutcome, subject: Subject,
     record: SubjectRecordView?
@@ -113,7 +113,7 @@ extension Evaluator {
     let hasID = writeOutcomeKey(event, expiring: seconds)
     value.removeAll()
     outcome.write(expiring: expiry, id: hasID ? UnsafeRawBufferPointer(start: nil, count: 0) : event.id, into: value)
-    unit.writes.put(key.bytes, value.bytes)
+    batch.writes.put(key.bytes, value.bytes)
     var until = keepRecent(record, now: now)
     if recent.count >= Self.recentEvents, let record {
       try makeEarlier(of: subject, record, now: now, &until)
@@ -144,7 +144,7 @@ extension Evaluator {
     EarlierEvents.write(moved, expiring: until.earlier, into: value)
     key.removeAll()
     StoreKey.earlierEvents(subject.name, into: key)
-    unit.writes.put(key.bytes, value.bytes)
+    batch.writes.put(key.bytes, value.bytes)
     keepEarlier(value.bytes, of: subject)
   }
 
@@ -154,7 +154,7 @@ extension Evaluator {
     StoreKey.outcomeIndex(subject.name, hash: event.hash, into: key)
     value.removeAll()
     value.append(bigEndian: UInt64(event.seconds) * 1_000_000)
-    unit.writes.put(key.bytes, value.bytes)
+    batch.writes.put(key.bytes, value.bytes)
   }
 
   /// Puts the record's recent events that still count into `recent`; answers until when others are remembered.

@@ -44,8 +44,8 @@ extension Evaluator {
     var event = document.event(now: clock - timer.due > Self.timerGrace ? clock : timer.due)
     event.time = timer.due
     event.attributes = 0
-    let mark = unit.mark
-    unit.writes.delete(key.bytes)
+    let mark = batch.mark
+    batch.writes.delete(key.bytes)
     forgetDue(timer, subject)
     try handle(event, cascade: cascade, undoing: mark)
   }
@@ -54,12 +54,12 @@ extension Evaluator {
   private func forgetDue(_ timer: DueTimer, _ subject: Subject) {
     key.removeAll()
     StoreKey.timerIndex(due: timer.due, timer.subject, plugin: timer.plugin, name: timer.name, into: key)
-    unit.writes.delete(key.bytes)
-    subject.lastCommit = unit.number
+    batch.writes.delete(key.bytes)
+    subject.lastCommit = batch.number
   }
 
-  /// Handles an event of the store's own, whose reply nobody waits for; when it fails, the unit goes back to `mark`.
-  func handle(_ event: EventInput, cascade: Cascade?, undoing mark: CommitUnit.Mark) throws(RequestError) {
+  /// Handles an event of the store's own, whose reply nobody waits for; when it fails, the batch goes back to `mark`.
+  func handle(_ event: EventInput, cascade: Cascade?, undoing mark: CommitBatch.Mark) throws(RequestError) {
     value.removeAll()
     let outcome = ByteBuffer(capacity: 256)
     do throws(RequestError) {
@@ -100,13 +100,13 @@ extension Evaluator {
     value.append(vm.bytes(operation.c, operation.c_length))
     value.append(UInt8(ascii: "}"))
     writeTimerKey(name, Array(catalog.plugins[plugin].name.utf8), subject)
-    unit.writes.put(key.bytes, value.bytes)
+    batch.writes.put(key.bytes, value.bytes)
     key.removeAll()
     StoreKey.timerIndex(due: due, subject.name, plugin: catalog.plugins[plugin].name, name: name, into: key)
     value.removeAll()
-    unit.writes.put(key.bytes, value.bytes)
-    unit.earliestTimer = min(unit.earliestTimer ?? due, due)
-    subject.lastCommit = unit.number
+    batch.writes.put(key.bytes, value.bytes)
+    batch.earliestTimer = min(batch.earliestTimer ?? due, due)
+    subject.lastCommit = batch.number
   }
 
   func cancelTimer(_ name: UnsafeRawBufferPointer, of plugin: Int, _ subject: Subject) throws(RequestError) {
@@ -114,9 +114,9 @@ extension Evaluator {
     writeTimerKey(Array(name), plugin, subject)
     value.removeAll()
     guard try read(key.bytes, of: subject, into: value) else { return }
-    unit.writes.delete(key.bytes)
+    batch.writes.delete(key.bytes)
     deleteIndex(of: value.bytes, plugin: plugin, name: Array(name), subject)
-    subject.lastCommit = unit.number
+    subject.lastCommit = batch.number
   }
 
   /// When a stored timer is due, in microseconds.
@@ -129,7 +129,7 @@ extension Evaluator {
     guard let due = due(timer) else { return }
     key.removeAll()
     StoreKey.timerIndex(due: due, subject.name, plugin: plugin, name: name, into: key)
-    unit.writes.delete(key.bytes)
+    batch.writes.delete(key.bytes)
   }
 
   func writeTimerKey(_ name: [UInt8], _ plugin: [UInt8], _ subject: Subject) {
@@ -144,7 +144,7 @@ extension Evaluator {
     StoreKey.pluginPrefix(.timer, subject.name, plugin: name, into: prefix)
     let timers = try readAll(prefix: Array(prefix.bytes), of: subject.name)
     for timer in timers {
-      timer.key.withUnsafeBytes { unit.writes.delete($0) }
+      timer.key.withUnsafeBytes { batch.writes.delete($0) }
       timer.value.withUnsafeBytes { value in
         deleteIndex(of: value, plugin: name, name: Array(timer.key.dropFirst(prefix.count)), subject)
       }
@@ -152,6 +152,6 @@ extension Evaluator {
     prefix.removeAll()
     StoreKey.pluginPrefix(.once, subject.name, plugin: name, into: prefix)
     try deleteAll(prefix: Array(prefix.bytes), of: subject.name)
-    subject.lastCommit = unit.number
+    subject.lastCommit = batch.number
   }
 }

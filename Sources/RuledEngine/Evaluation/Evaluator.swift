@@ -3,9 +3,9 @@ package import RuledCore
 package import RuledLua
 package import RuledStore
 
-/// Evaluates the events of one worker's subjects: finds the state, runs the rules, and adds what came of it to the unit to be committed.
+/// Evaluates the events of one worker's subjects: finds the state, runs the rules, and adds what came of it to the batch to be committed.
 ///
-/// It belongs to one thread. Whoever owns it commits the units: it takes one with `takeUnit`, and says with `finished` what became of it.
+/// It belongs to one thread. Whoever owns it commits the batches: it takes one with `takeBatch`, and says with `finished` what became of it.
 /// Until then what was evaluated counts for later events of the same subjects, and replies wait.
 package final class Evaluator {
   /// How many recent events a record remembers itself.
@@ -17,18 +17,18 @@ package final class Evaluator {
   package let context: EngineContext
   /// The rules in force.
   package private(set) var catalog: Catalog
-  /// The unit that collects.
-  package private(set) var unit = CommitUnit(number: 1)
+  /// The batch that collects.
+  package private(set) var batch = CommitBatch(number: 1)
   /// Units that nobody needs any longer.
-  private var spareUnits: [CommitUnit] = []
-  private static let mostSpareUnits = 8
+  private var spareBatches: [CommitBatch] = []
+  private static let mostSpareBatches = 8
 
   let lua: LuaWorker
   /// Gathers which lines of the rules run, while their tests want to know.
   var coverage: Coverage?
   var machines: [PluginVM?]
   let cache: SubjectCache
-  private(set) var inFlight: [CommitUnit] = []
+  private(set) var inFlight: [CommitBatch] = []
   private(set) var durable: UInt64 = 0
   private var listeners = ListenerTable()
 
@@ -138,57 +138,57 @@ package final class Evaluator {
 
   // MARK: Commits
 
-  /// Hands out the unit that has collected, which is in flight from then on, and begins another.
-  package func takeUnit() -> CommitUnit {
-    let taken = unit
+  /// Hands out the batch that has collected, which is in flight from then on, and begins another.
+  package func takeBatch() -> CommitBatch {
+    let taken = batch
     inFlight.append(taken)
-    unit = nextUnit(taken.number + 1)
+    batch = nextBatch(taken.number + 1)
     return taken
   }
 
-  private func nextUnit(_ number: UInt64) -> CommitUnit {
+  private func nextBatch(_ number: UInt64) -> CommitBatch {
     let changes = context.changeLogs.take()
-    if let spare = spareUnits.popLast(), spare.begin(number: number, changes: changes) { return spare }
-    return CommitUnit(number: number, changes: changes)
+    if let spare = spareBatches.popLast(), spare.begin(number: number, changes: changes) { return spare }
+    return CommitBatch(number: number, changes: changes)
   }
 
-  /// Takes a unit that nobody needs any longer, to use it again.
-  package func giveBack(_ unit: CommitUnit) {
-    if spareUnits.count < Self.mostSpareUnits { spareUnits.append(unit) }
+  /// Takes a batch that nobody needs any longer, to use it again.
+  package func giveBack(_ batch: CommitBatch) {
+    if spareBatches.count < Self.mostSpareBatches { spareBatches.append(batch) }
   }
 
-  /// Says that the unit taken first is durable, or that it failed.
+  /// Says that the batch taken first is durable, or that it failed.
   ///
-  /// After a failure nothing hot is trusted any more; the units behind it, the collecting one among them, have failed with it, and are
+  /// After a failure nothing hot is trusted any more; the batches behind it, the collecting one among them, have failed with it, and are
   /// handed back for their replies to be refused.
-  package func finished(_ finished: CommitUnit, durable isDurable: Bool) -> [CommitUnit] {
-    precondition(inFlight.first === finished, "units finish in the order in which they were taken")
+  package func finished(_ finished: CommitBatch, durable isDurable: Bool) -> [CommitBatch] {
+    precondition(inFlight.first === finished, "batches finish in the order in which they were taken")
     if isDurable {
       inFlight.removeFirst()
       durable = finished.number
       cache.evict(durable: durable)
       return [finished]
     }
-    let lost = inFlight + [unit]
-    for unit in lost { context.counters.release(unit.counters) }
+    let lost = inFlight + [batch]
+    for batch in lost { context.counters.release(batch.counters) }
     inFlight.removeAll()
-    durable = unit.number
-    unit = CommitUnit(number: unit.number + 1)
+    durable = batch.number
+    batch = CommitBatch(number: batch.number + 1)
     cache.removeAll()
     return lost
   }
 
-  /// Whether units that were handed out have not finished.
+  /// Whether batches that were handed out have not finished.
   package var hasInFlight: Bool { !inFlight.isEmpty }
 
-  /// How many units that were handed out have not finished.
+  /// How many batches that were handed out have not finished.
   package var inFlightCount: Int { inFlight.count }
 
-  /// Whether that unit has been handed out and has not finished.
-  package func isInFlight(_ unit: CommitUnit) -> Bool { inFlight.contains { $0 === unit } }
+  /// Whether that batch has been handed out and has not finished.
+  package func isInFlight(_ batch: CommitBatch) -> Bool { inFlight.contains { $0 === batch } }
 
   /// Whether nothing waits to be written, so that replies need not wait.
-  package var isQuiet: Bool { inFlight.isEmpty && unit.isEmpty }
+  package var isQuiet: Bool { inFlight.isEmpty && batch.isEmpty }
 
   /// How many subjects are hot, and about how many bytes they take.
   package var hotSubjects: (count: Int, bytes: Int) { (cache.count, cache.bytes) }
@@ -197,7 +197,7 @@ package final class Evaluator {
 
   /// Looks ahead: of the subjects with those hashes, of which events are evaluated in this order, brings those nearer that are some places
   /// behind `place`.
-  package func lookAhead(from place: Int, in count: Int, _ hash: (Int) -> UInt64) {
+  package func prefetch(from place: Int, in count: Int, _ hash: (Int) -> UInt64) {
     for step in SubjectCache.Approach.allCases {
       let ahead = place + 2 * (SubjectCache.Approach.allCases.count - step.rawValue)
       if ahead < count { cache.approach(hash(ahead), step) }

@@ -25,7 +25,7 @@ package final class LocalEngine {
   private let coverage: Coverage?
   private var machines: [UInt64: PluginVM] = [:]
   private var counters: [CounterTable.Key: CounterValue] = [:]
-  private var waiting: [CommitUnit.Message] = []
+  private var waiting: [CommitBatch.Message] = []
   private var eventsMade = 0
   private let document = EventDocument()
 
@@ -117,7 +117,7 @@ package final class LocalEngine {
     let outcome = ByteBuffer(capacity: 1024)
     try evaluator.handle(event, into: outcome)
     withExtendedLifetime(id) {}
-    try settle()
+    try runUntilIdle()
     return outcome
   }
 
@@ -139,7 +139,7 @@ package final class LocalEngine {
       try count(&steps)
       if timer.due > now.microseconds { context.clock.set(Timestamp(microseconds: timer.due)) }
       try evaluator.fire(timer)
-      try settle()
+      try runUntilIdle()
     }
     context.clock.set(time)
   }
@@ -151,7 +151,7 @@ package final class LocalEngine {
   }
 
   /// Commits, delivers messages in the order sent, and fires what is due, until nothing is left to do.
-  package func settle() throws(RequestError) {
+  package func runUntilIdle() throws(RequestError) {
     var steps = 0
     while true {
       try commit()
@@ -182,28 +182,28 @@ package final class LocalEngine {
   // MARK: Commits
 
   private func commit() throws(RequestError) {
-    guard !evaluator.unit.isEmpty || !evaluator.unit.changes.isEmpty else { return }
-    let unit = evaluator.takeUnit()
-    writeCounters(of: unit)
-    do throws(StoreError) { try context.store.commit(unit.writes, durable: true) } catch {
-      _ = evaluator.finished(unit, durable: false)
+    guard !evaluator.batch.isEmpty || !evaluator.batch.changes.isEmpty else { return }
+    let batch = evaluator.takeBatch()
+    writeCounters(of: batch)
+    do throws(StoreError) { try context.store.commit(batch.writes, durable: true) } catch {
+      _ = evaluator.finished(batch, durable: false)
       throw error.requestError
     }
-    for delta in unit.counters { counters[delta.key] = (counters[delta.key] ?? .integer(0)) + delta.amount }
-    context.counters.commit(unit)
-    _ = evaluator.finished(unit, durable: true)
-    changes += unit.changes.all
-    for message in unit.messages { noteSent(message, in: unit) }
-    waiting += unit.messages
-    for message in unit.delivered { message.cascade?.ended() }
-    for cascade in unit.awaited { cascade.ended() }
+    for delta in batch.counters { counters[delta.key] = (counters[delta.key] ?? .integer(0)) + delta.amount }
+    context.counters.commit(batch)
+    _ = evaluator.finished(batch, durable: true)
+    changes += batch.changes.all
+    for message in batch.messages { noteSent(message, in: batch) }
+    waiting += batch.messages
+    for message in batch.delivered { message.cascade?.ended() }
+    for cascade in batch.awaited { cascade.ended() }
   }
 
   /// Adds what the counters come to, since a store keeps sums and no differences.
-  private func writeCounters(of unit: CommitUnit) {
-    guard !unit.counters.isEmpty else { return }
+  private func writeCounters(of batch: CommitBatch) {
+    guard !batch.counters.isEmpty else { return }
     var sums: [CounterTable.Key: CounterValue] = [:]
-    for delta in unit.counters {
+    for delta in batch.counters {
       sums[delta.key] = (sums[delta.key] ?? counters[delta.key] ?? .integer(0)) + delta.amount
     }
     let key = ByteBuffer(capacity: 128)
@@ -213,14 +213,14 @@ package final class LocalEngine {
       value.removeAll()
       StoreKey.counter(counter.name, labels: counter.labels, into: key)
       sum.json.write(to: value)
-      unit.writes.put(key.bytes, value.bytes)
+      batch.writes.put(key.bytes, value.bytes)
     }
   }
 
-  private func noteSent(_ message: CommitUnit.Message, in unit: CommitUnit) {
+  private func noteSent(_ message: CommitBatch.Message, in batch: CommitBatch) {
     let key = StoreKey.bytes { StoreKey.message(message.subject, sequence: message.sequence, into: $0) }
     key.withUnsafeBytes { key in
-      if case .value(let bytes) = unit.writes.lookup(key) { sent.append(Array(bytes)) }
+      if case .value(let bytes) = batch.writes.lookup(key) { sent.append(Array(bytes)) }
     }
   }
 
@@ -240,6 +240,6 @@ package final class LocalEngine {
       waiting.sort { $0.sequence < $1.sequence }
       if let last = waiting.last { context.sequence(atLeast: last.sequence) }
     } catch { throw error.requestError }
-    if !waiting.isEmpty { try settle() }
+    if !waiting.isEmpty { try runUntilIdle() }
   }
 }

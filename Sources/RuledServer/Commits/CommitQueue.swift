@@ -2,11 +2,11 @@ import RuledCore
 import RuledEngine
 import RuledStore
 
-/// The units that were appended to the store in this order and do not count yet, and what the daemon's own keys will hold once they do.
+/// The batches that were appended to the store in this order and do not count yet, and what the daemon's own keys will hold once they do.
 struct CommitQueue {
-  /// A unit whose fate is not known yet.
+  /// A batch whose fate is not known yet.
   struct Entry {
-    let unit: CommitUnit
+    let batch: CommitBatch
     /// Whose it is.
     let worker: Int
     /// The number that the store gave it; nil when it was refused and only waits for its turn to be told.
@@ -34,48 +34,48 @@ struct CommitQueue {
     counters = kept.values
   }
 
-  /// How many replies wait for units that no worker waits for; nil when there is no such unit.
+  /// How many replies wait for batches that no worker waits for; nil when there is no such batch.
   var waitingReplies: Int? {
     var count: Int?
-    for entry in entries where !entry.isAwaited { count = (count ?? 0) + entry.unit.replies.count }
+    for entry in entries where !entry.isAwaited { count = (count ?? 0) + entry.batch.replies.count }
     return count
   }
 
-  /// Adds a unit once `write` has taken its writes, the shared counters and the sequence behind `sequence` among them, and given the number.
+  /// Adds a batch once `write` has taken its writes, the shared counters and the sequence behind `sequence` among them, and given the number.
   mutating func append(
-    _ unit: CommitUnit, of worker: Int, isAwaited: Bool, after sequence: UInt64,
+    _ batch: CommitBatch, of worker: Int, isAwaited: Bool, after sequence: UInt64,
     _ write: (WriteSet) throws(StoreError) -> UInt64
   ) throws(StoreError) {
-    let replaced = count(unit)
-    if !unit.changes.isEmpty {
-      let last = sequence + UInt64(changes + unit.changes.count)
-      WatchSequence.write(last, to: unit.writes, key: key, value: value)
+    let replaced = count(batch)
+    if !batch.changes.isEmpty {
+      let last = sequence + UInt64(changes + batch.changes.count)
+      WatchSequence.write(last, to: batch.writes, key: key, value: value)
     }
     do throws(StoreError) {
-      let number = try write(unit.writes)
-      changes += unit.changes.count
-      entries.append(Entry(unit: unit, worker: worker, number: number, isAwaited: isAwaited, replaced: replaced))
+      let number = try write(batch.writes)
+      changes += batch.changes.count
+      entries.append(Entry(batch: batch, worker: worker, number: number, isAwaited: isAwaited, replaced: replaced))
     } catch {
       restore(replaced)
       throw error
     }
   }
 
-  /// Adds a unit that is not to be applied.
-  mutating func refuse(_ unit: CommitUnit, of worker: Int, isAwaited: Bool) {
-    entries.append(Entry(unit: unit, worker: worker, number: nil, isAwaited: isAwaited, replaced: []))
+  /// Adds a batch that is not to be applied.
+  mutating func refuse(_ batch: CommitBatch, of worker: Int, isAwaited: Bool) {
+    entries.append(Entry(batch: batch, worker: worker, number: nil, isAwaited: isAwaited, replaced: []))
   }
 
-  /// Removes the units up to the one of that number, and those refused behind it.
+  /// Removes the batches up to the one of that number, and those refused behind it.
   mutating func takeSettled(through number: UInt64) -> [Entry] {
     let rest = entries.firstIndex { $0.number.map { $0 > number } ?? false } ?? entries.count
     let settled = Array(entries[..<rest])
     entries.removeFirst(rest)
-    for entry in settled where entry.number != nil { changes -= entry.unit.changes.count }
+    for entry in settled where entry.number != nil { changes -= entry.batch.changes.count }
     return settled
   }
 
-  /// Removes all units, none of which is applied.
+  /// Removes all batches, none of which is applied.
   mutating func takeLost() -> [Entry] {
     let lost = entries
     for entry in lost.reversed() { restore(entry.replaced) }
@@ -84,11 +84,11 @@ struct CommitQueue {
     return lost
   }
 
-  /// Adds the unit's counts to the counters and their new values to its writes; gives the old ones.
-  private mutating func count(_ unit: CommitUnit) -> [(key: CounterTable.Key, value: CounterValue?)] {
-    guard !unit.counters.isEmpty else { return [] }
+  /// Adds the batch's counts to the counters and their new values to its writes; gives the old ones.
+  private mutating func count(_ batch: CommitBatch) -> [(key: CounterTable.Key, value: CounterValue?)] {
+    guard !batch.counters.isEmpty else { return [] }
     var replaced: [CounterTable.Key: CounterValue?] = [:]
-    for delta in unit.counters {
+    for delta in batch.counters {
       let old = counters[delta.key]
       if replaced[delta.key] == nil { replaced[delta.key] = .some(old) }
       counters[delta.key] = (old ?? .integer(0)) + delta.amount
@@ -99,7 +99,7 @@ struct CommitQueue {
       if !kept.unreadable.isEmpty, kept.mayHide(key.bytes), kept.values[counter] == nil { continue }
       value.removeAll()
       counters[counter]?.json.write(to: value)
-      unit.writes.put(key.bytes, value.bytes)
+      batch.writes.put(key.bytes, value.bytes)
     }
     return replaced.map { ($0.key, $0.value) }
   }

@@ -23,17 +23,17 @@ final class Committer {
       let work = services.commits.awaitWork(
         milliseconds: max(0, nextTick - Self.milliseconds), gathering: Self.gathering
       ) { services.inFlight.load(ordering: .relaxed) }
-      if work?.hasUnits == true { services.report(services.commits.settle()) }
+      if work?.hasBatches == true { services.report(services.commits.settle()) }
       if work?.isReopeningDue == true { reopen() }
       if Self.milliseconds >= nextTick {
         tick()
         nextTick = Self.milliseconds + Self.interval
       }
-      if let work, work.isStopping, !work.hasUnits { return }
+      if let work, work.isStopping, !work.hasBatches { return }
     }
   }
 
-  /// How long, in microseconds, units wait at most until a sync would settle most of what is in flight.
+  /// How long, in microseconds, batches wait at most until a sync would settle most of what is in flight.
   ///
   /// A sync costs about the same whatever it makes durable.
   private static let gathering = 2_000
@@ -101,7 +101,7 @@ extension Services {
     status.store(error.description)
     notifyStatus()
     let fate =
-      error.isFateUnknown ? "it is not known whether it will be found after a restart" : "nothing of it was applied"
+      error.isOutcomeUnknown ? "it is not known whether it will be found after a restart" : "nothing of it was applied"
     context.log.write(LogLine(.error, "the store refused a commit, \(fate): \(error)"))
   }
 }

@@ -2,20 +2,20 @@ import RuledCore
 import RuledEngine
 import RuledStore
 
-/// What became of a unit.
-enum CommitFate: Sendable {
+/// What became of a batch.
+enum CommitResult: Sendable {
   /// It counts: it is as durable as is configured.
-  case counts
+  case durable
   /// Nothing of it is applied, nor will be.
   case lost
   /// The store could not find out: a restart may find it, or not.
   case unknown
 }
 
-/// Makes units durable: a unit is appended to the store when it is ready, and one sync then settles all that were appended before.
+/// Makes batches durable: a batch is appended to the store when it is ready, and one sync then settles all that were appended before.
 ///
-/// Each worker is told what became of its units in their order. After a failure nothing more is appended until the store has been opened anew, and
-/// nothing of a worker that lost a unit until it has heard of that, since what it evaluated meanwhile builds on it.
+/// Each worker is told what became of its batches in their order. After a failure nothing more is appended until the store has been opened anew, and
+/// nothing of a worker that lost a batch until it has heard of that, since what it evaluated meanwhile builds on it.
 final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `lock`
   private let store: any StateStore
   private let counters: CounterTable
@@ -27,9 +27,9 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
   /// Held by whoever syncs, until those concerned have been told; taken before `lock`.
   private let settling = Condition()
   private var queue = CommitQueue()
-  /// What became of the unit that each worker waits for.
-  private var results: [CommitFate]
-  /// Workers that do not know yet that they lost a unit.
+  /// What became of the batch that each worker waits for.
+  private var results: [CommitResult]
+  /// Workers that do not know yet that they lost a batch.
   private var barred: Set<Int> = []
   /// The number of the last append.
   private var last: UInt64 = 0
@@ -37,10 +37,10 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
   /// Whether nobody has tried that yet.
   private var isReopeningDue = false
   private var isStopping = false
-  /// Whether the committer had units to sync the last time, and looks for more by itself.
+  /// Whether the committer had batches to sync the last time, and looks for more by itself.
   private var isBusy = false
 
-  /// Commits to the store of `context`, publishes to `hub` what changed and tells `workers` what became of their units.
+  /// Commits to the store of `context`, publishes to `hub` what changed and tells `workers` what became of their batches.
   init(context: EngineContext, hub: WatchHub, workers: [Mailbox<WorkerMessage>]) {
     store = context.store
     counters = context.counters
@@ -57,40 +57,40 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
 
   // MARK: For workers
 
-  /// Commits a unit as durably as is configured, and says what became of it; the error is the caller's to report.
-  func commit(_ unit: CommitUnit, of worker: Int) -> (fate: CommitFate, error: StoreError?) {
+  /// Commits a batch as durably as is configured, and says what became of it; the error is the caller's to report.
+  func commit(_ batch: CommitBatch, of worker: Int) -> (fate: CommitResult, error: StoreError?) {
     var error = lock.locked {
       defer { if !isDurable { conclude(through: last) } }
-      return enter(unit, of: worker, isAwaited: true)
+      return enter(batch, of: worker, isAwaited: true)
     }
     if isDurable { error = settle() ?? error }
     if error != nil { lock.wakeAll() }
     return (lock.locked { results[worker] }, error)
   }
 
-  /// Appends a unit and leaves the sync to the committer; the worker gets a message about it.
+  /// Appends a batch and leaves the sync to the committer; the worker gets a message about it.
   ///
   /// `inFlight` is how many requests are in flight altogether.
-  func append(_ unit: CommitUnit, of worker: Int, inFlight: Int) -> StoreError? {
+  func append(_ batch: CommitBatch, of worker: Int, inFlight: Int) -> StoreError? {
     let (error, isToWake) = lock.locked {
       let wasEmpty = queue.waitingReplies == nil
-      let error = enter(unit, of: worker, isAwaited: false)
+      let error = enter(batch, of: worker, isAwaited: false)
       return (error, wasEmpty && !isBusy || isWorthSyncing(inFlight))
     }
     if isToWake { lock.wakeAll() }
     return error
   }
 
-  /// Takes units of a worker again, which knows that it lost one.
+  /// Takes batches of a worker again, which knows that it lost one.
   func resume(_ worker: Int) { lock.locked { _ = barred.remove(worker) } }
 
-  private func enter(_ unit: CommitUnit, of worker: Int, isAwaited: Bool) -> StoreError? {
+  private func enter(_ batch: CommitBatch, of worker: Int, isAwaited: Bool) -> StoreError? {
     guard !needsReopening, !barred.contains(worker) else {
-      refuse(unit, of: worker, isAwaited: isAwaited)
+      refuse(batch, of: worker, isAwaited: isAwaited)
       return nil
     }
     do throws(StoreError) {
-      try queue.append(unit, of: worker, isAwaited: isAwaited, after: hub.last) { writes throws(StoreError) in
+      try queue.append(batch, of: worker, isAwaited: isAwaited, after: hub.last) { writes throws(StoreError) in
         if !writes.isEmpty {
           if isDurable { last = try store.append(writes) } else { try store.commit(writes, durable: false) }
         }
@@ -98,15 +98,15 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
       }
       return nil
     } catch {
-      refuse(unit, of: worker, isAwaited: isAwaited)
+      refuse(batch, of: worker, isAwaited: isAwaited)
       poison()
       return error
     }
   }
 
-  private func refuse(_ unit: CommitUnit, of worker: Int, isAwaited: Bool) {
+  private func refuse(_ batch: CommitBatch, of worker: Int, isAwaited: Bool) {
     barred.insert(worker)
-    queue.refuse(unit, of: worker, isAwaited: isAwaited)
+    queue.refuse(batch, of: worker, isAwaited: isAwaited)
   }
 
   // MARK: Settling
@@ -121,7 +121,7 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
       return nil
     } catch {
       return lock.locked {
-        conclude(through: store.counted)
+        conclude(through: store.lastCommitted)
         return fail(error)
       }
     }
@@ -129,31 +129,31 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
 
   private func conclude(through number: UInt64) {
     let settled = queue.takeSettled(through: number)
-    for entry in settled where entry.number != nil { counters.commit(entry.unit) }
-    let changes = settled.lazy.filter { $0.number != nil }.map(\.unit.changes).filter { !$0.isEmpty }
+    for entry in settled where entry.number != nil { counters.commit(entry.batch) }
+    let changes = settled.lazy.filter { $0.number != nil }.map(\.batch.changes).filter { !$0.isEmpty }
     if !changes.isEmpty { hub.publish(Array(changes)) }
-    var units: [SettledUnit] = []
+    var batches: [CommittedBatch] = []
     var concerned = WorkerSet()
     for entry in settled {
       guard entry.number != nil, !entry.isAwaited else { continue }
-      units.append(SettledUnit(worker: entry.worker, unit: entry.unit))
+      batches.append(CommittedBatch(worker: entry.worker, batch: entry.batch))
       concerned.insert(entry.worker)
-      concerned.formUnion(entry.unit.senders)
+      concerned.formUnion(entry.batch.senders)
     }
-    if !units.isEmpty {
+    if !batches.isEmpty {
       let receivers = workers.indices.filter { concerned.contains($0) }
-      for unit in units { unit.unit.share(among: receivers.count) }
-      for worker in receivers { workers[worker].send(.settled(units)) }
+      for batch in batches { batch.batch.share(among: receivers.count) }
+      for worker in receivers { workers[worker].send(.settled(batches)) }
     }
     for entry in settled {
-      if entry.number == nil { tell(entry, .lost) } else if entry.isAwaited { results[entry.worker] = .counts }
+      if entry.number == nil { tell(entry, .lost) } else if entry.isAwaited { results[entry.worker] = .durable }
     }
   }
 
   private func fail(_ error: StoreError) -> StoreError? {
     for entry in queue.takeLost() {
       barred.insert(entry.worker)
-      tell(entry, entry.number != nil && error.isFateUnknown ? .unknown : .lost)
+      tell(entry, entry.number != nil && error.isOutcomeUnknown ? .unknown : .lost)
     }
     guard !needsReopening else { return nil }
     poison()
@@ -165,16 +165,16 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
     isReopeningDue = true
   }
 
-  private func tell(_ entry: CommitQueue.Entry, _ fate: CommitFate) {
-    if entry.isAwaited { results[entry.worker] = fate } else { workers[entry.worker].send(.lost(entry.unit, fate)) }
+  private func tell(_ entry: CommitQueue.Entry, _ fate: CommitResult) {
+    if entry.isAwaited { results[entry.worker] = fate } else { workers[entry.worker].send(.lost(entry.batch, fate)) }
   }
 
   // MARK: For the committer
 
   /// What there is for the committer to do.
   struct Work {
-    /// Whether units were left to it.
-    let hasUnits: Bool
+    /// Whether batches were left to it.
+    let hasBatches: Bool
     /// Whether the store is to be opened anew.
     let isReopeningDue: Bool
     /// Whether the committer is to end.
@@ -192,7 +192,7 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
     }
     let found: Work? = lock.wait(milliseconds: milliseconds) {
       let work = work
-      isBusy = work?.hasUnits ?? false
+      isBusy = work?.hasBatches ?? false
       return work
     }
     if isBusy { gather(microseconds: microseconds, inFlight: inFlight) }
@@ -200,9 +200,9 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
   }
 
   private var work: Work? {
-    let hasUnits = queue.waitingReplies != nil
-    guard hasUnits || isReopeningDue || isStopping else { return nil }
-    return Work(hasUnits: hasUnits, isReopeningDue: isReopeningDue, isStopping: isStopping)
+    let hasBatches = queue.waitingReplies != nil
+    guard hasBatches || isReopeningDue || isStopping else { return nil }
+    return Work(hasBatches: hasBatches, isReopeningDue: isReopeningDue, isStopping: isStopping)
   }
 
   private func gather(microseconds: Int, inFlight: () -> Int) {

@@ -105,7 +105,7 @@ extension Control {
       _ = services.workers[services.owner(of: keys[place].subject)].send(
         .perform { worker in
           body(worker, place)
-          worker.evaluator.unit.awaited.append(some)
+          worker.evaluator.batch.awaited.append(some)
         })
     }
     some.ended()

@@ -143,6 +143,6 @@ extension Worker {
     do throws(RequestError) { try evaluator.fire(timer, cascade: cascade) } catch {
       _ = services.control.send(.perform { $0.timers.couldNotFire(timer, error) })
     }
-    evaluator.unit.awaited.append(cascade)
+    evaluator.batch.awaited.append(cascade)
   }
 }

@@ -11,7 +11,7 @@ package final class Services: Sendable {
   let workers: [Mailbox<WorkerMessage>]
   /// Each worker's offer to stand in for it.
   let loans: [WorkerLoan]
-  /// What makes units durable.
+  /// What makes batches durable.
   let commits: GroupCommit
   /// Where the control thread gets what only it can do.
   let control = Mailbox<ControlMessage>()

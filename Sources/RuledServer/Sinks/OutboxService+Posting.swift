@@ -170,7 +170,7 @@ extension OutboxService {
               .warn, "an effect that was given up could not be marked, it is tried again: \(error.message)",
               subjectHash: OutboxService.hash(key.subject)))
         }
-        worker.evaluator.unit.awaited.append(marked)
+        worker.evaluator.batch.awaited.append(marked)
       })
     settle(flight)
   }

@@ -5,9 +5,9 @@ import Synchronization
 /// The last changes in the order in which they were committed, for whoever watches.
 ///
 /// The committer publishes; watchers read at their own pace, each with a cursor of its own, so that a slow one costs the others nothing.
-/// The changes of a unit stay in the bytes in which the evaluator wrote them.
+/// The changes of a batch stay in the bytes in which the evaluator wrote them.
 final class WatchHub: Sendable {
-  /// The changes of one unit.
+  /// The changes of one batch.
   struct Chunk: Sendable {
     /// The sequence of the first.
     let first: UInt64

@@ -102,7 +102,7 @@ final class MessageInbox {
   // MARK: What comes and goes
 
   /// Messages were committed.
-  func add(_ messages: [CommitUnit.Message]) {
+  func add(_ messages: [CommitBatch.Message]) {
     for message in messages {
       if let sender = message.sender { note(sender, 1) }
       if let cascade = message.cascade { wait(cascade, for: message.sequence) }
@@ -136,7 +136,7 @@ final class MessageInbox {
   }
 
   /// Messages that were applied are settled.
-  func settled(_ messages: [CommitUnit.Message]) {
+  func settled(_ messages: [CommitBatch.Message]) {
     guard !messages.isEmpty else { return }
     refusals = 0
     for message in messages {
@@ -163,7 +163,7 @@ final class MessageInbox {
   }
 
   /// Messages that were applied are not settled, and stand in the store as before.
-  func lost(_ messages: [CommitUnit.Message]) {
+  func lost(_ messages: [CommitBatch.Message]) {
     guard !messages.isEmpty else { return }
     for message in messages { unsettled.remove(message.sequence) }
     refusals += 1
@@ -206,7 +206,7 @@ final class MessageInbox {
     }
     if mayApply, retries != nil, now < end { retry(until: end) }
     settleCounts()
-    if !evaluator.unit.isEmpty { return .again }
+    if !evaluator.batch.isEmpty { return .again }
     if pausedUntil > start { return Self.wait(from: start, to: pausedUntil) }
     if window.count > 0 || express.count > 0 || !isWhole || retries != nil { return mayApply ? .again : .sleep }
     let next = (held.values.compactMap(\.until) + (gapsUntil.map { [$0] } ?? [])).min()
@@ -220,17 +220,17 @@ final class MessageInbox {
   /// Whether what is applied and not settled leaves room for more.
   private var mayApply: Bool {
     unsettled.count < settings.room && evaluator.inFlightCount < Self.mostUnits
-      && evaluator.unit.writes.byteCount < Self.mostBytes
+      && evaluator.batch.writes.byteCount < Self.mostBytes
   }
 
-  /// How many units may be on their way to the disk while messages join another.
+  /// How many batches may be on their way to the disk while messages join another.
   private static let mostUnits = 16
-  /// From how many bytes on a unit takes no more messages.
+  /// From how many bytes on a batch takes no more messages.
   private static let mostBytes = 4 << 20
 
   private func apply(_ entry: Entry) {
     guard !unsettled.contains(entry.sequence), !isHeld(entry.subject) else { return }
-    let message = CommitUnit.Message(
+    let message = CommitBatch.Message(
       subject: entry.subject, sequence: entry.sequence, cascade: awaited[entry.sequence])
     do throws(RequestError) {
       if try evaluator.deliver(message) {

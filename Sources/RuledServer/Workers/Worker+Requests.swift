@@ -128,7 +128,7 @@ extension Worker: ConnectionHandler {
   func carryOut(_ bundle: RequestBundle) {
     let entries = bundle.entries
     for (place, entry) in entries.enumerated() {
-      evaluator.lookAhead(from: place, in: entries.count) { entries[$0].subject }
+      evaluator.prefetch(from: place, in: entries.count) { entries[$0].subject }
       let text = bundle.text(of: entry)
       carryOut(text, readable: text.count + LineFramer.padding, entry.target)
     }
@@ -168,7 +168,7 @@ extension Worker: ConnectionHandler {
   private func execute(_ request: RequestView, _ target: ReplyTarget) {
     if Self.isForControl(request.method) { return hand(toControl: request, target) }
     if request.method == .watch || request.method == .unwatch { return watch(request, target) }
-    let bytes = evaluator.unit.replyBytes
+    let bytes = evaluator.batch.replyBytes
     let idStart = bytes.count
     if let id = request.id { bytes.append(id) }
     let start = bytes.count
@@ -187,7 +187,7 @@ extension Worker: ConnectionHandler {
       ReplyWriter.endLine(to: bytes)
     }
     guard evaluator.isQuiet || Self.tellsOfDaemon(request.method), cascade == nil else {
-      evaluator.unit.add(
+      evaluator.batch.add(
         PendingReply(target: target, range: start..<bytes.count, id: idStart..<start, cascade: cascade))
       return
     }

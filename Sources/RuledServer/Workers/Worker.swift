@@ -6,7 +6,7 @@ import RuledWire
 
 /// One thread of the daemon: its connections, its share of the subjects, and the rules that run on them.
 ///
-/// Whatever comes is evaluated at once; what is to be written collects in the evaluator's unit. At the end of each turn of the loop the worker
+/// Whatever comes is evaluated at once; what is to be written collects in the evaluator's batch. At the end of each turn of the loop the worker
 /// commits it; when each commit is synced, a worker that has much to do leaves the sync to the committer and goes on evaluating.
 final class Worker {
   let index: Int
@@ -94,12 +94,12 @@ final class Worker {
     case .request(let request): carryOut(request)
     case .requests(let bundle): carryOut(bundle)
     case .replies(let bundle): hand(out: bundle)
-    case .settled(let units):
-      for settled in units {
-        if settled.worker == index { finished(settled.unit, .counts) } else { send(repliesOf: settled.unit) }
-        letGo(of: settled.unit)
+    case .settled(let batches):
+      for settled in batches {
+        if settled.worker == index { finished(settled.batch, .durable) } else { send(repliesOf: settled.batch) }
+        letGo(of: settled.batch)
       }
-    case .lost(let unit, let fate): finished(unit, fate)
+    case .lost(let batch, let fate): finished(batch, fate)
     case .deliver(let messages): inbox.add(messages)
     case .cascadeOver(let key, let isWhole):
       guard let reply = waiting.removeValue(forKey: key) else { return }
@@ -113,7 +113,7 @@ final class Worker {
   }
 
   /// Whether nothing is under way.
-  var isIdle: Bool { evaluator.isQuiet && evaluator.unit.replies.isEmpty && waiting.isEmpty }
+  var isIdle: Bool { evaluator.isQuiet && evaluator.batch.replies.isEmpty && waiting.isEmpty }
 
   /// Whether it has taken requests since it last said so, and all there were have been answered.
   private func isExpectingRequests() -> Bool {
@@ -139,19 +139,19 @@ final class Worker {
     }
   }
 
-  /// Has the unit that collected committed; says whether there was one.
+  /// Has the batch that collected committed; says whether there was one.
   private func submit() -> Bool {
-    let unit = evaluator.unit
-    guard !unit.isEmpty || !unit.replies.isEmpty || !unit.awaited.isEmpty else { return false }
+    let batch = evaluator.batch
+    guard !batch.isEmpty || !batch.replies.isEmpty || !batch.awaited.isEmpty else { return false }
     noteFigures()
     let isFirst = !evaluator.hasInFlight
-    let taken = evaluator.takeUnit()
+    let taken = evaluator.takeBatch()
     if isFirst, isForWorker(taken) {
       let outcome = services.commits.commit(taken, of: index)
       services.report(outcome.error)
-      if outcome.fate == .counts { share(taken) }
+      if outcome.fate == .durable { share(taken) }
       finished(taken, outcome.fate)
-      if outcome.fate == .counts { letGo(of: taken) }
+      if outcome.fate == .durable { letGo(of: taken) }
     } else {
       services.report(services.commits.append(taken, of: index, inFlight: services.inFlight.load(ordering: .relaxed)))
     }
@@ -159,8 +159,8 @@ final class Worker {
   }
 
   /// Whether the worker had better wait for the disk itself, since there is nothing else that it could do meanwhile.
-  private func isForWorker(_ unit: CommitUnit) -> Bool {
-    !services.commits.isDurable || unit.replies.count >= services.inFlight.load(ordering: .relaxed)
+  private func isForWorker(_ batch: CommitBatch) -> Bool {
+    !services.commits.isDurable || batch.replies.count >= services.inFlight.load(ordering: .relaxed)
   }
 
   private func noteFigures() {
@@ -169,36 +169,36 @@ final class Worker {
     services.figures[index].hotBytes.store(hot.bytes, ordering: .relaxed)
   }
 
-  private func finished(_ unit: CommitUnit, _ fate: CommitFate) {
-    guard evaluator.isInFlight(unit) else { return }  // it was lost with one before it
-    if fate != .counts { services.commits.resume(index) }
-    for unit in evaluator.finished(unit, durable: fate == .counts) {
-      fate == .counts ? release(unit) : refuse(unit, fate)
+  private func finished(_ batch: CommitBatch, _ fate: CommitResult) {
+    guard evaluator.isInFlight(batch) else { return }  // it was lost with one before it
+    if fate != .durable { services.commits.resume(index) }
+    for batch in evaluator.finished(batch, durable: fate == .durable) {
+      fate == .durable ? release(batch) : refuse(batch, fate)
     }
   }
 
-  /// Shows a unit that counts to the other workers on whose connections replies of it wait.
-  private func share(_ unit: CommitUnit) {
-    let receivers = services.workers.indices.filter { $0 != index && unit.senders.contains($0) }
-    unit.share(among: receivers.count + 1)
-    for worker in receivers { services.workers[worker].send(.settled([SettledUnit(worker: index, unit: unit)])) }
+  /// Shows a batch that counts to the other workers on whose connections replies of it wait.
+  private func share(_ batch: CommitBatch) {
+    let receivers = services.workers.indices.filter { $0 != index && batch.senders.contains($0) }
+    batch.share(among: receivers.count + 1)
+    for worker in receivers { services.workers[worker].send(.settled([CommittedBatch(worker: index, batch: batch)])) }
   }
 
-  private func letGo(of unit: CommitUnit) {
-    if unit.letGo() { evaluator.giveBack(unit) }
+  private func letGo(of batch: CommitBatch) {
+    if batch.letGo() { evaluator.giveBack(batch) }
   }
 
   /// Sends the replies for this worker's connections.
-  private func send(repliesOf unit: CommitUnit) {
-    for reply in unit.replies where reply.target.worker == index && reply.cascade == nil {
-      send(UnsafeRawBufferPointer(rebasing: unit.replyBytes.bytes[reply.range]), to: reply.target)
+  private func send(repliesOf batch: CommitBatch) {
+    for reply in batch.replies where reply.target.worker == index && reply.cascade == nil {
+      send(UnsafeRawBufferPointer(rebasing: batch.replyBytes.bytes[reply.range]), to: reply.target)
     }
   }
 
   /// Lets go what waited for the commit, but for the replies that other workers send themselves.
-  private func release(_ unit: CommitUnit) {
-    for reply in unit.replies {
-      let bytes = UnsafeRawBufferPointer(rebasing: unit.replyBytes.bytes[reply.range])
+  private func release(_ batch: CommitBatch) {
+    for reply in batch.replies {
+      let bytes = UnsafeRawBufferPointer(rebasing: batch.replyBytes.bytes[reply.range])
       if let cascade = reply.cascade {
         waiting[cascade.key] = (reply.target, Array(bytes))
         cascade.cascade.ended()
@@ -206,15 +206,15 @@ final class Worker {
         send(bytes, to: reply.target)
       }
     }
-    dispatch(unit.messages)
-    inbox.settled(unit.delivered)
-    for cascade in unit.awaited { cascade.ended() }
-    if let due = unit.earliestTimer { _ = services.control.send(.timerSet(due)) }
-    services.outbox.recorded(unit.effects)
+    dispatch(batch.messages)
+    inbox.settled(batch.delivered)
+    for cascade in batch.awaited { cascade.ended() }
+    if let due = batch.earliestTimer { _ = services.control.send(.timerSet(due)) }
+    services.outbox.recorded(batch.effects)
   }
 
   /// Answers that nothing was applied, or that it is not known whether it was.
-  private func refuse(_ unit: CommitUnit, _ fate: CommitFate) {
+  private func refuse(_ batch: CommitBatch, _ fate: CommitResult) {
     let error =
       fate == .unknown
       ? RequestError(
@@ -222,26 +222,26 @@ final class Worker {
         "the disk failed while the commit was on its way: it may have been applied or not; send it again with the same id, which applies it once"
       )
       : RequestError(.unavailable, "the store refused the commit: nothing was applied, send it again")
-    for reply in unit.replies {
+    for reply in batch.replies {
       replyBuffer.removeAll()
       if !reply.id.isEmpty {
-        ReplyWriter.error(error, id: UnsafeRawBufferPointer(rebasing: unit.replyBytes.bytes[reply.id]), to: replyBuffer)
+        ReplyWriter.error(error, id: UnsafeRawBufferPointer(rebasing: batch.replyBytes.bytes[reply.id]), to: replyBuffer)
         if reply.target.batch == 0 { ReplyWriter.endLine(to: replyBuffer) }
       }
       send(replyBuffer.bytes, to: reply.target)
     }
-    for message in unit.messages { message.cascade?.ended() }
-    for cascade in unit.awaited { cascade.lost() }
-    inbox.lost(unit.delivered)
+    for message in batch.messages { message.cascade?.ended() }
+    for cascade in batch.awaited { cascade.lost() }
+    inbox.lost(batch.delivered)
   }
 
   // MARK: Messages
 
   /// Hands messages to the workers whose subjects they are for.
-  private func dispatch(_ messages: [CommitUnit.Message]) {
+  private func dispatch(_ messages: [CommitBatch.Message]) {
     guard !messages.isEmpty else { return }
-    var own: [CommitUnit.Message] = []
-    var others: [Int: [CommitUnit.Message]] = [:]
+    var own: [CommitBatch.Message] = []
+    var others: [Int: [CommitBatch.Message]] = [:]
     for message in messages {
       let owner = services.owner(of: message.subject)
       if owner == index { own.append(message) } else { others[owner, default: []].append(message) }

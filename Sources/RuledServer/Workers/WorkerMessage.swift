@@ -9,22 +9,22 @@ enum WorkerMessage: Sendable {
   case requests(RequestBundle)
   /// Hand these replies to your connections.
   case replies(ReplyBundle)
-  /// These units count, in this order: some are yours, and some hold replies for your connections.
-  case settled([SettledUnit])
-  /// A unit of yours has failed, in that way.
-  case lost(CommitUnit, CommitFate)
+  /// These batches count, in this order: some are yours, and some hold replies for your connections.
+  case settled([CommittedBatch])
+  /// A batch of yours has failed, in that way.
+  case lost(CommitBatch, CommitResult)
   /// Apply messages to your subjects.
-  case deliver([CommitUnit.Message])
+  case deliver([CommitBatch.Message])
   /// What a reply has been waiting for is over, or can't be waited for any longer.
   case cascadeOver(UInt64, isWhole: Bool)
   /// Do something on your thread.
   case perform(@Sendable (Worker) -> Void)
 }
 
-/// A unit that counts; nobody changes it any more.
-struct SettledUnit: Sendable {
+/// A batch that counts; nobody changes it any more.
+struct CommittedBatch: Sendable {
   /// Whose it is.
   let worker: Int
-  /// The unit.
-  let unit: CommitUnit
+  /// The batch.
+  let batch: CommitBatch
 }

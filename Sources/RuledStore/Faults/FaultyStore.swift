@@ -109,7 +109,7 @@ package final class FaultyStore: StateStore {
     return number
   }
 
-  package var counted: UInt64 { faults.withLock { $0.counted } }
+  package var lastCommitted: UInt64 { faults.withLock { $0.counted } }
 
   package func reopen() throws(StoreError) {
     try faults.withLock { (faults) throws(StoreError) in

@@ -92,13 +92,13 @@ final class LogWriter: @unchecked Sendable {  // what changes is guarded by `tai
       log.lose()
     }
     do throws(StoreError) { try log.repair() } catch {}
-    error.isFateUnknown = log.isBroken
+    error.isOutcomeUnknown = log.isBroken
     tail.locked { failure = error }
     return error
   }
 
   /// The number of the last commit that counts.
-  var lastCounted: UInt64 { tail.locked { counted } }
+  var lastCommitted: UInt64 { tail.locked { counted } }
 
   /// Waits until everything counts that was appended.
   private func settle() throws(StoreError) {
@@ -165,7 +165,7 @@ final class LogWriter: @unchecked Sendable {  // what changes is guarded by `tai
       var error = StoreError(
         .poisoned, "the store at \(path) takes no commit until it is reopened, since an earlier one failed",
         underlying: failure.description)
-      error.isFateUnknown = failure.isFateUnknown  // who asks may have lost a commit by the sync of somebody else
+      error.isOutcomeUnknown = failure.isOutcomeUnknown  // who asks may have lost a commit by the sync of somebody else
       throw error
     }
     if isClosed { throw DatabaseAccess.closed(path) }

@@ -88,7 +88,7 @@ final class RedoLog: @unchecked Sendable {  // segments and what counts of them 
     do throws(StoreError) { try file.write(frame, at: active.end) } catch {
       hasFailed = true
       var error = error
-      error.isFateUnknown = file.mayHold(frame, at: active.end)
+      error.isOutcomeUnknown = file.mayHold(frame, at: active.end)
       throw error
     }
     let wasBusy = active.end >= settings.busyBytes

@@ -58,7 +58,7 @@ package final class MemoryStore: StateStore {
     }
   }
 
-  package var counted: UInt64 { contents.withLock { $0.appended } }
+  package var lastCommitted: UInt64 { contents.withLock { $0.appended } }
 
   package func reopen() throws(StoreError) { try sync() }
 

@@ -89,7 +89,7 @@ package final class RocksStore: StateStore, @unchecked Sendable {  // the folder
   @discardableResult
   package func sync() throws(StoreError) -> UInt64 { try writer.sync() }
 
-  package var counted: UInt64 { writer.lastCounted }
+  package var lastCommitted: UInt64 { writer.lastCommitted }
 
   /// What was left out at the end of the log when the store was opened, for the operator; nil when nothing was.
   package var openingNote: String? { log.openingNote }

@@ -12,7 +12,7 @@ final class CountingStore: StateStore {
 
   var name: String { store.name }
   var approximateBytes: Int { store.approximateBytes }
-  var counted: UInt64 { store.counted }
+  var lastCommitted: UInt64 { store.lastCommitted }
 
   var problem: StoreError? { store.problem }
 

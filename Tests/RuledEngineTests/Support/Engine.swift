@@ -73,7 +73,7 @@ final class Engine {
   /// Tries a parked part again.
   func retry(_ parked: ParkedKey) throws -> RetryResult? {
     let result = try local.evaluator.retry(parked)
-    try local.settle()
+    try local.runUntilIdle()
     return result
   }
 }

@@ -20,7 +20,7 @@ final class ForgetfulStore: StateStore {
 
   func sync() -> UInt64 { 0 }
 
-  var counted: UInt64 { 0 }
+  var lastCommitted: UInt64 { 0 }
 
   var problem: StoreError? { nil }
 

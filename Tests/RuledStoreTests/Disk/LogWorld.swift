@@ -219,7 +219,7 @@ final class LogWorld {
 
   /// Takes for durable what was appended and counts, as it was synced.
   private func noteCounted() {
-    let counted = writer?.lastCounted ?? 0
+    let counted = writer?.lastCommitted ?? 0
     for (number, place) in appended where place <= counted && model.commits[number].fate == .open {
       model.note(number, .durable)
     }
@@ -227,9 +227,9 @@ final class LogWorld {
 
   /// Takes an error for what it says about the commit and all that did not count.
   private func failed(_ error: StoreError, _ commit: CommitModel.Commit? = nil) {
-    note("failed\(error.isFateUnknown ? ", fate unknown" : ""): \(error)")
+    note("failed\(error.isOutcomeUnknown ? ", fate unknown" : ""): \(error)")
     noteCounted()
-    let fate = error.isFateUnknown ? CommitModel.Fate.unknown : .lost
+    let fate = error.isOutcomeUnknown ? CommitModel.Fate.unknown : .lost
     if let commit { model.note(commit.number, fate) }
     if error.code != .poisoned, log?.hasUncounted == false { model.note(all: [.open], fate) }
     if Int.random(in: 0..<4, using: &random) > 0 { repair() }

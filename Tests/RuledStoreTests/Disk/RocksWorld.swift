@@ -107,8 +107,8 @@ final class RocksWorld {
       }
       if durable { trustCache() }
     } catch {
-      note("failed\(error.isFateUnknown ? ", fate unknown" : ""): \(error)")
-      change { $0.note(commit.number, error.isFateUnknown ? .unknown : .lost) }
+      note("failed\(error.isOutcomeUnknown ? ", fate unknown" : ""): \(error)")
+      change { $0.note(commit.number, error.isOutcomeUnknown ? .unknown : .lost) }
       repair()
     }
   }

@@ -3,7 +3,7 @@ package import RuledStore
 import Synchronization
 
 /// What one worker wants to be made durable together, and what waits for it.
-package final class CommitUnit: @unchecked Sendable {  // one worker changes it until it is taken
+package final class CommitBatch: @unchecked Sendable {  // one worker changes it until it is taken
   /// A message that leaves once the commit is durable.
   package struct Message: Sendable {
     /// The subject that it is for.
@@ -24,7 +24,7 @@ package final class CommitUnit: @unchecked Sendable {  // one worker changes it 
     }
   }
 
-  /// Counts up; a later unit never becomes durable before an earlier one of the same worker.
+  /// Counts up; a later batch never becomes durable before an earlier one of the same worker.
   package private(set) var number: UInt64
   /// What is written.
   package let writes = WriteSet(capacity: 64 << 10)
@@ -52,7 +52,7 @@ package final class CommitUnit: @unchecked Sendable {  // one worker changes it 
   package private(set) var changes: ChangeLog
   private let holders = Atomic<Int>(1)
 
-  /// An empty unit.
+  /// An empty batch.
   package init(number: UInt64, changes: ChangeLog = ChangeLog()) {
     self.number = number
     self.changes = changes
@@ -69,10 +69,10 @@ package final class CommitUnit: @unchecked Sendable {  // one worker changes it 
   /// How many bytes it takes, about.
   private var capacity: Int { writes.capacity + replyBytes.capacity }
 
-  /// How many bytes a unit may take that is used again.
+  /// How many bytes a batch may take that is used again.
   private static let mostBytes = 1 << 20
 
-  /// Makes it an empty unit, whose room is kept; false if that is too much to keep.
+  /// Makes it an empty batch, whose room is kept; false if that is too much to keep.
   func begin(number: UInt64, changes: ChangeLog) -> Bool {
     guard capacity <= Self.mostBytes else { return false }
     self.number = number
@@ -109,7 +109,7 @@ package final class CommitUnit: @unchecked Sendable {  // one worker changes it 
     let changes: Int
   }
 
-  /// How far the unit has come.
+  /// How far the batch has come.
   package var mark: Mark {
     Mark(
       writes: writes.mark, counters: counters.count, messages: messages.count, delivered: delivered.count,
@@ -178,9 +178,9 @@ package struct ReplyTarget: Sendable {
 package struct PendingReply: Sendable {
   /// Where it goes.
   package let target: ReplyTarget
-  /// Which part of the unit's reply bytes it is.
+  /// Which part of the batch's reply bytes it is.
   package let range: Range<Int>
-  /// Which part of the unit's reply bytes is the request's id.
+  /// Which part of the batch's reply bytes is the request's id.
   package let id: Range<Int>
   /// What else it waits for, and the number by which its worker keeps it meanwhile.
   package let cascade: (cascade: Cascade, key: UInt64)?
