@@ -38,7 +38,7 @@ package enum StoreListing {
     at key: UnsafeRawBufferPointer
   ) -> Bool {
     do throws(StoreError) { if try SubjectRecordView(record).hasPlugins { return true } } catch {
-      context.isDamaged(key, of: Array(subject), error, malformed: true)
+      context.noteDamage(key, of: Array(subject), error, malformed: true)
       return true
     }
     for kind in [StoreKey.Kind.timer, .once, .effect, .parked] {
@@ -51,7 +51,7 @@ package enum StoreListing {
           return false
         }
       } catch {
-        context.isDamaged(prefix.bytes, of: Array(subject), error)
+        context.noteDamage(prefix.bytes, of: Array(subject), error)
         any = true
       }
       if any { return true }
@@ -74,7 +74,7 @@ package enum StoreListing {
     var more = false
     do throws(StoreError) {
       try context.scan(from: lower, to: StoreKey.upperBound(StoreKey.prefix(.parked)), of: .parked) { key, value in
-        guard let entry = Evaluator.parked((Array(key), Array(value))) else { return true }
+        guard let entry = SubjectAdministration.parked((Array(key), Array(value))) else { return true }
         if let plugin, entry["plugin"]?.stringValue != plugin { return true }
         if found.count == limit {
           more = true
@@ -141,7 +141,7 @@ package enum StoreListing {
         due = time
         timer = DueTimer(due: time, subject: Array(subject), plugin: Array(plugin), name: Array(name))
       } catch {
-        context.isDamaged(key, StoreError(error.code, error.message), malformed: true)
+        context.noteDamage(key, StoreError(error.code, error.message), malformed: true)
         return true
       }
       found.first = found.first ?? due

@@ -44,12 +44,12 @@ package enum KeptTime {
         kept = (try? JSONValue(parsing: value.bytes)).flatMap { Moment($0) }
         isDamaged = kept == nil
         if isDamaged {
-          context.isDamaged(key.bytes, StoreError(.corrupt, "what the store keeps of the time has another form"))
+          context.noteDamage(key.bytes, StoreError(.corrupt, "what the store keeps of the time has another form"))
         }
       }
     } catch {
       guard error.isDamage else { throw error }
-      context.isDamaged(key.bytes, error)
+      context.noteDamage(key.bytes, error)
       isDamaged = true
     }
     if let kept {

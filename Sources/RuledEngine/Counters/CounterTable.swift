@@ -29,6 +29,12 @@ package final class CounterTable: Sendable {
     package let amount: CounterValue
     /// Whether nobody had counted it before.
     var isFirst = false
+
+    /// What an operation adds.
+    init(name: UnsafeRawBufferPointer, labels: UnsafeRawBufferPointer, amount: CounterValue) {
+      key = Key(name: String(decoding: name, as: UTF8.self), labels: String(decoding: labels, as: UTF8.self))
+      self.amount = amount
+    }
   }
 
   private struct Series {
@@ -85,7 +91,7 @@ package final class CounterTable: Sendable {
         let number = CounterValue(json: json)
       else {
         let error = StoreError(.corrupt, "a counter has another form")
-        context.isDamaged(key, error, malformed: true)
+        context.noteDamage(key, error, malformed: true)
         let next = Array(key) + [0]
         kept.unreadable.append(UnreadableKeys(error: error, after: Array(key.dropLast()), before: next))
         return true

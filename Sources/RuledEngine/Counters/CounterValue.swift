@@ -1,4 +1,5 @@
 package import RuledCore
+import RuledLua
 
 /// What a counter holds: an integer until something that is none is added.
 package enum CounterValue: Sendable, Equatable {
@@ -36,6 +37,14 @@ package enum CounterValue: Sendable, Equatable {
     switch self {
     case .integer(let number): .integer(number)
     case .number(let number): .number(number)
+    }
+  }
+
+  /// What an operation adds.
+  init(_ amount: Operation.Amount) {
+    switch amount {
+    case .integer(let number): self = .integer(number)
+    case .number(let number): self = .number(number)
     }
   }
 

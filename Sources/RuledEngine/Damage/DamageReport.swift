@@ -185,7 +185,7 @@ extension EngineContext {
   /// Notes that a key, or what begins with it, can't be read: for `health`, and for the log as often as it should hear of it.
   ///
   /// What is `malformed` could be read and then not be understood.
-  package func isDamaged(
+  package func noteDamage(
     _ key: some KeyPart, of subject: [UInt8]? = nil, _ error: StoreError, malformed: Bool = false
   ) {
     if error.isDamage { tell(DamageReport.Thing(key, subject: subject, isMalformed: malformed), error) }
@@ -193,7 +193,7 @@ extension EngineContext {
 
   /// Notes that a key, or what begins with it, could be read, should it have been damaged before.
   @inline(__always)
-  package func isWhole(_ key: @autoclosure () -> some KeyPart, malformed: Bool = false) {
+  package func clearDamage(_ key: @autoclosure () -> some KeyPart, malformed: Bool = false) {
     if !damage.isEmpty { mended(StoreKey.bytes { key().appendPart(to: $0) }, malformed) }
   }
 

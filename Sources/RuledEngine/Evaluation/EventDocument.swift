@@ -90,3 +90,15 @@ package final class EventDocument {
     return event
   }
 }
+
+extension EventDocument {
+  /// The plugin that sent a stored message; empty where the message does not name it.
+  package func sender(of message: UnsafeRawBufferPointer) -> String {
+    parse(message) ? String(decoding: string(member("sent_by")), as: UTF8.self) : ""
+  }
+
+  /// The plugin of a stored parked part; nil when the part can't be read.
+  package func plugin(of parked: UnsafeRawBufferPointer) -> String? {
+    parse(parked) ? String(decoding: string(member("plugin")), as: UTF8.self) : nil
+  }
+}

@@ -58,4 +58,12 @@ package struct EventInput {
     self.text = text
     self.now = now
   }
+
+  /// No event.
+  static var none: EventInput {
+    let bytes = UnsafeRawBufferPointer(start: nil, count: 0)
+    return EventInput(
+      type: bytes, subject: bytes, source: bytes, id: bytes, time: 0, document: nil, data: 0, attributes: 0,
+      text: bytes, now: 0)
+  }
 }

@@ -10,7 +10,7 @@ extension LocalEngine {
     let reply = ByteBuffer(capacity: 512)
     let bytes = ByteBuffer(capacity: 64)
     if let subject { bytes.append(contentsOf: subject) }
-    try evaluator.query(
+    try evaluator.handlers.query(
       name, subject: subject == nil ? nil : bytes.bytes, document: place == 0 ? nil : document.handle, arguments: place,
       into: reply)
     withExtendedLifetime(bytes) {}
@@ -21,9 +21,9 @@ extension LocalEngine {
   package func state(of subject: String, plugin: String) throws(RequestError) -> JSONValue? {
     let bytes = ByteBuffer(capacity: 64)
     bytes.append(contentsOf: subject)
-    let found = try evaluator.findSubject(bytes.bytes)
+    let found = try evaluator.subjects.load(bytes.bytes)
     withExtendedLifetime(bytes) {}
-    guard let state = try evaluator.view(found)?.state(of: plugin) else { return nil }
+    guard let state = try evaluator.subjects.record(of: found)?.state(of: plugin) else { return nil }
     return try? JSONValue(parsing: state)
   }
 
@@ -31,9 +31,9 @@ extension LocalEngine {
   package func version(of subject: String) throws(RequestError) -> UInt64 {
     let bytes = ByteBuffer(capacity: 64)
     bytes.append(contentsOf: subject)
-    let found = try evaluator.findSubject(bytes.bytes)
+    let found = try evaluator.subjects.load(bytes.bytes)
     withExtendedLifetime(bytes) {}
-    return try evaluator.view(found)?.version ?? 0
+    return try evaluator.subjects.record(of: found)?.version ?? 0
   }
 
   /// The effects that were recorded for a subject so far, in their order, those for the client among them.

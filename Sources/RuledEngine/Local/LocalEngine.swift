@@ -23,7 +23,7 @@ package final class LocalEngine {
 
   private let lua: LuaWorker
   private let coverage: Coverage?
-  private var machines: [UInt64: PluginVM] = [:]
+  private var vms: [UInt64: PluginVM] = [:]
   private var counters: [CounterTable.Key: CounterValue] = [:]
   private var waiting: [CommitBatch.Message] = []
   private var eventsMade = 0
@@ -48,52 +48,51 @@ package final class LocalEngine {
     self.coverage = coverage
     context = EngineContext(store: store, clock: EngineClock(manual: start), configuration: configuration, log: log)
     evaluator = Evaluator(context: context, catalog: catalog, lua: lua, cacheBytes: configuration.limits.cacheMiB << 20)
-    evaluator.coverage = coverage
+    evaluator.plugins.coverage = coverage
     try recover()
   }
 
-  /// Begins anew over another store, an empty one by default; the plugins' machines go on.
+  /// Begins anew over another store, an empty one by default; the plugins' VMs are reused.
   package func renew(
     catalog: Catalog, store: any StateStore = MemoryStore(), start: Timestamp = LocalEngine.start
   ) throws(RequestError) {
-    keepMachines()
+    saveVMs()
     let configuration = context.configuration
     context = EngineContext(
       store: store, clock: EngineClock(manual: start), configuration: configuration, log: context.log)
     evaluator = Evaluator(context: context, catalog: catalog, lua: lua, cacheBytes: configuration.limits.cacheMiB << 20)
-    evaluator.coverage = coverage
+    evaluator.plugins.coverage = coverage
     for plugin in catalog.plugins { plugin.runtime.resume() }
     changes.removeAll()
     sent.removeAll()
     waiting.removeAll()
-    giveMachines()
+    installVMs()
     try recover()
   }
 
   /// Puts other rules in force.
   package func adopt(_ catalog: Catalog) {
-    keepMachines()
+    saveVMs()
     evaluator.adopt(catalog)
-    giveMachines()
+    installVMs()
   }
 
   /// The time.
   package var now: Timestamp { context.clock.now }
 
-  // MARK: Machines
+  // MARK: VMs
 
-  /// Remembers the machines by what they were built from, for catalogs that come back.
-  private func keepMachines() {
-    if machines.count > 64 { machines.removeAll() }
-    for (index, plugin) in evaluator.catalog.plugins.enumerated() {
-      if let machine = evaluator.machines[index], !machine.isDead { machines[plugin.generation] = machine }
+  /// Keeps the VMs by the generation of their plugin, for catalogs that come back.
+  private func saveVMs() {
+    if vms.count > 64 { vms.removeAll() }
+    for plugin in evaluator.plugins.all {
+      if let vm = plugin.vm, !vm.isDead { vms[plugin.entry.generation] = vm }
     }
   }
 
-  private func giveMachines() {
-    for (index, plugin) in evaluator.catalog.plugins.enumerated() where evaluator.machines[index] == nil {
-      machines[plugin.generation]?.host = evaluator
-      evaluator.machines[index] = machines[plugin.generation]
+  private func installVMs() {
+    for plugin in evaluator.plugins.all where plugin.vm == nil {
+      if let vm = vms[plugin.entry.generation] { evaluator.plugins.install(vm, for: plugin) }
     }
   }
 
@@ -115,7 +114,7 @@ package final class LocalEngine {
     event.isDryRun = document.flag("dryrun")
     event.isExplained = document.flag("explain")
     let outcome = ByteBuffer(capacity: 1024)
-    try evaluator.handle(event, into: outcome)
+    try evaluator.evaluate(event, into: outcome)
     withExtendedLifetime(id) {}
     try runUntilIdle()
     return outcome
@@ -186,12 +185,12 @@ package final class LocalEngine {
     let batch = evaluator.takeBatch()
     writeCounters(of: batch)
     do throws(StoreError) { try context.store.commit(batch.writes, durable: true) } catch {
-      _ = evaluator.finished(batch, durable: false)
+      _ = evaluator.complete(batch, durable: false)
       throw error.requestError
     }
     for delta in batch.counters { counters[delta.key] = (counters[delta.key] ?? .integer(0)) + delta.amount }
     context.counters.commit(batch)
-    _ = evaluator.finished(batch, durable: true)
+    _ = evaluator.complete(batch, durable: true)
     changes += batch.changes.all
     for message in batch.messages { noteSent(message, in: batch) }
     waiting += batch.messages

@@ -17,7 +17,7 @@ package final class Catalog: Sendable {
     /// What is measured of it.
     package let runtime: PluginRuntime
     /// Machines that were built ahead.
-    package let machines: ReadyMachines
+    package let readyVMs: ReadyVMs
     /// Tells machines built from these sources from those of another revision.
     package let generation: UInt64
 
@@ -32,13 +32,13 @@ package final class Catalog: Sendable {
 
     init(
       source: PluginSource, overrides: JSONObject, manifest: PluginManifest, runtime: PluginRuntime,
-      machines: ReadyMachines, generation: UInt64
+      readyVMs: ReadyVMs, generation: UInt64
     ) {
       self.source = source
       self.overrides = overrides
       self.manifest = manifest
       self.runtime = runtime
-      self.machines = machines
+      self.readyVMs = readyVMs
       self.generation = generation
       order = manifest.order
       let name = source.name
@@ -100,7 +100,7 @@ package final class Catalog: Sendable {
 }
 
 /// Machines of a plugin that were built ahead, for the threads that run its rules: to build one there would hold up all that they serve.
-package final class ReadyMachines: Sendable {
+package final class ReadyVMs: Sendable {
   /// A machine that is no thread's.
   private struct Machine: @unchecked Sendable {  // no thread uses it while it lies here
     let vm: PluginVM

@@ -32,9 +32,9 @@ package enum CatalogBuilder {
     /// Has each slow plugin have a machine ready for each thread, as far as that takes no longer than it may.
     fileprivate func buildAhead(_ plugins: [Catalog.Plugin], _ worker: LuaWorker) {
       let end = EngineClock.monotonic + UInt64(Limits.aheadTime) * 1000
-      for plugin in plugins where plugin.machines.isSlow {
+      for plugin in plugins where plugin.readyVMs.isSlow {
         built()
-        while plugin.machines.count < count, EngineClock.monotonic < end, plugin.addMachine(worker) { built() }
+        while plugin.readyVMs.count < count, EngineClock.monotonic < end, plugin.addVM(worker) { built() }
       }
     }
   }
@@ -62,9 +62,9 @@ package enum CatalogBuilder {
         let isSlow = EngineClock.monotonic - began > UInt64(Limits.slowLoad) * 1000
         let loaded = Catalog.Plugin(
           source: plugin, overrides: settings.settings, manifest: vm.manifest, runtime: PluginRuntime(),
-          machines: ReadyMachines(isSlow: isSlow, taken: threads.taken),
+          readyVMs: ReadyVMs(isSlow: isSlow, taken: threads.taken),
           generation: generations.wrappingAdd(1, ordering: .relaxed).newValue)
-        loaded.machines.add(vm)
+        loaded.readyVMs.add(vm)
         plugins.append(loaded)
         changed.append(loaded)
       } catch {
@@ -79,7 +79,7 @@ package enum CatalogBuilder {
 
   /// Builds a machine for a slow plugin that has none ready, for a thread that loses its own; false when none is needed.
   package static func replenish(_ catalog: Catalog, worker: LuaWorker) -> Bool {
-    catalog.plugins.contains { $0.machines.isSlow && $0.machines.count == 0 && $0.addMachine(worker) }
+    catalog.plugins.contains { $0.readyVMs.isSlow && $0.readyVMs.count == 0 && $0.addVM(worker) }
   }
 
   /// Whether nothing that the plugin is made of has changed; the library counts only as far as it is required.
@@ -142,9 +142,9 @@ package enum CatalogBuilder {
 
 extension Catalog.Plugin {
   /// Builds another machine ahead; false when it does not load this time, as one that takes all the time it may.
-  fileprivate func addMachine(_ worker: LuaWorker) -> Bool {
+  fileprivate func addVM(_ worker: LuaWorker) -> Bool {
     guard let vm = try? PluginVM(source: source, settings: overrides, worker: worker) else { return false }
-    machines.add(vm)
+    readyVMs.add(vm)
     return true
   }
 }

@@ -1,4 +1,4 @@
-package import CLuaBridge
+import CLuaBridge
 import RuledCore
 
 /// How a call into a plugin ended.
@@ -11,55 +11,55 @@ package enum CallResult {
   case failed
 }
 
-/// How far an event came that was shown to rules at once.
-package enum TurnResult {
+/// How far `run` came with an event.
+package enum RunResult {
   /// All rules ran, and the state is encoded in `output`.
   case ended
-  /// A rule raised something; so many rules are done, and the others and `finish` are left.
+  /// A rule raised something; so many rules are done. The others and `encodeState` are left.
   case raised(done: Int)
-  /// It failed, in a rule or around them; `failure(rule:)` tells why.
+  /// A rule failed, or something around the rules; `failure(rule:)` tells why.
   case failed(rule: Int?)
 }
 
 extension PluginVM {
-  /// Makes the event the machine's current one, runs the rules in order and encodes the state, in at most `stateLimit` bytes.
+  /// Begins an event, runs the rules in order and encodes the state, in at most `stateLimit` bytes.
   ///
-  /// With `attempt` instructions may go uncounted; when all of the event is done, `settle` must then be asked whether it counts.
+  /// With `uncounted` instructions are not counted where that can be made up for; `endUncounted` must then be called at the end.
   package func run(
-    _ event: inout rb_event, budget: Budget, rules: [Int], stateLimit: Int, attempt: Bool
-  ) -> TurnResult {
+    _ event: inout RuleEvent, budget: Budget, rules: [Int], stateLimit: Int, uncounted: Bool
+  ) -> RunResult {
     var native = budget.native
     drawn = 0
     return rules.withUnsafeBufferPointer { rules in
-      var turn = rb_turn()
-      turn.rules = rules.baseAddress
-      turn.count = rules.count
-      turn.state_limit = stateLimit
-      guard rb_run(machine, &event, &native, attempt, &turn) == RB_OK else {
-        return .failed(rule: turn.rule >= 0 ? Int(turn.rule) : nil)
+      var run = rb_turn()
+      run.rules = rules.baseAddress
+      run.count = rules.count
+      run.state_limit = stateLimit
+      guard rb_run(machine, &event.native, &native, uncounted, &run) == RB_OK else {
+        return .failed(rule: run.rule >= 0 ? Int(run.rule) : nil)
       }
-      return turn.ended ? .ended : .raised(done: turn.next)
+      return run.ended ? .ended : .raised(done: run.next)
     }
   }
 
-  /// Ends an attempt, however it came out.
+  /// Ends an event that was run uncounted, whether it failed or not.
   ///
-  /// False when more instructions than the budget's can have run: the attempt is then void, and the event must run again, counted.
-  package func settle() -> Bool { rb_settle(machine) }
+  /// - Returns: false when it may have used more instructions than its budget: what it did is void, and it must run again, counted.
+  package func endUncounted() -> Bool { rb_settle(machine) }
 
-  /// Makes the event the machine's current one, with the plugin's state for its subject.
-  package func begin(_ event: inout rb_event, budget: Budget) -> CallResult {
+  /// Begins an event with the plugin's state for its subject.
+  package func begin(_ event: inout RuleEvent, budget: Budget) -> CallResult {
     var native = budget.native
     drawn = 0
-    return result(rb_begin(machine, &event, &native))
+    return result(rb_begin(machine, &event.native, &native))
   }
 
-  /// Makes an event the current one that a rule of this plugin raised, keeping the state as it stands.
+  /// Begins an event that a rule of this plugin raised, within the current one; the state stays as it is.
   package func beginRaised(type: UnsafeRawBufferPointer, document: OpaquePointer, data: Int) -> CallResult {
     result(rb_begin_raised(machine, rb_slice(type), document, data, nil, 0, rb_slice()))
   }
 
-  /// Makes an event the current one that another plugin raised during the same commit; a new budget starts.
+  /// Begins an event that another plugin raised within the same transaction; a new budget starts.
   package func beginRaised(
     type: UnsafeRawBufferPointer, document: OpaquePointer, data: Int, budget: Budget, depth: Int,
     chain: UnsafeRawBufferPointer
@@ -76,7 +76,7 @@ extension PluginVM {
   package func run(rule: Int) -> CallResult { result(rb_run_rule(machine, Int32(rule))) }
 
   /// Encodes the state, which `output` then holds; fails when it can't be stored or is larger than `limit` bytes.
-  package func finish(limit: Int) -> CallResult { result(rb_finish(machine, limit)) }
+  package func encodeState(limit: Int) -> CallResult { result(rb_finish(machine, limit)) }
 
   /// Answers the query of that index with `output`; `arguments` is a place in the document, 0 for none.
   package func query(_ index: Int, document: OpaquePointer?, arguments: Int) -> CallResult {
@@ -103,20 +103,14 @@ extension PluginVM {
   package var output: UnsafeRawBufferPointer { rb_result(machine).raw }
 
   /// The operations that rules asked for since `begin`; valid until the next call.
-  package var operations: UnsafeBufferPointer<rb_op> {
+  package var operations: Operations {
     var count = 0
     let first = rb_ops(machine, &count)
-    return UnsafeBufferPointer(start: first, count: count)
+    return Operations(UnsafeBufferPointer(start: first, count: count), bytes: rb_op_bytes(machine))
   }
 
-  /// Marks the operations that later ones of the event undo, once all rules of the event have run.
+  /// Marks the operations that later ones of the event undo; to be called once all rules of the event have run.
   package func collapseOperations() { rb_collapse_ops(machine) }
-
-  /// The bytes of an operation's part.
-  package func bytes(_ offset: UInt32, _ length: UInt32) -> UnsafeRawBufferPointer {
-    guard length > 0, let base = rb_op_bytes(machine) else { return UnsafeRawBufferPointer(start: nil, count: 0) }
-    return UnsafeRawBufferPointer(start: base + Int(offset), count: Int(length))
-  }
 
   /// The types of the events that led to the current one.
   package var chain: UnsafeRawBufferPointer { rb_chain(machine).raw }

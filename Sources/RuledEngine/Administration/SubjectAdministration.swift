@@ -1,18 +1,34 @@
 package import RuledCore
 import RuledStore
 
-/// What is held on a subject: showing it, handing it out, erasing it.
-extension Evaluator {
+/// Shows, exports and erases what is stored of a subject.
+package final class SubjectAdministration {
+  private let plugins: WorkerPlugins
+  private let batches: BatchQueue
+  private let subjects: SubjectCache
+  private let memory: OutcomeMemory
+  private let timers: TimerTable
+
+  init(
+    plugins: WorkerPlugins, batches: BatchQueue, subjects: SubjectCache, memory: OutcomeMemory, timers: TimerTable
+  ) {
+    self.plugins = plugins
+    self.batches = batches
+    self.subjects = subjects
+    self.memory = memory
+    self.timers = timers
+  }
+
   /// Appends `{subject, version, plugins}`, of one plugin or of all.
   package func state(_ name: UnsafeRawBufferPointer, plugin: UnsafeRawBufferPointer?, into reply: ByteBuffer)
     throws(RequestError)
   {
-    let subject = try findSubject(name)
-    let record = try view(subject)
+    let subject = try subjects.load(name)
+    let record = try subjects.record(of: subject)
     guard try isFound(subject, record) else { throw Self.notFound(name) }
     if let plugin, record?.state(of: plugin) == nil {
       let wanted = String(decoding: plugin, as: UTF8.self)
-      guard catalog.index(of: wanted) != nil else { throw RequestError(.notFound, "there is no plugin '\(wanted)'") }
+      guard plugins.catalog.index(of: wanted) != nil else { throw RequestError(.notFound, "there is no plugin '\(wanted)'") }
     }
     reply.append("{\"subject\":" as StaticString)
     reply.append(jsonString: name)
@@ -37,7 +53,7 @@ extension Evaluator {
     reply.append(UInt8(ascii: "}"))
   }
 
-  static func notFound(_ subject: UnsafeRawBufferPointer) -> RequestError {
+  private static func notFound(_ subject: UnsafeRawBufferPointer) -> RequestError {
     RequestError(.notFound, "nothing is held on the subject '\(String(decoding: subject, as: UTF8.self))'")
   }
 
@@ -45,7 +61,7 @@ extension Evaluator {
   private func isFound(_ subject: Subject, _ record: SubjectRecordView?) throws(RequestError) -> Bool {
     if record?.hasPlugins == true { return true }
     for kind in [StoreKey.Kind.timer, .once, .effect, .parked] {
-      let found = try readAll(kind, subject.name)
+      let found = try batches.readAll(kind, of: subject.name)
       if !found.isEmpty { return true }
     }
     return false
@@ -53,8 +69,8 @@ extension Evaluator {
 
   /// All that is held on the subject.
   package func export(_ name: UnsafeRawBufferPointer) throws(RequestError) -> JSONValue {
-    let subject = try findSubject(name)
-    let record = try view(subject)
+    let subject = try subjects.load(name)
+    let record = try subjects.record(of: subject)
     guard try isFound(subject, record) else { throw Self.notFound(name) }
     let states = ByteBuffer(capacity: 1024)
     writeStates(record, only: nil, to: states)
@@ -62,43 +78,41 @@ extension Evaluator {
       "subject": .string(String(decoding: name, as: UTF8.self)),
       "version": .integer(Int64(record?.version ?? 0)),
       "plugins": (try? JSONValue(parsing: states.bytes)) ?? .object([:]),
-      "timers": .array(try readAll(.timer, subject.name).map(Self.timer)),
-      "once": .array(try readAll(.once, subject.name).compactMap(Self.once)),
-      "effects": .array(try readAll(.effect, subject.name).map { Self.json($0.value) }),
-      "parked": .array(try readAll(.parked, subject.name).compactMap(Self.parked)),
-      "events": .array(try remembered(subject, record).compactMap(Self.outcome)),
+      "timers": .array(try batches.readAll(.timer, of: subject.name).map(Self.timer)),
+      "once": .array(try batches.readAll(.once, of: subject.name).compactMap(Self.once)),
+      "effects": .array(try batches.readAll(.effect, of: subject.name).map { Self.json($0.value) }),
+      "parked": .array(try batches.readAll(.parked, of: subject.name).compactMap(Self.parked)),
+      "events": .array(try memory.all(of: subject, record).compactMap(Self.outcome)),
     ])
   }
 
   /// Erases all that is held on the subject, and answers how much it was.
   package func forget(_ name: UnsafeRawBufferPointer) throws(RequestError) -> JSONValue {
-    let subject = try findSubject(name)
-    let record = try view(subject)
+    let subject = try subjects.load(name)
+    let record = try subjects.record(of: subject)
     var states: Int64 = 0
     record?.forEachPlugin { _, _ in states += 1 }
-    let timers = try readAll(.timer, subject.name)
-    let effects = try readAll(.effect, subject.name)
-    let parked = try readAll(.parked, subject.name)
-    let events = try remembered(subject, record)
+    let timers = try batches.readAll(.timer, of: subject.name)
+    let effects = try batches.readAll(.effect, of: subject.name)
+    let parked = try batches.readAll(.parked, of: subject.name)
+    let events = try memory.all(of: subject, record)
     var others: [(key: [UInt8], value: [UInt8])] = []
     for kind in [.record, .earlierEvents, .outcomeIndex, .once, .message] as [StoreKey.Kind] {
-      others += try readAll(kind, subject.name)
+      others += try batches.readAll(kind, of: subject.name)
     }
     // All is read: nothing of it can fail any more.
     for timer in timers {
       if case .timer(_, let plugin, let name)? = timer.key.withUnsafeBytes({ try? ParsedKey($0) }) {
-        timer.value.withUnsafeBytes { deleteIndex(of: $0, plugin: Array(plugin), name: Array(name), subject) }
+        timer.value.withUnsafeBytes { self.timers.removeIndex(of: $0, name, of: plugin, subject: subject) }
       }
     }
     for entries in [timers, effects, parked, events, others] {
-      for entry in entries { entry.key.withUnsafeBytes { batch.writes.delete($0) } }
+      for entry in entries { entry.key.withUnsafeBytes { batches.current.writes.delete($0) } }
     }
-    let cost = subject.cost
-    subject.keepRecord(UnsafeRawBufferPointer(start: nil, count: 0))
-    cache.changed(by: subject.cost - cost)
-    subject.lastCommit = batch.number
+    subjects.setRecord(UnsafeRawBufferPointer(start: nil, count: 0), of: subject)
+    subject.lastCommit = batches.current.number
     if record != nil || !timers.isEmpty || !effects.isEmpty || !parked.isEmpty || !events.isEmpty {
-      batch.changes.append(forgotten: name)
+      batches.current.changes.append(forgotten: name)
     }
     return .object([
       "subject": .string(String(decoding: name, as: UTF8.self)),
@@ -147,7 +161,7 @@ extension Evaluator {
           let outcome = try? RememberedOutcome(value)
         else { return }
         let id = if case .plain(_, let id) = identity { id } else { outcome.id }
-        write(outcome, of: subject, id, isDuplicate: false, to: text)
+        OutcomeWriter.write(outcome, of: subject, id: id, isDuplicate: false, to: text)
       }
     }
     return try? JSONValue(parsing: text.bytes)

@@ -1,4 +1,4 @@
-package import CLuaBridge
+import CLuaBridge
 
 extension rb_slice {
   /// The bytes that the slice stands for.
@@ -8,7 +8,8 @@ extension rb_slice {
   var text: String { String(decoding: raw, as: UTF8.self) }
 
   /// The slice that borrows `bytes`.
-  package init(_ bytes: UnsafeRawBufferPointer) {
+
+  init(_ bytes: UnsafeRawBufferPointer) {
     self.init(bytes: bytes.baseAddress?.assumingMemoryBound(to: CChar.self), length: bytes.count)
   }
 }

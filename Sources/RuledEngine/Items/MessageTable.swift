@@ -1,0 +1,207 @@
+import RuledCore
+import RuledLua
+import RuledStore
+
+/// The messages between subjects that wait in the store.
+///
+/// A message joins the batch of the event that sends it, and is removed by the batch of the event that it becomes: it is applied exactly once.
+final class MessageTable {
+  /// A message that was taken from the store; valid until the next one is taken.
+  struct Taken {
+    /// The event that it becomes.
+    let event: EventInput
+    /// The plugin that sent it.
+    let sender: Sender
+    fileprivate let document: EventDocument
+
+    /// The plugin and the reason if the message must be parked instead of applied.
+    var obstacle: (plugin: String, reason: String)? {
+      switch sender {
+      case .unnamed: nil
+      case .gone(let name):
+        (name, "there is no plugin '\(name)' any more, so what it sent waits here: load it again, or drop this")
+      case .plugin(let plugin):
+        plugin.entry.runtime.isSuspended
+          ? (plugin.entry.name, "the plugin is suspended, so what it sent waits here: reload it or retry this") : nil
+      }
+    }
+
+    /// The event's data as JSON.
+    var data: UnsafeRawBufferPointer { document.text(of: "data") }
+    /// The subject whose event sent it.
+    var from: UnsafeRawBufferPointer { document.string(document.member("from")) }
+  }
+
+  /// What the store holds where a message is expected.
+  enum Stored {
+    case message(Taken)
+    /// Bytes that can't be read as a message.
+    case damaged([UInt8])
+    /// Nothing: the message was applied or erased before.
+    case gone
+  }
+
+  /// The plugin that sent a message.
+  enum Sender {
+    /// The message is of an older version, which does not name the plugin.
+    case unnamed
+    case plugin(WorkerPlugin)
+    /// The rules in force have no plugin of that name.
+    case gone(String)
+  }
+
+  private let context: EngineContext
+  private let batches: BatchQueue
+  private let plugins: WorkerPlugins
+  private let key = ByteBuffer(capacity: 320)
+  private let value = ByteBuffer(capacity: 1024)
+  private let identity = ByteBuffer(capacity: 256)
+  /// The message at hand.
+  private let document = EventDocument()
+
+  init(_ context: EngineContext, batches: BatchQueue, plugins: WorkerPlugins) {
+    self.context = context
+    self.batches = batches
+    self.plugins = plugins
+  }
+
+  // MARK: Sending
+
+  /// Adds a message to the batch.
+  ///
+  /// - Parameters:
+  ///   - target: the subject that it is for.
+  ///   - number: the operation's number among those of its plugin; makes the message's id unique.
+  ///   - maySend: how many messages may follow from it.
+  func send(
+    to target: UnsafeRawBufferPointer, type: UnsafeRawBufferPointer, data: UnsafeRawBufferPointer, number: Int,
+    of plugin: WorkerPlugin, _ event: EventInput, maySend: Int, cascade: Cascade?
+  ) {
+    let sequence = context.nextSequence()
+    key.removeAll()
+    StoreKey.message(target, sequence: sequence, into: key)
+    identity.removeAll()
+    identity.append(event.subject)
+    identity.append(0)
+    identity.append(event.source)
+    identity.append(0)
+    identity.append(event.id)
+    identity.append(0)
+    identity.append(plugin.entry.nameBytes)
+    identity.append(0)
+    identity.append(decimal: Int64(number))
+    value.removeAll()
+    value.append("{\"type\":" as StaticString)
+    value.append(jsonString: type)
+    value.append(",\"subject\":" as StaticString)
+    value.append(jsonString: target)
+    value.append(",\"id\":\"" as StaticString)
+    UUIDText.derived(from: identity.bytes).write(to: value)
+    value.append("\",\"source\":" as StaticString)
+    value.append(jsonString: event.source)
+    value.append(",\"time\":\"" as StaticString)
+    Timestamp(microseconds: event.now).write(to: value)
+    value.append("\",\"data\":" as StaticString)
+    value.append(data)
+    value.append(",\"hops\":" as StaticString)
+    value.append(decimal: Int64(event.hops + 1))
+    value.append(",\"from\":" as StaticString)
+    value.append(jsonString: event.subject)
+    value.append(",\"may_send\":" as StaticString)
+    value.append(decimal: Int64(maySend))
+    value.append(",\"sent_by\":" as StaticString)
+    value.append(plugin.entry.quotedName)
+    value.append(UInt8(ascii: "}"))
+    batches.current.writes.put(key.bytes, value.bytes)
+    cascade?.began()
+    batches.current.messages.append(
+      .init(
+        subject: Array(target), sequence: sequence, cascade: cascade, sender: plugin.sender(in: context.senders)))
+  }
+
+  /// Makes a message again of one that was parked, under its old number.
+  ///
+  /// Without a sender it is applied even while its plugin is suspended.
+  func resend(
+    _ event: EventInput, data: UnsafeRawBufferPointer, from: JSONValue, of plugin: WorkerPlugin, to subject: Subject,
+    sequence: UInt64
+  ) {
+    key.removeAll()
+    StoreKey.message(subject.name, sequence: sequence, into: key)
+    value.removeAll()
+    event.write(type: event.type, data: data, to: value)
+    value.truncate(to: value.count - 1)
+    value.append(",\"hops\":" as StaticString)
+    value.append(decimal: Int64(event.hops))
+    value.append(",\"from\":" as StaticString)
+    from.write(to: value)
+    value.append(",\"may_send\":" as StaticString)
+    value.append(decimal: Int64(event.maySend))
+    if !plugin.entry.runtime.isSuspended {
+      value.append(",\"sent_by\":" as StaticString)
+      value.append(plugin.entry.quotedName)
+    }
+    value.append(UInt8(ascii: "}"))
+    batches.current.writes.put(key.bytes, value.bytes)
+    batches.current.messages.append(
+      .init(subject: Array(subject.name), sequence: sequence, sender: plugin.sender(in: context.senders)))
+  }
+
+  // MARK: Applying
+
+  /// Removes a message from the store and adds it to those that the batch delivers.
+  ///
+  /// - Returns: what the store held under its key.
+  func take(_ message: CommitBatch.Message, of subject: Subject) throws(RequestError) -> Stored {
+    key.removeAll()
+    StoreKey.message(message.subject, sequence: message.sequence, into: key)
+    value.removeAll()
+    guard try batches.read(key.bytes, of: subject, into: value) else { return .gone }
+    batches.current.writes.delete(key.bytes)
+    subject.lastCommit = batches.current.number
+    var delivered = message
+    guard document.parse(value.bytes), !document.string(document.member("type")).isEmpty,
+      document.string(document.member("subject")).elementsEqual(message.subject)
+    else {
+      delivered.sender = message.sender ?? context.senders[""]
+      batches.current.delivered.append(delivered)
+      return .damaged(Array(value.bytes))
+    }
+    var event = document.event(now: context.clock.now.microseconds)
+    event.attributes = 0
+    event.hops = Int(document.integer(document.member("hops")))
+    let maySend = document.member("may_send")
+    event.maySend = maySend == 0 ? Limits.messagesPerOldMessage : Int(document.integer(maySend))
+    let name = document.string(document.member("sent_by"))
+    let sender: Sender
+    if let plugin = plugins.all.first(where: { ByteOrder.equal($0.entry.nameBytes, name) }) {
+      sender = .plugin(plugin)
+      delivered.sender = plugin.sender(in: context.senders)
+    } else {
+      let name = String(decoding: name, as: UTF8.self)
+      sender = name.isEmpty ? .unnamed : .gone(name)
+      delivered.sender = context.senders[name]
+    }
+    batches.current.delivered.append(delivered)
+    return .message(Taken(event: event, sender: sender, document: document))
+  }
+}
+
+extension EventInput {
+  /// Appends an event of another type and data, for the same subject and with the same id, source and time.
+  func write(type: UnsafeRawBufferPointer, data: UnsafeRawBufferPointer, to buffer: ByteBuffer) {
+    buffer.append("{\"type\":" as StaticString)
+    buffer.append(jsonString: type)
+    buffer.append(",\"subject\":" as StaticString)
+    buffer.append(jsonString: subject)
+    buffer.append(",\"id\":" as StaticString)
+    buffer.append(jsonString: id)
+    buffer.append(",\"source\":" as StaticString)
+    buffer.append(jsonString: source)
+    buffer.append(",\"time\":\"" as StaticString)
+    Timestamp(microseconds: time).write(to: buffer)
+    buffer.append("\",\"data\":" as StaticString)
+    buffer.append(data)
+    buffer.append(UInt8(ascii: "}"))
+  }
+}

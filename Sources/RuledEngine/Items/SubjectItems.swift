@@ -1,0 +1,45 @@
+import RuledCore
+import RuledLua
+import RuledStore
+
+/// What is stored of subjects beside their records: `once` keys, effects to deliver, timers and messages.
+final class SubjectItems {
+  let onceKeys: OnceKeys
+  let effects: EffectWriter
+  let timers: TimerTable
+  let messages: MessageTable
+
+  init(_ context: EngineContext, batches: BatchQueue, plugins: WorkerPlugins) {
+    onceKeys = OnceKeys(batches: batches)
+    effects = EffectWriter(context, batches: batches, onceKeys: onceKeys)
+    timers = TimerTable(context, batches: batches)
+    messages = MessageTable(context, batches: batches, plugins: plugins)
+  }
+
+  /// Adds what a plugin's rules asked for to the batch.
+  ///
+  /// - Parameter maySend: how many messages may follow from each that is sent.
+  func write(
+    _ operations: Operations, of plugin: WorkerPlugin, _ event: EventInput, subject: Subject, maySend: Int,
+    cascade: Cascade?
+  ) throws(RequestError) {
+    let entry = plugin.entry
+    for index in operations.indices where !operations.isVoid(at: index) {
+      switch operations[index] {
+      case .emit(let effect): try effects.write(effect, of: entry, event, subject: subject)
+      case .send(let target, let type, let data):
+        messages.send(
+          to: target, type: type, data: data, number: index, of: plugin, event, maySend: maySend, cascade: cascade)
+      case .once(let key, let lifetime):
+        onceKeys.claim(key, for: lifetime, of: entry.name, subject: subject, now: event.now)
+      case .setTimer(let name, let type, let data, let due):
+        try timers.set(name, type: type, data: data, due: due, of: entry, event, subject: subject)
+      case .cancelTimer(let name): try timers.cancel(name, of: entry.name, subject: subject)
+      case .forget:
+        try timers.removeAll(of: entry.name, subject: subject)
+        try onceKeys.removeAll(of: entry.name, subject: subject)
+      case .decide, .shadowed, .raise, .count, .log, .read: break
+      }
+    }
+  }
+}

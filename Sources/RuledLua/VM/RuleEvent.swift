@@ -1,0 +1,58 @@
+import CLuaBridge
+
+/// An event as rules see it; its bytes are borrowed for the time of the call.
+package struct RuleEvent {
+  var native: rb_event
+
+  /// An event.
+  ///
+  /// - Parameters:
+  ///   - time: when it happened, in microseconds since 1970.
+  ///   - now: when it is evaluated, likewise.
+  ///   - document: the parsed document that holds its data and extensions.
+  ///   - data: where its data is in the document, 0 for none.
+  ///   - attributes: where the object is whose further members are extensions, 0 for none.
+  ///   - seed: of `math.random`.
+  ///   - state: the plugin's state as JSON; nil when there is none yet.
+  ///   - isExplained: whether reads of the state are recorded.
+  ///   - depth: how many raises deep it is.
+  ///   - chain: the types that led to it, its own last.
+  package init(
+    id: UnsafeRawBufferPointer, source: UnsafeRawBufferPointer, type: UnsafeRawBufferPointer,
+    subject: UnsafeRawBufferPointer, time: Int64, now: Int64, document: OpaquePointer?, data: Int, attributes: Int,
+    seed: UInt64, state: UnsafeRawBufferPointer?, isExplained: Bool, depth: Int, chain: UnsafeRawBufferPointer
+  ) {
+    native = rb_event()
+    native.id = rb_slice(id)
+    native.source = rb_slice(source)
+    native.type = rb_slice(type)
+    native.subject = rb_slice(subject)
+    native.time = Double(time) / 1e6
+    native.now = Double(now) / 1e6
+    native.document = document
+    native.data = data
+    native.attributes = attributes
+    native.seed = seed
+    native.state = Self.slice(ofState: state)
+    native.explain = isExplained
+    native.depth = Int32(depth)
+    native.chain = rb_slice(chain)
+  }
+
+  /// What a query or a handler sees in the place of an event: a subject or none, its state, which can't be changed, and the time.
+  package init(reading subject: UnsafeRawBufferPointer?, state: UnsafeRawBufferPointer?, now: Int64) {
+    native = rb_event()
+    native.time = Double(now) / 1e6
+    native.now = Double(now) / 1e6
+    native.read_only = true
+    guard let subject else { return }
+    native.subject = rb_slice(subject)
+    native.state = Self.slice(ofState: state)
+  }
+
+  /// A state as C takes it: one that does not exist yet is empty, but has an address.
+  static func slice(ofState state: UnsafeRawBufferPointer?) -> rb_slice {
+    let empty: StaticString = ""
+    return rb_slice(state ?? UnsafeRawBufferPointer(start: empty.utf8Start, count: 0))
+  }
+}
