@@ -45,7 +45,7 @@ import Testing
       var event = document.event(now: engine.local.now.microseconds)
       event.origin = .client
       reply.removeAll()
-      try evaluator.handle(event, into: reply)
+      try evaluator.evaluate(event, into: reply)
     }
     for text in Self.events("warm", Self.measured) { try apply(text) }
     try engine.local.runUntilIdle()

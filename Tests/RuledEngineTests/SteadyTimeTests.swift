@@ -39,10 +39,10 @@ import Testing
       var event = document.event(now: context.clock.now.microseconds)
       event.origin = .client
       let reply = ByteBuffer()
-      try evaluator.handle(event, into: reply)
+      try evaluator.evaluate(event, into: reply)
       let batch = evaluator.takeBatch()
       try store.commit(batch.writes, durable: true)
-      _ = evaluator.finished(batch, durable: true)
+      _ = evaluator.complete(batch, durable: true)
       return try JSONValue(parsing: reply.bytes)
     }
 

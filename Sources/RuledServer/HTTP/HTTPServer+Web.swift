@@ -36,7 +36,7 @@ extension Worker {
   /// Calls the handler for a host; what is wrong with it goes to the log and not to the client.
   func web(_ host: String, _ request: ByteBuffer) -> HTTPResponse {
     do throws(Failure) {
-      guard let answer = try evaluator.web(host: host, request: request.bytes) else {
+      guard let answer = try evaluator.handlers.web(host: host, request: request.bytes) else {
         return HTTPResponse(RequestError(.notFound, "there is nothing at this host"))
       }
       if let response = WebAnswer.response(answer[0]) { return response }

@@ -128,7 +128,7 @@ extension Worker: ConnectionHandler {
   func carryOut(_ bundle: RequestBundle) {
     let entries = bundle.entries
     for (place, entry) in entries.enumerated() {
-      evaluator.prefetch(from: place, in: entries.count) { entries[$0].subject }
+      evaluator.prefetch(after: place, of: entries.count) { entries[$0].subject }
       let text = bundle.text(of: entry)
       carryOut(text, readable: text.count + LineFramer.padding, entry.target)
     }
@@ -228,20 +228,20 @@ extension Worker: ConnectionHandler {
     input.isDryRun = view.isDryRun
     input.isExplained = view.isExplained
     guard view.waitsForCascade, !request.isNotification else {
-      try evaluator.handle(input, into: bytes)
+      try evaluator.evaluate(input, into: bytes)
       return nil
     }
     let key = nextKey
     nextKey += 1
     let mailbox = services.workers[index]
     let cascade = Cascade { isWhole in _ = mailbox.send(.cascadeOver(key, isWhole: isWhole)) }
-    try evaluator.handle(input, cascade: cascade, into: bytes)
+    try evaluator.evaluate(input, cascade: cascade, into: bytes)
     return (cascade, key)
   }
 
   private func query(_ params: QueryParams, into bytes: ByteBuffer) throws(RequestError) {
     let name = String(decoding: params.plugin, as: UTF8.self) + "." + String(decoding: params.query, as: UTF8.self)
-    try evaluator.query(
+    try evaluator.handlers.query(
       name, subject: params.subject, document: document, arguments: params.args?.index ?? 0,
       into: bytes)
   }

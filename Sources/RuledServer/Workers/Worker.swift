@@ -144,7 +144,7 @@ final class Worker {
     let batch = evaluator.batch
     guard !batch.isEmpty || !batch.replies.isEmpty || !batch.awaited.isEmpty else { return false }
     noteFigures()
-    let isFirst = !evaluator.hasInFlight
+    let isFirst = evaluator.inFlightCount == 0
     let taken = evaluator.takeBatch()
     if isFirst, isForWorker(taken) {
       let outcome = services.commits.commit(taken, of: index)
@@ -172,7 +172,7 @@ final class Worker {
   private func finished(_ batch: CommitBatch, _ fate: CommitResult) {
     guard evaluator.isInFlight(batch) else { return }  // it was lost with one before it
     if fate != .durable { services.commits.resume(index) }
-    for batch in evaluator.finished(batch, durable: fate == .durable) {
+    for batch in evaluator.complete(batch, durable: fate == .durable) {
       fate == .durable ? release(batch) : refuse(batch, fate)
     }
   }
@@ -185,7 +185,7 @@ final class Worker {
   }
 
   private func letGo(of batch: CommitBatch) {
-    if batch.letGo() { evaluator.giveBack(batch) }
+    if batch.letGo() { evaluator.recycle(batch) }
   }
 
   /// Sends the replies for this worker's connections.

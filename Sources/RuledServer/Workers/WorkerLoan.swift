@@ -32,7 +32,7 @@ extension Worker {
     var isDone = false
     let answers = services.workers[index].attended {
       isDone = services.loans[owner].use { owner in
-        owner.evaluator.lent(to: evaluator) {
+        owner.evaluator.runOnThread(of: evaluator) {
           owner.carryOut(bundle)
           owner.flush()
           if owner.inbox.hasWork { _ = services.workers[owner.index].send(.perform { _ in }) }

@@ -1,5 +1,4 @@
 import CJSON
-import CLuaBridge
 import RuledCore
 
 @testable import RuledLua
@@ -68,12 +67,12 @@ final class Bench {
         return outcome
       }
     }
-    guard vm.finish(limit: Limits.stateKiB << 10) == .done else {
+    guard vm.encodeState(limit: Limits.stateKiB << 10) == .done else {
       outcome.failure = vm.failure(rule: nil)
       return outcome
     }
     outcome.state = String(decoding: vm.output, as: UTF8.self)
-    for operation in vm.operations { note(operation, in: &outcome) }
+    for operation in vm.operations { outcome.note(operation) }
     return outcome
   }
 
@@ -83,18 +82,18 @@ final class Bench {
     budget: Budget = Budget()
   ) throws -> (outcome: Outcome, held: Bool) {
     try replaceDead()
-    let outcome = run(event, id: id, type: type, state: state, seed: seed, budget: budget, attempt: true)
-    if vm.settle() { return (outcome, true) }
+    let outcome = run(event, id: id, type: type, state: state, seed: seed, budget: budget, uncounted: true)
+    if vm.endUncounted() { return (outcome, true) }
     try replaceDead()
-    return (run(event, id: id, type: type, state: state, seed: seed, budget: budget, attempt: false), false)
+    return (run(event, id: id, type: type, state: state, seed: seed, budget: budget, uncounted: false), false)
   }
 
   private func run(
-    _ event: String, id: String, type: String, state: String, seed: UInt64, budget: Budget, attempt: Bool
+    _ event: String, id: String, type: String, state: String, seed: UInt64, budget: Budget, uncounted: Bool
   ) -> Outcome {
     var outcome = Outcome()
-    let result = withNative(event, id: id, type: type, state: state, seed: seed) { native in
-      vm.run(&native, budget: budget, rules: vm.manifest.order, stateLimit: Limits.stateKiB << 10, attempt: attempt)
+    let result = withEvent(event, id: id, type: type, state: state, seed: seed, explain: false) { event in
+      vm.run(&event, budget: budget, rules: vm.manifest.order, stateLimit: Limits.stateKiB << 10, uncounted: uncounted)
     }
     switch result {
     case .ended: outcome.state = String(decoding: vm.output, as: UTF8.self)
@@ -103,7 +102,7 @@ final class Bench {
       outcome.failure = vm.failure(rule: rule.map { vm.manifest.rules[$0].name })
       return outcome
     }
-    for operation in vm.operations { note(operation, in: &outcome) }
+    for operation in vm.operations { outcome.note(operation) }
     return outcome
   }
 
@@ -129,16 +128,15 @@ final class Bench {
     _ event: String, id: String, type: String, state: String?, seed: UInt64, budget: Budget, explain: Bool,
     readOnly: Bool = false
   ) -> CallResult {
-    withNative(event, id: id, type: type, state: state, seed: seed) { native in
-      native.read_only = readOnly
-      native.explain = explain
-      return vm.begin(&native, budget: budget)
+    withEvent(event, id: id, type: type, state: state, seed: seed, explain: explain, readOnly: readOnly) { event in
+      vm.begin(&event, budget: budget)
     }
   }
 
-  /// Calls `body` with the event as a machine takes it.
-  private func withNative<Result>(
-    _ event: String, id: String, type: String, state: String?, seed: UInt64, _ body: (inout rb_event) -> Result
+  /// Calls `body` with the event as a VM takes it.
+  private func withEvent<Result>(
+    _ event: String, id: String, type: String, state: String?, seed: UInt64, explain: Bool, readOnly: Bool = false,
+    _ body: (inout RuleEvent) -> Result
   ) -> Result {
     text.removeAll()
     text.append(contentsOf: event)
@@ -147,41 +145,23 @@ final class Bench {
       precondition(cj_parse(document, bytes, text.count, text.count + 64) == 0, "an event that is not JSON: \(event)")
     }
     let data = "data".withCString { cj_member(cj_tape(document), cj_strings(document), 1, $0, 4) }
-    return id.withSlice { id in
-      type.withSlice { type in
-        (state ?? "").withSlice { state in
-          "user:1".withSlice { subject in
-            var native = rb_event()
-            native.id = id
-            native.source = subject
-            native.type = type
-            native.subject = subject
-            native.time = 1_000
-            native.now = 2_000
-            native.document = document
-            native.data = data
-            native.attributes = 1
-            native.seed = seed
-            native.state = state
-            native.chain = type
-            return body(&native)
-          }
-        }
-      }
-    }
-  }
-
-  private func note(_ operation: rb_op, in outcome: inout Outcome) {
-    let names = [
-      "decide", "shadowed", "emit", "raise", "send", "count", "timer.set", "timer.cancel", "forget", "log", "once",
-      "read",
-    ]
-    let parts = [
-      (operation.a, operation.a_length), (operation.b, operation.b_length), (operation.c, operation.c_length),
-      (operation.d, operation.d_length),
-    ].map { String(decoding: vm.bytes($0.0, $0.1), as: UTF8.self) }
-    if operation.kind == 0 { outcome.decisions[parts[0]] = parts[1] }
-    outcome.operations.append(([names[Int(operation.kind)]] + parts.filter { !$0.isEmpty }).joined(separator: " "))
+    let names = ByteBuffer(), states = ByteBuffer()
+    for name in [id, type, "user:1"] { names.append(contentsOf: name) }
+    states.append(contentsOf: state ?? "")
+    defer { withExtendedLifetime((names, states)) {} }
+    let typeStart = id.utf8.count, subjectStart = typeStart + type.utf8.count
+    let all = names.bytes
+    let subject = UnsafeRawBufferPointer(rebasing: all[subjectStart...])
+    let typeBytes = UnsafeRawBufferPointer(rebasing: all[typeStart..<subjectStart])
+    let stateBytes = state == nil ? nil : states.bytes
+    var event =
+      readOnly
+      ? RuleEvent(reading: state == nil ? nil : subject, state: stateBytes, now: 2_000_000_000)
+      : RuleEvent(
+        id: UnsafeRawBufferPointer(rebasing: all[..<typeStart]), source: subject, type: typeBytes, subject: subject,
+        time: 1_000_000_000, now: 2_000_000_000, document: document, data: data, attributes: 1, seed: seed,
+        state: stateBytes, isExplained: explain, depth: 0, chain: typeBytes)
+    return body(&event)
   }
 
   private static func files(_ folder: String, _ files: [String: String]) -> [SourceFile] {

@@ -81,7 +81,7 @@ final class DeliveryRig {
         guard document.parse(Array(text.utf8)) else { return answer.set("null") }
         var event = document.event(now: worker.services.context.clock.now.microseconds)
         event.origin = .client
-        do { try worker.evaluator.handle(event, into: reply) } catch { reply.append(contentsOf: "\"\(error)\"") }
+        do { try worker.evaluator.evaluate(event, into: reply) } catch { reply.append(contentsOf: "\"\(error)\"") }
         answer.set(reply.text)
       })
     return (try? JSONValue(parsing: answer.wait())) ?? .null
