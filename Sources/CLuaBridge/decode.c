@@ -1,8 +1,8 @@
 /*
  * JSON to Lua values, straight from the parser's tape.
  *
- * In an event a member that is null is absent; everywhere else, and in arrays, null is `json.null`. Arrays get the arrays' metatable, so
- * that one that becomes empty stays an array.
+ * In an event a member that is null is left out; everywhere else, and in arrays, null is `json.null`. Arrays get the arrays' metatable, so
+ * that an empty one is still an array.
  */
 #include <string.h>
 
@@ -70,7 +70,7 @@ void rb_push_json(lua_State *L, const cj_doc *document, size_t index, rb_decode_
 bool rb_push_text(lua_State *L, const char *text, size_t length, bool frozen) {
   if (rb_push_canonical(L, text, length, frozen)) return true;
   rb_vm *vm = rb_vm_of(L);
-  /* The text is copied with room behind it: a Lua string or a host's buffer gives no such promise. */
+  /* Copied because the parser reads a little past the end, where a Lua string or a host's buffer may have no memory. */
   rb_set(vm, &vm->scratch_text, text, length);
   static const char padding[CJ_PADDING];
   rb_append(vm, &vm->scratch_text, padding, sizeof padding);

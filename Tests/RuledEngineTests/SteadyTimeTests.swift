@@ -27,7 +27,7 @@ import Testing
       self.script = script
       context = EngineContext(
         store: store, clock: EngineClock(script: script), configuration: configuration, log: NoLog())
-      try KeptTime.resume(context, boot: boot)
+      try StoredTime.resume(context, boot: boot)
       evaluator = Evaluator(
         context: context, catalog: catalog, lua: lua, cacheBytes: configuration.limits.cacheMiB << 20)
     }

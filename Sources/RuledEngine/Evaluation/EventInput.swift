@@ -1,20 +1,20 @@
 import RuledCore
 
-/// An event on its way into the rules, whose bytes are borrowed for the time of one call.
+/// An event to be evaluated; its bytes are borrowed for the time of the call.
 package struct EventInput {
-  /// Where an event comes from.
+  /// The origin of an event.
   package enum Origin: Sendable, Equatable {
     /// A client sent it: it is idempotent by its id.
     case client
-    /// A timer, a message or a retry: what stands in the store makes it happen once.
+    /// A timer, a message or a parked event: it happens once because it is removed from the store with its commit.
     case store
   }
 
-  /// Its type.
+  /// What happened.
   package var type: UnsafeRawBufferPointer
-  /// Whom it is about.
+  /// The subject to whom it happened.
   package var subject: UnsafeRawBufferPointer
-  /// Where it was observed; may be empty.
+  /// Who observed it; may be empty.
   package var source: UnsafeRawBufferPointer
   /// Its id.
   package var id: UnsafeRawBufferPointer
@@ -22,23 +22,23 @@ package struct EventInput {
   package var time: Int64
   /// The parsed document that holds its data.
   package var document: OpaquePointer?
-  /// Where its data stands in the document, 0 for none.
+  /// The index of its data in the document, 0 for none.
   package var data: Int
-  /// Where the object stands whose further members are extensions, 0 for none.
+  /// The index of the object whose other members are extensions, 0 for none.
   package var attributes: Int
   /// The event as it was sent, a JSON object.
   package var text: UnsafeRawBufferPointer
-  /// Evaluate and answer, but commit nothing.
+  /// Whether to commit nothing.
   package var isDryRun = false
-  /// Answer with a trace.
+  /// Whether the outcome has a trace.
   package var isExplained = false
-  /// The time of the evaluation, in microseconds.
+  /// When it is evaluated, in microseconds.
   package var now: Int64
-  /// Where it comes from.
+  /// Its origin.
   package var origin = Origin.client
   /// How many messages led to it.
   package var hops = 0
-  /// How many messages may follow from it.
+  /// How many messages may follow from it, directly or not.
   package var maySend = Limits.messagesPerCascade
 
   /// An event.

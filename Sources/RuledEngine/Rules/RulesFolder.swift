@@ -1,6 +1,6 @@
 import Glibc
-import RuledCore
-import RuledLua
+package import RuledCore
+package import RuledLua
 
 /// Reads a rules folder: one plugin a subfolder, and the shared modules in `lib`.
 ///
@@ -173,5 +173,99 @@ package enum RulesFolder {
       errors.append(LoadError(file: file, line: 0, message))
       if errors.count >= Self.mostErrors { throw EndOfReading() }
     }
+  }
+}
+
+/// A rules folder as it stood at one moment: what a revision is made of.
+package struct RulesSource: Sendable {
+  /// The plugins, in order of name.
+  package let plugins: [PluginSource]
+  /// What names this state of the folder: the first 16 hexadecimal digits of a hash of all that was read.
+  package let revision: String
+
+  /// A state of the folder.
+  package init(plugins: [PluginSource]) {
+    self.plugins = plugins.sorted { $0.name < $1.name }
+    var hash = SHA256()
+    var library: [SourceFile] = []
+    for plugin in self.plugins {
+      for file in plugin.modules + plugin.data { Self.feed(file, of: plugin.name, to: &hash) }
+      // Of a folder all plugins have the same one, which is then compared by its place in memory.
+      guard plugin.library != library else { continue }
+      library = plugin.library
+      for file in library { Self.feed(file, of: "lib", to: &hash) }
+    }
+    revision = String(hash.finish().hex.prefix(16))
+  }
+
+  private static func feed(_ file: SourceFile, of plugin: String, to hash: inout SHA256) {
+    hash.update("\(plugin)\n\(file.path)\n\(file.text.count)\n")
+    file.text.withUnsafeBytes { hash.update($0) }
+  }
+
+  // MARK: Keeping
+
+  /// The state to be kept as the last good revision, with the library that all plugins of a folder share; tests are left out.
+  package var encoded: JSONValue {
+    .object([
+      "library": Self.encode(plugins.first?.library ?? []),
+      "plugins": .array(
+        plugins.map { plugin in
+          .object([
+            "name": .string(plugin.name), "modules": Self.encode(plugin.modules), "data": Self.encode(plugin.data),
+          ])
+        }),
+    ])
+  }
+
+  /// The state that `encoded` gave, or, as a list of plugins each with its library, an earlier version of it.
+  package init?(encoded value: JSONValue) {
+    guard let list = (value["plugins"] ?? value).arrayValue else { return nil }
+    let shared = value["library"].map { Self.decode($0) }
+    self.init(
+      plugins: list.compactMap { plugin in
+        guard let name = plugin["name"]?.stringValue else { return nil }
+        return PluginSource(
+          name: name, modules: Self.decode(plugin["modules"]), data: Self.decode(plugin["data"]),
+          library: shared ?? Self.decode(plugin["library"]))
+      })
+  }
+
+  private static func encode(_ files: [SourceFile]) -> JSONValue {
+    .array(
+      files.map { .object(["path": .string($0.path), "text": .string(String(decoding: $0.text, as: UTF8.self))]) })
+  }
+
+  private static func decode(_ value: JSONValue?) -> [SourceFile] {
+    (value?.arrayValue ?? []).compactMap { file in
+      guard let path = file["path"]?.stringValue, let text = file["text"]?.stringValue else { return nil }
+      return SourceFile(path: path, text: Array(text.utf8))
+    }
+  }
+}
+
+/// Why a rules folder does not load: all that is wrong with it.
+package struct ReloadError: Error, Sendable {
+  /// What is wrong, with file and line.
+  package let errors: [LoadError]
+
+  /// The errors of a folder.
+  package init(_ errors: [LoadError]) { self.errors = errors }
+
+  /// The errors as JSON, `[{file, line, message}]`.
+  package var json: JSONValue {
+    .array(
+      errors.map { error in
+        .object(["file": .string(error.file), "line": .integer(Int64(error.line)), "message": .string(error.message)])
+      })
+  }
+
+  /// The answer to a `reload` that was refused.
+  package var requestError: RequestError {
+    let first = errors.first.map(\.description) ?? "no reason is known"
+    let more = errors.count > 1 ? " (and \(errors.count - 1) more)" : ""
+    return RequestError(
+      .reloadFailed, "the rules do not load, the old ones keep serving: \(first)\(more)",
+      details: [.init("errors", json: json.text)])
   }
 }

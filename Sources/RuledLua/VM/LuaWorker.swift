@@ -2,12 +2,12 @@ import CLuaBridge
 import Glibc
 package import RuledCore
 
-/// What all virtual machines of one thread share: the timer that ends rules past their deadline, and the time zones.
+/// What all VMs of one thread share: the timer that stops rules at their deadline, and the time zones.
 ///
-/// Made on the thread that uses it, and used there alone, unless it is lent.
+/// It belongs to the thread that makes it. Another thread may use it only within `runOnThread`.
 package final class LuaWorker {
   let handle: OpaquePointer
-  /// The time zones of this machine.
+  /// The time zones of this host.
   package let zones: ZoneDatabase
 
   /// Prepares the calling thread; traps when the kernel has no timer left, as nothing could hold a rule to its budget then.
@@ -23,9 +23,9 @@ package final class LuaWorker {
   ///
   /// Deadlines are then measured in that thread's processor time.
   package func runOnThread(of other: LuaWorker, _ body: () -> Void) {
-    rb_worker_lend(handle, other.handle)
+    rb_worker_run_on(handle, other.handle)
     body()
-    rb_worker_lend(handle, handle)
+    rb_worker_run_on(handle, handle)
   }
 }
 

@@ -126,7 +126,7 @@ package struct Operations: RandomAccessCollection {
         Operation.Effect(
           sink: a, type: slice(operation.b, operation.b_length), data: slice(operation.c, operation.c_length),
           id: slice(operation.d, operation.d_length), isKeyed: operation.flags & UInt8(RB_OP_KEYED) != 0,
-          followsForget: operation.flags & UInt8(RB_OP_AFRESH) != 0))
+          followsForget: operation.flags & UInt8(RB_OP_FOLLOWS_FORGET) != 0))
     case RB_OP_RAISE:
       return .raise(
         type: a, data: slice(operation.b, operation.b_length), chain: slice(operation.c, operation.c_length),

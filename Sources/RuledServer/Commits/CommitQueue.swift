@@ -20,7 +20,7 @@ struct CommitQueue {
   private var entries: [Entry] = []
   private var counters: [CounterTable.Key: CounterValue] = [:]
   /// What the store held of counters at the start.
-  private let kept: CounterTable.Kept
+  private let kept: CounterTable.Stored
   /// How many changes for watchers the entries hold.
   private var changes = 0
   private let key = ByteBuffer(capacity: 256)
@@ -29,7 +29,7 @@ struct CommitQueue {
   /// A queue that goes on from the counters that the store holds.
   ///
   /// Those whose values could not be read are counted in memory alone: to write them would be to put an end to what may yet be mended.
-  init(counters kept: CounterTable.Kept = CounterTable.Kept()) {
+  init(counters kept: CounterTable.Stored = CounterTable.Stored()) {
     self.kept = kept
     counters = kept.values
   }

@@ -78,9 +78,9 @@ final class Committer {
   /// Keeps the time now and then: after a restart of the machine the steady time goes on from the last one that was kept.
   private func keepTime() {
     let now = Self.milliseconds
-    guard services.status.storeIsWell, now >= nextKeeping || KeptTime.isDue(services.context) else { return }
+    guard services.status.storeIsWell, now >= nextKeeping || StoredTime.needsSaving(services.context) else { return }
     nextKeeping = now + Self.keepingInterval
-    do throws(StoreError) { try KeptTime.keep(services.context, durable: false) } catch {
+    do throws(StoreError) { try StoredTime.save(services.context, durable: false) } catch {
       services.context.log.write(LogLine(.error, "the time could not be kept in the store: \(error)"))
     }
   }

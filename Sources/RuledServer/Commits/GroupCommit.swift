@@ -51,7 +51,7 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
   }
 
   /// Goes on from the counters that the store holds; before anything is committed.
-  func begin(with counters: CounterTable.Kept) {
+  func begin(with counters: CounterTable.Stored) {
     lock.locked { queue = CommitQueue(counters: counters) }
   }
 

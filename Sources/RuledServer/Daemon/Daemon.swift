@@ -46,7 +46,7 @@ package final class Daemon {
     let catalog = try startLoader(services)
     ConfigurationReview.warn(log, configuration, services.admins, catalog)
     do {
-      try KeptTime.resume(context)
+      try StoredTime.resume(context)
       services.hub.begin(after: try WatchSequence.read(from: context))
       services.commits.begin(with: try context.counters.load(from: context))
       try startCommitter(services)
@@ -54,7 +54,7 @@ package final class Daemon {
       try startWorkers(services, catalog)
       try startOutbox(services)
       try serve(services, catalog, socket)
-      if services.status.storeIsWell { try KeptTime.keep(context) }
+      if services.status.storeIsWell { try StoredTime.save(context) }
       try store.close()
     } catch let error as StoreError {
       throw StartError("the store failed: \(error)")

@@ -1,4 +1,4 @@
-import RuledEngine
+import RuledCore
 import Synchronization
 
 /// A log that keeps its lines.

@@ -1,8 +1,8 @@
 import CLuaBridge
-import RuledCore
+package import RuledCore
 
 extension PluginVM {
-  /// Answers a call of a rule.
+  /// Executes a call of a rule.
   func answer(_ call: rb_call, _ arguments: HostArguments, _ answers: inout HostAnswers) throws(HostRefusal) {
     switch call {
     case RB_CALL_ONCE, RB_CALL_TIMER_DUE, RB_CALL_COUNTERS, RB_CALL_PEEK:
@@ -47,7 +47,7 @@ extension PluginVM {
 
   // MARK: Ids
 
-  /// Appends what gives the next id: the event's identity, the plugin and how many ids came before.
+  /// Appends what the next id is derived from: the event's identity, the plugin, and the number of ids drawn before.
   private func drawIdentity(into buffer: ByteBuffer, label: StaticString) {
     host?.identity(into: buffer)
     buffer.append(0)
@@ -178,7 +178,7 @@ extension PluginVM {
 }
 
 extension HostAnswers {
-  /// Adds the offset of a zone, from when and until when it holds: the bridge then answers for the moments between by itself.
+  /// Adds the offset of a zone, from when and until when it holds; the bridge caches it.
   fileprivate mutating func add(_ span: ZoneDatabase.Offset) {
     add(span.seconds)
     add(Int(span.from))
@@ -187,18 +187,49 @@ extension HostAnswers {
 }
 
 extension HostArguments {
-  fileprivate func calendarText(_ place: Int) throws(CalendarError) -> String {
-    do throws(HostRefusal) { return try text(place, place == 0 ? "the moment" : "the time zone") } catch {
+  fileprivate func calendarText(_ index: Int) throws(CalendarError) -> String {
+    do throws(HostRefusal) { return try text(index, index == 0 ? "the moment" : "the time zone") } catch {
       throw CalendarError(error.message)
     }
   }
 
-  fileprivate func calendarNumber(_ place: Int) throws(CalendarError) -> Double {
-    do throws(HostRefusal) { return try number(place, "the time") } catch { throw CalendarError(error.message) }
+  fileprivate func calendarNumber(_ index: Int) throws(CalendarError) -> Double {
+    do throws(HostRefusal) { return try number(index, "the time") } catch { throw CalendarError(error.message) }
   }
 }
 
 extension SourceFile {
   /// The line that holds the byte at `offset`, counted from 1.
   func line(at offset: Int) -> Int { 1 + text.prefix(offset).count { $0 == UInt8(ascii: "\n") } }
+}
+
+/// Answers what rules ask while they run. No answer raises or blocks.
+package protocol RuleHost: AnyObject {
+  /// Whether the plugin had not claimed the `once` key for the subject before the event.
+  func isUnclaimed(once key: UnsafeRawBufferPointer, of vm: PluginVM) -> Bool
+  /// When the plugin's timer of that name was due before the event, in microseconds; nil when there was none.
+  func timerDue(_ name: UnsafeRawBufferPointer, of vm: PluginVM) -> Int64?
+  /// Appends the counters whose name begins with `prefix` as a JSON array.
+  func counters(prefix: UnsafeRawBufferPointer, into buffer: ByteBuffer)
+  /// Appends another plugin's state before the event as JSON; false when there is none.
+  func peek(plugin: UnsafeRawBufferPointer, into buffer: ByteBuffer) -> Bool
+  /// Appends what identifies the event; the ids that rules make are derived from it.
+  func identity(into buffer: ByteBuffer)
+  /// Appends the event's subject.
+  func subject(into buffer: ByteBuffer)
+}
+
+/// Executes the calls of a test.
+package protocol TestHost: AnyObject {
+  /// Executes `t:method(…)`; tables are JSON.
+  func call(_ method: String, _ arguments: [JSONValue]) throws(TestFailure) -> [JSONValue]
+}
+
+/// Why a test's call was refused.
+package struct TestFailure: Error, Sendable {
+  /// The reason.
+  package var message: String
+
+  /// A refusal with its reason.
+  package init(_ message: String) { self.message = message }
 }

@@ -1,18 +1,19 @@
 import RuledCore
 package import RuledStore
 
-/// What the store keeps of time, so that the steady time and the numbers of messages, effects and parked events never go back over a restart.
-package enum KeptTime {
-  /// How many numbers are set aside ahead; what is in use must stay below what was kept last.
-  private static let ahead: UInt64 = 1 << 40
+/// The time and the sequence in the store, so that the steady time and the numbers of messages, effects and parked events never go back over a
+/// restart.
+package enum StoredTime {
+  /// How many numbers are reserved at once. Numbers in use stay below the last stored bound.
+  private static let reserved: UInt64 = 1 << 40
 
-  /// The moment that was kept.
+  /// The stored value.
   private struct Moment {
-    /// Which start of the machine `elapsed` belongs to.
+    /// The boot that `elapsed` belongs to.
     let boot: String
     let elapsed: Int64
     let steady: Int64
-    /// No number at or above has been given.
+    /// No number from this one on was given.
     let numbers: UInt64
 
     init?(_ json: JSONValue) {
@@ -26,23 +27,23 @@ package enum KeptTime {
     }
   }
 
-  /// Goes on from what the store holds, and keeps the present; to be called before anything is evaluated.
+  /// Continues time and sequence from the store and saves them; to be called before anything is evaluated.
   ///
-  /// As long as the machine has been up since, what elapsed while no daemon ran counts. Over a restart of the machine nobody can tell how long that was, so
-  /// that it counts as nothing: outcomes are then remembered longer, by what the machine was down.
+  /// Time without a daemon counts if the host was up. If the host was restarted, its down time is unknown and does not count: outcomes are then
+  /// remembered that much longer.
   /// - Parameters:
-  ///   - context: whose clock and numbers go on.
-  ///   - boot: which start of the machine this is.
-  /// - Throws: when the store takes nothing, or can't be asked at all.
+  ///   - context: has the clock and the sequence.
+  ///   - boot: the id of the host's boot.
+  /// - Throws: when the store can't be read or written.
   package static func resume(_ context: EngineContext, boot: String = EngineClock.boot) throws(StoreError) {
     let clock = context.clock
-    var kept: Moment?
+    var stored: Moment?
     var isDamaged = false
     do throws(StoreError) {
       let value = ByteBuffer()
       if try context.store.get(key.bytes, into: value) {
-        kept = (try? JSONValue(parsing: value.bytes)).flatMap { Moment($0) }
-        isDamaged = kept == nil
+        stored = (try? JSONValue(parsing: value.bytes)).flatMap { Moment($0) }
+        isDamaged = stored == nil
         if isDamaged {
           context.noteDamage(key.bytes, StoreError(.corrupt, "what the store keeps of the time has another form"))
         }
@@ -52,23 +53,23 @@ package enum KeptTime {
       context.noteDamage(key.bytes, error)
       isDamaged = true
     }
-    if let kept {
-      let elapsed = kept.boot == boot && !boot.isEmpty ? max(0, clock.elapsed - kept.elapsed) : 0
-      clock.resume(steady: kept.steady + elapsed)
-      context.sequence(atLeast: kept.numbers)
+    if let stored {
+      let elapsed = stored.boot == boot && !boot.isEmpty ? max(0, clock.elapsed - stored.elapsed) : 0
+      clock.resume(steady: stored.steady + elapsed)
+      context.advanceSequence(to: stored.numbers)
     } else {
-      // Outcomes may have been written by a clock that was behind this one: too early a time forgets late, which does no harm.
+      // Outcomes may have been written with an earlier clock. A steady time that is too early forgets late, which does no harm.
       if isDamaged { clock.resume(steady: clock.now.microseconds - context.dedupWindow) }
-      context.sequence(atLeast: try lastNumber(in: context))
+      context.advanceSequence(to: try lastNumber(in: context))
     }
-    try keep(context, boot: boot)
+    try save(context, boot: boot)
   }
 
-  /// Keeps the present; what is not synced with it may be lost.
-  package static func keep(
+  /// Saves time and sequence; a save that is not durable may be lost.
+  package static func save(
     _ context: EngineContext, boot: String = EngineClock.boot, durable: Bool = true
   ) throws(StoreError) {
-    let numbers = context.lastSequence + ahead
+    let numbers = context.lastSequence + reserved
     let json: JSONValue = .object([
       "boot": .string(boot), "elapsed": .integer(context.clock.elapsed), "steady": .integer(context.clock.steady),
       "numbers": .integer(Int64(clamping: numbers)),
@@ -78,12 +79,12 @@ package enum KeptTime {
     let set = WriteSet(capacity: 256)
     withExtendedLifetime(value) { set.put(key.bytes, value.bytes) }
     try context.store.commit(set, durable: durable)
-    context.keptSequence.store(numbers, ordering: .relaxed)
+    context.reservedSequence.store(numbers, ordering: .relaxed)
   }
 
-  /// Whether numbers are in use that come near to what was kept.
-  package static func isDue(_ context: EngineContext) -> Bool {
-    context.lastSequence > context.keptSequence.load(ordering: .relaxed) - ahead / 2
+  /// Whether so many reserved numbers are used that it must be saved again.
+  package static func needsSaving(_ context: EngineContext) -> Bool {
+    context.lastSequence > context.reservedSequence.load(ordering: .relaxed) - reserved / 2
   }
 
   private static let key: ByteBuffer = {
@@ -92,7 +93,7 @@ package enum KeptTime {
     return key
   }()
 
-  /// The highest number that a message, an effect or a parked event in the store has.
+  /// The highest number of a message, an effect or a parked event in the store.
   private static func lastNumber(in context: EngineContext) throws(StoreError) -> UInt64 {
     var last: UInt64 = 0
     for kind in [StoreKey.Kind.message, .effect, .parked] {
