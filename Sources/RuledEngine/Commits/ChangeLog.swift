@@ -4,7 +4,7 @@ import Synchronization
 /// The changes that a batch makes, in their order, in one run of bytes.
 ///
 /// Adding one allocates nothing once there is room. Once its batch is taken nothing in it changes any more, so that any thread may read it.
-package final class ChangeLog: @unchecked Sendable {  // the evaluator's until its batch is taken, read-only from then on
+package final class ChangeLog: @unchecked Sendable {  // read-only once its batch is taken
   /// Where a change is in the bytes.
   private struct Entry {
     let subject: Range<Int>

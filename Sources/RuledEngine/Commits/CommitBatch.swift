@@ -4,7 +4,7 @@ package import RuledStore
 /// What one worker commits together: the writes of its events, and what follows from them once they are durable.
 ///
 /// The evaluator fills it, `takeBatch` hands it out to be committed. It is recycled, so that filling one allocates nothing once there is room.
-package final class CommitBatch: @unchecked Sendable {  // the evaluator's until it is taken, read-only from then on
+package final class CommitBatch: @unchecked Sendable {  // read-only once it is taken
   /// A message that leaves once the commit is durable.
   package struct Message: Sendable {
     /// The subject that it is for.

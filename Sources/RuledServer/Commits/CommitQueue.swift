@@ -55,7 +55,8 @@ struct CommitQueue {
     do throws(StoreError) {
       let number = try write(batch.writes)
       changes += batch.changes.count
-      entries.append(Entry(
+      entries.append(
+        Entry(
           submission: submission, worker: worker, number: number, isAwaited: isAwaited, replaced: replaced))
     } catch {
       restore(replaced)

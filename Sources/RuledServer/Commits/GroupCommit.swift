@@ -166,7 +166,11 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
   }
 
   private func tell(_ entry: CommitQueue.Entry, _ fate: CommitResult) {
-    if entry.isAwaited { results[entry.worker] = fate } else { workers[entry.worker].send(.lost(entry.submission, fate)) }
+    if entry.isAwaited {
+      results[entry.worker] = fate
+    } else {
+      workers[entry.worker].send(.lost(entry.submission, fate))
+    }
   }
 
   // MARK: For the committer

@@ -103,7 +103,11 @@ final class Worker {
     case .replies(let bundle): hand(out: bundle)
     case .durable(let batches):
       for durable in batches {
-        if durable.worker == index { complete(durable.submission, .durable) } else { sendReplies(of: durable.submission) }
+        if durable.worker == index {
+          complete(durable.submission, .durable)
+        } else {
+          sendReplies(of: durable.submission)
+        }
         release(durable.submission)
       }
     case .lost(let submission, let result): complete(submission, result)
