@@ -42,7 +42,7 @@ import Testing
       try evaluator.evaluate(event, into: reply)
       let batch = evaluator.takeBatch()
       try store.commit(batch.writes, durable: true)
-      _ = evaluator.complete(batch, durable: true)
+      evaluator.complete(batch)
       return try JSONValue(parsing: reply.bytes)
     }
 

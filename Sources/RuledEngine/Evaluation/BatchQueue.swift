@@ -33,7 +33,7 @@ final class BatchQueue {
   private func next(after batch: CommitBatch) -> CommitBatch {
     let number = batch.number + 1
     let changes = context.changeLogs.take()
-    if let batch = spare.popLast(), batch.begin(number: number, changes: changes) { return batch }
+    if let batch = spare.popLast(), batch.reuse(number: number, changes: changes) { return batch }
     return CommitBatch(number: number, changes: changes)
   }
 
@@ -49,17 +49,13 @@ final class BatchQueue {
     durable = batch.number
   }
 
-  /// Discards the oldest batch in flight, whose commit failed, and all after it, the current one included.
-  ///
-  /// - Returns: the discarded batches, for their replies to be refused.
-  func discardAll(from batch: CommitBatch) -> [CommitBatch] {
+  /// Discards the oldest batch in flight, whose commit failed, and all later ones, the current one included.
+  func discardAll(from batch: CommitBatch) {
     precondition(inFlight.first === batch, "batches finish in the order in which they were taken")
-    let lost = uncommitted
-    for batch in lost { context.counters.release(batch.counters) }
+    for batch in uncommitted { context.counters.release(batch.counters) }
     inFlight.removeAll()
     durable = current.number
     current = CommitBatch(number: current.number + 1)
-    return lost
   }
 
   /// Removes from the current batch what was added since `mark`.

@@ -4,7 +4,7 @@ import RuledStore
 
 /// Evaluates the events of one worker's subjects: finds the state, runs the rules, and adds all that they change to the batch to be committed.
 ///
-/// It belongs to one thread. Its owner commits the batches: it takes one with `takeBatch` and reports the result with `complete` or `discard`.
+/// It belongs to one thread. Its owner commits the batches: it takes one with `takeBatch` and reports the result with `complete` or `discardAll`.
 /// What was evaluated counts for later events of the same subjects at once; replies wait for the commit.
 package final class Evaluator {
   /// What all workers share.
@@ -163,18 +163,18 @@ package final class Evaluator {
   /// Hands out the batch, which is in flight from then on, and begins the next one.
   package func takeBatch() -> CommitBatch { batches.take() }
 
-  /// Completes the oldest batch in flight.
-  ///
-  /// If its commit failed, all later batches are discarded with it, the current one included, and no hot subject is trusted any longer.
-  /// - Returns: the completed batches, the discarded ones for their replies to be refused.
-  package func complete(_ batch: CommitBatch, durable isDurable: Bool) -> [CommitBatch] {
-    guard isDurable else {
-      subjects.removeAll()
-      return batches.discardAll(from: batch)
-    }
+  /// Notes that the oldest batch in flight is durable.
+  package func complete(_ batch: CommitBatch) {
     batches.complete(batch)
     subjects.evict()
-    return [batch]
+  }
+
+  /// Discards the oldest batch in flight, whose commit failed, and all later ones, the current one included.
+  ///
+  /// No hot subject is trusted any longer: all are read from the store again.
+  package func discardAll(from batch: CommitBatch) {
+    batches.discardAll(from: batch)
+    subjects.removeAll()
   }
 
   /// Takes back a batch that nobody uses any longer.
@@ -182,9 +182,6 @@ package final class Evaluator {
 
   /// How many batches are in flight.
   package var inFlightCount: Int { batches.inFlight.count }
-
-  /// Whether the batch is in flight.
-  package func isInFlight(_ batch: CommitBatch) -> Bool { batches.inFlight.contains { $0 === batch } }
 
   /// Whether nothing waits to be written, so that replies need not wait either.
   package var isQuiet: Bool { batches.isQuiet }

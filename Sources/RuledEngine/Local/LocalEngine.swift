@@ -185,12 +185,12 @@ package final class LocalEngine {
     let batch = evaluator.takeBatch()
     writeCounters(of: batch)
     do throws(StoreError) { try context.store.commit(batch.writes, durable: true) } catch {
-      _ = evaluator.complete(batch, durable: false)
+      evaluator.discardAll(from: batch)
       throw error.requestError
     }
     for delta in batch.counters { counters[delta.key] = (counters[delta.key] ?? .integer(0)) + delta.amount }
     context.counters.commit(batch)
-    _ = evaluator.complete(batch, durable: true)
+    evaluator.complete(batch)
     changes += batch.changes.all
     for message in batch.messages { noteSent(message, in: batch) }
     waiting += batch.messages
