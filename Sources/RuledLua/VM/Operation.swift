@@ -80,9 +80,15 @@ package enum Operation {
     @inlinable package static var setTimer: Self { Self(RB_OP_TIMER_SET) }
     @inlinable package static var cancelTimer: Self { Self(RB_OP_TIMER_CANCEL) }
     /// Those of which a later one may undo an earlier one.
-    @inlinable package static var collapsing: Self { [.emit, .setTimer, .cancelTimer, .forget] }
+    @inlinable package static var collapsing: Self {
+      Self(
+        rawValue: Self.emit.rawValue | Self.setTimer.rawValue | Self.cancelTimer.rawValue | Self.forget.rawValue)
+    }
     /// Those that are written beside the plugin's state and the outcome.
-    @inlinable package static var written: Self { [.emit, .send, .count, .once, .setTimer, .cancelTimer, .forget] }
+    @inlinable package static var written: Self {
+      Self(
+        rawValue: Self.collapsing.rawValue | Self.send.rawValue | Self.count.rawValue | Self.once.rawValue)
+    }
   }
 }
 
