@@ -19,7 +19,7 @@ package final class SubjectAdministration {
     self.timers = timers
   }
 
-  /// Appends `{subject, version, plugins}`, of one plugin or of all.
+  /// Appends `{subject, version, plugins}` with the states of one plugin or of all.
   package func state(_ name: UnsafeRawBufferPointer, plugin: UnsafeRawBufferPointer?, into reply: ByteBuffer)
     throws(RequestError)
   {
@@ -57,7 +57,7 @@ package final class SubjectAdministration {
     RequestError(.notFound, "nothing is held on the subject '\(String(decoding: subject, as: UTF8.self))'")
   }
 
-  /// Whether the subject has state, timers, `once` keys, effects to deliver or parked events.
+  /// Whether the subject has states, timers, `once` keys, effects to deliver or parked events.
   private func isFound(_ subject: Subject, _ record: SubjectRecordView?) throws(RequestError) -> Bool {
     if record?.hasPlugins == true { return true }
     for kind in [StoreKey.Kind.timer, .once, .effect, .parked] {
@@ -67,7 +67,7 @@ package final class SubjectAdministration {
     return false
   }
 
-  /// All that is held on the subject.
+  /// All stored data of the subject.
   package func export(_ name: UnsafeRawBufferPointer) throws(RequestError) -> JSONValue {
     let subject = try subjects.load(name)
     let record = try subjects.record(of: subject)
@@ -86,7 +86,7 @@ package final class SubjectAdministration {
     ])
   }
 
-  /// Erases all that is held on the subject, and answers how much it was.
+  /// Erases all stored data of the subject, and returns how much it was.
   package func forget(_ name: UnsafeRawBufferPointer) throws(RequestError) -> JSONValue {
     let subject = try subjects.load(name)
     let record = try subjects.record(of: subject)
@@ -100,7 +100,7 @@ package final class SubjectAdministration {
     for kind in [.record, .earlierEvents, .outcomeIndex, .once, .message] as [StoreKey.Kind] {
       others += try batches.readAll(kind, of: subject.name)
     }
-    // All is read: nothing of it can fail any more.
+    // All reads are done: from here on nothing fails.
     for timer in timers {
       if case .timer(_, let plugin, let name)? = timer.key.withUnsafeBytes({ try? ParsedKey($0) }) {
         timer.value.withUnsafeBytes { self.timers.removeIndex(of: $0, name, of: plugin, subject: subject) }

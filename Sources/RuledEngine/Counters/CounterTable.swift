@@ -203,6 +203,48 @@ package final class CounterTable: Sendable {
   }
 }
 
+extension CounterTable {
+  /// What one plugin counts for one event. Room in the table is reserved for it until it joins a batch or is released.
+  struct Reservation {
+    private var deltas: [Delta] = []
+
+    /// How many amounts there are.
+    var count: Int { deltas.count }
+
+    /// Adds an amount, for which room must then be reserved.
+    mutating func append(_ delta: Delta) { deltas.append(delta) }
+
+    /// Reserves room for the amounts from `start` on, or removes them if the plugin has as many series as it may.
+    mutating func reserve(from start: Int, of plugin: String, in context: EngineContext) throws(Failure) {
+      let limit = context.counterLimit
+      guard let refused = context.counters.reserve(&deltas, from: start, of: plugin, limit: limit) else { return }
+      let name = deltas[refused].key.name
+      deltas.removeSubrange(start...)
+      throw Failure(
+        plugin: plugin, kind: .value,
+        message: "there is no room for another counter '\(name)': the plugin has \(limit), names with their labels, "
+          + "as many as it may; count with fewer different labels, or raise limits.counters")
+    }
+
+    /// Moves the amounts to a batch, with the owner of each new series.
+    mutating func move(to batch: CommitBatch, of plugin: Catalog.Plugin) {
+      batch.counters.append(contentsOf: deltas)
+      for delta in deltas where delta.isFirst {
+        let key = StoreKey.bytes { StoreKey.counterOwner(delta.key.name, labels: delta.key.labels, into: $0) }
+        key.withUnsafeBytes { batch.writes.put($0, plugin.nameBytes) }
+      }
+      deltas.removeAll(keepingCapacity: true)
+    }
+
+    /// Releases amounts that did not join a batch.
+    mutating func release(in context: EngineContext) {
+      guard !deltas.isEmpty else { return }
+      context.counters.release(deltas)
+      deltas.removeAll(keepingCapacity: true)
+    }
+  }
+}
+
 /// The value of a counter: an integer until a float is added.
 package enum CounterValue: Sendable, Equatable {
   /// A whole number.

@@ -2,23 +2,22 @@ package import RuledCore
 package import RuledLua
 package import RuledStore
 
-/// An engine of one thread whose time stands still but for whoever sets it: for tests of rules, and for trying events out.
+/// An engine on one thread with a manual clock: for tests of rules, and for trying events out.
 ///
-/// Each call leaves the engine quiet: what an event caused, messages and timers that are due among it, is applied and committed
-/// when the call returns.
+/// When a call returns, all that it caused is applied and committed, with messages and due timers.
 package final class LocalEngine {
-  /// When the virtual time begins unless it is set.
+  /// The virtual time at the beginning, unless it is set.
   package static let start = Timestamp(microseconds: 1_735_689_600_000_000)
-  /// How much may follow from one call before it counts as endless.
+  /// How many messages and timers may follow from one call before it is taken as endless.
   static let mostSteps = 100_000
 
-  /// What the engine shares with its evaluator.
+  /// The context that the engine shares with its evaluator.
   package private(set) var context: EngineContext
-  /// The evaluator; whoever uses it directly calls `settle` afterwards.
+  /// The evaluator; call `runUntilIdle` after using it directly.
   package private(set) var evaluator: Evaluator
-  /// What was committed since the engine was made or renewed, as watchers would be told.
+  /// The changes since the engine was made or renewed, as watchers get them.
   package private(set) var changes: [Change] = []
-  /// The messages that were sent since then, each as the JSON that the store holds.
+  /// The messages that were sent since then, each as its stored JSON.
   package private(set) var sent: [[UInt8]] = []
 
   private let lua: LuaWorker
@@ -29,17 +28,17 @@ package final class LocalEngine {
   private var eventsMade = 0
   private let document = EventDocument()
 
-  /// An engine over what `store` holds.
+  /// An engine over a store.
   ///
   /// - Parameters:
   ///   - catalog: the rules in force.
   ///   - lua: the calling thread's worker.
-  ///   - store: where everything is kept.
+  ///   - store: the store.
   ///   - start: the virtual time at the beginning.
-  ///   - configuration: the bounds that hold.
-  ///   - log: takes what the rules log.
-  ///   - coverage: gathers which lines of the rules run.
-  /// - Throws: when the store fails, or what waits in it.
+  ///   - configuration: the limits.
+  ///   - log: takes what rules log.
+  ///   - coverage: records which lines of the rules run.
+  /// - Throws: when the store fails, or a message that waits in it.
   package init(
     catalog: Catalog, lua: LuaWorker, store: any StateStore = MemoryStore(), start: Timestamp = LocalEngine.start,
     configuration: Configuration = Configuration(), log: any EventLog = NoLog(), coverage: Coverage? = nil
@@ -52,7 +51,7 @@ package final class LocalEngine {
     try recover()
   }
 
-  /// Begins anew over another store, an empty one by default; the plugins' VMs are reused.
+  /// Starts again over another store, an empty one by default; the plugins' VMs are reused.
   package func renew(
     catalog: Catalog, store: any StateStore = MemoryStore(), start: Timestamp = LocalEngine.start
   ) throws(RequestError) {
@@ -98,7 +97,7 @@ package final class LocalEngine {
 
   // MARK: Events
 
-  /// Applies an event, the params of the protocol's `event`, and all that follows from it; answers the event's outcome.
+  /// Evaluates an event, the params of the protocol's `event`, and all that follows from it; returns the event's outcome.
   package func event(_ params: UnsafeRawBufferPointer) throws(RequestError) -> ByteBuffer {
     guard document.parse(params) else { throw RequestError(.parseError, "the event is not JSON") }
     var event = document.event(now: now.microseconds)
@@ -120,7 +119,7 @@ package final class LocalEngine {
     return outcome
   }
 
-  /// Applies an event whose params are a JSON tree.
+  /// Evaluates an event whose params are a JSON value.
   package func event(_ params: JSONValue) throws(RequestError) -> JSONValue {
     let text = ByteBuffer(capacity: 256)
     params.write(to: text)
@@ -198,7 +197,7 @@ package final class LocalEngine {
     for cascade in batch.awaited { cascade.ended() }
   }
 
-  /// Adds what the counters come to, since a store keeps sums and no differences.
+  /// Adds the sums of the counters: the store holds sums, the batch amounts.
   private func writeCounters(of batch: CommitBatch) {
     guard !batch.counters.isEmpty else { return }
     var sums: [CounterTable.Key: CounterValue] = [:]
@@ -223,7 +222,7 @@ package final class LocalEngine {
     }
   }
 
-  /// Takes up what the store holds: counters, and messages that wait.
+  /// Loads the counters from the store and applies the messages that wait there.
   private func recover() throws(RequestError) {
     do throws(StoreError) {
       counters = try context.counters.load(from: context).values
@@ -248,12 +247,12 @@ extension LocalEngine {
   package func query(_ name: String, subject: String?, arguments: JSONValue?) throws(RequestError) -> JSONValue {
     let document = EventDocument()
     if let arguments, !arguments.isNull { _ = document.parse(Array(arguments.text.utf8)) }
-    let place = arguments == nil || arguments?.isNull == true ? 0 : 1
+    let index = arguments == nil || arguments?.isNull == true ? 0 : 1
     let reply = ByteBuffer(capacity: 512)
     let bytes = ByteBuffer(capacity: 64)
     if let subject { bytes.append(contentsOf: subject) }
     try evaluator.handlers.query(
-      name, subject: subject == nil ? nil : bytes.bytes, document: place == 0 ? nil : document.handle, arguments: place,
+      name, subject: subject == nil ? nil : bytes.bytes, document: index == 0 ? nil : document.handle, arguments: index,
       into: reply)
     withExtendedLifetime(bytes) {}
     return (try? JSONValue(parsing: reply.bytes)) ?? .null
@@ -278,7 +277,7 @@ extension LocalEngine {
     return try evaluator.subjects.record(of: found)?.version ?? 0
   }
 
-  /// The effects that were recorded for a subject so far, in their order, those for the client among them.
+  /// The effects of a subject so far, in order, those for the client included.
   package func effects(of subject: String) -> [JSONValue] {
     changes.filter { $0.subject.elementsEqual(subject.utf8) }.flatMap { change -> [JSONValue] in
       let text = "{" + String(decoding: change.members, as: UTF8.self) + "}"
@@ -286,7 +285,7 @@ extension LocalEngine {
     }
   }
 
-  /// All that the store holds, for comparisons.
+  /// The content of the store, for comparisons.
   package func contents() throws(RequestError) -> [(key: [UInt8], value: [UInt8])] {
     var found: [(key: [UInt8], value: [UInt8])] = []
     do throws(StoreError) {

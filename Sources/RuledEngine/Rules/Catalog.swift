@@ -2,23 +2,23 @@ package import RuledCore
 package import RuledLua
 import Synchronization
 
-/// The rules in force: one revision, whole and unchanging, which an event sees from start to end.
+/// The rules in force: one revision that never changes. An event sees the same catalog from start to end.
 package final class Catalog: Sendable {
   /// A plugin of the catalog.
   package final class Plugin: Sendable {
     /// Its files.
     package let source: PluginSource
-    /// What the configuration sets.
+    /// The settings of the configuration.
     package let overrides: JSONObject
     /// What it declared.
     package let manifest: PluginManifest
     /// Its rules in the order in which they run.
     package let order: [Int]
-    /// What is measured of it.
+    /// Its measurements.
     package let runtime: PluginRuntime
-    /// Machines that were built ahead.
+    /// VMs that were built ahead.
     package let readyVMs: ReadyVMs
-    /// Tells machines built from these sources from those of another revision.
+    /// A number of these sources and settings: VMs of the same generation are interchangeable.
     package let generation: UInt64
 
     /// Its name.
@@ -27,7 +27,7 @@ package final class Catalog: Sendable {
     nonisolated(unsafe) let nameBytes: UnsafeRawBufferPointer
     /// Its name as a JSON string, valid as long as the plugin.
     nonisolated(unsafe) let quotedName: UnsafeRawBufferPointer
-    /// Holds the bytes of both, which never change.
+    /// Holds the bytes of both; never changes.
     private let text: ByteBuffer
 
     init(
@@ -53,11 +53,11 @@ package final class Catalog: Sendable {
 
   /// The plugins in order of name.
   package let plugins: [Plugin]
-  /// What names this state of the rules.
+  /// The name of this state of the rules.
   package let revision: String
   /// When it was loaded.
   package let loadedAt: Timestamp
-  /// What it was made of.
+  /// The files that it was built from.
   package let source: RulesSource
   /// `revision` as bytes, which never change.
   let revisionText: ByteBuffer
@@ -78,17 +78,17 @@ package final class Catalog: Sendable {
   /// A query by its full name, `plugin.query`.
   package func query(_ name: String) -> (plugin: Int, query: Int)? {
     guard let dot = name.firstIndex(of: "."), let plugin = index(of: String(name[..<dot])) else { return nil }
-    let rest = String(name[name.index(after: dot)...])
-    guard let query = plugins[plugin].manifest.queries.firstIndex(where: { $0.name == rest }) else { return nil }
+    let queryName = String(name[name.index(after: dot)...])
+    guard let query = plugins[plugin].manifest.queries.firstIndex(where: { $0.name == queryName }) else { return nil }
     return (plugin, query)
   }
 
-  /// Whether a plugin answers for a host, which is in lower case and without port.
+  /// Whether a plugin answers for a host, given in lower case and without port.
   package func claims(host: String) -> Bool {
     plugins.contains { plugin in plugin.manifest.hosts.contains { $0.name.lowercased() == host } }
   }
 
-  /// Which plugins hear an event type, and with which of their rules, in the order in which they run.
+  /// The plugins that listen to an event type, each with its rules in the order in which they run.
   package func listeners(to type: String) -> [(plugin: Int, rules: [Int])] {
     plugins.indices.compactMap { index in
       let rules = plugins[index].order.filter { rule in
@@ -99,22 +99,20 @@ package final class Catalog: Sendable {
   }
 }
 
-/// Loads rules beside the running ones: a catalog comes whole or not at all.
+/// Builds a catalog beside the one in force; all plugins load, or there is no catalog.
 package enum CatalogBuilder {
   private static let generations = Atomic<UInt64>(0)
 
-  /// The threads that will run the rules, for which machines are built ahead.
+  /// The threads that will run the rules. VMs are built ahead for them.
   package struct Threads: Sendable {
     private let count: Int
     fileprivate let taken: @Sendable () -> Void
     private let built: @Sendable () -> Void
 
-    /// So many threads.
-    ///
     /// - Parameters:
-    ///   - count: How many.
-    ///   - built: Called on the thread that builds, after each machine that took long.
-    ///   - taken: Called when a machine that took long was taken, so that another can be built: `replenish`.
+    ///   - count: how many threads.
+    ///   - built: called on the building thread after each VM of a slow plugin.
+    ///   - taken: called when a VM of a slow plugin was taken, so that `replenish` can build another.
     package init(
       _ count: Int, built: @escaping @Sendable () -> Void = {}, taken: @escaping @Sendable () -> Void = {}
     ) {
@@ -123,10 +121,10 @@ package enum CatalogBuilder {
       self.taken = taken
     }
 
-    /// The calling thread alone, which builds what it needs when it needs it.
+    /// The calling thread alone, which builds VMs when it needs them.
     package static let one = Threads(1)
 
-    /// Has each slow plugin have a machine ready for each thread, as far as that takes no longer than it may.
+    /// Builds a VM for each slow plugin and thread, within a limited time.
     fileprivate func buildAhead(_ plugins: [Catalog.Plugin], _ worker: LuaWorker) {
       let end = EngineClock.monotonic + UInt64(Limits.aheadTime) * 1000
       for plugin in plugins where plugin.readyVMs.isSlow {
@@ -136,9 +134,9 @@ package enum CatalogBuilder {
     }
   }
 
-  /// Builds the catalog of `source` with the configuration's settings; what did not change since `previous` is kept as it is.
+  /// Builds the catalog of `source` with the configuration's settings. Plugins that did not change since `previous` are taken from there.
   ///
-  /// - Throws: every plugin that does not load, with file and line.
+  /// - Throws: the errors of all plugins that do not load, with file and line.
   package static func build(
     _ source: RulesSource, configuration: [String: Configuration.Plugin], previous: Catalog?, worker: LuaWorker,
     for threads: Threads = .one, now: Timestamp
@@ -174,19 +172,19 @@ package enum CatalogBuilder {
     return Catalog(plugins: plugins, source: source, loadedAt: now, configuration: described(configuration))
   }
 
-  /// Builds a machine for a slow plugin that has none ready, for a thread that loses its own; false when none is needed.
+  /// Builds a VM for a slow plugin that has none ready; false when all have one.
   package static func replenish(_ catalog: Catalog, worker: LuaWorker) -> Bool {
     catalog.plugins.contains { $0.readyVMs.isSlow && $0.readyVMs.count == 0 && $0.addVM(worker) }
   }
 
-  /// Whether nothing that the plugin is made of has changed; the library counts only as far as it is required.
+  /// Whether the plugin's files and settings are the same. Of the library only the required files matter.
   private static func isSame(_ old: Catalog.Plugin, _ new: PluginSource, _ settings: JSONObject) -> Bool {
     old.name == new.name && old.source.modules == new.modules && old.source.data == new.data
       && old.overrides == settings
       && (old.source.library == new.library || required(by: old.source) == required(by: new))
   }
 
-  /// The library's files that the plugin's text names in a `require`, and those that they name.
+  /// The files of the library whose names are quoted in the plugin's text, and those quoted in these in turn.
   package static func required(by plugin: PluginSource) -> [SourceFile] {
     let byName = Dictionary(plugin.library.map { (Array($0.name.utf8.dropLast(4)), $0) }) { first, _ in first }
     var found: Set<String> = []
@@ -200,7 +198,7 @@ package enum CatalogBuilder {
     return plugin.library.filter { found.contains($0.path) }
   }
 
-  /// Calls `body` with whatever stands between two quotes, or the first two of `[[` and `]`, and may be a file's name.
+  /// Calls `body` with each text between two quotes, or between `[[` and `]`, that may be a file's name.
   private static func forEachQuoted(in text: [UInt8], _ body: (ArraySlice<UInt8>) -> Void) {
     for start in text.indices {
       let end: UInt8
@@ -209,8 +207,8 @@ package enum CatalogBuilder {
       case UInt8(ascii: "[") where start > 0 && text[start - 1] == UInt8(ascii: "["): end = UInt8(ascii: "]")
       default: continue
       }
-      let rest = text[(start + 1)...].prefix(256)
-      if let length = rest.firstIndex(of: end) { body(rest[..<length]) }
+      let tail = text[(start + 1)...].prefix(256)
+      if let length = tail.firstIndex(of: end) { body(tail[..<length]) }
     }
   }
 
@@ -238,7 +236,7 @@ package enum CatalogBuilder {
 }
 
 extension Catalog.Plugin {
-  /// Builds another machine ahead; false when it does not load this time, as one that takes all the time it may.
+  /// Builds another VM ahead; false when it does not load this time, as the time limit may be exceeded once.
   fileprivate func addVM(_ worker: LuaWorker) -> Bool {
     guard let vm = try? PluginVM(source: source, settings: overrides, worker: worker) else { return false }
     readyVMs.add(vm)

@@ -71,15 +71,15 @@ package final class PluginVM {
   /// How many bytes the plugin uses.
   package var memory: Int { rb_vm_memory(handle) }
 
-  /// Detaches the VM from its thread: nothing may run in it until `move` attaches it to another.
-  package func leaveThread() {
+  /// Detaches the VM from its thread: nothing may run in it until `attach` gives it to another.
+  package func detach() {
     host = nil
     worker = nil
     rb_vm_move(handle, nil)
   }
 
   /// Attaches the VM to the calling thread, whose worker this is.
-  package func move(to worker: LuaWorker) {
+  package func attach(to worker: LuaWorker) {
     self.worker = worker
     zones = worker.zones
     rb_vm_move(handle, worker.handle)

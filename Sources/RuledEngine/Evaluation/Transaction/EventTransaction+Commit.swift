@@ -35,7 +35,7 @@ extension EventTransaction {
     try items.write(
       vm.operations, of: run.plugin, event, subject: subject, maySend: run.sends > 0 ? messageShare : 0,
       cascade: cascade)
-    if run.operations.contains(.count) { run.moveCounters(to: batches.current, key: key) }
+    if run.operations.contains(.count) { run.counts.move(to: batches.current, of: run.plugin.entry) }
   }
 
   /// How many messages may follow from each that the event sends.

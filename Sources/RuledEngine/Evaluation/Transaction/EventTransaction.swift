@@ -100,7 +100,7 @@ final class EventTransaction {
     answerWaits = false
     storeFailure = nil
     forEachTouched { run in
-      run.releaseCounters(in: context)
+      run.counts.release(in: context)
       run.reset()
     }
     touched.removeAll(keepingCapacity: true)

@@ -18,8 +18,8 @@ final class PluginRun {
   private(set) var operations: Operation.Kinds = []
   /// How many messages it sends.
   private(set) var sends = 0
-  /// What it counts; the table of counters has room for it.
-  private(set) var deltas: [CounterTable.Delta] = []
+  /// What it counts.
+  var counts = CounterTable.Reservation()
   /// The events that it has seen, as indices in the queue.
   private(set) var seen: [Int] = []
 
@@ -44,7 +44,7 @@ final class PluginRun {
     UnsafeRawBufferPointer(rebasing: transaction.states.bytes[state])
   }
 
-  /// Makes it ready for the next event; what it counted must have been taken or released.
+  /// Makes it ready for the next event; its counts must have joined a batch or been released.
   func reset() {
     began = false
     if hasFailed {
@@ -53,7 +53,6 @@ final class PluginRun {
     }
     operations = []
     sends = 0
-    deltas.removeAll(keepingCapacity: true)
     seen.removeAll(keepingCapacity: true)
     state = 0..<0
     searched = 0
@@ -285,7 +284,7 @@ final class PluginRun {
   /// Checks what is known only once rules have run: the number of messages, the size of the outcome, and room for counters.
   private func check(_ operations: Operations, in transaction: EventTransaction) throws(Failure) {
     var newSends = 0
-    let counted = deltas.count
+    let counted = counts.count
     for index in checked..<operations.count {
       self.operations.formUnion(operations.kind(at: index))
       switch operations[index] {
@@ -293,12 +292,12 @@ final class PluginRun {
       case .emit(let effect): outcomeBytes += effect.sink.count + effect.type.count + effect.data.count + 64
       case .send: newSends += 1
       case .count(let name, let labels, let amount):
-        deltas.append(CounterTable.Delta(name: name, labels: labels, amount: CounterValue(amount)))
+        counts.append(CounterTable.Delta(name: name, labels: labels, amount: CounterValue(amount)))
       default: break
       }
     }
     checked = operations.count
-    if deltas.count > counted { try reserveCounters(from: counted, in: transaction.context) }
+    if counts.count > counted { try counts.reserve(from: counted, of: plugin.entry.name, in: transaction.context) }
     if newSends > 0 { try checkSends(sends + newSends, in: transaction) }
     guard outcomeBytes <= Limits.outcomeBytes else {
       throw Failure(
@@ -325,38 +324,5 @@ final class PluginRun {
           : "a message that follows from more than \(Limits.messageHops) others is not sent")
     }
     self.sends = sends
-  }
-
-  // MARK: Counters
-
-  private func reserveCounters(from start: Int, in context: EngineContext) throws(Failure) {
-    let limit = context.counterLimit
-    guard let refused = context.counters.reserve(&deltas, from: start, of: plugin.entry.name, limit: limit) else {
-      return
-    }
-    let name = deltas[refused].key.name
-    deltas.removeSubrange(start...)
-    throw Failure(
-      plugin: plugin.entry.name, kind: .value,
-      message: "there is no room for another counter '\(name)': the plugin has \(limit), names with their labels, "
-        + "as many as it may; count with fewer different labels, or raise limits.counters")
-  }
-
-  /// Moves what the plugin counts to a batch, with the owner of each new counter.
-  func moveCounters(to batch: CommitBatch, key: ByteBuffer) {
-    batch.counters.append(contentsOf: deltas)
-    for delta in deltas where delta.isFirst {
-      key.removeAll()
-      StoreKey.counterOwner(delta.key.name, labels: delta.key.labels, into: key)
-      batch.writes.put(key.bytes, plugin.entry.nameBytes)
-    }
-    deltas.removeAll(keepingCapacity: true)
-  }
-
-  /// Gives back the room for what was counted and did not join a batch.
-  func releaseCounters(in context: EngineContext) {
-    guard !deltas.isEmpty else { return }
-    context.counters.release(deltas)
-    deltas.removeAll(keepingCapacity: true)
   }
 }
