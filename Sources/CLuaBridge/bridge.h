@@ -213,7 +213,7 @@ void rb_make_event(lua_State *L, const rb_event *event);
 /* Makes all fields of the event, or all but type and data, whose text may be gone. */
 void rb_fill_event(lua_State *L, bool whole);
 /* Pushes an event's data, frozen. */
-void rb_push_data(lua_State *L, const cj_doc *document, size_t data);
+void rb_push_data(lua_State *L, rb_json json, size_t data);
 /* seal.c */
 int rb_seal_body(lua_State *L);
 
@@ -226,7 +226,7 @@ void rb_encode(lua_State *L, int index, rb_buffer *into, rb_kind kind, const cha
 void rb_encode_within(lua_State *L, int index, rb_buffer *into, rb_kind kind, const char *root, size_t limit);
 /* decode.c */
 typedef enum { RB_DECODE_EVENT, RB_DECODE_PLAIN } rb_decode_mode;
-void rb_push_json(lua_State *L, const cj_doc *document, size_t index, rb_decode_mode mode, bool frozen);
+void rb_push_json(lua_State *L, rb_json json, size_t index, rb_decode_mode mode, bool frozen);
 /* canonical.c */
 /* Pushes the value of a text as the encoder writes it; false, and pushes nothing, if the text needs the general parser. */
 bool rb_push_canonical(lua_State *L, const char *text, size_t length, bool frozen);

@@ -63,8 +63,8 @@ static void push_at(lua_State *L, const uint64_t *tape, const uint8_t *strings, 
   }
 }
 
-void rb_push_json(lua_State *L, const cj_doc *document, size_t index, rb_decode_mode mode, bool frozen) {
-  push_at(L, cj_tape(document), cj_strings(document), index, mode, frozen);
+void rb_push_json(lua_State *L, rb_json json, size_t index, rb_decode_mode mode, bool frozen) {
+  push_at(L, json.tape, json.strings, index, mode, frozen);
 }
 
 bool rb_push_text(lua_State *L, const char *text, size_t length, bool frozen) {
@@ -81,6 +81,7 @@ bool rb_push_text(lua_State *L, const char *text, size_t length, bool frozen) {
     lua_pushstring(L, cj_error_text(error));
     return false;
   }
-  rb_push_json(L, vm->scratch, CJ_ROOT, RB_DECODE_PLAIN, frozen);
+  rb_json json = {cj_tape(vm->scratch), cj_strings(vm->scratch)};
+  rb_push_json(L, json, CJ_ROOT, RB_DECODE_PLAIN, frozen);
   return true;
 }

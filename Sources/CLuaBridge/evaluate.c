@@ -78,7 +78,7 @@ rb_status rb_begin(rb_vm *vm, const rb_event *event, const rb_budget *budget) {
 
 typedef struct {
   rb_slice type;
-  const cj_doc *document;
+  rb_json json;
   size_t data;
 } raised_event;
 
@@ -97,7 +97,7 @@ static int raised_body(lua_State *L) {
   lua_settop(L, 2);
   lua_pushlstring(L, raised->type.bytes ? raised->type.bytes : "", raised->type.length);
   lua_setfield(L, -2, "type");
-  rb_push_data(L, raised->document, raised->data);
+  rb_push_data(L, raised->json, raised->data);
   lua_setfield(L, -2, "data");
   rb_push_frozen(L);
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_LEVELS);
@@ -106,8 +106,8 @@ static int raised_body(lua_State *L) {
   return 0;
 }
 
-rb_status rb_begin_raised(rb_vm *vm, rb_slice type, const cj_doc *document, size_t data, const rb_budget *budget, int depth, rb_slice chain) {
-  raised_event raised = {type, document, data};
+rb_status rb_begin_raised(rb_vm *vm, rb_slice type, rb_json json, size_t data, const rb_budget *budget, int depth, rb_slice chain) {
+  raised_event raised = {type, json, data};
   vm->level++;
   if (budget) {
     rb_start_budget(vm, budget);
@@ -250,9 +250,9 @@ rb_status rb_run(rb_vm *vm, const rb_event *event, const rb_budget *budget, bool
 
 typedef struct {
   int slot, index;
-  const cj_doc *document;
+  rb_json json;
   size_t arguments;
-  rb_slice json;
+  rb_slice argument;
 } handler_call;
 
 static int query_body(lua_State *L) {
@@ -261,15 +261,15 @@ static int query_body(lua_State *L) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_QUERIES);
   lua_rawgeti(L, -1, call->index + 1);
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_STATE);
-  rb_push_data(L, call->document, call->arguments);
+  rb_push_data(L, call->json, call->arguments);
   lua_call(L, 2, 1);
   vm->result.length = 0;
   rb_encode(L, -1, &vm->result, RB_KIND_VALUE, "result");
   return 0;
 }
 
-rb_status rb_query(rb_vm *vm, int index, const cj_doc *document, size_t arguments) {
-  handler_call call = {.index = index, .document = document, .arguments = arguments};
+rb_status rb_query(rb_vm *vm, int index, rb_json json, size_t arguments) {
+  handler_call call = {.index = index, .json = json, .arguments = arguments};
   return rb_protect(vm, query_body, &call);
 }
 
@@ -278,8 +278,8 @@ static int handler_body(lua_State *L) {
   rb_vm *vm = rb_vm_of(L);
   lua_rawgeti(L, LUA_REGISTRYINDEX, call->slot);
   lua_rawgeti(L, -1, call->index + 1);
-  rb_slice json = call->json;
-  if (!rb_push_text(L, json.bytes, json.length, true)) return lua_error(L);
+  rb_slice argument = call->argument;
+  if (!rb_push_text(L, argument.bytes, argument.length, true)) return lua_error(L);
   int base = lua_gettop(L) - 2;
   lua_call(L, 1, LUA_MULTRET);
   int count = lua_gettop(L) - base;
@@ -300,6 +300,6 @@ static int handler_body(lua_State *L) {
 }
 
 rb_status rb_handle(rb_vm *vm, rb_declaration kind, int index, rb_slice argument_json) {
-  handler_call call = {.slot = kind == RB_DECLARE_WEB ? RB_SLOT_WEBS : RB_SLOT_SINKS, .index = index, .json = argument_json};
+  handler_call call = {.slot = kind == RB_DECLARE_WEB ? RB_SLOT_WEBS : RB_SLOT_SINKS, .index = index, .argument = argument_json};
   return rb_protect(vm, handler_body, &call);
 }

@@ -31,15 +31,15 @@ static bool is_own_attribute(const char *name, size_t length) {
 static bool set_extensions(lua_State *L, const rb_event *event) {
   if (!event->attributes) return false;
   bool any = false;
-  const uint64_t *tape = cj_tape(event->document);
-  const uint8_t *strings = cj_strings(event->document);
+  const uint64_t *tape = event->json.tape;
+  const uint8_t *strings = event->json.strings;
   size_t end = cj_end(tape, event->attributes);
   for (size_t at = cj_first(event->attributes); at < end;) {
     size_t length, value = cj_next(tape, at);
     const char *name = cj_string(tape, strings, at, &length);
     if (cj_type(tape, value) != CJ_NULL && !is_own_attribute(name, length)) {
       rb_push_name(L, name, length);
-      rb_push_json(L, event->document, value, RB_DECODE_EVENT, true);
+      rb_push_json(L, event->json, value, RB_DECODE_EVENT, true);
       lua_rawset(L, -3);
       any = true;
     }
@@ -50,9 +50,9 @@ static bool set_extensions(lua_State *L, const rb_event *event) {
 
 /* Data ------------------------------------------------------------------------------------------------------------------------- */
 
-void rb_push_data(lua_State *L, const cj_doc *document, size_t data) {
-  if (data && cj_type(cj_tape(document), data) != CJ_NULL) {
-    rb_push_json(L, document, data, RB_DECODE_EVENT, true);
+void rb_push_data(lua_State *L, rb_json json, size_t data) {
+  if (data && cj_type(json.tape, data) != CJ_NULL) {
+    rb_push_json(L, json, data, RB_DECODE_EVENT, true);
   } else {
     lua_newtable(L);
     rb_push_frozen(L);
@@ -61,11 +61,10 @@ void rb_push_data(lua_State *L, const cj_doc *document, size_t data) {
 
 /* Pushes the data of the current event. For an object, the proxy of the last event is reused; rules can't notice. */
 static void push_own_data(lua_State *L, const rb_event *event) {
-  const cj_doc *document = event->document;
-  const uint64_t *tape = document ? cj_tape(document) : NULL;
+  const uint64_t *tape = event->json.tape;
   bool absent = !event->data || cj_type(tape, event->data) == CJ_NULL;
   if (!absent && cj_type(tape, event->data) != CJ_OBJECT) {
-    rb_push_json(L, document, event->data, RB_DECODE_EVENT, true);
+    rb_push_json(L, event->json, event->data, RB_DECODE_EVENT, true);
     return;
   }
   if (lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_DATA) == LUA_TNIL) {
@@ -80,9 +79,9 @@ static void push_own_data(lua_State *L, const rb_event *event) {
     for (size_t at = cj_first(event->data); at < end;) {
       size_t length, value = cj_next(tape, at);
       if (cj_type(tape, value) != CJ_NULL) {
-        const char *name = cj_string(tape, cj_strings(document), at, &length);
+        const char *name = cj_string(tape, event->json.strings, at, &length);
         rb_push_name(L, name, length);
-        rb_push_json(L, document, value, RB_DECODE_EVENT, true);
+        rb_push_json(L, event->json, value, RB_DECODE_EVENT, true);
         lua_rawset(L, -3);
       }
       at = cj_next(tape, value);

@@ -155,11 +155,17 @@ typedef struct {
   double number;
 } rb_op;
 
-/* The event that an evaluation is about. */
+/* A text that simdjson parsed, as CJSON.h describes it. */
+typedef struct {
+  const uint64_t *tape;
+  const uint8_t *strings;
+} rb_json;
+
+/* The event that rules run on. */
 typedef struct {
   rb_slice id, source, type, subject;
   double time;
-  const cj_doc *document; /* holds `data` and the extensions */
+  rb_json json;           /* the parsed text that holds `data` and the extensions */
   size_t data;            /* tape index, 0 for none */
   size_t attributes;      /* tape index of the object whose further members are extensions, 0 for none */
   double now;
@@ -232,14 +238,14 @@ rb_status rb_run(rb_vm *vm, const rb_event *event, const rb_budget *budget, bool
 bool rb_end_uncounted(rb_vm *vm);
 /* Makes an event that a rule raised the current one until rb_end_raised; the state is the same. For an event that another plugin raised,
    `budget`, `depth` and `chain` are given; for one of this plugin's own, `budget` is NULL. */
-rb_status rb_begin_raised(rb_vm *vm, rb_slice type, const cj_doc *document, size_t data, const rb_budget *budget, int depth, rb_slice chain);
+rb_status rb_begin_raised(rb_vm *vm, rb_slice type, rb_json json, size_t data, const rb_budget *budget, int depth, rb_slice chain);
 void rb_end_raised(rb_vm *vm);
 /* Runs one rule on the current event. */
 rb_status rb_run_rule(rb_vm *vm, int rule);
 /* Encodes the state to `rb_result`, which is empty when there is none. */
 rb_status rb_encode_state(rb_vm *vm, size_t state_limit);
 /* Calls query `index` after rb_begin; `rb_result` holds what it returns. */
-rb_status rb_query(rb_vm *vm, int index, const cj_doc *document, size_t arguments);
+rb_status rb_query(rb_vm *vm, int index, rb_json json, size_t arguments);
 /* Calls a web or sink handler after rb_begin; `rb_result` holds an array of its results. */
 rb_status rb_handle(rb_vm *vm, rb_declaration kind, int index, rb_slice argument_json);
 /* Calls test `index` with its driver object. */

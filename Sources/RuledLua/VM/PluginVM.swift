@@ -1,3 +1,4 @@
+import CJSON
 import CLuaBridge
 package import RuledCore
 
@@ -184,7 +185,7 @@ extension PluginVM {
 
   /// Begins an event that a rule of this plugin raised, within the current one; the state stays as it is.
   package func beginRaised(type: UnsafeRawBufferPointer, document: OpaquePointer, data: Int) -> CallResult {
-    result(rb_begin_raised(handle, rb_slice(type), document, data, nil, 0, rb_slice()))
+    result(rb_begin_raised(handle, rb_slice(type), rb_json(tape: cj_tape(document), strings: cj_strings(document)), data, nil, 0, rb_slice()))
   }
 
   /// Begins an event that another plugin raised within the same transaction; a new budget starts.
@@ -194,7 +195,7 @@ extension PluginVM {
   ) -> CallResult {
     var native = budget.native
     return result(
-      rb_begin_raised(handle, rb_slice(type), document, data, &native, Int32(depth), rb_slice(chain)))
+      rb_begin_raised(handle, rb_slice(type), rb_json(tape: cj_tape(document), strings: cj_strings(document)), data, &native, Int32(depth), rb_slice(chain)))
   }
 
   /// Ends the event that the last `beginRaised` began.
@@ -208,7 +209,10 @@ extension PluginVM {
 
   /// Answers the query of that index into `output`; `arguments` is an index in the document, 0 for none.
   package func query(_ index: Int, document: OpaquePointer?, arguments: Int) -> CallResult {
-    result(rb_query(handle, Int32(index), document, arguments))
+    result(
+      rb_query(
+        handle, Int32(index), document.map { rb_json(tape: cj_tape($0), strings: cj_strings($0)) } ?? rb_json(),
+        arguments))
   }
 
   /// Calls a `web` handler with the request as JSON; `output` is an array of its results.

@@ -1,3 +1,4 @@
+import CJSON
 import CLuaBridge
 
 /// An event as rules see it; its bytes are borrowed for the time of the call.
@@ -29,7 +30,7 @@ package struct RuleEvent {
     native.subject = rb_slice(subject)
     native.time = Double(time) / 1e6
     native.now = Double(now) / 1e6
-    native.document = document
+    if let document { native.json = rb_json(tape: cj_tape(document), strings: cj_strings(document)) }
     native.data = data
     native.attributes = attributes
     native.seed = seed
