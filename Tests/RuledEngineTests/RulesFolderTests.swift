@@ -230,7 +230,7 @@ struct CatalogTests {
     #expect(RulesSource(encoded: earlier)?.plugins.first?.library == library)
   }
 
-  @Test func `a plugin that is slow to load has a machine for each thread, and another once they are taken`() throws {
+  @Test func `a plugin that is slow to load has a VM for each thread, and another once they are taken`() throws {
     let worker = LuaWorker()
     let takings = Atomic<Int>(0)
     let loop = "local sum = 0 for step = 1, 4000000 do sum = sum + step end local whole = sum "
@@ -258,7 +258,7 @@ struct CatalogTests {
     #expect(same.plugins[1] === catalog.plugins[1] && slow.count == 1)
   }
 
-  @Test func `a rule in a machine that another thread built is stopped at its budget`() throws {
+  @Test func `a rule in a VM that another thread built is stopped at its budget`() throws {
     let built = LuaWorker()
     let catalog = try CatalogBuilder.build(
       RulesSource(plugins: [Self.source("p", "rule 'r' { on = 'e', run = function() while true do end end }")]),

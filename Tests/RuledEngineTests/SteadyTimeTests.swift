@@ -6,7 +6,7 @@ import Testing
 
 @testable import RuledEngine
 
-/// Whatever the machine's clock does, what was remembered stays so for its window, and numbers only go up.
+/// Outcomes are remembered for their window, and numbers only go up, whatever the host's clock does.
 @Suite struct SteadyTimeTests {
   private static let year = 365 * 24 * Limits.hour
   private static let counting = "rule 'n' { on = '*', run = function(e, s) s.n = (s.n or 0) + 1 decide('n', s.n) end }"
@@ -59,7 +59,7 @@ import Testing
       configuration: [:], previous: nil, worker: lua, now: LocalEngine.start)
   }
 
-  /// Jumps of the machine's clock, ahead and back, time that passes, restarts of the daemon and of the machine.
+  /// The host's clock jumps ahead and back, time passes, the daemon and the host are restarted.
   @Test(arguments: UInt64(1)...24)
   func `a repeat within the window finds its outcome whatever the clock does`(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
@@ -87,7 +87,7 @@ import Testing
       case 3, 4: pass(.random(in: 0...Limits.dedupWindow / 8, using: &random))
       case 5: daemon.tick()
       case 6:
-        if Bool.random(using: &random) {  // the machine was started again, and time has passed that nobody measured
+        if Bool.random(using: &random) {  // the host was restarted; nobody measured its down time
           boot += 1
           script.elapsed.store(.random(in: 0...Limits.hour, using: &random), ordering: .relaxed)
         } else {

@@ -7,12 +7,12 @@ import RuledCore
 final class Bench {
   let worker = LuaWorker()
   let host = ScriptedHost()
-  /// The plugin's machine; replaced when it was left.
+  /// The plugin's VM; replaced when it is dead.
   private(set) var vm: PluginVM
   private let source: PluginSource
   private let document: OpaquePointer
   private let text = ByteBuffer(capacity: 4096)
-  /// How many machines had to be built.
+  /// How many VMs were built.
   private(set) var built = 1
 
   /// Loads `source` as the plugin `t`; `modules`, `library` and `data` give further files by name.
@@ -45,7 +45,7 @@ final class Bench {
 
   /// Runs all rules on an event, which is an object with data and extensions.
   ///
-  /// A machine that was left is replaced first.
+  /// A dead VM is replaced first.
   func handle(
     _ event: String = "{}", id: String = "1", type: String = "x", state: String = "", seed: UInt64 = 1,
     budget: Budget = Budget(),
@@ -76,8 +76,8 @@ final class Bench {
     return outcome
   }
 
-  /// Runs all rules on an event as the engine does: without counting first, and again when that proves nothing.
-  func attempt(
+  /// Runs all rules on an event as the engine does: uncounted first, and again with counting if that proves nothing.
+  func runUncounted(
     _ event: String = "{}", id: String = "1", type: String = "x", state: String = "", seed: UInt64 = 1,
     budget: Budget = Budget()
   ) throws -> (outcome: Outcome, held: Bool) {
@@ -106,7 +106,7 @@ final class Bench {
     return outcome
   }
 
-  /// Builds a machine anew when the last one was left.
+  /// Builds a new VM if the last one is dead.
   private func replaceDead() throws {
     guard vm.isDead else { return }
     vm = try PluginVM(source: source, worker: worker)

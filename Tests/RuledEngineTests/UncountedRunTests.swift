@@ -1,8 +1,8 @@
 import RuledCore
 import Testing
 
-/// An event whose rules ran without the count of their instructions at first, in vain, leaves what one run leaves.
-@Suite struct AttemptTests {
+/// An event whose rules ran uncounted and then again with counting has the effects of one run.
+@Suite struct UncountedRunTests {
   /// A plugin that does a little of everything, raises to itself, and spends `spin` in the end.
   private static let plugin = """
     rule 'go' { on = 'go', run = function(e, s)
@@ -22,7 +22,7 @@ import Testing
     """
   private static let witness = "rule 'r' { on = 'inner', run = function(e, s) s.seen = (s.seen or 0) + e.data.n end }"
 
-  @Test func aLongEventComesToWhatAShortOneDoes() throws {
+  @Test func aLongEventHasTheOutcomeOfAShortOne() throws {
     let short = try Engine(["p": Self.plugin, "w": Self.witness]),
       long = try Engine(["p": Self.plugin, "w": Self.witness])
     for round in 1...3 {

@@ -3,8 +3,8 @@ import Testing
 
 @testable import RuledLua
 
-/// Rules run without the count of their instructions first; nothing but the clock may tell.
-@Suite(.serialized) struct AttemptTests {
+/// Rules run uncounted first; only the clock may show a difference.
+@Suite(.serialized) struct UncountedRunTests {
   private let spender = """
     local n = tonumber(event.data.n)
     for i = 1, n do end
@@ -14,11 +14,11 @@ import Testing
 
   private func event(_ count: Int) -> String { #"{"data":{"n":"\#(count)"}}"# }
 
-  @Test func aShortRuleStandsAsItRanAndKeepsItsMachine() throws {
+  @Test func aShortRuleIsValidAsItRanAndKeepsItsVM() throws {
     let bench = try Bench(Bench.rule("state.n = (state.n or 0) + 1 decide('n', state.n)"))
     var state = ""
     for n in 1...2000 {
-      let outcome = try bench.attempt(state: state).outcome
+      let outcome = try bench.runUncounted(state: state).outcome
       state = try #require(outcome.state)
       #expect(outcome.decisions["n"] == "\(n)")
     }
@@ -30,7 +30,7 @@ import Testing
     for count in stride(from: 990_000, through: 1_002_000, by: 1_000) {
       let counted = try bench.handle(event(count))
       for _ in 1...3 {
-        let (attempted, held) = try bench.attempt(event(count))
+        let (attempted, held) = try bench.runUncounted(event(count))
         #expect(!held)
         #expect(attempted.failure == counted.failure)
         #expect(attempted.decisions == counted.decisions && attempted.state == counted.state)
@@ -41,13 +41,13 @@ import Testing
   @Test func aLargerBudgetIsKeptToAsExactly() throws {
     let bench = try Bench(Bench.rule(spender))
     let budget = Budget(instructions: 8_000_000, processorTime: 5_000_000)
-    #expect(try bench.attempt(event(7_990_000), budget: budget).outcome.failure == nil)
-    #expect(try bench.attempt(event(8_010_000), budget: budget).outcome.failure?.kind == .instructions)
+    #expect(try bench.runUncounted(event(7_990_000), budget: budget).outcome.failure == nil)
+    #expect(try bench.runUncounted(event(8_010_000), budget: budget).outcome.failure?.kind == .instructions)
   }
 
   @Test func aSmallBudgetIsCountedAtOnce() throws {
     let bench = try Bench(Bench.rule(spender))
-    let (outcome, held) = try bench.attempt(event(20_000), budget: Budget(instructions: 10_000))
+    let (outcome, held) = try bench.runUncounted(event(20_000), budget: Budget(instructions: 10_000))
     #expect(held && outcome.failure?.kind == .instructions)
   }
 
@@ -64,14 +64,14 @@ import Testing
       """)
     let bench = try Bench(source), other = try Bench(source)
     let counted = try other.handle()
-    let (attempted, held) = try bench.attempt()
+    let (attempted, held) = try bench.runUncounted()
     #expect(!held && attempted.failure == nil)
     #expect(attempted.operations == counted.operations && attempted.state == counted.state)
   }
 
   @Test func anErrorOfAShortRuleIsItsOwn() throws {
     let bench = try Bench(Bench.rule("local x = nil + 1"))
-    let (outcome, held) = try bench.attempt()
+    let (outcome, held) = try bench.runUncounted()
     #expect(held && outcome.failure?.kind == .error && outcome.failure?.rule == "r")
     #expect(outcome.failure == (try bench.handle()).failure)
   }
@@ -79,7 +79,7 @@ import Testing
   @Test func coroutinesAreChargedWithoutTheCountToo() throws {
     let bench = try Bench(
       Bench.rule("for i = 1, 20000 do coroutine.wrap(function() end)() end"))
-    #expect(try bench.attempt().outcome.failure?.kind == .instructions)
+    #expect(try bench.runUncounted().outcome.failure?.kind == .instructions)
     #expect(try bench.handle().failure?.kind == .instructions)
   }
 }
