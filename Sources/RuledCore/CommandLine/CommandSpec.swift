@@ -1,4 +1,6 @@
-/// What a command is called, takes and says of itself. Parsing, help and completions all read this one value.
+/// What a command is called, takes and says of itself.
+///
+/// Parsing, help and completions all read this one value.
 package struct CommandSpec: Sendable {
   /// An invocation worth showing, with what it does.
   package struct Example: Sendable, Equatable {

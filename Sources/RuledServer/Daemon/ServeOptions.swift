@@ -4,7 +4,9 @@ import RuledLua
 
 /// What the command line of `ruled` asks for.
 struct ServeOptions {
-  /// What `ruled` takes and says of itself. An option with a value may be given again; the last value counts.
+  /// What `ruled` takes and says of itself.
+  ///
+  /// An option with a value may be given again; the last value counts.
   static let spec = CommandSpec(
     "ruled", "Serves decisions on events, by rules in Lua.",
     synopsis: [

@@ -9,7 +9,8 @@ package enum BenchCommand: Command {
       OptionSpec("connections", short: "c", value: "N", "Opens N connections; 50 by default."),
       OptionSpec("pipeline", short: "p", value: "N", "Requests in flight on each connection, at most; 1 by default."),
       OptionSpec("subjects", value: "N", "Sends events of N subjects, chosen at random; 100000 by default."),
-      OptionSpec("rate", short: "r", value: "R", "Sends R events a second; without it, the next event when a reply comes."),
+      OptionSpec(
+        "rate", short: "r", value: "R", "Sends R events a second; without it, the next event when a reply comes."),
       OptionSpec("seconds", short: "s", value: "S", "Sends for S seconds; 10 by default."),
       OptionSpec("type", short: "t", value: "TYPE", "The events' type; bench.event by default."),
       OptionSpec("data", short: "d", value: "JSON", "The events' data."),

@@ -107,7 +107,8 @@ final class BenchConnection {
 
   private static var connectionClosed: ToolError {
     ToolError(
-      "the daemon closed a connection; 'rulectl health' shows whether it is well; limits.connections is the most it accepts")
+      "the daemon closed a connection; 'rulectl health' shows whether it is well; limits.connections is the most it accepts"
+    )
   }
 }
 

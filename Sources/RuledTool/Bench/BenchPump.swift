@@ -75,7 +75,9 @@ struct BenchPump {
     var readable = descriptors
     var writable = DescriptorSet()
     for connection in connections where connection.isBlocked { writable.insert(connection.descriptor) }
-    guard DescriptorSet.wait(reading: &readable, writing: &writable, nanoseconds: wait(from: Self.now())) else { return }
+    guard DescriptorSet.wait(reading: &readable, writing: &writable, nanoseconds: wait(from: Self.now())) else {
+      return
+    }
     let arrived = Self.now()
     for connection in connections {
       if writable.contains(connection.descriptor) { try connection.flush() }

@@ -14,7 +14,8 @@ struct BenchReport {
     let latency = tally.latency
     let start = plan.rate == nil ? "from sending" : "from the time each was due"
     var text = "\(style.bold(Figures.count(Int(tally.throughput.rounded()))))/s"
-    text += "  (\(Figures.count(tally.answeredInTime, "reply", plural: "replies")) in \(Figures.plain(tally.seconds)) s)\n"
+    text +=
+      "  (\(Figures.count(tally.answeredInTime, "reply", plural: "replies")) in \(Figures.plain(tally.seconds)) s)\n"
     text += "latency \(start): p50 \(micros(latency.quantile(0.5))), p99 \(micros(latency.quantile(0.99))), "
     text += "p99.9 \(micros(latency.quantile(0.999))), longest \(micros(latency.longest))\n"
     let bands = latency.bands()

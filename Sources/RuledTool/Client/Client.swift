@@ -102,7 +102,9 @@ package final class Client {
     if poll.revents & Int16(POLLIN | POLLHUP | POLLERR) != 0 { try read() }
   }
 
-  /// Sends as much as the socket accepts. When the daemon has closed it, only writing ends: replies may still be unread.
+  /// Sends as much as the socket accepts.
+  ///
+  /// When the daemon has closed it, only writing ends: replies may still be unread.
   private func write() {
     let count = send(descriptor, outgoing.base + sent, outgoing.count - sent, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
     if count > 0 {

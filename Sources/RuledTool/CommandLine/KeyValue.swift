@@ -1,6 +1,8 @@
 package import RuledCore
 
-/// A word of the form `key=value`. The value is JSON if it parses, and a string otherwise.
+/// A word of the form `key=value`.
+///
+/// The value is JSON if it parses, and a string otherwise.
 package struct KeyValue: Sendable, Equatable {
   /// The text before the first `=`.
   package var key: String

@@ -44,7 +44,8 @@ package enum ClockCommand: Command {
     synopsis: ["[--set RFC3339 | --advance DURATION]"],
     options: [
       OptionSpec("set", value: "RFC3339", "Sets the time, also to an earlier one."),
-      OptionSpec("advance", value: "DURATION", "Advances the time, by 90s, 15m, 2h or 14d; timers that become due fire."),
+      OptionSpec(
+        "advance", value: "DURATION", "Advances the time, by 90s, 15m, 2h or 14d; timers that become due fire."),
       .json,
     ],
     examples: [

@@ -70,7 +70,9 @@ struct EventFile {
     return summary.refused > 0 ? .no : .done
   }
 
-  /// Queues a line. A line that is no event is refused here, a blank one is skipped.
+  /// Queues a line.
+  ///
+  /// A line that is no event is refused here, a blank one is skipped.
   private mutating func submit(_ text: [UInt8], _ number: Int) {
     guard text.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0D }) else { return }
     var line = PendingLine(number: number, type: "event", result: nil)

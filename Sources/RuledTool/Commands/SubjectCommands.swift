@@ -72,7 +72,8 @@ package enum SubjectsCommand: Command {
   package static let spec = CommandSpec(
     "subjects", "Lists the subjects of which something is stored, one a line.",
     synopsis: ["[--prefix PREFIX] [--limit N] [--after NEXT] [--all]"],
-    options: [OptionSpec("prefix", value: "PREFIX", "Lists only subjects that begin with PREFIX.")] + PagedList.options + [.json],
+    options: [OptionSpec("prefix", value: "PREFIX", "Lists only subjects that begin with PREFIX.")] + PagedList.options
+      + [.json],
     examples: [
       .init("rulectl subjects --prefix user: --all | wc -l", "the number of users"),
       .init("rulectl subjects --limit 10 --json", "ten, and where the next page begins"),

@@ -18,7 +18,8 @@ package enum CheckCommand: Command {
       """,
     examples: [
       .init("rulectl check", "all plugins under rules/"),
-      .init("rulectl check --config /etc/ruled/ruled.conf.lua /etc/ruled/rules", "the same, and the daemon's configuration"),
+      .init(
+        "rulectl check --config /etc/ruled/ruled.conf.lua /etc/ruled/rules", "the same, and the daemon's configuration"),
     ])
 
   /// Checks the rules and prints the findings.

@@ -20,7 +20,9 @@ package enum NewCommand: Command {
       throw ToolError(
         "'\(name)' can't name a plugin; use a lower-case letter, then letters, digits and underscores, 64 at most")
     }
-    guard name != "lib" else { throw ToolError("'lib' is the folder of modules that plugins share; choose another name") }
+    guard name != "lib" else {
+      throw ToolError("'lib' is the folder of modules that plugins share; choose another name")
+    }
     let rules = arguments.value("rules") ?? "rules"
     if mkdir(rules, 0o777) != 0, errno != EEXIST { throw failed("make the folder '\(rules)'") }
     let folder = "\(rules)/\(name)"

@@ -63,7 +63,8 @@ struct RulesCheck {
       switch use.kind {
       case .write: add(file.path, use.line, "assigns the global '\(use.name)'; declare it with 'local'")
       case .read where !inspector.knows(use.name):
-        add(file.path, use.line, "there is no global '\(use.name)'\(Self.suggestion(use.name, SourceInspector.globals))")
+        add(
+          file.path, use.line, "there is no global '\(use.name)'\(Self.suggestion(use.name, SourceInspector.globals))")
       default: break
       }
     }
@@ -81,7 +82,9 @@ struct RulesCheck {
         case "data":
           let files = plugin.data.map(\.name)
           guard !files.contains(use.argument) else { continue }
-          add(file.path, use.line, "there is no '\(use.argument)' in \(plugin.name)/\(Self.suggestion(use.argument, files))")
+          add(
+            file.path, use.line,
+            "there is no '\(use.argument)' in \(plugin.name)/\(Self.suggestion(use.argument, files))")
         case "require":
           guard plugin.module(use.argument) == nil else { continue }
           let modules = (plugin.modules + plugin.library).map { String($0.name.dropLast(4)) }

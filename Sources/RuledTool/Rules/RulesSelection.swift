@@ -27,7 +27,9 @@ struct RulesSelection {
     }
   }
 
-  /// Reads the rules folder. When one plugin is selected, other folders in it need not be plugins.
+  /// Reads the rules folder.
+  ///
+  /// When one plugin is selected, other folders in it need not be plugins.
   func read() throws(ReloadError) -> RulesSource {
     guard let plugin else { return try RulesFolder.read(root) }
     return try RulesFolder.read(root) { $0 == plugin || Self.exists("\(root)/\($0)/plugin.lua") }

@@ -11,7 +11,8 @@ package enum TestCommand: Command {
     completes: .folders,
     options: [
       OptionSpec(
-        "filter", short: "f", value: "PATTERN", "Only tests whose name, plugin or file has PATTERN; '*' stands for any text."),
+        "filter", short: "f", value: "PATTERN",
+        "Only tests whose name, plugin or file has PATTERN; '*' stands for any text."),
       OptionSpec("coverage", "Shows for each file how much of it ran, and the lines that did not."),
       OptionSpec("threshold", value: "PERCENT", "Fails when less than PERCENT of all lines ran; implies --coverage."),
       OptionSpec("json", "Prints the results as JSON."),
@@ -103,7 +104,8 @@ private struct TestReport {
     }
     let passed = run.results.count - run.failed
     let totals = "\(Figures.count(passed, "test")) passed, \(Figures.count(run.failed)) failed"
-    return text + "\n" + (run.failed > 0 ? style.red(totals) : style.green(totals)) + " in \(Figures.micros(seconds * 1e6))\n"
+    return text + "\n" + (run.failed > 0 ? style.red(totals) : style.green(totals))
+      + " in \(Figures.micros(seconds * 1e6))\n"
   }
 
   private func describe(_ result: TestResult) -> String {

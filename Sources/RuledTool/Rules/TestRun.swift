@@ -66,7 +66,9 @@ struct TestRun {
     return names.contains { pattern.matches($0.lowercased()) }
   }
 
-  /// Sums up which lines ran. A VM adds its lines to `coverage` when it is released, so all are released first.
+  /// Sums up which lines ran.
+  ///
+  /// A VM adds its lines to `coverage` when it is released, so all are released first.
   private mutating func measure(
     _ sources: [PluginSource], _ worker: LuaWorker, _ vms: inout [PluginVM], _ coverage: Coverage
   ) throws {

@@ -47,7 +47,9 @@ package final class Input {
     return Glibc.poll(&poll, 1, 0) != 0
   }
 
-  /// The next line without its `\n`; nil at the end. The last line may lack its `\n`.
+  /// The next line without its `\n`; nil at the end.
+  ///
+  /// The last line may lack its `\n`.
   package func nextLine() throws(ToolError) -> [UInt8]? {
     while true {
       if let end = nextNewline() {

@@ -31,7 +31,9 @@ package final class Output {
     if isTerminal || buffer.count >= 32_768 { flush() }
   }
 
-  /// Writes the buffered text to the descriptor. When that fails, as at the end of a closed pipe, the text is dropped.
+  /// Writes the buffered text to the descriptor.
+  ///
+  /// When that fails, as at the end of a closed pipe, the text is dropped.
   package func flush() {
     guard let descriptor else { return }
     while buffer.count > 0 {

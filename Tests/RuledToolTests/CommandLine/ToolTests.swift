@@ -128,7 +128,8 @@ struct CompletionsTests {
   }
 
   @Test func `Another shell is refused`() {
-    #expect(Run("completions", "tcsh").errors == "rulectl: there are no completions for 'tcsh'; write bash, zsh or fish\n")
+    #expect(
+      Run("completions", "tcsh").errors == "rulectl: there are no completions for 'tcsh'; write bash, zsh or fish\n")
   }
 
   @Test(arguments: [
