@@ -11,8 +11,9 @@ final class RuledDaemon: @unchecked Sendable {  // one thread starts and stops i
   /// Commands that a shell runs before it becomes the daemon, such as setting limits.
   private let preparation: String?
 
-  /// The folder with the programs under test, which is that of the built tests.
+  /// The folder with the programs under test: that of the built tests, or `RULED_PROGRAMS`.
   static let programs: String = {
+    if let folder = getenv("RULED_PROGRAMS") { return String(cString: folder) }
     var path = [CChar](repeating: 0, count: 4096)
     let count = readlink("/proc/self/exe", &path, path.count - 1)
     let whole = String(decoding: path[..<max(count, 0)].map { UInt8(bitPattern: $0) }, as: UTF8.self)
