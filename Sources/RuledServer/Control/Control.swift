@@ -89,7 +89,7 @@ final class Control {
     case .storeReopened:
       timers.retryHeld()
       timers.look()
-      services.outbox.look()
+      services.outbox.scanStore()
     case .perform(let body): body(self)
     }
   }

@@ -89,7 +89,7 @@ package final class Services: Sendable {
       return
     }
     guard let server = http.withLock({ $0 }) else { return }
-    bundle.handOut { server.take($0, for: $1) }
+    bundle.handOut { server.receive($0, for: $1) }
   }
 
   /// The worker whose subject that is.

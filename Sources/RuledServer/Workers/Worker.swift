@@ -248,7 +248,7 @@ final class Worker {
     inbox.settled(batch.delivered)
     for cascade in batch.awaited { cascade.ended() }
     if let due = batch.earliestTimer { _ = services.control.send(.timerSet(due)) }
-    services.outbox.recorded(batch.effects)
+    services.outbox.add(batch.effects)
   }
 
   /// Answers that nothing was applied, or that it is not known whether it was.
@@ -327,7 +327,7 @@ final class Worker {
   /// Sends a reply, complete with its newline where it stands alone.
   func send(_ bytes: UnsafeRawBufferPointer, to target: ReplyTarget) {
     if target.worker == HTTPServer.worker {
-      services.http.withLock { $0 }?.take(bytes, for: target)
+      services.http.withLock { $0 }?.receive(bytes, for: target)
       return
     }
     guard target.worker == index else {
