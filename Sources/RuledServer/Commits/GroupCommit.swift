@@ -143,7 +143,7 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
     if !batches.isEmpty {
       let receivers = workers.indices.filter { concerned.contains($0) }
       for batch in batches { batch.batch.share(among: receivers.count) }
-      for worker in receivers { workers[worker].send(.settled(batches)) }
+      for worker in receivers { workers[worker].send(.durable(batches)) }
     }
     for entry in settled {
       if entry.number == nil { tell(entry, .lost) } else if entry.isAwaited { results[entry.worker] = .durable }
@@ -166,7 +166,7 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
   }
 
   private func tell(_ entry: CommitQueue.Entry, _ fate: CommitResult) {
-    if entry.isAwaited { results[entry.worker] = fate } else { workers[entry.worker].send(.lost(entry.batch, fate)) }
+    if entry.isAwaited { results[entry.worker] = fate } else { workers[entry.worker].send(.failed(entry.batch, fate)) }
   }
 
   // MARK: For the committer

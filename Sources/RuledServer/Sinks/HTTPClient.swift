@@ -57,7 +57,7 @@ final class HTTPClient {
     timer = nil
   }
 
-  private func later(_ result: HTTPResult, _ done: @escaping (HTTPResult) -> Void) { loop.soon { done(result) } }
+  private func later(_ result: HTTPResult, _ done: @escaping (HTTPResult) -> Void) { loop.onNextTick { done(result) } }
 
   private static func prepare(
     _ easy: UnsafeMutableRawPointer, _ request: HTTPRequest, _ headers: UnsafeMutablePointer<curl_slist>?, timeout: Int

@@ -97,9 +97,9 @@ final class OutboxService {
     try services.outbox.mailbox.attach(to: loop) { [unowned self] messages in
       for message in messages { take(message) }
     }
-    loop.atTurnEnd(.work) { [unowned self] in turn() }
+    loop.atTickEnd(.work) { [unowned self] in turn() }
     look()
-    loop.soon {}
+    loop.onNextTick {}
     loop.run()
     client.close()
     services.outbox.mailbox.close()
@@ -197,7 +197,7 @@ final class OutboxService {
     loadPage()
     guard wantsToLoad else { return }
     hasLoadTurn = true
-    loop.soon { [unowned self] in hasLoadTurn = false }
+    loop.onNextTick { [unowned self] in hasLoadTurn = false }
   }
 
   private func deliver(_ sink: Sink, _ now: UInt64) {
