@@ -28,7 +28,9 @@ extension Control {
     .success(.object(["now": .string(services.context.clock.now.rfc3339)]))
   }
 
-  /// Fires the next timer that is due by `time`, waits for its cascade, and continues with the next one. In the end the clock shows `time`.
+  /// Fires the next timer that is due by `time`, waits for its cascade, and continues with the next one.
+  ///
+  /// In the end the clock shows `time`.
   ///
   /// A timer that can't fire is skipped and tried again the next time.
   private func advance(to time: Timestamp, _ caller: ControlCaller) {
@@ -84,7 +86,9 @@ struct StoredValue {
   /// The name, unique among the daemon's values.
   let name: String
 
-  /// Stores what `body` appends. If the store fails, it keeps the value before, and the failure is logged.
+  /// Stores what `body` appends.
+  ///
+  /// If the store fails, it keeps the value before, and the failure is logged.
   func write(to context: EngineContext, durable: Bool, _ body: (ByteBuffer) -> Void) {
     let value = ByteBuffer()
     body(value)

@@ -183,7 +183,9 @@ final class Watchdog {
   /// Stops.
   func close() { timer?.close() }
 
-  /// Asks all workers. The last one to answer reports, so that no report is made while one is stuck.
+  /// Asks all workers.
+  ///
+  /// The last one to answer reports, so that no report is made while one is stuck.
   private func ask() {
     let (round, notifier) = (round, services.notifier)
     guard round.missing.load(ordering: .acquiring) == 0 else { return }

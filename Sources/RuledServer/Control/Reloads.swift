@@ -68,7 +68,9 @@ final class Reloads: Sendable {
   /// The daemon begins to end: the loader ignores changes of the folder and the configuration from now on, but still answers clients.
   func end() { advance(to: .ending) }
 
-  /// Accepts no more clients. Returns those that wait.
+  /// Accepts no more clients.
+  ///
+  /// Returns those that wait.
   func refuse() -> [ControlCaller] {
     advance(to: .refusing)
     return condition.locked {
@@ -77,7 +79,9 @@ final class Reloads: Sendable {
     }
   }
 
-  /// Ends the thread, and waits until it no longer uses the store. A load that is under way is left to the end of the process.
+  /// Ends the thread, and waits until it no longer uses the store.
+  ///
+  /// A load that is under way is left to the end of the process.
   func close() {
     advance(to: .closed)
     request(.end)
@@ -106,7 +110,9 @@ final class Reloads: Sendable {
     }
   }
 
-  /// Ends a load. Returns the clients that it answers.
+  /// Ends a load.
+  ///
+  /// Returns the clients that it answers.
   func endLoad() -> [ControlCaller] {
     condition.locked {
       defer { served = [] }
@@ -114,7 +120,9 @@ final class Reloads: Sendable {
     }
   }
 
-  /// Runs `body`, which may use the store: it stays open meanwhile. Does nothing once the store may be closed.
+  /// Runs `body`, which may use the store: it stays open meanwhile.
+  ///
+  /// Does nothing once the store may be closed.
   func withStore(_ body: () -> Void) {
     let mayUse = condition.locked {
       usesStore = stage < .closed

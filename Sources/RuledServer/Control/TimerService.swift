@@ -2,7 +2,9 @@ import RuledCore
 import RuledEngine
 import RuledStore
 
-/// Fires timers when they are due, in their order, up to 256 at a time. Pending timers are only in the store.
+/// Fires timers when they are due, in their order, up to 256 at a time.
+///
+/// Pending timers are only in the store.
 ///
 /// A timer that can't fire because something of it can't be read does not delay the others: it is skipped and tried again, after 1 second at first and
 /// 5 minutes at most.

@@ -19,7 +19,9 @@ package final class Daemon {
   private var loopback: Int32?
   private var token: BearerToken?
 
-  /// A daemon that has not started. `readConfiguration` reads the configuration again for a reload.
+  /// A daemon that has not started.
+  ///
+  /// `readConfiguration` reads the configuration again for a reload.
   package init(
     configuration: Configuration, manualClock: Bool, log: any EventLog,
     readConfiguration: @escaping @Sendable () throws(StartError) -> Configuration
@@ -30,7 +32,9 @@ package final class Daemon {
     isManual = manualClock
   }
 
-  /// Serves until SIGTERM or SIGINT. Returns once every received request is answered and committed.
+  /// Serves until SIGTERM or SIGINT.
+  ///
+  /// Returns once every received request is answered and committed.
   package func run() throws(StartError) {
     SystemCalls.ignoreBrokenPipes()
     let count = configuration.workers > 0 ? configuration.workers : Int(cl_processors())
@@ -92,7 +96,9 @@ package final class Daemon {
     }
   }
 
-  /// Starts the thread that loads rules. Returns the rules that the daemon begins with.
+  /// Starts the thread that loads rules.
+  ///
+  /// Returns the rules that the daemon begins with.
   private func startLoader(_ services: Services) throws(StartError) -> Catalog {
     let readConfiguration = readConfiguration
     do throws(SystemError) {
@@ -118,7 +124,9 @@ package final class Daemon {
     committer = try WorkerThread(name: "ruled-commit") { Committer(services: services).run() }
   }
 
-  /// Ends the process, which can't serve without one of its threads. What was acknowledged is in the store.
+  /// Ends the process, which can't serve without one of its threads.
+  ///
+  /// What was acknowledged is in the store.
   private static func endProcess(_ log: any EventLog, _ reason: String) -> Never {
     log.write(LogLine(.error, reason))
     _exit(2)

@@ -4,7 +4,9 @@ import RuledCore
 import RuledEngine
 import RuledStore
 
-/// Checks before the daemon serves that the system's limits for this process suffice. An error names the limit to raise.
+/// Checks before the daemon serves that the system's limits for this process suffice.
+///
+/// An error names the limit to raise.
 enum ProcessLimits {
   /// The size in bytes of the store's largest files: RocksDB's files are about as large as a segment of the redo log.
   private static let fileBytes = 128 << 20
@@ -16,7 +18,9 @@ enum ProcessLimits {
   /// With room for fewer connections the daemon does not start.
   private static let fewestConnections = 16
 
-  /// Raises the limits that may be raised and checks all of them. Returns how many connections there is room for, at most the configured number.
+  /// Raises the limits that may be raised and checks all of them.
+  ///
+  /// Returns how many connections there is room for, at most the configured number.
   static func check(_ configuration: Configuration, workers: Int, _ log: any EventLog) throws(StartError) -> Int {
     try checkStack()
     try checkFileSize()
@@ -103,7 +107,9 @@ enum ProcessLimits {
     return (isData ? numbers[5] : numbers[0]) * Int(getpagesize())
   }
 
-  /// Starts as many threads as will be needed, and ends them again. Otherwise a library could abort the process later when it can't start one.
+  /// Starts as many threads as will be needed, and ends them again.
+  ///
+  /// Otherwise a library could abort the process later when it can't start one.
   private static func checkThreads(_ workers: Int) throws(StartError) {
     let needed = workers + otherThreads
     let gate = Condition()
@@ -125,7 +131,9 @@ enum ProcessLimits {
     }
   }
 
-  /// Raises a limit to `wanted`, or as far as is allowed. Returns the resulting limit.
+  /// Raises a limit to `wanted`, or as far as is allowed.
+  ///
+  /// Returns the resulting limit.
   private static func raise(_ resource: __rlimit_resource, to wanted: Int) -> Int {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(resource.rawValue), &limit) == 0 else { return .max }

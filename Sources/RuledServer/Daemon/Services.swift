@@ -93,7 +93,9 @@ package final class Services: Sendable {
   }
 }
 
-/// What one worker counts for the metrics. Only that worker writes.
+/// What one worker counts for the metrics.
+///
+/// Only that worker writes.
 final class WorkerFigures: Sendable {
   /// The events that clients sent to its subjects.
   let events = Atomic<Int>(0)

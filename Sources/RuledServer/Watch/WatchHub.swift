@@ -35,13 +35,17 @@ final class WatchHub: Sendable {
   private let state = Mutex(State())
   private let numbers = Atomic<Int64>(0)
 
-  /// A hub without changes. It leaves evicted change logs to `spare`.
+  /// A hub without changes.
+  ///
+  /// It leaves evicted change logs to `spare`.
   init(spare: ChangeLogPool) { self.spare = spare }
 
   /// The sequence of the last change.
   var last: UInt64 { state.withLock { $0.last } }
 
-  /// Continues from the sequence that the store holds. To be called before anything is published.
+  /// Continues from the sequence that the store holds.
+  ///
+  /// To be called before anything is published.
   func begin(after sequence: UInt64) { state.withLock { $0.last = sequence } }
 
   /// The number of the next watcher.
@@ -94,7 +98,9 @@ final class WatchHub: Sendable {
 
   // MARK: Reading
 
-  /// The first changes after `sequence`, and the oldest sequence that is held. No chunks if there is no change after `sequence`.
+  /// The first changes after `sequence`, and the oldest sequence that is held.
+  ///
+  /// No chunks if there is no change after `sequence`.
   func read(after sequence: UInt64) -> (chunks: [Chunk], oldest: UInt64) {
     state.withLock { state in
       let oldest = Self.oldest(state)

@@ -28,7 +28,9 @@ final class WorkerWatches {
 
   // MARK: Requests
 
-  /// Executes `watch` and `unwatch`. Their replies wait for no commit: notifications have to come after the reply with the watcher's number.
+  /// Executes `watch` and `unwatch`.
+  ///
+  /// Their replies wait for no commit: notifications have to come after the reply with the watcher's number.
   func call(_ request: RequestView, _ target: ReplyTarget) {
     let number: Int64
     do throws(RequestError) {
@@ -50,7 +52,9 @@ final class WorkerWatches {
     worker.replies.send(buffer.bytes, to: target)
   }
 
-  /// Adds a watcher, which gets changes from the next tick on, or once its request batch is answered. Returns its number.
+  /// Adds a watcher, which gets changes from the next tick on, or once its request batch is answered.
+  ///
+  /// Returns its number.
   private func begin(_ params: WatchParams, connection: UInt64, batch: UInt64) -> Int64 {
     let cursor = WatchCursor(params, hub: hub)
     watchers[cursor.number] = Watcher(connection: connection, cursor: cursor, batch: batch)

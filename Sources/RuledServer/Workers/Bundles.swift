@@ -12,7 +12,7 @@ struct ForwardedRequest: Sendable {
 /// Requests from one worker's connections for the subjects of one worker, in the order in which they were sent.
 ///
 /// Some are parsed and known to be valid. Others are lines of which only the subject was found: if they are requests, they are events of it.
-final class RequestBundle: @unchecked Sendable {  // one thread has it at a time: it is sent whole and not used by the sender afterwards
+final class RequestBundle: @unchecked Sendable {  // one thread has it at a time: its sender does not use it again
   /// One request.
   struct Entry {
     let target: ReplyTarget
@@ -56,7 +56,7 @@ struct ReplyBundle: Sendable {
   }
 
   /// The memory of the replies.
-  final class Storage: @unchecked Sendable {  // one thread has it at a time: it is sent whole and not used by the sender afterwards
+  final class Storage: @unchecked Sendable {  // one thread has it at a time: its sender does not use it again
     fileprivate let bytes = ByteBuffer(capacity: 4096)
     fileprivate var entries: [Entry] = []
 
@@ -74,7 +74,7 @@ struct ReplyBundle: Sendable {
   /// Whether there are no replies.
   var isEmpty: Bool { storage?.entries.isEmpty ?? true }
 
-  /// Adds a reply. The first one takes its storage from `pool`.
+  /// Adds a reply; the first one takes its storage from `pool`.
   mutating func append(_ reply: UnsafeRawBufferPointer, to target: ReplyTarget, pool: BundlePool? = nil) {
     let storage = storage ?? pool?.storages.popLast() ?? Storage()
     self.storage = storage

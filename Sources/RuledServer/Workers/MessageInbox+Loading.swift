@@ -33,7 +33,9 @@ extension MessageInbox {
     services.figures[worker].failsToRead.store(gapTries > 0, ordering: .relaxed)
   }
 
-  /// Reads a page of messages from `position` on, and skips what can't be read. Returns the position of the next page, nil at the end.
+  /// Reads a page of messages from `position` on, and skips what can't be read.
+  ///
+  /// Returns the position of the next page, nil at the end.
   private func readPage(from position: [UInt8], isExpress: Bool) -> [UInt8]? {
     var last: [UInt8]?
     do throws(StoreError) {
@@ -109,9 +111,9 @@ extension MessageInbox {
     return gaps.contains { $0.contains(key) }
   }
 
-  /// Adds messages from `position` on to the window while it has room. Returns the position of the next page, nil at the end; `last` gets the last
-  /// key that was read.
+  /// Adds messages from `position` on to the window while it has room.
   ///
+  /// Returns the position of the next page, nil at the end; `last` gets the last key that was read.
   /// With `isExpress`, a message of a plugin that has many waiting is skipped, and all later messages to its subject.
   private func load(from position: [UInt8], isExpress: Bool, last: inout [UInt8]?) throws(StoreError) -> [UInt8]? {
     var next: [UInt8]?

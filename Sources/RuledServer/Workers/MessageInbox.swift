@@ -117,7 +117,7 @@ final class MessageInbox {
     walk = .needed(expressFirst: true)
   }
 
-  /// From now on applies only messages that clients wait for, for `drainTime`. The others remain in the store for the next start.
+  /// From now on applies only messages that clients wait for, for `drainTime`; the others remain in the store for the next start.
   func end() { endsAt = now + settings.drainTime }
 
   /// Whether no message is applied any more, not even for clients.
@@ -275,7 +275,7 @@ final class MessageInbox {
 
   func isHeld(_ subject: [UInt8]) -> Bool { !held.isEmpty && held[subject]?.until != nil }
 
-  /// Leaves a subject's messages in the store for a while. Messages of other subjects are applied meanwhile.
+  /// Leaves a subject's messages in the store for a while; messages of other subjects are applied meanwhile.
   private func hold(_ subject: [UInt8], _ error: RequestError) {
     let tries = (held[subject]?.tries ?? 0) + 1
     held[subject] = Hold(tries: tries, until: now + settings.backoff.delay(after: tries) * 1_000_000)

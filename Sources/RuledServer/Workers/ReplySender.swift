@@ -26,7 +26,7 @@ final class ReplySender {
     bundles = Array(repeating: ReplyBundle(), count: services.workers.count)
   }
 
-  /// Sends a reply, which ends with a newline unless it is part of a request batch. It is empty for a notification.
+  /// Sends a reply: empty for a notification, and with a newline at its end unless it is part of a request batch.
   func send(_ bytes: UnsafeRawBufferPointer, to target: ReplyTarget) {
     if target.worker == HTTPServer.worker {
       services.http.withLock { $0 }?.take(bytes, for: target)

@@ -2,7 +2,7 @@ import RuledCore
 import RuledEngine
 import RuledWire
 
-/// A client's request batch that is being executed. Its replies leave together, as one array.
+/// A client's request batch that is being executed; its replies leave together, as one array.
 final class PendingRequestBatch {
   /// One request of the batch.
   private enum Element {
@@ -19,13 +19,13 @@ final class PendingRequestBatch {
   private var replies: [[UInt8]] = []
   /// The index of the next request.
   private var next = 0
-  /// How many forwarded requests have no reply yet. All of them are for `owner`.
+  /// How many forwarded requests have no reply yet; all of them are for `owner`.
   private var pending = 0
   private var owner = 0
   /// Whether it is in the queue of `RequestBatches`, or its requests are being executed right now.
   fileprivate var isScheduled = true
 
-  /// A batch none of whose requests is executed. Throws if it has more requests than may be in flight.
+  /// A batch none of whose requests is executed; throws if it has more requests than may be in flight.
   init(_ batch: RequestBatch, target: ReplyTarget, services: Services, router: Router) throws(RequestError) {
     self.target = target
     let buffer = ByteBuffer(capacity: 512)
@@ -177,8 +177,9 @@ final class RequestBatches {
   private func executeShare(of batch: PendingRequestBatch, key: UInt64, on worker: Worker) {
     batch.isScheduled = true
     let next = batch.forEachOfShare(on: worker.index) { text, index in
+      let whole = batch.target
       let target = ReplyTarget(
-        worker: worker.index, connection: batch.target.connection, batch: key, slot: index, isAdmin: batch.target.isAdmin)
+        worker: worker.index, connection: whole.connection, batch: key, slot: index, isAdmin: whole.isAdmin)
       worker.routeElement(text, target)
     }
     batch.isScheduled = false

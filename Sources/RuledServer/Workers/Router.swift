@@ -42,7 +42,9 @@ final class Router {
     services.inFlight.wrappingAdd(1, ordering: .relaxed)
   }
 
-  /// Where the replies to a connection go. The connection's tag caches whether its client is an administrator, until the configuration changes.
+  /// Where the replies to a connection go.
+  ///
+  /// The connection's tag caches whether its client is an administrator, until the configuration changes.
   private func target(_ connection: Connection) -> ReplyTarget {
     let generation = services.generation
     if connection.tag >> 1 != generation {
@@ -61,8 +63,9 @@ final class Router {
 
   // MARK: Requests
 
-  /// Leaves a request to the worker that owns its subject. Executes it at once where this worker owns it, or where any worker can execute it.
+  /// Leaves a request to the worker that owns its subject.
   ///
+  /// Executes it at once if this worker owns the subject, or if any worker can execute it.
   /// `text` is the request's own, and `parser` the one that parsed it.
   func route(
     _ request: RequestView, parsedBy parser: RequestParser, text: UnsafeRawBufferPointer, target: ReplyTarget
@@ -113,7 +116,7 @@ final class Router {
     bundle.append(text, to: target, subject: subject)
   }
 
-  /// Hands this tick's requests to the other workers that own their subjects. One that sleeps is borrowed for a lone request.
+  /// Hands this tick's requests to the other workers that own their subjects; one that sleeps is borrowed for a lone request.
   func forwardBundles() {
     for owner in bundles.indices where owner != index {
       guard let bundle = bundles[owner] else { continue }

@@ -6,50 +6,71 @@ import RuledWire
 extension Worker {
   /// Commits what was written and sends what leaves for other workers.
   func flush() {
-    while commitBatch() {}
+    while submit() {}
     forwardMessages()
     replies.forwardBundles()
   }
 
-  /// Commits the evaluator's batch; false if it is empty.
-  private func commitBatch() -> Bool {
-    let batch = evaluator.batch
-    guard !batch.isEmpty || !batch.replies.isEmpty || !batch.awaited.isEmpty else { return false }
+  /// Submits what collected to the commit pipeline; false if there is nothing.
+  private func submit() -> Bool {
+    guard !submission.isEmpty else { return false }
     updateFigures()
-    let isFirst = !evaluator.hasInFlight
-    let taken = evaluator.takeBatch()
-    guard isFirst, isWorthSyncing(taken) else {
-      services.report(services.commits.append(taken, of: index, inFlight: services.inFlight.load(ordering: .relaxed)))
+    let isFirst = submitted.isEmpty
+    let full = takeSubmission()
+    guard isFirst, isWorthSyncing(full) else {
+      services.report(services.commits.append(full, of: index, inFlight: services.inFlight.load(ordering: .relaxed)))
       return true
     }
-    let (result, error) = services.commits.commit(taken, of: index)
+    let (result, error) = services.commits.commit(full, of: index)
     services.report(error)
-    if result == .durable { shareReplies(of: taken) }
-    complete(taken, result)
-    if result == .durable { recycle(taken) }
+    if result == .durable { share(full) }
+    complete(full, result)
+    if result == .durable { release(full) }
     return true
   }
 
-  /// Whether this worker waits for the disk itself, as nothing else is left to do: all requests in flight wait for the batch.
-  private func isWorthSyncing(_ batch: CommitBatch) -> Bool {
-    !services.commits.isDurable || batch.replies.count >= services.inFlight.load(ordering: .relaxed)
+  /// Returns what collected, which is in flight from now on, and begins another submission.
+  private func takeSubmission() -> Submission {
+    let full = submission
+    _ = evaluator.takeBatch()
+    submitted.append(full)
+    let next = evaluator.batch
+    if let spare = spareSubmissions.popLast(), spare.reuse(for: next) {
+      submission = spare
+    } else {
+      submission = Submission(next)
+    }
+    return full
   }
 
-  /// Does what waited for a batch of this worker: all of it leaves if the batch is durable, or is refused with all later batches if it is lost.
-  func complete(_ batch: CommitBatch, _ result: CommitResult) {
-    guard evaluator.isInFlight(batch) else { return }  // it was lost together with an earlier one
-    if result != .durable { services.commits.resume(index) }
-    for batch in evaluator.finished(batch, durable: result == .durable) {
-      switch result {
-      case .durable:
-        sendReplies(of: batch)
-        send(batch.messages)
-        inbox.applied(batch.delivered)
-        for cascade in batch.awaited { cascade.ended() }
-        if let due = batch.earliestTimer { _ = services.control.send(.timerSet(due)) }
-        services.outbox.recorded(batch.effects)
-      case .lost, .unknown:
-        refuseReplies(of: batch, result)
+  /// Whether this worker waits for the disk itself, as nothing else is left to do: all requests in flight wait for this commit.
+  private func isWorthSyncing(_ submission: Submission) -> Bool {
+    !services.commits.isDurable || submission.replies.count >= services.inFlight.load(ordering: .relaxed)
+  }
+
+  /// Completes a submission of this worker: sends all that waited for it, or refuses it with all later ones, which build on it.
+  func complete(_ done: Submission, _ result: CommitResult) {
+    guard submitted.contains(where: { $0 === done }) else { return }  // it was refused together with an earlier one
+    switch result {
+    case .durable:
+      submitted.removeFirst()
+      _ = evaluator.finished(done.batch, durable: true)
+      sendReplies(of: done)
+      let batch = done.batch
+      send(batch.messages)
+      inbox.applied(batch.delivered)
+      for cascade in batch.awaited { cascade.ended() }
+      if let due = batch.earliestTimer { _ = services.control.send(.timerSet(due)) }
+      services.outbox.recorded(batch.effects)
+    case .lost, .unknown:
+      let refused = submitted + [submission]
+      submitted.removeAll()
+      services.commits.resume(index)
+      _ = evaluator.finished(done.batch, durable: false)
+      submission = Submission(evaluator.batch)
+      for submission in refused {
+        refuseReplies(of: submission, result)
+        let batch = submission.batch
         for message in batch.messages { message.cascade?.ended() }
         for cascade in batch.awaited { cascade.lost() }
         inbox.rolledBack(batch.delivered)
@@ -59,42 +80,46 @@ extension Worker {
 
   // MARK: Replies
 
-  /// Sends the replies of this worker's batch, but for those that other workers send to their connections themselves.
-  private func sendReplies(of batch: CommitBatch) {
-    for reply in batch.replies {
-      let bytes = UnsafeRawBufferPointer(rebasing: batch.replyBytes.bytes[reply.range])
+  /// Sends the replies of this worker's submission, but for those that other workers send to their connections themselves.
+  private func sendReplies(of durable: Submission) {
+    for reply in durable.replies {
       if let cascade = reply.cascade {
-        awaitingCascade[cascade.key] = (reply.target, Array(bytes))
+        awaitingCascade[cascade.key] = (reply.target, Array(durable.bytes(of: reply)))
         cascade.cascade.ended()
       } else if reply.target.worker == index || reply.target.worker == HTTPServer.worker {
-        replies.send(bytes, to: reply.target)
+        replies.send(durable.bytes(of: reply), to: reply.target)
       }
     }
   }
 
-  /// Sends the replies of another worker's batch to this worker's connections.
-  func sendReplies(ofForeign batch: CommitBatch) {
-    for reply in batch.replies where reply.target.worker == index && reply.cascade == nil {
-      replies.send(UnsafeRawBufferPointer(rebasing: batch.replyBytes.bytes[reply.range]), to: reply.target)
+  /// Sends the replies of another worker's submission to this worker's connections.
+  func sendReplies(ofForeign durable: Submission) {
+    for reply in durable.replies where reply.target.worker == index && reply.cascade == nil {
+      replies.send(durable.bytes(of: reply), to: reply.target)
     }
   }
 
-  /// Passes a durable batch to the other workers that send some of its replies.
-  private func shareReplies(of batch: CommitBatch) {
-    let receivers = services.workers.indices.filter { $0 != index && batch.senders.contains($0) }
-    batch.share(among: receivers.count + 1)
+  /// Passes a durable submission to the other workers whose connections wait for some of its replies.
+  private func share(_ durable: Submission) {
+    let receivers = services.workers.indices.filter { $0 != index && durable.recipients.contains($0) }
+    durable.share(among: receivers.count + 1)
     for worker in receivers {
-      services.workers[worker].send(.durable([CommittedBatch(worker: index, batch: batch)]))
+      services.workers[worker].send(.durable([DurableSubmission(worker: index, submission: durable)]))
     }
   }
 
-  /// Leaves a batch to be used again, unless other workers still send its replies.
-  func recycle(_ batch: CommitBatch) {
-    if batch.letGo() { evaluator.giveBack(batch) }
+  /// Ends this worker's use of a durable submission, which is then recycled unless other workers still use it.
+  func release(_ durable: Submission) {
+    guard durable.release() else { return }
+    evaluator.giveBack(durable.batch)
+    if spareSubmissions.count < Self.spareLimit { spareSubmissions.append(durable) }
   }
+
+  /// How many submissions are held for reuse.
+  private static let spareLimit = 8
 
   /// Replies that nothing was applied, or that it is not known whether it was.
-  private func refuseReplies(of batch: CommitBatch, _ result: CommitResult) {
+  private func refuseReplies(of lost: Submission, _ result: CommitResult) {
     let error =
       result == .unknown
       ? RequestError(
@@ -102,12 +127,11 @@ extension Worker {
         "the disk failed while the commit was on its way: it may have been applied or not; send it again with the same id, which applies it once"
       )
       : RequestError(.unavailable, "the store refused the commit: nothing was applied, send it again")
-    for reply in batch.replies {
+    for reply in lost.replies {
       if reply.id.isEmpty {
         replies.sendNothing(to: reply.target)
       } else {
-        let id = UnsafeRawBufferPointer(rebasing: batch.replyBytes.bytes[reply.id])
-        replies.sendError(error, id: id, to: reply.target)
+        replies.sendError(error, id: lost.id(of: reply), to: reply.target)
       }
     }
   }

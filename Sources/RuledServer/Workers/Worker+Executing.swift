@@ -37,7 +37,7 @@ extension Worker {
   func call(_ request: RequestView, parsedBy parser: RequestParser, _ target: ReplyTarget) {
     if Self.isForControl(request.method) { return sendToControl(request, target) }
     if request.method == .watch || request.method == .unwatch { return watches.call(request, target) }
-    let bytes = evaluator.batch.replyBytes
+    let bytes = submission.replyBytes
     let idStart = bytes.count
     if let id = request.id { bytes.append(id) }
     let start = bytes.count
@@ -60,7 +60,7 @@ extension Worker {
       ReplyWriter.endLine(to: bytes)
     }
     guard evaluator.isQuiet || Self.isIndependentOfCommits(request.method), cascade == nil else {
-      evaluator.batch.add(
+      submission.append(
         PendingReply(target: target, range: start..<bytes.count, id: idStart..<start, cascade: cascade))
       return
     }
@@ -71,7 +71,9 @@ extension Worker {
   /// Whether a method's reply leaves before the commits in flight, even while the store fails, as it shows nothing of what they write.
   private static func isIndependentOfCommits(_ method: Method) -> Bool { method == .health || method == .rules }
 
-  /// Evaluates the event of a request. Returns the cascade that the reply waits for, if the client wants it to.
+  /// Evaluates the event of a request.
+  ///
+  /// Returns the cascade that the reply waits for, if the client wants it to.
   private func evaluate(
     _ request: RequestView, document: OpaquePointer, into bytes: ByteBuffer
   ) throws(RequestError) -> (cascade: Cascade, key: UInt64)? {

@@ -3,7 +3,7 @@ import RuledEngine
 
 /// What other threads have a worker do for its subjects.
 extension Worker {
-  /// Fires a timer. `cascade` gets to know when that is durable.
+  /// Fires a timer; ends `cascade` when that is durable.
   func fire(_ timer: DueTimer, _ cascade: Cascade) {
     do throws(RequestError) { try evaluator.fire(timer, cascade: cascade) } catch {
       _ = services.control.send(.perform { $0.timers.couldNotFire(timer, error) })

@@ -38,6 +38,12 @@ final class Worker {
   private(set) lazy var watches = WorkerWatches(self)
   private var inboxTimer: LoopTimer?
 
+  /// The evaluator's batch that collects, and the replies that wait for it.
+  var submission: Submission
+  /// What was submitted and is not complete, the earliest first.
+  var submitted: [Submission] = []
+  var spareSubmissions: [Submission] = []
+
   /// Room for the id of an event that came without one.
   let generatedID = ByteBuffer(capacity: 40)
   /// The replies that wait for a cascade, by its key.
@@ -65,6 +71,7 @@ final class Worker {
     evaluator = Evaluator(
       context: services.context, catalog: catalog, lua: LuaWorker(),
       cacheBytes: (configuration.limits.cacheMiB << 20) / services.workers.count)
+    submission = Submission(evaluator.batch)
     inbox = MessageInbox(of: index, services: services, evaluator: evaluator, settings: settings)
     outgoing = Array(repeating: [], count: services.workers.count)
   }
@@ -98,7 +105,7 @@ final class Worker {
 
   // MARK: Ticks
 
-  /// Executes the requests that came in this tick and commits what they wrote, once. Then applies messages.
+  /// Executes the requests that came in this tick, commits what they wrote, and applies messages.
   private func tick() {
     batches.executeNextShare(on: self)
     router.forwardBundles()
@@ -123,16 +130,16 @@ final class Worker {
       request.text.withUnsafeBytes { execute($0, readable: $0.count, request.target) }
     case .requests(let bundle): executeRequests(in: bundle)
     case .replies(let bundle): replies.sendAll(in: bundle)
-    case .durable(let batches):
-      for committed in batches {
-        if committed.worker == index {
-          complete(committed.batch, .durable)
+    case .durable(let submissions):
+      for durable in submissions {
+        if durable.worker == index {
+          complete(durable.submission, .durable)
         } else {
-          sendReplies(ofForeign: committed.batch)
+          sendReplies(ofForeign: durable.submission)
         }
-        recycle(committed.batch)
+        release(durable.submission)
       }
-    case .failed(let batch, let result): complete(batch, result)
+    case .lost(let submission, let result): complete(submission, result)
     case .messages(let messages): inbox.add(messages)
     case .cascadeEnded(let key, let isWhole): sendReply(awaitingCascade: key, isWhole: isWhole)
     case .perform(let body): body(self)
@@ -140,7 +147,7 @@ final class Worker {
   }
 
   /// Whether nothing is under way.
-  var isIdle: Bool { evaluator.isQuiet && evaluator.batch.replies.isEmpty && awaitingCascade.isEmpty }
+  var isIdle: Bool { evaluator.isQuiet && submission.replies.isEmpty && awaitingCascade.isEmpty }
 
   /// Stores for the metrics how many subjects are cached.
   func updateFigures() {
@@ -159,7 +166,7 @@ final class Worker {
     }
   }
 
-  /// Answers every line that has been received whole, closes the connections, and calls `done` once all of it is committed and sent.
+  /// Answers every line that was received whole, closes the connections, and calls `done` once all of it is committed and sent.
   ///
   /// Messages remain in the store for the next start, except for those that a client waits for: these are applied for a while.
   func drain(then done: @escaping () -> Void) {
@@ -169,7 +176,7 @@ final class Worker {
   }
 
   private func waitUntilIdle(then done: @escaping () -> Void) {
-    if inbox.hasEnded, evaluator.isQuiet, evaluator.batch.replies.isEmpty, services.workers[index].isEmpty {
+    if inbox.hasEnded, evaluator.isQuiet, submission.replies.isEmpty, services.workers[index].isEmpty {
       for key in awaitingCascade.keys { sendReply(awaitingCascade: key, isWhole: false) }
     }
     guard table.count > 0 || !isIdle || !batches.isEmpty else { return done() }
@@ -189,10 +196,10 @@ enum WorkerMessage: Sendable {
   case requests(RequestBundle)
   /// Send these replies to your connections.
   case replies(ReplyBundle)
-  /// These batches are durable, in this order: some are yours, and some hold replies for your connections.
-  case durable([CommittedBatch])
-  /// A batch of yours is lost, or it is not known whether it is.
-  case failed(CommitBatch, CommitResult)
+  /// These submissions are durable, in this order: some are yours, and some hold replies for your connections.
+  case durable([DurableSubmission])
+  /// A submission of yours is lost, or it is not known whether it is.
+  case lost(Submission, CommitResult)
   /// Apply messages to your subjects.
   case messages([CommitBatch.Message])
   /// The cascade that a reply waits for has ended, or can't be waited for any longer.
@@ -201,10 +208,10 @@ enum WorkerMessage: Sendable {
   case perform(@Sendable (Worker) -> Void)
 }
 
-/// A durable batch, which nobody changes any more.
-struct CommittedBatch: Sendable {
-  /// The worker whose batch it is.
+/// A durable submission, which nobody changes any more.
+struct DurableSubmission: Sendable {
+  /// The worker that submitted it.
   let worker: Int
-  /// The batch.
-  let batch: CommitBatch
+  /// The submission.
+  let submission: Submission
 }

@@ -37,7 +37,8 @@ struct BorrowedWorkerTests {
     #expect(!worker.canBeBorrowed)
   }
 
-  @Test func `a rule that does not end is stopped in a borrowed worker, and the worker's own thread serves on`() throws {
+  @Test func `a rule that does not end is stopped in a borrowed worker, and the worker's own thread serves on`() throws
+  {
     let rig = try ServerRig()
     defer { rig.stop() }
     let services = rig.services

@@ -144,7 +144,9 @@ extension Connection {
     }
   }
 
-  /// Drops output, present and future: the client no longer reads. The requests that it has sent are still executed.
+  /// Drops output, present and future: the client no longer reads.
+  ///
+  /// The requests that it has sent are still executed.
   func breakOutput() {
     outputBroken = true
     if let output { table.pool.recycle(output) }

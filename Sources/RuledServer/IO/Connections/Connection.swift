@@ -82,7 +82,9 @@ package final class Connection {
   /// Counts a request whose reply will come later.
   package func beginRequest() { requestsInFlight += 1 }
 
-  /// Counts the reply of a request as sent. To be called after `send`.
+  /// Counts the reply of a request as sent.
+  ///
+  /// To be called after `send`.
   package func endRequest() {
     precondition(requestsInFlight > 0, "a request ends once")
     requestsInFlight -= 1
@@ -198,7 +200,9 @@ package final class Connection {
   }
 }
 
-/// The owner of a table's connections. Every call comes on the loop's thread.
+/// The owner of a table's connections.
+///
+/// Every call comes on the loop's thread.
 package protocol ConnectionHandler: AnyObject {
   /// A line came; it has no newline and is never blank.
   ///

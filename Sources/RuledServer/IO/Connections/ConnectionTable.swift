@@ -67,7 +67,9 @@ package final class ConnectionTable {
   /// Has every connection answer what it has received and close.
   package func drain() { forEach { $0.drain() } }
 
-  /// Closes every connection, reports that to the handler and releases the handler. To be called before the loop closes.
+  /// Closes every connection, reports that to the handler and releases the handler.
+  ///
+  /// To be called before the loop closes.
   package func close() {
     forEach { $0.close() }
     endTick()

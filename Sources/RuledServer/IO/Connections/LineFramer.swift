@@ -38,7 +38,9 @@ package final class LineFramer {
   private var isOutOfMemory = false
   private let memory: LineMemory
 
-  /// A framer for lines of at most `limit` bytes. Memory beyond `readBytes` is counted in `memory`.
+  /// A framer for lines of at most `limit` bytes.
+  ///
+  /// Memory beyond `readBytes` is counted in `memory`.
   package init(limit: Int, memory: LineMemory) {
     self.limit = limit
     self.memory = memory
@@ -63,7 +65,9 @@ package final class LineFramer {
   /// Whether no byte of an incomplete line is buffered.
   package var isEmpty: Bool { start == end && !isSkipping }
 
-  /// Room for the next bytes, at least 16 KiB. May move the buffered bytes.
+  /// Room for the next bytes, at least 16 KiB.
+  ///
+  /// May move the buffered bytes.
   package func space() -> UnsafeMutableRawBufferPointer {
     if start == end {
       start = 0
@@ -80,7 +84,9 @@ package final class LineFramer {
     end += count
   }
 
-  /// The next complete line, or nil when more bytes are needed. Blank lines are skipped silently.
+  /// The next complete line, or nil when more bytes are needed.
+  ///
+  /// Blank lines are skipped silently.
   package func next() -> Item? {
     if isOutOfMemory {
       isOutOfMemory = false
@@ -113,7 +119,9 @@ package final class LineFramer {
     return nil
   }
 
-  /// The last line of the input, if it has no newline. To be called after `next` returned nil.
+  /// The last line of the input, if it has no newline.
+  ///
+  /// To be called after `next` returned nil.
   package func last() -> Item? {
     let line = UnsafeRawBufferPointer(start: base + start, count: end - start)
     start = end

@@ -80,7 +80,9 @@ package final class EventLoop {
     uv_stop(raw)
   }
 
-  /// Closes every open handle, then the loop. Neither may be used afterwards.
+  /// Closes every open handle, then the loop.
+  ///
+  /// Neither may be used afterwards.
   package func close() {
     assertOnLoop()
     closeHandles()
@@ -116,7 +118,9 @@ package final class EventLoop {
     }
   }
 
-  /// Runs a closure once in the next tick. The loop does not wait for input before that.
+  /// Runs a closure once in the next tick.
+  ///
+  /// The loop does not wait for input before that.
   package func onNextTick(_ body: @escaping () -> Void) {
     assertOnLoop()
     if queued.isEmpty { uv_idle_start(idle, loopIdled) }
@@ -139,7 +143,9 @@ package final class EventLoop {
     expectsInput = isExpected
   }
 
-  /// Begins a tick unless one has begun. Every callback from libuv calls this first.
+  /// Begins a tick unless one has begun.
+  ///
+  /// Every callback from libuv calls this first.
   func beginTick() {
     guard let lock, !isInTick else { return }
     lock.lock()
@@ -188,7 +194,7 @@ private func closeLoopHandle(_ handle: UnsafeMutablePointer<uv_handle_t>?, _ con
 /// A lock that a loop holds during its ticks: another thread that holds it may use what otherwise belongs to the loop's thread.
 ///
 /// This does not cover libuv's handles, which the loop uses outside of ticks, too.
-package final class TickLock: @unchecked Sendable {  // a pthread mutex is made for many threads, and its memory never moves
+package final class TickLock: @unchecked Sendable {  // a pthread mutex at a fixed address
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
 
   /// An unlocked lock.

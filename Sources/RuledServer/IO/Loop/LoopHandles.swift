@@ -36,7 +36,9 @@ package class LoopHandle {
     memory.assumingMemoryBound(to: type)
   }
 
-  /// Ends the handle: its closure is not called again. Closing twice is harmless.
+  /// Ends the handle: its closure is not called again.
+  ///
+  /// Closing twice is harmless.
   package func close() {
     loop.assertOnLoop()
     guard !isClosed else { return }
@@ -68,7 +70,9 @@ package final class LoopTimer: LoopHandle {
   private var body: (() -> Void)?
   private let closesAfterFiring: Bool
 
-  /// A timer that does not run yet. With `closesAfterFiring`, it closes itself when it fires.
+  /// A timer that does not run yet.
+  ///
+  /// With `closesAfterFiring`, it closes itself when it fires.
   package init(on loop: EventLoop, closesAfterFiring: Bool = false, _ body: @escaping () -> Void) throws(SystemError) {
     self.body = body
     self.closesAfterFiring = closesAfterFiring
@@ -105,7 +109,9 @@ private func loopTimerFired(_ handle: UnsafeMutablePointer<uv_timer_t>?) {
 
 // MARK: Descriptors
 
-/// Reports when a descriptor can be read or written. The descriptor remains its owner's.
+/// Reports when a descriptor can be read or written.
+///
+/// The descriptor remains its owner's.
 package final class DescriptorPoll: LoopHandle {
   /// What to wait for, and what came.
   package struct Events: OptionSet {

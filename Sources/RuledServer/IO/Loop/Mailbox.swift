@@ -42,7 +42,9 @@ package final class Mailbox<Message: Sendable>: Sendable {
     return isAccepted
   }
 
-  /// Calls `receive` on `loop` with all messages that have gathered. A mailbox attaches once.
+  /// Calls `receive` on `loop` with all messages that have gathered.
+  ///
+  /// A mailbox attaches once.
   package func attach(to loop: EventLoop, _ receive: @escaping ([Message]) -> Void) throws(SystemError) {
     var spare: [Message] = []
     let wake = try LoopWake(on: loop) { [self] in
@@ -64,7 +66,9 @@ package final class Mailbox<Message: Sendable>: Sendable {
   /// Whether nothing is queued.
   package var isEmpty: Bool { state.withLock { $0.queue.isEmpty } }
 
-  /// Runs `body` on the loop's thread, and returns what had gathered before and meanwhile. What comes meanwhile does not wake the loop.
+  /// Runs `body` on the loop's thread, and returns what had gathered before and meanwhile.
+  ///
+  /// What comes meanwhile does not wake the loop.
   func collect(during body: () -> Void) -> [Message] {
     state.withLock { $0.isCollecting = true }
     body()
@@ -116,7 +120,9 @@ package final class LoopWake: Sendable {
     _ = SystemCalls.retrying { write(counter.number, &one, MemoryLayout<UInt64>.size) }
   }
 
-  /// Ends the wake: its closure is not called again. To be called on the loop's thread.
+  /// Ends the wake: its closure is not called again.
+  ///
+  /// To be called on the loop's thread.
   package func close() {
     poll?.close()
     poll = nil

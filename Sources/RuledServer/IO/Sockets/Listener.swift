@@ -17,7 +17,9 @@ package final class Listener {
   /// Whether accepting pauses.
   package private(set) var isPaused = false
 
-  /// Starts accepting. `accepted` gets the ownership of each descriptor.
+  /// Starts accepting.
+  ///
+  /// `accepted` gets the ownership of each descriptor.
   package init(
     on loop: EventLoop, _ socket: consuming ListeningSocket, accepted: @escaping (Int32) -> Void
   ) throws(SystemError) {

@@ -9,14 +9,18 @@ package struct ListeningSocket: ~Copyable {
   package let descriptor: Int32
   private let file: File?
 
-  /// The socket file that was made. Device and inode tell it from a later file of the same name.
+  /// The socket file that was made.
+  ///
+  /// Device and inode tell it from a later file of the same name.
   private struct File {
     let path: String
     let device: UInt
     let inode: UInt
   }
 
-  /// Takes over an inherited descriptor that already listens. Its file, if any, is not removed.
+  /// Takes over an inherited descriptor that already listens.
+  ///
+  /// Its file, if any, is not removed.
   package init(inheriting descriptor: Int32) throws(SystemError) {
     self.descriptor = descriptor
     file = nil

@@ -17,7 +17,9 @@ package enum SystemCalls {
     case failed(Int32)
   }
 
-  /// Runs `body` until no signal interrupts it. Returns its value, or the error number when the value is negative.
+  /// Runs `body` until no signal interrupts it.
+  ///
+  /// Returns its value, or the error number when the value is negative.
   @inline(__always)
   static func retrying<Value: SignedInteger>(_ body: () -> Value) -> (value: Value, number: Int32) {
     while true {
@@ -60,10 +62,14 @@ package enum SystemCalls {
     return number == EAGAIN || number == EWOULDBLOCK ? .wouldBlock : .failed(number)
   }
 
-  /// Ends the writing side of a socket: shutdown(2). The peer sees the end, and what it sends can still be read.
+  /// Ends the writing side of a socket: shutdown(2).
+  ///
+  /// The peer sees the end, and what it sends can still be read.
   static func endWriting(_ descriptor: Int32) { _ = shutdown(descriptor, Int32(SHUT_WR)) }
 
-  /// Closes a descriptor: close(2). Linux has closed it even when the call reports an interruption.
+  /// Closes a descriptor: close(2).
+  ///
+  /// Linux has closed it even when the call reports an interruption.
   package static func close(_ descriptor: Int32) {
     let status = Glibc.close(descriptor)
     precondition(status == 0 || errno != EBADF, "close of a descriptor that is not open")
@@ -84,7 +90,9 @@ package enum SystemCalls {
     try check("fcntl", context) { fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
   }
 
-  /// Makes a TCP socket send small pieces at once: TCP_NODELAY. Has no effect on other sockets.
+  /// Makes a TCP socket send small pieces at once: TCP_NODELAY.
+  ///
+  /// Has no effect on other sockets.
   static func sendAtOnce(_ descriptor: Int32) {
     var yes: Int32 = 1
     _ = setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
@@ -96,7 +104,9 @@ package enum SystemCalls {
   /// Whether a socket is a Unix one.
   static func isUnixSocket(_ descriptor: Int32) -> Bool { socketOption(descriptor, SO_DOMAIN) == AF_UNIX }
 
-  /// A socket option that is one integer: getsockopt(2). Nil where the descriptor has none.
+  /// A socket option that is one integer: getsockopt(2).
+  ///
+  /// Nil where the descriptor has none.
   static func socketOption(_ descriptor: Int32, _ option: Int32) -> Int32? {
     var value: Int32 = 0
     var length = socklen_t(MemoryLayout<Int32>.size)

@@ -7,7 +7,9 @@ package struct SystemdNotifier: Sendable {
   /// The period in milliseconds within which systemd expects `watchdog`, or nil without a watchdog.
   package let watchdogMilliseconds: UInt64?
 
-  /// Reads NOTIFY_SOCKET and the watchdog's variables and removes them. To be called once, before other threads run.
+  /// Reads NOTIFY_SOCKET and the watchdog's variables and removes them.
+  ///
+  /// To be called once, before other threads run.
   package static func fromEnvironment() -> SystemdNotifier {
     func variable(_ name: String) -> String? {
       defer { unsetenv(name) }
@@ -55,7 +57,9 @@ package struct SystemdNotifier: Sendable {
     String(decoding: text.utf8.map { $0 < 0x20 ? 0x20 : $0 }, as: UTF8.self)
   }
 
-  /// Sends one datagram. A failure is ignored: the service can do without.
+  /// Sends one datagram.
+  ///
+  /// A failure is ignored: the service can do without.
   private func send(_ message: String) {
     guard let address else { return }
     let kind = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)

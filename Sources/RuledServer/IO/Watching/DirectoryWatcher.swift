@@ -105,7 +105,9 @@ final class Inotify {
 
   deinit { SystemCalls.close(descriptor) }
 
-  /// Watches what the plan contains and nothing else. A folder that is watched already stays watched without a gap.
+  /// Watches what the plan contains and nothing else.
+  ///
+  /// A folder that is watched already stays watched without a gap.
   func apply(_ plan: WatchPlan) {
     var wanted: [Int32: WatchPlan.Interest] = [:]
     failure = nil

@@ -65,7 +65,9 @@ struct WatchPlan: Equatable {
     }
   }
 
-  /// The folder of the tree that a link leads to, if any. Adds the names that decide where the link leads.
+  /// The folder of the tree that a link leads to, if any.
+  ///
+  /// Adds the names that decide where the link leads.
   private mutating func follow(_ link: String, in folder: [String]) -> [String]? {
     var folder = folder
     var remaining = [link]
@@ -179,8 +181,9 @@ enum FolderFiles {
     let inode: UInt64
   }
 
-  /// Calls `body` with the entries that may lead to more folders: folders, links, and entries whose type the file system does not give. Ignored
-  /// names are left out.
+  /// Calls `body` with the entries that may lead to more folders: folders, links, and entries whose type the file system does not give.
+  ///
+  /// Ignored names are left out.
   static func forEachBranch(of folder: String, _ body: (String) -> Void) {
     guard let stream = opendir(folder) else { return }
     defer { closedir(stream) }
