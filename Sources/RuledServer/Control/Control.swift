@@ -94,7 +94,7 @@ final class Control {
     case .storeReopened:
       timers.retryHeld()
       timers.fireDue()
-      services.outbox.look()
+      services.outbox.scanStore()
     case .perform(let body): body(self)
     }
   }

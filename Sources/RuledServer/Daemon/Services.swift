@@ -89,7 +89,7 @@ package final class Services: Sendable {
       return
     }
     guard let server = http.withLock({ $0 }) else { return }
-    bundle.forEach { server.take($0, for: $1) }
+    bundle.forEach { server.receive($0, for: $1) }
   }
 }
 

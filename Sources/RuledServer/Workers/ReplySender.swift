@@ -29,7 +29,7 @@ final class ReplySender {
   /// Sends a reply: empty for a notification, and with a newline at its end unless it is part of a request batch.
   func send(_ bytes: UnsafeRawBufferPointer, to target: ReplyTarget) {
     if target.worker == HTTPServer.worker {
-      services.http.withLock { $0 }?.take(bytes, for: target)
+      services.http.withLock { $0 }?.receive(bytes, for: target)
       return
     }
     guard target.worker == worker else { return bundles[target.worker].append(bytes, to: target, pool: pool) }

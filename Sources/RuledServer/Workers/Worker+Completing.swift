@@ -61,7 +61,7 @@ extension Worker {
       inbox.applied(batch.delivered)
       for cascade in batch.awaited { cascade.ended() }
       if let due = batch.earliestTimer { _ = services.control.send(.timerSet(due)) }
-      services.outbox.recorded(batch.effects)
+      services.outbox.add(batch.effects)
     case .lost, .unknown:
       let refused = submitted + [submission]
       submitted.removeAll()
