@@ -6,12 +6,12 @@ import Testing
 
 @testable import RuledServer
 
-/// Requests that a worker carries out in place of another.
-struct WorkerLoanTests {
-  @Test func `a worker that sleeps is lent, one that is at work or has ended is not`() throws {
+/// Requests that a worker executes in the place of another one that sleeps.
+struct BorrowedWorkerTests {
+  @Test func `a worker that sleeps can be borrowed, one that works or has ended can not`() throws {
     let rig = try ServerRig()
-    let loan = rig.services.loans[1]
-    #expect(eventually { loan.use { _ in } })
+    let borrowable = rig.services.borrowable[1]
+    #expect(eventually { borrowable.borrow { _ in } })
     let (entered, released) = (Signal<Bool>(), Signal<Bool>())
     rig.services.workers[1].send(
       .perform { _ in
@@ -19,44 +19,45 @@ struct WorkerLoanTests {
         _ = released.wait()
       })
     _ = entered.wait()
-    #expect(!loan.use { _ in Issue.record("lent while at work") })
+    #expect(!borrowable.borrow { _ in Issue.record("borrowed while at work") })
     released.set(true)
-    #expect(eventually { loan.use { _ in } })
+    #expect(eventually { borrowable.borrow { _ in } })
     rig.stop()
-    #expect(!loan.use { _ in Issue.record("lent after its end") })
+    #expect(!borrowable.borrow { _ in Issue.record("borrowed after its end") })
   }
 
-  @Test func `a worker with something in its mailbox is not lent`() throws {
+  @Test func `a worker with something in its mailbox can not be borrowed`() throws {
     let services = Services(
       context: EngineContext(
         store: MemoryStore(), clock: EngineClock(), configuration: Configuration(), log: RecordingLog()), workers: 2)
     let worker = try Worker(index: 1, services: services, catalog: ServerRig.catalog())
     defer { worker.loop.close() }
-    #expect(worker.isForLoan)
-    services.workers[1].send(.cascadeOver(1, isWhole: true))
-    #expect(!worker.isForLoan)
+    #expect(worker.canBeBorrowed)
+    services.workers[1].send(.cascadeEnded(1, isWhole: true))
+    #expect(!worker.canBeBorrowed)
   }
 
-  @Test func `a rule that does not end is stopped in a worker that was lent, and its own thread goes on`() throws {
+  @Test func `a rule that does not end is stopped in a borrowed worker, and the worker's own thread serves on`() throws
+  {
     let rig = try ServerRig()
     defer { rig.stop() }
     let services = rig.services
     let subject = try #require((0...).lazy.map { "s\($0)" }.first { services.owner(of: Array($0.utf8)) == 1 })
     let line = #"{"jsonrpc":"2.0","id":1,"method":"event","params":{"type":"spin","subject":"\#(subject)"}}"#
-    let lent = eventually {
-      let isLent = Signal<Bool>()
+    let wasBorrowed = eventually {
+      let isDone = Signal<Bool>()
       services.workers[0].send(
         .perform { worker in
           let bundle = RequestBundle()
           worker.services.inFlight.wrappingAdd(1, ordering: .relaxed)
           Array(line.utf8).withUnsafeBytes {
-            bundle.append($0, ReplyTarget(worker: 0, connection: .max, isAdmin: true), subject: 0)
+            bundle.append($0, to: ReplyTarget(worker: 0, connection: .max, isAdmin: true), subject: 0)
           }
-          isLent.set(worker.carryOut(bundle, inPlaceOf: 1))
+          isDone.set(worker.execute(bundle, inPlaceOf: 1))
         })
-      return isLent.wait()
+      return isDone.wait()
     }
-    #expect(lent)
+    #expect(wasBorrowed)
     let parked = try StoreListing.parked(services.context, plugin: "p", after: nil, limit: 10).parked
     #expect(parked.count == 1)
     let client = rig.client()
