@@ -12,7 +12,8 @@ package enum StoreListing {
     let lower = ByteBuffer(capacity: 300)
     lower.append(StoreKey.Kind.record.rawValue)
     let previous = after.map { Array($0.utf8) }
-    let start = previous.map { prefix.utf8.lexicographicallyPrecedes($0) ? $0 : Array(prefix.utf8) } ?? Array(prefix.utf8)
+    let start =
+      previous.map { prefix.utf8.lexicographicallyPrecedes($0) ? $0 : Array(prefix.utf8) } ?? Array(prefix.utf8)
     start.withUnsafeBytes { lower.append($0) }
     let end = StoreKey.upperBound([StoreKey.Kind.record.rawValue] + Array(prefix.utf8))
     var found: [String] = []

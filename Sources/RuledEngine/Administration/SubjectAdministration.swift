@@ -28,7 +28,9 @@ package final class SubjectAdministration {
     guard try isFound(subject, record) else { throw Self.notFound(name) }
     if let plugin, record?.state(of: plugin) == nil {
       let wanted = String(decoding: plugin, as: UTF8.self)
-      guard plugins.catalog.index(of: wanted) != nil else { throw RequestError(.notFound, "there is no plugin '\(wanted)'") }
+      guard plugins.catalog.index(of: wanted) != nil else {
+        throw RequestError(.notFound, "there is no plugin '\(wanted)'")
+      }
     }
     reply.append("{\"subject\":" as StaticString)
     reply.append(jsonString: name)

@@ -60,7 +60,9 @@ package final class EngineClock: Sendable {
 
   // MARK: The steady time
 
-  /// The time by which outcomes expire, in microseconds since 1970. It advances with elapsed time, even if somebody sets the host's clock.
+  /// The time by which outcomes expire, in microseconds since 1970.
+  ///
+  /// It advances with elapsed time, even if somebody sets the host's clock.
   ///
   /// It began as the wall time when the store was new, and continues over restarts (`StoredTime`). Expiries are written and compared in this
   /// time only. With a manual clock it is the manual time.

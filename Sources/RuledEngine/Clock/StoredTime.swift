@@ -4,7 +4,9 @@ package import RuledStore
 /// The time and the sequence in the store, so that the steady time and the numbers of messages, effects and parked events never go back over a
 /// restart.
 package enum StoredTime {
-  /// How many numbers are reserved at once. Numbers in use stay below the last stored bound.
+  /// How many numbers are reserved at once.
+  ///
+  /// Numbers in use stay below the last stored bound.
   private static let reserved: UInt64 = 1 << 40
 
   /// The stored value.

@@ -82,7 +82,9 @@ package final class CounterTable: Sendable {
     package func mayHide(_ key: UnsafeRawBufferPointer) -> Bool { unreadable.contains { $0.mayHold(key) } }
   }
 
-  /// Reads the counters from the store. Damaged ones are noted in the damage report, and begin at 0 for rules.
+  /// Reads the counters from the store.
+  ///
+  /// Damaged ones are noted in the damage report, and begin at 0 for rules.
   package func load(from context: EngineContext) throws(StoreError) -> Stored {
     var stored = Stored()
     var unreadable: [UnreadableKeys] = []
@@ -114,7 +116,9 @@ package final class CounterTable: Sendable {
     return stored
   }
 
-  /// The owners of the counters. A counter without a readable owner belongs to the plugin that its name begins with.
+  /// The owners of the counters.
+  ///
+  /// A counter without a readable owner belongs to the plugin that its name begins with.
   private func owners(in context: EngineContext) throws(StoreError) -> [Key: String] {
     var owners: [Key: String] = [:]
     try context.scan(prefix: StoreKey.counterOwners, of: .counter, passing: { _ in }) { key, value in
@@ -204,7 +208,9 @@ package final class CounterTable: Sendable {
 }
 
 extension CounterTable {
-  /// What one plugin counts for one event. Room in the table is reserved for it until it joins a batch or is released.
+  /// What one plugin counts for one event.
+  ///
+  /// Room in the table is reserved for it until it joins a batch or is released.
   struct Reservation {
     private var deltas: [Delta] = []
 

@@ -2,7 +2,9 @@ package import RuledCore
 package import RuledStore
 import Synchronization
 
-/// The keys of the store that can't be read. A key is removed once a read of it succeeds.
+/// The keys of the store that can't be read.
+///
+/// A key is removed once a read of it succeeds.
 ///
 /// All threads note damage here. At most 100 entries are held; of further damage only the number is known.
 package final class DamageReport: Sendable {
@@ -57,7 +59,9 @@ package final class DamageReport: Sendable {
   }
 
   private let state = Mutex(State())
-  /// How many entries there are. Reads that succeed check only this while it is 0.
+  /// How many entries there are.
+  ///
+  /// Reads that succeed check only this while it is 0.
   private let known = Atomic<Int>(0)
 
   /// An empty report.
@@ -96,7 +100,8 @@ package final class DamageReport: Sendable {
         return state.beyond == 1
       }
       state.entries[thing] = Entry(
-        thing: thing, error: error, first: time, last: time, quietUntil: now + Self.firstSilence, silence: Self.firstSilence)
+        thing: thing, error: error, first: time, last: time, quietUntil: now + Self.firstSilence,
+        silence: Self.firstSilence)
       known.store(state.entries.count, ordering: .relaxed)
       return true
     }
@@ -190,7 +195,7 @@ extension StoreKey.Kind {
 extension EngineContext {
   /// Notes in the damage report and the log that a key, or the keys with that prefix, can't be read.
   ///
-  /// - Parameter malformed: whether the value could be read, but not understood.
+  /// A value that is `malformed` could be read, but not understood.
   package func noteDamage(
     _ key: some KeyPart, of subject: [UInt8]? = nil, _ error: StoreError, malformed: Bool = false
   ) {
@@ -208,7 +213,9 @@ extension EngineContext {
     log.write(LogLine(.info, "\(thing.what) can be read again", subjectHash: thing.subjectHash))
   }
 
-  /// Scans the keys with a prefix. Damaged ranges are skipped, noted, and passed to `passing`.
+  /// Scans the keys with a prefix.
+  ///
+  /// Damaged ranges are skipped, noted, and passed to `passing`.
   package func scan(
     prefix: [UInt8], of kind: StoreKey.Kind, passing: (UnreadableKeys) -> Void = { _ in },
     _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool
@@ -216,7 +223,9 @@ extension EngineContext {
     try scan(from: prefix, to: StoreKey.upperBound(prefix), of: kind, passing: passing, body)
   }
 
-  /// Scans the keys of a kind from `lower` on and below `upper`. Damaged ranges are skipped, noted, and passed to `passing`.
+  /// Scans the keys of a kind from `lower` on and below `upper`.
+  ///
+  /// Damaged ranges are skipped, noted, and passed to `passing`.
   package func scan(
     from lower: [UInt8], to upper: [UInt8]?, of kind: StoreKey.Kind, passing: (UnreadableKeys) -> Void = { _ in },
     _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool

@@ -146,7 +146,7 @@ final class BatchQueue {
 
   /// Notes that a subject's key can't be read.
   ///
-  /// - Parameter malformed: the value could be read, but not understood.
+  /// A value that is `malformed` could be read, but not understood.
   /// - Returns: the answer to a request that needs the value.
   func unreadable(
     _ key: UnsafeRawBufferPointer, of subject: UnsafeRawBufferPointer, _ error: StoreError, malformed: Bool = false

@@ -22,7 +22,9 @@ package final class EngineContext: Sendable {
   package let log: any EventLog
   /// What can't be read in the store.
   package let damage = DamageReport()
-  /// A bound that is in the store: no number from it on is given before a higher one is stored. See `StoredTime`.
+  /// A bound that is in the store: no number from it on is given before a higher one is stored.
+  ///
+  /// See `StoredTime`.
   let reservedSequence = Atomic<UInt64>(.max)
   private let sequence: Atomic<UInt64>
   private let window: Atomic<Int64>

@@ -133,7 +133,7 @@ package final class Evaluator {
 
   /// Prefetches the hot subjects of the events that come a few events after the one at `index`, of `count` events in order.
   ///
-  /// - Parameter hash: gives the hash of the subject of the event at an index.
+  /// `hash` gives the hash of the subject of the event at an index.
   package func prefetch(after index: Int, of count: Int, _ hash: (Int) -> UInt64) {
     for stage in SubjectCache.PrefetchStage.allCases {
       let ahead = index + 2 * (SubjectCache.PrefetchStage.allCases.count - stage.rawValue)

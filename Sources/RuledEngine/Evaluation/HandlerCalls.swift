@@ -20,11 +20,8 @@ package final class HandlerCalls {
 
   /// Appends the answer of a plugin's query.
   ///
-  /// - Parameters:
-  ///   - name: the full name, `plugin.query`.
-  ///   - subject: the subject that it is about, nil for none.
-  ///   - document: the parsed document that holds the arguments.
-  ///   - arguments: where they are in the document, 0 for none.
+  /// `name` is the full name, `plugin.query`. The query may be about a subject or about none. `arguments` is the index of the arguments in the
+  /// document, 0 for none.
   package func query(
     _ name: String, subject: UnsafeRawBufferPointer?, document: OpaquePointer?, arguments: Int, into reply: ByteBuffer
   ) throws(RequestError) {
@@ -67,7 +64,9 @@ package final class HandlerCalls {
   /// - Returns: `[{status, headers, body}]`; nil when no plugin answers for the host.
   package func web(host: String, request: UnsafeRawBufferPointer) throws(Failure) -> JSONValue? {
     for plugin in plugins.all {
-      guard let index = plugin.entry.manifest.hosts.firstIndex(where: { $0.name.lowercased() == host }) else { continue }
+      guard let index = plugin.entry.manifest.hosts.firstIndex(where: { $0.name.lowercased() == host }) else {
+        continue
+      }
       return try handle(plugin, name: host) { $0.web(index, request: request) }
     }
     return nil

@@ -69,10 +69,7 @@ final class MessageTable {
 
   /// Adds a message to the batch.
   ///
-  /// - Parameters:
-  ///   - target: the subject that it is for.
-  ///   - number: the operation's number among those of its plugin; makes the message's id unique.
-  ///   - maySend: how many messages may follow from it.
+  /// `number` is the operation's number among those of its plugin, which makes the message's id unique. `maySend` messages may follow from it.
   func send(
     to target: UnsafeRawBufferPointer, type: UnsafeRawBufferPointer, data: UnsafeRawBufferPointer, number: Int,
     of plugin: WorkerPlugin, _ event: EventInput, maySend: Int, cascade: Cascade?

@@ -119,7 +119,8 @@ final class ParkedEvents {
       return entry.json["failure"].flatMap { Failure(json: $0) }.map { .failed($0) }  // a damaged message
     }
     guard let index = plugins.catalog.index(of: entry.plugin) else {
-      return .failed(Failure(plugin: entry.plugin, kind: .error, message: "there is no plugin '\(entry.plugin)' any more"))
+      return .failed(
+        Failure(plugin: entry.plugin, kind: .error, message: "there is no plugin '\(entry.plugin)' any more"))
     }
     let document = EventDocument()
     guard document.parse(Array(first.text.utf8)) else { return nil }
@@ -213,7 +214,9 @@ package enum RetryResult: Sendable {
   case failed(Failure)
 }
 
-/// The key of a parked part. Its id in the protocol is the sequence in hexadecimal, a dash, and the subject.
+/// The key of a parked part.
+///
+/// Its id in the protocol is the sequence in hexadecimal, a dash, and the subject.
 package struct ParkedKey: Sendable, Equatable {
   /// The subject.
   package let subject: [UInt8]

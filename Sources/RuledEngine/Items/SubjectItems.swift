@@ -18,7 +18,7 @@ final class SubjectItems {
 
   /// Adds what a plugin's rules asked for to the batch.
   ///
-  /// - Parameter maySend: how many messages may follow from each that is sent.
+  /// `maySend` messages may follow from each that is sent.
   func write(
     _ operations: Operations, of plugin: WorkerPlugin, _ event: EventInput, subject: Subject, maySend: Int,
     cascade: Cascade?

@@ -2,7 +2,9 @@ package import RuledCore
 package import RuledLua
 import Synchronization
 
-/// The rules in force: one revision that never changes. An event sees the same catalog from start to end.
+/// The rules in force: one revision that never changes.
+///
+/// An event sees the same catalog from start to end.
 package final class Catalog: Sendable {
   /// A plugin of the catalog.
   package final class Plugin: Sendable {
@@ -103,7 +105,9 @@ package final class Catalog: Sendable {
 package enum CatalogBuilder {
   private static let generations = Atomic<UInt64>(0)
 
-  /// The threads that will run the rules. VMs are built ahead for them.
+  /// The threads that will run the rules.
+  ///
+  /// VMs are built ahead for them.
   package struct Threads: Sendable {
     private let count: Int
     fileprivate let taken: @Sendable () -> Void
@@ -134,7 +138,9 @@ package enum CatalogBuilder {
     }
   }
 
-  /// Builds the catalog of `source` with the configuration's settings. Plugins that did not change since `previous` are taken from there.
+  /// Builds the catalog of `source` with the configuration's settings.
+  ///
+  /// Plugins that did not change since `previous` are taken from there.
   ///
   /// - Throws: the errors of all plugins that do not load, with file and line.
   package static func build(
@@ -177,7 +183,9 @@ package enum CatalogBuilder {
     catalog.plugins.contains { $0.readyVMs.isSlow && $0.readyVMs.count == 0 && $0.addVM(worker) }
   }
 
-  /// Whether the plugin's files and settings are the same. Of the library only the required files matter.
+  /// Whether the plugin's files and settings are the same.
+  ///
+  /// Of the library only the required files matter.
   private static func isSame(_ old: Catalog.Plugin, _ new: PluginSource, _ settings: JSONObject) -> Bool {
     old.name == new.name && old.source.modules == new.modules && old.source.data == new.data
       && old.overrides == settings

@@ -28,7 +28,9 @@ package struct RootPaths: Sendable {
   }
 }
 
-/// A folder tree that is read without leaving it. Each component of a path is resolved by itself, and links are followed only within the tree.
+/// A folder tree that is read without leaving it.
+///
+/// Each component of a path is resolved by itself, and links are followed only within the tree.
 ///
 /// An open folder is read as it is, even if it is replaced meanwhile.
 struct FolderTree {

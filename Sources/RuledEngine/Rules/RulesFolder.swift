@@ -9,8 +9,7 @@ package import RuledLua
 package enum RulesFolder {
   /// Reads the folder at `path`, which may be a link.
   ///
-  /// - Parameter including: whether the subfolder of that name is read as a plugin.
-  /// - Throws: all errors, also that a subfolder is not a plugin.
+  /// The subfolders for which `including` is true are read as plugins; it is an error if one is none.
   package static func read(
     _ path: String, including: (_ name: String) -> Bool = { _ in true }
   ) throws(ReloadError) -> RulesSource {

@@ -6,7 +6,9 @@ import RuledStore
 final class Subject {
   /// The hash of the name by which the cache finds it.
   let hash: UInt64
-  /// The number of the last batch that writes something of this subject. Until that batch is durable, the store holds an older state.
+  /// The number of the last batch that writes something of this subject.
+  ///
+  /// Until that batch is durable, the store holds an older state.
   var lastCommit: UInt64 = 0
   /// Whether it was used since the cache last looked for a subject to evict.
   var isUsed = true

@@ -2,8 +2,9 @@ import CLinux
 import RuledCore
 import RuledStore
 
-/// The hot subjects of one worker, bounded in bytes. The ones that were not used lately are evicted first; a subject with an event that is
-/// not yet durable stays.
+/// The hot subjects of one worker, bounded in bytes.
+///
+/// The ones that were not used lately are evicted first; a subject with an event that is not yet durable stays.
 ///
 /// An open-addressing hash table with linear probing. Eviction is CLOCK: a hand goes round the table and removes the subjects that were not
 /// used since it last came by, so that using a subject costs one flag.

@@ -1,7 +1,9 @@
 import CLuaBridge
 package import RuledCore
 
-/// The configuration file: a Lua file whose globals are the values. It is evaluated in the sandbox in which rules run.
+/// The configuration file: a Lua file whose globals are the values.
+///
+/// It is evaluated in the sandbox in which rules run.
 package enum ConfigurationFile {
   /// Reads and checks the file at `path`.
   ///
@@ -88,7 +90,9 @@ struct ConfigurationText {
     return position.line
   }
 
-  /// The last assignment of a global up to a line. One at the beginning of its line is preferred to an indented one.
+  /// The last assignment of a global up to a line.
+  ///
+  /// One at the beginning of its line is preferred to an indented one.
   private func assignment(of name: [UInt8], endingAt last: Int) -> (line: Int, column: Int)? {
     var indented: (line: Int, column: Int)?
     for line in stride(from: last > 0 ? min(last, lines.count) : lines.count, to: 0, by: -1) {

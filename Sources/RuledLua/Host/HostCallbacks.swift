@@ -141,7 +141,9 @@ struct HostArguments {
   }
 }
 
-/// The results of a host function. Their bytes are valid until the next call.
+/// The results of a host function.
+///
+/// Their bytes are valid until the next call.
 struct HostAnswers {
   private let results: UnsafeMutablePointer<rb_value>
   /// Holds the bytes of results.

@@ -203,7 +203,9 @@ extension SourceFile {
   func line(at offset: Int) -> Int { 1 + text.prefix(offset).count { $0 == UInt8(ascii: "\n") } }
 }
 
-/// Answers what rules ask while they run. No answer raises or blocks.
+/// Answers what rules ask while they run.
+///
+/// No answer raises or blocks.
 package protocol RuleHost: AnyObject {
   /// Whether the plugin had not claimed the `once` key for the subject before the event.
   func isUnclaimed(once key: UnsafeRawBufferPointer, of vm: PluginVM) -> Bool

@@ -10,7 +10,9 @@ package final class PluginVM {
   package let source: PluginSource
   /// What it declared.
   package var manifest: PluginManifest { builder.manifest }
-  /// Answers what rules ask. The one who sets it keeps it alive while rules run.
+  /// Answers what rules ask.
+  ///
+  /// The one who sets it keeps it alive while rules run.
   package unowned(unsafe) var host: (any RuleHost)?
   /// Drives the plugin's tests.
   package weak var testHost: (any TestHost)?
@@ -29,7 +31,9 @@ package final class PluginVM {
   /// How many ids rules have drawn for the current event.
   var drawn: UInt64 = 0
 
-  /// Loads the plugin. With `tests` its test files are loaded too, and nothing is frozen.
+  /// Loads the plugin.
+  ///
+  /// With `tests` its test files are loaded too, and nothing is frozen.
   ///
   /// - Parameters:
   ///   - source: the plugin's files.
@@ -185,7 +189,10 @@ extension PluginVM {
 
   /// Begins an event that a rule of this plugin raised, within the current one; the state stays as it is.
   package func beginRaised(type: UnsafeRawBufferPointer, document: OpaquePointer, data: Int) -> CallResult {
-    result(rb_begin_raised(handle, rb_slice(type), rb_json(tape: cj_tape(document), strings: cj_strings(document)), data, nil, 0, rb_slice()))
+    result(
+      rb_begin_raised(
+        handle, rb_slice(type), rb_json(tape: cj_tape(document), strings: cj_strings(document)), data, nil, 0,
+        rb_slice()))
   }
 
   /// Begins an event that another plugin raised within the same transaction; a new budget starts.
@@ -195,7 +202,9 @@ extension PluginVM {
   ) -> CallResult {
     var native = budget.native
     return result(
-      rb_begin_raised(handle, rb_slice(type), rb_json(tape: cj_tape(document), strings: cj_strings(document)), data, &native, Int32(depth), rb_slice(chain)))
+      rb_begin_raised(
+        handle, rb_slice(type), rb_json(tape: cj_tape(document), strings: cj_strings(document)), data, &native,
+        Int32(depth), rb_slice(chain)))
   }
 
   /// Ends the event that the last `beginRaised` began.
@@ -204,7 +213,9 @@ extension PluginVM {
   /// Runs the rule of that index on the current event.
   package func run(rule: Int) -> CallResult { result(rb_run_rule(handle, Int32(rule))) }
 
-  /// Encodes the state into `output`. Fails if it can't be stored or is larger than `limit` bytes.
+  /// Encodes the state into `output`.
+  ///
+  /// Fails if it can't be stored or is larger than `limit` bytes.
   package func encodeState(limit: Int) -> CallResult { result(rb_encode_state(handle, limit)) }
 
   /// Answers the query of that index into `output`; `arguments` is an index in the document, 0 for none.

@@ -8,6 +8,10 @@ package struct RuleEvent {
   /// An event.
   ///
   /// - Parameters:
+  ///   - id: its id.
+  ///   - source: who observed it; may be empty.
+  ///   - type: what happened.
+  ///   - subject: the subject to whom it happened.
   ///   - time: when it happened, in microseconds since 1970.
   ///   - now: when it is evaluated, likewise.
   ///   - document: the parsed document that holds its data and extensions.

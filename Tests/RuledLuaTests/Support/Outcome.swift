@@ -25,7 +25,8 @@ struct Outcome: Equatable {
       case .raise(let type, let data, let chain, _): ["raise", text(type), text(data), text(chain)]
       case .send(let subject, let type, let data): ["send", text(subject), text(type), text(data)]
       case .count(let name, let labels, let amount): ["count", text(name), text(labels), "\(amount)"]
-      case .setTimer(let name, let type, let data, let due): ["timer.set", text(name), text(type), text(data), "\(due)"]
+      case .setTimer(let name, let type, let data, let due):
+        ["timer.set", text(name), text(type), text(data), "\(due)"]
       case .cancelTimer(let name): ["timer.cancel", text(name)]
       case .forget: ["forget"]
       case .log(_, let message, let fields): ["log", text(message), text(fields)]

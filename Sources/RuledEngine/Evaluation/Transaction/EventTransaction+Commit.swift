@@ -9,6 +9,7 @@ extension EventTransaction {
   ///   - outcome: the outcome, which is remembered if a client sent the event.
   ///   - identity: the event's hash in its subject's history.
   ///   - cascade: what waits for the messages that the event sends.
+  /// - Throws: when the store fails.
   func commit(_ outcome: RememberedOutcome, identity: UInt64, cascade: Cascade?) throws(RequestError) {
     guard let subject else { return }
     let mark = batches.current.mark

@@ -25,7 +25,9 @@ final class EventTransaction {
   private(set) var retriedPlugin: Int?
   /// Whether the answer leaves only once all that was evaluated before it is durable.
   private(set) var answerWaits = false
-  /// Why the store could not answer what a rule asked. The whole transaction then fails.
+  /// Why the store could not answer what a rule asked.
+  ///
+  /// The whole transaction then fails.
   var storeFailure: RequestError?
 
   /// The events that the plugins see.
@@ -50,7 +52,8 @@ final class EventTransaction {
   let nextRecord = ByteBuffer(capacity: 1024)
 
   init(
-    _ context: EngineContext, plugins: WorkerPlugins, batches: BatchQueue, subjects: SubjectCache, memory: OutcomeMemory,
+    _ context: EngineContext, plugins: WorkerPlugins, batches: BatchQueue, subjects: SubjectCache,
+    memory: OutcomeMemory,
     items: SubjectItems, parked: ParkedEvents
   ) {
     self.context = context
@@ -78,9 +81,7 @@ final class EventTransaction {
 
   /// Begins a call that changes nothing.
   ///
-  /// - Parameters:
-  ///   - subject: the subject that it is about, nil for none.
-  ///   - answerWaits: whether the answer leaves only once all that was evaluated before it is durable.
+  /// It may be about a subject or about none. `answerWaits`: the answer leaves only once all that was evaluated before it is durable.
   func beginReading(_ subject: Subject?, record: SubjectRecordView?, now: Int64, answerWaits: Bool) {
     event = EventInput.none
     if let subject { event.subject = subject.name }

@@ -2,7 +2,9 @@ import RuledCore
 import RuledLua
 import RuledStore
 
-/// One plugin's part in a transaction: state in, rules, state and operations out. It is committed whole or not at all.
+/// One plugin's part in a transaction: state in, rules, state and operations out.
+///
+/// It is committed whole or not at all.
 ///
 /// Each plugin has one run on a worker, which is reset after each event.
 final class PluginRun {
@@ -63,7 +65,9 @@ final class PluginRun {
 
   // MARK: Running
 
-  /// Runs those of the plugin's rules that listen to an event of the queue. A failure voids all that the plugin did in the transaction.
+  /// Runs those of the plugin's rules that listen to an event of the queue.
+  ///
+  /// A failure voids all that the plugin did in the transaction.
   func run(_ rules: [Int], onEventAt index: Int, in transaction: EventTransaction) {
     let entry = plugin.entry
     let queued = transaction.queue[index]
@@ -213,7 +217,9 @@ final class PluginRun {
 
   // MARK: Rules
 
-  /// Runs rules in order. An explanation also lists the plugin's other rules, in their places among them.
+  /// Runs rules in order.
+  ///
+  /// An explanation also lists the plugin's other rules, in their places among them.
   private func runAll(
     _ rules: [Int], on queued: QueuedEvent, _ vm: PluginVM, in transaction: EventTransaction
   ) throws(Failure) {
