@@ -50,7 +50,7 @@ final class Router {
     if connection.tag >> 1 != generation {
       connection.tag = generation << 1 | (services.admins.include(connection) ? 1 : 0)
     }
-    return ReplyTarget(worker: index, connection: connection.token.raw, isAdmin: connection.tag & 1 == 1)
+    return ReplyTarget(.worker(index), connection: connection.token.raw, isAdmin: connection.tag & 1 == 1)
   }
 
   /// The hash of the subject that the line's one event is about, or nil where only parsing can tell.
