@@ -89,7 +89,7 @@ package final class DaemonStatus: Sendable {
     let limit = services.context.counterLimit
     let counters = services.context.counters.usage(limit: limit)
     for name in counters.full {
-      problems.append(.string("the plugin \(name) has \(limit) counters, the most that it may have: a rule that counts another one fails"))
+      problems.append(.string("the plugin \(name) has \(limit) counters, the limit: a rule that counts another fails"))
     }
     let damage = services.context.damage.entries
     if !damage.listed.isEmpty { problems.append(.string(Self.problem(damage.listed, beyond: damage.beyond))) }
