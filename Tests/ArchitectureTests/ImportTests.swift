@@ -6,15 +6,17 @@ import Testing
   /// What each module may import beside the standard library and Glibc.
   static let allowed: [String: Set<String>] = [
     "RuledCore": ["Synchronization"],
-    "RuledLua": ["RuledCore", "CLuaBridge", "CJSON"],
-    "RuledStore": ["RuledCore", "CLinux", "CRocksDB", "CRocksEnv"],
-    "RuledEngine": ["RuledCore", "RuledLua", "RuledStore", "CLinux", "CLuaBridge", "CJSON"],
-    "RuledWire": ["RuledCore", "CJSON"],
+    "RuledThreads": ["CLinux"],
+    "RuledJSON": ["RuledCore", "CJSON"],
+    "RuledLua": ["RuledCore", "RuledJSON", "CLuaBridge", "CJSON"],
+    "RuledStore": ["RuledCore", "RuledThreads", "CLinux", "CRocksDB", "CRocksEnv"],
+    "RuledEngine": ["RuledCore", "RuledJSON", "RuledLua", "RuledStore", "CLinux", "CLuaBridge", "CJSON"],
+    "RuledWire": ["RuledCore", "RuledJSON"],
     "RuledServer": [
-      "RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire", "CUV", "CCurl", "CLinux",
-      "CSystemd",
+      "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledLua", "RuledStore", "RuledWire", "CUV", "CCurl",
+      "CLinux", "CSystemd",
     ],
-    "RuledTool": ["RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire"],
+    "RuledTool": ["RuledCore", "RuledJSON", "RuledEngine", "RuledLua", "RuledStore", "RuledWire"],
     "ruled": ["RuledServer"],
     "rulectl": ["RuledTool"],
   ]

@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledThreads
 
 /// The other threads' side of the loader: they ask for rules to be loaded anew here, and clients that asked are kept until they are answered.
 ///

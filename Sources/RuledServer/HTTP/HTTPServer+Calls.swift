@@ -1,4 +1,5 @@
 import RuledCore
+import RuledJSON
 import RuledWire
 
 /// From routes to JSON-RPC requests.
@@ -46,7 +47,7 @@ extension HTTPServer {
   // MARK: Queries
 
   private func query(_ name: String, _ body: UnsafeRawBufferPointer) throws(RequestError) -> [UInt8] {
-    let object = body.isEmpty ? nil : try parser.document.parse(body)
+    let object = body.isEmpty ? nil : try parser.value(body)
     guard object == nil || object?.kind == .object else { throw .invalidParams(path: "params", "must be an object") }
     return try RequestText.make(.query, capacity: body.count) { buffer in
       buffer.append("{\"name\":" as StaticString)
@@ -63,7 +64,7 @@ extension HTTPServer {
 
   /// The worker of the subject that the parsed body names.
   private func owner(of body: UnsafeRawBufferPointer) -> Int {
-    guard !body.isEmpty, let object = try? parser.document.parse(body) else { return anyWorker() }
+    guard !body.isEmpty, let object = try? parser.value(body) else { return anyWorker() }
     return owner(of: object)
   }
 
@@ -83,10 +84,10 @@ extension HTTPServer {
         return single(try event(body), owner: owner(of: body))
       case .binary:
         let event = ByteBuffer(capacity: body.count + 256)
-        try BinaryEvent.write(headers, body: body, document: parser.document, to: event)
+        try BinaryEvent.write(headers, body: body, parser: parser, to: event)
         return single(try self.event(event.bytes), owner: owner(of: event.bytes))
       case .batch:
-        let root = try parser.document.parse(body)
+        let root = try parser.value(body)
         guard root.kind == .array else { throw .invalidParams(path: "params", "must be an array of events") }
         var calls: [HTTPCalls.Call] = []
         var cursor = ElementCursor(root, text: body)
@@ -107,7 +108,7 @@ extension HTTPServer {
   }
 
   private func event(_ text: UnsafeRawBufferPointer) throws(RequestError) -> [UInt8] {
-    _ = try parser.document.parse(text)
+    _ = try parser.value(text)
     return try RequestText.make(.event, capacity: text.count) { $0.append(text) }
   }
 }

@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledThreads
 import RuledWire
 import Synchronization
 
@@ -39,7 +40,7 @@ final class HTTPServer: @unchecked Sendable {  // the thread is set once, and th
   /// What JSON bodies are checked with, on the server's thread.
   let parser = RequestParser()
   private let mailbox = Mailbox<Message>()
-  private var thread: WorkerThread?
+  private var thread: Thread?
   private let waiting = Mutex<[UInt64: HTTPExchange]>([:])
   private let tokens = Atomic<UInt64>(0)
   private let underWay = Atomic<Int>(0)
@@ -53,7 +54,7 @@ final class HTTPServer: @unchecked Sendable {  // the thread is set once, and th
     self.services = services
     self.token = token
     room = max(Limits.httpBytes, 4 * services.context.configuration.limits.requestBytes)
-    thread = try WorkerThread(name: "ruled-http") { [unowned self] in
+    thread = try Thread.start(name: "ruled-http") { [unowned self] in
       do throws(SystemError) { try run() } catch {
         self.services.context.log.write(LogLine(.error, "the HTTP server ended: \(error)"))
         mailbox.close()

@@ -1,4 +1,5 @@
 internal import RuledCore
+internal import RuledJSON
 
 /// Sends each line of a file as an event, a bounded number at a time, and reports in the order of the lines.
 struct EventFile {

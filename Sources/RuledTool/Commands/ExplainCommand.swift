@@ -1,4 +1,5 @@
 internal import RuledCore
+internal import RuledJSON
 
 /// `rulectl explain`: which rules an event would fire, and why not the others.
 package enum ExplainCommand: Command {

@@ -1,5 +1,6 @@
 internal import RuledCore
 internal import RuledEngine
+internal import RuledJSON
 internal import RuledLua
 
 /// Looks for all that is wrong in a rules folder, in every branch and not only up to the first error.

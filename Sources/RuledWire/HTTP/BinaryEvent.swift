@@ -1,4 +1,5 @@
 package import RuledCore
+import RuledJSON
 
 /// An event in the binary mode of the CloudEvents HTTP binding: attributes in `ce-*` headers, the body as data.
 package enum BinaryEvent {
@@ -7,9 +8,9 @@ package enum BinaryEvent {
   /// A JSON body becomes `data`, text in UTF-8 a string, anything else `data_base64`. The daemon's own `dryrun` and `explain` are
   /// booleans, `true` or `false`; what else a header says is a string.
   ///
-  /// A JSON body is checked with `document`.
+  /// A JSON body is checked with `parser`.
   package static func write(
-    _ headers: HTTPHeaders, body: UnsafeRawBufferPointer, document: TapeDocument, to buffer: ByteBuffer
+    _ headers: HTTPHeaders, body: UnsafeRawBufferPointer, parser: RequestParser, to buffer: ByteBuffer
   ) throws(RequestError) {
     var attributes = JSONObject()
     for field in headers.attributes where field.name != "datacontenttype" {
@@ -28,7 +29,7 @@ package enum BinaryEvent {
     buffer.truncate(to: buffer.count - 1)
     if buffer.bytes.last != UInt8(ascii: "{") { buffer.append(UInt8(ascii: ",")) }
     if HTTPContent.isJSON(contentType) {
-      _ = try document.parse(body)
+      _ = try parser.value(body)
       buffer.append("\"data\":" as StaticString)
       buffer.append(body)
     } else if HTTPContent.mediaType(contentType).hasPrefix("text/"), String(validating: body, as: UTF8.self) != nil {

@@ -1,4 +1,5 @@
 package import RuledCore
+import RuledJSON
 
 /// Writes the JSON-RPC request that an HTTP request stands for.
 package enum RequestText {

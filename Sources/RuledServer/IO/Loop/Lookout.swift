@@ -9,19 +9,19 @@ internal import RuledCore
 struct Lookout {
   /// How many nanoseconds it looks out.
   private static let most: UInt64 = 100_000
-  private var backOff = BackOff(first: 4, most: 256)
+  private var attempts = AttemptSkipper(fewest: 4, most: 256)
 
   /// Whether the next wait is to begin with a look.
-  mutating func isNext() -> Bool { backOff.isNext() }
+  mutating func isNext() -> Bool { attempts.shouldTry() }
 
   /// Waits a moment for input on a descriptor, and lets other threads go first meanwhile.
   mutating func look(at descriptor: Int32) {
     let end = uv_hrtime() + Self.most
     repeat {
       var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-      if poll(&entry, 1, 0) > 0 { return backOff.succeeded() }
+      if poll(&entry, 1, 0) > 0 { return attempts.noteSuccess() }
       sched_yield()
     } while uv_hrtime() < end
-    backOff.failed()
+    attempts.noteFailure()
   }
 }

@@ -1,4 +1,5 @@
 internal import Glibc
+package import RuledThreads
 
 /// A system call that failed: the error number, the call, and what it was about.
 package struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
@@ -32,6 +33,19 @@ package struct SystemError: Error, Sendable, Equatable, CustomStringConvertible 
         return "error \(number)"
       }
       return String(cString: start)
+    }
+  }
+}
+
+extension Thread {
+  /// Starts a thread, as `init` does.
+  package static func start(
+    name: String, stackBytes: Int = 16 << 20, isBackground: Bool = false, _ body: @escaping @Sendable () -> Void
+  ) throws(SystemError) -> Thread {
+    do throws(ThreadError) {
+      return try Thread(name: name, stackBytes: stackBytes, isBackground: isBackground, body)
+    } catch {
+      throw SystemError(error.number, call: "pthread_create", context: "thread \(name)")
     }
   }
 }
