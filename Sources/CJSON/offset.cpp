@@ -27,7 +27,8 @@ class Walk {
       ondemand::value root;
       if (error_code error = document.get_value().get(root)) return error;
       if (error_code error = value(root)) return error;
-      return document.at_end() ? SUCCESS : TRAILING_CONTENT;
+      const char *place = nullptr;
+      return document.current_location().get(place) ? SUCCESS : TRAILING_CONTENT;
     }
     note(document);
     return TAPE_ERROR;
@@ -68,7 +69,7 @@ class Walk {
     depth--;
     for (auto element : array) {
       ondemand::value child;
-      if (error_code error = element.get(child)) return error;
+      if (error_code error = std::move(element).get(child)) return error;
       if (error_code error = this->value(child)) return error;
     }
     depth++;
@@ -82,7 +83,7 @@ class Walk {
     depth--;
     for (auto member : object) {
       ondemand::field field;
-      if (error_code error = member.get(field)) return error;
+      if (error_code error = std::move(member).get(field)) return error;
       std::string_view name;
       if (error_code error = field.unescaped_key().get(name)) return error;
       if (error_code error = this->value(field.value())) return error;

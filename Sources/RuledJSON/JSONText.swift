@@ -1,5 +1,4 @@
 import CJSON
-package import Glibc
 
 /// Pieces of JSON text, as sent.
 ///
@@ -46,7 +45,7 @@ extension UnsafeRawBufferPointer {
 }
 
 extension UnsafeRawBufferPointer {
-  /// Whether the bytes are those of `text`; most names of requests and events have 4 to 8 bytes, which takes two comparisons.
+  /// Whether the bytes are those of `text`; for the 4 to 16 bytes that most names have, this takes two comparisons.
   @inlinable
   @inline(__always)
   package func equals(_ text: StaticString) -> Bool {
@@ -54,14 +53,18 @@ extension UnsafeRawBufferPointer {
     guard self.count == count else { return false }
     guard count > 0, let start = baseAddress else { return true }
     let wanted = UnsafeRawPointer(text.utf8Start)
-    guard 4...8 ~= count else { return memcmp(start, wanted, count) == 0 }
-    return start.fourBytes(0) == wanted.fourBytes(0) && start.fourBytes(count - 4) == wanted.fourBytes(count - 4)
+    switch count {
+    case 4...8:
+      let end = count - 4
+      return start.loadUnaligned(as: UInt32.self) == wanted.loadUnaligned(as: UInt32.self)
+        && start.loadUnaligned(fromByteOffset: end, as: UInt32.self)
+          == wanted.loadUnaligned(fromByteOffset: end, as: UInt32.self)
+    case 9...16:
+      let end = count - 8
+      return start.loadUnaligned(as: UInt64.self) == wanted.loadUnaligned(as: UInt64.self)
+        && start.loadUnaligned(fromByteOffset: end, as: UInt64.self)
+          == wanted.loadUnaligned(fromByteOffset: end, as: UInt64.self)
+    default: return elementsEqual(UnsafeRawBufferPointer(start: wanted, count: count))
+    }
   }
-}
-
-extension UnsafeRawPointer {
-  /// Four bytes as a number.
-  @inlinable
-  @inline(__always)
-  func fourBytes(_ offset: Int) -> UInt32 { loadUnaligned(fromByteOffset: offset, as: UInt32.self) }
 }

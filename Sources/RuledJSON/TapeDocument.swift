@@ -1,5 +1,5 @@
 import CJSON
-package import RuledCore
+import RuledCore
 
 /// A parser with its memory, and the text that it parsed last.
 ///

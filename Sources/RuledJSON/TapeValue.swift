@@ -1,4 +1,4 @@
-package import CJSON
+import CJSON
 import Glibc
 
 /// A value on the tape of a parsed document, valid until the document parses again.

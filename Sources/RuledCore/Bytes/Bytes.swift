@@ -1,4 +1,4 @@
-package import Glibc
+import Glibc
 
 /// The order of bytes, as keys and names have it: unsigned, a prefix before what it begins.
 package enum ByteOrder {

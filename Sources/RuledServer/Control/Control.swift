@@ -74,7 +74,7 @@ final class Control {
   private func refuse(_ descriptor: Int32) {
     let error = RequestError(
       .overloaded, "more connections than limits.connections allows, or than the process may have open files",
-      details: [.init("retry_after_ms", json: "1000")])
+      details: [.init("retry_after_ms", 1000)])
     replyBuffer.removeAll()
     ReplyWriter.error(error, id: nil, to: replyBuffer)
     ReplyWriter.endLine(to: replyBuffer)

@@ -73,7 +73,7 @@ extension HTTPServer {
     guard services.inFlight.load(ordering: .relaxed) > services.context.configuration.limits.inFlight else { return }
     throw HTTPRefusal(
       RequestError(
-        .overloaded, "too many requests are in flight; try again", details: [.init("retry_after_ms", json: "100")]))
+        .overloaded, "too many requests are in flight; try again", details: [.init("retry_after_ms", 100)]))
   }
 
   // MARK: Routes

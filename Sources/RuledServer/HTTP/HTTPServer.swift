@@ -119,7 +119,7 @@ final class HTTPServer: @unchecked Sendable {  // the thread is set once, and th
     429,
     RequestError(
       .overloaded, "the requests under way take too much memory; try again",
-      details: [.init("retry_after_ms", json: "1000")]
+      details: [.init("retry_after_ms", 1000)]
     ))
 
   // MARK: Requests

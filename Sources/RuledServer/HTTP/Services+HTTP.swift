@@ -26,7 +26,7 @@ extension Services {
   private func refuseHTTP(_ descriptor: Int32) {
     let response = HTTPResponse(
       RequestError(
-        .overloaded, "more connections than limits.connections allows", details: [.init("retry_after_ms", json: "1000")]
+        .overloaded, "more connections than limits.connections allows", details: [.init("retry_after_ms", 1000)]
       ))
     let buffer = ByteBuffer(capacity: 512)
     response.write(HTTPResponse.Manner(), to: buffer)

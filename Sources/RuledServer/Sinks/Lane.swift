@@ -1,3 +1,4 @@
+import RuledCore
 import RuledEngine
 
 /// The effects of one plugin for one sink that the thread has before it: a window, whatever the store holds.

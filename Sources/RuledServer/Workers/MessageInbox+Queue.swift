@@ -1,3 +1,5 @@
+import RuledCore
+
 extension MessageInbox {
   /// How it goes about its work.
   struct Settings: Sendable {

@@ -38,7 +38,7 @@ extension Worker: ConnectionHandler {
     answer(
       RequestError(
         .overloaded, "the lines under way take too much memory; the rest of this one is skipped, try again",
-        details: [.init("retry_after_ms", json: "1000")]), id: nil, on: connection)
+        details: [.init("retry_after_ms", 1000)]), id: nil, on: connection)
   }
 
   func foreign(descriptor: Int32, peer: PeerCredentials?) {
@@ -108,7 +108,7 @@ extension Worker: ConnectionHandler {
   private func refusal(_ request: RequestView, _ target: ReplyTarget) -> RequestError? {
     if isOverloaded(with: 0) {
       return RequestError(
-        .overloaded, "too many requests are in flight; try again", details: [.init("retry_after_ms", json: "100")])
+        .overloaded, "too many requests are in flight; try again", details: [.init("retry_after_ms", 100)])
     }
     switch request.method {
     case .unknown: return request.unknownMethod

@@ -43,7 +43,7 @@ package struct EventView {
     self.text = text.trimmedJSON
     object = value
     var attributes = EventAttributes(of: value)
-    var members = TapeMembers(value)
+    var members = value.members
     while let member = members.next() {
       let kind = EventAttribute(member.name)
       attributes.set(kind, member.value)

@@ -7,8 +7,8 @@ extension RequestError {
   /// When to send again, in whole seconds, for the header `Retry-After`; nil where that does not help.
   package var retryAfter: Int? {
     guard code == .overloaded else { return nil }
-    let told = details.first { $0.name == "retry_after_ms" }.flatMap { Int($0.json) } ?? 1000
-    return max(1, (told + 999) / 1000)
+    let wait = details.first { $0.name == "retry_after_ms" }?.value.intValue ?? 1000
+    return max(1, Int(wait + 999) / 1000)
   }
 }
 
