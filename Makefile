@@ -1,13 +1,15 @@
-# ruled: the two commands that do everything, and the parts they are made of. Each sets up what it needs.
-.PHONY: run test build deps bench torture clean help
+# Each target installs what it needs first.
+.PHONY: help run test test-release build deps bench torture house clean
 
 help:
-	@echo "make run      build, start the daemon with the shipped rules, feed it the examples, go on serving"
-	@echo "make test     run every test"
-	@echo "make bench    measure against Redis and Tarantool on this machine"
-	@echo "make torture  kills, power cuts, failing calls and full disks, about an hour"
-	@echo "make build    build the release programs into .build/release"
-	@echo "make clean    remove what was built and the store of make run"
+	@echo "make run           build, start the daemon with the shipped rules, send it the examples, keep serving"
+	@echo "make test          run every test"
+	@echo "make test-release  run the end-to-end tests in an optimised build with exclusivity checks"
+	@echo "make bench         compare with Redis and Tarantool on this host, about an hour"
+	@echo "make torture       kills, power cuts, failing calls and full disks, about an hour"
+	@echo "make build         build the release programs into .build/release"
+	@echo "make house         print figures of the source code"
+	@echo "make clean         remove what was built, and the store of make run"
 
 deps:
 	@scripts/install-dependencies
@@ -21,11 +23,17 @@ run: build
 test: deps
 	@scripts/test
 
+test-release: deps
+	@scripts/test-release
+
 bench: build
 	@Benchmarks/run
 
 torture: build
 	@Torture/run
+
+house:
+	@scripts/house
 
 clean:
 	@rm -rf .build var

@@ -1,21 +1,25 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-let strict: [SwiftSetting] = [
-  .swiftLanguageMode(.v6),
-  .treatAllWarnings(as: .error),
-  .enableUpcomingFeature("ExistentialAny"),
-  .enableUpcomingFeature("InternalImportsByDefault"),
-  .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release)),
-]
+/// Whether release builds check exclusive access to memory too: only for `make test-release` (docs/decisions/08).
+let checksExclusivity = Context.environment["RULED_EXCLUSIVITY_CHECKS"] == "1"
 
-/// Debian puts Lua's headers in a folder of their own.
+let strict: [SwiftSetting] =
+  [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+  ]
+  + (checksExclusivity ? [] : [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))])
+
+/// Debian installs Lua's headers in a folder of their own.
 let luaHeaders: [CSetting] = [.unsafeFlags(["-I/usr/include/lua5.4"])]
 
-/// Lua is linked into the program: each of the many calls into a shared library takes a detour over a table of addresses.
+/// Lua is linked statically, because each call into a shared library goes through a table of addresses.
 let luaArchive = ":liblua5.4.a"
 
-/// A rule may be stopped within any C function, which must not be while the loader looks that function up.
+/// A rule may be stopped inside any C function, but never inside the dynamic loader: all symbols are bound at the start.
 let boundAtStart: [LinkerSetting] = [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"])]
 
 func module(_ name: String, _ dependencies: [Target.Dependency], path: String? = nil) -> Target {

@@ -1,21 +1,21 @@
--- /etc/ruled/ruled.conf.lua: a Lua file, evaluated in the sandbox of the rules. What is left out has the default shown here.
--- `ruled --config FILE --check` tries it. Numbers may be computed, tables built; nothing of the host can be reached.
+-- /etc/ruled/ruled.conf.lua: a Lua file that runs in the sandbox of the rules. A key that is left out has the default shown here.
+-- `ruled --config FILE --check` checks it. The file can compute numbers and build tables, and has no access to the host.
 
-socket     = "/run/ruled/ruled.sock"   -- under systemd ruled.socket decides
+socket     = "/run/ruled/ruled.sock"   -- under systemd, ruled.socket sets the path
 rules      = "/etc/ruled/rules"
-store      = "rocksdb:/var/lib/ruled"  -- or "memory:", which forgets
+store      = "rocksdb:/var/lib/ruled"  -- or "memory:", which loses everything at the end
 durability = "commit"                  -- or "interval": replies do not wait for the disk, the last second may be lost
 workers    = 0                         -- 0: one for each processor
-admins     = {}                        -- e.g. { "alice", "@ops" }, beside root and the daemon's own user
+admins     = {}                        -- e.g. { "alice", "@ops" }, besides root and the daemon's own user
 
 -- http = { listen = "127.0.0.1:8787", token_file = "/etc/ruled/token", role = "reader" }
 
 limits = {
   request_bytes = 1048576,  -- one request, without its newline
   connections   = 1024,
-  in_flight     = 65536,    -- requests taken and not answered, in the whole daemon
+  in_flight     = 65536,    -- requests received and not yet answered, in the whole daemon
   state_kib     = 256,      -- one plugin's state of one subject
-  cache_mib     = 256,      -- hot subjects in memory
+  cache_mib     = 256,      -- cache of hot subjects
 }
 
 dedup = { window = "48h" }  -- how long a repeated event gets its first outcome again

@@ -14,13 +14,13 @@ TITLES = {
   "single": "one connection, one in flight", "offered": "50 connections, offered 80 % of what Redis answers at most on them, up to 16 in flight each",
 }
 PEERS = {"redis": servers.Redis, "tarantool": servers.Tarantool}
+OURS = {"ruled": servers.streaks, "gamification": servers.gamification}
 
 
-def contender(key, folder, durability, processor):
-  if key == "ruled":
-    return servers.streaks(folder, durability, processor)
-  if key == "gamification":
-    return servers.gamification(folder, durability, processor)
+def contender(key, folder, durability, processor, before):
+  name = key.removesuffix("-before")
+  if name in OURS:
+    return OURS[name](folder, durability, processor, program=before if name != key else None)
   return PEERS[key](key.capitalize(), folder, durability, processor)
 
 
@@ -45,10 +45,10 @@ def run(arguments, folder, say):
     for durability, table in results.items():
       for key in arguments.contenders:
         redis = [figures["fifty"]["throughput"] for figures in table.get("redis", [])]
-        with contender(key, folder / key, durability, 0 if pin else None) as server:
+        with contender(key, folder / key, durability, 0 if pin else None, arguments.before) as server:
           figures = measure(server, load, arguments.subjects, statistics.median(redis) if redis else None)
         table[key].append(figures)
-        say(f"round {number + 1} {durability:8} {key:12} " + line(figures))
+        say(f"round {number + 1} {durability:8} {key:19} " + line(figures))
   return results
 
 

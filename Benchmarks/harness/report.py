@@ -3,7 +3,8 @@ import statistics
 
 from . import comparison, machine
 
-NAMES = {"redis": "Redis Functions", "tarantool": "Tarantool", "ruled": "ruled", "gamification": "ruled, gamification"}
+NAMES = {"redis": "Redis Functions", "tarantool": "Tarantool", "ruled": "ruled", "gamification": "ruled, gamification",
+         "ruled-before": "ruled before", "gamification-before": "ruled before, gamification"}
 DURABILITIES = {"commit": "Synced before the reply", "interval": "Synced each second"}
 QUIET = 0.35  # processors that anything else may take in a round that counts
 GOALS = [
@@ -55,6 +56,17 @@ def goal_table(table):
   return rows
 
 
+def before_table(table):
+  """This build as a ratio of the one before, which took turns with it: above 1 is more throughput, or more processor time."""
+  pairs = [(key, f"{key}-before") for key in table if f"{key}-before" in table]
+  rows = ["| this build, of the one before | " + " | ".join(NAMES[key] for key, _ in pairs) + " |", "|---|" + "--:|" * len(pairs)]
+  for shape in comparison.SHAPES:
+    for figure, title in [("throughput", "throughput"), ("server_cpu_us", "processor time of an event")]:
+      cells = ["{:.3f} × ({})".format(*ratio(table, key, shape, figure, before)) for key, before in pairs]
+      rows.append(f"| {title}, {comparison.TITLES[shape]} | " + " | ".join(cells) + " |")
+  return rows
+
+
 def size_table(table):
   rows = ["| | RSS | on disk | on disk an event |", "|---|--:|--:|--:|"]
   for key, rounds in table.items():
@@ -74,6 +86,8 @@ def comparison_report(results, arguments):
            "when none was quiet; how many were stands in brackets.", ""]
   for durability, table in results.items():
     lines += [f"### {DURABILITIES[durability]}", "", *goal_table(table), ""]
+    if any(key.endswith("-before") for key in table):
+      lines += [*before_table(table), ""]
     for shape in [*comparison.SHAPES, "offered"]:
       lines += [comparison.TITLES[shape] + ":", "", *shape_table(table, shape), ""]
     lines += [*size_table(table), ""]

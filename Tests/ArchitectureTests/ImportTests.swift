@@ -1,11 +1,10 @@
-import Glibc
 import Testing
 
-/// The package manager does not police which module a file imports as long as it was built before; this does.
+/// Checks the arrows between the modules: SwiftPM accepts an undeclared import of any module that happens to be built before.
 @Suite struct ImportTests {
-  /// What each module may import beside the standard library and Glibc.
+  /// The modules that each module may import besides the standard library, Glibc and Synchronization.
   static let allowed: [String: Set<String>] = [
-    "RuledCore": ["Synchronization"],
+    "RuledCore": [],
     "RuledThreads": ["CLinux"],
     "RuledJSON": ["RuledCore", "CJSON"],
     "RuledLua": ["RuledCore", "RuledJSON", "CLuaBridge", "CJSON"],
@@ -22,8 +21,8 @@ import Testing
   ]
 
   @Test(arguments: allowed.keys.sorted())
-  func `a module imports only what its place in the architecture allows`(module: String) throws {
-    let files = Self.files(in: Self.root + "/Sources/" + module)
+  func `a module imports only modules that it may depend on`(module: String) throws {
+    let files = Repository.files(in: "\(Repository.root)/Sources/\(module)", endingIn: [".swift"])
     #expect(!files.isEmpty, "no sources found for \(module)")
     let allowed = try #require(Self.allowed[module]).union(["Glibc", "Synchronization"])
     for file in files {
@@ -33,43 +32,17 @@ import Testing
     }
   }
 
-  @Test func `every module is listed`() {
-    let folders = Self.entries(of: Self.root + "/Sources").filter { !$0.hasPrefix("C") }
+  @Test func `every Swift module is listed`() {
+    let folders = Repository.entries(of: Repository.root + "/Sources").filter { !$0.hasPrefix("C") }
     #expect(Set(folders) == Set(Self.allowed.keys))
   }
 
-  static var root: String { String(#filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }) }
-
-  static func entries(of folder: String) -> [String] {
-    guard let handle = opendir(folder) else { return [] }
-    defer { closedir(handle) }
-    var names: [String] = []
-    while let entry = readdir(handle) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) {
-        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
-      if !name.hasPrefix(".") { names.append(name) }
-    }
-    return names.sorted()
-  }
-
-  static func files(in folder: String) -> [String] {
-    entries(of: folder).flatMap { name in
-      name.hasSuffix(".swift") ? ["\(folder)/\(name)"] : name.contains(".") ? [] : files(in: "\(folder)/\(name)")
-    }
-  }
-
+  /// The modules that a file imports.
   static func imports(of file: String) -> [String] {
-    guard let handle = fopen(file, "r") else { return [] }
-    defer { fclose(handle) }
-    var names: [String] = []
-    var line = [CChar](repeating: 0, count: 4096)
-    while fgets(&line, Int32(line.count), handle) != nil {
-      let text = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-      let words = text.split(whereSeparator: \.isWhitespace)
-      guard let place = words.firstIndex(of: "import"), place < 2, place + 1 < words.count else { continue }
-      names.append(String(words[place + 1].prefix { $0 != "." }))
+    Repository.lines(of: file).compactMap { line in
+      let words = line.split(whereSeparator: \.isWhitespace)
+      guard let keyword = words.firstIndex(of: "import"), keyword < 2, keyword + 1 < words.count else { return nil }
+      return String(words[keyword + 1].prefix { $0 != "." })
     }
-    return names
   }
 }

@@ -7,7 +7,7 @@ import sys
 
 
 def call(stream, method, params):
-    """Sends a request and returns its result; raises what the daemon answers as an error."""
+    """Sends a request and returns its result; raises an error that the daemon answers."""
     request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     stream.write(json.dumps(request).encode() + b"\n")
     stream.flush()

@@ -9,7 +9,7 @@ outcome=$(curl --silent --show-error --fail-with-body --max-time 5 --unix-socket
     "url":"https://app.respirelyf.com/?dl_target=paywall","logged_in":true,"onboarding_seen":true}}' \
   http://localhost/v1/events) || { [ -z "$outcome" ] || printf 'client.sh: %s\n' "$outcome" >&2; exit 1; }
 
-# Where jq is at hand: jq -r .decisions.deeplinks.destination
+# With jq: jq -r .decisions.deeplinks.destination
 decision=$(printf '%s' "$outcome" | sed -n 's/.*"destination":"\([^"]*\)".*/\1/p')
 [ -n "$decision" ] || { printf 'client.sh: no decision in %s\n' "$outcome" >&2; exit 1; }
 printf '%s\n' "$decision"

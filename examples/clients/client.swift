@@ -44,7 +44,7 @@ func ask(_ line: String, at path: String) throws -> String {
   return String(decoding: reply.dropLast(), as: UTF8.self)
 }
 
-/// The string that follows `marker` in a text; a real client takes a JSON decoder for this.
+/// The string that follows `marker` in a text; a real client would use a JSON decoder.
 func string(after marker: String, in text: String) -> String? {
   guard let start = text.ranges(of: marker).first?.upperBound else { return nil }
   return String(text[start...].prefix { $0 != "\"" })

@@ -1,4 +1,4 @@
--- Bins: an exact count would tell one user from another, so it leaves only as a range.
+-- Bins: an exact count could identify a user, so it leaves only as a range.
 
 local bins = {}
 
@@ -7,7 +7,7 @@ local function label(edges, i)
   return (i == 1 and 0 or edges[i - 1] + 1) .. "-" .. edges[i]
 end
 
---- The bin of a count; a bin stays what it is.
+--- The bin of a count; a bin is returned unchanged.
 function bins.of(which, count)
   if type(count) == "string" then return count end
   local edges = settings.bins[which]

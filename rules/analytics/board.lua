@@ -1,5 +1,5 @@
--- The board: counters that all users share. A counter is named after its month and figure and labelled with its day,
--- so that a query reads the months that it needs and no others. No counter knows a subject.
+-- The board: counters shared by all users. A counter is named by month and figure and labelled with its day, so that a
+-- query reads only the months that it needs. No counter has a subject.
 
 local board = {}
 
@@ -16,7 +16,7 @@ function board.add(figure, day, n, labels)
   count("analytics." .. on:sub(1, 7) .. "." .. figure, all, n or 1)
 end
 
---- Adds one to a figure that is read as a total since ever.
+--- Adds one to a figure that is read as an all-time total.
 function board.add_ever(figure, day) count("analytics.ever." .. figure, { day = date(day) }) end
 
 --- The figures of the days, by date: `{[date] = {figures = {[figure] = n}, errors = {{type, code, count}}}}`.
@@ -40,7 +40,7 @@ function board.read(from, to)
   return read
 end
 
---- Totals since ever: `{[figure] = {[date] = n}}`.
+--- All-time totals: `{[figure] = {[date] = n}}`.
 function board.read_ever()
   local read, prefix = {}, "analytics.ever."
   for _, counter in ipairs(counters(prefix)) do

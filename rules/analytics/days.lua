@@ -1,4 +1,4 @@
--- Days of a user's life with the app, in the user's own time zone. Kept as dates: no time of day is remembered.
+-- The user's days with the app, in the user's own time zone. Only dates are stored, no times of day.
 
 local days = {}
 
@@ -8,7 +8,7 @@ local function zone(state) return state.zone or "UTC" end
 
 function days.today(state) return calendar.day(now(), zone(state)) end
 
---- The first event of a user is the install: its date there, and its date in UTC, by which retention is counted.
+--- A user's first event is the install: its date in the user's zone, and its date in UTC for retention.
 function days.first_seen(state)
   if state.installed then return end
   state.installed = days.today(state)
@@ -26,7 +26,7 @@ end
 
 function days.opened(state) state.opened = days.today(state) end
 
---- Another time zone, if there is such a one. The kept dates move along, so that moving is not a day that has passed.
+--- Changes the time zone, if it exists. Stored dates move along, so that a move does not count as a day.
 function days.move(state, to)
   if type(to) ~= "string" then return end
   local known, there = pcall(calendar.day, now(), to)

@@ -1,4 +1,4 @@
--- Derived properties: what the plan lets the plugin fill in when a client leaves it out.
+-- Derived properties: the plugin fills them in if a client leaves them out and the plan allows it.
 
 local days     = require "days"
 local sessions = require "sessions"
@@ -14,11 +14,11 @@ local from_session = {
   session_id               = function(session) return session.id end,
   session_duration_seconds = function(session) return math.floor(now() - session.started) end,
   screens_visited          = function(session) return session.screens end,
-  -- A client tells of a set as `flirts.generated`, as `flirt_generation_completed` or as both.
+  -- A client reports a set as `flirts.generated`, as `flirt_generation_completed` or as both.
   flirts_generated         = function(session) return math.max(session.sets_announced, session.sets_completed) end,
 }
 
---- The properties with those added that the plan has derived and the report does not bring.
+--- The properties, with derived ones added where the report has none.
 return function(state, of, properties)
   local all = {}
   for key, value in pairs(properties) do all[key] = value end

@@ -1,16 +1,16 @@
--- Figures: the key figures of a day or a range, out of the sums on the board.
+-- The key figures of a day or a range, computed from the sums on the board.
 
 local people = require "people"
 
 local figures = {}
 
---- A part in per cent, 0 to 100 with one decimal; null when there is no whole.
+--- Per cent, 0 to 100 with one decimal; null if the whole is 0.
 local function pct(part, whole)
   if whole == 0 then return json.null end
   return math.min(100, math.floor(part * 1000 / whole + 0.5) / 10)
 end
 
---- A mean; null when nothing was counted. Whole ones stay integers.
+--- A mean; null if nothing was counted. Whole means are integers.
 local function mean(sum, n)
   if n == 0 then return json.null end
   return sum % n == 0 and sum // n or sum / n
@@ -38,8 +38,8 @@ local function errors_of(errors, requests)
   return all
 end
 
---- The figures of `days` days whose sums are `sum`; `window` is the weekly count on the last of them, `ever` who had
---- reached what by then, `due` the installs whose return could have been seen, by days after.
+--- The figures of `days` days with the sums `sum`. `window`: weekly users on the last of them. `ever`: users by what
+--- they had reached by then. `due`: installs old enough for retention, by days after the install.
 function figures.of(sum, errors, days, window, ever, due)
   local n = setmetatable({}, { __index = function(_, key) return sum[key] or 0 end })
   local in_game = n.dau - n.game_off + n.game_on_again

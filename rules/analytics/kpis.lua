@@ -1,5 +1,5 @@
 -- The query `analytics.kpis {from, to}`: the key figures of each civil day (UTC) from `from` to `to`, both included,
--- and of all together. Without `to` up to today, without `from` of that day alone.
+-- and of all together. `to` defaults to today, `from` to `to`.
 
 local board   = require "board"
 local figures = require "figures"
@@ -21,7 +21,7 @@ local function range_of(args)
   return from, to
 end
 
--- The installs of a day whose return after so many days could have been seen by now.
+-- The installs of a day that are at least that many days old.
 local function due_of(installs, day, today)
   local due = {}
   for _, after in ipairs(settings.retention_days) do due[after] = day + after <= today and installs or 0 end
@@ -43,7 +43,7 @@ local function add_errors(sum, by_key, errors)
   end
 end
 
--- Who had reached what before the first day; each day then adds its own.
+-- The totals before the first day; each day then adds its own.
 local function reached_before(totals, first)
   local ever = {}
   for figure, by_date in pairs(totals) do

@@ -1,8 +1,8 @@
--- Numbers that reach a person: phone numbers and payment cards, as people write them.
+-- Finds phone numbers and payment card numbers, as people write them.
 
 local numbers = {}
 
--- Digits of a run, and its groups.
+-- The digits of a run of digits and separators, and its groups.
 local function digits_of(run)
   local digits, groups = 0, 0
   for group in run:gmatch("%d+") do
@@ -12,8 +12,8 @@ local function digits_of(run)
   return digits, groups
 end
 
--- Part of a word such as `err_0123456789` or `build-20251110-120000`: an identifier, nobody's number.
--- A `+` makes it one all the same.
+-- Part of a word such as `err_0123456789` or `build-20251110-120000` is an identifier, not a phone number,
+-- unless it begins with `+`.
 local function glued(text, first, last)
   if text:find("^[(]*%+", first) then return false end
   return text:sub(1, first - 1):find("%w[-_]*$") ~= nil or text:find("^[-_]*%a", last + 1) ~= nil
@@ -39,7 +39,7 @@ function numbers.has_phone(text)
   return false
 end
 
--- The check digit that all payment cards have.
+-- The check digit of payment cards (Luhn).
 local function luhn(digits)
   local sum = 0
   for i = 1, #digits do
@@ -64,7 +64,7 @@ local function holds_card(run)
   return false
 end
 
---- A card number, in one piece or in groups, with other figures beside it or not.
+--- A card number, in one piece or in groups, possibly next to other digits.
 function numbers.has_card(text)
   for run in text:gmatch("%d[%d -]*") do
     if holds_card(run) then return true end

@@ -1,12 +1,12 @@
--- People: figures that count each user once. The user's own state knows what was counted already (the last active day,
--- the streak, what was reached), so the shared counters need no subject.
+-- Figures that count each user once. The user's own state holds what was already counted (last active day, streak,
+-- steps reached), so the shared counters need no subject.
 
 local board = require "board"
 local plan  = require "plan"
 
 local people = {}
 
--- Where users climb, from the lowest step; who reaches one has reached those below.
+-- Ladders, lowest step first; a user who reaches a step has reached those below.
 local ladders = {
   gamification_milestone_achieved = {
     property = "milestone_type", steps = plan.events.gamification_milestone_achieved.milestone_type.values,
@@ -17,7 +17,7 @@ local ladders = {
 }
 people.ladders = ladders
 
--- Active today: also on the following days for those who look back, unless an earlier day has counted there.
+-- Active today: counts today, and in the look-back windows of the following days that no earlier day has counted in.
 local function count_window(last, today)
   local window = settings.active_window_days
   for day = today, today + window - 1 do
@@ -42,14 +42,14 @@ local function first_of_day(state, today)
   if state.game_off then board.add("game_off", today) end
 end
 
--- Off counts for the day; on again takes it back.
+-- Switching off counts for the day; switching on again undoes it.
 local function toggle_game(state, today, off)
   if off == (state.game_off == true) then return end
   state.game_off = off or nil
   board.add(off and "game_off" or "game_on_again", today)
 end
 
--- A streak lives on the day it was told and on the next; each step counts once a day.
+-- A streak counts on the day it is reported and on the next; each step once a day.
 local function count_streak(state, today)
   local streak = state.streak
   if not streak or streak.day < today - 1 then return end

@@ -1,6 +1,5 @@
--- Personal data: what no event may carry, wherever it stands.
--- E-mail addresses, IP addresses, phone and card numbers anywhere in a string, strings so long that they are free
--- text, and properties that are called like a person's data.
+-- Personal data, which no event may carry: e-mail addresses, IP addresses, phone and card numbers anywhere in a string,
+-- strings long enough to be free text, and properties with names of personal data.
 
 local numbers = require "numbers"
 
@@ -38,14 +37,14 @@ local function has_ip(text)
   return false
 end
 
---- Does the text hold personal data? Ids and dates are taken out first: their digits are no one's number.
+--- Whether the text holds personal data. Ids and dates are removed first, since their digits are not phone numbers.
 function pii.in_string(text)
   if (utf8.len(text) or #text) > settings.pii.text_length then return true end
   local rest = text:gsub(uuid_pattern, "#"):gsub(date_pattern, "#")
   return has_email(rest) or has_ip(rest) or numbers.has_phone(rest) or numbers.has_card(rest)
 end
 
---- Does the value hold any, at whatever depth?
+--- Whether the value holds personal data, at any depth.
 function pii.in_value(value)
   if type(value) == "string" then return pii.in_string(value) end
   if type(value) ~= "table" or value == json.null then return false end
@@ -55,7 +54,8 @@ function pii.in_value(value)
   return false
 end
 
---- Is a property called like a person's data? Its words count, one or many: first_name, first-name and firstNames.
+--- Whether a property's name is that of personal data, by its words, singular or plural: first_name, first-name,
+--- firstNames.
 function pii.in_name(key)
   if pii.in_string(key) then return true end
   local words = " " .. key:gsub("(%l)(%u)", "%1 %2"):gsub("[^%w]+", " "):lower() .. " "

@@ -1,4 +1,4 @@
--- The plan: which events there are, and what is wrong with one that is not as the plan has it.
+-- The plan: which events exist, and how a given event violates it.
 
 local pii      = require "pii"
 local property = require "property"
@@ -29,7 +29,7 @@ local function is_map(value)
   return true
 end
 
--- A name may itself be what must not be repeated; such a property is told of as the event.
+-- A property's name may itself be personal data, which must not be repeated; the violation then names the event only.
 local function path_of(key)
   return (#key <= settings.name_length and key:find("^[%w_.-]+$") and not pii.in_string(key)) and key or ""
 end
@@ -38,7 +38,7 @@ local function kind_of_unknown(key, value)
   return (pii.in_name(key) or pii.in_value(value)) and "pii" or "unknown_property"
 end
 
---- What is wrong, in order of path: an array of {path, kind}, empty when all is well.
+--- The violations in order of path: an array of {path, kind}, empty if there are none.
 function plan.violations(name, properties)
   if not plan.good_name(name) then return { { path = "", kind = "name" } } end
   local known = events[name]

@@ -2,7 +2,7 @@
 --
 -- An event of the plan (plan.json) is checked for consent, plan and privacy, completed with what the plugin knows
 -- (session, days, time of day), sent to the sink `analytics` and counted for the figures of `analytics.kpis`.
--- Events with underscores are reports and are only checked; events with a dot also change what is known of the user.
+-- Events with underscores are reports and are only checked; events with a dot also change the user's state.
 
 plugin {
   name    = "analytics",
@@ -14,11 +14,11 @@ plugin {
     session_minutes   = 30,        -- a session ends after so long without an event
     name_length       = 40,        -- the longest event name, error code or error type
     violations_listed = 100,       -- of one event, at most
-    bins = {                       -- upper edges; what lies above the last is "5000+"
+    bins = {                       -- upper edges; above the last: "5000+"
       points          = { 100, 500, 1000, 5000 },
       flirts_revealed = { 10, 50, 100 },
     },
-    parts_of_day = {               -- from which hour on; before the first it is still the last
+    parts_of_day = {               -- first hour of each; before the first it is still the last part
       { from = 5, name = "morning" }, { from = 12, name = "afternoon" },
       { from = 17, name = "evening" }, { from = 21, name = "night" },
     },
@@ -26,7 +26,7 @@ plugin {
       text_length  = 100,                                       -- characters; more is free text
       phone_digits = { international = 7, grouped = 9, plain = 10, most = 15 },
       card_digits  = { least = 13, most = 19 },
-      names = {                                                 -- words of a property that holds a person's data
+      names = {                                                 -- words in names of properties that hold personal data
         "name", "firstname", "lastname", "fullname", "surname", "username", "nickname", "email", "mail", "phone",
         "telephone", "mobile", "address", "street", "city", "zip", "postcode", "birthday", "birthdate", "birth",
         "dob", "age", "gender", "ssn", "passport", "ip", "latitude", "longitude", "lat", "lon", "location",
@@ -36,7 +36,7 @@ plugin {
     active_window_days = 7,        -- weekly active users look back over so many days
     streak_steps       = { 1, 3, 7 },
     retention_days     = { 1, 7, 30 },
-    longest_range_days = 366,      -- that one query may ask for
+    longest_range_days = 366,      -- the longest range of one query
   },
 }
 
@@ -46,13 +46,13 @@ local plan     = require "plan"
 local sessions = require "sessions"
 local track    = require "track"
 
--- The product's events that tell of a user, whether or not they are reports themselves.
+-- The product's events about a user, whether or not they are reports themselves.
 local product = {
   "analytics.track", "app.opened", "data.deleted", "data.exported", "flirt.*", "flirts.generated", "points.spent",
   "profile.updated", "screen.viewed", "session.*", "settings.*", "tutorial.*",
 }
 
--- An event's data, whatever a client put there.
+-- An event's data, which may be anything.
 local function fields(event) return type(event.data) == "table" and event.data or {} end
 
 rule "first seen" {
@@ -116,7 +116,7 @@ rule "time zone" {
   run = function(event, state) days.move(state, fields(event).time_zone) end,
 }
 
--- Consent begins before the report of it, and ends after: the last thing sent is that it ended.
+-- Consent starts before its report and ends after it: the last report is that consent ended.
 rule "analytics toggled" {
   on  = "settings.analytics_toggled",
   run = function(event, state)
@@ -129,9 +129,9 @@ rule "analytics toggled" {
   end,
 }
 
--- The last report is sent and counted in any case (with an id of its own when no session is open); then nothing is
--- left, the consent neither. What other plugins raise about the same deletion finds no consent any more; that is no
--- reason to give in this reply, so `reason` is decided here.
+-- The last report is always sent and counted (with its own id if no session is open). Then everything is erased,
+-- consent included. Reports that other plugins raise about the same deletion find no consent; their reason does not
+-- belong in this reply, so `reason` is decided here, first.
 rule "data deleted" {
   on  = "data.deleted",
   run = function(_, state)

@@ -1,4 +1,4 @@
--- One property: is this value what the plan says, and how does it leave?
+-- Checks one property against the plan, and converts it for sending.
 
 local bins = require "bins"
 local pii  = require "pii"
@@ -14,7 +14,7 @@ local is_a = {
   double = function(value) return type(value) == "number" end,
 }
 
--- What a string may look like where the plan lists no values.
+-- Allowed forms of strings for which the plan lists no values.
 local forms = {
   id   = function(text) return text:find("^[%w_.:-]+$") ~= nil end,
   word = function(text) return #text <= settings.name_length and text:find("^%l[%l%d_]*$") ~= nil end,
@@ -27,7 +27,7 @@ local function listed(values, value)
   return false
 end
 
--- Word for word in the plan.
+-- Whether the plan lists exactly this value.
 local function permitted(of, value)
   if of.bins then return type(value) == "string" and bins.is_bin(of.bins, value) end
   return of.values ~= nil and listed(of.values, value)
@@ -52,7 +52,7 @@ function property.violation(of, value)
   return nil
 end
 
---- The value as it may leave: an exact count as its bin, a whole number as an integer.
+--- The value as it is sent: an exact count as its bin, a whole number as an integer.
 function property.leaving(of, value)
   if of.bins then return bins.of(of.bins, value) end
   if of.type == "int" then return math.tointeger(value) end

@@ -1,4 +1,4 @@
--- Sessions: one is open from `session.started` until `session.ended`, or until nothing has come for half an hour.
+-- Sessions: open from `session.started` until `session.ended`, or until half an hour has passed without an event.
 
 local pii = require "pii"
 
@@ -6,7 +6,7 @@ local sessions = {}
 
 local function good_id(id) return type(id) == "string" and id:find("^[%w_.:-]+$") ~= nil and not pii.in_string(id) end
 
---- Any event keeps the open session open; one that comes too late finds it ended.
+--- Any event keeps the session open; one that comes too late ends it.
 function sessions.go_on(state)
   if now() - state.session.seen >= settings.session_minutes * 60 then
     state.session = nil
@@ -15,7 +15,7 @@ function sessions.go_on(state)
   end
 end
 
---- Opens a session under the id that it brings, or a new one. With an id that can't be one, none is opened.
+--- Opens a session with the given id, or a new one. An invalid id opens none.
 function sessions.start(state, id)
   state.session = nil
   if id ~= nil and not good_id(id) then return end
@@ -26,19 +26,19 @@ function sessions.start(state, id)
   }
 end
 
---- The open session, if the id is its own or none is named.
+--- The open session, if the id is its own or nil.
 function sessions.open(state, id)
   local session = state.session
   if session and (id == nil or id == session.id) then return session end
   return nil
 end
 
---- Ends the open session; the end of another one leaves it.
+--- Ends the open session; the end of another session is ignored.
 function sessions.finish(state, id)
   if sessions.open(state, id) then state.session = nil end
 end
 
---- What an accepted report says about its session. True when it is the session's first error.
+--- Notes an accepted report in its session. Returns whether it is the session's first error.
 function sessions.note(state, name, properties)
   local session = sessions.open(state, properties.session_id)
   if not session then return false end

@@ -1,8 +1,8 @@
--- Tally: what an accepted report adds to the figures of its day, whoever sent it.
+-- Adds an accepted report to the figures of its day.
 
 local board = require "board"
 
--- For each event: the figure, the property that it adds (else 1), and the values without which it does not count.
+-- For each event: the figure, the property whose value is added (default 1), and the values that are required to count.
 local adds = {
   session_started                 = { { "sessions" } },
   session_ended                   = { { "sessions_ended" }, { "session_seconds", of = "session_duration_seconds" } },

@@ -1,4 +1,4 @@
--- The way of a report: consent, what can be derived, the plan, privacy; then it is sent and counted.
+-- A report passes consent, derived properties, plan and privacy; then it is sent and counted.
 
 local days     = require "days"
 local derive   = require "derive"
@@ -34,7 +34,7 @@ local function accept(state, name, properties)
   tally(name, properties, first_error)
 end
 
---- Reports an event of the plan. True when it was accepted.
+--- Reports an event of the plan. Returns whether it was accepted.
 return function(state, name, properties)
   if not state.consent then
     decide("accepted", false)

@@ -1,4 +1,4 @@
--- A deleted account takes everything with it: what is kept of the user, and of the devices whose last user it was.
+-- Deleting an account erases everything about the user, and about the devices whose last user it was.
 
 local subjects = require "subjects"
 
@@ -11,7 +11,7 @@ function account.deleted(event, state)
   forget()
 end
 
---- The device asks whether it still is theirs: somebody else may have signed in since.
+--- Checks that the device still belongs to the user: somebody else may have signed in since.
 function account.owner_deleted(event, state)
   if state.user and subjects.of_user(state.user) == event.data.owner then forget() end
 end

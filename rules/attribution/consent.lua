@@ -1,6 +1,6 @@
 -- App Tracking Transparency: what the user answered, whether tracking is allowed, and when to ask again.
 
-local told = require "told"
+local fields = require "fields"
 local subjects = require "subjects"
 local conversions = require "conversions"
 local linking = require "linking"
@@ -25,7 +25,7 @@ function consent.seen(state, reported)
   state.denied_at = reported == "denied" and (state.denied_at or now()) or nil
 end
 
---- Whether there is nothing left to ask: always off iOS, there once the status is determined.
+--- Whether there is nothing to ask: true on other platforms than iOS, and on iOS once the status is determined.
 function consent.is_settled(state)
   return state.platform == "android" or (state.platform == "ios" and DETERMINED[status(state)] == true)
 end
@@ -34,7 +34,7 @@ function consent.allows_tracking(state)
   return state.platform == "android" or (state.platform == "ios" and status(state) == "authorized")
 end
 
---- When to ask again: only after a denial, counted from the last prompt, or from when a denial was first seen.
+--- When to ask again: only after a denial, counted from the last prompt, or from the first report of the denial.
 local function next_prompt(state)
   if status(state) ~= "denied" then return nil end
   return (state.prompted_at or state.denied_at) + settings.reprompt_days * DAY
@@ -50,12 +50,12 @@ function consent.check_reprompt(state)
 end
 
 function consent.answered(event, state)
-  local data = told.data(event)
+  local data = fields.data(event)
   if not DETERMINED[data.status] then
     decide("error", "invalid_status")
     return
   end
-  state.authenticated = told.flag(data.authenticated, state.authenticated)
+  state.authenticated = fields.flag(data.authenticated, state.authenticated)
   state.user = subjects.user_id(data.user) or state.user
   state.att_status = data.status
   state.prompted_at = now()
@@ -75,7 +75,7 @@ function consent.tracking(state)
   return {
     advertiserTrackingEnabled = consent.allows_tracking(state),
     applicationTrackingEnabled = true,
-    att_status = told.or_null(status(state)),
+    att_status = fields.or_null(status(state)),
     prompted_at = time(state.prompted_at),
     next_prompt_at = time(next_prompt(state)),
   }

@@ -1,5 +1,5 @@
--- What Meta is told: AppInstall once for each device, AppLaunch on later launches. Each goes out as a pair, one for the
--- SDK on the device and one for the Conversions API, with one event id, by which Meta drops the second.
+-- Conversions for Meta: AppInstall once per device, AppLaunch on later launches. Each is sent twice, by the SDK on the
+-- device and to the Conversions API, with the same event id, by which Meta drops the duplicate.
 
 local email_address = require "email_address"
 local utm = require "utm"
@@ -7,7 +7,7 @@ local device_info = require "device_info"
 
 local conversions = {}
 
---- What both events say of where the user came from. The email is hashed here and leaves in no other form.
+--- Where the user came from, for both events. The email is hashed here and leaves in no other form.
 local function origin(attribution)
   local email = attribution.email
   return {
@@ -37,7 +37,7 @@ local function send_pair(state, name, allowed, from)
   })
 end
 
---- From the first launch with Facebook attribution on, until it is paid.
+--- Whether AppInstall is due: from the first launch with Facebook attribution until it is sent.
 function conversions.owe_install(state)
   state.install_owed = true
 end
@@ -46,7 +46,7 @@ function conversions.install_is_owed(state)
   return state.install_owed == true
 end
 
---- Before the device's attribution is cleared: leaves what an AppInstall still needs, the email hashed.
+--- Keeps what an unsent AppInstall needs, the email hashed, before the device's attribution is cleared.
 function conversions.keep_for_install(state)
   if state.install_owed and state.attribution then state.install_origin = origin(state.attribution) end
 end
@@ -57,7 +57,7 @@ function conversions.pay_install(state, allowed)
   state.install_origin = nil
 end
 
---- After linking the device no longer knows where the user came from, and says nothing of it.
+--- After linking, the device no longer knows where the user came from, so the event has no attribution.
 function conversions.send_launch(state, allowed)
   send_pair(state, "AppLaunch", allowed, state.attribution and origin(state.attribution) or {})
 end

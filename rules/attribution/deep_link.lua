@@ -1,6 +1,6 @@
--- What a link says about an install: the click, the campaign, an email, the app's own user id.
+-- The attribution in a link: click id, campaign, email, the app's own user id.
 
-local told = require "told"
+local fields = require "fields"
 local email_address = require "email_address"
 local utm = require "utm"
 
@@ -9,21 +9,21 @@ local deep_link = {}
 local FIELDS = { "fbclid", "appUserId" }
 for _, name in ipairs(utm.names) do FIELDS[#FIELDS + 1] = name end
 
---- The members that are always named in an answer, null where the link says nothing.
+--- Members that are always present in an answer; null if the link does not have them.
 local SHOWN = { "email", "installedAt" }
 for _, name in ipairs(FIELDS) do SHOWN[#SHOWN + 1] = name end
 
---- The attribution in a link: what is present and not empty. What can't be parsed is no attribution.
+--- The non-empty attribution parameters of a link; none if the link can't be parsed.
 function deep_link.attribution(link)
   local parsed = type(link) == "string" and url.parse(link)
   local values = parsed and parsed.query or {}
   local found = {}
-  for _, name in ipairs(FIELDS) do found[name] = told.text(values[name], settings.value_bytes) end
+  for _, name in ipairs(FIELDS) do found[name] = fields.text(values[name], settings.value_bytes) end
   if email_address.valid(values.email) then found.email = values.email end
   return found
 end
 
---- Whether it is Facebook's: a click id, or a source that is Facebook in any case.
+--- Whether it is Facebook's: it has a click id, or its source is Facebook's, ignoring case.
 function deep_link.is_facebook(attribution)
   if attribution.fbclid then return true end
   local source = text.lower(attribution.utm_source or "")
@@ -33,7 +33,7 @@ function deep_link.is_facebook(attribution)
   return false
 end
 
---- Whether the link said nothing at all.
+--- Whether the link had no attribution at all.
 function deep_link.is_empty(attribution)
   if attribution.email then return false end
   for _, name in ipairs(FIELDS) do
@@ -42,10 +42,10 @@ function deep_link.is_empty(attribution)
   return true
 end
 
---- With a null for each member that is absent.
+--- The attribution with null for each absent member.
 function deep_link.shown(attribution)
   local whole = {}
-  for _, name in ipairs(SHOWN) do whole[name] = told.or_null(attribution[name]) end
+  for _, name in ipairs(SHOWN) do whole[name] = fields.or_null(attribution[name]) end
   return whole
 end
 

@@ -1,6 +1,6 @@
--- `extinfo`: what Meta wants to know of the device, 16 strings in its order, "" where unknown.
+-- `extinfo`: 16 strings about the device in Meta's order, "" where unknown.
 
-local told = require "told"
+local fields = require "fields"
 
 local device_info = {}
 
@@ -12,11 +12,11 @@ local FIELDS = {
   "density", "cores", "storage_gb", "free_gb", "tz",
 }
 
---- What a client told of its device; nothing when it told nothing.
+--- The device fields that a client sent; nil if it sent none.
 function device_info.read(device)
   if type(device) ~= "table" then return nil end
   local known = {}
-  for _, name in ipairs(FIELDS) do known[name] = told.label(device[name], settings.device_bytes) end
+  for _, name in ipairs(FIELDS) do known[name] = fields.label(device[name], settings.device_bytes) end
   return known
 end
 

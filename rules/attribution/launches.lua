@@ -1,7 +1,7 @@
--- A launch: the first one keeps where the install came from, each one says which screen comes and what Meta is told.
--- And a return to the foreground, which only checks whether to ask again.
+-- Launches: the first one stores where the install came from; each decides the next screen and the conversions for
+-- Meta. A return to the foreground only checks whether to ask for tracking again.
 
-local told = require "told"
+local fields = require "fields"
 local deep_link = require "deep_link"
 local device_info = require "device_info"
 local conversions = require "conversions"
@@ -12,7 +12,7 @@ local linking = require "linking"
 local launches = {}
 
 local PLATFORMS = { ios = true, android = true, web = true }
-local REPORTED = { ios = true, android = true } -- of the web Meta is told nothing
+local REPORTED = { ios = true, android = true } -- no conversions for the web
 
 local function begin(state, data)
   local attribution = deep_link.attribution(data.url)
@@ -34,14 +34,14 @@ local function report(state, first_launch)
 end
 
 function launches.launched(event, state)
-  local data = told.data(event)
+  local data = fields.data(event)
   if not PLATFORMS[data.platform] then
     decide("error", "invalid_platform")
     return
   end
   local first_launch = not state.launched
   state.platform = data.platform
-  state.authenticated = told.flag(data.authenticated, state.authenticated)
+  state.authenticated = fields.flag(data.authenticated, state.authenticated)
   state.device = device_info.read(data.device) or state.device
   consent.seen(state, data.att_status)
   if first_launch then begin(state, data) end
@@ -53,8 +53,8 @@ function launches.launched(event, state)
 end
 
 function launches.foregrounded(event, state)
-  local data = told.data(event)
-  state.authenticated = told.flag(data.authenticated, state.authenticated)
+  local data = fields.data(event)
+  state.authenticated = fields.flag(data.authenticated, state.authenticated)
   consent.seen(state, data.att_status)
   linking.link_if_authenticated(event, state)
   if consent.check_reprompt(state) then screens.show { screen = screens.TRACKING } end

@@ -1,6 +1,6 @@
--- From the device to the user: once somebody is signed in, the attribution belongs to them and leaves the device.
+-- When somebody signs in, the attribution moves from the device to that user.
 
-local told = require "told"
+local fields = require "fields"
 local subjects = require "subjects"
 local conversions = require "conversions"
 
@@ -16,7 +16,7 @@ local function tell(event, state, attribution)
   state.told_status = state.att_status
 end
 
---- Gives the attribution to the user. What stays: that it was Facebook's, whose device it is, what AppInstall needs.
+--- Moves the attribution to the user. The device keeps whether it was Facebook's, its user, and what AppInstall needs.
 function linking.link(event, state, user)
   local known = state.user == user and state.told_status == state.att_status
   if known and not state.attribution then return end
@@ -26,13 +26,13 @@ function linking.link(event, state, user)
   state.attribution = nil
 end
 
---- A launch or a return to the foreground links when somebody is signed in and named.
+--- A launch or a return to the foreground links if it says that somebody is signed in, and who.
 function linking.link_if_authenticated(event, state)
-  local user = subjects.user_id(told.data(event).user)
+  local user = subjects.user_id(fields.data(event).user)
   if user and state.authenticated then linking.link(event, state, user) end
 end
 
---- Records the tracking status on the user, when there is one.
+--- Records the tracking status with the device's user, if it has one.
 function linking.tell_status(event, state)
   if state.user then tell(event, state, nil) end
 end

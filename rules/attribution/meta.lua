@@ -1,4 +1,5 @@
--- A conversion effect as a request to Meta's Conversions API. One event a request: a bad one spoils no good one.
+-- A conversion effect as a request to Meta's Conversions API. One event per request, so that a bad event does not block
+-- good ones.
 
 local meta = {}
 
@@ -12,23 +13,23 @@ local function endpoint()
 end
 
 function meta.request(effect)
-  local told = effect.data
-  if now() - told.eventTime > settings.expire_days * DAY then
+  local conversion = effect.data
+  if now() - conversion.eventTime > settings.expire_days * DAY then
     return nil, "older than " .. settings.expire_days .. " days"
   end
-  local user = told.userData or {}
+  local user = conversion.userData or {}
   local event = {
-    event_name = told.eventName,
-    event_time = told.eventTime,
-    event_id = told.eventId,
+    event_name = conversion.eventName,
+    event_time = conversion.eventTime,
+    event_id = conversion.eventId,
     action_source = "app",
     user_data = { em = user.email },
     app_data = {
-      advertiser_tracking_enabled = bit(told.advertiserTrackingEnabled),
-      application_tracking_enabled = bit(told.applicationTrackingEnabled),
-      extinfo = told.extinfo,
+      advertiser_tracking_enabled = bit(conversion.advertiserTrackingEnabled),
+      application_tracking_enabled = bit(conversion.applicationTrackingEnabled),
+      extinfo = conversion.extinfo,
     },
-    custom_data = told.customData or {},
+    custom_data = conversion.customData or {},
   }
   return {
     url = endpoint(),

@@ -1,4 +1,4 @@
--- The boss: where an install came from, when to ask for tracking, and what Meta is told.
+-- The boss: where an install came from, when to ask for tracking, and which conversions go to Meta.
 -- Each rule answers one event; the modules beside this file decide.
 
 plugin {
@@ -8,12 +8,12 @@ plugin {
   settings = {
     reprompt_days = 14,        -- days of 24 hours between a prompt and the next
     facebook_sources = { "facebook" }, -- utm_source values that are Facebook's, in lower case
-    client_event = "fb_mobile_activate_app", -- what the Facebook SDK calls both events
+    client_event = "fb_mobile_activate_app", -- name of both events in the Facebook SDK
     expire_days = 7,           -- Meta refuses older events
     url = "",                  -- where conversions go; empty: the URL that the sink is configured with
-    pixel_id = "",             -- stands in `url` for {pixel_id}
+    pixel_id = "",             -- replaces {pixel_id} in `url`
     value_bytes = 16384,       -- a longer value in a link is dropped
-    device_bytes = 1024,       -- a longer value of the device is unknown
+    device_bytes = 1024,       -- a longer value of the device counts as unknown
   },
   sinks = { "client", "conversions" },
 }

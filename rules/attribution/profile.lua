@@ -1,11 +1,11 @@
--- The user's side: the attribution that counts for them, the tracking status last told, and their devices.
+-- The user's state: the attribution that counts for them, the latest tracking status, and their devices.
 
-local told = require "told"
+local fields = require "fields"
 local deep_link = require "deep_link"
 
 local profile = {}
 
---- The first with Facebook's stays; one with Facebook's replaces one without; an empty one is never stored.
+--- The first attribution to Facebook stays. It replaces one without Facebook. An empty one is never stored.
 local function counts(state, attribution, facebook)
   if deep_link.is_empty(attribution) then return false end
   return not state.attribution or (facebook and not state.facebook)
@@ -33,7 +33,7 @@ function profile.answer(state)
   state = state or {}
   return {
     attribution = state.attribution and deep_link.shown(state.attribution) or json.null,
-    att_status = told.or_null(state.att_status),
+    att_status = fields.or_null(state.att_status),
   }
 end
 

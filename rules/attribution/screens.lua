@@ -1,4 +1,4 @@
--- Which screen comes next. Each list is read from the top; the first line that holds wins.
+-- Which screen comes next. Each list is checked from the top; the first line whose condition holds wins.
 
 local conversions = require "conversions"
 
@@ -44,7 +44,7 @@ function screens.at_launch(state) return first(AT_LAUNCH, state) end
 
 function screens.after_answer(state) return first(AFTER_ANSWER, state) end
 
---- Decides the screen, and what it is filled with.
+--- Decides the screen and its contents.
 function screens.show(next)
   decide("screen", next.screen)
   if next.prefill then decide("prefill", next.prefill) end

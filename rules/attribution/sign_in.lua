@@ -1,6 +1,6 @@
 -- Signing in: an email leads to its confirmation; a user who is signed in gets the device's attribution.
 
-local told = require "told"
+local fields = require "fields"
 local subjects = require "subjects"
 local email_address = require "email_address"
 local consent = require "consent"
@@ -10,7 +10,7 @@ local screens = require "screens"
 local sign_in = {}
 
 function sign_in.email_submitted(event)
-  if email_address.valid(told.data(event).email) then
+  if email_address.valid(fields.data(event).email) then
     screens.show { screen = screens.EMAIL_CONFIRM }
   else
     decide("error", "invalid_email")
@@ -20,7 +20,7 @@ end
 
 function sign_in.authenticated(event, state)
   state.authenticated = true
-  local user = subjects.user_id(told.data(event).user)
+  local user = subjects.user_id(fields.data(event).user)
   if user then linking.link(event, state, user) end
   screens.show { screen = consent.check_reprompt(state) and screens.TRACKING or screens.TABS }
 end

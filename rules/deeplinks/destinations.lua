@@ -8,7 +8,7 @@ local function behind_login(name, visit)
   return visit.logged_in and { name } or { "login", name }
 end
 
---- Who never saw the onboarding sees it instead of the login.
+--- A user who has not seen the onboarding sees it instead of the login.
 local function dashboard(name, visit)
   if visit.logged_in or visit.onboarding_seen then return behind_login(name, visit) end
   return { "onboarding" }
@@ -27,7 +27,7 @@ local FLOWS = {
 local TARGETS = { paywall = true, dashboard = true, onboarding = true }
 local TARGETS_WITH_ID = { report = true, insights = true } -- report:<id>
 
---- What a `dl_target` names, in any case; nothing when it is unknown or lacks the id that it needs.
+--- The destination of a `dl_target`, ignoring case; nil if it is unknown or lacks its id.
 function destinations.of_target(target)
   local plain = text.lower(target)
   if TARGETS[plain] then return { destination = plain } end

@@ -1,6 +1,6 @@
--- A link was opened: is it ours, where does it lead, and what is remembered and reported of it.
+-- A link was opened: whether it is ours, where it leads, what is stored and reported.
 
-local told = require "told"
+local fields = require "fields"
 local utm = require "utm"
 local routes = require "routes"
 local destinations = require "destinations"
@@ -16,17 +16,17 @@ local function is_ours(parsed)
   return host == settings.host
 end
 
---- The path without trailing slashes; undecoded where decoding gives no text. An empty one is "/".
+--- The path without trailing slashes, "/" if empty; not decoded if the decoded bytes are not UTF-8.
 local function path_of(link, parsed)
   local path = utf8.len(parsed.path or "") and parsed.path or link:match("^[^:]*://[^/?#]*([^?#]*)")
   path = (path or ""):gsub("/+$", "")
   return path == "" and "/" or path
 end
 
---- The link's own parameters that are present: the campaign's and `dl_target`.
+--- The known parameters that are present: the campaign's and `dl_target`.
 local function parameters_of(parsed)
   local present = {}
-  for name, value in pairs(parsed.query or {}) do present[name] = told.text(value, settings.url_bytes) end
+  for name, value in pairs(parsed.query or {}) do present[name] = fields.text(value, settings.url_bytes) end
   local parameters = utm.present(present)
   parameters.dl_target = present.dl_target
   return parameters
@@ -45,8 +45,8 @@ local function report(link, path, parameters, first_touch)
 end
 
 function links.opened(event, state)
-  local data = told.data(event)
-  local link = told.text(data.url, settings.url_bytes)
+  local data = fields.data(event)
+  local link = fields.text(data.url, settings.url_bytes)
   local parsed = link and url.parse(link)
   if not is_ours(parsed) then return ignore("host") end
 

@@ -1,4 +1,4 @@
--- The pages that a browser sees: small, readable without scripts, by keyboard and by screen readers, light and dark.
+-- Pages for browsers: small, without scripts, usable by keyboard and screen readers, light and dark.
 
 local page = {}
 

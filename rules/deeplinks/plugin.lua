@@ -7,12 +7,12 @@ plugin {
   about = "Universal links of Respire LYF: destination, first and last touch, app-site association and store redirect.",
   settings = {
     host = "app.respirelyf.com",   -- the canonical host of the links
-    url_bytes = 16384,             -- a longer link is no link of ours
-    app_store_id = "",             -- digits, a string or a number; empty: a page instead of the redirect
+    url_bytes = 16384,             -- a longer link is ignored
+    app_store_id = "",             -- digits, as string or number; empty: a page instead of the redirect
     app_ids = { "TEAMID.com.respirelyf.app" }, -- Apple team id and bundle: set your own
     app_name = "Respire LYF",
     store_url = "https://apps.apple.com/app/id", -- the id follows
-    search_url = "https://apps.apple.com/us/iphone/search?term=Respire%20LYF", -- the button's, without an id
+    search_url = "https://apps.apple.com/us/iphone/search?term=Respire%20LYF", -- URL of the button, if there is no id
   },
   sinks = { "analytics" },
 }

@@ -3,7 +3,7 @@
 
 local routes = {}
 
---- `*` stands for the id that the destination needs.
+--- `*` is the id that the destination needs.
 routes.list = {
   { path = "/", destination = "dashboard" },
   { path = "/paywall", destination = "paywall" },
@@ -32,10 +32,10 @@ for _, route in ipairs(routes.list) do
   end
 end
 
---- Whether this is, letter for letter, one of the paths without an id.
+--- Whether this is exactly one of the paths without an id.
 function routes.is_fixed(path) return fixed[path] ~= nil end
 
---- Where a path leads in any case, and the id in it as written; nothing for an unknown path.
+--- The destination of a path, ignoring case, and the id in it as written; nil for an unknown path.
 function routes.find(path)
   local lower = text.lower(path)
   if fixed[lower] then return { destination = fixed[lower].destination } end

@@ -1,10 +1,10 @@
--- The first and the last link that brought a device: kept here, given to the backend when a user signs in.
+-- The first and the last link that brought a device; they go to the backend when a user signs in.
 
-local told = require "told"
+local fields = require "fields"
 
 local touches = {}
 
---- The members of a touch, and the parameter that each one holds.
+--- The members of a touch, each with its link parameter.
 local MEMBERS = {
   source = "utm_source",
   medium = "utm_medium",
@@ -13,7 +13,7 @@ local MEMBERS = {
   term = "utm_term",
 }
 
---- Stores the last touch, and the first one once ever. Answers whether this was the first.
+--- Stores the last touch, and once ever the first. Returns whether this was the first.
 function touches.record(state, parameters, path)
   local touch = { landing_path = path, timestamp = calendar.format(now()) }
   for member, parameter in pairs(MEMBERS) do touch[member] = parameters[parameter] end
@@ -26,7 +26,7 @@ end
 local function shown(touch)
   if not touch then return json.null end
   local whole = { landing_path = touch.landing_path, timestamp = touch.timestamp }
-  for member in pairs(MEMBERS) do whole[member] = told.or_null(touch[member]) end
+  for member in pairs(MEMBERS) do whole[member] = fields.or_null(touch[member]) end
   return whole
 end
 

@@ -1,5 +1,5 @@
--- The web side. On the links' own host: Apple's file, and for whoever has no app the way to the store. On the main
--- site: links with capitals go to their lower case.
+-- The websites. The links' own host serves Apple's file and redirects browsers to the App Store. The main site
+-- redirects links with capitals to lower case.
 
 local routes = require "routes"
 local page = require "page"
@@ -16,7 +16,7 @@ local function redirect(status, location)
   return { status = status, headers = { location = location }, body = "" }
 end
 
---- Apple's app-site association: every route, nothing else.
+--- Apple's app-site association file, made from the routes.
 local function association()
   local components = array {}
   for _, route in ipairs(routes.list) do components[#components + 1] = { ["/"] = route.path } end
@@ -25,7 +25,7 @@ local function association()
   return { applinks = { details = { { appIDs = app_ids, components = components } } } }
 end
 
---- The store's page of the app, or nothing while no id is set.
+--- The app's page in the App Store; nil while no id is set.
 local function store_page()
   local id = settings.app_store_id
   if math.type(id) == "float" then id = string.format("%.0f", id) end

@@ -1,11 +1,11 @@
--- What a user decides about their own game: on or off, which zone's days count, a copy of the data, the end of it.
+-- The user's settings: gamification on or off, time zone, data export, deletion.
 local bins = require "bins"
 local player = require "player"
 local streak = require "streak"
 
 local account = {}
 
--- Off: nothing is earned and nothing lost, and the streak's clock stands still.
+-- While gamification is off, nothing is earned or lost, and the streak's clock is paused.
 function account.toggle(state, enabled)
   if type(enabled) ~= "boolean" then return decide("error", "invalid_enabled") end
   local today = player.today(state)
@@ -30,7 +30,7 @@ local function day_in(zone)
   return known and day or nil
 end
 
--- A move to another zone: the days are counted there from now on.
+-- A move to another time zone, whose days count from now on.
 function account.move(state, zone)
   local there = day_in(zone)
   if not there then return decide("error", "invalid_zone") end

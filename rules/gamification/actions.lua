@@ -1,4 +1,5 @@
--- What a user does, and what it brings: the streak first, then points by the streak's multiplier, milestones and tiers.
+-- Actions of a user and their rewards: the streak first, then points times the streak's multiplier, milestones and
+-- tiers.
 local bins = require "bins"
 local milestones = require "milestones"
 local payload = require "payload"
@@ -9,8 +10,8 @@ local wallet = require "wallet"
 
 local actions = {}
 
--- `points` names the action; `tells` is the event for analytics and `with` what of the data it may carry: never a
--- flirt's content. A reveal is part of the game; that a flirt was copied or rated is told with gamification off too.
+-- `points` names the action; `tells` is the event for analytics, and `with` lists the data fields that it may carry:
+-- never a flirt's content. A reveal is part of the game; copies and ratings are reported with gamification off too.
 local ACTIONS = {
   ["flirt.revealed"] = {
     points = "scroll_reveal", reveals = 1,

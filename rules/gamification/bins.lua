@@ -1,4 +1,4 @@
--- Exact counts say who someone is: they leave the plugin as ranges.
+-- Exact counts could identify a user, so they leave the plugin as ranges.
 local bins = {}
 
 local POINTS = { { 100, "0-100" }, { 500, "101-500" }, { 1000, "501-1000" }, { 5000, "1001-5000" } }

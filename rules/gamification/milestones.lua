@@ -1,10 +1,10 @@
--- Milestones: so many flirts revealed, once each, with a reward that no multiplier touches.
+-- Milestones by flirts revealed, once each. Their rewards are not multiplied.
 local player = require "player"
 local wallet = require "wallet"
 
 local milestones = {}
 
--- Pays the rewards of what has been reached and returns those milestones, or nil.
+-- Pays the rewards of milestones that were reached and returns these milestones, or nil.
 function milestones.reach(state)
   local reached
   for _, milestone in ipairs(settings.milestones) do
@@ -32,7 +32,7 @@ function milestones.tell(state, reached, today)
   decide("milestones", list)
 end
 
--- Those behind the user, in order, and the next one ahead of them.
+-- The milestones that the user has reached, in order, and the next one.
 function milestones.standing(state)
   local behind, ahead = array {}, json.null
   for _, milestone in ipairs(settings.milestones) do

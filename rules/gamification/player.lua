@@ -1,11 +1,11 @@
--- A player's record: what a new one starts with, which civil day it is for them, and when they came.
+-- A player's record: initial values, the player's current civil day, days since install.
 local player = {}
 
 function player.zone(state) return state.zone or settings.time_zone end
 
 function player.today(state) return calendar.day(now(), player.zone(state)) end
 
--- The first event that is handled here makes the record; its day counts as the day of the install.
+-- The first handled event creates the record; its day counts as the day of the install.
 function player.wake(state, today)
   if state.points then return end
   state.points, state.revealed, state.streak = 0, 0, 0
@@ -13,7 +13,7 @@ function player.wake(state, today)
   state.installed = today or player.today(state)
 end
 
--- Never negative: a move to the west may bring back the day before the install.
+-- Never negative, although a move west may lead to the day before the install.
 function player.days_since_install(state, today)
   return math.max(0, (today or player.today(state)) - state.installed)
 end

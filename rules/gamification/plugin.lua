@@ -1,5 +1,5 @@
 -- Vibe8's gamification: points for what a user does, a streak for coming back, milestones and tiers for staying.
--- This file declares the figures and says which event leads to which decision; the modules beside it decide.
+-- This file declares the figures and maps events to the modules beside it, which decide.
 local account = require "account"
 local actions = require "actions"
 local payload = require "payload"
@@ -12,7 +12,7 @@ plugin {
   version  = "1.0.0",
   about    = "Vibe8: points, streaks, milestones and tiers.",
   settings = {
-    time_zone   = "UTC",                                     -- until the user's own is told
+    time_zone   = "UTC",                                     -- until the client sends the user's own
     points      = { scroll_reveal = 10, copy_flirt = 15, rate_flirt = 5, generate_flirts = 20, daily_login = 25 },
     rating      = { lowest = 1, highest = 5 },
     multipliers = { { streak = 7, times = 3 }, { streak = 3, times = 2 } },   -- the longest streak first
@@ -22,12 +22,12 @@ plugin {
       { type = "connoisseur", at = 50, reward = 500 },
       { type = "master", at = 100, reward = 1500 },
     },
-    tiers       = {                                          -- each by any of the three; a higher one brings the lower
+    tiers       = {                                          -- any of the three unlocks; includes lower tiers
       { name = "silver", revealed = 10, streak = 3, spent = 200 },
       { name = "gold", revealed = 50, streak = 7, spent = 1000 },
       { name = "platinum", revealed = 100, streak = 30, spent = 3000 },
     },
-    history     = 100,                                       -- changes of points that are kept
+    history     = 100,                                       -- changes of points that are stored
     tutorial    = { "Scroll to Reveal", "Earn Points", "Build Your Streak" },
   },
 }

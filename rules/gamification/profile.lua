@@ -1,4 +1,4 @@
--- What a user may ask about themselves: where they stand, how they got there, and all of it as one export.
+-- What users may ask about themselves: profile, history, and all of it as one export.
 local milestones = require "milestones"
 local player = require "player"
 local streak = require "streak"
@@ -16,7 +16,7 @@ function profile.of(state)
   }
 end
 
--- The newest changes of points, `limit` of them; all that are kept when it is no count.
+-- The newest `limit` changes of points; all of them if `limit` is not a count.
 function profile.history(state, limit)
   local count = type(limit) == "number" and math.tointeger(limit) or settings.history
   return wallet.history(state, math.max(0, count))

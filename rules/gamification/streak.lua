@@ -1,6 +1,6 @@
--- The streak: civil days in a row with an activity, in the user's own zone.
--- `counted` is the latest civil date that counted and `due` the date until which the next may come with none missed.
--- They lie one day apart but after a move to the east, where the calendar skips ahead, or a pause.
+-- The streak: civil days in a row with an activity, in the user's own zone. `counted` is the latest civil date that
+-- counted; `due` is the last date on which the next activity continues the streak. `due` is the day after `counted`,
+-- except after a move east, which skips a date, or after a pause.
 local streak = {}
 
 function streak.multiplier(days)
@@ -10,18 +10,18 @@ function streak.multiplier(days)
   return 1
 end
 
--- Days left until the streak is due; below zero, the days missed. They stand still while gamification is off.
+-- Days until the streak is due; negative: days missed. The number is frozen while gamification is off.
 local function left(state, today) return state.paused or state.due - today end
 
 local function alive(state, days_left) return days_left >= 0 or days_left == -1 and state.freezes > 0 end
 
--- The streak as a user sees it: none once it can't be continued.
+-- The streak as the user sees it: 0 once it can't be continued.
 function streak.current(state, today)
   if state.due and alive(state, left(state, today)) then return state.streak end
   return 0
 end
 
--- An activity today. Returns the change and the streak before, or nothing when today's date has counted already.
+-- Records an activity today. Returns the change and the previous streak, or nothing if today has already counted.
 function streak.touch(state, today)
   if state.counted and today <= state.counted then return nil end
   local previous, change = state.streak, "increment"
@@ -36,8 +36,8 @@ function streak.touch(state, today)
   return change, previous
 end
 
--- The days left are the same before and after a jump of the calendar: what lived lives on, what ended stays ended.
--- A date once counted lies behind in any case: back in the west the next that can count is still in time.
+-- A jump of the calendar does not change the days left: a live streak stays alive, an ended one stays ended.
+-- A date never counts twice: after a move west, the next date that can count is still in time.
 local function carry(state, days_left, today)
   if not state.due then return end
   local due = today + days_left
@@ -45,12 +45,12 @@ local function carry(state, days_left, today)
   state.due = due
 end
 
--- A move to another zone takes the user from one civil date to another.
+-- A move to another time zone changes the user's civil date.
 function streak.move(state, old_today, new_today)
   if state.due and not state.paused then carry(state, state.due - old_today, new_today) end
 end
 
--- Days with gamification off neither break a streak nor feed it.
+-- Days with gamification off neither break nor extend a streak.
 function streak.pause(state, today)
   if state.due and not state.paused then state.paused = state.due - today end
 end

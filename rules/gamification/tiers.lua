@@ -1,11 +1,11 @@
--- The quality of flirts: bronze for everyone, then what was revealed, kept up or paid for. What is unlocked stays.
--- The state keeps the highest alone, since a higher one brings the lower ones.
+-- The quality tiers of flirts: bronze for everyone; higher ones by flirts revealed, streak or points spent. A tier
+-- stays unlocked. The state stores the highest one only, since it includes the lower ones.
 local player = require "player"
 local streak = require "streak"
 
 local tiers = {}
 
--- The tier's place on the ladder; none for bronze, which nobody has to climb to.
+-- The index of a tier; nil for bronze, which everyone has.
 function tiers.place(name)
   for place, tier in ipairs(settings.tiers) do
     if tier.name == name then return place end
@@ -18,7 +18,7 @@ local function method(state, tier, days)
   if state.spent and (state.spent[tier.name] or 0) >= tier.spent then return "points_spent" end
 end
 
--- Unlocks what has been reached, the lower ones first, each by the way that led to the highest.
+-- Unlocks the tiers that were reached, lower ones first, each with the method that reached the highest.
 function tiers.check(state, today)
   local ladder, held = settings.tiers, tiers.place(state.tier) or 0
   local days = streak.current(state, today)

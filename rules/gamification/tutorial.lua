@@ -1,5 +1,5 @@
--- The tutorial's three steps, told to analytics as they are seen. What the client leaves out is filled in from what was
--- seen before: a step's title, the time since the first one, the step that was left.
+-- Reports the tutorial's three steps to analytics. Fields that the client leaves out are derived: a step's title, the
+-- time since the first step, the step at which the user left.
 local player = require "player"
 
 local function seen(state)

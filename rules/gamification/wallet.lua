@@ -1,5 +1,5 @@
--- Points: what is earned, spent and remembered. The history keeps the latest `settings.history` changes, a line each
--- ("at cause earned multiplier total"), so that a long life costs no more to store than a short one.
+-- Points: earned, spent, and their history. The history has the latest `settings.history` changes, one line each
+-- ("at cause earned multiplier total"), so that its size is bounded.
 local player = require "player"
 local tiers = require "tiers"
 
@@ -15,7 +15,7 @@ local function write_down(state, cause, earned, multiplier)
   while #history > settings.history do table.remove(history, 1) end
 end
 
--- Adds what an action or a milestone brings; the multiplier is in `earned` already.
+-- Adds the points of an action or a milestone; `earned` already includes the multiplier.
 function wallet.add(state, cause, earned, multiplier)
   state.points = state.points + earned
   write_down(state, cause, earned, multiplier)
@@ -28,7 +28,7 @@ local function refusal(state, amount, tier)
   if amount > (state.points or 0) then return "insufficient_points" end
 end
 
--- Takes points, towards a tier when one is named: what is spent on it adds up until it opens.
+-- Spends points, on a tier if one is named: what is spent on a tier adds up until it is unlocked.
 function wallet.spend(state, amount, tier)
   local why = refusal(state, amount, tier)
   if why then return decide("error", why) end

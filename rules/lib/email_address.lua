@@ -1,4 +1,4 @@
--- What counts as an e-mail address, and the form in which one may leave: hashed, never plain.
+-- Which strings are e-mail addresses, and the form in which an address may leave the daemon: hashed, never plain.
 
 local email_address = {}
 

@@ -1,4 +1,4 @@
--- An event's data as a table, whatever was sent: data that is no object has no fields.
+-- An event's data as a table; an empty table if the data is not an object.
 local NOTHING = {}
 
 return function(event)

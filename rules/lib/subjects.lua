@@ -1,4 +1,4 @@
--- Whose event it is: subjects are `device:<id>` and `user:<id>`.
+-- Names of subjects: `device:<id>` and `user:<id>`.
 
 local subjects = {}
 
@@ -12,7 +12,7 @@ function subjects.is_device(event) return begins(event, "device:") end
 
 function subjects.is_user(event) return begins(event, "user:") end
 
---- The user id that a client told, as a string, or nothing when it can't be one.
+--- A user id that a client sent, as a string; nil if it can't be one.
 function subjects.user_id(value)
   if math.type(value) == "integer" then return tostring(value) end
   if type(value) ~= "string" or value == "" or #value > LONGEST - #"user:" then return nil end

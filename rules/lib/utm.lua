@@ -4,7 +4,7 @@ local utm = {}
 
 utm.names = { "utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term" }
 
---- Those of `fields` that are present, under their own names.
+--- The campaign parameters that are present in `fields`, by name.
 function utm.present(fields)
   local found = {}
   for _, name in ipairs(utm.names) do found[name] = fields[name] end

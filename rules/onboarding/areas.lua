@@ -1,5 +1,5 @@
--- Areas know who is in them, and tell everyone there of a new stamp, once a stamp, also those who are in several.
--- A subject holds `area_members` users; when it is full, newcomers go to its annex, an area of the same kind.
+-- An area knows its members and notifies them of a new stamp, once per stamp, also members of several areas.
+-- A subject holds `area_members` users; further ones go to its annex, which is a subject of the same kind.
 local inbox = require "inbox"
 local people = require "people"
 local stamps = require "stamps"
@@ -8,7 +8,7 @@ local areas = {}
 
 local MESSAGES = { ["area.entered"] = "area.joined", ["area.left"] = "area.parted" }
 
--- A user's own event: the area is told who came or went.
+-- An event of the user: tells the area who came or left.
 function areas.visit(event, area)
   if not people.valid_id(area) then return decide("error", "invalid_area") end
   send("area:" .. area, MESSAGES[event.type], { user = people.of(event.subject) })
@@ -45,7 +45,7 @@ areas["stamp.published"] = function(state, subject, data)
   if state.annex then send(annex(subject), "stamp.published", data) end
 end
 
--- A user is told: once a stamp, from whichever area.
+-- Notifies a user, once per stamp, whichever area it comes from.
 function areas.told(state, subject, stamp)
   if once("area_stamp:" .. stamp) then inbox.add(state, subject, "area_stamp", { relatedStampId = stamp }) end
 end

@@ -1,4 +1,4 @@
--- May this user have this stamp? The welcome stamp from anywhere, any other within its radius, each once.
+-- Whether a user may claim a stamp: the welcome stamp from anywhere, any other within its radius, each once.
 local collection = require "collection"
 local metrics = require "metrics"
 local stamps = require "stamps"
@@ -8,7 +8,7 @@ local claims = {}
 
 local function degrees(value, most) return type(value) == "number" and value >= -most and value <= most end
 
--- Why the claim is refused, if it is, and how far away the stamp is, if that was asked.
+-- Why the claim is refused, or nil; and the distance to the stamp, if it matters.
 local function judge(state, id, lat, lon)
   local stamp = stamps.get(id)
   if not stamp then return "unknown_stamp" end

@@ -1,4 +1,4 @@
--- A user's stamps in the order of claiming, and what a growing collection earns: milestones and achievements.
+-- A user's stamps in the order of claiming, and the milestones and achievements of the collection.
 local inbox = require "inbox"
 local stamps = require "stamps"
 

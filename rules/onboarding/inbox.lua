@@ -1,5 +1,5 @@
--- The list behind the bell: what a user was told, newest last in the state and first when asked for.
--- At most `notifications_kept` are held; the oldest goes first, but the welcome stays while its stamp is unclaimed.
+-- A user's notifications: oldest first in the state, newest first in answers. At most `notifications_kept` are stored;
+-- the oldest is removed first, except the welcome while its stamp is unclaimed.
 local people = require "people"
 
 local inbox = {}
@@ -20,7 +20,7 @@ local function trim(state)
   end
 end
 
--- Adds a notification; `more` holds what not every one has: actor, post, relatedStampId, isRead, and the text's values.
+-- Adds a notification; `more` has the optional fields: actor, post, relatedStampId, isRead, and the text's values.
 function inbox.add(state, subject, kind, more)
   local text = settings.messages[more.text or kind]
   state.notifications = state.notifications or array {}
@@ -41,14 +41,14 @@ function inbox.unread(state)
   return unread
 end
 
--- What a user does to one notification; each says whether there is such a one.
+-- A user's actions on one notification; each returns whether the notification exists.
 inbox["notification.read"] = function(state, id)
   local _, notification = find(state, id)
   if notification then notification.isRead = true end
   return notification ~= nil
 end
 
--- Marking a dismissed welcome unread takes it back.
+-- Marking a dismissed welcome unread restores it.
 inbox["notification.unread"] = function(state, id)
   local _, notification = find(state, id)
   if not notification then return false end
@@ -74,7 +74,7 @@ function inbox.read_all(state)
   for _, notification in ipairs(list(state)) do notification.isRead = true end
 end
 
--- The welcome's stamp was claimed: its notification is read, and gone when it had been dismissed.
+-- The welcome's stamp was claimed: marks its notification read, or removes it if it had been dismissed.
 function inbox.welcome_done(state)
   for i, notification in ipairs(list(state)) do
     if notification.type == "welcome" then
@@ -86,7 +86,7 @@ function inbox.welcome_done(state)
   state.welcome_dismissed = nil
 end
 
--- A page of the list, newest first: what came before the notification `before`, or the newest.
+-- A page of notifications, newest first: those before the notification `before`, or the newest.
 function inbox.page(state, limit, before)
   local notifications, items = list(state), array {}
   local last = #notifications

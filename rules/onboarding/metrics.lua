@@ -1,6 +1,5 @@
--- The document's measures of success, as counters that all users share: no user can be read out of them.
--- Each user counts once in each, from the sign-up on; what they did before it counts at the moment of signing up.
--- A claim that came by itself is no claim here.
+-- The document's success metrics, as counters shared by all users, which identify nobody. Each user counts once in
+-- each, from the sign-up on; earlier actions count at the moment of the sign-up. An automatic claim does not count.
 local metrics = {}
 
 local DAY = 86400

@@ -1,7 +1,7 @@
--- Users and what else has an id: in events without a prefix, as subjects with one.
+-- Ids of users and areas: without prefix in events, with prefix in names of subjects.
 local people = {}
 
--- The id behind a subject of that kind ("user:", "area:"); nothing when it is of another.
+-- The id in a subject's name with that prefix ("user:", "area:"); nil for another kind of subject.
 function people.id(kind, subject)
   if subject:sub(1, #kind) == kind and #subject > #kind then return subject:sub(#kind + 1) end
 end
@@ -10,7 +10,7 @@ function people.of(subject) return people.id("user:", subject) end
 
 function people.subject(user) return "user:" .. user end
 
--- An id is a short string that can stand in a subject's name.
+-- An id is a short string that can be part of a subject's name.
 function people.valid_id(id)
   return type(id) == "string" and id ~= "" and #id <= settings.id_bytes and not id:find("%c")
 end

@@ -1,5 +1,5 @@
 -- Stampbook's onboarding: a bell, a welcome, and a first stamp that can be claimed from anywhere.
--- This file declares the figures and says which event leads to which decision; the modules beside it decide.
+-- This file declares the figures and maps events to the modules beside it, which decide.
 local areas = require "areas"
 local claims = require "claims"
 local collection = require "collection"
@@ -22,10 +22,10 @@ plugin {
     areas_achieved     = 3,                          -- for three_areas
     day_achieved       = 5,                          -- for five_in_a_day
     time_zone          = "UTC",                      -- whose civil days five_in_a_day counts
-    radius_m           = 100,                        -- of a stamp that names none
+    radius_m           = 100,                        -- of a stamp without its own
     notifications_kept = 200,
     page               = 50,                         -- notifications in an answer
-    area_members       = 4000,                       -- in one subject; more go to an annex
+    area_members       = 4000,                       -- in one subject; further ones go to an annex
     id_bytes           = 128,                        -- the longest id of a user, post or area
     messages           = {
       welcome       = "Welcome! Claim your first stamp",
@@ -43,7 +43,7 @@ plugin {
 
 local handled = {}
 
--- A rule on what happens to a subject of one kind.
+-- Declares a rule for events of one kind of subject.
 local function rule_for(kind, name, types, run)
   for _, type in ipairs(types) do handled[#handled + 1] = type end
   rule(name) {
@@ -93,7 +93,7 @@ end)
 rule_for("area:", "members of an area", { "area.joined", "area.parted", "stamp.published" },
   function(state, data, event) areas[event.type](state, event.subject, data) end)
 
--- Last: whatever was handled, the bell's badge stands beside it.
+-- The last rule: every handled event also decides the bell's badge.
 rule "badge" {
   on       = handled,
   priority = -10,

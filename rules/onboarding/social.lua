@@ -1,11 +1,12 @@
--- What people do to each other. The actor's event becomes a message to the other user, who is told once of the same
--- follow, like or mention, and of every comment. Nobody is told of what they did themselves.
+-- Follows, likes, comments and mentions. The actor's event becomes a message to the other user, who is notified once of
+-- the same follow, like or mention, and of every comment. Nobody is notified of their own actions.
 local inbox = require "inbox"
 local people = require "people"
 
 local social = {}
 
--- `whom` names the field with the other user, `needs_post` that it is about a post, `each` that it may be told again.
+-- `whom`: the field with the other user. `needs_post`: it is about a post. `each`: every one notifies, not only the
+-- first.
 local DEEDS = {
   ["user.followed"]  = { kind = "follow", whom = "target" },
   ["post.liked"]     = { kind = "like", whom = "owner", needs_post = true },

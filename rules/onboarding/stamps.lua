@@ -1,5 +1,5 @@
--- The catalogue of stamps.json, by id. A stamp needs a place or `"requiresLocation": false`: what has neither is
--- refused when the file is loaded, and the stamps before the edit go on serving.
+-- The catalogue of stamps.json, by id. A stamp needs coordinates or `"requiresLocation": false`. A file with a stamp
+-- that has neither is refused at load, and the previous catalogue stays in force.
 local list = data("stamps.json")
 local by_id = {}
 

@@ -1,4 +1,4 @@
--- The welcome: a notification at the first sign-in, its stamp whenever the user likes, or by itself after some days.
+-- The welcome: a notification at the first sign-in; its stamp is claimed by the user, or automatically after some days.
 local collection = require "collection"
 local inbox = require "inbox"
 local metrics = require "metrics"
@@ -16,7 +16,7 @@ local function schedule(state)
   timer.set("welcome", math.max(now(), state.signed_up_at + days() * DAY), "welcome.claim_due", {})
 end
 
--- The stamp joins the collection, and its notification is settled, also one that was never opened.
+-- Adds the stamp to the collection and marks its notification as done, even if it was never opened.
 function welcome.take(state, subject)
   state.welcomed = true
   timer.cancel("welcome")
@@ -35,7 +35,7 @@ function welcome.sign_in(state, subject)
   schedule(state)
 end
 
--- The timer's day has come. One that was switched off in the meantime claims nothing.
+-- The timer for the automatic claim fired. If the setting was switched off meanwhile, nothing is claimed.
 function welcome.claim_due(state, subject)
   if welcome.pending(state) and days() > 0 then welcome.take(state, subject) end
 end

@@ -1,10 +1,11 @@
 package import RuledCore
+import Synchronization
 
 /// The changes that a batch makes, in their order, in one run of bytes.
 ///
-/// Noting one allocates nothing once there is room. After the commit nothing in it changes any more, so that any thread may read it.
-package final class ChangeLog: @unchecked Sendable {  // the evaluator's until its batch is taken, read-only from then on
-  /// Where a change stands among the bytes.
+/// Adding one allocates nothing once there is room. Once its batch is taken nothing in it changes any more, so that any thread may read it.
+package final class ChangeLog: @unchecked Sendable {  // read-only once its batch is taken
+  /// Where a change is in the bytes.
   private struct Entry {
     let subject: Range<Int>
     let version: UInt64
@@ -24,12 +25,12 @@ package final class ChangeLog: @unchecked Sendable {  // the evaluator's until i
   /// Whether there is none.
   package var isEmpty: Bool { entries.isEmpty }
 
-  /// Adds a change whose subject stands in `bytes` already, and behind it its JSON members up to the present end.
+  /// Adds a change; its subject and its JSON members behind that have been appended to `bytes`.
   package func append(subject: Range<Int>, version: UInt64, plugins: Range<Int>) {
     entries.append(Entry(subject: subject, version: version, plugins: plugins, end: bytes.count))
   }
 
-  /// Adds that all of a subject was erased.
+  /// Adds that a subject was erased.
   package func append(forgotten name: UnsafeRawBufferPointer) {
     let start = bytes.count
     bytes.append(name)
@@ -42,21 +43,21 @@ package final class ChangeLog: @unchecked Sendable {  // the evaluator's until i
     append(subject: subject, version: 0, plugins: plugins)
   }
 
-  /// Forgets the changes behind the first `count`.
+  /// Removes all changes but the first `count`.
   package func truncate(to count: Int) {
     entries.removeSubrange(count...)
     bytes.truncate(to: entries.last?.end ?? 0)
   }
 
-  /// Forgets all changes and keeps the room.
+  /// Removes all changes and keeps the memory.
   func removeAll() {
     entries.removeAll(keepingCapacity: true)
     bytes.removeAll()
   }
 
-  /// The change at that place; it points into the log.
-  package subscript(place: Int) -> View {
-    let entry = entries[place]
+  /// The change at that index; it points into the log.
+  package subscript(index: Int) -> View {
+    let entry = entries[index]
     return View(
       subject: slice(entry.subject), plugins: slice(entry.plugins), members: slice(entry.subject.upperBound..<entry.end)
     )
@@ -64,13 +65,13 @@ package final class ChangeLog: @unchecked Sendable {  // the evaluator's until i
 
   /// Copies of all changes.
   package var all: [Change] {
-    entries.indices.map { place in
-      let view = self[place]
+    entries.indices.map { index in
+      let view = self[index]
       let names = view.plugins.split(separator: UInt8(ascii: ",")).map {
         String(decoding: $0.dropFirst().dropLast(), as: UTF8.self)
       }
       return Change(
-        subject: Array(view.subject), version: entries[place].version, plugins: names, members: Array(view.members))
+        subject: Array(view.subject), version: entries[index].version, plugins: names, members: Array(view.members))
     }
   }
 
@@ -78,7 +79,7 @@ package final class ChangeLog: @unchecked Sendable {  // the evaluator's until i
     UnsafeRawBufferPointer(rebasing: bytes.bytes[range])
   }
 
-  /// A change as it stands in the log.
+  /// A change within the log's bytes.
   package struct View {
     /// The subject that changed.
     package let subject: UnsafeRawBufferPointer
@@ -86,5 +87,42 @@ package final class ChangeLog: @unchecked Sendable {  // the evaluator's until i
     package let plugins: UnsafeRawBufferPointer
     /// `"subject":…,"version":…,"event":{…},"plugins":[…],"decisions":{…},"effects":[…]` as JSON members.
     package let members: UnsafeRawBufferPointer
+  }
+}
+
+/// A copy of one change.
+package struct Change: Sendable {
+  /// The subject that changed.
+  package let subject: [UInt8]
+  /// Its version after the change.
+  package let version: UInt64
+  /// The plugins that took part.
+  package let plugins: [String]
+  /// `"subject":…,"version":…,"event":{…},"plugins":[…],"decisions":{…},"effects":[…]` as JSON members.
+  package let members: [UInt8]
+}
+
+/// Logs that nobody reads any longer, to be reused: the kernel clears the pages of newly allocated large ones each time.
+package final class ChangeLogPool: Sendable {
+  /// How many it holds at most.
+  private static let most = 16
+  /// How many bytes a log may have to be reused.
+  private static let mostBytes = 1 << 20
+
+  private let spare = Mutex<[ChangeLog]>([])
+
+  /// An empty pool.
+  package init() {}
+
+  /// A log without changes.
+  func take() -> ChangeLog { spare.withLock { $0.popLast() } ?? ChangeLog() }
+
+  /// Keeps a log for reuse, unless others refer to it too.
+  package func giveBack(_ log: consuming ChangeLog) {
+    guard isKnownUniquelyReferenced(&log), log.bytes.capacity <= Self.mostBytes else { return }
+    log.removeAll()
+    spare.withLock { [log] spare in
+      if spare.count < Self.most { spare.append(log) }
+    }
   }
 }

@@ -19,7 +19,7 @@ package final class Evaluator {
   package private(set) var catalog: Catalog
   /// The batch that collects.
   package private(set) var batch = CommitBatch(number: 1)
-  /// Units that nobody needs any longer.
+  /// Batches to reuse.
   private var spareBatches: [CommitBatch] = []
   private static let mostSpareBatches = 8
 
@@ -148,7 +148,7 @@ package final class Evaluator {
 
   private func nextBatch(_ number: UInt64) -> CommitBatch {
     let changes = context.changeLogs.take()
-    if let spare = spareBatches.popLast(), spare.begin(number: number, changes: changes) { return spare }
+    if let spare = spareBatches.popLast(), spare.reuse(number: number, changes: changes) { return spare }
     return CommitBatch(number: number, changes: changes)
   }
 

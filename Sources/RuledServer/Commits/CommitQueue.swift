@@ -6,7 +6,7 @@ import RuledStore
 struct CommitQueue {
   /// A batch whose fate is not known yet.
   struct Entry {
-    let batch: CommitBatch
+    let submission: Submission
     /// Whose it is.
     let worker: Int
     /// The number that the store gave it; nil when it was refused and only waits for its turn to be told.
@@ -37,15 +37,16 @@ struct CommitQueue {
   /// How many replies wait for batches that no worker waits for; nil when there is no such batch.
   var waitingReplies: Int? {
     var count: Int?
-    for entry in entries where !entry.isAwaited { count = (count ?? 0) + entry.batch.replies.count }
+    for entry in entries where !entry.isAwaited { count = (count ?? 0) + entry.submission.replies.count }
     return count
   }
 
   /// Adds a batch once `write` has taken its writes, the shared counters and the sequence behind `sequence` among them, and given the number.
   mutating func append(
-    _ batch: CommitBatch, of worker: Int, isAwaited: Bool, after sequence: UInt64,
+    _ submission: Submission, of worker: Int, isAwaited: Bool, after sequence: UInt64,
     _ write: (WriteSet) throws(StoreError) -> UInt64
   ) throws(StoreError) {
+    let batch = submission.batch
     let replaced = count(batch)
     if !batch.changes.isEmpty {
       let last = sequence + UInt64(changes + batch.changes.count)
@@ -54,7 +55,9 @@ struct CommitQueue {
     do throws(StoreError) {
       let number = try write(batch.writes)
       changes += batch.changes.count
-      entries.append(Entry(batch: batch, worker: worker, number: number, isAwaited: isAwaited, replaced: replaced))
+      entries.append(
+        Entry(
+          submission: submission, worker: worker, number: number, isAwaited: isAwaited, replaced: replaced))
     } catch {
       restore(replaced)
       throw error
@@ -62,8 +65,8 @@ struct CommitQueue {
   }
 
   /// Adds a batch that is not to be applied.
-  mutating func refuse(_ batch: CommitBatch, of worker: Int, isAwaited: Bool) {
-    entries.append(Entry(batch: batch, worker: worker, number: nil, isAwaited: isAwaited, replaced: []))
+  mutating func refuse(_ submission: Submission, of worker: Int, isAwaited: Bool) {
+    entries.append(Entry(submission: submission, worker: worker, number: nil, isAwaited: isAwaited, replaced: []))
   }
 
   /// Removes the batches up to the one of that number, and those refused behind it.
@@ -71,7 +74,7 @@ struct CommitQueue {
     let rest = entries.firstIndex { $0.number.map { $0 > number } ?? false } ?? entries.count
     let settled = Array(entries[..<rest])
     entries.removeFirst(rest)
-    for entry in settled where entry.number != nil { changes -= entry.batch.changes.count }
+    for entry in settled where entry.number != nil { changes -= entry.submission.batch.changes.count }
     return settled
   }
 

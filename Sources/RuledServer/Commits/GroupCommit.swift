@@ -59,10 +59,10 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
   // MARK: For workers
 
   /// Commits a batch as durably as is configured, and says what became of it; the error is the caller's to report.
-  func commit(_ batch: CommitBatch, of worker: Int) -> (fate: CommitResult, error: StoreError?) {
+  func commit(_ submission: Submission, of worker: Int) -> (fate: CommitResult, error: StoreError?) {
     var error = lock.locked {
       defer { if !isDurable { conclude(through: last) } }
-      return enter(batch, of: worker, isAwaited: true)
+      return enter(submission, of: worker, isAwaited: true)
     }
     if isDurable { error = settle() ?? error }
     if error != nil { lock.wakeAll() }
@@ -72,10 +72,10 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
   /// Appends a batch and leaves the sync to the committer; the worker gets a message about it.
   ///
   /// `inFlight` is how many requests are in flight altogether.
-  func append(_ batch: CommitBatch, of worker: Int, inFlight: Int) -> StoreError? {
+  func append(_ submission: Submission, of worker: Int, inFlight: Int) -> StoreError? {
     let (error, isToWake) = lock.locked {
       let wasEmpty = queue.waitingReplies == nil
-      let error = enter(batch, of: worker, isAwaited: false)
+      let error = enter(submission, of: worker, isAwaited: false)
       return (error, wasEmpty && !isBusy || isWorthSyncing(inFlight))
     }
     if isToWake { lock.wakeAll() }
@@ -85,13 +85,13 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
   /// Takes batches of a worker again, which knows that it lost one.
   func resume(_ worker: Int) { lock.locked { _ = barred.remove(worker) } }
 
-  private func enter(_ batch: CommitBatch, of worker: Int, isAwaited: Bool) -> StoreError? {
+  private func enter(_ submission: Submission, of worker: Int, isAwaited: Bool) -> StoreError? {
     guard !needsReopening, !barred.contains(worker) else {
-      refuse(batch, of: worker, isAwaited: isAwaited)
+      refuse(submission, of: worker, isAwaited: isAwaited)
       return nil
     }
     do throws(StoreError) {
-      try queue.append(batch, of: worker, isAwaited: isAwaited, after: hub.last) { writes throws(StoreError) in
+      try queue.append(submission, of: worker, isAwaited: isAwaited, after: hub.last) { writes throws(StoreError) in
         if !writes.isEmpty {
           if isDurable { last = try store.append(writes) } else { try store.commit(writes, durable: false) }
         }
@@ -99,15 +99,15 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
       }
       return nil
     } catch {
-      refuse(batch, of: worker, isAwaited: isAwaited)
+      refuse(submission, of: worker, isAwaited: isAwaited)
       poison()
       return error
     }
   }
 
-  private func refuse(_ batch: CommitBatch, of worker: Int, isAwaited: Bool) {
+  private func refuse(_ submission: Submission, of worker: Int, isAwaited: Bool) {
     barred.insert(worker)
-    queue.refuse(batch, of: worker, isAwaited: isAwaited)
+    queue.refuse(submission, of: worker, isAwaited: isAwaited)
   }
 
   // MARK: Settling
@@ -130,21 +130,21 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
 
   private func conclude(through number: UInt64) {
     let settled = queue.takeSettled(through: number)
-    for entry in settled where entry.number != nil { counters.commit(entry.batch) }
-    let changes = settled.lazy.filter { $0.number != nil }.map(\.batch.changes).filter { !$0.isEmpty }
+    for entry in settled where entry.number != nil { counters.commit(entry.submission.batch) }
+    let changes = settled.lazy.filter { $0.number != nil }.map(\.submission.batch.changes).filter { !$0.isEmpty }
     if !changes.isEmpty { hub.publish(Array(changes)) }
-    var batches: [CommittedBatch] = []
+    var batches: [DurableSubmission] = []
     var concerned = WorkerSet()
     for entry in settled {
       guard entry.number != nil, !entry.isAwaited else { continue }
-      batches.append(CommittedBatch(worker: entry.worker, batch: entry.batch))
+      batches.append(DurableSubmission(worker: entry.worker, submission: entry.submission))
       concerned.insert(entry.worker)
-      concerned.formUnion(entry.batch.senders)
+      concerned.formUnion(entry.submission.recipients)
     }
     if !batches.isEmpty {
       let receivers = workers.indices.filter { concerned.contains($0) }
-      for batch in batches { batch.batch.share(among: receivers.count) }
-      for worker in receivers { workers[worker].send(.settled(batches)) }
+      for batch in batches { batch.submission.share(among: receivers.count) }
+      for worker in receivers { workers[worker].send(.durable(batches)) }
     }
     for entry in settled {
       if entry.number == nil { tell(entry, .lost) } else if entry.isAwaited { results[entry.worker] = .durable }
@@ -167,7 +167,11 @@ final class GroupCommit: @unchecked Sendable {  // what changes is guarded by `l
   }
 
   private func tell(_ entry: CommitQueue.Entry, _ fate: CommitResult) {
-    if entry.isAwaited { results[entry.worker] = fate } else { workers[entry.worker].send(.lost(entry.batch, fate)) }
+    if entry.isAwaited {
+      results[entry.worker] = fate
+    } else {
+      workers[entry.worker].send(.lost(entry.submission, fate))
+    }
   }
 
   // MARK: For the committer

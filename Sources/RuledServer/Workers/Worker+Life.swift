@@ -21,7 +21,7 @@ extension Worker {
   }
 
   private func waitUntilIdle(then done: @escaping () -> Void) {
-    if inbox.hasEnded, evaluator.isQuiet, evaluator.batch.replies.isEmpty, services.workers[index].isEmpty {
+    if inbox.hasEnded, evaluator.isQuiet, submission.replies.isEmpty, services.workers[index].isEmpty {
       answerWaiting()
     }
     guard table.count > 0 || !isIdle || !batches.isEmpty else { return done() }

@@ -169,7 +169,7 @@ extension Worker: ConnectionHandler {
   private func execute(_ request: RequestView, _ target: ReplyTarget) {
     if Self.isForControl(request.method) { return hand(toControl: request, target) }
     if request.method == .watch || request.method == .unwatch { return watch(request, target) }
-    let bytes = evaluator.batch.replyBytes
+    let bytes = submission.replyBytes
     let idStart = bytes.count
     if let id = request.id { bytes.append(id) }
     let start = bytes.count
@@ -188,7 +188,7 @@ extension Worker: ConnectionHandler {
       ReplyWriter.endLine(to: bytes)
     }
     guard evaluator.isQuiet || Self.tellsOfDaemon(request.method), cascade == nil else {
-      evaluator.batch.add(
+      submission.append(
         PendingReply(target: target, range: start..<bytes.count, id: idStart..<start, cascade: cascade))
       return
     }

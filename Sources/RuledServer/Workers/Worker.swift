@@ -13,6 +13,12 @@ final class Worker {
   let services: Services
   let loop: EventLoop
   let evaluator: Evaluator
+  /// The evaluator's batch that collects, and the replies that wait for it.
+  private(set) var submission: Submission
+  /// What was submitted and is not complete, the earliest first.
+  private var submitted: [Submission] = []
+  private var spareSubmissions: [Submission] = []
+  private static let mostSpareSubmissions = 8
   private(set) lazy var table = ConnectionTable(on: loop, limits: limits, handler: self)
   /// The watchers on its connections.
   private(set) lazy var watches = WorkerWatches(self)
@@ -52,6 +58,7 @@ final class Worker {
     evaluator = Evaluator(
       context: services.context, catalog: catalog, lua: LuaWorker(),
       cacheBytes: (configuration.limits.cacheMiB << 20) / services.workers.count)
+    submission = Submission(evaluator.batch)
     inbox = MessageInbox(of: index, services: services, evaluator: evaluator, settings: settings)
     document = parser.document.handle
     forwards = Array(repeating: [], count: services.workers.count)
@@ -94,12 +101,16 @@ final class Worker {
     case .request(let request): carryOut(request)
     case .requests(let bundle): carryOut(bundle)
     case .replies(let bundle): hand(out: bundle)
-    case .settled(let batches):
-      for settled in batches {
-        if settled.worker == index { finished(settled.batch, .durable) } else { send(repliesOf: settled.batch) }
-        letGo(of: settled.batch)
+    case .durable(let batches):
+      for durable in batches {
+        if durable.worker == index {
+          complete(durable.submission, .durable)
+        } else {
+          sendReplies(of: durable.submission)
+        }
+        release(durable.submission)
       }
-    case .lost(let batch, let fate): finished(batch, fate)
+    case .lost(let submission, let result): complete(submission, result)
     case .deliver(let messages): inbox.add(messages)
     case .cascadeOver(let key, let isWhole):
       guard let reply = waiting.removeValue(forKey: key) else { return }
@@ -113,7 +124,7 @@ final class Worker {
   }
 
   /// Whether nothing is under way.
-  var isIdle: Bool { evaluator.isQuiet && evaluator.batch.replies.isEmpty && waiting.isEmpty }
+  var isIdle: Bool { evaluator.isQuiet && submission.replies.isEmpty && waiting.isEmpty }
 
   /// Whether it has taken requests since it last said so, and all there were have been answered.
   private func isExpectingRequests() -> Bool {
@@ -139,28 +150,41 @@ final class Worker {
     }
   }
 
-  /// Has the batch that collected committed; says whether there was one.
+  /// Submits what collected to the commit pipeline; false when there was nothing.
   private func submit() -> Bool {
-    let batch = evaluator.batch
-    guard !batch.isEmpty || !batch.replies.isEmpty || !batch.awaited.isEmpty else { return false }
+    guard !submission.isEmpty else { return false }
     noteFigures()
-    let isFirst = !evaluator.hasInFlight
-    let taken = evaluator.takeBatch()
-    if isFirst, isForWorker(taken) {
-      let outcome = services.commits.commit(taken, of: index)
-      services.report(outcome.error)
-      if outcome.fate == .durable { share(taken) }
-      finished(taken, outcome.fate)
-      if outcome.fate == .durable { letGo(of: taken) }
+    let isFirst = submitted.isEmpty
+    let full = takeSubmission()
+    if isFirst, isForWorker(full) {
+      let (result, error) = services.commits.commit(full, of: index)
+      services.report(error)
+      if result == .durable { share(full) }
+      complete(full, result)
+      if result == .durable { release(full) }
     } else {
-      services.report(services.commits.append(taken, of: index, inFlight: services.inFlight.load(ordering: .relaxed)))
+      services.report(services.commits.append(full, of: index, inFlight: services.inFlight.load(ordering: .relaxed)))
     }
     return true
   }
 
-  /// Whether the worker had better wait for the disk itself, since there is nothing else that it could do meanwhile.
-  private func isForWorker(_ batch: CommitBatch) -> Bool {
-    !services.commits.isDurable || batch.replies.count >= services.inFlight.load(ordering: .relaxed)
+  /// Hands out what collected and begins another submission.
+  private func takeSubmission() -> Submission {
+    let full = submission
+    _ = evaluator.takeBatch()
+    submitted.append(full)
+    let next = evaluator.batch
+    if let spare = spareSubmissions.popLast(), spare.reuse(for: next) {
+      submission = spare
+    } else {
+      submission = Submission(next)
+    }
+    return full
+  }
+
+  /// Whether the worker should wait for the disk itself, as it has nothing else to do meanwhile.
+  private func isForWorker(_ submission: Submission) -> Bool {
+    !services.commits.isDurable || submission.replies.count >= services.inFlight.load(ordering: .relaxed)
   }
 
   private func noteFigures() {
@@ -169,43 +193,57 @@ final class Worker {
     services.figures[index].hotBytes.store(hot.bytes, ordering: .relaxed)
   }
 
-  private func finished(_ batch: CommitBatch, _ fate: CommitResult) {
-    guard evaluator.isInFlight(batch) else { return }  // it was lost with one before it
-    if fate != .durable { services.commits.resume(index) }
-    for batch in evaluator.finished(batch, durable: fate == .durable) {
-      fate == .durable ? release(batch) : refuse(batch, fate)
+  /// Ends a submission: releases all that waited for it, or refuses it and all that build on it.
+  private func complete(_ done: Submission, _ result: CommitResult) {
+    guard submitted.contains(where: { $0 === done }) else { return }  // it was lost with one before it
+    guard result == .durable else {
+      services.commits.resume(index)
+      let lost = submitted + [submission]
+      submitted.removeAll()
+      _ = evaluator.finished(done.batch, durable: false)
+      submission = Submission(evaluator.batch)
+      for submission in lost { refuse(submission, result) }
+      return
+    }
+    submitted.removeFirst()
+    _ = evaluator.finished(done.batch, durable: true)
+    dispatch(done)
+  }
+
+  /// Shows a durable submission to the other workers on whose connections replies of it wait.
+  private func share(_ durable: Submission) {
+    let receivers = services.workers.indices.filter { $0 != index && durable.recipients.contains($0) }
+    durable.share(among: receivers.count + 1)
+    for worker in receivers {
+      services.workers[worker].send(.durable([DurableSubmission(worker: index, submission: durable)]))
     }
   }
 
-  /// Shows a batch that counts to the other workers on whose connections replies of it wait.
-  private func share(_ batch: CommitBatch) {
-    let receivers = services.workers.indices.filter { $0 != index && batch.senders.contains($0) }
-    batch.share(among: receivers.count + 1)
-    for worker in receivers { services.workers[worker].send(.settled([CommittedBatch(worker: index, batch: batch)])) }
-  }
-
-  private func letGo(of batch: CommitBatch) {
-    if batch.letGo() { evaluator.giveBack(batch) }
+  /// Ends this worker's use of a durable submission.
+  private func release(_ durable: Submission) {
+    guard durable.release() else { return }
+    evaluator.giveBack(durable.batch)
+    if spareSubmissions.count < Self.mostSpareSubmissions { spareSubmissions.append(durable) }
   }
 
   /// Sends the replies for this worker's connections.
-  private func send(repliesOf batch: CommitBatch) {
-    for reply in batch.replies where reply.target.worker == index && reply.cascade == nil {
-      send(UnsafeRawBufferPointer(rebasing: batch.replyBytes.bytes[reply.range]), to: reply.target)
+  private func sendReplies(of durable: Submission) {
+    for reply in durable.replies where reply.target.worker == index && reply.cascade == nil {
+      send(durable.bytes(of: reply), to: reply.target)
     }
   }
 
-  /// Lets go what waited for the commit, but for the replies that other workers send themselves.
-  private func release(_ batch: CommitBatch) {
-    for reply in batch.replies {
-      let bytes = UnsafeRawBufferPointer(rebasing: batch.replyBytes.bytes[reply.range])
+  /// Sends what waited for the commit on its way, but for the replies that other workers send themselves.
+  private func dispatch(_ durable: Submission) {
+    for reply in durable.replies {
       if let cascade = reply.cascade {
-        waiting[cascade.key] = (reply.target, Array(bytes))
+        waiting[cascade.key] = (reply.target, Array(durable.bytes(of: reply)))
         cascade.cascade.ended()
       } else if reply.target.worker == index || reply.target.worker == HTTPServer.worker {
-        send(bytes, to: reply.target)
+        send(durable.bytes(of: reply), to: reply.target)
       }
     }
+    let batch = durable.batch
     dispatch(batch.messages)
     inbox.settled(batch.delivered)
     for cascade in batch.awaited { cascade.ended() }
@@ -214,25 +252,25 @@ final class Worker {
   }
 
   /// Answers that nothing was applied, or that it is not known whether it was.
-  private func refuse(_ batch: CommitBatch, _ fate: CommitResult) {
+  private func refuse(_ lost: Submission, _ result: CommitResult) {
     let error =
-      fate == .unknown
+      result == .unknown
       ? RequestError(
         .outcomeUnknown,
         "the disk failed while the commit was on its way: it may have been applied or not; send it again with the same id, which applies it once"
       )
       : RequestError(.unavailable, "the store refused the commit: nothing was applied, send it again")
-    for reply in batch.replies {
+    for reply in lost.replies {
       replyBuffer.removeAll()
       if !reply.id.isEmpty {
-        ReplyWriter.error(error, id: UnsafeRawBufferPointer(rebasing: batch.replyBytes.bytes[reply.id]), to: replyBuffer)
+        ReplyWriter.error(error, id: lost.id(of: reply), to: replyBuffer)
         if reply.target.batch == 0 { ReplyWriter.endLine(to: replyBuffer) }
       }
       send(replyBuffer.bytes, to: reply.target)
     }
-    for message in batch.messages { message.cascade?.ended() }
-    for cascade in batch.awaited { cascade.lost() }
-    inbox.lost(batch.delivered)
+    for message in lost.batch.messages { message.cascade?.ended() }
+    for cascade in lost.batch.awaited { cascade.lost() }
+    inbox.lost(lost.batch.delivered)
   }
 
   // MARK: Messages

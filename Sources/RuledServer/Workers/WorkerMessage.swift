@@ -9,10 +9,10 @@ enum WorkerMessage: Sendable {
   case requests(RequestBundle)
   /// Hand these replies to your connections.
   case replies(ReplyBundle)
-  /// These batches count, in this order: some are yours, and some hold replies for your connections.
-  case settled([CommittedBatch])
-  /// A batch of yours has failed, in that way.
-  case lost(CommitBatch, CommitResult)
+  /// These submissions are durable, in this order: some are yours, and some hold replies for your connections.
+  case durable([DurableSubmission])
+  /// A submission of yours has failed, in that way.
+  case lost(Submission, CommitResult)
   /// Apply messages to your subjects.
   case deliver([CommitBatch.Message])
   /// What a reply has been waiting for is over, or can't be waited for any longer.
@@ -21,10 +21,10 @@ enum WorkerMessage: Sendable {
   case perform(@Sendable (Worker) -> Void)
 }
 
-/// A batch that counts; nobody changes it any more.
-struct CommittedBatch: Sendable {
+/// A submission that is durable; nobody changes it any more.
+struct DurableSubmission: Sendable {
   /// Whose it is.
   let worker: Int
-  /// The batch.
-  let batch: CommitBatch
+  /// The submission.
+  let submission: Submission
 }

@@ -1,0 +1,36 @@
+-- Reads fields of an event's data by type; a field of another type is nil. Clients may send anything: a rule that reads
+-- its fields through these functions never fails on it.
+
+local fields = {}
+
+--- The event's data, or an empty table if the data is not an object.
+function fields.data(event)
+  return type(event.data) == "table" and event.data or {}
+end
+
+--- A non-empty UTF-8 string of at most `most` bytes, or nil.
+function fields.text(value, most)
+  if type(value) ~= "string" or value == "" or #value > most or not utf8.len(value) then return nil end
+  return value
+end
+
+--- The value if it is a boolean, else the value from before.
+function fields.flag(value, before)
+  if type(value) == "boolean" then return value end
+  return before
+end
+
+--- A string, or a number as a string (whole numbers without a fraction); nil for anything else.
+function fields.label(value, most)
+  if math.type(value) == "integer" then return tostring(value) end
+  if math.type(value) == "float" then return string.format("%.14g", value) end
+  return fields.text(value, most)
+end
+
+--- The value, or null instead of nil: for decisions and answers whose members are always present.
+function fields.or_null(value)
+  if value == nil then return json.null end
+  return value
+end
+
+return fields
