@@ -15,11 +15,12 @@ import Testing
   }
 
   @Test(arguments: [
-    ("", 0), ("nul", 0), ("01", 1), ("1.", 2), ("1e", 2), ("-", 1), ("[1,]", 3), ("{\"a\":1,}", 7), ("{a:1}", 1),
-    ("[1 2]", 3), ("1 1", 2), ("\"\t\"", 1), ("\"\\x\"", 1), ("\"\\ud800\"", 1), ("\"\\udc00\\ud800\"", 1), ("\"a", 2),
-    ("1e999", 0), ("+1", 0), ("NaN", 0), ("'a'", 0), ("[", 1), ("\u{FEFF}1", 0), ("\"\\u12g4\"", 5),
+    ("", 0), ("nul", 0), ("01", 0), ("1.", 0), ("1e", 0), ("-", 0), ("[1,]", 3), ("{\"a\":1,}", 7), ("{a:1}", 1),
+    ("[1 2]", 3), ("1 1", 0), ("\"\t\"", 1), ("\"\\x\"", 0), ("\"\\ud800\"", 0), ("\"\\udc00\\ud800\"", 0), ("\"a", 0),
+    ("1e999", 0), ("+1", 0), ("NaN", 0), ("'a'", 0), ("[", 0), ("\u{FEFF}1", 0), ("\"\\u12g4\"", 0),
+    ("{\"a\":1}\n{}", 8), ("[1,\n2,\n\"x\\y\"]", 7), ("{\"a\":\n[nul]}", 7), ("{\"a\":[1,2}", 9), ("[1,\n\"a]", 4),
   ])
-  func `What is not JSON is an error with its place`(text: String, offset: Int) {
+  func `What is not JSON is an error with the place of the byte or token`(text: String, offset: Int) {
     let error = #expect(throws: JSONError.self) { try JSONValue(parsing: text) }
     #expect(error?.offset == offset, "\(text): \(error?.description ?? "")")
   }

@@ -1,5 +1,6 @@
 import Glibc
 import RuledCore
+import RuledJSON
 
 /// A blocking client that speaks JSON-RPC lines, with a generous deadline on every read.
 final class Client: @unchecked Sendable {  // each client is used by one thread at a time

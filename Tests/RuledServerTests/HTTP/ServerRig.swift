@@ -1,6 +1,7 @@
 import Glibc
 import RuledCore
 import RuledEngine
+import RuledJSON
 import RuledLua
 import RuledStore
 import RuledThreads
