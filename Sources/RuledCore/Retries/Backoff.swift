@@ -1,11 +1,11 @@
 /// The growing delay before something that failed is tried again, in milliseconds.
 ///
-/// The delay doubles with each failure, and is up to a quarter longer at random, so that many who failed together do not all come back at
-/// once. The longest delays differ likewise.
+/// The delay doubles with each failure, and is up to a quarter shorter at random, so that operations that failed together are not tried again
+/// together. That holds for the longest delay too.
 package struct Backoff: Sendable, Equatable {
-  /// The shortest delay after the first failure.
+  /// The longest delay after the first failure.
   package var first: UInt64
-  /// The longest delay.
+  /// The longest delay after any failure.
   package var longest: UInt64
 
   /// A delay that grows from `first` to `longest` milliseconds; without them from a second to five minutes.
@@ -17,8 +17,8 @@ package struct Backoff: Sendable, Equatable {
   /// The delay after so many failures in a row, 1 or more.
   package func delay(after failures: Int) -> UInt64 {
     let doublings = UInt64(clamping: min(max(failures - 1, 0), 20))
-    let shortest = min(first << doublings, longest - longest / 5)
-    return min(shortest + .random(in: 0...shortest / 4), longest)
+    let delay = min(first << doublings, longest)
+    return delay - .random(in: 0...delay / 4)
   }
 }
 
