@@ -82,7 +82,7 @@ final class WorkerPlugin {
   /// Whether its next event is run without counting instructions.
   ///
   /// This changes what an event costs, never its outcome.
-  var uncounted = BackOff(first: 8, most: 1024)
+  var uncounted = AttemptSkipper(fewest: 8, most: 1024)
   private var knownSender: MessageSender?
 
   init(_ entry: Catalog.Plugin, index: Int, vm: PluginVM? = nil) {

@@ -144,7 +144,7 @@ final class PluginRun {
   private func runFirst(
     _ rules: [Int], on queued: QueuedEvent, in transaction: EventTransaction
   ) throws(Failure) -> PluginVM {
-    let uncounted = !transaction.event.isExplained && plugin.uncounted.isNext()
+    let uncounted = !transaction.event.isExplained && plugin.uncounted.shouldTry()
     let vm = try transaction.plugins.vm(of: plugin)
     let storeFailure = transaction.storeFailure
     var failure: Failure?
@@ -152,11 +152,11 @@ final class PluginRun {
       try runFirst(rules, on: queued, vm, uncounted: uncounted, in: transaction)
     } catch { failure = error }
     if vm.endUncounted() {
-      if uncounted { plugin.uncounted.succeeded() }
+      if uncounted { plugin.uncounted.noteSuccess() }
       if let failure { throw failure }
       return vm
     }
-    plugin.uncounted.failed()
+    plugin.uncounted.noteFailure()
     began = false
     transaction.storeFailure = storeFailure
     plugin.dropDeadVM()
