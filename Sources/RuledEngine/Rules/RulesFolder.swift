@@ -1,5 +1,6 @@
 import Glibc
 package import RuledCore
+import RuledJSON
 package import RuledLua
 
 /// Reads a rules folder: each subfolder is a plugin, and `lib` holds the shared modules.

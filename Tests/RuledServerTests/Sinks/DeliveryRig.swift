@@ -84,10 +84,13 @@ final class DeliveryRig {
     let answer = Signal<String>()
     services.workers[0].send(
       .perform { worker in
-        let document = EventDocument()
+        let document = TapeDocument()
         let reply = ByteBuffer()
-        guard document.parse(Array(text.utf8)) else { return answer.set("null") }
-        var event = document.event(now: worker.services.context.clock.now.microseconds)
+        guard let object = Array(text.utf8).withUnsafeBytes({ try? document.parse(copyOf: $0) }) else {
+          return answer.set("null")
+        }
+        var event = EventInput(
+          stored: object, text: document.text, now: worker.services.context.clock.now.microseconds)
         event.origin = .client
         do { try worker.evaluator.evaluate(event, into: reply) } catch { reply.append(contentsOf: "\"\(error)\"") }
         answer.set(reply.text)
