@@ -45,8 +45,8 @@ extension Worker {
     do throws(RequestError) {
       ReplyWriter.beginResult(id: request.id, to: bytes)
       switch request.method {
-      case .event: cascade = try evaluate(request, parser: parser.handle, into: bytes)
-      case .query: try query(QueryParams(request), parser: parser.handle, into: bytes)
+      case .event: cascade = try evaluate(request, document: parser.document.handle, into: bytes)
+      case .query: try query(QueryParams(request), document: parser.document.handle, into: bytes)
       default: try administrate(request, into: bytes)
       }
       ReplyWriter.endResult(to: bytes)
