@@ -7,34 +7,13 @@ import RuledStore
 /// The command line of `ruled`.
 package enum ServeCommand {
   private static let version = "0.1.0"
-  private static let help = """
-    ruled - turns events into decisions by rules in Lua
 
-    usage: ruled [--config FILE] [--rules DIR] [--store URL] [--socket PATH] [--clock manual]
-                 [--check] [--salvage]
-
-      -c, --config FILE   the configuration, a Lua file (see ruled.conf(5))
-      -r, --rules DIR     the rules folder
-      -s, --store URL     rocksdb:PATH, or memory: for one that forgets
-      -S, --socket PATH   the Unix socket to serve on
-          --clock manual  a clock that stands still until it is set; for tests
-          --check         load configuration and rules, say what is wrong, and end
-          --salvage       save what is whole of a store that is damaged and does not open, and end
-      -h, --help          show this
-      -V, --version       show the version
-
-    examples:
-      ruled --rules rules --store rocksdb:var/store --socket var/ruled.sock
-      ruled --config /etc/ruled/ruled.conf.lua --check
-
-    """
-
-  /// Runs the program; answers its exit code.
+  /// Runs the program and returns its exit code.
   package static func run(_ arguments: [String]) -> Int32 {
     do throws(StartError) {
       let options = try ServeOptions(arguments)
       if options.showsHelp {
-        print(help, terminator: "")
+        print(HelpText(program: nil, sharedOptions: ServeOptions.shared).command(ServeOptions.spec), terminator: "")
         return 0
       }
       if options.showsVersion {
@@ -55,7 +34,7 @@ package enum ServeCommand {
     }
   }
 
-  /// Saves what is whole of a damaged store, and tells what is lost.
+  /// Saves what can be read of a damaged store, and prints what is lost.
   private static func salvage(_ options: ServeOptions) throws(StartError) -> Int32 {
     guard case .rocksdb(let path) = try options.configuration().store else {
       throw StartError("--salvage is for a store on disk; name it with --store rocksdb:PATH or --config FILE")
@@ -82,7 +61,7 @@ package enum ServeCommand {
     return 0
   }
 
-  /// Writes each line of a problem as a line of its own.
+  /// Writes each line of a problem on standard error, after the program's name.
   private static func complain(_ problem: String) {
     for text in problem.split(separator: "\n") {
       let line = Array("ruled: \(text)\n".utf8)
@@ -90,7 +69,7 @@ package enum ServeCommand {
     }
   }
 
-  /// Loads all that a start would load, and says what is wrong with it.
+  /// Loads the configuration and the rules as a start does, and prints what is wrong with them.
   private static func check(_ options: ServeOptions) throws(StartError) -> Int32 {
     let configuration: Configuration
     do throws(StartError) { configuration = try options.configuration() } catch {
@@ -114,5 +93,82 @@ package enum ServeCommand {
       for problem in error.errors { complain(problem.description) }
       return 1
     }
+  }
+}
+
+/// What the command line of `ruled` asks for.
+struct ServeOptions {
+  /// What `ruled` takes and says of itself.
+  ///
+  /// An option with a value may be given again; the last value counts.
+  static let spec = CommandSpec(
+    "ruled", "Serves decisions on events, by rules in Lua.",
+    synopsis: [
+      "[--config FILE] [--rules DIR] [--store URL] [--socket PATH] [--clock manual]", "--check [OPTION …]",
+      "--salvage [OPTION …]",
+    ],
+    options: [
+      OptionSpec(
+        "config", short: "c", value: "FILE", "The configuration, a Lua file; see ruled.conf(5).", completes: .files,
+        repeats: true),
+      OptionSpec("rules", short: "r", value: "DIR", "The rules folder.", completes: .folders, repeats: true),
+      OptionSpec("store", short: "s", value: "URL", "rocksdb:PATH, or memory: to keep nothing on disk.", repeats: true),
+      OptionSpec("socket", short: "S", value: "PATH", "The Unix socket to serve on.", completes: .files, repeats: true),
+      OptionSpec(
+        "clock", value: "manual", "For tests: time stands still until 'rulectl clock' moves it.",
+        completes: .words(["manual"]), repeats: true),
+      OptionSpec("check", "Loads the configuration and the rules, prints what is wrong with them, and ends."),
+      OptionSpec("salvage", "Saves what can be read of a damaged store that does not open, and ends."),
+    ],
+    details: """
+      Options override the configuration. The exit code is 0 after a shutdown that was asked for, 1 when --check found
+      something wrong, 2 when the daemon cannot start.
+      """,
+    examples: [
+      .init("ruled --rules rules --store rocksdb:var/store --socket var/ruled.sock", "serves from this folder"),
+      .init("ruled --config /etc/ruled/ruled.conf.lua --check", "before a restart"),
+    ])
+
+  /// The options of `ruled` that `rulectl` has, too.
+  static let shared = [OptionSpec.help, .version]
+
+  private let arguments: Arguments
+
+  var showsHelp: Bool { arguments.has("help") }
+  var showsVersion: Bool { arguments.has("version") }
+  var checks: Bool { arguments.has("check") }
+  var salvages: Bool { arguments.has("salvage") }
+  var hasManualClock: Bool { arguments.has("clock") }
+  /// The configuration file, if one is named.
+  var config: String? { arguments.value("config") }
+
+  /// Parses the words that follow the program's name.
+  init(_ words: [String]) throws(StartError) {
+    do throws(UsageError) {
+      arguments = try ArgumentParser.parse(words[...], options: Self.spec.options + Self.shared, takesOperands: false)
+      if !arguments.has("help") { try Self.spec.checkOperands(of: arguments, program: nil) }
+    } catch { throw StartError(error.message) }
+    if let clock = arguments.value("clock"), clock != "manual" {
+      throw StartError("--clock takes only 'manual', not '\(clock)'; leave it out to use the host's clock")
+    }
+  }
+
+  /// The configuration file's values, overridden by the command line's.
+  func configuration() throws(StartError) -> Configuration {
+    var configuration = Configuration()
+    if let config {
+      do throws(ConfigurationFileError) { configuration = try ConfigurationFile.load(config) } catch {
+        throw StartError(error.description, isFinding: access(config, R_OK) == 0)
+      }
+    }
+    if let rules = arguments.value("rules") { configuration.rules = rules }
+    if let socket = arguments.value("socket") { configuration.socket = socket }
+    if let store = arguments.value("store") {
+      guard let url = StoreURL(store) else {
+        throw StartError("--store '\(store)' is no store; use rocksdb:PATH or memory:")
+      }
+      configuration.store = url
+    }
+    return configuration
   }
 }
