@@ -13,10 +13,10 @@ class Walk {
  public:
   explicit Walk(const char *text, size_t depth) : depth(depth), last(text) {}
 
-  /// The token that was read last when `error` came up; the document's own place is the better one if it is later.
-  const char *last_token(ondemand::document &document) const {
+  /// Where the walk ended: the scalar that is wrong, or the token that is out of place.
+  const char *end(ondemand::document &document) const {
     const char *place = nullptr;
-    if (document.current_location().get(place) || place < last) return last;
+    if (is_in_scalar || document.current_location().get(place) || place < last) return last;
     return place;
   }
 
@@ -36,7 +36,9 @@ class Walk {
 
  private:
   size_t depth;
+  /// The value that was begun last.
   const char *last;
+  bool is_in_scalar = false;
 
   template <typename Token>
   void note(Token &token) {
@@ -48,9 +50,15 @@ class Walk {
     note(value);
     ondemand::json_type type;
     if (error_code error = value.type().get(type)) return error;
+    if (type == ondemand::json_type::object) return object(value);
+    if (type == ondemand::json_type::array) return array(value);
+    error_code error = scalar(value, type);
+    is_in_scalar = error != SUCCESS;
+    return error;
+  }
+
+  static error_code scalar(ondemand::value value, ondemand::json_type type) {
     switch (type) {
-      case ondemand::json_type::object: return object(value);
-      case ondemand::json_type::array: return array(value);
       case ondemand::json_type::string: return value.get_string().error();
       case ondemand::json_type::number: return value.get_double().error();
       case ondemand::json_type::boolean: return value.get_bool().error();
@@ -131,6 +139,6 @@ extern "C" size_t cj_error_offset(const char *bytes, size_t length, size_t depth
   if (parser.iterate(text).get(document)) return 0;
   Walk walk(text.data(), depth);
   if (!walk.document(document)) return 0;
-  size_t offset = size_t(walk.last_token(document) - text.data());
+  size_t offset = size_t(walk.end(document) - text.data());
   return offset < length ? offset : length;
 }

@@ -37,6 +37,7 @@ extension JSONValue {
   /// - Parameters:
   ///   - text: The whole text, in UTF-8.
   ///   - maximumDepth: How deep arrays and objects may nest.
+  /// - Throws: What is wrong, and where.
   package init(parsing text: UnsafeRawBufferPointer, maximumDepth: Int = Limits.jsonDepth) throws(JSONError) {
     let document = TapeDocument(maximumDepth: maximumDepth)
     do throws(JSONError.Reason) {
@@ -50,7 +51,8 @@ extension JSONValue {
   package init(parsing text: String, maximumDepth: Int = Limits.jsonDepth) throws(JSONError) {
     var text = text
     self = try text.withUTF8 { utf8 in
-      Result { () throws(JSONError) in try JSONValue(parsing: UnsafeRawBufferPointer(utf8), maximumDepth: maximumDepth) }
+      Result { () throws(JSONError) in try JSONValue(parsing: UnsafeRawBufferPointer(utf8), maximumDepth: maximumDepth)
+      }
     }.get()
   }
 

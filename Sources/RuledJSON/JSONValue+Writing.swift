@@ -17,6 +17,7 @@ extension JSONValue {
   /// The value as JSON for people, each member and element on its line, without a newline at the end.
   ///
   /// - Parameter indent: How many spaces each level is indented by.
+  /// - Returns: The text.
   package func prettyText(indent: Int = 2) -> String {
     let buffer = ByteBuffer()
     writePretty(to: buffer, indent: indent, level: 0)

@@ -21,11 +21,14 @@ package final class TapeDocument {
 
   deinit { cj_free(handle) }
 
-  /// Parses `text` and returns the root value.
+  /// Parses `text`.
   ///
   /// - Parameters:
   ///   - text: The whole text; it must outlive what is taken from it.
-  ///   - readable: How many bytes can be read from the start of `text`. With 64 bytes more than the text has, it is parsed in place.
+  ///   - readable: How many bytes can be read from the start of `text`. With 64 more than it has, it is
+  ///     parsed in place.
+  /// - Returns: The root value.
+  /// - Throws: Why the text is not JSON.
   package func parse(_ text: UnsafeRawBufferPointer, readable: Int = 0) throws(JSONError.Reason) -> TapeValue {
     let code = text.withCharacters { cj_parse(handle, $0, $1, max(readable, $1)) }
     guard code == Int32(CJ_OK.rawValue) else { throw JSONError.Reason(rawValue: code) ?? .syntax }

@@ -14,6 +14,7 @@ package final class Thread: Sendable {
   ///   - stackBytes: The size of the stack, of which only the pages that are touched take memory. 16 MiB leave room for deep rules and parsers.
   ///   - isBackground: Whether other threads go first.
   ///   - body: What the thread runs.
+  /// - Throws: When the system lets the process start no further thread.
   package init(
     name: String, stackBytes: Int = 16 << 20, isBackground: Bool = false, _ body: @escaping @Sendable () -> Void
   ) throws(ThreadError) {

@@ -125,6 +125,7 @@ package final class ByteBuffer: @unchecked Sendable {  // confined: one thread o
   ///   - length: How much room there is for `body`.
   ///   - body: Writes into the room from its start, and returns how many bytes it wrote; below zero, as failed system calls return, is none.
   /// - Returns: What `body` returned.
+  /// - Throws: What `body` throws.
   @inlinable
   @discardableResult
   package func append<Failure>(

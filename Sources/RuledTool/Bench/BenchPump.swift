@@ -54,7 +54,7 @@ struct BenchPump {
     if plan.rate == nil {
       for connection in connections { try refill(connection, now) }
     }
-    while now < endTime || (hasInFlight && now < endTime + Self.replyTimeout) {
+    while now < endTime || isBehindSchedule || (hasInFlight && now < endTime + Self.replyTimeout) {
       if plan.rate != nil { try distributeDue(now) }
       try exchange()
       now = Self.now()
@@ -68,6 +68,9 @@ struct BenchPump {
     tally.missing = max(tally.sent, due) - tally.answered
     return tally
   }
+
+  /// Whether requests became due that were not distributed, because this thread did not run until the end.
+  private var isBehindSchedule: Bool { plan.rate != nil && dueTime(due) < endTime }
 
   private var hasInFlight: Bool { connections.contains { $0.inFlight > 0 || $0.sent < $0.due } }
 

@@ -1,9 +1,10 @@
 import Glibc
 import RuledCore
 import RuledJSON
-import RuledTool
 import Synchronization
 import Testing
+
+@testable import RuledTool
 
 /// `rulectl bench`, against a daemon that answers by a script.
 struct BenchCommandTests {
@@ -39,6 +40,17 @@ struct BenchCommandTests {
     let run = Run("bench", "-c", "1", "-p", "8", "--rate", "200", "--seconds", "0.5", "--json", on: daemon)
     #expect(run.exit == .done)
     #expect(try Self.figures(run)["sent"] == 100)
+  }
+
+  @Test func `At a rate, what became due while the sender did not run is sent, too`() throws {
+    let daemon = try FakeDaemon(result: Self.outcome)
+    defer { daemon.stop() }
+    let words = ["-c", "1", "-p", "64", "--rate", "200", "--seconds", "0.3"]
+    let plan = try BenchPlan(ArgumentParser.parse(words[...], options: BenchCommand.spec.options))
+    var pump = try BenchPump(plan, path: daemon.path)
+    let tally = try pump.run { _, _ in usleep(300_000) }
+    #expect(tally.sent == 60)
+    #expect(tally.missing == 0)
   }
 
   @Test func `At a rate, the wait for a slow reply is charged to what was due meanwhile`() throws {
