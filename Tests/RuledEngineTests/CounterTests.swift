@@ -1,4 +1,5 @@
 import RuledCore
+import RuledJSON
 import RuledLua
 import RuledStore
 import Testing
@@ -91,17 +92,17 @@ import Testing
 
   private func asked(_ evaluator: Evaluator) throws -> Int64? {
     let reply = ByteBuffer(capacity: 64)
-    try evaluator.handlers.query("p.first", subject: nil, document: nil, arguments: 0, into: reply)
+    try evaluator.handlers.query("p.first", subject: nil, arguments: nil, into: reply)
     return try JSONValue(parsing: reply.bytes)["value"]?.intValue
   }
 
   private func evaluate(_ evaluator: Evaluator, _ id: String) throws {
-    let document = EventDocument()
+    let document = TapeDocument()
     let text = #"{"type":"n","subject":"user:1","source":"s","id":"\#(id)","data":{"from":1,"to":1}}"#
     let bytes = ByteBuffer(capacity: 128)
     bytes.append(contentsOf: text)
-    #expect(document.parse(bytes.bytes))
-    var event = document.event(now: 0)
+    let object = try document.parse(copyOf: bytes.bytes)
+    var event = EventInput(stored: object, text: document.text, now: 0)
     event.origin = .client
     try evaluator.evaluate(event, into: ByteBuffer(capacity: 256))
     withExtendedLifetime(bytes) {}

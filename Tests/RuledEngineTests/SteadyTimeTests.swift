@@ -1,4 +1,5 @@
 import RuledCore
+import RuledJSON
 import RuledLua
 import RuledStore
 import TestSupport
@@ -17,7 +18,7 @@ import Testing
     let context: EngineContext
     let store: any StateStore
     private let evaluator: Evaluator
-    private let document = EventDocument()
+    private let document = TapeDocument()
 
     init(
       _ store: any StateStore, _ script: EngineClock.Script, catalog: Catalog, lua: LuaWorker, boot: String,
@@ -35,8 +36,8 @@ import Testing
     /// The outcome of an event of that id.
     func send(_ id: Int) throws -> JSONValue {
       let text = #"{"type":"a","subject":"s","id":"\#(id)"}"#
-      guard document.parse(Array(text.utf8)) else { return .null }
-      var event = document.event(now: context.clock.now.microseconds)
+      guard let object = Array(text.utf8).withUnsafeBytes({ try? document.parse(copyOf: $0) }) else { return .null }
+      var event = EventInput(stored: object, text: document.text, now: context.clock.now.microseconds)
       event.origin = .client
       let reply = ByteBuffer()
       try evaluator.evaluate(event, into: reply)

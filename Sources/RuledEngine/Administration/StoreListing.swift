@@ -1,4 +1,5 @@
 package import RuledCore
+import RuledJSON
 package import RuledStore
 
 /// Lists over all subjects, read from what is durable.
@@ -90,7 +91,7 @@ package enum StoreListing {
 
   /// The keys of a plugin's parked parts, each subject's in order.
   package static func parkedKeys(_ context: EngineContext, plugin: String) throws(RequestError) -> [ParkedKey] {
-    let document = EventDocument()
+    let document = TapeDocument()
     var found: [ParkedKey] = []
     do throws(StoreError) {
       try context.scan(prefix: StoreKey.prefix(.parked), of: .parked) { key, value in
@@ -108,7 +109,7 @@ package enum StoreListing {
     _ context: EngineContext,
     _ body: (_ subject: UnsafeRawBufferPointer, _ sequence: UInt64, _ plugin: String) -> Void
   ) throws(StoreError) {
-    let document = EventDocument()
+    let document = TapeDocument()
     try context.scan(prefix: StoreKey.prefix(.message), of: .message) { key, value in
       guard case .message(let subject, let sequence)? = try? ParsedKey(key) else { return true }
       body(subject, sequence, document.sender(of: value))

@@ -1,4 +1,5 @@
 package import RuledCore
+import RuledJSON
 import RuledStore
 
 /// Shows, exports and erases what is stored of a subject.

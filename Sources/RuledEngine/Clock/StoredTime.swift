@@ -1,4 +1,5 @@
 import RuledCore
+import RuledJSON
 package import RuledStore
 
 /// The time and the sequence in the store, so that the steady time and the numbers of messages, effects and parked events never go back over a

@@ -1,4 +1,5 @@
 package import RuledCore
+import RuledJSON
 import RuledLua
 package import RuledStore
 import Synchronization

@@ -1,4 +1,5 @@
 import RuledCore
+package import RuledJSON
 
 /// An event to be evaluated; its bytes are borrowed for the time of the call.
 package struct EventInput {
@@ -20,12 +21,10 @@ package struct EventInput {
   package var id: UnsafeRawBufferPointer
   /// When it happened, in microseconds.
   package var time: Int64
-  /// The parsed document that holds its data.
-  package var document: OpaquePointer?
-  /// The index of its data in the document, 0 for none.
-  package var data: Int
-  /// The index of the object whose other members are extensions, 0 for none.
-  package var attributes: Int
+  /// Its data, nil for none.
+  package var data: TapeValue?
+  /// The object whose further members are extensions, nil for none.
+  package var attributes: TapeValue?
   /// The event as it was sent, a JSON object.
   package var text: UnsafeRawBufferPointer
   /// Whether to commit nothing.
@@ -44,7 +43,7 @@ package struct EventInput {
   /// An event.
   package init(
     type: UnsafeRawBufferPointer, subject: UnsafeRawBufferPointer, source: UnsafeRawBufferPointer,
-    id: UnsafeRawBufferPointer, time: Int64, document: OpaquePointer?, data: Int, attributes: Int,
+    id: UnsafeRawBufferPointer, time: Int64, data: TapeValue?, attributes: TapeValue?,
     text: UnsafeRawBufferPointer, now: Int64
   ) {
     self.type = type
@@ -52,18 +51,29 @@ package struct EventInput {
     self.source = source
     self.id = id
     self.time = time
-    self.document = document
     self.data = data
     self.attributes = attributes
     self.text = text
     self.now = now
   }
 
+  /// The event that an object describes which the daemon stored; `text` is the object's text.
+  ///
+  /// It is evaluated at `now`, which is also its time when it has none.
+  package init(stored object: TapeValue, text: UnsafeRawBufferPointer, now: Int64) {
+    let none = UnsafeRawBufferPointer(start: nil, count: 0)
+    self.init(
+      type: object.member("type")?.string ?? none, subject: object.member("subject")?.string ?? none,
+      source: object.member("source")?.string ?? none, id: object.member("id")?.string ?? none,
+      time: object.member("time")?.string.flatMap { Timestamp(rfc3339: $0)?.microseconds } ?? now,
+      data: object.member("data"), attributes: object.isKind(.object) ? object : nil, text: text, now: now)
+    origin = .store
+  }
+
   /// No event.
   static var none: EventInput {
     let bytes = UnsafeRawBufferPointer(start: nil, count: 0)
     return EventInput(
-      type: bytes, subject: bytes, source: bytes, id: bytes, time: 0, document: nil, data: 0, attributes: 0,
-      text: bytes, now: 0)
+      type: bytes, subject: bytes, source: bytes, id: bytes, time: 0, data: nil, attributes: nil, text: bytes, now: 0)
   }
 }

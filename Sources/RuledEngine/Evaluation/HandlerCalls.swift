@@ -1,4 +1,5 @@
 package import RuledCore
+package import RuledJSON
 import RuledLua
 import RuledStore
 
@@ -20,10 +21,9 @@ package final class HandlerCalls {
 
   /// Appends the answer of a plugin's query.
   ///
-  /// `name` is the full name, `plugin.query`. The query may be about a subject or about none. `arguments` is the index of the arguments in the
-  /// document, 0 for none.
+  /// `name` is the full name, `plugin.query`. The query may be about a subject or about none.
   package func query(
-    _ name: String, subject: UnsafeRawBufferPointer?, document: OpaquePointer?, arguments: Int, into reply: ByteBuffer
+    _ name: String, subject: UnsafeRawBufferPointer?, arguments: TapeValue?, into reply: ByteBuffer
   ) throws(RequestError) {
     guard let found = plugins.catalog.query(name) else { throw notFound(query: name) }
     let plugin = plugins.all[found.plugin]
@@ -39,7 +39,7 @@ package final class HandlerCalls {
     defer { transaction.end() }
     do throws(Failure) {
       let vm = try call(plugin, name: query) {
-        $0.query(found.query, document: document, arguments: arguments)
+        $0.query(found.query, arguments: arguments)
       }
       if transaction.storeFailure == nil { reply.append(vm.output) }
     } catch {

@@ -1,4 +1,5 @@
 import RuledCore
+import RuledJSON
 import RuledLua
 import RuledStore
 
@@ -78,22 +79,18 @@ final class OutcomeParts {
 
   /// Adds an effect.
   func add(_ effect: Operation.Effect, of plugin: Catalog.Plugin) {
-    if effects.count > 0 { effects.append(UInt8(ascii: ",")) }
-    Self.writeMembers(of: effect, plugin, to: effects)
-    effects.append(UInt8(ascii: "}"))
+    var json = JSONWriter(continuing: effects)
+    json.beginObject()
+    Self.writeMembers(of: effect, plugin, to: &json)
+    json.endObject()
   }
 
-  /// Appends `{"id":…,"plugin":…,"sink":…,"type":…,"data":…`, without the closing brace.
-  static func writeMembers(of effect: Operation.Effect, _ plugin: Catalog.Plugin, to buffer: ByteBuffer) {
-    buffer.append("{\"id\":" as StaticString)
-    buffer.append(jsonString: effect.id)
-    buffer.append(",\"plugin\":" as StaticString)
-    buffer.append(plugin.quotedName)
-    buffer.append(",\"sink\":" as StaticString)
-    buffer.append(jsonString: effect.sink)
-    buffer.append(",\"type\":" as StaticString)
-    buffer.append(jsonString: effect.type)
-    buffer.append(",\"data\":" as StaticString)
-    buffer.append(effect.data)
+  /// Appends the members of an effect.
+  static func writeMembers(of effect: Operation.Effect, _ plugin: Catalog.Plugin, to json: inout JSONWriter) {
+    json.member("id", string: effect.id)
+    json.member("plugin", raw: plugin.quotedName)
+    json.member("sink", string: effect.sink)
+    json.member("type", string: effect.type)
+    json.member("data", raw: effect.data)
   }
 }

@@ -35,7 +35,7 @@ final class WorkerPlugins {
 
   /// The plugins that listen to a type, with their rules.
   func listeners(to type: UnsafeRawBufferPointer) -> Listeners {
-    let hash = hash64(type, seed: 0)
+    let hash = hash64(type)
     if let known = listeners.find(type, hash: hash) { return known }
     let found = Listeners(
       type: Array(type), hash: hash, plugins: catalog.listeners(to: String(decoding: type, as: UTF8.self)))
@@ -82,7 +82,7 @@ final class WorkerPlugin {
   /// Whether its next event is run without counting instructions.
   ///
   /// This changes what an event costs, never its outcome.
-  var uncounted = BackOff(first: 8, most: 1024)
+  var uncounted = AttemptSkipper(fewest: 8, most: 1024)
   private var knownSender: MessageSender?
 
   init(_ entry: Catalog.Plugin, index: Int, vm: PluginVM? = nil) {

@@ -1,4 +1,5 @@
 import RuledCore
+import RuledJSON
 import RuledLua
 import RuledStore
 
@@ -35,12 +36,12 @@ final class EffectWriter {
     key.removeAll()
     stored.write(to: key)
     value.removeAll()
-    OutcomeParts.writeMembers(of: effect, plugin, to: value)
-    value.append(",\"subject\":" as StaticString)
-    value.append(jsonString: event.subject)
-    value.append(",\"at\":\"" as StaticString)
-    Timestamp(microseconds: event.now).write(to: value)
-    value.append("\"}" as StaticString)
+    var json = JSONWriter(value)
+    json.beginObject()
+    OutcomeParts.writeMembers(of: effect, plugin, to: &json)
+    json.member("subject", string: event.subject)
+    json.member("at", Timestamp(microseconds: event.now))
+    json.endObject()
     batches.current.writes.put(key.bytes, value.bytes)
     batches.current.effects.append(stored)
   }

@@ -1,4 +1,5 @@
 package import RuledCore
+import RuledJSON
 import RuledLua
 import RuledStore
 
@@ -29,14 +30,15 @@ final class ParkedEvents {
   func park(_ run: PluginRun, of transaction: EventTransaction) {
     guard let failure = run.failure, let subject = transaction.subject else { return }
     let event = transaction.event
-    write(sequence: context.nextSequence(), failure: failure, tries: 1, event: event, of: subject) { buffer in
-      for (number, index) in run.seen.enumerated() {
-        if number > 0 { buffer.append(UInt8(ascii: ",")) }
+    write(sequence: context.nextSequence(), failure: failure, tries: 1, event: event, of: subject) { json in
+      for index in run.seen {
         let seen = transaction.queue[index]
-        if seen.origin == .sent {
-          event.writeAsSent(to: buffer)
-        } else {
-          event.write(type: transaction.queue.type(of: seen), data: transaction.queue.data(of: seen), to: buffer)
+        json.raw { buffer in
+          if seen.origin == .sent {
+            event.writeAsSent(to: buffer)
+          } else {
+            event.write(type: transaction.queue.type(of: seen), data: transaction.queue.data(of: seen), to: buffer)
+          }
         }
       }
     }
@@ -45,11 +47,10 @@ final class ParkedEvents {
   /// Parks a message whose plugin must not run, under the message's own number: so the messages of a subject keep their order.
   func park(_ message: MessageTable.Taken, plugin name: String, reason: String, of subject: Subject, sequence: UInt64) {
     let failure = Failure(plugin: name, kind: .error, message: reason)
-    write(sequence: sequence, failure: failure, tries: 1, event: message.event, of: subject) { buffer in
-      message.event.write(type: message.event.type, data: message.data, to: buffer)
-    } more: { buffer in
-      buffer.append(",\"message_from\":" as StaticString)
-      buffer.append(jsonString: message.from)
+    write(sequence: sequence, failure: failure, tries: 1, event: message.event, of: subject) { json in
+      json.raw { message.event.write(type: message.event.type, data: message.data, to: $0) }
+    } more: { json in
+      json.member("message_from", string: message.from)
     }
   }
 
@@ -64,13 +65,14 @@ final class ParkedEvents {
     event.subject = subject.name
     event.now = context.clock.now.microseconds
     write(sequence: sequence, failure: failure, tries: 1, event: event, of: subject) { _ in
-    } more: { buffer in
-      buffer.append(",\"damaged\":\"" as StaticString)
-      for byte in bytes {
-        buffer.append(hexDigit: byte >> 4)
-        buffer.append(hexDigit: byte & 15)
-      }
-      buffer.append(UInt8(ascii: "\""))
+    } more: { json in
+      json.member("damaged")
+      json.string(plain: { buffer in
+        for byte in bytes {
+          buffer.append(hexDigit: byte >> 4)
+          buffer.append(hexDigit: byte & 15)
+        }
+      })
     }
     context.damagedMessages.wrappingAdd(1, ordering: .relaxed)
     context.log.write(
@@ -80,26 +82,25 @@ final class ParkedEvents {
   /// Adds a parked part to the batch, as of the time of `event` and with what may follow from it.
   private func write(
     sequence: UInt64, failure: Failure, tries: Int64, event: EventInput, of subject: Subject,
-    events: (ByteBuffer) -> Void, more: (ByteBuffer) -> Void = { _ in }
+    events: (inout JSONWriter) -> Void, more: (inout JSONWriter) -> Void = { _ in }
   ) {
     writeKey(sequence, of: subject)
     value.removeAll()
-    value.append("{\"plugin\":" as StaticString)
-    value.append(jsonString: failure.plugin)
-    value.append(",\"events\":[" as StaticString)
-    events(value)
-    value.append("],\"failure\":" as StaticString)
-    failure.write(to: value)
-    value.append(",\"at\":\"" as StaticString)
-    Timestamp(microseconds: event.now).write(to: value)
-    value.append("\",\"tries\":" as StaticString)
-    value.append(decimal: tries)
-    value.append(",\"hops\":" as StaticString)
-    value.append(decimal: Int64(event.hops))
-    value.append(",\"may_send\":" as StaticString)
-    value.append(decimal: Int64(event.maySend))
-    more(value)
-    value.append(UInt8(ascii: "}"))
+    var json = JSONWriter(value)
+    json.beginObject()
+    json.member("plugin", failure.plugin)
+    json.member("events")
+    json.beginArray()
+    events(&json)
+    json.endArray()
+    json.member("failure")
+    json.raw(failure.write(to:))
+    json.member("at", Timestamp(microseconds: event.now))
+    json.member("tries", tries)
+    json.member("hops", event.hops)
+    json.member("may_send", event.maySend)
+    more(&json)
+    json.endObject()
     batches.current.writes.put(key.bytes, value.bytes)
     subject.lastCommit = batches.current.number
   }
@@ -122,9 +123,11 @@ final class ParkedEvents {
       return .failed(
         Failure(plugin: entry.plugin, kind: .error, message: "there is no plugin '\(entry.plugin)' any more"))
     }
-    let document = EventDocument()
-    guard document.parse(Array(first.text.utf8)) else { return nil }
-    var event = document.event(now: context.clock.now.microseconds)
+    let document = TapeDocument()
+    let text = ByteBuffer(capacity: 512)
+    first.write(to: text)
+    guard let object = try? document.parse(copyOf: text.bytes) else { return nil }
+    var event = EventInput(stored: object, text: document.text, now: context.clock.now.microseconds)
     event.hops = Int(entry.json["hops"]?.intValue ?? 0)
     event.maySend =
       entry.json["may_send"]?.intValue.map { Int($0) }
@@ -134,7 +137,7 @@ final class ParkedEvents {
     subject.lastCommit = batches.current.number
     if let from = entry.json["message_from"] {
       messages.resend(
-        event, data: document.text(of: "data"), from: from, of: plugins.all[index], to: subject,
+        event, data: event.storedData, from: from, of: plugins.all[index], to: subject,
         sequence: parked.sequence)
       return .succeeded
     }
@@ -150,11 +153,8 @@ final class ParkedEvents {
     guard let failure else { return .succeeded }
     batches.rollBack(to: mark)
     let tries = (entry.json["tries"]?.intValue ?? 1) + 1
-    write(sequence: parked.sequence, failure: failure, tries: tries, event: event, of: subject) { buffer in
-      for (number, event) in entry.events.enumerated() {
-        if number > 0 { buffer.append(UInt8(ascii: ",")) }
-        event.write(to: buffer)
-      }
+    write(sequence: parked.sequence, failure: failure, tries: tries, event: event, of: subject) { json in
+      for event in entry.events { json.raw(event.write(to:)) }
     }
     return .failed(failure)
   }
@@ -165,7 +165,7 @@ final class ParkedEvents {
     writeKey(parked.sequence, of: subject)
     value.removeAll()
     guard try batches.read(key.bytes, of: subject, into: value) else { return false }
-    if EventDocument().plugin(of: value.bytes) == "", context.damagedMessages.load(ordering: .relaxed) > 0 {
+    if TapeDocument().plugin(of: value.bytes) == "", context.damagedMessages.load(ordering: .relaxed) > 0 {
       context.damagedMessages.wrappingSubtract(1, ordering: .relaxed)
     }
     batches.current.writes.delete(key.bytes)

@@ -1,4 +1,5 @@
 import RuledCore
+import RuledJSON
 import RuledLua
 import RuledStore
 
@@ -34,9 +35,9 @@ final class TimerTable {
   private let key = ByteBuffer(capacity: 320)
   private let value = ByteBuffer(capacity: 1024)
   /// The timer that is firing; holds its event while that is evaluated.
-  private let firing = EventDocument()
+  private let firing = TapeDocument()
   /// A stored timer of which only the due time is read.
-  private let stored = EventDocument()
+  private let stored = TapeDocument()
 
   init(_ context: EngineContext, batches: BatchQueue) {
     self.context = context
@@ -66,19 +67,16 @@ final class TimerTable {
     identity.append(name)
     identity.append(decimal: due)
     value.removeAll()
-    value.append("{\"due\":" as StaticString)
-    value.append(decimal: due)
-    value.append(",\"type\":" as StaticString)
-    value.append(jsonString: type)
-    value.append(",\"subject\":" as StaticString)
-    value.append(jsonString: event.subject)
-    value.append(",\"id\":\"" as StaticString)
-    UUIDText.derived(from: identity.bytes).write(to: value)
-    value.append("\",\"source\":" as StaticString)
-    value.append(jsonString: event.source)
-    value.append(",\"data\":" as StaticString)
-    value.append(data)
-    value.append(UInt8(ascii: "}"))
+    var json = JSONWriter(value)
+    json.beginObject()
+    json.member("due", due)
+    json.member("type", string: type)
+    json.member("subject", string: event.subject)
+    json.member("id")
+    json.string(plain: UUIDText.derived(from: identity.bytes).write(to:))
+    json.member("source", string: event.source)
+    json.member("data", raw: data)
+    json.endObject()
     let batch = batches.current
     writeKey(name, of: plugin.name, subject)
     batch.writes.put(key.bytes, value.bytes)
@@ -121,14 +119,14 @@ final class TimerTable {
   func take(_ timer: DueTimer, of subject: Subject) throws(RequestError) -> EventInput? {
     var event: EventInput?
     if try read(timer.name, of: timer.plugin, subject) {
-      guard firing.parse(value.bytes), firing.member("due") != 0 else {
+      guard let stored = try? firing.parse(copyOf: value.bytes), let due = stored.member("due")?.integer else {
         throw batches.unreadable(
           key.bytes, of: subject.name, StoreError(.corrupt, "a timer's value has another form"), malformed: true)
       }
       context.clearDamage(key.bytes, malformed: true)
-      if firing.integer(firing.member("due")) == timer.due {
+      if due == timer.due {
         batches.current.writes.delete(key.bytes)
-        event = firingEvent(due: timer.due)
+        event = firingEvent(stored, due: due)
       }
     }
     writeIndexKey(timer.due, timer.name, of: timer.plugin, subject)
@@ -137,11 +135,11 @@ final class TimerTable {
     return event
   }
 
-  private func firingEvent(due: Int64) -> EventInput {
+  private func firingEvent(_ stored: TapeValue, due: Int64) -> EventInput {
     let now = context.clock.now.microseconds
-    var event = firing.event(now: now - due > Self.grace ? now : due)
+    var event = EventInput(stored: stored, text: firing.text, now: now - due > Self.grace ? now : due)
     event.time = due
-    event.attributes = 0
+    event.attributes = nil
     return event
   }
 
@@ -155,8 +153,7 @@ final class TimerTable {
   }
 
   private func due(_ timer: UnsafeRawBufferPointer) -> Int64? {
-    guard stored.parse(timer), stored.member("due") != 0 else { return nil }
-    return stored.integer(stored.member("due"))
+    (try? stored.parse(copyOf: timer))?.member("due")?.integer
   }
 
   private func writeKey(_ name: some KeyPart, of plugin: some KeyPart, _ subject: Subject) {

@@ -1,4 +1,5 @@
 package import RuledCore
+import RuledJSON
 package import RuledLua
 package import RuledStore
 
@@ -26,7 +27,7 @@ package final class LocalEngine {
   private var counters: [CounterTable.Key: CounterValue] = [:]
   private var waiting: [CommitBatch.Message] = []
   private var eventsMade = 0
-  private let document = EventDocument()
+  private let document = TapeDocument()
 
   /// An engine over a store.
   ///
@@ -99,8 +100,10 @@ package final class LocalEngine {
 
   /// Evaluates an event, the params of the protocol's `event`, and all that follows from it; returns the event's outcome.
   package func event(_ params: UnsafeRawBufferPointer) throws(RequestError) -> ByteBuffer {
-    guard document.parse(params) else { throw RequestError(.parseError, "the event is not JSON") }
-    var event = document.event(now: now.microseconds)
+    guard let object = try? document.parse(copyOf: params) else {
+      throw RequestError(.parseError, "the event is not JSON")
+    }
+    var event = EventInput(stored: object, text: document.text, now: now.microseconds)
     event.origin = .client
     for (name, bytes) in [("type", event.type), ("subject", event.subject)] where bytes.isEmpty || bytes.count > 256 {
       throw .invalidParams(path: "params.\(name)", "must be a string of 1 to 256 bytes")
@@ -110,8 +113,8 @@ package final class LocalEngine {
     id.append("event-" as StaticString)
     id.append(decimal: Int64(eventsMade))
     if event.id.isEmpty { event.id = id.bytes }
-    event.isDryRun = document.flag("dryrun")
-    event.isExplained = document.flag("explain")
+    event.isDryRun = object.member("dryrun")?.bool == true
+    event.isExplained = object.member("explain")?.bool == true
     let outcome = ByteBuffer(capacity: 1024)
     try evaluator.evaluate(event, into: outcome)
     withExtendedLifetime(id) {}
@@ -245,15 +248,19 @@ package final class LocalEngine {
 extension LocalEngine {
   /// Answers a query by its full name, `plugin.query`.
   package func query(_ name: String, subject: String?, arguments: JSONValue?) throws(RequestError) -> JSONValue {
-    let document = EventDocument()
-    if let arguments, !arguments.isNull { _ = document.parse(Array(arguments.text.utf8)) }
-    let index = arguments == nil || arguments?.isNull == true ? 0 : 1
+    let document = TapeDocument()
+    let text = ByteBuffer(capacity: 64)
+    var value: TapeValue?
+    if let arguments, !arguments.isNull {
+      arguments.write(to: text)
+      value = try? document.parse(copyOf: text.bytes)
+    }
     let reply = ByteBuffer(capacity: 512)
     let bytes = ByteBuffer(capacity: 64)
     if let subject { bytes.append(contentsOf: subject) }
     try evaluator.handlers.query(
-      name, subject: subject == nil ? nil : bytes.bytes, document: index == 0 ? nil : document.handle, arguments: index,
-      into: reply)
+      name, subject: subject == nil ? nil : bytes.bytes, arguments: value, into: reply)
+    withExtendedLifetime(document) {}
     withExtendedLifetime(bytes) {}
     return (try? JSONValue(parsing: reply.bytes)) ?? .null
   }

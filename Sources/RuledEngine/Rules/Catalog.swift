@@ -1,4 +1,5 @@
 package import RuledCore
+import RuledJSON
 package import RuledLua
 import Synchronization
 

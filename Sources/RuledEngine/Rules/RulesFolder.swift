@@ -1,5 +1,6 @@
 import Glibc
 package import RuledCore
+import RuledJSON
 package import RuledLua
 
 /// Reads a rules folder: each subfolder is a plugin, and `lib` holds the shared modules.
@@ -266,6 +267,6 @@ package struct ReloadError: Error, Sendable {
     let more = errors.count > 1 ? " (and \(errors.count - 1) more)" : ""
     return RequestError(
       .reloadFailed, "the rules do not load, the old ones keep serving: \(first)\(more)",
-      details: [.init("errors", json: json.text)])
+      details: [.init("errors", json)])
   }
 }

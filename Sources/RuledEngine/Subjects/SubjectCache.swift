@@ -48,7 +48,7 @@ final class SubjectCache {
 
   /// The subject of that name, read from the store if it is not hot.
   func load(_ name: UnsafeRawBufferPointer) throws(RequestError) -> Subject {
-    let hash = hash64(name, seed: 0)
+    let hash = hash64(name)
     if let subject = find(name, hash: hash) { return subject }
     let subject = Subject(name: name, hash: hash)
     key.removeAll()

@@ -1,5 +1,6 @@
 import CLuaBridge
 package import RuledCore
+import RuledJSON
 
 /// The configuration file: a Lua file whose globals are the values.
 ///

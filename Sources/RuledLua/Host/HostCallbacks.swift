@@ -1,5 +1,6 @@
 import CLuaBridge
 import RuledCore
+import RuledJSON
 
 // The functions that C calls. The context pointer is the PluginVM.
 

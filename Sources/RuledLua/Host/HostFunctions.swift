@@ -1,5 +1,6 @@
 import CLuaBridge
 package import RuledCore
+import RuledJSON
 
 extension PluginVM {
   /// Executes a call of a rule.

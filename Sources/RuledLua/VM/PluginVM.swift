@@ -1,6 +1,6 @@
-import CJSON
 import CLuaBridge
 package import RuledCore
+package import RuledJSON
 
 /// The Lua VM of one plugin on one worker, with memory of its own that is freed as a whole.
 ///
@@ -188,23 +188,17 @@ extension PluginVM {
   }
 
   /// Begins an event that a rule of this plugin raised, within the current one; the state stays as it is.
-  package func beginRaised(type: UnsafeRawBufferPointer, document: OpaquePointer, data: Int) -> CallResult {
-    result(
-      rb_begin_raised(
-        handle, rb_slice(type), rb_json(tape: cj_tape(document), strings: cj_strings(document)), data, nil, 0,
-        rb_slice()))
+  package func beginRaised(type: UnsafeRawBufferPointer, data: TapeValue) -> CallResult {
+    result(rb_begin_raised(handle, rb_slice(type), rb_json(data), data.index, nil, 0, rb_slice()))
   }
 
   /// Begins an event that another plugin raised within the same transaction; a new budget starts.
   package func beginRaised(
-    type: UnsafeRawBufferPointer, document: OpaquePointer, data: Int, budget: Budget, depth: Int,
-    chain: UnsafeRawBufferPointer
+    type: UnsafeRawBufferPointer, data: TapeValue, budget: Budget, depth: Int, chain: UnsafeRawBufferPointer
   ) -> CallResult {
     var native = budget.native
     return result(
-      rb_begin_raised(
-        handle, rb_slice(type), rb_json(tape: cj_tape(document), strings: cj_strings(document)), data, &native,
-        Int32(depth), rb_slice(chain)))
+      rb_begin_raised(handle, rb_slice(type), rb_json(data), data.index, &native, Int32(depth), rb_slice(chain)))
   }
 
   /// Ends the event that the last `beginRaised` began.
@@ -218,12 +212,9 @@ extension PluginVM {
   /// Fails if it can't be stored or is larger than `limit` bytes.
   package func encodeState(limit: Int) -> CallResult { result(rb_encode_state(handle, limit)) }
 
-  /// Answers the query of that index into `output`; `arguments` is an index in the document, 0 for none.
-  package func query(_ index: Int, document: OpaquePointer?, arguments: Int) -> CallResult {
-    result(
-      rb_query(
-        handle, Int32(index), document.map { rb_json(tape: cj_tape($0), strings: cj_strings($0)) } ?? rb_json(),
-        arguments))
+  /// Answers the query of that index into `output`.
+  package func query(_ index: Int, arguments: TapeValue?) -> CallResult {
+    result(rb_query(handle, Int32(index), arguments.map { rb_json($0) } ?? rb_json(), arguments?.index ?? 0))
   }
 
   /// Calls a `web` handler with the request as JSON; `output` is an array of its results.

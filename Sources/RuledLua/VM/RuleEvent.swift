@@ -1,5 +1,5 @@
-import CJSON
 import CLuaBridge
+package import RuledJSON
 
 /// An event as rules see it; its bytes are borrowed for the time of the call.
 package struct RuleEvent {
@@ -14,9 +14,8 @@ package struct RuleEvent {
   ///   - subject: the subject to whom it happened.
   ///   - time: when it happened, in microseconds since 1970.
   ///   - now: when it is evaluated, likewise.
-  ///   - document: the parsed document that holds its data and extensions.
-  ///   - data: where its data is in the document, 0 for none.
-  ///   - attributes: where the object is whose further members are extensions, 0 for none.
+  ///   - data: its data, nil for none.
+  ///   - attributes: the object whose further members are extensions, nil for none; of the same text as the data.
   ///   - seed: of `math.random`.
   ///   - state: the plugin's state as JSON; nil when there is none yet.
   ///   - isExplained: whether reads of the state are recorded.
@@ -24,7 +23,7 @@ package struct RuleEvent {
   ///   - chain: the types that led to it, its own last.
   package init(
     id: UnsafeRawBufferPointer, source: UnsafeRawBufferPointer, type: UnsafeRawBufferPointer,
-    subject: UnsafeRawBufferPointer, time: Int64, now: Int64, document: OpaquePointer?, data: Int, attributes: Int,
+    subject: UnsafeRawBufferPointer, time: Int64, now: Int64, data: TapeValue?, attributes: TapeValue?,
     seed: UInt64, state: UnsafeRawBufferPointer?, isExplained: Bool, depth: Int, chain: UnsafeRawBufferPointer
   ) {
     native = rb_event()
@@ -34,9 +33,9 @@ package struct RuleEvent {
     native.subject = rb_slice(subject)
     native.time = Double(time) / 1e6
     native.now = Double(now) / 1e6
-    if let document { native.json = rb_json(tape: cj_tape(document), strings: cj_strings(document)) }
-    native.data = data
-    native.attributes = attributes
+    if let text = data ?? attributes { native.json = rb_json(text) }
+    native.data = data?.index ?? 0
+    native.attributes = attributes?.index ?? 0
     native.seed = seed
     native.state = Self.slice(ofState: state)
     native.explain = isExplained
@@ -82,4 +81,9 @@ extension String {
     var copy = self
     return copy.withUTF8 { body(rb_slice(UnsafeRawBufferPointer($0))) }
   }
+}
+
+extension rb_json {
+  /// The parsed text that holds a value.
+  init(_ value: TapeValue) { self.init(tape: value.tape, strings: value.strings) }
 }

@@ -91,7 +91,7 @@ final class MessageInbox {
   var retries: ParkedWalk?
   private var endsAt: UInt64?
   private let key = ByteBuffer(capacity: 320)
-  let document = EventDocument()
+  let document = TapeDocument()
 
   /// The inbox of the worker with the index `worker`.
   init(of worker: Int, services: Services, evaluator: Evaluator, settings: Settings) {

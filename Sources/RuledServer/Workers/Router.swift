@@ -44,7 +44,7 @@ final class Router: ConnectionHandler {
     switch parser.parse(line, readable: line.count + LineFramer.padding) {
     case .single(.request(let request)):
       beginRequest(on: connection)
-      route(request, parsedBy: parser, text: line, target: target(connection))
+      route(request, text: line, target: target(connection))
     case .single(.invalid(let id, let error)): worker.replies.sendError(error, id: id, on: connection)
     case .invalid(let error): worker.replies.sendError(error, on: connection)
     case .batch(let batch):
@@ -68,7 +68,7 @@ final class Router: ConnectionHandler {
       case .outOfMemory:
         RequestError(
           .overloaded, "the lines under way take too much memory; the rest of this one is skipped, try again",
-          details: [.init("retry_after_ms", json: "1000")])
+          details: [.init("retry_after_ms", 1000)])
       }
     worker.replies.sendError(error, on: connection)
   }
@@ -107,7 +107,7 @@ final class Router: ConnectionHandler {
   /// While the daemon is overloaded every line is parsed, as it takes a request's id to refuse it.
   private func subjectBeforeParsing(_ line: UnsafeRawBufferPointer) -> UInt64? {
     guard !isOverloaded(adding: 1), let subject = line.eventSubject else { return nil }
-    return hash64(subject, seed: 0)
+    return hash64(subject)
   }
 
   // MARK: Requests
@@ -115,14 +115,12 @@ final class Router: ConnectionHandler {
   /// Leaves a request to the worker that owns its subject.
   ///
   /// Executes it at once if this worker owns the subject, or if any worker can execute it.
-  /// `text` is the request's own, and `parser` the one that parsed it.
-  func route(
-    _ request: RequestView, parsedBy parser: RequestParser, text: UnsafeRawBufferPointer, target: ReplyTarget
-  ) {
+  /// `text` is the request's own.
+  func route(_ request: RequestView, text: UnsafeRawBufferPointer, target: ReplyTarget) {
     if let error = refusal(of: request, target) { return worker.replies.sendError(error, for: request, to: target) }
-    guard let subject = subject(of: request) else { return worker.call(request, parsedBy: parser, target) }
+    guard let subject = subject(of: request) else { return worker.call(request, target) }
     let owner = services.owner(ofHash: subject)
-    guard owner != index else { return worker.call(request, parsedBy: parser, target) }
+    guard owner != index else { return worker.call(request, target) }
     queue(text, target, subject: subject, for: owner)
   }
 
@@ -132,7 +130,7 @@ final class Router: ConnectionHandler {
   /// The hash of the subject that a request is about, or nil when any worker can execute it.
   private func subject(of request: RequestView) -> UInt64? {
     switch request.method {
-    case .event, .query, .state, .export, .forget: request.params?.member("subject")?.string.map { hash64($0, seed: 0) }
+    case .event, .query, .state, .export, .forget: request.params?.member("subject")?.string.map { hash64($0) }
     default: nil
     }
   }
@@ -140,7 +138,7 @@ final class Router: ConnectionHandler {
   private func refusal(of request: RequestView, _ target: ReplyTarget) -> RequestError? {
     if isOverloaded(adding: 0) {
       return RequestError(
-        .overloaded, "too many requests are in flight; try again", details: [.init("retry_after_ms", json: "100")])
+        .overloaded, "too many requests are in flight; try again", details: [.init("retry_after_ms", 100)])
     }
     switch request.method {
     case .unknown: return request.unknownMethod
@@ -186,7 +184,7 @@ final class Router: ConnectionHandler {
 
 extension Services {
   /// The worker that owns a subject.
-  func owner(of subject: UnsafeRawBufferPointer) -> Int { owner(ofHash: hash64(subject, seed: 0)) }
+  func owner(of subject: UnsafeRawBufferPointer) -> Int { owner(ofHash: hash64(subject)) }
 
   /// The worker that owns the subjects whose names have a hash.
   func owner(ofHash hash: UInt64) -> Int {

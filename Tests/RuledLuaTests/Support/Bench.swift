@@ -1,5 +1,5 @@
-import CJSON
 import RuledCore
+import RuledJSON
 
 @testable import RuledLua
 
@@ -10,8 +10,7 @@ final class Bench {
   /// The plugin's VM; replaced when it is dead.
   private(set) var vm: PluginVM
   private let source: PluginSource
-  private let document: OpaquePointer
-  private let text = ByteBuffer(capacity: 4096)
+  private let document = TapeDocument()
   /// How many VMs were built.
   private(set) var built = 1
 
@@ -24,13 +23,9 @@ final class Bench {
       name: name,
       modules: Bench.files("\(name)/", ["plugin.lua": source].merging(modules) { first, _ in first }),
       data: Bench.files("\(name)/", data), library: Bench.files("lib/", library))
-    guard let document = cj_new() else { fatalError("no memory") }
-    self.document = document
     vm = try PluginVM(source: self.source, settings: settings, worker: worker)
     vm.host = host
   }
-
-  deinit { cj_free(document) }
 
   /// A plugin with one rule for all events and what stands before it at file level.
   static func rule(_ run: String, before: String = "", name: String = "t") -> String {
@@ -119,9 +114,13 @@ final class Bench {
     guard
       begin(arguments, id: "q", type: "", state: state, seed: 1, budget: Budget(), explain: false, readOnly: true)
         == .done,
-      vm.query(index, document: document, arguments: Int(CJ_ROOT)) == .done
+      vm.query(index, arguments: parse(arguments)) == .done
     else { return .failure(vm.failure(rule: nil)) }
     return .success(String(decoding: vm.output, as: UTF8.self))
+  }
+
+  private func parse(_ text: String) -> TapeValue? {
+    Array(text.utf8).withUnsafeBytes { try? document.parse(copyOf: $0) }
   }
 
   private func begin(
@@ -138,13 +137,7 @@ final class Bench {
     _ event: String, id: String, type: String, state: String?, seed: UInt64, explain: Bool, readOnly: Bool = false,
     _ body: (inout RuleEvent) -> Result
   ) -> Result {
-    text.removeAll()
-    text.append(contentsOf: event)
-    text.reserve(64)
-    text.base.withMemoryRebound(to: CChar.self, capacity: text.count) { bytes in
-      precondition(cj_parse(document, bytes, text.count, text.count + 64) == 0, "an event that is not JSON: \(event)")
-    }
-    let data = "data".withCString { cj_member(cj_tape(document), cj_strings(document), 1, $0, 4) }
+    guard let object = parse(event) else { preconditionFailure("an event that is not JSON: \(event)") }
     let names = ByteBuffer(), states = ByteBuffer()
     for name in [id, type, "user:1"] { names.append(contentsOf: name) }
     states.append(contentsOf: state ?? "")
@@ -159,7 +152,7 @@ final class Bench {
       ? RuleEvent(reading: state == nil ? nil : subject, state: stateBytes, now: 2_000_000_000)
       : RuleEvent(
         id: UnsafeRawBufferPointer(rebasing: all[..<typeStart]), source: subject, type: typeBytes, subject: subject,
-        time: 1_000_000_000, now: 2_000_000_000, document: document, data: data, attributes: 1, seed: seed,
+        time: 1_000_000_000, now: 2_000_000_000, data: object.member("data"), attributes: object, seed: seed,
         state: stateBytes, isExplained: explain, depth: 0, chain: typeBytes)
     return body(&event)
   }

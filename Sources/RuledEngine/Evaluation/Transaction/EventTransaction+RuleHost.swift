@@ -1,4 +1,5 @@
 import RuledCore
+import RuledJSON
 import RuledLua
 import RuledStore
 
@@ -41,17 +42,17 @@ extension EventTransaction: RuleHost {
   func counters(prefix: UnsafeRawBufferPointer, into buffer: ByteBuffer) {
     let counters = context.counters.select(
       prefix: String(decoding: prefix, as: UTF8.self), with: answerWaits ? batches.uncommitted : [])
-    buffer.append(UInt8(ascii: "["))
-    for (index, counter) in counters.enumerated() {
-      if index > 0 { buffer.append(UInt8(ascii: ",")) }
-      buffer.append("{\"name\":" as StaticString)
-      buffer.append(jsonString: counter.key.name)
-      buffer.append(",\"labels\":" as StaticString)
-      buffer.append(contentsOf: counter.key.labels)
-      buffer.append(",\"value\":" as StaticString)
-      counter.value.json.write(to: buffer)
-      buffer.append(UInt8(ascii: "}"))
+    var json = JSONWriter(buffer)
+    json.beginArray()
+    for counter in counters {
+      json.beginObject()
+      json.member("name", counter.key.name)
+      json.member("labels")
+      json.raw(counter.key.labels)
+      json.member("value")
+      json.raw(counter.value.json.write(to:))
+      json.endObject()
     }
-    buffer.append(UInt8(ascii: "]"))
+    json.endArray()
   }
 }

@@ -1,4 +1,5 @@
 import RuledCore
+import RuledJSON
 import RuledLua
 import RuledStore
 
@@ -32,8 +33,8 @@ final class EventTransaction {
 
   /// The events that the plugins see.
   let queue = EventQueue()
-  /// The parsed data of the raised event at hand.
-  let raisedData = EventDocument()
+  /// Parses the data of the raised event at hand.
+  let raisedData = TapeDocument()
   /// The encoded states of the plugins that ran.
   let states = ByteBuffer(capacity: 4096)
   /// The parts of the outcome.
@@ -239,12 +240,11 @@ final class EventTransaction {
   /// An event of the queue as a plugin that has not yet seen any takes it.
   func ruleEvent(_ queued: QueuedEvent, for plugin: Catalog.Plugin) -> RuleEvent {
     let isSent = queued.origin == .sent
-    let hasRaisedData = !isSent && raisedData.parse(queue.data(of: queued))
     return RuleEvent(
       id: event.id, source: event.source, type: queue.type(of: queued), subject: event.subject, time: event.time,
-      now: event.now, document: isSent ? event.document : raisedData.handle,
-      data: isSent ? event.data : hasRaisedData ? 1 : 0, attributes: isSent ? event.attributes : 0,
-      seed: hash64(event.id, seed: subject?.hash ?? 0), state: record?.state(of: plugin.nameBytes),
+      now: event.now, data: isSent ? event.data : try? raisedData.parse(copyOf: queue.data(of: queued)),
+      attributes: isSent ? event.attributes : nil,
+      seed: hash64(event.id, seed: hash64(event.subject, seed: 0)), state: record?.state(of: plugin.nameBytes),
       isExplained: event.isExplained, depth: queued.depth, chain: queue.chain(of: queued))
   }
 

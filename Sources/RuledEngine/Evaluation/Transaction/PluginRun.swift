@@ -1,4 +1,5 @@
 import RuledCore
+import RuledJSON
 import RuledLua
 import RuledStore
 
@@ -144,7 +145,7 @@ final class PluginRun {
   private func runFirst(
     _ rules: [Int], on queued: QueuedEvent, in transaction: EventTransaction
   ) throws(Failure) -> PluginVM {
-    let uncounted = !transaction.event.isExplained && plugin.uncounted.isNext()
+    let uncounted = !transaction.event.isExplained && plugin.uncounted.shouldTry()
     let vm = try transaction.plugins.vm(of: plugin)
     let storeFailure = transaction.storeFailure
     var failure: Failure?
@@ -152,11 +153,11 @@ final class PluginRun {
       try runFirst(rules, on: queued, vm, uncounted: uncounted, in: transaction)
     } catch { failure = error }
     if vm.endUncounted() {
-      if uncounted { plugin.uncounted.succeeded() }
+      if uncounted { plugin.uncounted.noteSuccess() }
       if let failure { throw failure }
       return vm
     }
-    plugin.uncounted.failed()
+    plugin.uncounted.noteFailure()
     began = false
     transaction.storeFailure = storeFailure
     plugin.dropDeadVM()
@@ -204,10 +205,10 @@ final class PluginRun {
     let started = EngineClock.processorTime
     defer { raisedTime += EngineClock.processorTime - started }
     let vm = try transaction.plugins.vm(of: plugin)
-    guard transaction.raisedData.parse(transaction.queue.data(of: queued)) else { return vm }
+    guard let data = try? transaction.raisedData.parse(copyOf: transaction.queue.data(of: queued)) else { return vm }
     let begun = vm.beginRaised(
-      type: transaction.queue.type(of: queued), document: transaction.raisedData.handle, data: 1,
-      budget: plugin.entry.manifest.budget, depth: queued.depth, chain: transaction.queue.chain(of: queued))
+      type: transaction.queue.type(of: queued), data: data, budget: plugin.entry.manifest.budget, depth: queued.depth,
+      chain: transaction.queue.chain(of: queued))
     guard begun != .failed else { throw vm.failure(rule: nil) }
     try runAll(rules, on: queued, vm, in: transaction)
     vm.endRaised()
@@ -261,9 +262,9 @@ final class PluginRun {
       let listener = type.withUnsafeBytes { transaction.plugins.listeners(to: $0) }.plugins.first {
         $0.plugin == plugin.index
       }
-      guard let listener, transaction.raisedData.parse(data) else { continue }
+      guard let listener, let data = try? transaction.raisedData.parse(copyOf: data) else { continue }
       let begun = type.withUnsafeBytes {
-        vm.beginRaised(type: $0, document: transaction.raisedData.handle, data: 1)
+        vm.beginRaised(type: $0, data: data)
       }
       guard begun != .failed else { throw vm.failure(rule: nil) }
       try runRules(listener.rules, vm, in: transaction)

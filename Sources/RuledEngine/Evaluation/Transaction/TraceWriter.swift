@@ -1,4 +1,5 @@
 import RuledCore
+import RuledJSON
 import RuledLua
 
 /// Explains an event: writes for each rule that was considered whether it fired, and why.
@@ -20,8 +21,8 @@ final class TraceWriter {
         let patterns = plugin.manifest.rules[rule].on.map { "'\($0.text)'" }.joined(separator: ", ")
         reason = "listens to \(patterns), not to '\(type)'"
       }
-      beginEntry(plugin, rule, fired: false, reason)
-      endEntry(microseconds: 0)
+      var json = beginEntry(plugin, rule, fired: false, reason)
+      endEmptyEntry(&json, microseconds: 0)
     }
   }
 
@@ -34,57 +35,55 @@ final class TraceWriter {
     let result = vm.run(rule: rule)
     let microseconds = Int64((EngineClock.monotonic - started) / 1000)
     guard result != .failed else {
-      let failure = vm.failure(rule: nil)
-      beginEntry(plugin, rule, fired: true, "failed: \(failure.message)")
-      endEntry(microseconds: microseconds)
+      var json = beginEntry(plugin, rule, fired: true, "failed: \(vm.failure(rule: nil).message)")
+      endEmptyEntry(&json, microseconds: microseconds)
       return result
     }
-    beginEntry(plugin, rule, fired: result == .done, result == .done ? "its event came" : "'when' was false")
-    writeReads(vm.operations)
+    var json = beginEntry(plugin, rule, fired: result == .done, result == .done ? "its event came" : "'when' was false")
+    writeReads(vm.operations, to: &json)
     guard result == .done, vm.encodeState(limit: .max) != .failed else {
-      endEntry(microseconds: microseconds)
+      endEmptyEntry(&json, microseconds: microseconds)
       return result
     }
     let after = try? JSONValue(parsing: vm.output)
-    writeList("writes", Self.changes(from: before ?? .object([:]), to: after ?? .object([:]), at: "state"))
-    writeOperations(vm.operations[first...], of: plugin)
-    endEntry(microseconds: microseconds, hasLists: true)
+    writeList("writes", Self.changes(from: before ?? .object([:]), to: after ?? .object([:]), at: "state"), to: &json)
+    writeOperations(vm.operations[first...], of: plugin, to: &json)
+    endEntry(&json, microseconds: microseconds)
     return result
   }
 
   // MARK: Entries
 
-  private func beginEntry(_ plugin: Catalog.Plugin, _ rule: Int, fired: Bool, _ reason: String) {
-    if trace.count > 0 { trace.append(UInt8(ascii: ",")) }
-    trace.append("{\"plugin\":" as StaticString)
-    trace.append(jsonString: plugin.name)
-    trace.append(",\"rule\":" as StaticString)
-    trace.append(jsonString: plugin.manifest.rules[rule].name)
-    trace.append(fired ? ",\"fired\":true" as StaticString : ",\"fired\":false")
-    trace.append(",\"reason\":" as StaticString)
-    trace.append(jsonString: reason)
+  private func beginEntry(_ plugin: Catalog.Plugin, _ rule: Int, fired: Bool, _ reason: String) -> JSONWriter {
+    var json = JSONWriter(continuing: trace)
+    json.beginObject()
+    json.member("plugin", plugin.name)
+    json.member("rule", plugin.manifest.rules[rule].name)
+    json.member("fired", fired)
+    json.member("reason", reason)
+    return json
   }
 
-  private func endEntry(microseconds: Int64, hasLists: Bool = false) {
-    if !hasLists { trace.append(",\"writes\":[],\"decisions\":[],\"effects\":[]" as StaticString) }
-    trace.append(",\"micros\":" as StaticString)
-    trace.append(decimal: microseconds)
-    trace.append(UInt8(ascii: "}"))
+  /// Ends the entry of a rule that did nothing.
+  private func endEmptyEntry(_ json: inout JSONWriter, microseconds: Int64) {
+    for name in ["writes", "decisions", "effects"] as [StaticString] { writeList(name, [], to: &json) }
+    endEntry(&json, microseconds: microseconds)
   }
 
-  private func writeList(_ name: StaticString, _ items: [String]) {
-    trace.append(",\"" as StaticString)
-    trace.append(name)
-    trace.append("\":[" as StaticString)
-    for (index, item) in items.enumerated() {
-      if index > 0 { trace.append(UInt8(ascii: ",")) }
-      trace.append(jsonString: item)
-    }
-    trace.append(UInt8(ascii: "]"))
+  private func endEntry(_ json: inout JSONWriter, microseconds: Int64) {
+    json.member("micros", microseconds)
+    json.endObject()
+  }
+
+  private func writeList(_ name: StaticString, _ items: [String], to json: inout JSONWriter) {
+    json.member(name)
+    json.beginArray()
+    for item in items { json.string(item) }
+    json.endArray()
   }
 
   /// Writes which parts of the state the last rule read.
-  private func writeReads(_ operations: Operations) {
+  private func writeReads(_ operations: Operations, to json: inout JSONWriter) {
     guard let last = operations.indices.last else { return }
     let reads = operations.indices.compactMap { index -> String? in
       guard operations.rule(at: index) == operations.rule(at: last), case .read(let path) = operations[index] else {
@@ -92,11 +91,11 @@ final class TraceWriter {
       }
       return String(decoding: path, as: UTF8.self)
     }
-    if !reads.isEmpty { writeList("reads", reads) }
+    if !reads.isEmpty { writeList("reads", reads, to: &json) }
   }
 
   /// Writes what a rule decided, emitted and raised, and its decisions that another rule had made already.
-  private func writeOperations(_ operations: Slice<Operations>, of plugin: Catalog.Plugin) {
+  private func writeOperations(_ operations: Slice<Operations>, of plugin: Catalog.Plugin, to json: inout JSONWriter) {
     var decisions: [String] = []
     var effects: [String] = []
     var raised: [String] = []
@@ -110,20 +109,19 @@ final class TraceWriter {
       default: break
       }
     }
-    writeList("decisions", decisions)
-    writeList("effects", effects)
-    if !raised.isEmpty { writeList("raised", raised) }
+    writeList("decisions", decisions, to: &json)
+    writeList("effects", effects, to: &json)
+    if !raised.isEmpty { writeList("raised", raised, to: &json) }
     guard !shadowed.isEmpty else { return }
-    trace.append(",\"shadowed\":[" as StaticString)
-    for (index, decision) in shadowed.enumerated() {
-      if index > 0 { trace.append(UInt8(ascii: ",")) }
-      trace.append("{\"key\":" as StaticString)
-      trace.append(jsonString: decision.name)
-      trace.append(",\"by\":" as StaticString)
-      trace.append(jsonString: plugin.manifest.rules[decision.rule].name)
-      trace.append(UInt8(ascii: "}"))
+    json.member("shadowed")
+    json.beginArray()
+    for decision in shadowed {
+      json.beginObject()
+      json.member("key", decision.name)
+      json.member("by", plugin.manifest.rules[decision.rule].name)
+      json.endObject()
     }
-    trace.append(UInt8(ascii: "]"))
+    json.endArray()
   }
 
   // MARK: Differences
