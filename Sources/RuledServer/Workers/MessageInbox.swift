@@ -1,3 +1,4 @@
+import RuledJSON
 import RuledCore
 import RuledEngine
 import RuledStore

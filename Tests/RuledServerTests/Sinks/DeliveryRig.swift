@@ -1,4 +1,5 @@
 import Glibc
+import RuledJSON
 import RuledEngine
 import RuledLua
 import RuledStore
