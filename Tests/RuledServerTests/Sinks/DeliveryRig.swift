@@ -1,6 +1,6 @@
 import Glibc
-import RuledJSON
 import RuledEngine
+import RuledJSON
 import RuledLua
 import RuledStore
 import RuledThreads
