@@ -18,7 +18,7 @@ package enum BinaryEvent {
         throw .invalidParams(path: "params.\(field.name)", "is no attribute: the body is the data")
       }
       guard attributes[field.name] == nil else {
-        throw .invalidParams(path: "params.\(field.name)", "stands in two headers")
+        throw .invalidParams(path: "params.\(field.name)", "is in two headers")
       }
       attributes[field.name] = value(of: field)
     }

@@ -51,7 +51,7 @@ package struct JSONRPCReply: Sendable {
   /// The error's code; nil for a result.
   package let code: RequestError.Code?
 
-  /// Takes a reply of `ReplyWriter` to a request of `JSONRPCRequest` apart.
+  /// Splits a reply that `ReplyWriter` wrote for a request of `JSONRPCRequest`.
   package init(_ reply: UnsafeRawBufferPointer) {
     var reply = reply[...]
     while let last = reply.last, last == UInt8(ascii: "\n") { reply = reply.dropLast() }
@@ -65,7 +65,7 @@ package struct JSONRPCReply: Sendable {
     code = nil
   }
 
-  /// The offset behind the member's name, which follows the id: 0 as in each `JSONRPCRequest`, or null.
+  /// The offset after the member's name, which follows the id: 0 as in each `JSONRPCRequest`, or null.
   private static func end(ofMember name: String, in reply: Slice<UnsafeRawBufferPointer>) -> Int? {
     for id in ["0", "null"] {
       let head = "{\"jsonrpc\":\"2.0\",\"id\":\(id),\(name)".utf8

@@ -41,7 +41,7 @@ extension OutboxService {
       })
   }
 
-  /// Goes on with a delivery whose handler has answered.
+  /// Continues a delivery whose handler has answered.
   func proceed(_ delivery: Delivery, with answer: HandlerAnswer) {
     guard !isStopping else { return }
     switch answer {
