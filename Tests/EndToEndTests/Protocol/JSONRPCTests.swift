@@ -30,7 +30,7 @@ extension EndToEnd {
     }
 
     @Test(
-      "ids that can be read are echoed byte for byte",
+      "valid ids are echoed byte for byte",
       arguments: [
         "1", "\"a\"", "-7", "1.50", "1e3", "null", "\"\\u0041\\n\"", "12345678901234567890", "\"\"",
       ])
@@ -44,7 +44,7 @@ extension EndToEnd {
     }
 
     @Test(
-      "what is no JSON is a parse error, and the next line is answered",
+      "a line that is not JSON is a parse error, and the next line is answered",
       arguments: [
         "{", "{]", "[1,", "{\"a\":\"\u{1}\"}", "{\"id\":01}", " nonsense", "{} {}",
       ])
@@ -55,7 +55,7 @@ extension EndToEnd {
       #expect(try client.call("query", ["name": "echo.n"])["n"] == 0)
     }
 
-    @Test("bytes that are no UTF-8 are a parse error")
+    @Test("bytes that are not UTF-8 are a parse error")
     func refusesBadText() throws {
       client.send(
         Array("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"health\",\"params\":{\"x\":\"".utf8) + [0xFF, 0xC0]
@@ -64,7 +64,7 @@ extension EndToEnd {
     }
 
     @Test(
-      "what is JSON and no request is an invalid request",
+      "JSON that is not a request is an invalid request",
       arguments: [
         "{}", "[]", "{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"health\"}", "{\"jsonrpc\":\"2.0\",\"id\":1}",
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":7}", "{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"health\"}",
@@ -76,7 +76,7 @@ extension EndToEnd {
       #expect(error["data"]?["code"] == "invalid_request")
     }
 
-    @Test("batches are answered as one array without their notifications, and in their order")
+    @Test("a batch is answered with one array, in order and without its notifications")
     func answersBatches() throws {
       func event(_ id: String) -> String {
         "{\"jsonrpc\":\"2.0\",\(id)\"method\":\"event\",\"params\":{\"type\":\"count\",\"subject\":\"b\"}}"
@@ -94,7 +94,7 @@ extension EndToEnd {
       #expect(client.exchange("[1]")?.hasPrefix("[{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600") == true)
     }
 
-    @Test("a line over 1 MiB is too large, one of just that size is not, and the connection lives")
+    @Test("a line over 1 MiB is too large, one of exactly that size is not, and the connection stays open")
     func limitsLines() throws {
       let request = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"query\",\"params\":{\"name\":\"echo.n\"}}"
       let full = request + String(repeating: " ", count: (1 << 20) - request.utf8.count)
@@ -122,7 +122,7 @@ extension EndToEnd {
       #expect(try error(line(63))["code"] == -32700)
     }
 
-    @Test("requests may come in any pieces, with blank lines and carriage returns between")
+    @Test("requests may arrive in pieces, with blank lines and carriage returns between them")
     func takesPieces() throws {
       let request = "\n\r\n {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"query\",\"params\":{\"name\":\"echo.n\"}}\r\n"
       for byte in request.utf8 {
@@ -132,18 +132,18 @@ extension EndToEnd {
       #expect(client.line() == "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"n\":0}}")
     }
 
-    @Test("after a half-close all replies still come, that of a last line without its newline too")
+    @Test("after a half-close all replies arrive, including the one to a last line without newline")
     func answersAfterHalfClose() throws {
       let requests = (1...2000).map { Load.event("\($0)", "count", "half:\($0 % 7)", "{}").line }.joined()
       client.send(String(requests.dropLast()))
       client.endWriting()
-      let lines = client.rest()
+      let lines = client.remainingLines()
       #expect(lines.count == 2000)
       #expect(lines.allSatisfy { $0.holds("\"result\"") })
     }
 
     @Test(
-      "errors have their code and their data",
+      "each error has its code and data",
       arguments: [
         ("event", "{}", -32602, "params.type"), ("event", "{\"type\":\"a\"}", -32602, "params.subject"),
         ("event", "{\"type\":\"\",\"subject\":\"s\"}", -32602, "params.type"),
@@ -174,7 +174,7 @@ extension EndToEnd {
       }
     }
 
-    @Test("a query that fails says which rule, where and how")
+    @Test("the error of a failed query names rule, kind, file and line")
     func failsQueries() throws {
       let error = try client.failure("query", ["name": "echo.bad", "subject": "s"])
       #expect(error["code"] == -32000)
@@ -186,6 +186,68 @@ extension EndToEnd {
       #expect(data?["line"] == 7)
       #expect(data?["message"]?.stringValue?.holds("no luck") == true)
       #expect(data?["rule"] != nil)
+    }
+  }
+}
+
+extension EndToEnd {
+  @Suite struct BatchTests {
+    private static let rules = [
+      "echo/plugin.lua": """
+      plugin { name = "echo", version = "1" }
+      rule "c" { on = "c", run = function(event, state)
+        for i = 1, 100 do state.n = state.n end
+        state.n = (state.n or 0) + 1
+        decide("n", state.n)
+      end }
+      query "n" (function(state) return { n = state and state.n or 0 } end)
+      """
+    ]
+    private static let events = 20_000
+
+    private func daemon() throws -> RuledDaemon {
+      try RuledDaemon(
+        rules: Self.rules, configuration: "workers = 1\nlimits = { request_bytes = 4 << 20 }", store: "memory:")
+    }
+
+    /// Queries the subject's count until the batch is done; returns the counts in between.
+    private func counts(_ client: Client) throws -> [Int64] {
+      var counts: [Int64] = []
+      repeat {
+        counts.append(try client.call("query", ["name": "echo.n", "subject": "s"])["n"]?.intValue ?? 0)
+      } while counts.last.map { $0 < Self.events } == true
+      return counts.filter { 0 < $0 && $0 < Self.events }
+    }
+
+    @Test func `other clients are answered while a batch is executed, and its events keep their order`() throws {
+      let daemon = try daemon()
+      let (batcher, other) = (try daemon.client(), try daemon.client())
+      let event = #"{"jsonrpc":"2.0","id":1,"method":"event","params":{"type":"c","subject":"s"}}"#
+      let batch = "[" + Array(repeating: event, count: Self.events).joined(separator: ",") + "]\n"
+      let threads = Threads.start(1) { _ in batcher.send(batch + event + "\n") }
+      #expect(try counts(other).count > 3)
+      Threads.join(threads)
+      var lines = [batcher.line(), batcher.line()].compactMap { $0 }
+      let whole = try JSONValue(parsing: try #require(lines.first { $0.hasPrefix("[") })).arrayValue ?? []
+      lines.removeAll { $0.hasPrefix("[") }
+      #expect(whole.map { $0["result"]?["decisions"]?["echo"]?["n"]?.intValue } == (1...Int64(Self.events)).map { $0 })
+      let single = try JSONValue(parsing: try #require(lines.first))
+      #expect(single["result"]?["decisions"]?["echo"]?["n"]?.intValue == Int64(Self.events) + 1)
+    }
+
+    @Test func `other clients are answered while an HTTP batch is executed`() throws {
+      let daemon = try daemon()
+      let (batcher, other) = (try daemon.client(), try daemon.client())
+      let body = "[" + Array(repeating: #"{"type":"c","subject":"s"}"#, count: Self.events).joined(separator: ",") + "]"
+      let head =
+        "POST /v1/events HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/cloudevents-batch+json\r\n"
+        + "Content-Length: \(body.utf8.count)\r\n\r\n"
+      let threads = Threads.start(1) { _ in batcher.send(head + body) }
+      #expect(try counts(other).count > 3)
+      Threads.join(threads)
+      var lines: [String] = []
+      while let line = batcher.line(), line != "\r" { lines.append(line) }
+      #expect(lines.first == "HTTP/1.1 200 OK\r")
     }
   }
 }
