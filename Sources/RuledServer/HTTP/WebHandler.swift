@@ -32,25 +32,6 @@ extension HTTPServer {
   }
 }
 
-extension Worker {
-  /// Calls the handler of a host; the reason of a failure goes to the log, not to the client.
-  fileprivate func callWebHandler(of host: String, _ request: ByteBuffer) -> HTTPResponse {
-    do throws(Failure) {
-      guard let results = try evaluator.web(host: host, request: request.bytes) else {
-        return HTTPResponse(RequestError(.notFound, "there is nothing at this host"))
-      }
-      if let response = HTTPResponse(webHandler: results[0]) { return response }
-      services.context.log.write(
-        LogLine(.error, "the web handler of '\(host)' answered no {status, headers, body} that can be sent"))
-    } catch {
-      services.context.log.write(
-        LogLine(.error, "the web handler of '\(host)' failed: \(error.message)", plugin: error.plugin, rule: error.rule)
-      )
-    }
-    return HTTPResponse(RequestError(.ruleFailed, "this page can't be shown"))
-  }
-}
-
 extension HTTPResponse {
   /// Fields that the server sets itself.
   private static let reservedFields: Set<String> = [

@@ -84,7 +84,7 @@ final class HTTPClient {
   }
 
   private func completeLater(_ result: HTTPResult, _ completion: @escaping (HTTPResult) -> Void) {
-    loop.soon { completion(result) }
+    loop.onNextTick { completion(result) }
   }
 
   // MARK: libcurl's handles

@@ -37,7 +37,7 @@ extension OutboxService {
     let (text, plugin, sink) = (delivery.text, delivery.effect.plugin, delivery.sink.name)
     services.workers[services.owner(of: delivery.key.subject)].send(
       .perform { worker in
-        mailbox.send(.handlerAnswered(number, worker.handle(text, plugin: plugin, sink: sink)))
+        mailbox.send(.handlerAnswered(number, worker.callSinkHandler(text, plugin: plugin, sink: sink)))
       })
   }
 

@@ -99,9 +99,9 @@ final class OutboxService {
     try services.outbox.mailbox.attach(to: loop) { [unowned self] messages in
       for message in messages { receive(message) }
     }
-    loop.atTurnEnd(.work) { [unowned self] in tick() }
+    loop.atTickEnd(.work) { [unowned self] in tick() }
     scanStore()
-    loop.soon {}
+    loop.onNextTick {}
     loop.run()
   }
 
@@ -197,7 +197,7 @@ final class OutboxService {
     loadPage()
     guard hasMoreToLoad else { return }
     hasLoadedInTick = true
-    loop.soon { [unowned self] in hasLoadedInTick = false }
+    loop.onNextTick { [unowned self] in hasLoadedInTick = false }
   }
 
   private func scheduleTick(now: UInt64) {
