@@ -2,7 +2,7 @@ package import RuledCore
 
 /// `rulectl bench`: puts load on a running daemon.
 package enum BenchCommand: Command {
-  /// What it is called and takes.
+  /// Name, options and help.
   package static let spec = CommandSpec(
     "bench", "Puts load on a running daemon and measures it.",
     options: [

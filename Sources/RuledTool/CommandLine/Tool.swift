@@ -117,7 +117,7 @@ package struct Tool {
 ///
 /// It reads and writes only through its environment, so that a test runs it like a shell does.
 package protocol Command {
-  /// What it is called and takes.
+  /// Name, options and help.
   static var spec: CommandSpec { get }
 
   /// Executes the command.

@@ -2,7 +2,7 @@ package import RuledCore
 
 /// `rulectl completions`: a shell's completions, made from the specifications by which commands are parsed.
 package enum CompletionsCommand: Command {
-  /// What it is called and takes.
+  /// Name, options and help.
   package static let spec = CommandSpec(
     "completions", "Prints a script that completes commands and options in a shell.",
     synopsis: ["bash|zsh|fish"], required: ["SHELL"], completes: .words(["bash", "zsh", "fish"]),

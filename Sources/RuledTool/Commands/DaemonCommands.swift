@@ -2,7 +2,7 @@ package import RuledCore
 
 /// `rulectl health`: the daemon's health.
 package enum HealthCommand: Command {
-  /// What it is called and takes.
+  /// Name, options and help.
   package static let spec = CommandSpec(
     "health", "Shows the daemon's health.",
     options: [.json],
@@ -38,7 +38,7 @@ package enum HealthCommand: Command {
 
 /// `rulectl clock`: shows and moves a manual clock.
 package enum ClockCommand: Command {
-  /// What it is called and takes.
+  /// Name, options and help.
   package static let spec = CommandSpec(
     "clock", "Shows and moves the clock of a daemon that runs with --clock manual.",
     synopsis: ["[--set RFC3339 | --advance DURATION]"],
@@ -76,7 +76,7 @@ package enum ClockCommand: Command {
 
 /// `rulectl counters`: the counters of the rules.
 package enum CountersCommand: Command {
-  /// What it is called and takes.
+  /// Name, options and help.
   package static let spec = CommandSpec(
     "counters", "Shows the counters of the rules.",
     synopsis: ["[PREFIX] [label=value …]"], optional: CommandSpec.any, options: [.json],

@@ -1,8 +1,9 @@
 package import RuledCore
+import RuledJSON
 
 /// `rulectl event`: sends one event, or a file of them.
 package enum EventCommand: Command {
-  /// What it is called and takes.
+  /// Name, options and help.
   package static let spec = CommandSpec(
     "event", "Sends an event and shows what the rules decided.",
     synopsis: ["TYPE SUBJECT [key=value …] [OPTION …]", "--file FILE|- [OPTION …]"],
@@ -80,7 +81,7 @@ package enum EventCommand: Command {
 
 /// `rulectl explain`: which rules an event would fire, and why not the others.
 package enum ExplainCommand: Command {
-  /// What it is called and takes.
+  /// Name, options and help.
   package static let spec = CommandSpec(
     "explain", "Shows which rules an event would fire, and why not the others; stores nothing.",
     synopsis: ["EVENT.json|-"], required: ["EVENT.json"], completes: .files, options: [.json],

@@ -2,7 +2,7 @@ package import RuledCore
 
 /// `rulectl parked`: events that a plugin failed on.
 package enum ParkedCommand: Command {
-  /// What it is called and takes.
+  /// Name, options and help.
   package static let spec = CommandSpec(
     "parked", "Lists the events that a plugin failed on.",
     synopsis: ["[--plugin PLUGIN] [--limit N] [--after NEXT] [--all]"],
@@ -56,7 +56,7 @@ package enum ParkedCommand: Command {
 
 /// `rulectl retry`: tries parked events again.
 package enum RetryCommand: Command {
-  /// What it is called and takes.
+  /// Name, options and help.
   package static let spec = CommandSpec(
     "retry", "Tries parked events again.",
     synopsis: ["ID", "--plugin PLUGIN"], optional: 1, options: ParkedSelection.options + [.json],
@@ -89,7 +89,7 @@ package enum RetryCommand: Command {
 
 /// `rulectl drop`: discards parked events.
 package enum DropCommand: Command {
-  /// What it is called and takes.
+  /// Name, options and help.
   package static let spec = CommandSpec(
     "drop", "Discards parked events: the plugin will never see them.",
     synopsis: ["ID", "--plugin PLUGIN"], optional: 1, options: ParkedSelection.options + [.json],

@@ -2,7 +2,7 @@ package import RuledCore
 
 /// `rulectl rules`: the loaded plugins and their figures.
 package enum RulesCommand: Command {
-  /// What it is called and takes.
+  /// Name, options and help.
   package static let spec = CommandSpec(
     "rules", "Lists the loaded plugins, how often they ran and how fast.",
     synopsis: ["[PLUGIN]"], optional: 1, options: [.json],
@@ -81,7 +81,7 @@ package enum RulesCommand: Command {
 
 /// `rulectl reload`: reloads the rules.
 package enum ReloadCommand: Command {
-  /// What it is called and takes.
+  /// Name, options and help.
   package static let spec = CommandSpec(
     "reload", "Reloads the rules, or shows what is wrong with them.",
     options: [.json],

@@ -2,7 +2,7 @@ package import RuledCore
 
 /// `rulectl query`: asks a plugin's query.
 package enum QueryCommand: Command {
-  /// What it is called and takes.
+  /// Name, options and help.
   package static let spec = CommandSpec(
     "query", "Asks a plugin's query.",
     synopsis: ["PLUGIN.QUERY [SUBJECT] [key=value …]"], required: ["PLUGIN.QUERY"], optional: CommandSpec.any,
@@ -34,7 +34,7 @@ package enum QueryCommand: Command {
 
 /// `rulectl state`: the plugins' states of a subject.
 package enum StateCommand: Command {
-  /// What it is called and takes.
+  /// Name, options and help.
   package static let spec = CommandSpec(
     "state", "Shows the plugins' states of a subject.",
     synopsis: ["SUBJECT [--plugin PLUGIN]"], required: ["SUBJECT"],
@@ -68,7 +68,7 @@ package enum StateCommand: Command {
 
 /// `rulectl subjects`: the subjects of which something is stored.
 package enum SubjectsCommand: Command {
-  /// What it is called and takes.
+  /// Name, options and help.
   package static let spec = CommandSpec(
     "subjects", "Lists the subjects of which something is stored, one a line.",
     synopsis: ["[--prefix PREFIX] [--limit N] [--after NEXT] [--all]"],
@@ -98,7 +98,7 @@ package enum SubjectsCommand: Command {
 
 /// `rulectl export`: everything that is stored of a subject.
 package enum ExportCommand: Command {
-  /// What it is called and takes.
+  /// Name, options and help.
   package static let spec = CommandSpec(
     "export", "Prints everything that is stored of a subject, as JSON.",
     synopsis: ["SUBJECT"], required: ["SUBJECT"], options: [OptionSpec("json", "Prints it on one line.")],
@@ -116,7 +116,7 @@ package enum ExportCommand: Command {
 
 /// `rulectl forget`: erases everything that is stored of a subject.
 package enum ForgetCommand: Command {
-  /// What it is called and takes.
+  /// Name, options and help.
   package static let spec = CommandSpec(
     "forget", "Erases everything that is stored of a subject.",
     synopsis: ["SUBJECT"], required: ["SUBJECT"], options: [.json],

@@ -2,7 +2,7 @@ package import RuledCore
 
 /// `rulectl watch`: changes as they happen.
 package enum WatchCommand: Command {
-  /// What it is called and takes.
+  /// Name, options and help.
   package static let spec = CommandSpec(
     "watch", "Prints changes as they happen, until it is interrupted.",
     synopsis: ["[SUBJECT] [--prefix PREFIX] [--plugins PLUGIN,…]"], optional: 1,

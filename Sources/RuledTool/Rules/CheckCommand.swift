@@ -2,7 +2,7 @@ package import RuledCore
 
 /// `rulectl check`: finds what is wrong in the rules, without a daemon.
 package enum CheckCommand: Command {
-  /// What it is called and takes.
+  /// Name, options and help.
   package static let spec = CommandSpec(
     "check", "Finds what is wrong in the rules, without a daemon.",
     synopsis: ["[DIR] [--config FILE] [--json]"], optional: 1, completes: .folders,

@@ -3,7 +3,7 @@ package import RuledCore
 
 /// `rulectl new`: makes a plugin that works.
 package enum NewCommand: Command {
-  /// What it is called and takes.
+  /// Name, options and help.
   package static let spec = CommandSpec(
     "new", "Makes a plugin that works, with a test that passes.",
     synopsis: ["PLUGIN [--rules DIR]"], required: ["PLUGIN"],

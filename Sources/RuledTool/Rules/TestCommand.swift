@@ -4,7 +4,7 @@ internal import RuledLua
 
 /// `rulectl test`: runs the tests of plugins, without a daemon.
 package enum TestCommand: Command {
-  /// What it is called and takes.
+  /// Name, options and help.
   package static let spec = CommandSpec(
     "test", "Runs the tests of the plugins, without a daemon.",
     synopsis: ["[DIR] [--filter PATTERN] [--coverage] [--threshold PERCENT] [--json]"], optional: 1,

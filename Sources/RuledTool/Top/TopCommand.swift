@@ -3,7 +3,7 @@ package import RuledCore
 
 /// `rulectl top`: a live view of a daemon.
 package enum TopCommand: Command {
-  /// What it is called and takes.
+  /// Name, options and help.
   package static let spec = CommandSpec(
     "top", "Shows what the daemon is doing, updated every second.",
     options: [

@@ -1,4 +1,5 @@
 package import RuledCore
+import RuledJSON
 
 /// An event in the binary mode of the CloudEvents HTTP binding: attributes in `ce-*` headers, the body as data.
 package enum BinaryEvent {
@@ -7,10 +8,10 @@ package enum BinaryEvent {
   /// A JSON body becomes `data`, UTF-8 text a string, anything else `data_base64`. The daemon's own attributes `dryrun` and `explain`
   /// become booleans when they are `true` or `false`; all other values are strings.
   ///
-  /// `document` parses a JSON body, to check it. Errors are `invalid_params` for a repeated attribute or one called `data`, and
+  /// `parser` parses a JSON body, to check it. Errors are `invalid_params` for a repeated attribute or one called `data`, and
   /// `parse_error` for a body that is not the JSON that it claims to be.
   package static func write(
-    _ headers: HTTPHeaders, body: UnsafeRawBufferPointer, document: TapeDocument, to buffer: ByteBuffer
+    _ headers: HTTPHeaders, body: UnsafeRawBufferPointer, parser: RequestParser, to buffer: ByteBuffer
   ) throws(RequestError) {
     var attributes = JSONObject()
     for field in headers.attributes where field.name != "datacontenttype" {
@@ -24,24 +25,28 @@ package enum BinaryEvent {
     }
     let contentType = headers["content-type"]
     if let contentType { attributes["datacontenttype"] = .string(contentType) }
-    JSONValue.object(attributes).write(to: buffer)
-    guard !body.isEmpty else { return }
-    // The data goes into the object that is already written: its brace is replaced.
-    buffer.truncate(to: buffer.count - 1)
-    if buffer.bytes.last != UInt8(ascii: "{") { buffer.append(UInt8(ascii: ",")) }
-    if HTTPContent.isJSON(contentType) {
-      _ = try document.parse(body)
-      buffer.append("\"data\":" as StaticString)
-      buffer.append(body)
-    } else if HTTPContent.mediaType(contentType).hasPrefix("text/"), String(validating: body, as: UTF8.self) != nil {
-      buffer.append("\"data\":" as StaticString)
-      buffer.append(jsonString: body)
-    } else {
-      buffer.append("\"data_base64\":\"" as StaticString)
-      Base64.encode(body, to: buffer)
-      buffer.append(UInt8(ascii: "\""))
+    var writer = JSONWriter(buffer)
+    writer.beginObject()
+    for attribute in attributes {
+      writer.member(named: attribute.name)
+      writer.value(attribute.value)
     }
-    buffer.append(UInt8(ascii: "}"))
+    if !body.isEmpty { try writeData(body, contentType, parser, to: &writer) }
+    writer.endObject()
+  }
+
+  private static func writeData(
+    _ body: UnsafeRawBufferPointer, _ contentType: String?, _ parser: RequestParser, to writer: inout JSONWriter
+  ) throws(RequestError) {
+    if HTTPContent.isJSON(contentType) {
+      _ = try parser.value(body)
+      writer.member("data", raw: body)
+    } else if HTTPContent.mediaType(contentType).hasPrefix("text/"), String(validating: body, as: UTF8.self) != nil {
+      writer.member("data", string: body)
+    } else {
+      writer.member("data_base64")
+      writer.string(plain: { Base64.encode(body, to: $0) })
+    }
   }
 
   private static func value(of field: HTTPHeaders.Field) -> JSONValue {

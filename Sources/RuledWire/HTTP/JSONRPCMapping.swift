@@ -1,25 +1,29 @@
 package import RuledCore
+package import RuledJSON
 
 /// The JSON-RPC request that an HTTP request stands for.
 package enum JSONRPCRequest {
-  /// The text of a request for `method`; `writeParams` appends its params.
+  /// The text of a request for `method`; `writeParams` writes its params.
   ///
   /// `capacity` is the expected length of the params in bytes.
   package static func text(
-    _ method: Method, capacity: Int = 256, _ writeParams: (ByteBuffer) throws(RequestError) -> Void
-  ) throws(RequestError) -> [UInt8] {
+    _ method: Method, capacity: Int = 256, _ writeParams: (inout JSONWriter) -> Void
+  ) -> [UInt8] {
     let buffer = ByteBuffer(capacity: capacity + 64)
-    buffer.append("{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"" as StaticString)
-    buffer.append(method.name)
-    buffer.append("\",\"params\":" as StaticString)
-    try writeParams(buffer)
-    buffer.append(UInt8(ascii: "}"))
+    var writer = JSONWriter(buffer)
+    writer.beginObject()
+    writer.member("jsonrpc", plain: "2.0")
+    writer.member("id", 0)
+    writer.member("method", plain: method.name)
+    writer.member("params")
+    writeParams(&writer)
+    writer.endObject()
     return Array(buffer.bytes)
   }
 
   /// The text of a request for `method` with these params.
-  package static func text(_ method: Method, _ params: JSONObject) throws(RequestError) -> [UInt8] {
-    try text(method) { JSONValue.object(params).write(to: $0) }
+  package static func text(_ method: Method, _ params: JSONObject) -> [UInt8] {
+    text(method) { $0.value(.object(params)) }
   }
 
   /// The params that the query of a target stands for; empty parameters are left out.
@@ -87,8 +91,8 @@ extension RequestError {
   /// The value of the header `Retry-After` in seconds, rounded up; nil for an error that does not ask to send again.
   package var retryAfter: Int? {
     guard code == .overloaded else { return nil }
-    let milliseconds = details.first { $0.name == "retry_after_ms" }.flatMap { Int($0.json) } ?? 1000
-    return max(1, (milliseconds + 999) / 1000)
+    let milliseconds = details.first { $0.name == "retry_after_ms" }?.value.intValue ?? 1000
+    return max(1, Int(milliseconds + 999) / 1000)
   }
 }
 

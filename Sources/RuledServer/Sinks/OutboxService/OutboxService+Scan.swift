@@ -157,7 +157,7 @@ extension OutboxService {
         // What could not be read may be an earlier effect of the same subject.
         if followsDamage { block(key.subject) }
         followsDamage = false
-        guard let effect = StoredEffect(text) else {
+        guard let effect = StoredEffect(text, document) else {
           reportMalformed(key)
           block(key.subject)
           return true
@@ -231,7 +231,7 @@ extension OutboxService {
       context.isDamaged(keyBuffer.bytes, of: key.subject, error)
       return .unreadable
     }
-    guard let effect = StoredEffect(value.bytes) else {
+    guard let effect = StoredEffect(value.bytes, document) else {
       reportMalformed(key)
       return .unreadable
     }
