@@ -1,6 +1,7 @@
 import RuledCore
 import RuledEngine
 import RuledStore
+import RuledThreads
 
 /// What became of a batch.
 enum CommitResult: Sendable {

@@ -91,7 +91,7 @@ final class Router {
   private func refusal(of request: RequestView, _ target: ReplyTarget) -> RequestError? {
     if isOverloaded(adding: 0) {
       return RequestError(
-        .overloaded, "too many requests are in flight; try again", details: [.init("retry_after_ms", json: "100")])
+        .overloaded, "too many requests are in flight; try again", details: [.init("retry_after_ms", 100)])
     }
     switch request.method {
     case .unknown: return request.unknownMethod
@@ -169,7 +169,7 @@ extension Router: ConnectionHandler {
       case .outOfMemory:
         RequestError(
           .overloaded, "the lines under way take too much memory; the rest of this one is skipped, try again",
-          details: [.init("retry_after_ms", json: "1000")])
+          details: [.init("retry_after_ms", 1000)])
       }
     worker.replies.sendError(error, on: connection)
   }

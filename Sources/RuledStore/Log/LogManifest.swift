@@ -1,4 +1,5 @@
 import RuledCore
+import RuledThreads
 
 /// The file that says which files the redo log has: it outlives each of them, so that one that is gone is missed.
 ///

@@ -1,4 +1,5 @@
 import RuledCore
+import RuledThreads
 
 /// Who writes to the log when: one append at a time and one sync at a time, but an append during a sync.
 ///

@@ -1,4 +1,5 @@
 import RuledCore
+import RuledThreads
 import Synchronization
 
 /// The log that makes commits durable and answers for them until they stand in the database's files.

@@ -1,4 +1,5 @@
 import RuledCore
+import RuledThreads
 
 /// Makes segments of the log and their files: ahead of time, and of files and memory that are no longer needed where there are any.
 ///

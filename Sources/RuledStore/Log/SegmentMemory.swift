@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import RuledCore
+import RuledThreads
 
 /// The memory of one segment and of its index.
 final class SegmentMemory: Sendable {

@@ -1,4 +1,5 @@
 import Glibc
+import RuledThreads
 import Testing
 
 @testable import RuledServer
@@ -21,7 +22,7 @@ import Testing
     defer { server.end() }
     let client = server.connect()
     let text = (0..<10_000).map { "{\"id\":\($0)}\n" }.joined()
-    let writer = try WorkerThread(name: "writer") { [descriptor = client.descriptor] in
+    let writer = try Thread.start(name: "writer") { [descriptor = client.descriptor] in
       let client = Client(dup(descriptor))
       client.send(text)
     }
@@ -36,7 +37,7 @@ import Testing
     defer { server.end() }
     let client = server.connect()
     let line = "[" + String(repeating: "x", count: 998) + "]"
-    let writer = try WorkerThread(name: "writer") { [descriptor = client.descriptor] in
+    let writer = try Thread.start(name: "writer") { [descriptor = client.descriptor] in
       let client = Client(dup(descriptor))
       for _ in 0..<5000 { client.send(line + "\n") }
       client.endWriting()
@@ -88,7 +89,7 @@ import Testing
     let fits = "{" + String(repeating: "y", count: 299_999)
     client.send("{}\n{" + String(repeating: "x", count: 2_000_000) + "\n[1]\n")
     #expect(client.receive(lines: 3) == "{}\ntoo long\n[1]\n")
-    let writer = try WorkerThread(name: "writer") { [descriptor = client.descriptor] in
+    let writer = try Thread.start(name: "writer") { [descriptor = client.descriptor] in
       Client(dup(descriptor)).send(fits + "\n")
     }
     #expect(client.receive(lines: 1) == fits + "\n")

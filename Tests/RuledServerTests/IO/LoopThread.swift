@@ -1,13 +1,14 @@
+import RuledThreads
 @testable import RuledServer
 
 /// An event loop on a thread of its own, for tests that talk to it from outside.
 final class LoopThread: Sendable {
   private let inbox = Mailbox<@Sendable (EventLoop) -> Void>()
-  private let thread: WorkerThread
+  private let thread: Thread
 
   init() throws {
     let inbox = inbox
-    thread = try WorkerThread(name: "test-loop") {
+    thread = try Thread.start(name: "test-loop") {
       do {
         let loop = try EventLoop()
         try inbox.attach(to: loop) { batch in for body in batch { body(loop) } }

@@ -1,3 +1,4 @@
+import RuledThreads
 import Synchronization
 import Testing
 
@@ -10,7 +11,7 @@ import Testing
     let mailbox = Mailbox<(sender: Int, number: Int)>()
     let received = Received()
     let senders = try (0..<4).map { sender in
-      try WorkerThread(name: "sender") {
+      try Thread.start(name: "sender") {
         for number in 0..<20_000 { mailbox.send((sender, number)) }
       }
     }

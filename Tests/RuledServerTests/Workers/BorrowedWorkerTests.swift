@@ -1,6 +1,8 @@
 import RuledCore
 import RuledEngine
+import RuledJSON
 import RuledStore
+import RuledThreads
 import TestSupport
 import Testing
 
@@ -72,7 +74,7 @@ struct BorrowedWorkerTests {
     defer { rig.stop() }
     let subjects = 8
     nonisolated(unsafe) let other = rig.client()
-    let bulk = try WorkerThread(name: "bulk") {
+    let bulk = try Thread.start(name: "bulk") {
       for round in 0..<20 {
         var open = Array(0..<40)
         while !open.isEmpty {

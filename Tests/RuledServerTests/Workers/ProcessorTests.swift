@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import RuledThreads
 import Testing
 
 @testable import RuledServer
@@ -9,7 +10,7 @@ struct ProcessorTests {
   /// The processors that the kernel lets a new thread use once it has asked for its own.
   private func usable(_ which: UInt32, of count: UInt32) throws -> String {
     let told = Signal<String>()
-    let thread = try WorkerThread(name: "test") {
+    let thread = try Thread.start(name: "test") {
       cl_take_processor(which, count)
       told.set(Self.usable())
     }

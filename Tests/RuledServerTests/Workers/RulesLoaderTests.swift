@@ -2,6 +2,7 @@ import Glibc
 import RuledCore
 import RuledEngine
 import RuledStore
+import RuledThreads
 import Synchronization
 import Testing
 
@@ -29,8 +30,8 @@ struct RulesLoaderTests {
       workers: 1)
   }
 
-  private func start(_ services: Services) throws -> WorkerThread {
-    try WorkerThread(name: "loader") {
+  private func start(_ services: Services) throws -> Thread {
+    try Thread.start(name: "loader") {
       RulesLoader.run(services) { () throws(StartError) in services.configuration }
     }
   }
@@ -55,7 +56,7 @@ struct RulesLoaderTests {
     #expect(services.reloads.refuse().count == 2)
     #expect(!services.reloads.add(Self.caller))
     let isClosed = Atomic<Bool>(false)
-    let closing = try WorkerThread(name: "closing") {
+    let closing = try Thread.start(name: "closing") {
       services.reloads.close()
       isClosed.store(true, ordering: .releasing)
     }
