@@ -126,7 +126,7 @@ final class Control {
     }
     var bundle = ReplyBundle()
     bundle.append(replyBuffer.bytes, to: caller.target)
-    services.send(bundle, to: caller.target.worker)
+    services.send(bundle, to: caller.target.receiver)
   }
 }
 

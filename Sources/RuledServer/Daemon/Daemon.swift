@@ -210,10 +210,10 @@ package final class Daemon {
     services.drainHTTP(on: control.loop) { drained.ended() }
     drained.ended()
     do throws(SystemError) {
-      _ = try control.loop.timer(after: Self.loadingTime, every: 0) {
+      try control.loop.timer(after: Self.loadingTime) {
         for caller in services.reloads.refuse() { control.reply(.failure(Reloads.ending), to: caller) }
       }
-      _ = try control.loop.timer(after: UInt64(Limits.shutdownTime / 1000) - 500, every: 0) { Daemon.end(control) }
+      try control.loop.timer(after: UInt64(Limits.shutdownTime / 1000) - 500) { Daemon.end(control) }
     } catch {
       Daemon.end(control)
     }

@@ -147,14 +147,11 @@ final class HTTPServer: Sendable {
   private func send(_ indices: Range<Int>, of exchange: HTTPExchange) {
     for index in indices {
       guard let request = exchange.request(at: index) else { continue }
-      let target = ReplyTarget(worker: Self.worker, connection: exchange.token, batch: 1, slot: index, isAdmin: true)
+      let target = ReplyTarget(.http, connection: exchange.token, batch: 1, slot: index, isAdmin: true)
       let isSent = services.workers[request.worker].send(.request(ForwardedRequest(text: request.text, target: target)))
       if !isSent { finish(exchange.token, Self.shuttingDown) }
     }
   }
-
-  /// Stands for this server where a reply's target names a worker.
-  static let worker = -1
 
   /// The response to a request that comes while the daemon ends.
   static let shuttingDown = HTTPResponse(

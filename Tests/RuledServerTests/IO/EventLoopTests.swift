@@ -55,7 +55,7 @@ import Testing
     #expect(ticks == 5)
   }
 
-  @Test func closingALoopLetsGoOfWhatItsHandlesHold() throws {
+  @Test func closingALoopReleasesWhatItsHandlesHold() throws {
     final class Token {}
     weak var weakToken: Token?
     weak var weakLoop: EventLoop?

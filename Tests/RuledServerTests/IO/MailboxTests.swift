@@ -5,7 +5,7 @@ import Testing
 @testable import RuledServer
 
 @Suite struct MailboxTests {
-  @Test func whatManyThreadsSendArrivesWholeAndInEachOnesOrder() throws {
+  @Test func messagesOfManyThreadsArriveCompleteAndInEachThreadsOrder() throws {
     let thread = try LoopThread()
     defer { thread.end() }
     let mailbox = Mailbox<(sender: Int, number: Int)>()
@@ -31,7 +31,7 @@ import Testing
     #expect(!mailbox.send((0, 0)))
   }
 
-  @Test func whatIsSentDuringACollectionIsReturnedAndWakesNobody() throws {
+  @Test func messagesDuringACollectionAreReturnedAndWakeNobody() throws {
     let thread = try LoopThread()
     defer { thread.end() }
     let mailbox = Mailbox<Int>()
@@ -53,7 +53,7 @@ import Testing
   }
 }
 
-/// What each sender's messages were.
+/// The messages of each sender.
 private final class Received: Sendable {
   private let numbers = Mutex([[Int]](repeating: [], count: 4))
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import RuledServer
 
-/// The loader's thread beside the parts that it must not hold up.
+/// The loader's thread, and what it must not delay.
 struct RulesLoaderTests {
   private let folder = TemporaryFolder()
 
@@ -17,7 +17,7 @@ struct RulesLoaderTests {
   }
 
   private static let caller = ControlCaller(
-    id: nil, target: ReplyTarget(worker: 0, connection: 0, isAdmin: true))
+    id: nil, target: ReplyTarget(.worker(0), connection: 0, isAdmin: true))
 
   private func services(_ store: any StateStore) -> Services {
     folder.makeFolder("rules")
@@ -36,7 +36,7 @@ struct RulesLoaderTests {
     }
   }
 
-  @Test func `a store that stands still holds up the answers to reloads and nothing else`() throws {
+  @Test func `a store that blocks delays the replies to reloads and nothing else`() throws {
     let isStill = Atomic<Bool>(false)
     let released = Signal<Bool>()
     let services = services(
@@ -68,7 +68,7 @@ struct RulesLoaderTests {
     thread.join()
   }
 
-  @Test func `rules that do not load and none that are kept fail the start with the file's name`() throws {
+  @Test func `rules that do not load fail the start with the file's name if the store has no earlier ones`() throws {
     let services = services(MemoryStore())
     mkfifo(folder("rules/p/d.json"), 0o644)
     let thread = try start(services)
