@@ -153,9 +153,8 @@ final class SinkFile {
     var written = 0
     do throws(SystemError) {
       while written < lines.count {
-        written += try SystemCalls.check("write", path) {
-          write(descriptor, lines.base + written, lines.count - written)
-        }
+        let remaining = UnsafeRawBufferPointer(rebasing: lines.bytes[written...])
+        written += try SystemCalls.check("write", path) { write(descriptor, remaining.baseAddress, remaining.count) }
       }
       try sync()
     } catch {
