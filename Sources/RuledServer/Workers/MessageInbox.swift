@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledJSON
 import RuledStore
 
 /// The messages for one worker's subjects: a window on them in memory, the others only in the store.
