@@ -1,6 +1,7 @@
 import RuledCore
 import RuledLua
 import RuledStore
+import StoreTestSupport
 import TestSupport
 import Testing
 

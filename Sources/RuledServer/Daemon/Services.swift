@@ -12,7 +12,7 @@ package final class Services: Sendable {
   /// Each worker's offer to stand in for it.
   let loans: [WorkerLoan]
   /// What makes batches durable.
-  let commits: GroupCommit
+  let commits: CommitPipeline
   /// Where the control thread gets what only it can do.
   let control = Mailbox<ControlMessage>()
   /// Who waits for the rules to be loaded anew.
@@ -49,7 +49,7 @@ package final class Services: Sendable {
     workers = (0..<count).map { _ in Mailbox<WorkerMessage>() }
     loans = (0..<count).map { _ in WorkerLoan() }
     hub = WatchHub(spare: context.changeLogs)
-    commits = GroupCommit(context: context, hub: hub, workers: workers)
+    commits = CommitPipeline(context: context, hub: hub, workers: workers)
     lineMemory = LineMemory(max(Limits.lineBytes, 4 * context.configuration.limits.requestBytes))
     figures = (0..<count).map { _ in WorkerFigures() }
     current = Mutex((context.configuration, Administrators(context.configuration.admins)))

@@ -163,7 +163,7 @@ final class Worker {
       complete(full, result)
       if result == .durable { release(full) }
     } else {
-      services.report(services.commits.append(full, of: index, inFlight: services.inFlight.load(ordering: .relaxed)))
+      services.report(services.commits.submit(full, of: index, inFlight: services.inFlight.load(ordering: .relaxed)))
     }
     return true
   }

@@ -3,11 +3,11 @@ import Synchronization
 
 /// A store that lasts as long as the process: for tests, backtests and trying things out.
 ///
-/// Making one costs next to nothing. `durable` and `sync()` have nothing to do, no commit fails, and what is appended counts at once.
+/// Making one costs next to nothing. No commit fails; a sync has nothing to do, as what is appended is committed at once.
 package final class MemoryStore: StateStore {
   private struct Contents: ~Copyable {
     var map = SortedMap()
-    var isClosed = false
+    var state = StoreState.open
     var appended: UInt64 = 0
   }
 
@@ -23,9 +23,8 @@ package final class MemoryStore: StateStore {
   package func get(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) throws(StoreError) -> Bool {
     try contents.withLock { (contents) throws(StoreError) in
       try Self.requireOpen(contents)
-      let (position, found) = contents.map.find(key)
-      guard found, let entry = contents.map[position] else { return false }
-      entry.value.withUnsafeBytes { buffer.append($0) }
+      guard let value = contents.map.value(of: key) else { return false }
+      value.withUnsafeBytes { buffer.append($0) }
       return true
     }
   }
@@ -42,13 +41,15 @@ package final class MemoryStore: StateStore {
     }
   }
 
-  package func append(_ set: WriteSet) throws(StoreError) -> UInt64 {
-    try commit(set, durable: true)
+  package func append(_ set: WriteSet, isCommitted: Bool) throws(StoreError) -> UInt64? {
+    try commit(set, durable: false)
     return contents.withLock { contents in
       contents.appended += 1
       return contents.appended
     }
   }
+
+  package func makeRoom(for set: WriteSet) {}
 
   @discardableResult
   package func sync() throws(StoreError) -> UInt64 {
@@ -58,7 +59,9 @@ package final class MemoryStore: StateStore {
     }
   }
 
-  package var lastCommitted: UInt64 { contents.withLock { $0.appended } }
+  package var committedSequence: UInt64 { contents.withLock { $0.appended } }
+
+  package var state: StoreState { contents.withLock { $0.state } }
 
   package func reopen() throws(StoreError) { try sync() }
 
@@ -89,10 +92,50 @@ package final class MemoryStore: StateStore {
   }
 
   package func close() throws(StoreError) {
-    contents.withLock { $0.isClosed = true }
+    contents.withLock { $0.state = .closed }
   }
 
   private static func requireOpen(_ contents: borrowing Contents) throws(StoreError) {
-    if contents.isClosed { throw StoreError(.closed, "the store in memory has been closed") }
+    if case .closed = contents.state { throw StoreError(.closed, "the store in memory has been closed") }
+  }
+}
+
+/// A cursor over a memory store's map as it was when the cursor was made.
+private final class MemoryCursor: StoreCursor {
+  private let map: SortedMap
+  private let upper: [UInt8]?
+  private var position = SortedMap.Position()
+  private let currentKey = ByteBuffer()
+  private let currentValue = ByteBuffer()
+  /// Never called: nothing in memory is damaged.
+  var skipping: ((UnreadableKeys) -> Void)?
+
+  init(_ map: SortedMap, below upper: [UInt8]?) {
+    self.map = map
+    self.upper = upper
+  }
+
+  var key: UnsafeRawBufferPointer { currentKey.bytes }
+
+  var value: UnsafeRawBufferPointer { currentValue.bytes }
+
+  func seek(to key: UnsafeRawBufferPointer) throws(StoreError) -> Bool {
+    position = map.find(key)
+    return read()
+  }
+
+  func next() throws(StoreError) -> Bool {
+    position = map.position(after: position)
+    return read()
+  }
+
+  private func read() -> Bool {
+    guard let entry = map[position] else { return false }
+    if let upper, !entry.key.lexicographicallyPrecedes(upper) { return false }
+    currentKey.removeAll()
+    currentValue.removeAll()
+    entry.key.withUnsafeBytes { currentKey.append($0) }
+    entry.value.withUnsafeBytes { currentValue.append($0) }
+    return true
   }
 }

@@ -1,128 +1,70 @@
 import RuledCore
 
-/// Bytes under bytes, in the order of their keys.
-///
-/// The entries lie in sorted chunks of bounded length, so that a write moves little and a copy of the map shares all
-/// chunks that are not written afterwards.
+/// Bytes under bytes, in the order of their keys; a copy shares what neither writes afterwards.
 struct SortedMap: Sendable {
   /// A key with its value.
   struct Entry: Sendable {
-    /// What the entry is found by.
+    /// The key.
     let key: [UInt8]
-    /// What stands under the key.
+    /// The value.
     var value: [UInt8]
   }
 
-  /// Where an entry is: in which chunk, and where in it.
-  struct Position: Sendable {
-    /// The index of the chunk; the number of chunks at the end.
-    var chunk: Int
-    /// The index in the chunk.
-    var entry: Int
-  }
+  /// A position among the entries.
+  typealias Position = SortedChunks<Entry>.Position
 
-  private static let longestChunk = 256
-
-  private var chunks: [[Entry]] = []
+  private var entries = SortedChunks<Entry>(longestChunk: 256)
   /// How many bytes all keys and values have.
   private(set) var byteCount = 0
 
   /// The entry at `position`; nil at the end.
-  subscript(position: Position) -> Entry? {
-    position.chunk < chunks.count ? chunks[position.chunk][position.entry] : nil
-  }
+  subscript(position: Position) -> Entry? { entries[position] }
 
-  /// The first position whose key is not below `key`, and whether it is the key itself.
-  ///
-  /// - Complexity: O(log n)
-  func find(_ key: UnsafeRawBufferPointer) -> (position: Position, found: Bool) {
-    var (place, found) = locate(key)
-    if place.chunk < chunks.count, place.entry == chunks[place.chunk].count {
-      place = Position(chunk: place.chunk + 1, entry: 0)
-      found = false
-    }
-    return (place, found)
-  }
+  /// The position of the first entry whose key is not below `key`.
+  func find(_ key: UnsafeRawBufferPointer) -> Position { entries.find { Self.compare($0, key) } }
 
-  /// The position behind `position`, which must not be the end.
-  func position(after position: Position) -> Position {
-    let next = Position(chunk: position.chunk, entry: position.entry + 1)
-    return next.entry < chunks[next.chunk].count ? next : Position(chunk: next.chunk + 1, entry: 0)
+  /// The position behind `position`, which is not the end.
+  func position(after position: Position) -> Position { entries.position(after: position) }
+
+  /// The value under `key`; nil when there is none.
+  func value(of key: UnsafeRawBufferPointer) -> [UInt8]? {
+    guard let entry = self[find(key)], Self.compare(entry, key) == 0 else { return nil }
+    return entry.value
   }
 
   /// Puts `value` under `key`.
-  ///
-  /// - Complexity: O(log n), besides moving the entries of one chunk.
   mutating func set(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
-    let (place, found) = locate(key)
-    if found {
-      byteCount += value.count - chunks[place.chunk][place.entry].value.count
-      chunks[place.chunk][place.entry].value = Array(value)
-      return
+    var growth = key.count + value.count
+    entries.set {
+      Self.compare($0, key)
+    } replace: { entry in
+      growth -= Self.byteCount(entry)
+      entry.value = Array(value)
+    } make: {
+      Entry(key: Array(key), value: Array(value))
     }
-    byteCount += key.count + value.count
-    let entry = Entry(key: Array(key), value: Array(value))
-    guard place.chunk < chunks.count else {
-      chunks.append([entry])
-      return
-    }
-    chunks[place.chunk].insert(entry, at: place.entry)
-    if chunks[place.chunk].count > Self.longestChunk { split(place.chunk) }
+    byteCount += growth
   }
 
   /// Removes `key`, if it is there.
   mutating func remove(_ key: UnsafeRawBufferPointer) {
-    let (place, found) = locate(key)
-    guard found else { return }
-    removeEntries(place.entry..<place.entry + 1, ofChunk: place.chunk)
-    if chunks[place.chunk].isEmpty { chunks.remove(at: place.chunk) }
+    if let removed = entries.remove({ Self.compare($0, key) }) { byteCount -= Self.byteCount(removed) }
   }
 
-  /// Removes the entries from `lower` on and below `upper` for which `condition` holds.
+  /// Removes the entries from `lower` on and below `upper` that meet `condition`.
   mutating func remove(from lower: [UInt8], to upper: [UInt8], where condition: (Entry) -> Bool) {
-    var place = lower.withUnsafeBytes { find($0).position }
+    var position = lower.withUnsafeBytes { find($0) }
     var doomed: [[UInt8]] = []
-    while let entry = self[place], entry.key.lexicographicallyPrecedes(upper) {
+    while let entry = self[position], entry.key.lexicographicallyPrecedes(upper) {
       if condition(entry) { doomed.append(entry.key) }
-      place = position(after: place)
+      position = self.position(after: position)
     }
     for key in doomed { key.withUnsafeBytes { remove($0) } }
   }
 
-  /// Where `key` is or belongs; behind the last entry of a chunk rather than before the first of the next.
-  private func locate(_ key: UnsafeRawBufferPointer) -> (place: Position, found: Bool) {
-    var low = 0
-    var high = chunks.count
-    while low < high {
-      let middle = (low + high) / 2
-      if compare(Position(chunk: middle, entry: 0), key) <= 0 { low = middle + 1 } else { high = middle }
-    }
-    guard !chunks.isEmpty else { return (Position(chunk: 0, entry: 0), false) }
-    let chunk = max(low - 1, 0)
-    low = 0
-    high = chunks[chunk].count
-    while low < high {
-      let middle = (low + high) / 2
-      let order = compare(Position(chunk: chunk, entry: middle), key)
-      if order == 0 { return (Position(chunk: chunk, entry: middle), true) }
-      if order < 0 { low = middle + 1 } else { high = middle }
-    }
-    return (Position(chunk: chunk, entry: low), false)
+  private static func compare(_ entry: Entry, _ key: UnsafeRawBufferPointer) -> Int {
+    entry.key.withUnsafeBytes { ByteOrder.compare($0, key) }
   }
 
-  private func compare(_ place: Position, _ key: UnsafeRawBufferPointer) -> Int {
-    chunks[place.chunk][place.entry].key.withUnsafeBytes { ByteOrder.compare($0, key) }
-  }
-
-  private mutating func removeEntries(_ range: Range<Int>, ofChunk chunk: Int) {
-    for entry in chunks[chunk][range] { byteCount -= entry.key.count + entry.value.count }
-    chunks[chunk].removeSubrange(range)
-  }
-
-  private mutating func split(_ chunk: Int) {
-    let half = chunks[chunk].count / 2
-    let upper = Array(chunks[chunk][half...])
-    chunks[chunk].removeSubrange(half...)
-    chunks.insert(upper, at: chunk + 1)
-  }
+  private static func byteCount(_ entry: Entry) -> Int { entry.key.count + entry.value.count }
 }

@@ -2,6 +2,7 @@ import Glibc
 import RuledCore
 import RuledEngine
 import RuledStore
+import StoreTestSupport
 import Synchronization
 import Testing
 

@@ -1,5 +1,6 @@
 import RuledEngine
 import RuledStore
+import StoreTestSupport
 import Testing
 
 @testable import RuledCore

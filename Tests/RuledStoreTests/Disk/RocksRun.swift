@@ -107,7 +107,7 @@ final class RocksRun {
     if problem == nil, !isLast {
       world.step()
       world.commit(durable: true)
-      world.drain()
+      world.flush()
       let next = crash(world.found(world.files.disk.contents), power: true)
       world.leave()
       explore(next, at: other.path, isLast: true)

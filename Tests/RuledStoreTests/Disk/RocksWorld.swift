@@ -5,7 +5,7 @@ import TestSupport
 
 /// A whole store, its log and RocksDB, on a simulated disk, and the model of what was committed.
 ///
-/// The drain is done by hand; RocksDB's own threads make their calls when they like.
+/// The test flushes itself; RocksDB's own threads make their calls when they like.
 final class RocksWorld {
   /// What a start finds.
   struct Found {
@@ -63,7 +63,7 @@ final class RocksWorld {
   /// Opens the store; says what is wrong with what it then holds.
   func open() throws(StoreError) -> String? {
     let opened = try RocksStore(
-      path: path, blockCacheBytes: 1 << 16, drains: false, files: files.disk, environment: files.environment,
+      path: path, blockCacheBytes: 1 << 16, flushes: false, files: files.disk, environment: files.environment,
       settings: settings)
     store = opened
     var found = found(DiskState())
@@ -88,13 +88,13 @@ final class RocksWorld {
     switch Int.random(in: 0..<10, using: &random) {
     case 0..<4: commit(durable: false)
     case 4..<7: commit(durable: true)
-    default: drain()
+    default: flush()
     }
   }
 
   /// Commits some writes.
   func commit(durable: Bool, bytes: Int? = nil) {
-    for _ in 0..<settings.longestBacklog { drain() }
+    for _ in 0..<settings.longestBacklog { flush() }
     var commit: CommitModel.Commit?
     let most = bytes ?? (Int.random(in: 0..<3, using: &random) == 0 ? settings.segmentBytes / 2 : 400)
     change { commit = $0.next(most: most, &random) }
@@ -122,14 +122,14 @@ final class RocksWorld {
         return trustCache()
       } catch {
         note("failed: \(error)")
-        drain()
+        flush()
       }
     }
   }
 
   /// Brings what is sealed into RocksDB.
-  func drain() {
-    do throws(StoreError) { try store?.drainOnce() } catch { note("drain failed: \(error)") }
+  func flush() {
+    do throws(StoreError) { try store?.flushOnce() } catch { note("flush failed: \(error)") }
   }
 
   /// What was done, and the calls.
