@@ -4,7 +4,7 @@
 help:
 	@echo "make run           build, start the daemon with the shipped rules, send it the examples, keep serving"
 	@echo "make test          run every test"
-	@echo "make test-release  run the end-to-end tests in an optimised build with exclusivity checks"
+	@echo "make test-release  run the end-to-end tests with optimised programs that check exclusivity"
 	@echo "make bench         compare with Redis and Tarantool on this host, about an hour"
 	@echo "make torture       kills, power cuts, failing calls and full disks, about an hour"
 	@echo "make build         build the release programs into .build/release"

@@ -1,4 +1,4 @@
-"""ruled against Redis and Tarantool: the same rule, the same event, the same load, in turns."""
+"""ruled, Redis and Tarantool with the same rule, event and load, in alternating rounds."""
 import statistics
 
 from . import place, servers
@@ -25,7 +25,7 @@ def contender(key, folder, durability, processor, before):
 
 
 def measure(server, load, subjects, maximum):
-  """All shapes on one fresh store. `maximum` is what Redis answers on 50 connections, or None while that is what is being measured."""
+  """All shapes on one new store. `maximum` is Redis's throughput on 50 connections, or None while that is being measured."""
   figures = {"fill": load.fill(server, subjects)}
   for shape, options in SHAPES.items():
     figures[shape] = load.measure(server, subjects=subjects, **options)

@@ -1,4 +1,4 @@
-"""Runs the load generator against a server and gives back its figures."""
+"""Runs the load generator against a server and returns its figures."""
 import itertools
 import json
 import os
@@ -11,7 +11,7 @@ RUNS = itertools.count()
 
 
 class Load:
-  """How to measure: where the generator runs, how long, and how much noise of others is borne before a repeat."""
+  """How to measure: where the generator runs, for how long, and how much noise leads to a repeat."""
 
   def __init__(self, seconds, warmup=0.5, processor=None, patience=0.0, noise=0.3, repeats=2):
     self.seconds = seconds
@@ -38,7 +38,7 @@ class Load:
     return figures
 
   def measure(self, server, **options):
-    """The quietest of a few runs: one is enough when nobody else was busy."""
+    """The quietest of a few runs; a quiet one ends the series."""
     best = None
     for _ in range(1 + self.repeats):
       machine.await_quiet(self.patience)

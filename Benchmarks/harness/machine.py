@@ -1,4 +1,4 @@
-"""What the figures were measured on, and how quiet it was."""
+"""The host of the measurement, and how busy it was."""
 import os
 import pathlib
 import platform
@@ -19,7 +19,7 @@ def busy_processors(seconds=0.4):
 
 
 def await_quiet(patience, allowed=0.2):
-  """Waits until the machine does next to nothing, for `patience` seconds at most."""
+  """Waits until the host is nearly idle, for `patience` seconds at most."""
   ends = time.monotonic() + patience
   while busy_processors() > allowed and time.monotonic() < ends:
     time.sleep(0.5)

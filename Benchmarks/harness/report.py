@@ -6,7 +6,7 @@ from . import comparison, machine
 NAMES = {"redis": "Redis Functions", "tarantool": "Tarantool", "ruled": "ruled", "gamification": "ruled, gamification",
          "ruled-before": "ruled before", "gamification-before": "ruled before, gamification"}
 DURABILITIES = {"commit": "Synced before the reply", "interval": "Synced each second"}
-QUIET = 0.35  # processors that anything else may take in a round that counts
+QUIET = 0.35  # processors that other programs may use in a quiet round
 GOALS = [
   ("throughput, pipelined, of Redis", "pipelined", "throughput", "redis", 3.0, True),
   ("throughput, pipelined, of Tarantool", "pipelined", "throughput", "tarantool", 2.5, True),
@@ -18,7 +18,7 @@ GOALS = [
 
 
 def events(figures):
-  """How many events the store has seen, near enough for bytes an event: warm-ups and repeats are a few per cent."""
+  """Roughly how many events the store has seen, for bytes per event: warm-ups and repeats add a few per cent."""
   return sum(figures[shape]["answered"] for shape in ["fill", *comparison.SHAPES, "offered"])
 
 
@@ -27,7 +27,7 @@ def median(rounds, shape, figure):
 
 
 def ratio(table, key, shape, figure, peer):
-  """The median of the rounds' ratios, of the quiet rounds alone when there are any, and how many those are."""
+  """The median of the rounds' ratios, only of quiet rounds if there are any, and the number of quiet rounds."""
   pairs = [(ours[shape], theirs[shape]) for ours, theirs in zip(table[key], table[peer])]
   quiet = [pair for pair in pairs if max(figures["other_cpus"] for figures in pair) <= QUIET]
   ratios = [ours[figure] / max(theirs[figure], 1e-9) for ours, theirs in quiet or pairs]
@@ -83,7 +83,7 @@ def comparison_report(results, arguments):
   lines = [f"{arguments.rounds} rounds in turns, {arguments.seconds:g} s a figure after 0.5 s of warm-up, {arguments.subjects:,} "
            f"subjects chosen uniformly, every one known before; {pinned}. Medians of the rounds; a ratio is the "
            f"median of each round's ratio over the quiet rounds (others took {QUIET} processors at most), of all rounds "
-           "when none was quiet; how many were stands in brackets.", ""]
+           "if none was quiet; the number of quiet rounds is in brackets.", ""]
   for durability, table in results.items():
     lines += [f"### {DURABILITIES[durability]}", "", *goal_table(table), ""]
     if any(key.endswith("-before") for key in table):

@@ -1,4 +1,4 @@
-"""The servers under test: each starts on a fresh store in a folder of its own, on a Unix socket and nothing else."""
+"""The servers under test: each starts with a new store in its own folder and listens on a Unix socket only."""
 import pathlib
 import shutil
 import signal
@@ -30,7 +30,7 @@ class Server:
     raise NotImplementedError
 
   def prepare(self):
-    """Called once it answers."""
+    """Runs once it answers."""
 
   def start(self, fresh=True):
     if fresh:
@@ -113,7 +113,7 @@ class Tarantool(Server):
     return ["tarantool", place.BENCHMARKS / "peers" / "tarantool.lua", self.folder, mode]
 
   def prepare(self):
-    """The socket is there before the functions are: the last line of the script says when they are."""
+    """The socket exists before the functions do: the last line of the script creates the file `ready`."""
     for _ in range(500):
       if (self.folder / "ready").exists():
         return
@@ -122,7 +122,7 @@ class Tarantool(Server):
 
 
 class Ruled(Server):
-  """ruled with a rules folder made of the plugins given: each a folder that is copied, with `lib` when it needs it."""
+  """ruled with copies of the given plugin folders as its rules, `lib` among them if they need it."""
 
   protocol = "ruled"
 
@@ -133,7 +133,7 @@ class Ruled(Server):
     self.settings = settings
 
   def await_socket(self):
-    """The socket may be open before anything is served: the first answer says that it is."""
+    """The socket may be open before the daemon serves: wait for the first answer."""
     super().await_socket()
     with socket.socket(socket.AF_UNIX) as asking:
       asking.settimeout(120)

@@ -1,4 +1,4 @@
-// The event that every server gets, byte for byte the same, and the patching of its variable digits.
+// The event, byte for byte the same for every server, and the patching of its variable digits.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

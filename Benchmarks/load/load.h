@@ -10,7 +10,7 @@
 
 enum { TEMPLATE_BYTES = 2048, SUBJECT_DIGITS = 8, EVENT_DIGITS = 8, SLOT_DIGITS = 7, SLOT_BASE = 1000000 };
 
-// A request with its variable fields at fixed places: sending one costs a copy and a few patched digits.
+// A request with its variable fields at fixed offsets: sending one costs a copy and a few patched digits.
 struct template {
   char bytes[TEMPLATE_BYTES];
   size_t length;
@@ -21,7 +21,7 @@ struct template {
   bool slot_is_binary;   // four bytes, big endian; otherwise SLOT_DIGITS decimal digits from SLOT_BASE on
 };
 
-// What a reply says to the generator.
+// What the generator reads of a reply.
 struct reply {
   int64_t slot;  // -1: the oldest request of the connection
   bool failed;
@@ -30,9 +30,9 @@ struct reply {
 
 struct protocol {
   const char *name;
-  size_t greeting;  // bytes that the server sends before anything is asked
+  size_t greeting;  // bytes that the server sends before the first request
   bool (*compose)(struct template *request, const struct template *event, const char *function);
-  // The length of the first whole reply in the bytes, 0 when it is not whole yet, -1 when it is no reply.
+  // The length of the first complete reply in the bytes; 0 if it is incomplete, -1 if it is not a reply.
   ssize_t (*parse)(const char *bytes, size_t count, struct reply *reply);
 };
 

@@ -1,4 +1,4 @@
-// load: offers one server events over a Unix socket and prints what came of it as one line of JSON.
+// load: sends events to one server over a Unix socket and prints the figures as one line of JSON.
 #define _GNU_SOURCE
 #include <getopt.h>
 #include <stdio.h>

@@ -15,7 +15,7 @@ static void append_text(struct template *template, const char *text) {
   template_append(template, text, strlen(text));
 }
 
-// ruled: one request a line, `id` leads back to the slot.
+// ruled: one request per line; `id` is the slot.
 
 static bool ruled_compose(struct template *request, const struct template *event, const char *function) {
   (void)function;
@@ -102,7 +102,7 @@ static bool tarantool_compose(struct template *request, const struct template *e
   return true;
 }
 
-// A MessagePack number at `at`, or -1; moves `at` behind it.
+// A MessagePack number at `at`, or -1; moves `at` past it.
 static int64_t unsigned_at(const unsigned char **at, const unsigned char *end) {
   unsigned char kind = *(*at)++;
   if (kind < 0x80) return kind;

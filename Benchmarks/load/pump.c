@@ -13,8 +13,8 @@
 
 #include "load.h"
 
-// LEAST_WAIT: what is due is looked for this often at most, in nanoseconds, so that the generator leaves the processors
-// to the server; the wait counts into the latency, for every server alike.
+// LEAST_WAIT: nanoseconds between two checks for due requests, so that the generator leaves the processors to the server.
+// The wait counts as latency, for every server alike.
 enum { INPUT_BYTES = 1 << 18, DRAIN_SECONDS = 10, LEAST_WAIT = 100000 };
 
 struct connection {
@@ -22,7 +22,7 @@ struct connection {
   char *input, *output;
   size_t received, written, queued;  // `output` is sent up to `written` and filled up to `queued`
   uint64_t *begun;                   // by slot: when the request was sent or due
-  uint32_t *free_slots;              // a ring: slots go round in order, so the oldest in flight is the next to come back
+  uint32_t *free_slots;              // a ring: slots are used in order, so the oldest in flight returns first
   uint32_t first_free, in_flight;
   uint64_t sent, due;
   bool waits_for_room;

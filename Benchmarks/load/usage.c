@@ -1,4 +1,4 @@
-// Processor time of this program, of the server and of the whole machine: what is left after the first two is noise.
+// Processor time of this program, of the server and of the whole host: the remainder is noise.
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>

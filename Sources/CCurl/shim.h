@@ -1,4 +1,4 @@
-/* The one header through which libcurl is imported; Swift can't call its variadic functions, so they stand here one by one. */
+/* The one header through which Swift imports libcurl. Swift can't call variadic functions, so each use of one is a function here. */
 #include <curl/curl.h>
 
 static inline CURLcode ruled_curl_set_long(CURL *easy, CURLoption option, long value) {
@@ -9,11 +9,7 @@ static inline CURLcode ruled_curl_set_text(CURL *easy, CURLoption option, const 
   return curl_easy_setopt(easy, option, value);
 }
 
-static inline CURLcode ruled_curl_set_pointer(CURL *easy, CURLoption option, void *value) {
-  return curl_easy_setopt(easy, option, value);
-}
-
-/* The body, which is copied. */
+/* Sets the body; libcurl copies it. */
 static inline CURLcode ruled_curl_set_body(CURL *easy, const void *bytes, curl_off_t count) {
   CURLcode code = curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, count);
   return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, bytes);
@@ -34,7 +30,7 @@ static inline long ruled_curl_status(CURL *easy) {
   return curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK ? status : 0;
 }
 
-/* The seconds that Retry-After asks for, 0 when it does not. */
+/* The wait in seconds that a Retry-After header asks for; 0 without one. */
 static inline curl_off_t ruled_curl_retry_after(CURL *easy) {
   curl_off_t seconds = 0;
   return curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &seconds) == CURLE_OK ? seconds : 0;
@@ -50,7 +46,7 @@ static inline CURLMcode ruled_curl_attach(CURLM *multi, ruled_curl_socket socket
   return curl_multi_setopt(multi, CURLMOPT_TIMERDATA, context);
 }
 
-/* The transfer that a message says is done, or NULL for another message. */
+/* The transfer that a message reports as done; NULL for another message. */
 static inline CURL *ruled_curl_done(const CURLMsg *message, CURLcode *result) {
   if (message->msg != CURLMSG_DONE) return 0;
   *result = message->data.result;

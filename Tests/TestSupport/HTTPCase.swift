@@ -1,10 +1,10 @@
-/// One stream and what is to be made of it.
+/// A stream of bytes and what the HTTP reader must find in it.
 package struct HTTPCase: Sendable, CustomStringConvertible {
-  /// What it is about.
+  /// What it tests.
   package let name: String
   /// The bytes of the stream.
   package let text: String
-  /// The requests that are to be taken, each as `METHOD path body`.
+  /// The accepted requests, each as `METHOD path body`.
   package let requests: [String]
   /// The status of the refusal; 0 without one.
   package let status: Int
@@ -18,7 +18,7 @@ package struct HTTPCase: Sendable, CustomStringConvertible {
 
   package var description: String { name }
 
-  /// A second request, which nobody may take for part of the first or the other way round.
+  /// A second request, to find out whether the end of the first one is where it should be.
   package static let next = "GET /next HTTP/1.1\r\nHost: a\r\n\r\n"
 
   private static func get(_ line: String, _ fields: String = "Host: a\r\n") -> String {
@@ -30,7 +30,7 @@ package struct HTTPCase: Sendable, CustomStringConvertible {
   }
   private static func chunked(_ body: String) -> String { post("Transfer-Encoding: chunked", body) }
 
-  /// Streams whose requests are all taken.
+  /// Streams whose requests are all accepted.
   package static let taken: [HTTPCase] = [
     .init("a request without a body", get("GET /x HTTP/1.1"), ["GET /x ", "GET /next "]),
     .init("a body of a length", post("Content-Length: 5", "a\r\n\0b"), ["POST /x a\r\n\0b", "GET /next "]),

@@ -1,15 +1,15 @@
 import Glibc
 
-/// The cases of `Tests/Data/json-verdicts.txt`: what every reader of JSON must take, and what it must refuse.
+/// The cases of `Tests/Data/json-verdicts.txt`: what every JSON reader must accept, and what it must refuse.
 package struct JSONVerdict: Sendable, CustomStringConvertible {
-  /// What it is about.
+  /// What it tests.
   package let name: String
   /// Whether it is JSON.
   package let isJSON: Bool
-  /// The bytes: so many times the first, and then the second.
+  /// The bytes: `unit`, `count` times, followed by `rest`.
   package let parts: (unit: [UInt8], count: Int, rest: [UInt8])
 
-  /// The bytes, whole.
+  /// All bytes.
   package var bytes: [UInt8] { Array(repeatElement(parts.unit, count: parts.count).joined()) + parts.rest }
 
   package var description: String { name }

@@ -1,4 +1,4 @@
-/// Random numbers that are the same for the same seed (SplitMix64), so that a failing case can be repeated.
+/// Random numbers (SplitMix64), the same for the same seed, so that a failing case can be repeated.
 package struct SeededRandom: RandomNumberGenerator {
   private var state: UInt64
 

@@ -1,4 +1,4 @@
-"""The real daemon on a folder of its own: started, killed and started again, with rules, sinks and a preloaded library."""
+"""The real daemon in a folder of its own: started, killed and restarted, with rules, sinks and the preloaded library."""
 import json
 import os
 import pathlib
@@ -18,26 +18,31 @@ UNKNOWN = {"outcome_unknown"}
 
 
 class Violation(Exception):
-  """Something that must never be was seen."""
+  """The daemon did something that it must never do."""
 
 
 class Refused(Exception):
-  """The daemon ended instead of serving."""
+  """The daemon exited instead of serving."""
 
 
 def build_library():
-  """Compiles the preloaded library, when it is older than its source."""
+  """Compiles the preloaded library, if it is older than its source.
+
+  It is renamed into place, so that another run never loads half of it.
+  """
   source = TORTURE / "preload" / "faults.c"
   if LIBRARY.exists() and LIBRARY.stat().st_mtime > source.stat().st_mtime:
     return
   BUILD.mkdir(parents=True, exist_ok=True)
+  fresh = LIBRARY.with_suffix(f".{os.getpid()}")
   compiler = os.environ.get("CC", "cc")
-  command = [compiler, "-O2", "-std=gnu17", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", "-o", LIBRARY, source, "-ldl"]
+  command = [compiler, "-O2", "-std=gnu17", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", "-o", fresh, source, "-ldl"]
   subprocess.run(command, check=True)
+  fresh.rename(LIBRARY)
 
 
 class Client:
-  """One connection that asks one thing at a time; for what is looked up between the rounds."""
+  """One connection for queries between the rounds, one at a time."""
 
   def __init__(self, path, seconds=30):
     self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -53,7 +58,7 @@ class Client:
     return json.loads(line)
 
   def replies(self, requests):
-    """Asks many things at once, some hundred at a time; gives the replies in the order of the requests."""
+    """Sends many requests, 200 at a time; returns the replies in the order of the requests."""
     found = []
     for begin in range(0, len(requests), 200):
       some = requests[begin : begin + 200]
@@ -76,7 +81,7 @@ class Client:
 
 
 class Daemon:
-  """One `ruled`; `store` may lie on a disk of its own."""
+  """One `ruled`; `store` may be on another disk."""
 
   def __init__(self, program, folder, durability, store=None, settings=""):
     self.program = program
@@ -97,14 +102,14 @@ class Daemon:
         shutil.copytree(plugin, rules / plugin.name)
 
   def configure(self, durability):
-    """Writes the configuration, which counts from the next start on."""
+    """Writes the configuration for the next start."""
     self.durability = durability
     sinks = "".join(f'{name} = {{ file = "{self.folder}/{name}.ndjson" }}, ' for name in ("ledger", "analytics", "rejected"))
     text = f'durability = "{durability}"\nworkers = 2\nsinks = {{ {sinks} }}\n{self.settings}\n'
     (self.folder / "ruled.conf.lua").write_text(text)
 
   def launch(self, control=None):
-    """Starts the process and does not wait for it."""
+    """Starts the process without waiting for it."""
     environment = dict(os.environ)
     if control is not None:
       environment["LD_PRELOAD"] = str(LIBRARY)
@@ -117,7 +122,7 @@ class Daemon:
     self.starts += 1
 
   def await_serving(self, seconds=120):
-    """Waits until it answers; raises Refused when it ends instead."""
+    """Waits until it answers; raises Refused if it exits instead."""
     begun = time.monotonic()
     while time.monotonic() < begun + seconds:
       code = self.process.poll()
@@ -145,14 +150,14 @@ class Daemon:
     return self.process is not None and self.process.poll() is None
 
   def kill(self):
-    """Kills it with -9 and waits for its end."""
+    """Kills it with SIGKILL and waits for its end."""
     if self.process is not None:
       self.process.kill()
       self.process.wait()
       self.process = None
 
   def end(self):
-    """Ends it by SIGTERM, which it has 5 s for; gives the exit code."""
+    """Sends SIGTERM and waits; returns the exit code."""
     self.process.send_signal(signal.SIGTERM)
     try:
       code = self.process.wait(60)
@@ -172,7 +177,7 @@ class Daemon:
       client.close()
 
   def words(self, count=3000):
-    """The last that it logged."""
+    """The end of its log."""
     with open(self.log, "rb") as log:
       log.seek(0, os.SEEK_END)
       log.seek(max(0, log.tell() - count))

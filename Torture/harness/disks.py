@@ -1,4 +1,4 @@
-"""Disks of the run's own: loop devices whose power can be cut, and small ones that can be filled."""
+"""Disks for one run: loop devices whose power can be cut, and small file systems that can be filled."""
 import errno
 import fcntl
 import os
@@ -28,9 +28,9 @@ def must(*words):
 
 
 def why_not(kinds=()):
-  """Why no disks of these kinds can be made here; None when they can."""
+  """Why disks of these kinds can't be created here; None if they can."""
   if os.geteuid() != 0:
-    return "a disk of its own needs root"
+    return "creating a disk needs root"
   if not pathlib.Path("/dev/loop-control").exists():
     return "there are no loop devices"
   missing = [TOOLS[kind] for kind in kinds if shutil.which(TOOLS[kind]) is None]
@@ -40,7 +40,7 @@ def why_not(kinds=()):
 
 
 def install():
-  """Installs what makes and checks file systems, when it is missing."""
+  """Installs the tools that create and check file systems, if they are missing."""
   missing = [package for tool, package in (("mkfs.ext4", "e2fsprogs"), ("mkfs.xfs", "xfsprogs")) if shutil.which(tool) is None]
   if missing:
     print("installing " + " ".join(missing), flush=True)
@@ -78,7 +78,7 @@ class Disk:
     raise OSError(f"{self.folder} can't be unmounted: {output}")
 
   def cut(self, flags):
-    """Cuts the power: from now on nothing reaches the device. Gives the time."""
+    """Cuts the power: nothing reaches the device from now on. Returns the time."""
     descriptor = os.open(self.folder, os.O_RDONLY)
     try:
       at = time.monotonic()
@@ -91,7 +91,7 @@ class Disk:
     return at
 
   def restore(self):
-    """Mounts it again, as after a power cut, and has it checked."""
+    """Mounts it again, as after a power cut, and checks the file system."""
     self.unmount()
     self.mount()
     self.unmount()
@@ -108,7 +108,7 @@ class Disk:
       self.device = None
 
   def remove(self):
-    """Ends it and removes all that it held."""
+    """Unmounts it and removes its image."""
     self.close()
     self.image.unlink()
 
@@ -122,7 +122,7 @@ class Room:
     must("mount", "-t", "tmpfs", "-o", f"size={mib}m", "tmpfs", self.folder)
 
   def fill(self):
-    """Takes all the room that there is."""
+    """Uses up all free space."""
     block = bytes(1 << 16)
     descriptor = os.open(self.folder / "ballast", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:

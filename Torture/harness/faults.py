@@ -1,4 +1,4 @@
-"""Chooses which calls of the daemon fail, through the page of memory that the preloaded library reads."""
+"""Chooses which calls of the daemon fail, through a page of memory shared with the preloaded library."""
 import errno
 import mmap
 import struct
@@ -15,7 +15,7 @@ RULES = 16
 
 
 class Fault:
-  """Which calls on which files, and what happens to them."""
+  """Which calls on which files fail, and how."""
 
   def __init__(self, calls, pattern, error="EIO", action="fail", skip=0, times=1, chance=1.0, waits=False, arms=0):
     self.calls = (calls,) if isinstance(calls, str) else calls
@@ -36,7 +36,7 @@ class Fault:
 
 
 class Faults:
-  """The page itself."""
+  """The shared page."""
 
   def __init__(self, path, seed, figures):
     self.path, self.figures = path, figures
@@ -50,11 +50,11 @@ class Faults:
     self.tracks(True)
 
   def tracks(self, wanted):
-    """Whether writes are remembered, so that a failed sync may drop them."""
+    """Sets whether writes are recorded, so that a failed sync can drop them."""
     HEAD.pack_into(self.page, 0, 0x52554C45, self.count, int(wanted), self.seed & 0xFFFFFFFF)
 
   def arm(self, *faults):
-    """Takes the place of what was armed before."""
+    """Arms these faults instead of the earlier ones."""
     self.clear()
     for place, fault in enumerate(faults):
       packed = fault.packed()
@@ -65,7 +65,7 @@ class Faults:
     self.tracks(True)
 
   def clear(self):
-    """Lets all calls go on."""
+    """Disarms all faults."""
     for place in range(self.count):
       begin = HEAD.size + place * RULE.size
       self.page[begin : begin + 4] = bytes(4)

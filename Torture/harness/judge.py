@@ -1,4 +1,4 @@
-"""Looks into the store behind each restart and says what differs from what the clients were told."""
+"""Compares the store with what the clients were told, after each restart."""
 import json
 import time
 
@@ -14,10 +14,10 @@ class Judge:
     self.names = []  # of retired subjects
     self.ledger_read = 0
     self.delivered = {}  # subject and number to the id of the effect
-    self.cut = None  # when power was cut last without syncs
+    self.cut = None  # time of the last power cut, if commits were not synced
 
   def restarted(self, cut=None):
-    """What must hold the moment the daemon serves again."""
+    """Checks what must hold as soon as the daemon serves again."""
     self.cut = cut
     client = self.daemon.client()
     hitters = self.load.hitters()
@@ -35,7 +35,7 @@ class Judge:
     self.figures["checks"] += 1
 
   def repeat(self, client, hitter):
-    """The last acknowledged event of a subject gets its first outcome again."""
+    """Repeats the last acknowledged event of a subject, which must get its first outcome again."""
     if hitter.outcome is None or hitter.outcome[0] in hitter.sent or hitter.outcome[0] in hitter.open:
       return
     n, first = hitter.outcome
@@ -44,11 +44,11 @@ class Judge:
     again = reply.get("result", {})
     is_repeat = again.pop("duplicate", False)
     if not is_repeat or again != first:
-      raise Violation(f"the repeat of event {n} of {hitter.name} is answered otherwise:\n  {json.dumps(reply)}\n  {json.dumps(first)}")
+      raise Violation(f"the repeat of event {n} of {hitter.name} has another answer:\n  {json.dumps(reply)}\n  {json.dumps(first)}")
     self.figures["repeats"] += 1
 
   def check_messages(self, client, are_settled):
-    """Each collector has had what its subjects sent, in order and once; says whether nothing is under way any more."""
+    """Checks that each collector got its subjects' messages in order and once; returns their number, or None if some are pending."""
     hitters = self.load.hitters()
     names = sorted({hitter.collector for hitter in hitters})
     replies = client.replies([("state", {"subject": name}) for name in names])
@@ -74,7 +74,7 @@ class Judge:
     return tens
 
   def quiet(self, seconds=30):
-    """Waits until nothing is under way and compares all accounts: timers, messages, effects, counters."""
+    """Waits until nothing is pending and compares all accounts: timers, messages, effects, counters."""
     deadline = time.monotonic() + seconds
     client = self.daemon.client()
     hitters = self.load.hitters()
@@ -89,7 +89,7 @@ class Judge:
       if tens is not None and not pending and not undelivered:
         break
       if is_late:
-        raise Violation(f"not come within {seconds} s: timers of {pending[:5]}, effects {undelivered[:5]}")
+        raise Violation(f"still pending after {seconds} s: timers of {pending[:5]}, effects {undelivered[:5]}")
       time.sleep(0.05)
     accounts = {
       "hits": sum(hitter.state.get("count", 0) for hitter in hitters), "tens": tens,
@@ -104,7 +104,7 @@ class Judge:
     if parked:
       raise Violation(f"events were parked: {json.dumps(parked)[:1000]}")
     if keeps:
-      time.sleep(2.2)  # by then all of it is synced
+      time.sleep(2.2)  # by then everything is synced
       for hitter, reply in zip(hitters, client.replies([("state", {"subject": hitter.name}) for hitter in hitters])):
         hitter.settle(reply, self.figures)
     client.close()
@@ -112,7 +112,7 @@ class Judge:
     self.retire()
 
   def retire(self):
-    """Takes subjects that are done out of the accounts that are looked into each time."""
+    """Removes finished subjects from the accounts that are compared each time."""
     self.load.replenish()
     for hitter in self.load.retired:
       self.retired["hits"] += hitter.state.get("count", 0)
@@ -123,7 +123,7 @@ class Judge:
     self.load.retired = []
 
   def read_ledger(self, hitters):
-    """Takes what the sink's file has got; gives effects of applied events that it has not."""
+    """Reads new lines of the sink's file; returns effects of applied events that are not in it."""
     known = {hitter.name: hitter for hitter in hitters}
     if self.daemon.ledger.exists():
       with open(self.daemon.ledger, "rb") as file:
@@ -145,7 +145,7 @@ class Judge:
     try:
       effect = json.loads(line)
     except ValueError:
-      self.figures["torn lines"] += 1  # a kill while the line was written: the effect comes again
+      self.figures["torn lines"] += 1  # killed while writing the line: the effect is delivered again
       return
     subject, n = effect["data"]["subject"], effect["data"]["n"]
     self.figures["effects"] += 1
@@ -154,10 +154,10 @@ class Judge:
     if self.delivered.setdefault((subject, n), effect["id"]) != effect["id"]:
       raise Violation(f"the effect {n} of {subject} was delivered under two ids")
     if known[subject].effects.get(n, effect["id"]) != effect["id"]:
-      raise Violation(f"the effect {n} of {subject} was delivered under another id than it was told")
+      raise Violation(f"the effect {n} of {subject} was delivered under another id than in the outcome")
 
   def last_look(self):
-    """All subjects of the run hold all their events."""
+    """Checks that all subjects of the run have all their events."""
     client = self.daemon.client()
     replies = client.replies([("state", {"subject": name}) for name, _ in self.names])
     for (name, count), reply in zip(self.names, replies):

@@ -1,4 +1,4 @@
-"""The clients: connections that keep events of many subjects under way and note what came of each."""
+"""The clients: connections with many events in flight, which record the answer to each."""
 import json
 import selectors
 import socket
@@ -7,13 +7,13 @@ import time
 from .daemon import Violation
 from .subjects import Hitter, Journey
 
-HITTERS = 8  # for each connection, in groups that share one collector
+HITTERS = 8  # per connection, in groups that share one collector
 WINDOW = 64
 JOURNEYS = 12
 
 
 class Connection:
-  """One connection and what it sends; a subject's events all go over the same."""
+  """One connection and its subjects; all events of a subject use the same connection."""
 
   def __init__(self, number, sources, window):
     self.number, self.sources, self.window = number, sources, window
@@ -28,7 +28,7 @@ class Connection:
     self.outgoing, self.incoming = bytearray(), bytearray()
 
   def fill(self):
-    """Makes requests until the window is full or no subject has one."""
+    """Adds requests until the window is full or no subject has one."""
     idle = 0
     sources = self.sources
     while len(self.waiting) < self.window and idle < len(sources) and len(self.outgoing) < 1 << 20:
@@ -50,10 +50,10 @@ class Connection:
       except BlockingIOError:
         pass
       except OSError:
-        self.outgoing.clear()  # what it answered before may still be read
+        self.outgoing.clear()  # earlier answers may still be read
 
   def receive(self, figures):
-    """Takes the answers; says whether the connection goes on."""
+    """Reads answers; returns whether the connection is still open."""
     try:
       bytes = self.socket.recv(1 << 20)
     except BlockingIOError:
@@ -68,14 +68,14 @@ class Connection:
     for line in lines:
       reply = json.loads(line)
       if reply.get("id") not in self.waiting:
-        raise Violation(f"an answer to nothing that was asked: {line[:500]!r}")
+        raise Violation(f"an answer without a request: {line[:500]!r}")
       source, item = self.waiting.pop(reply["id"])
       source.answered(item, reply, figures)
       figures["answers"] += 1
     return True
 
   def close(self):
-    """What was not answered has an unknown fate."""
+    """Closes it: the outcome of unanswered events is unknown."""
     if self.socket is not None:
       self.socket.close()
       self.socket = None
@@ -86,7 +86,7 @@ class Connection:
 
 
 class Load:
-  """All clients together."""
+  """All clients."""
 
   def __init__(self, generator, figures, templates, padding, connections=4):
     self.generator, self.figures, self.templates = generator, figures, templates
@@ -106,7 +106,7 @@ class Load:
     return [source for connection in self.product_connections for source in connection.sources]
 
   def replenish(self):
-    """Puts new subjects in the place of those that have had all their events; only once these were looked into."""
+    """Replaces subjects that have had all their events, after they were checked."""
     for connection in self.connections:
       if connection.sources and not all(hitter.is_done for hitter in connection.sources):
         continue
@@ -124,10 +124,10 @@ class Load:
         connection.sources.append(Journey(self.templates[self.journeys % len(self.templates)], str(self.journeys)))
 
   def run(self, path, seconds, until=lambda: False, on_time=None, is_patient=True):
-    """Sends and takes answers for so long, or until `until` says so; then calls `on_time`, which may kill the daemon.
+    """Sends and reads for `seconds`, or until `until` returns true; then calls `on_time`, which may kill the daemon.
 
-    Answers that were under way then are still taken: all of them when the daemon lives on, and those that it had given when it does not.
-    Who is not patient closes the connections a little later, whatever is unanswered.
+    Pending answers are still read: all of them if the daemon lives, and those that it had sent if it does not.
+    Without `is_patient` the connections are closed 2 s later, whatever is unanswered.
     """
     figures = self.figures
     with selectors.DefaultSelector() as selector:

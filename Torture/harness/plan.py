@@ -1,4 +1,4 @@
-"""What a run does in which order, and the figures that it ends with."""
+"""The order of a run's parts, and the figures in the end."""
 import shutil
 import time
 
@@ -18,7 +18,7 @@ TOLD = ["starts", "kills", "power cuts on ext4", "power cuts on xfs", "full disk
 
 
 class Session:
-  """One run: its daemons, one after another, each with a store of its own."""
+  """One run: its daemons, one after the other, each with its own store."""
 
   def __init__(self, arguments, ruled, folder, generator, say):
     self.arguments, self.ruled, self.folder, self.generator, self.say = arguments, ruled, folder, generator, say
@@ -30,7 +30,7 @@ class Session:
     self.deadline = time.monotonic() + 60 * arguments.minutes if arguments.minutes else None
 
   def rounds(self, durability, store=None, padding=None, settings=""):
-    """A daemon on a fresh store, with its load and its judge, not started yet."""
+    """A daemon with a new store, a load and a judge; not started yet."""
     self.number += 1
     folder = self.folder / str(self.number)
     folder.mkdir(parents=True)
@@ -45,17 +45,17 @@ class Session:
     return self.latest
 
   def disk(self, kind, mib=1536):
-    """A disk of its own, whose power can be cut."""
+    """A new disk whose power can be cut."""
     disk = disks.Disk(self.folder / f"disk{len(self.disks)}", kind, mib)
     self.disks.append(disk)
     return disk
 
   def some(self, cases, count):
-    """All the cases of a scenario; so many of the first ones in a quick run."""
+    """All cases of a scenario; in a quick run only the first `count`."""
     return list(cases)[:count] if self.arguments.quick else list(cases)
 
   def run(self):
-    """Does all that was asked for; says whether it held."""
+    """Runs the requested parts; returns whether everything held."""
     quick = self.arguments.quick
     parts = []
     kills, cuts, failing, full = self.arguments.kills, self.arguments.power_cuts, self.arguments.failing, self.arguments.full_disks
@@ -86,7 +86,7 @@ class Session:
     return self.deadline is not None and time.monotonic() > self.deadline
 
   def guarded(self, name, body):
-    """Runs a part; says what differs when something does, and keeps it."""
+    """Runs a part; if something differs, prints it and keeps the store."""
     try:
       body()
     except Violation as violation:
@@ -108,8 +108,8 @@ class Session:
     return True
 
   def repeat(self, name, rounds, count, act, figure, each=10):
-    """Does something until a figure has grown by so much, compares all accounts each so many rounds and in the end, and ends the daemon as an
-    operator does."""
+    """Repeats `act` until a figure has grown by `count`. Compares all accounts after every `each` rounds and in the end, and then stops the
+    daemon with SIGTERM."""
     rounds.begin()
     begun = said = time.monotonic()
     before, number, done = self.figures[figure], 0, 0

@@ -1,4 +1,4 @@
-"""What is done to the daemon: kills, power cuts, failing calls, full disks; each round ends with a restart and a look at what is left."""
+"""The faults: kills, power cuts, failing calls, full disks. Each round ends with a restart and a check of the store."""
 import time
 
 from .daemon import Refused, Violation
@@ -14,7 +14,7 @@ class Rounds:
   def __init__(self, daemon, load, judge, faults, generator, figures, spell):
     self.daemon, self.load, self.judge, self.faults = daemon, load, judge, faults
     self.generator, self.figures = generator, figures
-    self.spell = spell  # seconds of load between two faults, at most
+    self.spell = spell  # most seconds of load between two faults
     self.what = "the start"
 
   def begin(self):
@@ -22,12 +22,12 @@ class Rounds:
     self.judge.restarted()
 
   def start(self):
-    """Starts it, which nothing may prevent."""
+    """Starts it; a refused start is a violation."""
     try:
       self.daemon.start(self.faults.path)
     except Refused as refused:
       self.figures["starts refused"] += 1
-      raise Violation(f"the start behind {self.what} was refused: {refused}") from None
+      raise Violation(f"the start after {self.what} was refused: {refused}") from None
     self.figures["starts"] += 1
 
   def work(self, seconds, on_time=None, until=lambda: False, is_patient=True):
@@ -38,28 +38,28 @@ class Rounds:
     self.judge.restarted(cut)
 
   def quiet(self):
-    """A pause in which all accounts are compared."""
+    """Pauses the load and compares all accounts."""
     self.work(self.spell / 2)
     self.judge.quiet()
 
   # MARK: Kills
 
   def kill(self):
-    """Kills the daemon at some moment, maybe while it starts again too."""
-    where = self.generator.choices(["load", "call", "drain", "start", "start call"], [4, 3, 2, 2, 2])[0]
+    """Kills the daemon at a random moment, perhaps again during its start."""
+    where = self.generator.choices(["load", "call", "flush", "start", "start call"], [4, 3, 2, 2, 2])[0]
     self.what = f"a kill ({where})"
     seconds = self.generator.uniform(0.02, self.spell)
     if where == "call":
       self.faults.arm(self.deadly(self.generator.choice([0, 1, 3, 10, 40])))
       self.work(self.spell, self.daemon.kill, lambda: not self.daemon.is_running)
       self.faults.clear()
-    elif where == "drain":
+    elif where == "flush":
       before = {name for name in self.daemon.files() if name.endswith(".sst")}
-      self.faults.arm(Fault("pwrite", LOG))  # what fails is followed by a repair, and that by a drain
+      self.faults.arm(Fault("pwrite", LOG))  # a failure is followed by a repair, and that by a flush
       self.work(self.spell, None, lambda: sum(self.faults.hits()) > 0)
       self.faults.clear()
-      drains = lambda: any(name.endswith(".sst") and name not in before for name in self.daemon.files())
-      self.work(1, lambda: (time.sleep(self.generator.uniform(0, 0.02)), self.daemon.kill()), drains)
+      flushes = lambda: any(name.endswith(".sst") and name not in before for name in self.daemon.files())
+      self.work(1, lambda: (time.sleep(self.generator.uniform(0, 0.02)), self.daemon.kill()), flushes)
     else:
       self.work(seconds, self.daemon.kill)
     self.daemon.kill()
@@ -81,7 +81,7 @@ class Rounds:
     self.figures["kills"] += 1
 
   def deadly(self, skip):
-    """A fault that kills the daemon at some call."""
+    """A fault that kills the daemon at a random call."""
     calls, pattern = self.generator.choice([
       ("pwrite", LOG), (SYNCS, LOG), (SYNCS, LOG), ("ftruncate", LOG), ("rename", LOG), ("open", LOG), ("unlink", LOG), ("fsync", FOLDERS),
       (SYNCS, MANIFEST), (WRITES, MANIFEST), (WRITES, TABLES), (SYNCS, TABLES), (("link", "rename"), TABLES), ("unlink", TABLES),
@@ -109,7 +109,7 @@ class Rounds:
         self.faults.arm(self.deadly(self.generator.choice([0, 1, 3, 10, 40])))
       self.work(self.generator.uniform(0.02, self.spell), self.daemon.kill, lambda: not self.daemon.is_running)
       self.faults.clear()
-      at = time.monotonic()  # since then no daemon has had the time to sync
+      at = time.monotonic()  # since then, no daemon has had time to sync
       if where.startswith("start"):
         self.kill_start(where == "start call")
         if self.generator.random() < 0.5:
@@ -124,7 +124,7 @@ class Rounds:
   # MARK: Failing calls
 
   def fail_calls(self):
-    """Lets calls fail under load or while it starts; then all goes on, and a kill shows what the disk holds."""
+    """Makes calls fail under load or during the start; then they succeed again, and a kill shows what the disk holds."""
     faults = [self.failing() for _ in range(self.generator.choice([1, 1, 2, 3]))]
     self.what = "failing calls: " + "; ".join(map(str, faults))
     while self.generator.random() < 0.25:
@@ -143,11 +143,11 @@ class Rounds:
     self.faults.clear()
     self.figures["kills"] += 1
     self.figures["rounds of failing calls"] += 1
-    # What no commit waits for and a failed sync has dropped is as after a power cut, unless the daemon has written it again.
+    # Without a sync per commit, what a failed sync has dropped is lost as after a power cut, unless the daemon wrote it again.
     self.restart(time.monotonic() if dropped else None)
 
   def fail_start(self, faults):
-    """Lets calls fail at a start, which may be refused for it and must do no harm."""
+    """Makes calls fail at a start, which may therefore be refused, without damage."""
     self.daemon.kill()
     self.faults.arm(*faults)
     try:
@@ -179,21 +179,21 @@ class Rounds:
       raise Violation(f"the daemon ended by itself with {self.daemon.process.poll()}, under {self.what}:\n{self.daemon.words()}")
 
   def recover(self, seconds=30):
-    """Waits until the daemon takes events again, which it does by itself once calls no longer fail."""
+    """Waits until the daemon accepts events again, which it does by itself once calls no longer fail."""
     deadline = time.monotonic() + seconds
     while True:
       self.daemon_must_live()
       health = self.daemon.health()
       if all("only who needs them is refused" in problem for problem in health["problems"]):
-        return  # entries that could not be read are told until somebody has read them
+        return  # unreadable entries are listed until somebody has read them
       if time.monotonic() > deadline:
-        raise Violation(f"not ready {seconds} s behind {self.what}: {health}\n{self.daemon.words()}")
+        raise Violation(f"not ready {seconds} s after {self.what}: {health}\n{self.daemon.words()}")
       time.sleep(0.02)
 
   # MARK: Full disks
 
   def fill_disk(self, room):
-    """Fills the disk under load and makes room again, sometimes with a kill in between."""
+    """Fills the disk under load and frees it again, sometimes with a kill in between."""
     self.what = "a full disk"
     self.work(self.generator.uniform(0.05, self.spell))
     room.fill()

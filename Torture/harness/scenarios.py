@@ -1,4 +1,4 @@
-"""Named faults: each one a way in which a store was once lost, made anew and looked into. All of them begin with a fresh store."""
+"""Named faults, each of which once lost data. Each starts with a new store."""
 import shutil
 import time
 
@@ -21,7 +21,7 @@ def on_disk(function):
 
 
 def rotate(rounds):
-  """Has the daemon begin another file of the log: a write that fails is repaired so."""
+  """Makes the daemon begin a new segment, which is how it repairs a failed write."""
   rounds.faults.arm(Fault("pwrite", LOG))
   rounds.work(2, None, lambda: sum(rounds.faults.hits()) > 0)
   rounds.faults.clear()
@@ -29,7 +29,7 @@ def rotate(rounds):
 
 
 def kill(rounds):
-  """Lets nothing fail any more, kills the daemon, and looks at what is left."""
+  """Ends all faults, kills the daemon, and checks the store."""
   rounds.daemon_must_live()
   rounds.daemon.kill()
   rounds.faults.clear()
@@ -38,7 +38,7 @@ def kill(rounds):
 
 
 def finish(rounds):
-  """Has all accounts compared behind one more kill."""
+  """Compares all accounts after one more kill."""
   kill(rounds)
   rounds.quiet()
   rounds.daemon.kill()
@@ -47,7 +47,7 @@ def finish(rounds):
 
 @scenario
 def manifest_sync(session):
-  """One sync of RocksDB's MANIFEST fails while a file of the log is brought into it; a restart serves everything."""
+  """One sync of RocksDB's MANIFEST fails while a segment of the log is flushed; a restart serves everything."""
   rounds = session.rounds("commit")
   rounds.begin()
   for action, skip in session.some([(action, skip) for skip in range(5) for action in ("fail", "drop")], 6):
@@ -61,7 +61,7 @@ def manifest_sync(session):
 
 @scenario
 def refused_is_gone(session):
-  """A sync or write of the log fails, and what is to repair it fails too; what was answered `unavailable` does not come back."""
+  """A sync or write of the log fails, and so does its repair; what was answered `unavailable` does not come back."""
   rounds = session.rounds("commit")
   rounds.begin()
   first = [(SYNCS, "fail"), (SYNCS, "drop"), (SYNCS, "fail_after"), ("pwrite", "fail")]
@@ -76,7 +76,7 @@ def refused_is_gone(session):
 
 @scenario
 def interval_sync(session):
-  """Syncs fail while commits do not wait for them; what was acknowledged is there behind a kill."""
+  """Syncs fail while commits do not wait for them; what was acknowledged is there after a kill."""
   rounds = session.rounds("interval", padding=0)
   rounds.begin()
   for _ in session.some(range(4), 1):
@@ -91,7 +91,7 @@ def interval_sync(session):
 
 @scenario
 def interval_repair(session):
-  """A kill while the log is repaired, when commits do not wait for syncs; what was acknowledged before is there."""
+  """A kill during the repair of the log, when commits do not wait for syncs; what was acknowledged before is there."""
   rounds = session.rounds("interval", padding=0)
   rounds.begin()
   moments = [(calls, skip) for skip in (1, 2, 0, 3) for calls in ("pwrite", SYNCS)]
@@ -107,10 +107,10 @@ def interval_repair(session):
 
 
 @scenario
-def drain_fails(session):
-  """Nothing can be brought into RocksDB: log and memory stay bounded, `health` tells, reads go on, and it goes on by itself."""
+def flush_fails(session):
+  """Flushing to RocksDB fails: log and memory stay bounded, `health` reports it, reads work, and it recovers by itself."""
   rounds = session.rounds("commit", padding=200_000)
-  rounds.what = "a drain that keeps failing"
+  rounds.what = "a flush that keeps failing"
   rounds.begin()
   rounds.work(0.1)
   rounds.faults.arm(Fault(WRITES, TABLES, "ENOSPC", times=-1))
@@ -119,14 +119,14 @@ def drain_fails(session):
     sizes = [size for name, size in rounds.daemon.files().items() if name.startswith("log/")]
     mib, memory, health = sum(sizes) / (1 << 20), rounds.daemon.resident(), rounds.daemon.health()
     if len(sizes) > 10 or mib > 700 or memory > 900:
-      raise Violation(f"log and memory grow while nothing is drained: {len(sizes)} files of {mib:.0f} MiB, {memory:.0f} MiB in memory; "
+      raise Violation(f"log and memory grow while nothing is flushed: {len(sizes)} files of {mib:.0f} MiB, {memory:.0f} MiB in memory; "
                       f"health {health}")
   if health["status"] != "degraded":
-    raise Violation(f"nothing is drained, with {mib:.0f} MiB in the log, and health says {health}")
+    raise Violation(f"nothing is flushed, with {mib:.0f} MiB in the log, and health says {health}")
   client = rounds.daemon.client()
   reply = client.reply("state", {"subject": rounds.load.hitters()[0].name})
   if "error" in reply:
-    raise Violation(f"reads do not go on while nothing is drained: {reply}")
+    raise Violation(f"reads fail while nothing is flushed: {reply}")
   client.close()
   rounds.faults.clear()
   rounds.recover()
@@ -137,7 +137,7 @@ def drain_fails(session):
 
 @scenario
 def failing_reads(session):
-  """Reads of RocksDB's files fail or give wrong bits for a while: that is told, nothing is lost, and it goes on by itself."""
+  """Reads of RocksDB's files fail or return wrong bits for a while: it is reported, nothing is lost, and it recovers by itself."""
   faults = Fault("pread", TABLES, times=-1, chance=0.5), Fault("pread", TABLES, action="flip", times=-1, chance=0.2)
   for fault in session.some(faults, 1):
     rounds = session.rounds("commit")
@@ -150,7 +150,7 @@ def failing_reads(session):
     rounds.faults.arm(fault)
     rounds.work(0.5)
     rounds.faults.clear()
-    rounds.work(0.5)  # entries that could not be read are looked at again when their subjects' events come again
+    rounds.work(0.5)  # unreadable entries are read again by later events of their subjects
     rounds.recover()
     rounds.judge.restarted()
     finish(rounds)
@@ -158,12 +158,12 @@ def failing_reads(session):
 
 @scenario
 def damage(session):
-  """Bytes of the log are damaged, files of it are missing, a MANIFEST is shortened: nothing is dropped silently, and nothing changed."""
+  """Bytes of the log are damaged, files are missing, a MANIFEST is truncated: nothing is dropped silently, and nothing is changed."""
   rounds = session.rounds("commit")
   rounds.begin()
   rounds.work(0.2)
   rotate(rounds)
-  time.sleep(0.5)  # so that the database has taken what was rotated
+  time.sleep(0.5)  # so that the sealed segment is flushed
   rounds.work(0.5, rounds.daemon.kill)
   store = rounds.daemon.store
   whole = store.with_name("whole")
@@ -188,7 +188,7 @@ def damage(session):
         wrong.append(f"{name}: served, and {len(differs)} subjects differ")
   replace(store, whole)
   if wrong:
-    raise Violation("damage was passed over:\n  " + "\n  ".join(wrong))
+    raise Violation("damage was ignored:\n  " + "\n  ".join(wrong))
   rounds.restart()
   finish(rounds)
 
@@ -199,13 +199,13 @@ def replace(store, whole):
 
 
 def differences(rounds):
-  """The subjects that lack acknowledged events; nothing is noted about them."""
+  """The subjects that lack acknowledged events; records nothing about them."""
   client = rounds.daemon.client()
   hitters = rounds.load.hitters()
   found = []
   for hitter, reply in zip(hitters, client.replies([("state", {"subject": hitter.name}) for hitter in hitters])):
     if "error" in reply and reply["error"]["data"]["code"] != "not_found":
-      continue  # told
+      continue  # reported
     state = reply.get("result", {}).get("plugins", {}).get("tally", {})
     gaps = state.get("missing") or {}
     is_applied = lambda n: n <= state.get("last", 0) and str(n) not in gaps
@@ -217,7 +217,7 @@ def differences(rounds):
 
 
 def damages(store, generator):
-  """What is done to a store, by name."""
+  """Ways to damage a store, by name."""
   files = sorted((store / "log").glob("*.log"), key=lambda path: path.stat().st_mtime_ns)
   newest, manifest = files[-1], max(store.glob("MANIFEST-*"))
   end = len(newest.read_bytes().rstrip(b"\0"))
@@ -255,7 +255,7 @@ def damages(store, generator):
 @scenario
 @on_disk
 def recycled_file(session):
-  """The power is cut while a file of the log is made from an old one; the start behind that serves everything."""
+  """The power is cut while a segment's file is reused; the next start serves everything."""
   for kind in session.some(list(disks.TOOLS), 1):
     moments = [("fsync", FOLDERS), ("rename", LOG), (SYNCS, LOG)]
     cases = [(action, *moment) for moment in moments for action in ("kill_before", "kill_after")]
@@ -273,7 +273,7 @@ def recycled_file(session):
 @scenario
 @on_disk
 def seal_not_synced(session):
-  """A kill at a sync of recovery, another start, then a power cut: what stood in the page cache alone was not relied on."""
+  """A kill at a sync of the recovery, another start, then a power cut: nothing relied on data that was only in the page cache."""
   for kind in session.some(list(disks.TOOLS), 1):
     with PowerCuts(session, kind) as cuts:
       for calls, skip in session.some([(SYNCS, 0), ("ftruncate", 0), (SYNCS, 1), (SYNCS, 2)], 1):
@@ -292,7 +292,7 @@ def seal_not_synced(session):
 
 
 class PowerCuts:
-  """A daemon on a disk of its own, whose power is cut again and again."""
+  """A daemon on a separate disk whose power is cut repeatedly."""
 
   def __init__(self, session, kind):
     self.session, self.kind = session, kind

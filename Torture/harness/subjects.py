@@ -1,4 +1,4 @@
-"""What is known of each subject from the outside: what was sent, what came of it, and what the store must therefore hold."""
+"""What the clients know about each subject: what was sent, what was answered, and what the store must therefore hold."""
 import collections
 import json
 import re
@@ -11,22 +11,22 @@ PER_SUBJECT = 400
 
 
 class Figures(collections.Counter):
-  """What is counted over a whole run."""
+  """Counts over a whole run."""
 
 
 class Sent:
-  """An event that no check has settled yet."""
+  """An event that no check has confirmed yet."""
 
   __slots__ = ("status", "applied", "rank", "at", "tries", "turn")
 
   def __init__(self):
     self.status, self.at, self.tries, self.turn = FLIGHT, 0.0, 0, 0
-    self.rank = None  # how many events the subject had then had, with this one
-    self.applied = False  # whether an earlier try was applied; None when that is not known
+    self.rank = None  # the subject's number of events, this one included
+    self.applied = False  # whether an earlier try was applied; None if unknown
 
 
 class Hitter:
-  """A subject of the plugin `tally`, which gets the numbers from 1 on."""
+  """A subject of the plugin `tally`, which gets events with the numbers 1, 2, 3 …"""
 
   turns = 0
 
@@ -36,15 +36,15 @@ class Hitter:
     self.again = collections.deque()
     self.sent = {}
     self.top = 0  # the highest number that a check found applied
-    self.open = set()  # those below it that it did not
-    self.latest = None  # turn and version of the last fresh acknowledgement in this life of the connection
+    self.open = set()  # lower numbers that were not applied
+    self.latest = None  # turn and version of the last new acknowledgement on this connection
     self.outcome = None  # the last acknowledged number with its outcome
     self.effects = {}
     self.state = {}
 
   @property
   def is_done(self):
-    """Whether it has had enough events, and all of them are there."""
+    """Whether it has had all its events, and all are applied."""
     return self.next > PER_SUBJECT and not self.sent
 
   def request(self, token):
@@ -95,7 +95,7 @@ class Hitter:
       raise Violation(f"event {n} of {self.name} was applied out of order")
     if not repeated:
       if self.latest is not None and (sent.turn > self.latest[0]) != (outcome["version"] > self.latest[1]):
-        raise Violation(f"event {n} of {self.name} has version {outcome['version']}, another way round than it was sent: {self.latest}")
+        raise Violation(f"event {n} of {self.name} has version {outcome['version']}, in another order than it was sent: {self.latest}")
       self.latest = (sent.turn, outcome["version"])
     for effect in outcome["effects"]:
       if self.effects.setdefault(n, effect["id"]) != effect["id"]:
@@ -104,7 +104,7 @@ class Hitter:
     self.outcome = (n, {key: value for key, value in outcome.items() if key != "duplicate"})
 
   def broken(self, n):
-    """The connection ended before the answer."""
+    """The connection closed before the answer."""
     self.forget_fate(self.sent[n])
 
   def forget_fate(self, sent):
@@ -113,9 +113,9 @@ class Hitter:
       sent.applied = None
 
   def settle(self, reply, figures, cut=None, keeps=0):
-    """Compares what the store says with what is known; `cut` is when the power was cut, if commits were not synced.
+    """Compares the store with what is known; `cut` is the time of the power cut, if commits were not synced.
 
-    What was acknowledged in the last `keeps` seconds may still be lost by a power cut, and is kept in mind.
+    Events acknowledged in the last `keeps` seconds may still be lost by a power cut, so they stay unconfirmed.
     """
     state, version = self.read(reply)
     last, missing = state.get("last", 0), {int(n) for n in state.get("missing") or {}}
@@ -268,7 +268,7 @@ class Journey:
     self.outcomes[place] = (outcome, time.monotonic())
 
   def broken(self, place):
-    """The connection ended before the answer."""
+    """The connection closed before the answer."""
     self.status = None
     if place < self.place:
       self.repeats.appendleft(place)

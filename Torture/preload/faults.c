@@ -1,8 +1,8 @@
-// Lets chosen calls of a program on chosen files fail, or kills it right before or behind one. Preloaded into the daemon; the driver
-// chooses while it runs, through a page of memory that both have mapped (`TORTURE_CONTROL` names its file).
+// Makes chosen calls of a program on chosen files fail, or kills it right before or after one. Preloaded into the daemon. The driver
+// chooses at run time, through a page of memory that both map (`TORTURE_CONTROL` names its file).
 //
-// A failed sync may also drop what was written since the last good one, as a system may do: of each write since then the bytes that it
-// wrote over are kept, and put back for some of the pages.
+// A failed sync may also drop what was written since the last successful one, as a real system may: each write since then saves the bytes
+// that it overwrites, and for some of the pages they are restored.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -27,13 +27,13 @@ enum call {
 };
 
 enum action {
-  FAIL = 0,         // with the rule's error, and nothing is done
-  FAIL_DROPPING,    // as above, and what was written since the last good sync is lost for some pages
-  FAIL_AFTER,       // done, and then it fails: a write that was lost, a sync that told an error of something else
-  SHORT,            // a write of a part
-  KILL_BEFORE,      // the process is killed in place of the call
-  KILL_AFTER,       // the process is killed behind it
-  FLIP,             // a read that gives one wrong bit
+  FAIL = 0,         // fails with the rule's error, without effect
+  FAIL_DROPPING,    // as above, and some pages lose what was written since the last successful sync
+  FAIL_AFTER,       // takes effect, and then fails, as a sync that reports an earlier error does
+  SHORT,            // writes a part
+  KILL_BEFORE,      // kills the process instead of the call
+  KILL_AFTER,       // kills the process after the call
+  FLIP,             // a read that returns one wrong bit
 };
 
 struct rule {
@@ -41,10 +41,10 @@ struct rule {
   uint32_t calls;
   uint32_t action;
   uint32_t error;
-  int32_t skip;     // so many matching calls pass first
-  int32_t left;     // so many calls are hit; -1: all
+  int32_t skip;     // matching calls that succeed first
+  int32_t left;     // calls that are hit after that; -1: all
   uint32_t chance;  // of 65,536
-  uint32_t arms;    // the rule that this one arms when it hits, counted from 1
+  uint32_t arms;    // the rule that this one arms when it hits, from 1; 0: none
   uint64_t hits;
   char pattern[128];
 };
@@ -52,7 +52,7 @@ struct rule {
 struct control {
   uint32_t magic;
   uint32_t count;
-  uint32_t tracks;  // whether writes are remembered, for FAIL_DROPPING
+  uint32_t tracks;  // whether writes are recorded, for FAIL_DROPPING
   uint32_t seed;
   struct rule rules[16];
 };

@@ -9,7 +9,7 @@ local function note(name, n)
   if once("metric:" .. name) then count("onboarding." .. name, {}, n) end
 end
 
-function metrics.settle(state)
+function metrics.record(state)
   local start = state.signed_up_at
   if not start then return end
   note("signed_up", 1)
@@ -26,12 +26,12 @@ end
 function metrics.claimed(state, stamp)
   state.first_claim_at = state.first_claim_at or now()
   if stamp == settings.welcome_stamp then state.welcome_claimed_at = now() end
-  metrics.settle(state)
+  metrics.record(state)
 end
 
 function metrics.bell_opened(state)
   state.bell_opened = true
-  metrics.settle(state)
+  metrics.record(state)
 end
 
 local function per_cent(part, whole)

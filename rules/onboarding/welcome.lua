@@ -30,7 +30,7 @@ function welcome.sign_in(state, subject)
     inbox.add(state, subject, "welcome", {
       relatedStampId = settings.welcome_stamp, isRead = state.welcomed or false,
     })
-    metrics.settle(state)
+    metrics.record(state)
   end
   schedule(state)
 end

@@ -1,4 +1,4 @@
-"""A hundred plugins of which two match, against those two alone: what rules cost that don't match."""
+"""A hundred plugins of which two match, compared with those two alone: the cost of rules that don't match."""
 import shutil
 import statistics
 
@@ -25,7 +25,7 @@ rule "tally" {
 
 
 def server(folder, bystanders):
-  """A ruled with the two plugins that match and so many that don't."""
+  """A ruled with the two plugins that match and `bystanders` that don't."""
   sources = folder.parent / f"{folder.name}-rules"
   shutil.rmtree(sources, ignore_errors=True)
   plugins = {"tally": SECOND, **{f"bystander{n}": BYSTANDER.format(name=f"bystander{n}") for n in range(bystanders)}}

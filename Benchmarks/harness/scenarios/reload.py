@@ -12,7 +12,7 @@ RATE_SHARE, EVERY = 0.7, 0.5
 
 
 def edit_and_reload(server, stop, reloads):
-  """Changes the plugin as an editor does, by renaming a new file over it, and asks for a reload."""
+  """Changes the plugin as an editor does, by renaming a new file over it, and requests a reload."""
   path = server.rules / "streaks" / "plugin.lua"
   text, number = path.read_text(), 0
   while not stop.wait(EVERY):

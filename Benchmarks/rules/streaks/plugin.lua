@@ -1,5 +1,5 @@
--- The benchmark's game, as a user of ruled would write it: a flirt revealed brings points by the streak, milestones
--- and tiers. peers/redis.lua and peers/tarantool.lua do the same work there.
+-- The benchmark's game, as a user of ruled would write it: revealing a flirt earns points by the streak, milestones and
+-- tiers. peers/redis.lua and peers/tarantool.lua do the same.
 plugin {
   name     = "streaks",
   version  = "1.0.0",

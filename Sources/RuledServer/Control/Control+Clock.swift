@@ -4,23 +4,23 @@ import RuledStore
 import RuledWire
 
 extension Control {
-  /// Sets or advances the manual clock, firing what falls due on the way before it answers.
-  func setClock(_ params: ClockParams, _ id: [UInt8]?, _ target: ReplyTarget) {
+  /// Sets or advances the manual clock, and replies once all timers that became due have fired.
+  func setClock(_ params: ClockParams, _ caller: ControlCaller) {
     let clock = services.context.clock
     timers.retryHeld()
     switch params {
     case .set(let time) where time < clock.now:
       clock.set(time)
-      keepClock()
-      answer(now, id, target)
-    case .set(let time): advance(to: time, id, target)
+      storeClock()
+      reply(now, to: caller)
+    case .set(let time): advance(to: time, caller)
     case .advance(let microseconds):
       let (sum, overflow) = clock.now.microseconds.addingReportingOverflow(microseconds)
       let time = Timestamp(microseconds: sum)
       guard !overflow, time <= Timestamp.maximum else {
-        return answer(.failure(.invalidParams(path: "params.advance", "goes beyond the year 9999")), id, target)
+        return reply(.failure(.invalidParams(path: "params.advance", "goes beyond the year 9999")), to: caller)
       }
-      advance(to: time, id, target)
+      advance(to: time, caller)
     }
   }
 
@@ -28,50 +28,88 @@ extension Control {
     .success(.object(["now": .string(services.context.clock.now.rfc3339)]))
   }
 
-  /// Fires the next timer that is due by `time`, waits for all that follows from it, and goes on; at the end the clock stands at `time`.
+  /// Fires the next timer that is due by `time`, waits for its cascade, and continues with the next one.
   ///
-  /// A timer that can't fire is passed over and tried again the next time.
-  private func advance(to time: Timestamp, _ id: [UInt8]?, _ target: ReplyTarget) {
+  /// In the end the clock shows `time`.
+  ///
+  /// A timer that can't fire is skipped and tried again the next time.
+  private func advance(to time: Timestamp, _ caller: ControlCaller) {
     let clock = services.context.clock
     let due: [DueTimer]
     do throws(StoreError) {
       due = try StoreListing.timers(services.context, now: time.microseconds, limit: 1) { timers.holds($0) }.due
-    } catch { return answer(.failure(error.requestError), id, target) }
+    } catch { return reply(.failure(error.requestError), to: caller) }
     guard let timer = due.first else {
       clock.set(time)
-      keepClock()
-      return answer(now, id, target)
+      storeClock()
+      return reply(now, to: caller)
     }
     guard services.status.storeIsWell else {
-      return answer(
+      return reply(
         .failure(RequestError(.unavailable, "the store takes no commits; the clock stands at \(clock.now.rfc3339)")),
-        id, target)
+        to: caller)
     }
     if timer.due > clock.now.microseconds { clock.set(Timestamp(microseconds: timer.due)) }
     let mailbox = services.control
-    let cascade = Cascade { _ = mailbox.send(.perform { $0.advance(to: time, id, target) }) }
+    let cascade = Cascade { _ = mailbox.send(.perform { $0.advance(to: time, caller) }) }
     _ = services.workers[services.owner(of: timer.subject)].send(.perform { $0.fire(timer, cascade) })
   }
 
-  /// Keeps the clock's value, so that it goes on after a restart.
-  private func keepClock() { KeptClock.keep(services.context) }
+  /// Stores the clock's value, so that it continues from there after a restart.
+  private func storeClock() { StoredClock.write(services.context) }
 }
 
 /// The manual clock's value in the store.
-enum KeptClock {
-  private static let value = KeptValue(name: "clock")
+enum StoredClock {
+  private static let value = StoredValue(name: "clock")
 
-  static func keep(_ context: EngineContext) {
-    value.keep(in: context, durable: true) {
+  /// Stores the clock's value.
+  static func write(_ context: EngineContext) {
+    value.write(to: context, durable: true) {
       $0.append(bigEndian: UInt64(bitPattern: context.clock.now.microseconds))
     }
   }
 
-  /// The value that was kept last; nil when there is none.
+  /// The stored value; nil when there is none.
   static func read(from store: any StateStore) throws(StoreError) -> Timestamp? {
-    let kept = ByteBuffer(capacity: 8)
-    guard try value.read(from: store, into: kept) else { return nil }
-    guard kept.count == 8 else { throw StoreError(.corrupt, "the manual clock's value in the store has another form") }
-    return Timestamp(microseconds: Int64(bitPattern: UInt64(bigEndian: kept.bytes.loadUnaligned(as: UInt64.self))))
+    let stored = ByteBuffer(capacity: 8)
+    guard try value.read(from: store, into: stored) else { return nil }
+    guard stored.count == 8 else {
+      throw StoreError(.corrupt, "the manual clock's value in the store has another form")
+    }
+    return Timestamp(microseconds: Int64(bitPattern: UInt64(bigEndian: stored.bytes.loadUnaligned(as: UInt64.self))))
+  }
+}
+
+/// A value of the daemon itself that the store holds under a name.
+struct StoredValue {
+  /// The name, unique among the daemon's values.
+  let name: String
+
+  /// Stores what `body` appends.
+  ///
+  /// If the store fails, it keeps the value before, and the failure is logged.
+  func write(to context: EngineContext, durable: Bool, _ body: (ByteBuffer) -> Void) {
+    let value = ByteBuffer()
+    body(value)
+    let key = self.key
+    let set = WriteSet(capacity: value.count + 64)
+    withExtendedLifetime((key, value)) { set.put(key.bytes, value.bytes) }
+    do throws(StoreError) { try context.store.commit(set, durable: durable) } catch {
+      context.log.write(LogLine(.error, "the daemon's own '\(name)' could not be kept in the store: \(error)"))
+    }
+  }
+
+  /// Appends the stored value; false if there is none.
+  func read(from store: any StateStore, into value: ByteBuffer) throws(StoreError) -> Bool {
+    let key = self.key
+    defer { withExtendedLifetime(key) {} }
+    return try store.get(key.bytes, into: value)
+  }
+
+  private var key: ByteBuffer {
+    let key = ByteBuffer(capacity: 16)
+    StoreKey.daemon(name, into: key)
+    return key
   }
 }

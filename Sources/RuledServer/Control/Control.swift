@@ -2,8 +2,9 @@ import RuledCore
 import RuledEngine
 import RuledStore
 import RuledWire
+import Synchronization
 
-/// The thread that does what concerns all workers: it accepts connections, fires timers, and begins the shutdown.
+/// The thread that does what concerns all workers: it accepts connections, fires timers, sets the clock, and begins the shutdown.
 final class Control {
   let services: Services
   let loop: EventLoop
@@ -16,6 +17,7 @@ final class Control {
   private let onStop: () -> Void
   private let replyBuffer = ByteBuffer(capacity: 1024)
 
+  /// A control thread on `loop`, which calls `onStop` when a signal asks the daemon to end.
   init(services: Services, loop: EventLoop, onStop: @escaping () -> Void) throws(SystemError) {
     self.services = services
     self.loop = loop
@@ -26,10 +28,10 @@ final class Control {
   /// Begins to serve on the socket.
   func start(listening socket: consuming ListeningSocket) throws(SystemError) {
     try services.control.attach(to: loop) { [unowned self] messages in
-      for message in messages { take(message) }
+      for message in messages { receive(message) }
     }
     signals = try SignalWatcher(on: loop, [.terminate, .interrupt, .hangUp]) { [unowned self] signal in
-      signal == .hangUp ? services.reloads.ask(.configuration) : onStop()
+      signal == .hangUp ? services.reloads.request(.configuration) : onStop()
     }
     listener = try Listener(on: loop, socket) { [unowned self] in accepted($0) }
     timers.start()
@@ -41,7 +43,7 @@ final class Control {
     webListener = try Listener(on: loop, socket) { [unowned self] in services.adoptHTTP($0) }
   }
 
-  /// Takes no more connections.
+  /// Accepts no more connections and fires no more timers.
   func stopAccepting() {
     listener?.stop()
     listener = nil
@@ -50,7 +52,7 @@ final class Control {
     timers.stop()
   }
 
-  /// Ends what is left on the loop.
+  /// Closes what is open on the loop.
   func close() {
     signals?.close()
     watchdog?.close()
@@ -58,11 +60,14 @@ final class Control {
     services.control.close()
   }
 
+  // MARK: Connections
+
+  /// Passes a connection to the next worker in turn.
   private func accepted(_ descriptor: Int32) {
     let worker = nextWorker
     nextWorker = (nextWorker + 1) % services.workers.count
-    // Counted here, so that those on their way to a worker take no descriptor that is meant for the store.
-    guard services.connections.load(ordering: .relaxed) < services.connectionLimit else { return refuse(descriptor) }
+    // Counted here, so that connections on their way to a worker take no descriptor that the store needs.
+    guard services.connections.load(ordering: .relaxed) < services.connectionLimit else { return reject(descriptor) }
     services.connections.wrappingAdd(1, ordering: .relaxed)
     if !services.workers[worker].send(.perform { $0.adopt(descriptor) }) {
       services.connections.wrappingSubtract(1, ordering: .relaxed)
@@ -70,57 +75,127 @@ final class Control {
     }
   }
 
-  /// Answers a connection beyond the limit and closes it.
-  private func refuse(_ descriptor: Int32) {
+  /// Writes an error to a connection beyond the limit and closes it.
+  private func reject(_ descriptor: Int32) {
     let error = RequestError(
       .overloaded, "more connections than limits.connections allows, or than the process may have open files",
       details: [.init("retry_after_ms", json: "1000")])
-    replyBuffer.removeAll()
-    ReplyWriter.error(error, id: nil, to: replyBuffer)
-    ReplyWriter.endLine(to: replyBuffer)
+    ReplySender.writeError(error, id: nil, isAlone: true, to: replyBuffer)
     _ = SystemCalls.send(descriptor, replyBuffer.bytes)
     SystemCalls.close(descriptor)
   }
 
-  private func take(_ message: ControlMessage) {
+  // MARK: Requests
+
+  private func receive(_ message: ControlMessage) {
     switch message {
-    case .task(let task, let id, let target): take(task, id, target)
+    case .task(let task, let caller): execute(task, for: caller)
     case .timerSet(let due): timers.set(due)
     case .storeReopened:
       timers.retryHeld()
-      timers.look()
-      services.outbox.look()
+      timers.fireDue()
+      services.outbox.scanStore()
     case .perform(let body): body(self)
     }
   }
 
-  private func take(_ task: ControlTask, _ id: [UInt8]?, _ target: ReplyTarget) {
+  private func execute(_ task: ControlTask, for caller: ControlCaller) {
     switch task {
-    case .reload:
-      if !services.reloads.wait(.init(id: id, target: target)) { answer(.failure(Reloads.ending), id, target) }
-    case .retry(let selection): retry(selection, id, target)
-    case .drop(let selection): drop(selection, id, target)
-    case .clock(let params): setClock(params, id, target)
+    case .reload: if !services.reloads.add(caller) { reply(.failure(Reloads.ending), to: caller) }
+    case .retry(let selection): retry(selection, caller)
+    case .drop(let selection): drop(selection, caller)
+    case .clock(let params): setClock(params, caller)
     }
   }
 
-  /// Answers a client through the worker that has its connection.
-  func answer(_ result: Result<JSONValue, RequestError>, _ id: [UInt8]?, _ target: ReplyTarget) {
+  /// Replies to a client through the thread that has its connection.
+  func reply(_ result: Result<JSONValue, RequestError>, to caller: ControlCaller) {
     replyBuffer.removeAll()
-    if let id {
+    if let id = caller.id {
+      let isAlone = caller.target.batch == 0
       id.withUnsafeBytes { id in
         switch result {
         case .success(let value):
           ReplyWriter.beginResult(id: id, to: replyBuffer)
           value.write(to: replyBuffer)
           ReplyWriter.endResult(to: replyBuffer)
-        case .failure(let error): ReplyWriter.error(error, id: id, to: replyBuffer)
+          if isAlone { ReplyWriter.endLine(to: replyBuffer) }
+        case .failure(let error): ReplySender.writeError(error, id: id, isAlone: isAlone, to: replyBuffer)
         }
       }
-      if target.batch == 0 { ReplyWriter.endLine(to: replyBuffer) }
     }
     var bundle = ReplyBundle()
-    bundle.append(replyBuffer.bytes, to: target)
-    services.send(bundle, to: target.worker)
+    bundle.append(replyBuffer.bytes, to: caller.target)
+    services.send(bundle, to: caller.target.worker)
+  }
+}
+
+/// What the control thread is asked to do.
+enum ControlMessage: Sendable {
+  /// A client calls a method that concerns all workers.
+  case task(ControlTask, ControlCaller)
+  /// A timer was set that is due at this time, in microseconds.
+  case timerSet(Int64)
+  /// The store takes commits again.
+  case storeReopened
+  /// Run a closure on the control thread.
+  case perform(@Sendable (Control) -> Void)
+}
+
+/// A method that the control thread executes.
+enum ControlTask: Sendable {
+  /// Load the rules again.
+  case reload
+  /// Try parked events again.
+  case retry(ParkedSelection)
+  /// Drop parked events.
+  case drop(ParkedSelection)
+  /// Set or advance the manual clock.
+  case clock(ClockParams)
+}
+
+/// A client that waits for a reply of the control thread.
+struct ControlCaller: Sendable {
+  /// The request's id as JSON text, nil for a notification.
+  let id: [UInt8]?
+  /// Where the reply goes.
+  let target: ReplyTarget
+}
+
+/// Reports to systemd's watchdog twice in each period, as long as every worker's loop answers.
+final class Watchdog {
+  private let services: Services
+  private let round = Round()
+  private var timer: LoopTimer?
+
+  /// How many workers have not answered yet.
+  private final class Round: Sendable {
+    let missing = Atomic<Int>(0)
+  }
+
+  /// A watchdog on the control thread's loop; idle unless systemd asks for one.
+  init(on loop: EventLoop, _ services: Services) throws(SystemError) {
+    self.services = services
+    guard let period = services.notifier.watchdogMilliseconds else { return }
+    timer = try loop.timer(after: 1, every: max(1, period / 2)) { [unowned self] in ask() }
+  }
+
+  /// Stops.
+  func close() { timer?.close() }
+
+  /// Asks all workers.
+  ///
+  /// The last one to answer reports, so that no report is made while one is stuck.
+  private func ask() {
+    let (round, notifier) = (round, services.notifier)
+    guard round.missing.load(ordering: .acquiring) == 0 else { return }
+    round.missing.store(services.workers.count, ordering: .releasing)
+    for worker in services.workers {
+      _ = worker.send(
+        .perform { _ in
+          let missing = round.missing.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue
+          if missing == 0 { notifier.watchdog() }
+        })
+    }
   }
 }

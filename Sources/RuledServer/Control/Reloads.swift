@@ -1,70 +1,60 @@
 import RuledCore
 import RuledEngine
 
-/// The other threads' side of the loader: they ask for rules to be loaded anew here, and clients that asked are kept until they are answered.
+/// The other threads' side of the loader: here they ask for rules to be loaded, and here clients wait for that.
 ///
-/// Whatever is asked while rules are being loaded is done by one more load that begins afterwards, so that what a client wrote before it asked is
-/// always in the load that answers it.
+/// A request that comes while rules are being loaded starts one more load afterwards. So a client's load always includes what the client wrote
+/// before it asked.
 final class Reloads: Sendable {
-  /// What the loader is asked.
+  /// What the loader is asked to do.
   enum Request: Sendable {
-    /// The rules folder has changed.
+    /// Load the rules: the folder has changed.
     case folder
-    /// A client wants the rules to be loaded.
+    /// Load the rules: a client has asked for it.
     case client
     /// Read the configuration, then load the rules.
     case configuration
-    /// A machine that had been built ahead was taken.
+    /// Build Lua VMs ahead: one of them was taken.
     case machines
     /// End the thread.
     case end
   }
 
-  /// A client that waits for an answer.
-  struct Caller: Sendable {
-    /// The request's id, nil for a notification.
-    let id: [UInt8]?
-    /// Where the answer goes.
-    let target: ReplyTarget
-  }
-
   /// Where the loader gets its requests.
   let requests = Mailbox<Request>()
-  /// Guards what follows.
   private let condition = Condition()
-  /// Clients whose load has not begun.
-  private nonisolated(unsafe) var waiting: [Caller] = []
-  /// Clients that the load under way will answer.
-  private nonisolated(unsafe) var served: [Caller] = []
+  // All of these are guarded by `condition`.
+  private nonisolated(unsafe) var waiting: [ControlCaller] = []  // the clients whose load has not begun
+  private nonisolated(unsafe) var served: [ControlCaller] = []  // the clients that the present load will answer
   private nonisolated(unsafe) var stage = Stage.starting
   private nonisolated(unsafe) var first: Result<Catalog, StartError>?
   private nonisolated(unsafe) var usesStore = false
 
-  /// How far the daemon is.
+  /// The daemon's life, in this order.
   private enum Stage: Int, Comparable {
     case starting, serving, ending, refusing, closed
 
     static func < (left: Stage, right: Stage) -> Bool { left.rawValue < right.rawValue }
   }
 
-  /// The answer to a client that waits for rules when the daemon ends.
+  /// The reply to a client that waits for rules when the daemon ends.
   static let ending = RequestError(
     .unavailable, "the daemon is ending; it loads the rules as they stand in the folder when it starts again")
 
-  // MARK: Asking
+  // MARK: Requests
 
-  /// Asks for something that no client waits for.
-  func ask(_ request: Request) { requests.send(request) }
+  /// Makes a request that no client waits for.
+  func request(_ request: Request) { requests.send(request) }
 
-  /// Has a client wait for rules to be loaded; false when nobody is let wait any more.
-  func wait(_ caller: Caller) -> Bool {
-    let isTaken = condition.locked {
+  /// Loads the rules for a client, which then gets a reply; false when it is too late for that.
+  func add(_ caller: ControlCaller) -> Bool {
+    let isAdded = condition.locked {
       guard stage < .refusing else { return false }
       waiting.append(caller)
       return true
     }
-    if isTaken { ask(.client) }
-    return isTaken
+    if isAdded { request(.client) }
+    return isAdded
   }
 
   // MARK: The daemon's life
@@ -72,14 +62,16 @@ final class Reloads: Sendable {
   /// Waits for the rules that the daemon starts with.
   func awaitFirst() throws(StartError) -> Catalog { try condition.wait { first }.get() }
 
-  /// The daemon serves: changes of the folder and requests are looked at from now on.
+  /// The daemon serves: from now on the loader executes requests.
   func serve() { advance(to: .serving) }
 
-  /// The daemon is about to end: the folder and the configuration are left alone, and clients are still answered.
+  /// The daemon begins to end: the loader ignores changes of the folder and the configuration from now on, but still answers clients.
   func end() { advance(to: .ending) }
 
-  /// Lets nobody wait any longer; gives the clients that did.
-  func refuse() -> [Caller] {
+  /// Accepts no more clients.
+  ///
+  /// Returns those that wait.
+  func refuse() -> [ControlCaller] {
     advance(to: .refusing)
     return condition.locked {
       defer { (waiting, served) = ([], []) }
@@ -87,10 +79,12 @@ final class Reloads: Sendable {
     }
   }
 
-  /// Ends the thread unless it is loading, in which case it is left to the end of the process; it does not touch the store afterwards.
+  /// Ends the thread, and waits until it no longer uses the store.
+  ///
+  /// A load that is under way is left to the end of the process.
   func close() {
     advance(to: .closed)
-    ask(.end)
+    request(.end)
     condition.wait { usesStore ? nil : () }
   }
 
@@ -98,7 +92,7 @@ final class Reloads: Sendable {
 
   // MARK: The loader's side
 
-  /// Gives the rules that the daemon starts with, or why it can't start, and waits until it serves.
+  /// Passes on the rules that the daemon starts with, or why it can't start, and waits until it serves.
   func started(_ result: Result<Catalog, StartError>) {
     condition.signal { first = result }
     condition.wait { stage >= .serving ? () : nil }
@@ -107,8 +101,8 @@ final class Reloads: Sendable {
   /// Whether the daemon has begun to end.
   var isEnding: Bool { condition.locked { stage >= .ending } }
 
-  /// A load begins, which answers whoever has asked so far; says whether a client has.
-  func begin() -> Bool {
+  /// Begins a load, which will answer the clients that have asked so far; true if there is one.
+  func beginLoad() -> Bool {
     condition.locked {
       served += waiting
       waiting = []
@@ -116,15 +110,19 @@ final class Reloads: Sendable {
     }
   }
 
-  /// The load has ended; gives those whom it answers.
-  func finish() -> [Caller] {
+  /// Ends a load.
+  ///
+  /// Returns the clients that it answers.
+  func endLoad() -> [ControlCaller] {
     condition.locked {
       defer { served = [] }
       return served
     }
   }
 
-  /// Uses the store, which stays open until `body` ends; does nothing once it may have been closed.
+  /// Runs `body`, which may use the store: it stays open meanwhile.
+  ///
+  /// Does nothing once the store may be closed.
   func withStore(_ body: () -> Void) {
     let mayUse = condition.locked {
       usesStore = stage < .closed

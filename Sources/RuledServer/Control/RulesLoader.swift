@@ -4,9 +4,10 @@ import RuledEngine
 import RuledLua
 import RuledStore
 
-/// The thread that watches and reads the rules folder and builds catalogs beside the running one, so that nobody waits for it but who asked.
+/// The thread that watches and reads the rules folder and builds catalogs beside the running one.
 ///
-/// Whatever takes long in a load, a slow disk, plugins that take the 2 s they may, or a store that stands still, holds up the next load alone.
+/// A slow load, because of the disk, of plugins that take the 2 seconds that they may, or of a store that blocks, delays only the next load and the
+/// clients that asked for it.
 final class RulesLoader {
   private let services: Services
   private let loop: EventLoop
@@ -17,7 +18,7 @@ final class RulesLoader {
   /// The rules in force.
   private var catalog: Catalog
 
-  /// Loads the rules that the daemon starts with, hands them over, and serves until it is told to end.
+  /// Loads the rules that the daemon starts with, then serves until `Reloads.close`.
   static func run(
     _ services: Services, readConfiguration: @escaping @Sendable () throws(StartError) -> Configuration
   ) {
@@ -26,14 +27,13 @@ final class RulesLoader {
     do throws(SystemError) { loop = try EventLoop() } catch {
       return services.reloads.started(.failure(StartError("the daemon can't run: \(error)")))
     }
+    defer { loop.close() }
     do throws(StartError) {
       let loader = try RulesLoader(services, on: loop, readConfiguration: readConfiguration)
       services.reloads.started(.success(loader.catalog))
       loop.run()
       services.reloads.requests.close()
-      loop.close()
     } catch {
-      loop.close()
       services.reloads.started(.failure(error))
     }
   }
@@ -49,7 +49,7 @@ final class RulesLoader {
     let (reloads, path) = (services.reloads, path)
     do throws(SystemError) {
       // Before the folder is read, so that no change is missed.
-      watcher = try DirectoryWatcher(on: loop, root: path) { reloads.ask(.folder) }
+      watcher = try DirectoryWatcher(on: loop, root: path) { reloads.request(.folder) }
     } catch { throw StartError("the rules folder \(path) can't be watched: \(error)") }
     if let watcher, watcher.isTruncated || watcher.failure != nil {
       let reason = watcher.failure?.description ?? "it has too many folders, or they nest too deep"
@@ -58,7 +58,7 @@ final class RulesLoader {
     }
     catalog = try Self.first(services, lua)
     do throws(SystemError) {
-      try reloads.requests.attach(to: loop) { [unowned self] in take($0) }
+      try reloads.requests.attach(to: loop) { [unowned self] in receive($0) }
     } catch { throw StartError("the daemon can't run: \(error)") }
   }
 
@@ -71,23 +71,23 @@ final class RulesLoader {
     do throws(ReloadError) {
       let source = try RulesFolder.read(configuration.rules)
       let catalog = try build(source, previous: nil, services, lua)
-      services.reloads.withStore { KeptRules.keep(source, in: services.context) }
+      services.reloads.withStore { StoredRules.write(source, to: services.context) }
       services.status.serve(catalog)
       return catalog
     } catch { problem = error }
     let reasons = problem.errors.map(\.description).joined(separator: "\n")
     let last: RulesSource?
-    do throws(StoreError) { last = try KeptRules.read(from: services.context.store) } catch {
+    do throws(StoreError) { last = try StoredRules.read(from: services.context.store) } catch {
       throw StartError(
         "the rules do not load, and the revision that the store keeps can't be read: \(error)\n\(reasons)")
     }
-    guard let kept = last else {
+    guard let stored = last else {
       throw StartError("the rules do not load, and no earlier revision is kept to serve instead:\n\(reasons)")
     }
     do throws(ReloadError) {
-      let catalog = try build(kept, previous: nil, services, lua)
+      let catalog = try build(stored, previous: nil, services, lua)
       services.status.reload(problem)
-      services.status.serve(catalog, kept: true)
+      services.status.serve(catalog, isStored: true)
       services.context.log.write(
         LogLine(.error, "the rules do not load, the last good revision \(catalog.revision) serves: \(reasons)"))
       return catalog
@@ -103,7 +103,7 @@ final class RulesLoader {
     let threads = CatalogBuilder.Threads(services.workers.count) {
       notifier.extendTimeout()
     } taken: {
-      reloads.ask(.machines)
+      reloads.request(.machines)
     }
     return try CatalogBuilder.build(
       source, configuration: services.configuration.plugins, previous: previous, worker: lua, for: threads,
@@ -112,40 +112,42 @@ final class RulesLoader {
 
   // MARK: Loading
 
-  /// Does at once what has been asked since the last time.
-  private func take(_ requests: [Reloads.Request]) {
-    var (isAsked, isByClient, readsConfiguration) = (false, false, false)
+  /// Executes all requests that have gathered, with one load.
+  private func receive(_ requests: [Reloads.Request]) {
+    var (hasChanged, hasClient, readsConfiguration) = (false, false, false)
     for request in requests {
       switch request {
-      case .folder: isAsked = true
-      case .client: isByClient = true
+      case .folder: hasChanged = true
+      case .client: hasClient = true
       case .configuration: readsConfiguration = true
       case .machines: break
       case .end: return loop.stop()
       }
     }
-    if services.reloads.isEnding { (isAsked, readsConfiguration) = (false, false) }
-    if isAsked || isByClient || readsConfiguration { load(telling: isAsked, readingConfiguration: readsConfiguration) }
-    // One at a time, so that a load which is asked for meanwhile comes next.
-    if CatalogBuilder.replenish(catalog, worker: lua) { services.reloads.ask(.machines) }
+    if services.reloads.isEnding { (hasChanged, readsConfiguration) = (false, false) }
+    if hasChanged || hasClient || readsConfiguration {
+      load(becauseOfChange: hasChanged, readingConfiguration: readsConfiguration)
+    }
+    // One VM at a time, so that a load that is requested meanwhile comes next.
+    if CatalogBuilder.replenish(catalog, worker: lua) { services.reloads.request(.machines) }
   }
 
-  /// Loads the folder beside the running rules, puts it in force when it loads whole, and answers the clients that asked.
-  private func load(telling isToldAnyway: Bool, readingConfiguration: Bool) {
-    let hasCallers = services.reloads.begin()
+  /// Loads the folder, adopts the rules if all of them load, and replies to the clients that asked.
+  private func load(becauseOfChange hasChanged: Bool, readingConfiguration: Bool) {
+    let hasCallers = services.reloads.beginLoad()
     notify { $0.reloading() }
     let isConfigured = readingConfiguration ? reconfigure() : nil
-    let result = isConfigured == false && !hasCallers && !isToldAnyway ? nil : reload()
+    let result = isConfigured == false && !hasCallers && !hasChanged ? nil : reload()
     services.outbox.reload(services.configuration.sinks)
     notify { $0.ready(status: services.status.line) }
-    answer(result)
+    reply(result)
     if isConfigured == true {
       ConfigurationReview.warn(services.context.log, services.configuration, services.admins, catalog)
     }
     switch result {
     case .success(true)?:
       services.context.log.write(LogLine(.info, "rules loaded, revision \(catalog.revision)"))
-    case .failure(let error)? where isToldAnyway || readingConfiguration:
+    case .failure(let error)? where hasChanged || readingConfiguration:
       for problem in error.errors {
         services.context.log.write(LogLine(.error, "the rules do not load, the old ones keep serving: \(problem)"))
       }
@@ -153,24 +155,24 @@ final class RulesLoader {
     }
   }
 
-  /// Tells systemd, unless it has been told that the daemon ends.
+  /// Notifies systemd, unless the daemon has begun to end.
   private func notify(_ body: (SystemdNotifier) -> Void) {
     if !services.reloads.isEnding { body(services.notifier) }
   }
 
-  private func answer(_ result: Result<Bool, ReloadError>?) {
-    let callers = services.reloads.finish()
+  private func reply(_ result: Result<Bool, ReloadError>?) {
+    let callers = services.reloads.endLoad()
     guard !callers.isEmpty, let result else { return }
     let revision = catalog.revision
-    let answer = result.map { JSONValue.object(["revision": .string(revision), "changed": .bool($0)]) }
+    let reply = result.map { JSONValue.object(["revision": .string(revision), "changed": .bool($0)]) }
       .mapError(\.requestError)
     services.control.send(
       .perform { control in
-        for caller in callers { control.answer(answer, caller.id, caller.target) }
+        for caller in callers { control.reply(reply, to: caller) }
       })
   }
 
-  /// Whether anything changed.
+  /// Builds and adopts the rules in the folder; the result is whether anything changed.
   private func reload() -> Result<Bool, ReloadError> {
     let previous = catalog
     let next: Catalog
@@ -190,22 +192,22 @@ final class RulesLoader {
     services.status.serve(next)
     for worker in services.workers { _ = worker.send(.perform { $0.evaluator.adopt(next) }) }
     services.reloads.withStore {
-      KeptRules.keep(next.source, in: services.context)
+      StoredRules.write(next.source, to: services.context)
       let old = Dictionary(uniqueKeysWithValues: previous.plugins.map { ($0.name, $0.generation) })
       retryParked(of: next.plugins.filter { old[$0.name] != $0.generation }.map(\.name))
     }
     return .success(true)
   }
 
-  /// Tries what is parked for plugins that have changed, once.
+  /// Tries each event again, once, that is parked for plugins that have changed.
   private func retryParked(of plugins: [String]) {
     guard !plugins.isEmpty else { return }
-    for worker in services.workers { _ = worker.send(.perform { $0.inbox.retry(Set(plugins)) }) }
+    for worker in services.workers { _ = worker.send(.perform { $0.inbox.retryParked(of: Set(plugins)) }) }
   }
 }
 
 extension RulesLoader {
-  /// Reads the configuration; nil when it is as it was, true when another holds, false when it is wrong and the old one goes on.
+  /// Reads the configuration: nil if it is unchanged, true if a new one holds, false if it is wrong and the old one holds.
   private func reconfigure() -> Bool? {
     let next: Configuration
     do throws(StartError) { next = try readConfiguration() } catch {
@@ -245,20 +247,20 @@ extension RulesLoader {
   }
 }
 
-/// The last revision that loaded, kept in the store, so that a start with rules that don't load has something to serve.
-enum KeptRules {
-  private static let value = KeptValue(name: "rules")
+/// The last revision that loaded, in the store: a daemon that starts with rules that don't load serves it.
+enum StoredRules {
+  private static let value = StoredValue(name: "rules")
 
-  /// Keeps a revision.
-  static func keep(_ source: RulesSource, in context: EngineContext) {
-    value.keep(in: context, durable: false) { source.encoded.write(to: $0) }
+  /// Stores a revision.
+  static func write(_ source: RulesSource, to context: EngineContext) {
+    value.write(to: context, durable: false) { source.encoded.write(to: $0) }
   }
 
-  /// The revision that was kept last; nil when there is none.
+  /// The stored revision; nil when there is none.
   static func read(from store: any StateStore) throws(StoreError) -> RulesSource? {
-    let kept = ByteBuffer(capacity: 4096)
-    guard try value.read(from: store, into: kept) else { return nil }
-    guard let json = try? JSONValue(parsing: kept.bytes), let source = RulesSource(encoded: json) else {
+    let stored = ByteBuffer(capacity: 4096)
+    guard try value.read(from: store, into: stored) else { return nil }
+    guard let json = try? JSONValue(parsing: stored.bytes), let source = RulesSource(encoded: json) else {
       throw StoreError(.corrupt, "the rules that the store keeps have another form")
     }
     return source

@@ -2,18 +2,22 @@ import RuledCore
 import RuledEngine
 import RuledStore
 
-/// Fires timers when they are due, in order, a bounded number at a time; pending ones only stand in the store.
+/// Fires timers when they are due, in their order, up to 256 at a time.
 ///
-/// A timer that can't fire, as something of it can't be read, holds up nobody: it is passed over and tried again, after 1 s at first and 5 minutes at most.
+/// Pending timers are only in the store.
+///
+/// A timer that can't fire because something of it can't be read does not delay the others: it is skipped and tried again, after 1 second at first and
+/// 5 minutes at most.
 final class TimerService {
-  private static let batch = 256
-  /// How many timers that can't fire are remembered one by one; beyond it all of them wait.
-  private static let mostHeld = 10_000
+  /// How many timers fire at a time.
+  private static let shareSize = 256
+  /// How many timers that can't fire are remembered one by one; if there are more, all timers wait.
+  private static let heldLimit = 10_000
 
   /// A timer that could not fire.
-  private struct Held {
+  private struct Hold {
     var tries = 0
-    /// When it may be tried again, by the loop's clock.
+    /// When it is tried again, in the loop's milliseconds.
     var notBefore: UInt64 = 0
   }
 
@@ -23,20 +27,21 @@ final class TimerService {
   private var alarm: LoopTimer?
   private var isFiring = false
   private var isStopped = false
-  /// No timer stands below this time, in microseconds.
+  /// No timer is due before this time, in microseconds.
   private var floor = Int64.min
-  private var held: [DueTimer: Held] = [:]
-  /// How often running the store could not be asked.
+  private var held: [DueTimer: Hold] = [:]
+  /// How often in a row the timers could not be read from the store.
   private var failures = 0
 
+  /// A service on the control thread's loop.
   init(services: Services, loop: EventLoop) throws(SystemError) {
     self.services = services
     self.loop = loop
-    alarm = try LoopTimer(on: loop) { [unowned self] in look() }
+    alarm = try LoopTimer(on: loop) { [unowned self] in fireDue() }
   }
 
-  /// Begins with what came due while the daemon was down.
-  func start() { look() }
+  /// Begins with the timers that became due while the daemon was down.
+  func start() { fireDue() }
 
   /// Fires nothing more.
   func stop() {
@@ -44,37 +49,38 @@ final class TimerService {
     alarm?.stop()
   }
 
+  /// Closes what is open on the loop.
   func close() { alarm?.close() }
 
-  /// A timer was set.
+  /// A timer was set that is due at this time, in microseconds.
   func set(_ due: Int64) {
     floor = min(floor, due)
-    if !isFiring { look() }
+    if !isFiring { fireDue() }
   }
 
-  /// Fires what is due and sets the alarm for the next.
-  func look() {
+  /// Fires the timers that are due, or sets the alarm for the next one.
+  func fireDue() {
     guard !services.context.clock.isManual, !isFiring, !isStopped else { return }
     let (now, moment) = (services.context.clock.now.microseconds, loop.now)
-    var met: Set<DueTimer> = []
-    let found: StoreListing.Timers
+    var found: Set<DueTimer> = []
+    let timers: StoreListing.Timers
     do throws(StoreError) {
-      found = try StoreListing.timers(services.context, from: floor, now: now, limit: Self.batch) { timer in
-        guard let known = held[timer] else { return false }
-        met.insert(timer)
-        return known.notBefore > moment
+      timers = try StoreListing.timers(services.context, from: floor, now: now, limit: Self.shareSize) { timer in
+        guard let hold = held[timer] else { return false }
+        found.insert(timer)
+        return hold.notBefore > moment
       }
     } catch { return failed(error) }
     failures = 0
     let isDamaged = !services.context.damage.isEmpty
-    if !isDamaged { floor = found.first ?? floor }
-    guard found.due.isEmpty else { return fire(found.due) }
-    held = held.filter { met.contains($0.key) }
+    if !isDamaged { floor = timers.first ?? floor }
+    guard timers.due.isEmpty else { return fire(timers.due) }
+    held = held.filter { found.contains($0.key) }
     var wait = UInt64(3_600_000)
-    if let next = found.next { wait = min(wait, UInt64(max((next - now + 999) / 1000, 1))) }
+    if let next = timers.next { wait = min(wait, UInt64(max((next - now + 999) / 1000, 1))) }
     for timer in held.values { wait = min(wait, max(timer.notBefore, moment + 1) - moment) }
-    if isDamaged { wait = min(wait, backoff.longest) }  // keys that were passed over may be mended
-    if found.first != nil || isDamaged { alarm?.start(after: wait) }
+    if isDamaged { wait = min(wait, backoff.longest) }  // keys that were skipped may be readable by then
+    if timers.first != nil || isDamaged { alarm?.start(after: wait) }
   }
 
   private func failed(_ error: StoreError) {
@@ -99,50 +105,40 @@ final class TimerService {
   private func fired(_ timers: [DueTimer]) {
     isFiring = false
     for timer in timers {
-      guard let known = held[timer], known.notBefore <= loop.now else { continue }
+      guard let hold = held[timer], hold.notBefore <= loop.now else { continue }
       held[timer] = nil
-      tell(timer, .info, "a timer fires again that could not")
+      log(timer, .info, "a timer fires again that could not")
     }
-    if services.status.storeIsWell, held.count < Self.mostHeld {
-      look()
+    if services.status.storeIsWell, held.count < Self.heldLimit {
+      fireDue()
     } else {
-      if held.count >= Self.mostHeld { held.removeAll() }
+      if held.count >= Self.heldLimit { held.removeAll() }
       alarm?.start(after: services.status.storeIsWell ? backoff.longest : 1000)
     }
   }
 
   // MARK: Timers that can't fire
 
-  /// A timer could not fire: it waits, unless it is the store that takes nothing.
+  /// A timer could not fire: it is held, unless the store takes no commits.
   func couldNotFire(_ timer: DueTimer, _ error: RequestError) {
     guard services.status.storeIsWell else { return }
-    var known = held[timer] ?? Held()
-    known.tries += 1
-    known.notBefore = loop.now + backoff.delay(after: known.tries)
-    held[timer] = known
-    if known.tries == 1 { tell(timer, .error, "a timer can't fire, it is tried again: \(error.message)") }
+    var hold = held[timer] ?? Hold()
+    hold.tries += 1
+    hold.notBefore = loop.now + backoff.delay(after: hold.tries)
+    held[timer] = hold
+    if hold.tries == 1 { log(timer, .error, "a timer can't fire, it is tried again: \(error.message)") }
   }
 
-  /// Whether the timer could not fire and waits.
+  /// Whether a timer is held.
   func holds(_ timer: DueTimer) -> Bool { held[timer] != nil }
 
-  /// Lets all timers be tried again that could not fire.
+  /// Tries all held timers again.
   func retryHeld() { held.removeAll() }
 
-  private func tell(_ timer: DueTimer, _ level: LogLine.Level, _ message: String) {
+  private func log(_ timer: DueTimer, _ level: LogLine.Level, _ message: String) {
     services.context.log.write(
       LogLine(
         level, message, plugin: String(decoding: timer.plugin, as: UTF8.self),
         subjectHash: OutboxService.hash(timer.subject)))
-  }
-}
-
-extension Worker {
-  /// Fires a timer and lets `cascade` know once it is durable.
-  func fire(_ timer: DueTimer, _ cascade: Cascade) {
-    do throws(RequestError) { try evaluator.fire(timer, cascade: cascade) } catch {
-      _ = services.control.send(.perform { $0.timers.couldNotFire(timer, error) })
-    }
-    evaluator.batch.awaited.append(cascade)
   }
 }

@@ -1,14 +1,14 @@
 import Glibc
 import RuledCore
 
-/// Who may call what only administrators may: root, the daemon's own user, and who the configuration names.
+/// The users who may call every method: root, the daemon's own user, and the users and groups that the configuration names.
 struct Administrators: Sendable {
   private let users: Set<UInt32>
   private let groups: Set<UInt32>
-  /// The names that this host does not know.
+  /// The configured names that this host does not know.
   let unknown: [String]
 
-  /// Resolves names and numbers, of which groups begin with `@`, and leaves out what does not exist.
+  /// Resolves names and numbers; groups begin with `@`.
   init(_ names: [String]) {
     var users: Set<UInt32> = [0, getuid()]
     var groups: Set<UInt32> = []
@@ -36,7 +36,7 @@ struct Administrators: Sendable {
     self.unknown = unknown
   }
 
-  /// Whether the client at the other end is one of them.
+  /// Whether the client of a connection is one of them.
   func include(_ connection: Connection) -> Bool {
     guard let peer = connection.peer else { return false }
     return include(peer, groups: connection.peerGroups)

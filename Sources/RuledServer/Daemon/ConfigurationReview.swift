@@ -2,17 +2,17 @@ import RuledCore
 import RuledEngine
 import RuledLua
 
-/// Looks for names in the configuration that mean nothing beside the rules that are loaded.
+/// Finds names in the configuration that the loaded rules and this host do not know.
 enum ConfigurationReview {
-  /// A name that means nothing.
+  /// An unknown name.
   struct Problem {
-    /// Where it stands in the configuration.
+    /// The path of its key in the configuration.
     let path: [String]
-    /// What is wrong with it.
+    /// One sentence for a person.
     let message: String
   }
 
-  /// The plugins and settings that are not there.
+  /// The configured plugins and settings that do not exist.
   static func problems(_ configuration: Configuration, _ catalog: Catalog) -> [Problem] {
     let names = catalog.source.plugins.map(\.name)
     var problems: [Problem] = []
@@ -20,7 +20,7 @@ enum ConfigurationReview {
       problems.append(
         Problem(
           path: ["plugins", name],
-          message: "the configuration names a plugin '\(name)' that does not exist\(meant(name, names))"))
+          message: "the configuration names a plugin '\(name)' that does not exist\(suggestion(name, names))"))
     }
     for plugin in catalog.plugins {
       let manifest = plugin.manifest
@@ -30,14 +30,14 @@ enum ConfigurationReview {
           Problem(
             path: ["plugins", plugin.name, name],
             message:
-              "the configuration sets '\(name)', which the plugin '\(plugin.name)' does not declare\(meant(name, known))"
+              "the configuration sets '\(name)', which the plugin '\(plugin.name)' does not declare\(suggestion(name, known))"
           ))
       }
     }
     return problems
   }
 
-  /// Logs what is configured and means nothing.
+  /// Logs the unknown names.
   static func warn(
     _ log: any EventLog, _ configuration: Configuration, _ admins: Administrators, _ catalog: Catalog
   ) {
@@ -48,7 +48,7 @@ enum ConfigurationReview {
     }
   }
 
-  private static func meant(_ name: String, _ known: [String]) -> String {
+  private static func suggestion(_ name: String, _ known: [String]) -> String {
     NearestName.find(name, in: known).map { "; did you mean '\($0)'?" } ?? ""
   }
 }

@@ -4,12 +4,12 @@ package import RuledCore
 package import RuledEngine
 import RuledStore
 
-/// The daemon: opens the store, loads the rules, starts the threads, serves until it is told to end.
+/// The daemon: opens the store, loads the rules, starts the threads, and serves until a signal ends it.
 package final class Daemon {
   private let configuration: Configuration
   private let log: any EventLog
   private let isManual: Bool
-  private let notifier = SystemdNotifier.take()
+  private let notifier = SystemdNotifier.fromEnvironment()
   private var workers: [WorkerThread] = []
   private var committer: WorkerThread?
   private var outbox: WorkerThread?
@@ -19,9 +19,9 @@ package final class Daemon {
   private var loopback: Int32?
   private var token: BearerToken?
 
-  /// A daemon that is configured and not yet started.
+  /// A daemon that has not started.
   ///
-  /// When it is told to reload, `readConfiguration` reads the configuration again.
+  /// `readConfiguration` reads the configuration again for a reload.
   package init(
     configuration: Configuration, manualClock: Bool, log: any EventLog,
     readConfiguration: @escaping @Sendable () throws(StartError) -> Configuration
@@ -32,7 +32,9 @@ package final class Daemon {
     isManual = manualClock
   }
 
-  /// Serves until SIGTERM or SIGINT; returns once all that was taken is answered and committed.
+  /// Serves until SIGTERM or SIGINT.
+  ///
+  /// Returns once every received request is answered and committed.
   package func run() throws(StartError) {
     SystemCalls.ignoreBrokenPipes()
     let count = configuration.workers > 0 ? configuration.workers : Int(cl_processors())
@@ -50,7 +52,7 @@ package final class Daemon {
       services.hub.begin(after: try WatchSequence.read(from: context))
       services.commits.begin(with: try context.counters.load(from: context))
       try startCommitter(services)
-      services.takeUpMessages()
+      services.resumeMessages()
       try startWorkers(services, catalog)
       try startOutbox(services)
       try serve(services, catalog, socket)
@@ -67,7 +69,7 @@ package final class Daemon {
 
   private func listen() throws(StartError) -> ListeningSocket {
     do throws(SystemError) {
-      if let inherited = try SocketActivation.take() { return inherited }
+      if let inherited = try SocketActivation.inheritedSocket() { return inherited }
     } catch { throw StartError("the socket that systemd handed over can't be used: \(error)") }
     do throws(ListenError) {
       return try ListeningSocket(path: configuration.socket)
@@ -94,7 +96,9 @@ package final class Daemon {
     }
   }
 
-  /// Starts the thread that loads rules; gives those that it begins with.
+  /// Starts the thread that loads rules.
+  ///
+  /// Returns the rules that the daemon begins with.
   private func startLoader(_ services: Services) throws(StartError) -> Catalog {
     let readConfiguration = readConfiguration
     do throws(SystemError) {
@@ -108,7 +112,7 @@ package final class Daemon {
   private func makeClock(_ store: any StateStore) throws(StartError) -> EngineClock {
     guard isManual else { return EngineClock() }
     do throws(StoreError) {
-      return EngineClock(manual: try KeptClock.read(from: store) ?? EngineClock.wall)
+      return EngineClock(manual: try StoredClock.read(from: store) ?? EngineClock.wall)
     } catch {
       throw StartError(
         "where the manual clock stands can't be read from the store; restore a backup of it, or start without --clock manual: \(error)"
@@ -120,9 +124,11 @@ package final class Daemon {
     committer = try WorkerThread(name: "ruled-commit") { Committer(services: services).run() }
   }
 
-  /// Ends the process, as without one of its threads it can't serve; what was acknowledged is in the store.
-  private static func giveUp(_ log: any EventLog, _ why: String) -> Never {
-    log.write(LogLine(.error, why))
+  /// Ends the process, which can't serve without one of its threads.
+  ///
+  /// What was acknowledged is in the store.
+  private static func endProcess(_ log: any EventLog, _ reason: String) -> Never {
+    log.write(LogLine(.error, reason))
     _exit(2)
   }
 
@@ -130,7 +136,7 @@ package final class Daemon {
     let log = log
     outbox = try WorkerThread(name: "ruled-outbox") {
       do throws(SystemError) { try OutboxService(services: services).run() } catch {
-        Self.giveUp(log, "the delivery of effects can't run: \(error)")
+        Self.endProcess(log, "the delivery of effects can't run: \(error)")
       }
     }
   }
@@ -141,7 +147,7 @@ package final class Daemon {
       workers.append(
         try WorkerThread(name: "ruled-\(index)") {
           do throws(SystemError) { try Worker(index: index, services: services, catalog: catalog).run() } catch {
-            Self.giveUp(log, "a worker can't run: \(error)")
+            Self.endProcess(log, "a worker can't run: \(error)")
           }
         })
     }
@@ -154,19 +160,19 @@ package final class Daemon {
   ) throws(SystemError) {
     let loop = try EventLoop()
     var control: Control?
-    let begun = try Control(services: services, loop: loop) { [unowned self] in
+    let started = try Control(services: services, loop: loop) { [unowned self] in
       if let control { stop(services, control) }
     }
-    control = begun
-    try startHTTP(services, begun)
-    try begun.start(listening: socket)
+    control = started
+    try startHTTP(services, started)
+    try started.start(listening: socket)
     notifier.ready(status: services.status.line)
     log.write(
       LogLine(
         .info, "serving on \(configuration.socket), revision \(catalog.revision), \(catalog.plugins.count) plugins"))
     services.reloads.serve()
     loop.run()
-    begun.close()
+    started.close()
     control = nil
     for worker in workers { worker.join() }
     services.stopHTTP()
@@ -183,7 +189,7 @@ package final class Daemon {
     log.write(LogLine(.info, "serving HTTP on \(address.text) too"))
   }
 
-  /// Stops accepting, lets the workers answer and commit what they have, and then ends the threads.
+  /// Stops accepting, waits until the workers have answered and committed what they received, and then ends the threads.
   private func stop(_ services: Services, _ control: Control) {
     guard !isStopping else { return }
     isStopping = true
@@ -204,7 +210,7 @@ package final class Daemon {
     drained.ended()
     do throws(SystemError) {
       _ = try control.loop.timer(after: Self.loadingTime, every: 0) {
-        for caller in services.reloads.refuse() { control.answer(.failure(Reloads.ending), caller.id, caller.target) }
+        for caller in services.reloads.refuse() { control.reply(.failure(Reloads.ending), to: caller) }
       }
       _ = try control.loop.timer(after: UInt64(Limits.shutdownTime / 1000) - 500, every: 0) { Daemon.end(control) }
     } catch {
@@ -212,9 +218,9 @@ package final class Daemon {
     }
   }
 
-  /// How long clients wait for rules that are being loaded, in milliseconds.
+  /// How many milliseconds clients still wait for rules that are being loaded.
   private static let loadingTime: UInt64 = 1_000
-  /// How long deliveries in flight may take to end, in milliseconds.
+  /// How many milliseconds deliveries in flight may take to end.
   private static let deliveryTime: UInt64 = 3_000
 
   private static func end(_ control: Control) {
@@ -222,5 +228,21 @@ package final class Daemon {
     for worker in control.services.workers { _ = worker.send(.perform { $0.loop.stop() }) }
     control.services.commits.stop()
     control.loop.stop()
+  }
+}
+
+/// Why the daemon does not start.
+package struct StartError: Error, CustomStringConvertible {
+  /// One sentence that says what is wrong and what to do.
+  package let description: String
+  /// Whether `ruled --check` reports it as a finding; otherwise the check itself has failed.
+  let isFinding: Bool
+
+  /// A reason that is no finding.
+  package init(_ description: String) { self.init(description, isFinding: false) }
+
+  init(_ description: String, isFinding: Bool) {
+    self.description = description
+    self.isFinding = isFinding
   }
 }

@@ -3,75 +3,75 @@ import RuledEngine
 import RuledLua
 import Synchronization
 
-/// How the daemon is, for `health` and `rules`.
+/// The state of the daemon, for `health`, `rules` and systemd.
 package final class DaemonStatus: Sendable {
   private struct Values {
     var catalog: Catalog?
     var reloadErrors: ReloadError?
-    var servesKeptRules = false
+    var servesStoredRules = false
     var configurationError: String?
     var storeError: String?
-    var background: String?
+    var backgroundProblem: String?
   }
 
   private let values = Mutex(Values())
   private let startedAt = EngineClock.monotonic
 
-  /// A daemon that has just started.
+  /// The state of a daemon that has just started.
   init() {}
 
   /// The rules in force.
   var catalog: Catalog? { values.withLock { $0.catalog } }
 
-  /// What is wrong with the rules as they stand in the folder, if anything.
+  /// Why the rules in the folder do not load; nil if they do.
   var reloadErrors: ReloadError? { values.withLock { $0.reloadErrors } }
 
-  /// Notes that rules are in force.
-  func serve(_ catalog: Catalog, kept: Bool = false) {
+  /// Sets the rules in force; `isStored` if they are the last good ones from the store, as those in the folder do not load.
+  func serve(_ catalog: Catalog, isStored: Bool = false) {
     values.withLock {
       $0.catalog = catalog
-      $0.servesKeptRules = kept
+      $0.servesStoredRules = isStored
     }
   }
 
-  /// Notes whether the rules in the folder load.
+  /// Sets why the rules in the folder do not load; nil if they do.
   func reload(_ errors: ReloadError?) { values.withLock { $0.reloadErrors = errors } }
 
-  /// Notes whether the configuration file could be read.
+  /// Sets why the configuration could not be read; nil if it could.
   func configuration(_ error: String?) { values.withLock { $0.configurationError = error } }
 
-  /// What systemd shows: the rules, the revision, and what is wrong.
+  /// One line for systemd: the rules, the revision, and what is wrong.
   var line: String {
     let now = values.withLock { $0 }
     let plugins = now.catalog?.plugins ?? []
     let rules = plugins.reduce(0) { $0 + $1.manifest.rules.count }
     let error =
       now.storeError.map { "the store failed: \($0)" }
-      ?? now.background.map { "the store: \($0)" }
+      ?? now.backgroundProblem.map { "the store: \($0)" }
       ?? now.configurationError.map { "the configuration was refused: \($0)" }
       ?? now.reloadErrors?.errors.first.map { "the rules do not load: \($0.description)" }
     return "\(rules) rules in \(plugins.count) plugins, revision \(now.catalog?.revision ?? "none")"
       + (error.map { "; last error: \($0)" } ?? "")
   }
 
-  /// Notes whether the store takes commits.
+  /// Sets why the store takes no commits; nil if it does.
   func store(_ error: String?) { values.withLock { $0.storeError = error } }
 
   /// Whether the store takes commits.
   var storeIsWell: Bool { values.withLock { $0.storeError == nil } }
 
-  /// What goes wrong in the store's background, while it takes commits.
+  /// A problem of the store's background work, while it takes commits.
   var background: String? {
-    get { values.withLock { $0.background } }
-    set { values.withLock { $0.background = newValue } }
+    get { values.withLock { $0.backgroundProblem } }
+    set { values.withLock { $0.backgroundProblem = newValue } }
   }
 
-  /// How long the daemon has been running in seconds, and how many things are wrong with the rules in the folder.
+  /// For how many seconds the daemon has been running, and the number of errors in the rules in the folder.
   var figures: (uptime: Int, reloadErrors: Int) {
     (Int((EngineClock.monotonic - startedAt) / 1_000_000_000), reloadErrors?.errors.count ?? 0)
   }
 
-  /// The answer to `health`.
+  /// The result of `health`.
   func health(_ services: Services) -> JSONValue {
     let now = values.withLock { $0 }
     let plugins = now.catalog?.plugins ?? []
@@ -80,8 +80,8 @@ package final class DaemonStatus: Sendable {
     let waiting = Set(plugins.flatMap(\.manifest.sinks)).filter { $0 != "client" && configured[$0]?.delivers != true }
     var problems: [JSONValue] = []
     if let error = now.storeError { problems.append(.string("the store failed: \(error)")) }
-    if let problem = now.background { problems.append(.string("the store: \(problem)")) }
-    if now.servesKeptRules { problems.append(.string("the rules do not load, the last good ones serve")) }
+    if let problem = now.backgroundProblem { problems.append(.string("the store: \(problem)")) }
+    if now.servesStoredRules { problems.append(.string("the rules do not load, the last good ones serve")) }
     for name in suspended { problems.append(.string("the plugin \(name.stringValue ?? "") is suspended")) }
     let limit = services.context.counterLimit
     let counters = services.context.counters.usage(limit: limit)
@@ -93,7 +93,7 @@ package final class DaemonStatus: Sendable {
     let messages = services.messages
     problems += messages.problems.map { .string($0) }
     let isReady =
-      now.storeError == nil && now.background == nil && !now.servesKeptRules && suspended.isEmpty
+      now.storeError == nil && now.backgroundProblem == nil && !now.servesStoredRules && suspended.isEmpty
       && damage.listed.isEmpty && messages.problems.isEmpty
     return .object([
       "status": .string(isReady ? "ready" : "degraded"),
@@ -111,12 +111,12 @@ package final class DaemonStatus: Sendable {
         "full": .array(counters.full.map { .string($0) }),
       ]),
       "reload_errors": now.reloadErrors?.json ?? .array([]),
-      "unreadable": .array(damage.listed.prefix(Self.mostListed).map(\.json)),
+      "unreadable": .array(damage.listed.prefix(Self.listedLimit).map(\.json)),
     ])
   }
 
-  /// How many things that can't be read `health` lists one by one.
-  private static let mostListed = 20
+  /// How many unreadable entries of the store `health` lists one by one.
+  private static let listedLimit = 20
 
   private static func problem(_ damage: [DamageReport.Entry], beyond: Int) -> String {
     let files = Set(damage.compactMap(\.error.file)).sorted()
@@ -126,7 +126,7 @@ package final class DaemonStatus: Sendable {
       + "; only who needs them is refused: mend the disk, or restore a backup of the store"
   }
 
-  /// The answer to `rules`.
+  /// The result of `rules`.
   func rules() -> JSONValue {
     let now = values.withLock { $0 }
     guard let catalog = now.catalog else { return .null }

@@ -4,19 +4,23 @@ import RuledCore
 import RuledEngine
 import RuledStore
 
-/// What the system lets this process have, held against what it needs before it serves: what is too little is said at the start, with what to raise.
+/// Checks before the daemon serves that the system's limits for this process suffice.
+///
+/// An error names the limit to raise.
 enum ProcessLimits {
-  /// Files of a segment that was brought in, and of compactions, are about as large as a segment.
+  /// The size in bytes of the store's largest files: RocksDB's files are about as large as a segment of the redo log.
   private static let fileBytes = 128 << 20
-  /// What the deepest rules and parsers take on the thread that loads them.
+  /// How many bytes of stack the deepest rules and parsers take on the thread that loads them.
   private static let stackBytes = 1 << 20
   private static let usualStackBytes = 8 << 20
-  /// Threads beside the workers: commits, the drain, effects, HTTP, the database's own, name look-ups.
+  /// The number of threads beside the workers: commits, flushes, effects, HTTP, loading, RocksDB's own, name look-ups.
   private static let otherThreads = 12
-  /// Fewer connections than these are not worth a start.
+  /// With room for fewer connections the daemon does not start.
   private static let fewestConnections = 16
 
-  /// Raises what may be raised and checks the rest; answers how many connections there is room for, which may be fewer than are configured.
+  /// Raises the limits that may be raised and checks all of them.
+  ///
+  /// Returns how many connections there is room for, at most the configured number.
   static func check(_ configuration: Configuration, workers: Int, _ log: any EventLog) throws(StartError) -> Int {
     try checkStack()
     try checkFileSize()
@@ -27,7 +31,7 @@ enum ProcessLimits {
 
   // MARK: Descriptors
 
-  /// Descriptors that neither connections nor the database's files take, some of them in reserve.
+  /// The number of descriptors beside connections and the store's files, with some in reserve.
   private static func otherDescriptors(_ configuration: Configuration, _ workers: Int) -> Int {
     48 + 4 * workers + 9 * configuration.sinks.count
   }
@@ -55,7 +59,7 @@ enum ProcessLimits {
     return min(room, wanted)
   }
 
-  // MARK: The rest
+  // MARK: Stack, files, memory, threads
 
   private static func checkStack() throws(StartError) {
     let limit = raise(RLIMIT_STACK, to: usualStackBytes)
@@ -64,7 +68,7 @@ enum ProcessLimits {
         "the process may have a stack of \(limit >> 10) KiB, 1024 are needed: raise LimitSTACK= of the unit, or ulimit -s"
       )
     }
-    // Threads of libraries get what the limit was at the start of the program.
+    // Threads of libraries would get the limit of the program's start.
     cl_default_stack(usualStackBytes)
   }
 
@@ -82,16 +86,16 @@ enum ProcessLimits {
     for (resource, name, option) in [(RLIMIT_AS, "LimitAS=", "-v"), (RLIMIT_DATA, "LimitDATA=", "-d")] {
       let limit = raise(resource, to: .max)
       guard limit < .max else { continue }
-      let left = limit - usedMemory(isData: resource == RLIMIT_DATA)
-      guard left >= needed else {
+      let remaining = limit - usedMemory(isData: resource == RLIMIT_DATA)
+      guard remaining >= needed else {
         throw StartError(
-          "\(left >> 20) MiB of the memory that the process may have are left, with this configuration about \(needed >> 20) are "
+          "\(remaining >> 20) MiB of the memory that the process may have are left, with this configuration about \(needed >> 20) are "
             + "needed: raise \(name) of the unit, or ulimit \(option), or lower limits.cache_mib")
       }
     }
   }
 
-  /// How many bytes of addresses, or of data, the process has.
+  /// How many bytes of address space, or of data, the process has.
   private static func usedMemory(isData: Bool) -> Int {
     guard let file = fopen("/proc/self/statm", "r") else { return 0 }
     defer { fclose(file) }
@@ -103,7 +107,9 @@ enum ProcessLimits {
     return (isData ? numbers[5] : numbers[0]) * Int(getpagesize())
   }
 
-  /// Starts as many threads as will be needed, and ends them again: libraries abort where they can't start theirs.
+  /// Starts as many threads as will be needed, and ends them again.
+  ///
+  /// Otherwise a library could abort the process later when it can't start one.
   private static func checkThreads(_ workers: Int) throws(StartError) {
     let needed = workers + otherThreads
     let gate = Condition()
@@ -125,7 +131,9 @@ enum ProcessLimits {
     }
   }
 
-  /// Raises a limit that is lower as far as is wanted and allowed; answers what it then is.
+  /// Raises a limit to `wanted`, or as far as is allowed.
+  ///
+  /// Returns the resulting limit.
   private static func raise(_ resource: __rlimit_resource, to wanted: Int) -> Int {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(resource.rawValue), &limit) == 0 else { return .max }

@@ -7,38 +7,38 @@ import Synchronization
 package final class Services: Sendable {
   /// The engine's shared part.
   package let context: EngineContext
-  /// Where each worker gets what the others want of it.
+  /// Where each worker gets its messages.
   let workers: [Mailbox<WorkerMessage>]
-  /// Each worker's offer to stand in for it.
-  let loans: [WorkerLoan]
+  /// Lets other workers borrow each worker while it sleeps.
+  let borrowable: [BorrowableWorker]
   /// What makes batches durable.
   let commits: CommitPipeline
-  /// Where the control thread gets what only it can do.
+  /// Where the control thread gets its messages.
   let control = Mailbox<ControlMessage>()
-  /// Who waits for the rules to be loaded anew.
+  /// Where the loader's thread gets its requests.
   let reloads = Reloads()
-  /// Where the effects go that were recorded for sinks.
+  /// Where the thread that delivers effects gets its messages.
   package let outbox = Outbox()
-  /// How the daemon is.
+  /// The state of the daemon, for `health`.
   package let status = DaemonStatus()
-  /// What each worker counts.
+  /// What each worker counts for the metrics.
   let figures: [WorkerFigures]
   /// The server for clients that speak HTTP, while there is one.
   let http = Mutex<HTTPServer?>(nil)
   /// The last changes, for watchers.
   let hub: WatchHub
-  /// How many requests have been taken and not answered.
+  /// The number of requests in flight: received and not answered.
   let inFlight = Atomic<Int>(0)
-  /// What lines that are not whole take over all workers.
+  /// The memory of incomplete long lines of all workers.
   let lineMemory: LineMemory
-  /// How many connections are open, or accepted and on their way to a worker.
+  /// The number of connections that are open, or accepted and on their way to a worker.
   let connections = Atomic<Int>(0)
-  /// How many there may be: what is configured, or what the descriptors of the process leave room for.
+  /// The limit of connections: the configured one, or fewer if the process may not open as many files.
   let connectionLimit: Int
-  /// Where systemd hears how the daemon fares.
+  /// Reports the daemon's state to systemd.
   let notifier: SystemdNotifier
   private let current: Mutex<(configuration: Configuration, admins: Administrators)>
-  private let adoptions = Atomic<Int>(1)
+  private let generations = Atomic<Int>(1)
 
   init(
     context: EngineContext, workers count: Int, notifier: SystemdNotifier = .silent, connectionLimit: Int? = nil
@@ -47,7 +47,7 @@ package final class Services: Sendable {
     self.context = context
     self.notifier = notifier
     workers = (0..<count).map { _ in Mailbox<WorkerMessage>() }
-    loans = (0..<count).map { _ in WorkerLoan() }
+    borrowable = (0..<count).map { _ in BorrowableWorker() }
     hub = WatchHub(spare: context.changeLogs)
     commits = CommitPipeline(context: context, hub: hub, workers: workers)
     lineMemory = LineMemory(max(Limits.lineBytes, 4 * context.configuration.limits.requestBytes))
@@ -55,16 +55,16 @@ package final class Services: Sendable {
     current = Mutex((context.configuration, Administrators(context.configuration.admins)))
   }
 
-  /// What is configured now: as at the start, but for what a reload could change.
+  /// The present configuration: that of the start, except for what a reload may change.
   var configuration: Configuration { current.withLock { $0.configuration } }
 
-  /// Who may administrate now.
+  /// The present administrators.
   var admins: Administrators { current.withLock { $0.admins } }
 
-  /// Counts the configurations that there have been.
-  var generation: Int { adoptions.load(ordering: .relaxed) }
+  /// The number of configurations so far; it changes with each reload.
+  var generation: Int { generations.load(ordering: .relaxed) }
 
-  /// Lets what may change at run time be as another configuration says.
+  /// Adopts what may change at run time from another configuration.
   func adopt(_ next: Configuration) {
     context.adopt(next)
     current.withLock { current in
@@ -76,30 +76,103 @@ package final class Services: Sendable {
       current.configuration.limits.counters = next.limits.counters
       current.admins = Administrators(next.admins)
     }
-    adoptions.wrappingAdd(1, ordering: .relaxed)
+    generations.wrappingAdd(1, ordering: .relaxed)
   }
 
-  /// Tells systemd how the daemon is.
+  /// Reports the daemon's state to systemd.
   func notifyStatus() { notifier.status(status.line) }
 
-  /// Hands replies to the thread that has the connections.
+  /// Passes replies to the thread that has the connections.
   func send(_ bundle: ReplyBundle, to worker: Int) {
     guard worker == HTTPServer.worker else {
       _ = workers[worker].send(.replies(bundle))
       return
     }
     guard let server = http.withLock({ $0 }) else { return }
-    bundle.handOut { server.take($0, for: $1) }
+    bundle.forEach { server.receive($0, for: $1) }
+  }
+}
+
+/// What one worker counts for the metrics.
+///
+/// Only that worker writes.
+final class WorkerFigures: Sendable {
+  /// The events that clients sent to its subjects.
+  let events = Atomic<Int>(0)
+  /// The number of its subjects in the cache.
+  let hotSubjects = Atomic<Int>(0)
+  /// The bytes of its subjects in the cache.
+  let hotBytes = Atomic<Int>(0)
+  /// The number of subjects whose messages can't be applied for now.
+  let heldSubjects = Atomic<Int>(0)
+  /// Whether messages can't be read from the store for now.
+  let failsToRead = Atomic<Bool>(false)
+}
+
+// MARK: Messages
+
+extension Services {
+  /// Counts the messages that an earlier process left in the store, and has the workers apply them.
+  func resumeMessages() {
+    var counts = Array(repeating: [String: Int](), count: workers.count)
+    var last: UInt64 = 0
+    do throws(StoreError) {
+      try StoreListing.forEachMessage(context) { subject, sequence, plugin in
+        counts[owner(of: subject)][plugin, default: 0] += 1
+        last = max(last, sequence)
+      }
+    } catch {
+      context.log.write(LogLine(.error, "the messages that wait in the store can't all be counted: \(error)"))
+    }
+    context.sequence(atLeast: last)
+    for (worker, counts) in zip(workers, counts) {
+      let found = counts.map { (sender: context.senders[$0.key], count: $0.value) }
+      worker.send(.perform { $0.inbox.begin(found) })
+    }
   }
 
-  /// The worker whose subject that is.
-  func owner(of subject: UnsafeRawBufferPointer) -> Int { owner(ofHash: hash64(subject, seed: 0)) }
+  /// The state of the messages.
+  var messages: MessageStatus {
+    let summary = context.senders.summary
+    return MessageStatus(
+      waiting: summary.waiting, storming: summary.storming,
+      heldSubjects: figures.reduce(0) { $0 + $1.heldSubjects.load(ordering: .relaxed) },
+      areReadable: figures.allSatisfy { !$0.failsToRead.load(ordering: .relaxed) },
+      damaged: context.damagedMessages.load(ordering: .relaxed))
+  }
+}
 
-  /// The worker whose subject has a name with that hash.
-  func owner(ofHash hash: UInt64) -> Int {
-    workers.count == 1 ? 0 : Int(truncatingIfNeeded: hash >> 33) % workers.count
+/// The part of `health` about messages.
+struct MessageStatus {
+  /// How many messages are committed and not applied.
+  let waiting: Int
+  /// The plugins that have many messages waiting, or whose cascades came to a limit lately.
+  let storming: [String]
+  /// The number of subjects whose messages are held, as one could not be applied.
+  let heldSubjects: Int
+  /// Whether the messages in the store can be read.
+  let areReadable: Bool
+  /// How many messages were parked since the start because they could not be read.
+  let damaged: Int
+
+  /// What is wrong, one sentence each.
+  var problems: [String] {
+    var found = storming.map { "the plugin \($0) storms: its messages cause ever more, or more than can be applied" }
+    if heldSubjects > 0 {
+      found.append("messages of \(heldSubjects) subjects can't be applied, as the log says; they are tried again")
+    }
+    if !areReadable { found.append("messages can't be read from the store, as the log says; that is tried again") }
+    if damaged > 0 {
+      found.append("\(damaged) messages were damaged and are kept among the parked events, without a plugin")
+    }
+    return found
   }
 
-  /// The worker whose subject that is.
-  func owner(of subject: [UInt8]) -> Int { subject.withUnsafeBytes { owner(of: $0) } }
+  /// The member `messages` of `health`.
+  var json: JSONValue {
+    .object([
+      "waiting": .integer(Int64(waiting)), "storming": .array(storming.map { .string($0) }),
+      "held_subjects": .integer(Int64(heldSubjects)), "damaged": .integer(Int64(damaged)),
+    ])
+  }
 }

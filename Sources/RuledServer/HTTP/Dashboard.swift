@@ -1,6 +1,6 @@
-/// The page at `/`: how the daemon and its plugins are, read from the API and kept up to date.
+/// The page at `/`: the state of the daemon and its plugins, which its script reads from the API every 5 seconds.
 enum Dashboard {
-  /// The page, which needs nothing from elsewhere.
+  /// The page; it loads nothing from other hosts.
   static var response: HTTPResponse {
     var response = HTTPResponse(200, type: "text/html; charset=utf-8", Array(page.utf8))
     response.headers.append(

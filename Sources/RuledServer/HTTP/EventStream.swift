@@ -1,44 +1,47 @@
 import RuledCore
 
-/// Server-sent events for one watcher, confined to the server's thread; its connection takes them as its client does.
+/// Server-sent events for one client that watches; confined to the server's thread.
+///
+/// The stream reads changes as fast as its client takes them.
 final class EventStream {
-  private static let bufferBytes = 64 << 10
+  /// How many bytes are written at a time.
+  private static let chunkBytes = 64 << 10
 
   private let hub: WatchHub
   private var cursor: WatchCursor
-  private let wake: @Sendable () -> Void
-  private var isBegun = false
-  /// Keeps the key apart from those of the workers.
+  private let notify: @Sendable () -> Void
+  private var hasBegun = false
+  /// The key of the stream among those that wait at the hub; the high bit sets it apart from the keys of the workers.
   private let key: UInt64
-  /// Whether a comment is due, so that a client that is gone is noticed.
-  var beats = false
+  /// Whether the next `write` begins with a comment.
+  var heartbeatIsDue = false
 
-  /// A stream from the cursor on, which calls `wake`, on any thread, when there is more after `write` wrote nothing.
-  init(_ cursor: WatchCursor, hub: WatchHub, connection: UInt64, wake: @escaping @Sendable () -> Void) {
+  /// A stream from the cursor on; after a `write` that wrote nothing, `notify` is called on any thread once there is more.
+  init(_ cursor: WatchCursor, hub: WatchHub, connection: UInt64, notify: @escaping @Sendable () -> Void) {
     self.cursor = cursor
     self.hub = hub
-    self.wake = wake
+    self.notify = notify
     key = connection | 1 << 63
   }
 
-  /// No longer waits for changes.
+  /// Stops waiting for changes.
   func close() { hub.cancel(key) }
 
-  /// Appends what there is to tell, a part of it where that is much.
+  /// Appends the next events, about 64 KiB at most.
   func write(to output: ByteBuffer) {
     let start = output.count
-    if !isBegun { output.append(": watching\n\n" as StaticString) }
-    isBegun = true
-    if beats { output.append(":\n\n" as StaticString) }
-    beats = false
+    if !hasBegun { output.append(": watching\n\n" as StaticString) }
+    hasBegun = true
+    if heartbeatIsDue { output.append(":\n\n" as StaticString) }
+    heartbeatIsDue = false
     repeat {
-      tell(output)
-    } while output.count == start && !hub.wake(key, after: cursor.after, wake)
+      writeChanges(to: output)
+    } while output.count == start && !hub.wake(key, after: cursor.after, notify)
   }
 
-  private func tell(_ output: ByteBuffer) {
+  private func writeChanges(to output: ByteBuffer) {
     let before = cursor
-    _ = cursor.read(hub, while: { output.count < Self.bufferBytes }) { news in
+    _ = cursor.read(hub, while: { output.count < Self.chunkBytes }) { news in
       switch news {
       case .lagged: output.append("event: lagged\n" as StaticString)
       case .changed(let sequence, _):

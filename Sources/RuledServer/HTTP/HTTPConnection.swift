@@ -1,27 +1,28 @@
 import RuledCore
+import RuledEngine
 import RuledWire
 
-/// One client that speaks HTTP, confined to the server's loop.
+/// One client that speaks HTTP; confined to the server's thread.
 ///
-/// Its requests are answered one after the other: the next one is read once the answer to the one before is sent. A request that is
-/// refused is the last one, since what follows it can't be told apart.
+/// Requests are answered one after the other: the next one is read once the response to the one before is sent. A malformed request is the
+/// last one, because nobody can tell where the next would begin.
 final class HTTPConnection {
   private enum Phase {
-    /// A request is read, or nothing has come yet.
+    /// A request is being read, or none has begun.
     case reading
-    /// A request is whole, and its answer is not there yet.
+    /// A request is complete and waits for its response.
     case answering
     /// Events are sent as they come.
     case streaming
-    /// The last answer is being sent.
+    /// The last response is being sent.
     case ending
-    /// All is sent; what the client still sends is passed over, so that it gets to read the answer.
+    /// All is sent; further bytes of the client are dropped, so that it can read the response before the socket is closed.
     case lingering
-    /// Over.
+    /// The socket is closed.
     case closed
   }
 
-  /// What it is found by.
+  /// The number of the connection in its table.
   let number: UInt64
   /// Who is at the other end.
   let peer: HTTPPeer
@@ -31,72 +32,72 @@ final class HTTPConnection {
   private var phase = Phase.reading
   private let reader: HTTPRequestReader
   private var input: ByteBuffer?
-  private var place = 0
-  private var isProceeding = false
+  private var inputOffset = 0
+  private var isParsing = false
   private var output = ByteBuffer(capacity: 16)
-  private var sent = 0
+  private var sentCount = 0
   private var exchange: HTTPExchange?
   private var stream: EventStream?
-  /// How the request at hand is to be answered.
-  private var manner = HTTPResponse.Manner()
-  /// Whether the server counts a request of it among those under way.
-  private var isUnderWay = false
-  /// How many bytes the server counts for it.
-  private var charged = 0
-  /// When bytes last moved, and when the request at hand began, in the loop's milliseconds.
+  /// The form of the response to the current request.
+  private var options = HTTPResponse.Options()
+  /// Whether the server counts a request of the connection as active.
+  private var hasActiveRequest = false
+  /// How many bytes the server counts for the connection.
+  private var heldBytes = 0
+  /// When bytes last moved, and when the current request began, in the loop's milliseconds.
   private var lastProgress: UInt64
-  private var began: UInt64 = 0
+  private var requestStart: UInt64 = 0
 
   /// A client on a connected socket, which the connection owns unless this throws.
   init(_ descriptor: Int32, number: UInt64, in table: HTTPConnectionTable) throws(SystemError) {
     self.descriptor = descriptor
     self.number = number
     self.table = table
-    peer = HTTPPeer(descriptor, admins: table.services.admins)
-    reader = HTTPRequestReader(bodyLimit: table.services.context.configuration.limits.requestBytes)
+    peer = HTTPPeer(descriptor, admins: table.server.services.admins)
+    reader = HTTPRequestReader(bodyLimit: table.server.services.context.configuration.limits.requestBytes)
     lastProgress = table.loop.now
-    poll = try DescriptorPoll(on: table.loop, descriptor) { [unowned self] events in ready(events) }
+    poll = try DescriptorPoll(on: table.loop, descriptor) { [unowned self] events in handle(events) }
     poll?.wait(for: .readable)
   }
 
-  private var unsent: Int { output.count - sent }
+  private var unsentCount: Int { output.count - sentCount }
 
-  private func ready(_ events: DescriptorPoll.Events) {
+  private func handle(_ events: DescriptorPoll.Events) {
     if events.contains(.failed) { return close() }
     if events.contains(.readable) { receive() }
     if events.contains(.writable), phase != .closed {
       flush()
-      goOn()
+      advance()
     }
   }
 
-  /// Does what the phase asks for, after bytes moved or an answer came.
-  private func goOn() {
+  /// Does the next step of the phase, after bytes moved or a response came.
+  private func advance() {
     switch phase {
-    case .reading: proceed()
-    case .streaming: pump()
-    case .ending: if unsent == 0 { linger() }
+    case .reading: parseInput()
+    case .streaming: sendEvents()
+    case .ending: if unsentCount == 0 { linger() }
     case .answering, .lingering, .closed: break
     }
-    settle()
+    update()
   }
 
-  /// Waits for what is of use now, and has the server count what memory it takes.
-  private func settle() {
+  /// Waits for the events that the phase needs, and has the server count the connection's memory.
+  private func update() {
     guard phase != .closed else { return }
     var events: DescriptorPoll.Events = []
-    if unsent > 0 { events.insert(.writable) }
-    if phase == .lingering || phase == .reading && unsent == 0 { events.insert(.readable) }
+    if unsentCount > 0 { events.insert(.writable) }
+    if phase == .lingering || phase == .reading && unsentCount == 0 { events.insert(.readable) }
     poll?.wait(for: events)
-    charge(reader.heldBytes + (exchange?.body.capacity ?? 0) + (input?.capacity ?? 0) + output.capacity)
+    hold(reader.heldBytes + (exchange?.body.capacity ?? 0) + (input?.capacity ?? 0) + output.capacity)
   }
 
-  private func charge(_ bytes: Int) {
-    table.server.count(heldBytes: bytes - charged)
-    charged = bytes
+  private func hold(_ bytes: Int) {
+    table.server.hold(bytes - heldBytes)
+    heldBytes = bytes
   }
 
-  /// Ends the connection at once.
+  /// Closes the connection at once.
   func close() {
     guard phase != .closed else { return }
     phase = .closed
@@ -105,7 +106,7 @@ final class HTTPConnection {
     poll?.close()
     poll = nil
     SystemCalls.close(descriptor)
-    charge(0)
+    hold(0)
     exchange = nil
     endRequest()
     table.remove(self)
@@ -115,89 +116,90 @@ final class HTTPConnection {
 
   private func receive() {
     guard phase == .reading || phase == .lingering else { return }
-    let outcome = SystemCalls.receive(descriptor, into: table.space)
+    let outcome = SystemCalls.receive(descriptor, into: table.receiveBuffer)
     switch (phase, outcome) {
     case (.reading, .moved(let count)):
       lastProgress = table.loop.now
-      if !reader.isWithinRequest { began = lastProgress }
+      if !reader.isWithinRequest { requestStart = lastProgress }
       let input = input ?? ByteBuffer(capacity: count)
-      input.append(UnsafeRawBufferPointer(rebasing: table.space[..<count]))
+      input.append(UnsafeRawBufferPointer(rebasing: table.receiveBuffer[..<count]))
       self.input = input
-      goOn()
+      advance()
     case (.reading, .ended) where reader.isWithinRequest:
-      refuse(HTTPFault(400, "the request ended before it was whole"))
+      refuse(HTTPError(400, "the request ended before it was complete"))
     case (_, .ended), (_, .failed): close()
     case (_, .moved), (_, .wouldBlock): break
     }
   }
 
-  /// Takes requests out of what has come, until one has to be waited for.
-  private func proceed() {
-    guard !isProceeding else { return }
-    isProceeding = true
-    defer { isProceeding = false }
-    while phase == .reading, unsent == 0, let input, place < input.count {
-      do throws(HTTPFault) { try read(input) } catch { refuse(error) }
+  /// Reads requests from the input until one has to wait for its response.
+  private func parseInput() {
+    guard !isParsing else { return }
+    isParsing = true
+    defer { isParsing = false }
+    while phase == .reading, unsentCount == 0, let input, inputOffset < input.count {
+      do throws(HTTPError) { try readRequest(from: input) } catch { refuse(error) }
     }
-    if phase == .reading, let input, place == input.count {
+    if phase == .reading, let input, inputOffset == input.count {
       self.input = nil
-      place = 0
+      inputOffset = 0
     }
   }
 
-  private func read(_ input: ByteBuffer) throws(HTTPFault) {
-    var step = try reader.read(input.bytes, at: &place)
+  private func readRequest(from input: ByteBuffer) throws(HTTPError) {
+    var step = try reader.read(input.bytes, from: &inputOffset)
     if step == .head {
-      if reader.head.expectsContinue, place == input.count { try promise() }
-      step = try reader.read(input.bytes, at: &place)
+      if reader.head.expectsContinue, inputOffset == input.count { try sendContinue() }
+      step = try reader.read(input.bytes, from: &inputOffset)
     }
-    if step == .whole { return begin() }
-    settle()
-    guard reader.heldBytes <= HTTPServer.smallRequestBytes || table.server.hasRoom else { throw HTTPServer.noRoom }
+    if step == .complete { return beginExchange() }
+    update()
+    guard reader.heldBytes <= HTTPServer.smallRequest || table.server.hasRoom else { throw HTTPServer.noRoom }
   }
 
   /// Tells a client that waits with its body to send it.
-  private func promise() throws(HTTPFault) {
-    guard !reader.isTooLarge else { throw HTTPFault(413, "the body is larger than limits.request_bytes", .tooLarge) }
+  private func sendContinue() throws(HTTPError) {
+    guard !reader.isTooLarge else { throw HTTPError(413, "the body is larger than limits.request_bytes", .tooLarge) }
     output.append("HTTP/1.1 100 Continue\r\n\r\n" as StaticString)
     flush()
   }
 
-  /// Has a request that is whole answered.
-  private func begin() {
+  /// Passes a complete request to the router.
+  private func beginExchange() {
     let exchange = HTTPExchange(table.server.nextToken(), reader, connection: number, peer: peer)
     reader.reset()
-    began = table.loop.now
+    requestStart = table.loop.now
     self.exchange = exchange
     phase = .answering
-    isUnderWay = true
-    table.server.beganRequest()
-    manner = HTTPResponse.Manner(
-      isHead: exchange.method == "HEAD", isOld: exchange.head.minorVersion == 0, closes: !exchange.head.keepsAlive)
-    table.server.serve(exchange, on: self)
+    hasActiveRequest = true
+    table.server.beginRequest()
+    options = HTTPResponse.Options(
+      omitsBody: exchange.method == "HEAD", isHTTP10: exchange.head.minorVersion == 0,
+      closesConnection: !exchange.head.keepsAlive)
+    table.router.route(exchange, on: self)
   }
 
-  /// Answers what can't be taken and ends the connection.
-  private func refuse(_ fault: HTTPFault) {
+  /// Answers a malformed request and ends the connection.
+  private func refuse(_ error: HTTPError) {
     reader.reset()
     input = nil
-    place = 0
-    manner = HTTPResponse.Manner()
+    inputOffset = 0
+    options = HTTPResponse.Options()
     phase = .answering
-    respond(HTTPResponse(fault.error, status: fault.status))
+    respond(HTTPResponse(error))
   }
 
   // MARK: Answering
 
-  /// Answers the request that waits for it.
+  /// Answers the current request.
   func respond(_ response: HTTPResponse) {
     guard phase == .answering else { return }
-    if table.server.isDraining { manner.closes = true }
-    response.write(manner, to: output)
+    if table.server.isDraining { options.closesConnection = true }
+    response.write(options, to: output)
     exchange = nil
-    phase = manner.closes ? .ending : .reading
+    phase = options.closesConnection ? .ending : .reading
     flush()
-    goOn()
+    advance()
   }
 
   /// Answers the request with that token, if it still waits.
@@ -206,15 +208,15 @@ final class HTTPConnection {
   }
 
   private func flush() {
-    guard unsent > 0, phase != .closed else { return }
-    if sent == 0 { lastProgress = table.loop.now }
-    switch SystemCalls.send(descriptor, UnsafeRawBufferPointer(rebasing: output.bytes[sent...])) {
+    guard unsentCount > 0, phase != .closed else { return }
+    if sentCount == 0 { lastProgress = table.loop.now }
+    switch SystemCalls.send(descriptor, UnsafeRawBufferPointer(rebasing: output.bytes[sentCount...])) {
     case .moved(let count):
-      sent += count
+      sentCount += count
       lastProgress = table.loop.now
-      guard unsent == 0 else { return }
+      guard unsentCount == 0 else { return }
       output = ByteBuffer(capacity: 16)
-      sent = 0
+      sentCount = 0
       if phase == .reading || phase == .ending { endRequest() }
     case .wouldBlock: break
     case .ended, .failed: close()
@@ -222,9 +224,9 @@ final class HTTPConnection {
   }
 
   private func endRequest() {
-    guard isUnderWay else { return }
-    isUnderWay = false
-    table.server.endedRequest()
+    guard hasActiveRequest else { return }
+    hasActiveRequest = false
+    table.server.endRequest()
   }
 
   private func linger() {
@@ -237,45 +239,44 @@ final class HTTPConnection {
 
   // MARK: Streaming
 
-  /// Answers with events as they come.
-  func begin(_ cursor: WatchCursor) {
+  /// Answers the current request with events as they come.
+  func stream(from cursor: WatchCursor) {
     let server = table.server
     let number = number
-    let events = EventStream(cursor, hub: table.services.hub, connection: number) { server.wake(number) }
-    stream = events
+    stream = EventStream(cursor, hub: server.services.hub, connection: number) { server.sendEvents(to: number) }
     exchange = nil
     phase = .streaming
-    manner.closes = true
-    HTTPResponse(200, type: "text/event-stream", []).writeHead(manner, to: output)
-    output.append((manner.isOld ? "\r\n" : "transfer-encoding: chunked\r\n\r\n") as StaticString)
-    if server.isDraining { endStream() } else { goOn() }
+    options.closesConnection = true
+    HTTPResponse(200, type: "text/event-stream", []).writeHead(options, to: output)
+    output.append((options.isHTTP10 ? "\r\n" : "transfer-encoding: chunked\r\n\r\n") as StaticString)
+    if server.isDraining { endStream() } else { advance() }
   }
 
-  /// Sends what there is to tell to a client that watches.
-  func pump() {
+  /// Sends the next events to a client that watches, as far as the socket takes them.
+  func sendEvents() {
     while phase == .streaming, let stream {
-      if unsent == 0 {
+      if unsentCount == 0 {
         let events = ByteBuffer(capacity: 1024)
         stream.write(to: events)
         guard events.count > 0 else { break }
         writeChunk(events)
       }
       flush()
-      if unsent > 0 { break }
+      if unsentCount > 0 { break }
     }
-    settle()
+    update()
   }
 
   private func writeChunk(_ events: ByteBuffer) {
-    if !manner.isOld { output.append(contentsOf: String(events.count, radix: 16) + "\r\n") }
+    if !options.isHTTP10 { output.append(contentsOf: String(events.count, radix: 16) + "\r\n") }
     output.append(events)
-    if !manner.isOld { output.append("\r\n" as StaticString) }
+    if !options.isHTTP10 { output.append("\r\n" as StaticString) }
   }
 
-  /// Shows a client that watches that the daemon is there.
-  func beat() {
-    stream?.beats = true
-    pump()
+  /// Sends a comment to a client that watches, so that both sides notice a broken connection.
+  func sendHeartbeat() {
+    stream?.heartbeatIsDue = true
+    sendEvents()
   }
 
   /// Ends the stream, if there is one.
@@ -283,24 +284,24 @@ final class HTTPConnection {
     guard phase == .streaming else { return }
     stream?.close()
     stream = nil
-    if !manner.isOld { output.append("0\r\n\r\n" as StaticString) }
+    if !options.isHTTP10 { output.append("0\r\n\r\n" as StaticString) }
     phase = .ending
     flush()
-    goOn()
+    advance()
   }
 
-  // MARK: Time
+  // MARK: Timeouts
 
-  /// Ends what has taken too long by `now`, in the loop's milliseconds.
-  func endLate(_ now: UInt64) {
-    let isStuck = now >= lastProgress + HTTPServer.progressTime
+  /// Ends the request or the connection if a timeout has passed at `now`, in the loop's milliseconds.
+  func checkTimeouts(_ now: UInt64) {
+    let isStuck = now >= lastProgress + HTTPServer.progressTimeout
     switch phase {
-    case .reading where unsent == 0 && reader.isWithinRequest:
-      guard isStuck || now >= began + HTTPServer.requestTime else { return }
-      refuse(HTTPFault(408, "the request took too long to come"))
+    case .reading where unsentCount == 0 && reader.isWithinRequest:
+      guard isStuck || now >= requestStart + HTTPServer.requestTimeout else { return }
+      refuse(HTTPError(408, "the request took too long to arrive"))
     case .reading, .ending: if isStuck { close() }
-    case .streaming: if isStuck, unsent > 0 { close() }
-    case .lingering: if now >= lastProgress + HTTPServer.lingerTime { close() }
+    case .streaming: if isStuck, unsentCount > 0 { close() }
+    case .lingering: if now >= lastProgress + HTTPServer.lingerTimeout { close() }
     case .answering, .closed: break
     }
   }

@@ -1,29 +1,38 @@
 import RuledCore
 import RuledEngine
 
-/// The connections that speak HTTP, confined to the server's loop.
+/// The open connections of an HTTP server; confined to its thread.
 final class HTTPConnectionTable {
-  /// The loop of all of them.
+  /// The loop of all connections.
   let loop: EventLoop
-  /// Whose they are.
+  /// The server of the connections.
   let server: HTTPServer
-  /// Room that bytes are received in.
-  let space = UnsafeMutableRawBufferPointer.allocate(byteCount: 16 << 10, alignment: 64)
+  /// Answers the requests of the connections.
+  let router: HTTPRouter
+  /// Memory into which any connection receives.
+  let receiveBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16 << 10, alignment: 64)
   private var connections: [UInt64: HTTPConnection] = [:]
   private var lastNumber: UInt64 = 0
   private var timer: LoopTimer?
 
-  /// No connections.
+  /// An empty table.
   init(on loop: EventLoop, server: HTTPServer) throws(SystemError) {
     self.loop = loop
     self.server = server
-    timer = try LoopTimer(on: loop) { [unowned self] in endLate(loop.now) }
+    router = HTTPRouter(server)
+    timer = try LoopTimer(on: loop) { [unowned self] in checkTimeouts(loop.now) }
   }
 
-  deinit { space.deallocate() }
+  deinit { receiveBuffer.deallocate() }
 
-  /// What the threads share.
-  var services: Services { server.services }
+  /// Whether there is no connection.
+  var isEmpty: Bool { connections.isEmpty }
+
+  /// The connection with a number; nil when it is closed.
+  subscript(_ number: UInt64) -> HTTPConnection? { connections[number] }
+
+  /// Calls `body` with every connection, which it may close.
+  func forEach(_ body: (HTTPConnection) -> Void) { for connection in Array(connections.values) { body(connection) } }
 
   /// Takes over a connected socket.
   func adopt(_ descriptor: Int32) {
@@ -31,37 +40,29 @@ final class HTTPConnectionTable {
     do throws(SystemError) {
       SystemCalls.sendAtOnce(descriptor)
       connections[lastNumber] = try HTTPConnection(descriptor, number: lastNumber, in: self)
-      if connections.count == 1 { timer?.start(after: HTTPServer.checkTime, every: HTTPServer.checkTime) }
+      let period = HTTPServer.timeoutCheckPeriod
+      if connections.count == 1 { timer?.start(after: period, every: period) }
     } catch {
-      services.context.log.write(LogLine(.warn, "a connection could not be taken: \(error)"))
+      server.services.context.log.write(LogLine(.warn, "a connection could not be taken: \(error)"))
       SystemCalls.close(descriptor)
-      server.disconnected()
+      server.countClosedConnection()
     }
   }
 
-  /// Forgets a connection that is over.
+  /// Removes a closed connection.
   func remove(_ connection: HTTPConnection) {
     guard connections.removeValue(forKey: connection.number) != nil else { return }
     if connections.isEmpty { timer?.stop() }
-    server.disconnected()
+    server.countClosedConnection()
   }
 
-  /// Whether there is none.
-  var isEmpty: Bool { connections.isEmpty }
+  /// Ends the requests and connections whose timeouts have passed at `now`, in the loop's milliseconds.
+  func checkTimeouts(_ now: UInt64) { forEach { $0.checkTimeouts(now) } }
 
-  /// The connection of a number, or nil when it is over.
-  subscript(_ number: UInt64) -> HTTPConnection? { connections[number] }
-
-  /// Calls `body` with every connection; it may end them.
-  func forEach(_ body: (HTTPConnection) -> Void) { for connection in Array(connections.values) { body(connection) } }
-
-  /// Ends all connections.
+  /// Closes all connections.
   func close() {
     forEach { $0.close() }
     timer?.close()
     timer = nil
   }
-
-  /// Ends what has taken too long by `now`, in the loop's milliseconds.
-  func endLate(_ now: UInt64) { forEach { $0.endLate(now) } }
 }

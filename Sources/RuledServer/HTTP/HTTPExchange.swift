@@ -2,23 +2,23 @@ import RuledCore
 import RuledWire
 import Synchronization
 
-/// One HTTP request that was received whole, and what becomes of it; its connection waits meanwhile.
-final class HTTPExchange: @unchecked Sendable {  // its body is not changed any more
-  /// The number under which it is found.
+/// One complete HTTP request and the JSON-RPC requests that it stands for; its connection waits for the response.
+final class HTTPExchange: Sendable {
+  /// The number of the exchange in its server.
   let token: UInt64
   /// The number of its connection.
   let connection: UInt64
-  /// Who sent it.
+  /// Who sent the request.
   let peer: HTTPPeer
   /// The request line and the fields.
   let head: HTTPRequestHead
-  /// The body, empty when it was too large.
+  /// The body, empty when it was too large; nobody changes it any more.
   let body: ByteBuffer
-  /// Whether the body had more bytes than are taken.
+  /// Whether the body was longer than the limit.
   let isTooLarge: Bool
-  private let calls = Mutex<HTTPCalls?>(nil)
+  private let requests = Mutex<RPCRequests?>(nil)
 
-  /// A request that a connection has read.
+  /// The request that a connection has read.
   init(_ token: UInt64, _ reader: HTTPRequestReader, connection: UInt64, peer: HTTPPeer) {
     self.token = token
     self.connection = connection
@@ -28,36 +28,134 @@ final class HTTPExchange: @unchecked Sendable {  // its body is not changed any 
     isTooLarge = reader.isTooLarge
   }
 
+  /// The HTTP method.
   var method: String { head.method }
+  /// The target.
   var target: HTTPTarget { head.target }
+  /// The header fields.
   var headers: HTTPHeaders { head.headers }
 
-  /// Begins calls; answers those to be made first.
-  func begin(_ calls: HTTPCalls) -> Range<Int> {
-    self.calls.withLock { held in
-      var calls = calls
-      let share = calls.nextShare()
-      held = calls
+  /// Stores the requests of the exchange; returns the indices of those to send first.
+  func begin(_ requests: RPCRequests) -> Range<Int> {
+    self.requests.withLock { stored in
+      var requests = requests
+      let share = requests.nextShare()
+      stored = requests
       return share
     }
   }
 
-  /// The call of a place.
-  func call(_ place: Int) -> HTTPCalls.Call? { calls.withLock { $0?.calls[place] } }
+  /// The request at an index.
+  func request(at index: Int) -> RPCRequests.Request? { requests.withLock { $0?.requests[index] } }
 
-  /// Takes the answer of a call; answers the calls to be made next, or the whole response once all is answered, and nil when nobody waits for it.
-  func answered(_ place: Int, _ reply: ReplyText) -> (next: Range<Int>, whole: HTTPResponse?)? {
-    calls.withLock { calls in
-      guard calls?.take(place, reply) == true else { return nil }
-      return (calls?.nextShare() ?? 0..<0, calls?.isAnswered == true ? calls?.response : nil)
+  /// Stores the reply to the request at an index.
+  ///
+  /// Returns the indices of the requests to send next, and the response once all are answered; nil when no reply is expected there.
+  func store(_ reply: JSONRPCReply, at index: Int) -> (next: Range<Int>, response: HTTPResponse?)? {
+    requests.withLock { requests in
+      guard requests?.store(reply, at: index) == true else { return nil }
+      return (requests?.nextShare() ?? 0..<0, requests?.isComplete == true ? requests?.response : nil)
     }
   }
 
-  /// Forgets the calls; answers how many bytes they and their answers had.
+  /// Drops the requests; returns how many bytes they and their replies took.
   func end() -> Int {
-    calls.withLock { calls in
-      defer { calls = nil }
-      return calls?.heldBytes ?? 0
+    requests.withLock { requests in
+      defer { requests = nil }
+      return requests?.heldBytes ?? 0
+    }
+  }
+}
+
+/// The JSON-RPC requests of one HTTP request: a single one, or an array that is executed in order.
+struct RPCRequests: Sendable {
+  /// One request.
+  struct Request: Sendable {
+    /// The request as text.
+    let text: [UInt8]
+    /// The worker that executes it.
+    let worker: Int
+  }
+
+  /// The memory of a request and its reply beside their texts, in bytes.
+  private static let overhead = 128
+
+  /// The requests.
+  let requests: [Request]
+  /// Whether the response is an array of the replies.
+  let isArray: Bool
+  /// How many bytes the requests and the replies so far take.
+  private(set) var heldBytes: Int
+  private var replies: [JSONRPCReply?]
+  private var next = 0
+  private var pending = 0
+
+  /// A single request.
+  init(_ request: Request) { self.init([request], isArray: false) }
+
+  /// An array of requests.
+  init(array requests: [Request]) { self.init(requests, isArray: true) }
+
+  private init(_ requests: [Request], isArray: Bool) {
+    self.requests = requests
+    self.isArray = isArray
+    replies = Array(repeating: nil, count: requests.count)
+    heldBytes = requests.reduce(0) { $0 + $1.text.count + Self.overhead }
+  }
+
+  /// The indices of the next requests to send: neighbours for one worker, at most `Limits.batchShare`.
+  ///
+  /// Empty at the end, and while replies are pending: so the requests are executed in order.
+  mutating func nextShare() -> Range<Int> {
+    let start = next
+    guard pending == 0 else { return start..<start }
+    while next < requests.count, next - start < Limits.batchShare, requests[next].worker == requests[start].worker {
+      next += 1
+    }
+    pending = next - start
+    return start..<next
+  }
+
+  /// Stores a reply; false when there is one already.
+  mutating func store(_ reply: JSONRPCReply, at index: Int) -> Bool {
+    guard replies.indices.contains(index), replies[index] == nil else { return false }
+    replies[index] = reply
+    heldBytes += reply.body.count
+    pending -= 1
+    return true
+  }
+
+  /// Whether all requests have their reply.
+  var isComplete: Bool { next == requests.count && pending == 0 }
+
+  /// The response made of all replies.
+  var response: HTTPResponse {
+    guard isArray else { return replies.first.flatMap { $0 }.map { HTTPResponse($0) } ?? HTTPResponse(200, json: []) }
+    var body: [UInt8] = [UInt8(ascii: "[")]
+    for (index, reply) in replies.enumerated() {
+      if index > 0 { body.append(UInt8(ascii: ",")) }
+      body += reply?.body ?? []
+    }
+    body.append(UInt8(ascii: "]"))
+    return HTTPResponse(200, json: body)
+  }
+}
+
+/// Who is at the other end of an HTTP connection.
+struct HTTPPeer: Sendable {
+  /// Whether the connection came over the loopback listener, where a token decides, and not over the Unix socket.
+  let isLoopback: Bool
+  /// Whether the kernel's credentials of the peer are an administrator's.
+  let isAdmin: Bool
+
+  /// The peer of a connected socket.
+  init(_ descriptor: Int32, admins: Administrators) {
+    if let peer = PeerCredentials(of: descriptor), SystemCalls.isUnixSocket(descriptor) {
+      isLoopback = false
+      isAdmin = admins.include(peer, groups: PeerCredentials.groups(of: descriptor))
+    } else {
+      isLoopback = true
+      isAdmin = false
     }
   }
 }

@@ -2,82 +2,86 @@ import Glibc
 import RuledCore
 import RuledWire
 
-/// A whole response, not yet handed to the connection.
+/// A complete response that a connection has not sent yet.
 struct HTTPResponse: Sendable {
   /// The status code.
   var status: Int
-  /// The header fields beside those of the framing.
+  /// The header fields, without those that a connection adds: date, connection and the framing of the body.
   var headers: [(name: String, value: String)]
   /// The body.
   var body: [UInt8]
 
-  /// A response of some content type.
+  /// A response with a body of that content type.
   init(_ status: Int, type: String, _ body: [UInt8]) {
     self.status = status
     headers = [("content-type", type), ("cache-control", "no-store")]
     self.body = body
   }
 
-  /// JSON that is there already.
+  /// A response with a body that is JSON text.
   init(_ status: Int, json body: [UInt8]) { self.init(status, type: "application/json", body) }
 
-  /// A JSON value.
+  /// A response of 200 with a JSON value.
   init(_ value: JSONValue) { self.init(200, json: Array(value.text.utf8)) }
 
-  /// The error object, under the status that says the same unless another is given.
-  init(_ error: RequestError, status: Int? = nil) {
+  /// A response with an error object, by default under the status of its code.
+  init(_ error: RequestError, status: Int? = nil) { self.init(HTTPError(error, status: status)) }
+
+  /// A response with the error object, the status and the fields of an error.
+  init(_ error: HTTPError) {
     let buffer = ByteBuffer()
-    error.write(to: buffer)
-    self.init(status ?? error.httpStatus, json: Array(buffer.bytes))
-    if let seconds = error.retryAfter { headers.append(("retry-after", String(seconds))) }
+    error.error.write(to: buffer)
+    self.init(error.status, json: Array(buffer.bytes))
+    if let seconds = error.error.retryAfter { headers.append(("retry-after", String(seconds))) }
+    for field in error.headers { headers.append((field.name, field.value)) }
   }
 
-  /// What JSON-RPC answered.
-  init(_ reply: ReplyText) {
+  /// A response with the result or the error of a JSON-RPC reply.
+  init(_ reply: JSONRPCReply) {
     self.init(reply.code?.httpStatus ?? 200, json: reply.body)
     if reply.code == .overloaded { headers.append(("retry-after", "1")) }
   }
 
-  // MARK: As it is sent
+  // MARK: Writing
 
-  /// How a request wants to be answered.
-  struct Manner {
-    /// Whether the body is left out, as `HEAD` asks for.
-    var isHead = false
-    /// Whether it came in HTTP/1.0, where a connection that goes on has to be announced.
-    var isOld = false
-    /// Whether the connection is closed behind the response.
-    var closes = true
+  /// What a request asks of the form of its response.
+  struct Options {
+    /// Whether the body is left out, for `HEAD`.
+    var omitsBody = false
+    /// Whether the request is HTTP/1.0, which has no chunks and wants an open connection announced.
+    var isHTTP10 = false
+    /// Whether the connection is closed after the response.
+    var closesConnection = true
   }
 
   /// Appends the response as it is sent.
-  func write(_ manner: Manner, to buffer: ByteBuffer) {
-    writeHead(manner, to: buffer)
+  func write(_ options: Options = Options(), to buffer: ByteBuffer) {
+    writeHead(options, to: buffer)
     let hasBody = status != 204 && status != 304
     if hasBody { buffer.append(contentsOf: "content-length: \(body.count)\r\n") }
     buffer.append("\r\n" as StaticString)
-    if hasBody, !manner.isHead { body.withUnsafeBytes { buffer.append($0) } }
+    if hasBody, !options.omitsBody { body.withUnsafeBytes { buffer.append($0) } }
   }
 
-  /// Appends the status line and the fields but for the body's framing and the empty line.
-  func writeHead(_ manner: Manner, to buffer: ByteBuffer) {
+  /// Appends the status line and the fields, without the framing of the body and the empty line.
+  func writeHead(_ options: Options, to buffer: ByteBuffer) {
     buffer.append(contentsOf: "HTTP/1.1 \(status) \(Self.reason(status))\r\ndate: \(Self.date())\r\n")
     for (name, value) in headers { buffer.append(contentsOf: "\(name): \(value)\r\n") }
-    if manner.closes {
+    if options.closesConnection {
       buffer.append("connection: close\r\n" as StaticString)
-    } else if manner.isOld {
+    } else if options.isHTTP10 {
       buffer.append("connection: keep-alive\r\n" as StaticString)
     }
   }
 
-  /// The present time as RFC 9110 has it.
+  /// The present time in the form of RFC 9110, section 5.6.7.
   private static func date() -> String {
     var seconds = time(nil)
-    var parts = tm()
-    gmtime_r(&seconds, &parts)
+    var calendar = tm()
+    gmtime_r(&seconds, &calendar)
     return String(unsafeUninitializedCapacity: 40) { space in
       space.withMemoryRebound(to: CChar.self) {
-        strftime($0.baseAddress, $0.count, "%a, %d %b %Y %H:%M:%S GMT", &parts)
+        strftime($0.baseAddress, $0.count, "%a, %d %b %Y %H:%M:%S GMT", &calendar)
       }
     }
   }

@@ -3,119 +3,117 @@ import RuledEngine
 import RuledWire
 import Synchronization
 
-/// Speaks HTTP on connections that others have accepted, in a thread of its own.
+/// Speaks HTTP on connections that others have accepted, on a thread of its own.
 ///
-/// What concerns subjects becomes JSON-RPC requests to the workers, so that it means the same, in the same order, and is as durable.
-final class HTTPServer: @unchecked Sendable {  // the thread is set once, and the parser is that thread's alone
+/// Requests about subjects become JSON-RPC requests to the workers, so that they mean the same, are executed in the same order and are as
+/// durable as those of other clients.
+final class HTTPServer: Sendable {
   private enum Message: Sendable {
     /// Take over a connected socket.
     case adopt(Int32)
-    /// Answer a request, if it still waits.
-    case answer(connection: UInt64, token: UInt64, HTTPResponse)
-    /// Tell a client that watches what is new.
-    case wake(connection: UInt64)
-    /// Show all who watch that the daemon is there.
-    case beat
+    /// Send the response to a request, if it still waits.
+    case respond(connection: UInt64, token: UInt64, HTTPResponse)
+    /// Send new changes to a client that watches.
+    case sendEvents(connection: UInt64)
+    /// Send a comment to each client that watches, so that both sides notice a broken connection.
+    case sendHeartbeats
     /// End all streams.
-    case drain
-    /// End.
+    case endStreams
+    /// End the thread.
     case stop
   }
 
-  /// How long a connection may make no progress within a request or an answer, or wait for a request, in milliseconds.
-  static let progressTime = UInt64(Limits.connectionProgress / 1000)
-  /// How long a request may take to come, in milliseconds.
-  static let requestTime: UInt64 = 300_000
-  /// How long a client may take to notice that the connection is over, in milliseconds.
-  static let lingerTime: UInt64 = 2_000
-  /// How often times are looked at, in milliseconds.
-  static let checkTime: UInt64 = 1_000
-  /// A request that takes no more memory is taken whatever the others take.
-  static let smallRequestBytes = 16 << 10
+  /// How long a connection may be idle, be stuck within a request or within a response, in milliseconds.
+  static let progressTimeout = UInt64(Limits.connectionProgress / 1000)
+  /// How long a request may take to arrive, in milliseconds.
+  static let requestTimeout: UInt64 = 300_000
+  /// How long a client may take to close its side of a connection that the server has ended, in milliseconds.
+  static let lingerTimeout: UInt64 = 2_000
+  /// How often the timeouts are checked, in milliseconds.
+  static let timeoutCheckPeriod: UInt64 = 1_000
+  /// A request of at most so many bytes is accepted however much memory the others take.
+  static let smallRequest = 16 << 10
 
   let services: Services
   /// The bearer token of the loopback listener, if there is one.
   let token: BearerToken?
-  /// What JSON bodies are checked with, on the server's thread.
-  let parser = RequestParser()
   private let mailbox = Mailbox<Message>()
-  private var thread: WorkerThread?
-  private let waiting = Mutex<[UInt64: HTTPExchange]>([:])
+  private let thread = Mutex<WorkerThread?>(nil)
+  private let exchanges = Mutex<[UInt64: HTTPExchange]>([:])
   private let tokens = Atomic<UInt64>(0)
-  private let underWay = Atomic<Int>(0)
+  private let activeRequests = Atomic<Int>(0)
   private let drains = Atomic<Bool>(false)
-  private let nextWorker = Atomic<Int>(0)
   private let held = Atomic<Int>(0)
-  private let room: Int
+  private let maximumHeld: Int
 
-  /// A server that runs its thread already.
+  /// A server whose thread is running.
   init(_ services: Services, token: BearerToken?) throws(SystemError) {
     self.services = services
     self.token = token
-    room = max(Limits.httpBytes, 4 * services.context.configuration.limits.requestBytes)
-    thread = try WorkerThread(name: "ruled-http") { [unowned self] in
+    maximumHeld = max(Limits.httpBytes, 4 * services.context.configuration.limits.requestBytes)
+    let thread = try WorkerThread(name: "ruled-http") { [unowned self] in
       do throws(SystemError) { try run() } catch {
         self.services.context.log.write(LogLine(.error, "the HTTP server ended: \(error)"))
         mailbox.close()
       }
     }
+    self.thread.withLock { $0 = thread }
   }
 
   private func run() throws(SystemError) {
     let loop = try EventLoop()
+    defer { loop.close() }
     let table = try HTTPConnectionTable(on: loop, server: self)
+    defer { table.close() }
     try mailbox.attach(to: loop) { [unowned self] messages in
-      for message in messages { take(message, table) }
+      for message in messages { receive(message, table) }
     }
     loop.run()
     mailbox.close()
-    table.close()
-    loop.close()
   }
 
-  private func take(_ message: Message, _ table: HTTPConnectionTable) {
+  private func receive(_ message: Message, _ table: HTTPConnectionTable) {
     switch message {
     case .adopt(let descriptor): table.adopt(descriptor)
-    case .answer(let connection, let token, let response): table[connection]?.respond(response, to: token)
-    case .wake(let connection): table[connection]?.pump()
-    case .beat: table.forEach { $0.beat() }
-    case .drain: table.forEach { $0.endStream() }
+    case .respond(let connection, let token, let response): table[connection]?.respond(response, to: token)
+    case .sendEvents(let connection): table[connection]?.sendEvents()
+    case .sendHeartbeats: table.forEach { $0.sendHeartbeat() }
+    case .endStreams: table.forEach { $0.endStream() }
     case .stop: table.loop.stop()
     }
   }
 
   // MARK: Connections
 
-  /// Takes a connected socket over, which `services.connections` counts already.
+  /// Takes over a connected socket, which `services.connections` counts already.
   func adopt(_ descriptor: Int32) {
     guard !mailbox.send(.adopt(descriptor)) else { return }
     SystemCalls.close(descriptor)
-    disconnected()
+    countClosedConnection()
   }
 
-  /// A connection is over.
-  func disconnected() { services.connections.wrappingSubtract(1, ordering: .relaxed) }
+  /// Counts a connection as closed.
+  func countClosedConnection() { services.connections.wrappingSubtract(1, ordering: .relaxed) }
 
-  /// Has a client that watches told what is new.
-  func wake(_ connection: UInt64) { mailbox.send(.wake(connection: connection)) }
+  /// Has new changes sent to the client of a connection, which watches.
+  func sendEvents(to connection: UInt64) { mailbox.send(.sendEvents(connection: connection)) }
 
-  /// Shows all clients that watch that the daemon is there.
-  func beat() { mailbox.send(.beat) }
+  /// Has a comment sent to each client that watches.
+  func sendHeartbeats() { mailbox.send(.sendHeartbeats) }
 
   // MARK: Memory
 
-  /// Counts memory that connections take for requests and answers, or no longer take.
-  func count(heldBytes bytes: Int) { if bytes != 0 { held.wrappingAdd(bytes, ordering: .relaxed) } }
+  /// Adds to the memory that requests and responses take; a negative number of bytes is released.
+  func hold(_ bytes: Int) { if bytes != 0 { held.wrappingAdd(bytes, ordering: .relaxed) } }
 
-  /// How many bytes requests and answers take.
+  /// How many bytes of memory requests and responses take.
   var heldBytes: Int { held.load(ordering: .relaxed) }
 
   /// Whether there is memory left for requests that are not small.
-  var hasRoom: Bool { heldBytes <= room }
+  var hasRoom: Bool { heldBytes <= maximumHeld }
 
-  /// What a request is answered with for which there is no memory.
-  static let noRoom = HTTPFault(
-    429,
+  /// The error for a request for which there is no memory.
+  static let noRoom = HTTPError(
     RequestError(
       .overloaded, "the requests under way take too much memory; try again",
       details: [.init("retry_after_ms", json: "1000")]
@@ -123,82 +121,139 @@ final class HTTPServer: @unchecked Sendable {  // the thread is set once, and th
 
   // MARK: Requests
 
-  /// The number of a new request.
+  /// A new number for a request.
   func nextToken() -> UInt64 { tokens.wrappingAdd(1, ordering: .relaxed).newValue }
 
-  /// The worker that is asked next for what any worker can do.
-  func anyWorker() -> Int { nextWorker.wrappingAdd(1, ordering: .relaxed).newValue % services.workers.count }
+  /// Counts a request as active, from its last byte to the last byte of its response.
+  func beginRequest() { activeRequests.wrappingAdd(1, ordering: .relaxed) }
 
-  /// Counts a request that was received whole.
-  func beganRequest() { underWay.wrappingAdd(1, ordering: .relaxed) }
+  /// Counts a request as over, whether its response was sent or not.
+  func endRequest() { activeRequests.wrappingSubtract(1, ordering: .relaxed) }
 
-  /// A request is over, whether its answer was sent or not.
-  func endedRequest() { underWay.wrappingSubtract(1, ordering: .relaxed) }
-
-  /// Leaves a request to the workers.
-  func carryOut(_ calls: HTTPCalls, for exchange: HTTPExchange) {
-    wait(exchange)
-    count(heldBytes: calls.heldBytes)
-    send(exchange.begin(calls), of: exchange)
+  /// Sends the JSON-RPC requests of an exchange to the workers.
+  func execute(_ requests: RPCRequests, for exchange: HTTPExchange) {
+    register(exchange)
+    hold(requests.heldBytes)
+    send(exchange.begin(requests), of: exchange)
   }
 
-  /// Keeps a request until `finish`.
-  func wait(_ exchange: HTTPExchange) {
+  /// Keeps an exchange until `finish`.
+  func register(_ exchange: HTTPExchange) {
     services.inFlight.wrappingAdd(1, ordering: .relaxed)
-    waiting.withLock { $0[exchange.token] = exchange }
+    exchanges.withLock { $0[exchange.token] = exchange }
   }
 
-  private func send(_ places: Range<Int>, of exchange: HTTPExchange) {
-    for place in places {
-      guard let call = exchange.call(place) else { continue }
-      let target = ReplyTarget(worker: Self.worker, connection: exchange.token, batch: 1, slot: place, isAdmin: true)
-      let isSent = services.workers[call.owner].send(.request(ForwardedRequest(text: call.text, target: target)))
-      if !isSent { finish(exchange.token, Self.unavailable) }
+  private func send(_ indices: Range<Int>, of exchange: HTTPExchange) {
+    for index in indices {
+      guard let request = exchange.request(at: index) else { continue }
+      let target = ReplyTarget(worker: Self.worker, connection: exchange.token, batch: 1, slot: index, isAdmin: true)
+      let isSent = services.workers[request.worker].send(.request(ForwardedRequest(text: request.text, target: target)))
+      if !isSent { finish(exchange.token, Self.shuttingDown) }
     }
   }
 
   /// Stands for this server where a reply's target names a worker.
   static let worker = -1
-  private static let unavailable = HTTPResponse(
+
+  /// The response to a request that comes while the daemon ends.
+  static let shuttingDown = HTTPResponse(
     RequestError(.unavailable, "the daemon is shutting down: nothing was applied, send it again"))
 
-  /// Takes a worker's reply.
-  func take(_ bytes: UnsafeRawBufferPointer, for target: ReplyTarget) {
-    guard let exchange = waiting.withLock({ $0[target.connection] }) else { return }
-    let reply = ReplyText(bytes)
-    guard let (next, whole) = exchange.answered(target.slot, reply) else { return }
-    count(heldBytes: reply.body.count)
-    if let whole { finish(exchange.token, whole) } else { send(next, of: exchange) }
+  /// Receives a worker's reply.
+  func receive(_ reply: UnsafeRawBufferPointer, for target: ReplyTarget) {
+    guard let exchange = exchanges.withLock({ $0[target.connection] }) else { return }
+    let reply = JSONRPCReply(reply)
+    guard let (next, response) = exchange.store(reply, at: target.slot) else { return }
+    hold(reply.body.count)
+    if let response { finish(exchange.token, response) } else { send(next, of: exchange) }
   }
 
-  /// Answers a request that waits.
+  /// Responds to the request of a registered exchange.
   func finish(_ token: UInt64, _ response: HTTPResponse) {
-    guard let exchange = waiting.withLock({ $0.removeValue(forKey: token) }) else { return }
+    guard let exchange = exchanges.withLock({ $0.removeValue(forKey: token) }) else { return }
     services.inFlight.wrappingSubtract(1, ordering: .relaxed)
-    count(heldBytes: -exchange.end())
-    mailbox.send(.answer(connection: exchange.connection, token: token, response))
+    hold(-exchange.end())
+    mailbox.send(.respond(connection: exchange.connection, token: token, response))
   }
 
   // MARK: Ending
 
-  /// Whether connections are to be closed after their answers.
+  /// Whether connections are closed after their current response.
   var isDraining: Bool { drains.load(ordering: .relaxed) }
 
-  /// Whether no requests are under way.
-  var isIdle: Bool { underWay.load(ordering: .relaxed) <= 0 }
+  /// Whether no request is active.
+  var isIdle: Bool { activeRequests.load(ordering: .relaxed) <= 0 }
 
-  /// Ends the streams; what else is under way is still answered.
+  /// Ends the streams, and each connection after its current response.
   func drain() {
     drains.store(true, ordering: .relaxed)
-    mailbox.send(.drain)
+    mailbox.send(.endStreams)
   }
 
-  /// Ends the thread; all connections are closed.
+  /// Ends the thread and closes all connections.
   func stop() {
     drain()
-    for token in waiting.withLock({ Array($0.keys) }) { finish(token, Self.unavailable) }
+    for token in exchanges.withLock({ Array($0.keys) }) { finish(token, Self.shuttingDown) }
     mailbox.send(.stop)
+    let thread = thread.withLock { $0.take() }
     thread?.join()
-    thread = nil
+  }
+}
+
+extension Services {
+  /// How often clients that watch are sent a comment, in milliseconds.
+  private static let heartbeatPeriod: UInt64 = 15_000
+  /// How often a draining server is checked for active requests, in milliseconds; also how long further requests may come out of the
+  /// sockets before it counts as idle.
+  private static let drainCheckPeriod: UInt64 = 20
+
+  /// Starts the server for HTTP clients.
+  func startHTTP(token: BearerToken?, on loop: EventLoop) throws(SystemError) {
+    let server = try HTTPServer(self, token: token)
+    http.withLock { $0 = server }
+    try loop.timer(after: Self.heartbeatPeriod, every: Self.heartbeatPeriod) { [unowned server] in
+      server.sendHeartbeats()
+    }
+  }
+
+  /// Takes over a TCP connection, or answers 429 when there are too many.
+  func adoptHTTP(_ descriptor: Int32) {
+    guard let server = http.withLock({ $0 }),
+      connections.load(ordering: .relaxed) < connectionLimit
+    else { return refuseHTTP(descriptor) }
+    connections.wrappingAdd(1, ordering: .relaxed)
+    server.adopt(descriptor)
+  }
+
+  private func refuseHTTP(_ descriptor: Int32) {
+    let response = HTTPResponse(
+      RequestError(
+        .overloaded, "more connections than limits.connections allows", details: [.init("retry_after_ms", json: "1000")]
+      ))
+    let buffer = ByteBuffer(capacity: 512)
+    response.write(to: buffer)
+    _ = SystemCalls.send(descriptor, buffer.bytes)
+    SystemCalls.close(descriptor)
+  }
+
+  /// Drains the server, and calls `done` once no request is active.
+  func drainHTTP(on loop: EventLoop, then done: @escaping () -> Void) {
+    http.withLock { $0 }?.drain()
+    waitUntilHTTPIsIdle(on: loop, then: done)
+  }
+
+  private func waitUntilHTTPIsIdle(on loop: EventLoop, then done: @escaping () -> Void) {
+    do throws(SystemError) {
+      try loop.timer(after: Self.drainCheckPeriod) { [self] in
+        guard let server = http.withLock({ $0 }), !server.isIdle else { return done() }
+        waitUntilHTTPIsIdle(on: loop, then: done)
+      }
+    } catch { done() }
+  }
+
+  /// Ends the server.
+  func stopHTTP() {
+    http.withLock { $0 }?.stop()
+    http.withLock { $0 = nil }
   }
 }

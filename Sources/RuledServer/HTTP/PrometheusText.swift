@@ -4,7 +4,7 @@ import RuledStore
 
 /// The daemon's metrics in the Prometheus text format; plugins are labels, subjects never are.
 enum PrometheusText {
-  /// All metrics.
+  /// The text of all metrics.
   static func make(_ services: Services) -> [UInt8] {
     var text = Writer()
     let figures = services.status.figures
@@ -13,7 +13,7 @@ enum PrometheusText {
     text.sample("ruled_uptime_seconds", figures.uptime)
     text.family("ruled_store_up", "gauge", "Whether the store takes commits.")
     text.sample("ruled_store_up", services.status.storeIsWell ? 1 : 0)
-    text.family("ruled_reload_errors", "gauge", "What is wrong with the rules in the folder; 0 when they load.")
+    text.family("ruled_reload_errors", "gauge", "Errors in the rules folder; 0 when the rules load.")
     text.sample("ruled_reload_errors", figures.reloadErrors)
     text.family("ruled_events_total", "counter", "Events that clients sent.")
     text.sample("ruled_events_total", services.figures.reduce(0) { $0 + $1.events.load(ordering: .relaxed) })
@@ -27,7 +27,7 @@ enum PrometheusText {
     for plugin in plugins { text.sample("ruled_plugin_suspended", plugin.name, plugin.runtime.isSuspended ? 1 : 0) }
     writeParked(services, to: &text)
     let messages = services.messages
-    text.family("ruled_messages_waiting", "gauge", "Messages that are committed and not applied.")
+    text.family("ruled_messages_waiting", "gauge", "Messages that are committed and not applied yet.")
     text.sample("ruled_messages_waiting", messages.waiting)
     text.family("ruled_plugin_storming", "gauge", "Whether a plugin's messages cause too many others.")
     for plugin in plugins {
@@ -35,13 +35,13 @@ enum PrometheusText {
     }
     text.family("ruled_hot_subjects", "gauge", "Subjects in the cache.")
     text.sample("ruled_hot_subjects", services.figures.reduce(0) { $0 + $1.hotSubjects.load(ordering: .relaxed) })
-    text.family("ruled_hot_bytes", "gauge", "Bytes that the cache takes.")
+    text.family("ruled_hot_bytes", "gauge", "Memory of the cache, in bytes.")
     text.sample("ruled_hot_bytes", services.figures.reduce(0) { $0 + $1.hotBytes.load(ordering: .relaxed) })
     text.family("ruled_connections", "gauge", "Open connections.")
     text.sample("ruled_connections", services.connections.load(ordering: .relaxed))
-    text.family("ruled_requests_in_flight", "gauge", "Requests that are taken and not answered.")
+    text.family("ruled_requests_in_flight", "gauge", "Requests that are accepted and not answered yet.")
     text.sample("ruled_requests_in_flight", services.inFlight.load(ordering: .relaxed))
-    text.family("ruled_http_bytes", "gauge", "Memory that HTTP requests and their answers take.")
+    text.family("ruled_http_bytes", "gauge", "Memory of HTTP requests and responses, in bytes.")
     text.sample("ruled_http_bytes", services.http.withLock { $0 }?.heldBytes ?? 0)
     return Array(text.buffer.bytes)
   }

@@ -3,12 +3,12 @@ import RuledCore
 package import RuledEngine
 import Synchronization
 
-/// Log lines on standard error, one JSON object a line, for when no journal listens.
+/// Writes log lines to standard error, one JSON object a line.
 package final class StandardErrorLog: EventLog {
   private let least: LogLine.Level
   private let buffer = Mutex<ByteBuffer>(ByteBuffer(capacity: 512))
 
-  /// A log of all lines that matter at least so much.
+  /// A log of the lines with the level `least` or a higher one.
   package init(least: LogLine.Level = .info) { self.least = least }
 
   package func write(_ line: LogLine) {

@@ -1,67 +1,141 @@
 internal import CCurl
 
-/// Sends requests over libcurl on an event loop: certificates are verified, redirects are not followed.
+/// A request to be sent.
+struct HTTPRequest {
+  /// The receiver, an `http` or `https` URL.
+  var url: String
+  /// The method in capital letters.
+  var method = "POST"
+  /// The header fields.
+  var headers: [(name: String, value: String)] = []
+  /// The body.
+  var body: [UInt8] = []
+}
+
+/// The result of a request.
+enum HTTPResult {
+  /// The receiver answered; `retryAfter` is the wait in seconds that it asks for, 0 if it does not ask.
+  case answered(status: Int, retryAfter: Int)
+  /// There was no answer, for a reason that another try may not meet.
+  case failed(String)
+  /// The request can't be sent at all.
+  case refused(String)
+}
+
+/// Sends requests with libcurl on an event loop; certificates are verified, redirects are not followed.
 final class HTTPClient {
-  private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+  /// Makes the poll of one of libcurl's sockets.
+  typealias MakePoll =
+    (EventLoop, Int32, @escaping (DescriptorPoll.Events) -> Void) throws(SystemError) -> DescriptorPoll
+
+  private static let isInitialized = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
   private let loop: EventLoop
-  private let multi: UnsafeMutableRawPointer
+  private let makePoll: MakePoll
+  private var multi: UnsafeMutableRawPointer?
   private var timer: LoopTimer?
   private var polls: [curl_socket_t: DescriptorPoll] = [:]
   private var transfers: [UnsafeMutableRawPointer: Transfer] = [:]
+  /// Why the last socket could not be watched, until that is reported.
+  private var pollError: SystemError?
 
-  /// One request under way.
+  /// A request under way.
   private struct Transfer {
     let headers: UnsafeMutablePointer<curl_slist>?
-    let done: (HTTPResult) -> Void
+    let completion: (HTTPResult) -> Void
   }
 
-  /// A client without requests; nil when there is no memory for it.
-  init?(on loop: EventLoop) throws(SystemError) {
-    guard Self.isReady, let multi = curl_multi_init() else { return nil }
+  /// A client without requests; tests pass a `makePoll` that fails.
+  init(
+    on loop: EventLoop,
+    makePoll: @escaping MakePoll = { (loop, descriptor, body) throws(SystemError) in
+      try DescriptorPoll(on: loop, descriptor, body)
+    }
+  ) throws(SystemError) {
     self.loop = loop
-    self.multi = multi
-    timer = try LoopTimer(on: loop) { [unowned self] in act(curl_socket_t(CURL_SOCKET_TIMEOUT), 0) }
-    ruled_curl_attach(multi, clientPolls, clientWaits, Unmanaged.passUnretained(self).toOpaque())
+    self.makePoll = makePoll
+    timer = try LoopTimer(on: loop) { [unowned self] in act(on: curl_socket_t(CURL_SOCKET_TIMEOUT)) }
+    guard openMulti() != nil else { throw SystemError(12, call: "curl_multi_init", context: "HTTP client") }
   }
 
   /// How many requests are under way.
   var count: Int { transfers.count }
 
-  /// Sends a request; `done` is called later, on the loop's thread.
-  func send(_ request: HTTPRequest, timeout milliseconds: Int, done: @escaping (HTTPResult) -> Void) {
-    guard let easy = curl_easy_init() else { return later(.failed("there is no memory for a request"), done) }
-    var headers: UnsafeMutablePointer<curl_slist>?
-    for header in request.headers + [("Expect", "")] {
-      let line = header.value.isEmpty && header.name != "Expect" ? "\(header.name);" : "\(header.name): \(header.value)"
-      guard let longer = curl_slist_append(headers, line) else { continue }
-      headers = longer
+  /// Sends a request; `completion` is called later, on the loop's thread.
+  func send(_ request: HTTPRequest, timeout milliseconds: Int, completion: @escaping (HTTPResult) -> Void) {
+    guard let multi = openMulti(), let easy = curl_easy_init() else {
+      return completeLater(Self.result(of: CURLE_OUT_OF_MEMORY), completion)
     }
-    let code = Self.prepare(easy, request, headers, timeout: milliseconds)
-    guard code == CURLE_OK, curl_multi_add_handle(multi, easy) == CURLM_OK else {
-      curl_slist_free_all(headers)
-      curl_easy_cleanup(easy)
-      return later(.refused(String(cString: curl_easy_strerror(code))), done)
+    let transfer = Transfer(headers: Self.headerList(request.headers + [("Expect", "")]), completion: completion)
+    let code = Self.configure(easy, for: request, transfer.headers, timeout: milliseconds)
+    let status = code == CURLE_OK ? curl_multi_add_handle(multi, easy) : CURLM_OK
+    guard code == CURLE_OK, status == CURLM_OK else {
+      release(easy, transfer)
+      return completeLater(code == CURLE_OK ? failure(status) : Self.result(ofConfiguring: code), completion)
     }
-    transfers[easy] = Transfer(headers: headers, done: done)
+    transfers[easy] = transfer
   }
 
-  /// Gives up what is under way, without calling anybody.
+  /// Drops the requests under way without calling their completions.
   func close() {
-    for (easy, transfer) in transfers { release(easy, transfer) }
-    transfers = [:]
-    curl_multi_cleanup(multi)
-    for poll in polls.values { poll.close() }
-    polls = [:]
+    closeMulti()
     timer?.close()
     timer = nil
   }
 
-  private func later(_ result: HTTPResult, _ done: @escaping (HTTPResult) -> Void) { loop.soon { done(result) } }
+  private func completeLater(_ result: HTTPResult, _ completion: @escaping (HTTPResult) -> Void) {
+    loop.onNextTick { completion(result) }
+  }
 
-  private static func prepare(
-    _ easy: UnsafeMutableRawPointer, _ request: HTTPRequest, _ headers: UnsafeMutablePointer<curl_slist>?, timeout: Int
+  // MARK: libcurl's handles
+
+  /// The multi handle, made if there is none; nil without memory for it.
+  private func openMulti() -> UnsafeMutableRawPointer? {
+    if let multi { return multi }
+    guard Self.isInitialized, let made = curl_multi_init() else { return nil }
+    ruled_curl_attach(made, socketCallback, timerCallback, Unmanaged.passUnretained(self).toOpaque())
+    multi = made
+    return made
+  }
+
+  private func closeMulti() {
+    for (easy, transfer) in transfers {
+      curl_multi_remove_handle(multi, easy)
+      release(easy, transfer)
+    }
+    transfers = [:]
+    if let multi { curl_multi_cleanup(multi) }
+    multi = nil
+    for poll in polls.values { poll.close() }
+    polls = [:]
+    timer?.stop()
+  }
+
+  private func release(_ easy: UnsafeMutableRawPointer, _ transfer: Transfer) {
+    curl_easy_cleanup(easy)
+    curl_slist_free_all(transfer.headers)
+  }
+
+  /// The header fields as libcurl's list; nil without memory for it.
+  private static func headerList(_ headers: [(name: String, value: String)]) -> UnsafeMutablePointer<curl_slist>? {
+    var list: UnsafeMutablePointer<curl_slist>?
+    for header in headers {
+      // libcurl sends a field without a value for "name;", and removes one of its own for "name:".
+      let line = header.value.isEmpty && header.name != "Expect" ? "\(header.name);" : "\(header.name): \(header.value)"
+      guard let longer = curl_slist_append(list, line) else {
+        curl_slist_free_all(list)
+        return nil
+      }
+      list = longer
+    }
+    return list
+  }
+
+  private static func configure(
+    _ easy: UnsafeMutableRawPointer, for request: HTTPRequest, _ headers: UnsafeMutablePointer<curl_slist>?,
+    timeout: Int
   ) -> CURLcode {
+    guard headers != nil else { return CURLE_OUT_OF_MEMORY }
     let hasBody = request.method != "GET"
     let steps: [() -> CURLcode] = [
       { ruled_curl_set_text(easy, CURLOPT_PROTOCOLS_STR, "http,https") },
@@ -76,7 +150,7 @@ final class HTTPClient {
       { ruled_curl_set_long(easy, CURLOPT_NOSIGNAL, 1) },
       { ruled_curl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, min(timeout, 10_000)) },
       { ruled_curl_set_long(easy, CURLOPT_TIMEOUT_MS, timeout) },
-      { ruled_curl_set_write(easy, clientDrops) },
+      { ruled_curl_set_write(easy, discardBody) },
     ]
     for step in steps {
       let code = step()
@@ -90,41 +164,59 @@ final class HTTPClient {
     return ruled_curl_set_body(easy, start, curl_off_t(body.count))
   }
 
-  private func release(_ easy: UnsafeMutableRawPointer, _ transfer: Transfer) {
-    curl_multi_remove_handle(multi, easy)
-    curl_slist_free_all(transfer.headers)
-    curl_easy_cleanup(easy)
-  }
+  // MARK: Results
 
-  /// Lets libcurl act on a descriptor or on a timeout, and tells of what has ended.
-  private func act(_ descriptor: curl_socket_t, _ events: Int32) {
+  /// Lets libcurl act on a socket or on a timeout, and completes the requests that have ended.
+  private func act(on descriptor: curl_socket_t, _ events: Int32 = 0) {
+    guard let multi else { return }
     var running: Int32 = 0
-    curl_multi_socket_action(multi, descriptor, events, &running)
-    var left: Int32 = 0
-    var ended: [(done: (HTTPResult) -> Void, result: HTTPResult)] = []
-    while let message = curl_multi_info_read(multi, &left) {
+    let status = curl_multi_socket_action(multi, descriptor, events, &running)
+    var ended: [(completion: (HTTPResult) -> Void, result: HTTPResult)] = []
+    var queued: Int32 = 0
+    while let message = curl_multi_info_read(multi, &queued) {
       var code = CURLE_OK
       guard let easy = ruled_curl_done(message, &code), let transfer = transfers.removeValue(forKey: easy) else {
         continue
       }
-      ended.append((transfer.done, Self.result(of: easy, code)))
+      ended.append((transfer.completion, code == CURLE_OK ? Self.answer(of: easy) : Self.result(of: code)))
+      curl_multi_remove_handle(multi, easy)
       release(easy, transfer)
     }
-    for end in ended { end.done(end.result) }
-  }
-
-  private static func result(of easy: UnsafeMutableRawPointer, _ code: CURLcode) -> HTTPResult {
-    switch code {
-    case CURLE_OK: .answered(status: Int(ruled_curl_status(easy)), retryAfter: Int(ruled_curl_retry_after(easy)))
-    case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL: .refused(String(cString: curl_easy_strerror(code)))
-    default: .failed(String(cString: curl_easy_strerror(code)))
+    if status != CURLM_OK {
+      // The handle accepts no requests after an error, and those under way would never end.
+      let failure = failure(status)
+      ended += transfers.values.map { ($0.completion, failure) }
+      closeMulti()
     }
+    for end in ended { end.completion(end.result) }
   }
 
-  // MARK: What libcurl asks for
+  private static func answer(of easy: UnsafeMutableRawPointer) -> HTTPResult {
+    .answered(status: Int(ruled_curl_status(easy)), retryAfter: Int(ruled_curl_retry_after(easy)))
+  }
 
-  fileprivate func poll(_ descriptor: curl_socket_t, _ what: Int32) -> Int32 {
-    guard what != CURL_POLL_REMOVE else {
+  /// The result of a transfer that ended with an error.
+  private static func result(of code: CURLcode) -> HTTPResult {
+    let reason = String(cString: curl_easy_strerror(code))
+    return code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL ? .refused(reason) : .failed(reason)
+  }
+
+  /// The result of a request that libcurl did not accept: another try meets the same, unless memory was short.
+  private static func result(ofConfiguring code: CURLcode) -> HTTPResult {
+    code == CURLE_OUT_OF_MEMORY ? result(of: code) : .refused(String(cString: curl_easy_strerror(code)))
+  }
+
+  /// The result of requests that end with an error of the multi handle.
+  private func failure(_ status: CURLMcode) -> HTTPResult {
+    defer { pollError = nil }
+    return .failed(pollError.map { "\($0)" } ?? String(cString: curl_multi_strerror(status)))
+  }
+
+  // MARK: Callbacks of libcurl
+
+  /// Waits for what libcurl wants of a socket; -1, which ends all transfers, when it can't be watched.
+  fileprivate func watch(_ descriptor: curl_socket_t, for wanted: Int32) -> Int32 {
+    guard wanted != CURL_POLL_REMOVE else {
       polls.removeValue(forKey: descriptor)?.close()
       return 0
     }
@@ -133,44 +225,75 @@ final class HTTPClient {
       poll = known
     } else {
       do throws(SystemError) {
-        poll = try DescriptorPoll(on: loop, descriptor) { [unowned self] events in
+        poll = try makePoll(loop, descriptor) { [unowned self] events in
           var flags: Int32 = 0
           if events.contains(.readable) { flags |= CURL_CSELECT_IN }
           if events.contains(.writable) { flags |= CURL_CSELECT_OUT }
           if events.contains(.failed) { flags |= CURL_CSELECT_ERR }
-          act(descriptor, flags)
+          act(on: descriptor, flags)
         }
-      } catch { return -1 }
+      } catch {
+        pollError = error
+        return -1
+      }
       polls[descriptor] = poll
     }
     var events: DescriptorPoll.Events = []
-    if what & CURL_POLL_IN != 0 { events.insert(.readable) }
-    if what & CURL_POLL_OUT != 0 { events.insert(.writable) }
+    if wanted & CURL_POLL_IN != 0 { events.insert(.readable) }
+    if wanted & CURL_POLL_OUT != 0 { events.insert(.writable) }
     poll.wait(for: events)
     return 0
   }
 
-  fileprivate func wait(_ milliseconds: Int) {
+  /// Starts the timer that libcurl wants; a negative delay stops it.
+  fileprivate func setTimer(milliseconds: Int) {
     if milliseconds < 0 { timer?.stop() } else { timer?.start(after: UInt64(milliseconds)) }
   }
 }
 
-private func clientPolls(
-  _ easy: UnsafeMutableRawPointer?, _ descriptor: curl_socket_t, _ what: Int32, _ context: UnsafeMutableRawPointer?,
+private func socketCallback(
+  _ easy: UnsafeMutableRawPointer?, _ descriptor: curl_socket_t, _ wanted: Int32, _ context: UnsafeMutableRawPointer?,
   _ ofSocket: UnsafeMutableRawPointer?
 ) -> Int32 {
   guard let context else { return 0 }
-  return Unmanaged<HTTPClient>.fromOpaque(context).takeUnretainedValue().poll(descriptor, what)
+  return Unmanaged<HTTPClient>.fromOpaque(context).takeUnretainedValue().watch(descriptor, for: wanted)
 }
 
-private func clientWaits(_ multi: UnsafeMutableRawPointer?, _ milliseconds: Int, _ context: UnsafeMutableRawPointer?)
-  -> Int32
-{
+private func timerCallback(
+  _ multi: UnsafeMutableRawPointer?, _ milliseconds: Int, _ context: UnsafeMutableRawPointer?
+) -> Int32 {
   guard let context else { return 0 }
-  Unmanaged<HTTPClient>.fromOpaque(context).takeUnretainedValue().wait(milliseconds)
+  Unmanaged<HTTPClient>.fromOpaque(context).takeUnretainedValue().setTimer(milliseconds: milliseconds)
   return 0
 }
 
-private func clientDrops(
+private func discardBody(
   _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int { size * count }
+
+/// The scheme, host and port of a URL as libcurl reads it: a secret for one origin is not sent to another.
+struct URLOrigin: Equatable {
+  private let scheme: String
+  private let host: String
+  private let port: String
+
+  /// The origin of a URL; nil unless it is an `http` or `https` URL.
+  init?(_ url: String) {
+    guard let handle = curl_url() else { return nil }
+    defer { curl_url_cleanup(handle) }
+    guard curl_url_set(handle, CURLUPART_URL, url, 0) == CURLUE_OK,
+      let scheme = Self.part(CURLUPART_SCHEME, of: handle), let host = Self.part(CURLUPART_HOST, of: handle),
+      let port = Self.part(CURLUPART_PORT, of: handle), scheme == "http" || scheme == "https"
+    else { return nil }
+    self.scheme = scheme
+    self.host = host.lowercased()
+    self.port = port
+  }
+
+  private static func part(_ part: CURLUPart, of handle: OpaquePointer) -> String? {
+    var text: UnsafeMutablePointer<CChar>?
+    guard curl_url_get(handle, part, &text, UInt32(CURLU_DEFAULT_PORT)) == CURLUE_OK, let text else { return nil }
+    defer { curl_free(text) }
+    return String(cString: text)
+  }
+}

@@ -1,23 +1,36 @@
 import RuledCore
+import RuledWire
 
-/// What a plugin's `sink` handler makes of an effect.
+/// The answer of a plugin's `sink` handler for an effect.
 enum HandlerAnswer: Sendable {
-  /// The plugin has no handler for the sink: the effect goes out as it is.
+  /// The plugin has no handler for the sink: the effect is sent as it is.
   case none
-  /// The request that delivers it.
+  /// The request that delivers the effect.
   case request(HandlerRequest)
-  /// It is not to be delivered any more, and why.
+  /// The effect must not be delivered any more, for this reason.
   case expired(String)
-  /// The handler failed, in words that show none of the effect's data.
+  /// The handler failed; the text shows nothing of the effect's data.
   case failed(String)
   /// The plugin is not loaded.
   case absent
 }
 
+/// A request that a handler asks for.
+struct HandlerRequest: Sendable {
+  /// The receiver; nil for the URL in the sink's configuration.
+  var url: String?
+  /// The method in capital letters.
+  var method = "POST"
+  /// The header fields, as the handler writes them.
+  var headers: [(name: String, value: String)] = []
+  /// The body.
+  var body: [UInt8] = []
+}
+
 extension HandlerAnswer {
   private static let methods = ["POST", "PUT", "PATCH", "DELETE", "GET"]
 
-  /// Reads `[request]` or `[null, why]`.
+  /// Reads a handler's results: `[request]` or `[null, reason]`.
   init(_ results: JSONValue) {
     guard let first = results[0], !first.isNull else {
       self = .expired(results[1]?.stringValue ?? "no reason given")
@@ -56,9 +69,6 @@ extension HandlerAnswer {
   }
 
   private static func isHeader(_ name: String, _ value: String) -> Bool {
-    let separators: StaticString = "\"(),/:;<=>?@[\\]{}"
-    let special = UnsafeBufferPointer(start: separators.utf8Start, count: separators.utf8CodeUnitCount)
-    return !name.isEmpty && name.utf8.allSatisfy { (0x21...0x7E).contains($0) && !special.contains($0) }
-      && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+    name.utf8.isToken && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
   }
 }

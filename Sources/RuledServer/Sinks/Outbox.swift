@@ -1,51 +1,67 @@
-import RuledCore
+package import RuledCore
 import RuledEngine
 import Synchronization
 
-/// The other threads' side of the outbox: what was recorded is told here, and how the sinks fare is read here.
+/// The outbox as the other threads see it: they add committed effects here and read the figures of the sinks.
 package final class Outbox: Sendable {
-  /// How many recorded effects may wait in the mailbox; beyond it they are found by going through the store.
-  private static let backlogLimit = 65_536
-
-  let mailbox = Mailbox<OutboxMessage>()
-  private let backlog = Atomic<Int>(0)
-  private let hasMissed = Atomic<Bool>(false)
-  private let bySink = Mutex<[String: SinkFigures]>([:])
-
-  /// An outbox that no thread serves yet.
-  init() {}
-
-  /// Says that effects were committed.
-  func recorded(_ effects: [EffectKey]) {
-    guard !effects.isEmpty else { return }
-    guard backlog.wrappingAdd(effects.count, ordering: .relaxed).newValue <= Self.backlogLimit else {
-      backlog.wrappingSubtract(effects.count, ordering: .relaxed)
-      if !hasMissed.exchange(true, ordering: .relaxed) { mailbox.send(.look) }
-      return
-    }
-    mailbox.send(.recorded(effects))
+  /// What the outbox's thread is told to do.
+  enum Message: Sendable {
+    /// Deliver these committed effects.
+    case add([EffectKey])
+    /// Scan the store for effects that were not added.
+    case scanStore
+    /// Use other sinks; secrets and files may have changed too.
+    case reload([String: Configuration.Sink])
+    /// Go on with the delivery of that number: its sink handler has answered.
+    case handlerAnswered(UInt64, HandlerAnswer)
+    /// The mark of an effect as given up is durable, or has failed.
+    case markingEnded(EffectKey, sink: String)
+    /// End once no delivery is under way, or after so many milliseconds.
+    case stop(milliseconds: UInt64, then: @Sendable () -> Void)
   }
 
-  /// Says that effects may stand in the store of which nothing was told.
-  func look() { mailbox.send(.look) }
+  /// How many added effects may wait in the mailbox; further ones are found by a scan of the store.
+  private static let maximumBacklog = 65_536
 
-  /// Puts other sinks in force; secrets are read and files opened anew, and what was given up is tried again.
+  let mailbox = Mailbox<Message>()
+  private let backlog = Atomic<Int>(0)
+  private let hasRequestedScan = Atomic<Bool>(false)
+  private let figuresBySink = Mutex<[String: SinkFigures]>([:])
+
+  /// An outbox before its thread runs.
+  init() {}
+
+  /// Adds committed effects.
+  func add(_ effects: [EffectKey]) {
+    guard !effects.isEmpty else { return }
+    guard backlog.wrappingAdd(effects.count, ordering: .relaxed).newValue <= Self.maximumBacklog else {
+      backlog.wrappingSubtract(effects.count, ordering: .relaxed)
+      if !hasRequestedScan.exchange(true, ordering: .relaxed) { mailbox.send(.scanStore) }
+      return
+    }
+    mailbox.send(.add(effects))
+  }
+
+  /// Has the store scanned for effects that were not added.
+  func scanStore() { mailbox.send(.scanStore) }
+
+  /// Uses other sinks; secrets are read and files opened again, and effects that were given up are tried again.
   func reload(_ sinks: [String: Configuration.Sink]) { mailbox.send(.reload(sinks)) }
 
-  /// Ends the thread once what is in flight has ended, or after so many milliseconds, and calls `done` on it.
+  /// Ends the thread once no delivery is under way, or after so many milliseconds, and then calls `done` on it.
   func stop(within milliseconds: UInt64, then done: @escaping @Sendable () -> Void = {}) {
     if !mailbox.send(.stop(milliseconds: milliseconds, then: done)) { done() }
   }
 
-  /// The thread has taken so many of the recorded effects from the mailbox.
-  func took(_ count: Int) { backlog.wrappingSubtract(count, ordering: .relaxed) }
+  /// Takes effects out of the backlog, once the thread has received them.
+  func removeFromBacklog(_ count: Int) { backlog.wrappingSubtract(count, ordering: .relaxed) }
 
-  /// The thread begins to go through the store: what is recorded from now on is told again.
-  func looks() { hasMissed.store(false, ordering: .relaxed) }
+  /// Notes that a scan of the store begins: effects that are dropped from now on need another one.
+  func beginScan() { hasRequestedScan.store(false, ordering: .relaxed) }
 
-  /// The figures of a sink, made when it has none.
+  /// The figures of a sink, made on first use.
   func figures(of sink: String) -> SinkFigures {
-    bySink.withLock { table in
+    figuresBySink.withLock { table in
       if let figures = table[sink] { return figures }
       let made = SinkFigures()
       table[sink] = made
@@ -53,8 +69,50 @@ package final class Outbox: Sendable {
     }
   }
 
-  /// The figures of all sinks that effects came for, in order of name.
+  /// The figures of all sinks that have had effects, in order of name.
   package var figures: [(sink: String, figures: SinkFigures)] {
-    bySink.withLock { table in table.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } }
+    figuresBySink.withLock { table in table.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } }
   }
+}
+
+/// The counters of a sink since the start; one thread counts, any may read.
+package final class SinkFigures: Sendable {
+  private let deliveredCount = Atomic<Int>(0)
+  private let failedCount = Atomic<Int>(0)
+  private let expiredCount = Atomic<Int>(0)
+  private let retriedCount = Atomic<Int>(0)
+  private let waitingCount = Atomic<Int>(0)
+  private let unreadableCount = Atomic<Int>(0)
+
+  /// Counters at 0.
+  init() {}
+
+  /// Effects that the receiver accepted.
+  package var delivered: Int { deliveredCount.load(ordering: .relaxed) }
+  /// Effects that were given up because the receiver refused them.
+  package var failed: Int { failedCount.load(ordering: .relaxed) }
+  /// Effects that their handler let expire.
+  package var expired: Int { expiredCount.load(ordering: .relaxed) }
+  /// Tries that failed and are repeated.
+  package var retried: Int { retriedCount.load(ordering: .relaxed) }
+  /// About how many effects wait.
+  package var waiting: Int { waitingCount.load(ordering: .relaxed) }
+  /// Waiting effects that can't be read at present; each holds up the later ones of its subject.
+  package var unreadable: Int { unreadableCount.load(ordering: .relaxed) }
+
+  /// The figures as `health` shows them.
+  package var json: JSONValue {
+    .object([
+      "delivered": .integer(Int64(delivered)), "failed": .integer(Int64(failed)), "expired": .integer(Int64(expired)),
+      "retried": .integer(Int64(retried)), "waiting": .integer(Int64(waiting)),
+      "unreadable": .integer(Int64(unreadable)),
+    ])
+  }
+
+  func countDelivered(_ count: Int = 1) { deliveredCount.wrappingAdd(count, ordering: .relaxed) }
+  func countFailed() { failedCount.wrappingAdd(1, ordering: .relaxed) }
+  func countExpired() { expiredCount.wrappingAdd(1, ordering: .relaxed) }
+  func countRetried() { retriedCount.wrappingAdd(1, ordering: .relaxed) }
+  func setUnreadable(_ count: Int) { unreadableCount.store(count, ordering: .relaxed) }
+  func setWaiting(_ count: Int) { waitingCount.store(max(count, 0), ordering: .relaxed) }
 }

@@ -12,12 +12,8 @@ struct StoredEffect {
   let sink: String
   /// Its type.
   let type: String
-  /// Whether it was given up.
-  let isGivenUp: Bool
-  /// The number that came before it was given up, 0 where it says none.
-  ///
-  /// It tells what was given up before the start from what was later, whatever the clock said.
-  let givenUpAfter: UInt64
+  /// The last sequence before the effect was given up, 0 if it is not known; nil if it was not given up.
+  let givenUpAfter: UInt64?
   /// Where the member `id` begins.
   private let start: Int
 
@@ -41,15 +37,15 @@ struct StoredEffect {
     self.plugin = plugin
     self.sink = sink
     self.type = type
-    isGivenUp = after != nil
-    givenUpAfter = after ?? 0
+    givenUpAfter = after
   }
 
   /// The effect as it was emitted, from its stored text.
   func emitted(_ text: UnsafeRawBufferPointer) -> [UInt8] { [UInt8(ascii: "{")] + text[start...] }
 
   /// The text of the effect once it is given up.
-  static func givenUp(_ emitted: [UInt8], at time: Timestamp, tries: Int, why: String, after number: UInt64) -> [UInt8]
+  static func givenUp(_ emitted: [UInt8], at time: Timestamp, tries: Int, reason: String, after number: UInt64)
+    -> [UInt8]
   {
     let buffer = ByteBuffer(capacity: emitted.count + 128)
     buffer.append("{\"failed\":{\"at\":\"" as StaticString)
@@ -57,7 +53,7 @@ struct StoredEffect {
     buffer.append("\",\"tries\":" as StaticString)
     buffer.append(decimal: Int64(tries))
     buffer.append(",\"why\":" as StaticString)
-    buffer.append(jsonString: why)
+    buffer.append(jsonString: reason)
     buffer.append(",\"after\":" as StaticString)
     buffer.append(decimal: Int64(clamping: number))
     buffer.append("}," as StaticString)

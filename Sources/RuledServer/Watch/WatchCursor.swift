@@ -2,19 +2,20 @@ import RuledCore
 import RuledEngine
 import RuledWire
 
-/// How far one watcher has been told.
+/// What one watcher wants, and how far it has read.
 struct WatchCursor: Sendable {
-  /// What a watcher is told next.
+  /// What a watcher gets next.
   enum News {
-    /// So many changes are gone before they could be told.
+    /// That many changes were evicted before they could be read.
     case lagged(missed: UInt64)
-    /// A change, as the JSON members of the notification behind `watch` and `sequence`.
+    /// A change, as the JSON members of its notification after `watch` and `sequence`.
     case changed(sequence: UInt64, members: UnsafeRawBufferPointer)
   }
 
   /// The watcher's number.
   let number: Int64
   private let filter: WatchFilter
+  /// The sequence of the last change that was read.
   private(set) var after: UInt64
 
   /// A watcher that begins where its params say.
@@ -25,22 +26,22 @@ struct WatchCursor: Sendable {
     after = params.after.map { min(UInt64($0), last) } ?? last
   }
 
-  /// Tells what the hub holds behind the cursor while `hasRoom`; false when it ended for want of room.
-  mutating func read(_ hub: WatchHub, while hasRoom: () -> Bool, _ tell: (News) -> Void) -> Bool {
+  /// Passes the changes after the cursor to `body` while `hasRoom` returns true; false if it ended for lack of room.
+  mutating func read(_ hub: WatchHub, while hasRoom: () -> Bool, _ body: (News) -> Void) -> Bool {
     while true {
       let page = hub.read(after: after)
       if page.oldest > after + 1 {
         guard hasRoom() else { return false }
-        tell(.lagged(missed: page.oldest - after - 1))
+        body(.lagged(missed: page.oldest - after - 1))
         after = page.oldest - 1
       }
       guard !page.chunks.isEmpty else { return true }
       for chunk in page.chunks {
-        for place in chunk.log.places(from: Int(after + 1 - chunk.first)) {
-          let change = chunk.log[place]
+        for index in chunk.log.indices(from: Int(after + 1 - chunk.first)) {
+          let change = chunk.log[index]
           if filter.wants(change) {
             guard hasRoom() else { return false }
-            tell(.changed(sequence: after + 1, members: change.members))
+            body(.changed(sequence: after + 1, members: change.members))
           }
           after += 1
         }
@@ -48,7 +49,7 @@ struct WatchCursor: Sendable {
     }
   }
 
-  /// Appends the params of a notification.
+  /// Appends the params of a notification as a JSON object.
   func write(_ news: News, to buffer: ByteBuffer) {
     buffer.append("{\"watch\":" as StaticString)
     buffer.append(decimal: number)
@@ -67,5 +68,29 @@ struct WatchCursor: Sendable {
 }
 
 extension ChangeLog {
-  fileprivate func places(from first: Int) -> Range<Int> { min(max(first, 0), count)..<count }
+  fileprivate func indices(from first: Int) -> Range<Int> { min(max(first, 0), count)..<count }
+}
+
+/// Which changes a watcher wants.
+struct WatchFilter: Sendable {
+  private let subject: [UInt8]?
+  private let prefix: [UInt8]
+  private let plugins: [[UInt8]]?
+
+  /// What the params of `watch` ask for.
+  init(_ params: WatchParams) {
+    subject = params.subject.map { Array($0.utf8) }
+    prefix = Array(params.prefix.utf8)
+    plugins = params.plugins.map { names in names.map { Array("\"\($0)\"".utf8) } }
+  }
+
+  /// Whether the change is wanted.
+  func wants(_ change: ChangeLog.View) -> Bool {
+    if let subject, !change.subject.elementsEqual(subject) { return false }
+    guard change.subject.starts(with: prefix) else { return false }
+    guard let plugins else { return true }
+    return change.plugins.split(separator: UInt8(ascii: ",")).contains { name in
+      plugins.contains { $0.elementsEqual(name) }
+    }
+  }
 }

@@ -1,11 +1,12 @@
 import RuledCore
 import RuledEngine
+import RuledStore
 import Synchronization
 
-/// The last changes in the order in which they were committed, for whoever watches.
+/// The last changes in the order in which they were committed, for watchers.
 ///
-/// The committer publishes; watchers read at their own pace, each with a cursor of its own, so that a slow one costs the others nothing.
-/// The changes of a batch stay in the bytes in which the evaluator wrote them.
+/// The thread that syncs a commit publishes its changes. Each watcher reads at its own pace with a cursor of its own, so that a slow one does not delay
+/// the others. The changes of a commit batch remain in the bytes that the evaluator wrote.
 final class WatchHub: Sendable {
   /// The changes of one batch.
   struct Chunk: Sendable {
@@ -19,27 +20,32 @@ final class WatchHub: Sendable {
   private struct State {
     var last: UInt64 = 0
     var chunks: [Chunk] = []
-    /// The first chunk that still counts.
+    /// The index of the oldest chunk; those before it are evicted.
     var head = 0
     var bytes = 0
     var waiting: [UInt64: @Sendable () -> Void] = [:]
   }
 
-  /// How many bytes of changes are kept at most, should they be unusually large.
-  private static let mostBytes = 128 << 20
-  private static let chunksAtOnce = 64
+  /// How many bytes of changes are held at most; as a rule `Limits.watchHistory` is reached first.
+  private static let byteLimit = 128 << 20
+  /// How many chunks `read` returns at most.
+  private static let pageChunks = 64
 
   private let spare: ChangeLogPool
   private let state = Mutex(State())
   private let numbers = Atomic<Int64>(0)
 
-  /// A hub without changes, which gives those that nobody wants any longer to `spare`.
+  /// A hub without changes.
+  ///
+  /// It leaves evicted change logs to `spare`.
   init(spare: ChangeLogPool) { self.spare = spare }
 
   /// The sequence of the last change.
   var last: UInt64 { state.withLock { $0.last } }
 
-  /// Goes on behind the sequence that the store holds; before anything is published.
+  /// Continues from the sequence that the store holds.
+  ///
+  /// To be called before anything is published.
   func begin(after sequence: UInt64) { state.withLock { $0.last = sequence } }
 
   /// The number of the next watcher.
@@ -47,7 +53,7 @@ final class WatchHub: Sendable {
 
   // MARK: Publishing
 
-  /// Adds committed changes, which get the next sequences in order, and wakes those who wait.
+  /// Adds committed changes, which get the next sequences in order, and wakes the watchers that wait.
   func publish(_ logs: [ChangeLog]) {
     let woken = state.withLock { state -> [@Sendable () -> Void] in
       for log in logs where !log.isEmpty {
@@ -67,7 +73,7 @@ final class WatchHub: Sendable {
   private func evict(_ state: inout State) {
     let oldest = Self.oldest(state)
     while state.head < state.chunks.count,
-      state.chunks[state.head].end <= oldest || (state.bytes > Self.mostBytes && state.head + 1 < state.chunks.count)
+      state.chunks[state.head].end <= oldest || (state.bytes > Self.byteLimit && state.head + 1 < state.chunks.count)
     {
       let log = state.chunks[state.head].log
       state.bytes -= log.bytes.capacity
@@ -92,7 +98,9 @@ final class WatchHub: Sendable {
 
   // MARK: Reading
 
-  /// The first changes behind `sequence`, and the oldest sequence that is still held; no chunks when there is nothing new.
+  /// The first changes after `sequence`, and the oldest sequence that is held.
+  ///
+  /// No chunks if there is no change after `sequence`.
   func read(after sequence: UInt64) -> (chunks: [Chunk], oldest: UInt64) {
     state.withLock { state in
       let oldest = Self.oldest(state)
@@ -103,11 +111,11 @@ final class WatchHub: Sendable {
         let middle = (low + high) / 2
         if state.chunks[middle].end <= wanted { low = middle + 1 } else { high = middle }
       }
-      return (Array(state.chunks[low..<min(low + Self.chunksAtOnce, state.chunks.count)]), oldest)
+      return (Array(state.chunks[low..<min(low + Self.pageChunks, state.chunks.count)]), oldest)
     }
   }
 
-  /// Has `body` called once, on the committer's thread, at the next change; false when there are changes behind `sequence` already.
+  /// Calls `body` once at the next change, on the thread that publishes it; false if there are changes after `sequence` already.
   func wake(_ key: UInt64, after sequence: UInt64, _ body: @escaping @Sendable () -> Void) -> Bool {
     state.withLock { state in
       guard state.last <= sequence else { return false }
@@ -116,6 +124,38 @@ final class WatchHub: Sendable {
     }
   }
 
-  /// Takes back what `wake` was asked for.
+  /// Cancels a call of `wake`.
   func cancel(_ key: UInt64) { state.withLock { $0.waiting[key] = nil } }
+}
+
+/// The sequence of the last change in the store, committed together with the change.
+enum WatchSequence {
+  private static let name = "sequence"
+
+  /// Adds it to the writes of a commit.
+  static func write(_ sequence: UInt64, to writes: WriteSet, key: ByteBuffer, value: ByteBuffer) {
+    key.removeAll()
+    StoreKey.daemon(name, into: key)
+    value.removeAll()
+    value.append(bigEndian: sequence)
+    writes.put(key.bytes, value.bytes)
+  }
+
+  /// The sequence that was committed last, 0 in a fresh store.
+  ///
+  /// If it can't be read, the sequence continues from the time in microseconds. There can't have been that many changes, so no sequence means two.
+  static func read(from context: EngineContext) throws(StoreError) -> UInt64 {
+    let key = ByteBuffer(capacity: 16)
+    StoreKey.daemon(name, into: key)
+    let value = ByteBuffer(capacity: 8)
+    do throws(StoreError) {
+      guard try context.store.get(key.bytes, into: value) else { return 0 }
+      guard value.count == 8 else { throw StoreError(.corrupt, "the last change's number has another form") }
+      return UInt64(bigEndian: value.bytes.loadUnaligned(as: UInt64.self))
+    } catch {
+      guard error.isDamage else { throw error }
+      context.isDamaged(key.bytes, error)
+      return UInt64(max(context.clock.now.microseconds, 0))
+    }
+  }
 }

@@ -1,4 +1,5 @@
 import RuledCore
+import RuledEngine
 import RuledWire
 
 /// The watchers on one worker's connections.
@@ -6,60 +7,89 @@ final class WorkerWatches {
   private struct Watcher {
     let connection: UInt64
     var cursor: WatchCursor
-    /// The batch in whose reply its number stands, until that is sent; 0 for none.
+    /// The request batch whose reply will hold the watcher's number; 0 if its number was sent.
     var batch: UInt64
   }
 
-  /// Unsent bytes of a connection above which its watchers wait.
-  private static let unsentBytes = 256 << 10
-  /// How soon those that wait for room are looked at again, in milliseconds.
-  private static let pause: UInt64 = 5
+  /// Above how many unsent bytes of a connection its watchers wait.
+  private static let unsentLimit = 256 << 10
+  /// After how many milliseconds watchers that wait for a connection are tried again.
+  private static let retryDelay: UInt64 = 5
 
   private unowned let worker: Worker
   private var watchers: [Int64: Watcher] = [:]
-  private var isWaiting = false
-  private let notification = ByteBuffer(capacity: 1024)
+  private var isRetrying = false
+  private let buffer = ByteBuffer(capacity: 1024)
 
-  /// The watchers of a worker, none yet.
+  /// No watchers.
   init(_ worker: Worker) { self.worker = worker }
 
   private var hub: WatchHub { worker.services.hub }
 
-  /// Begins to tell changes to the connection, from the next turn on or once the batch is answered; answers the watcher's number.
-  func begin(_ params: WatchParams, connection: UInt64, batch: UInt64) -> Int64 {
+  // MARK: Requests
+
+  /// Executes `watch` and `unwatch`.
+  ///
+  /// Their replies wait for no commit: notifications have to come after the reply with the watcher's number.
+  func call(_ request: RequestView, _ target: ReplyTarget) {
+    let number: Int64
+    do throws(RequestError) {
+      if request.method == .watch {
+        number = begin(try WatchParams(request), connection: target.connection, batch: target.batch)
+      } else {
+        number = try UnwatchParams(request).watch
+        try end(number, connection: target.connection)
+      }
+    } catch { return worker.replies.sendError(error, for: request, to: target) }
+    guard !request.isNotification else { return worker.replies.sendNothing(to: target) }
+    buffer.removeAll()
+    ReplyWriter.beginResult(id: request.id, to: buffer)
+    buffer.append("{\"watch\":" as StaticString)
+    buffer.append(decimal: number)
+    buffer.append(UInt8(ascii: "}"))
+    ReplyWriter.endResult(to: buffer)
+    if target.batch == 0 { ReplyWriter.endLine(to: buffer) }
+    worker.replies.send(buffer.bytes, to: target)
+  }
+
+  /// Adds a watcher, which gets changes from the next tick on, or once its request batch is answered.
+  ///
+  /// Returns its number.
+  private func begin(_ params: WatchParams, connection: UInt64, batch: UInt64) -> Int64 {
     let cursor = WatchCursor(params, hub: hub)
     watchers[cursor.number] = Watcher(connection: connection, cursor: cursor, batch: batch)
-    if batch == 0 { worker.loop.soon { [unowned self] in tell() } }
+    if batch == 0 { worker.loop.onNextTick { [unowned self] in notify() } }
     return cursor.number
   }
 
-  /// Ends a watcher of the connection.
-  func end(_ number: Int64, connection: UInt64) throws(RequestError) {
+  private func end(_ number: Int64, connection: UInt64) throws(RequestError) {
     guard watchers[number]?.connection == connection else {
       throw RequestError(.notFound, "this connection has no watch \(number)")
     }
     watchers[number] = nil
   }
 
-  /// Lets the watchers be told that a batch began, which has been answered.
-  func answered(batch: UInt64) {
-    let held = watchers.filter { $0.value.batch == batch }.keys
-    guard !held.isEmpty else { return }
-    for number in held { watchers[number]?.batch = 0 }
-    worker.loop.soon { [unowned self] in tell() }
+  /// Begins to notify the watchers of a request batch, whose reply was sent.
+  func batchReplied(_ batch: UInt64) {
+    let waiting = watchers.filter { $0.value.batch == batch }.keys
+    guard !waiting.isEmpty else { return }
+    for number in waiting { watchers[number]?.batch = 0 }
+    worker.loop.onNextTick { [unowned self] in notify() }
   }
 
-  /// Ends the watchers of a connection that is gone.
+  /// Removes the watchers of a connection that has ended.
   func closed(_ connection: UInt64) {
     guard !watchers.isEmpty else { return }
     watchers = watchers.filter { $0.value.connection != connection }
   }
 
-  /// Tells what is new, as far as the connections take it.
-  func tell() {
+  // MARK: Notifications
+
+  /// Sends each watcher the changes that it has not got, as far as its connection takes them.
+  func notify() {
     guard !watchers.isEmpty else { return }
-    var behind = false
-    var told = UInt64.max
+    var areBehind = false
+    var least = UInt64.max
     for number in Array(watchers.keys) {
       guard var watcher = watchers[number],
         let connection = worker.table[ConnectionToken(raw: watcher.connection)]
@@ -69,45 +99,45 @@ final class WorkerWatches {
       }
       guard watcher.batch == 0 else { continue }
       let cursor = watcher.cursor
-      let isDone = watcher.cursor.read(hub, while: { connection.unsent < Self.unsentBytes }) { news in
-        write(news, cursor, to: connection)
+      let isCurrent = watcher.cursor.read(hub, while: { connection.unsent < Self.unsentLimit }) { news in
+        send(news, of: cursor, to: connection)
       }
       watchers[number] = watcher
-      behind = behind || !isDone
-      if isDone { told = min(told, watcher.cursor.after) }
+      areBehind = areBehind || !isCurrent
+      if isCurrent { least = min(least, watcher.cursor.after) }
     }
-    if behind { tellLater() }
-    if told < .max { waitForChanges(after: told) }
+    if areBehind { notifyLater() }
+    if least < .max { notifyAtNextChange(after: least) }
   }
 
-  private func write(_ news: WatchCursor.News, _ cursor: WatchCursor, to connection: Connection) {
-    notification.removeAll()
+  private func send(_ news: WatchCursor.News, of cursor: WatchCursor, to connection: Connection) {
+    buffer.removeAll()
     switch news {
-    case .lagged: ReplyWriter.beginNotification("lagged", to: notification)
-    case .changed: ReplyWriter.beginNotification("changed", to: notification)
+    case .lagged: ReplyWriter.beginNotification("lagged", to: buffer)
+    case .changed: ReplyWriter.beginNotification("changed", to: buffer)
     }
-    cursor.write(news, to: notification)
-    ReplyWriter.endNotification(to: notification)
-    ReplyWriter.endLine(to: notification)
-    connection.send(notification.bytes)
+    cursor.write(news, to: buffer)
+    ReplyWriter.endNotification(to: buffer)
+    ReplyWriter.endLine(to: buffer)
+    connection.send(buffer.bytes)
   }
 
-  private func waitForChanges(after sequence: UInt64) {
+  private func notifyAtNextChange(after sequence: UInt64) {
     let mailbox = worker.services.workers[worker.index]
-    let waits = hub.wake(UInt64(worker.index), after: sequence) { _ = mailbox.send(.perform { $0.watches.tell() }) }
-    if !waits { worker.loop.soon { [unowned self] in tell() } }
+    let waits = hub.wake(UInt64(worker.index), after: sequence) { _ = mailbox.send(.perform { $0.watches.notify() }) }
+    if !waits { worker.loop.onNextTick { [unowned self] in notify() } }
   }
 
-  private func tellLater() {
-    guard !isWaiting else { return }
-    isWaiting = true
+  private func notifyLater() {
+    guard !isRetrying else { return }
+    isRetrying = true
     do throws(SystemError) {
-      try worker.loop.timer(after: Self.pause) { [unowned self] in
-        isWaiting = false
-        tell()
+      try worker.loop.timer(after: Self.retryDelay) { [unowned self] in
+        isRetrying = false
+        notify()
       }
     } catch {
-      isWaiting = false
+      isRetrying = false
     }
   }
 }

@@ -1,7 +1,7 @@
 import RuledCore
 import RuledEngine
 
-/// A request that is not from a connection of a worker.
+/// A request that does not come from a worker's connection.
 struct ForwardedRequest: Sendable {
   /// The request, one JSON-RPC object.
   let text: [UInt8]
@@ -9,9 +9,10 @@ struct ForwardedRequest: Sendable {
   let target: ReplyTarget
 }
 
-/// Requests from one worker's connections for one worker's subjects, in the order in which they were sent: parsed ones that may be
-/// carried out, and lines that were only looked at, which are events of these subjects if they are requests.
-final class RequestBundle: @unchecked Sendable {  // handed over whole
+/// Requests from one worker's connections for the subjects of one worker, in the order in which they were sent.
+///
+/// Some are parsed and known to be valid. Others are lines of which only the subject was found: if they are requests, they are events of it.
+final class RequestBundle: @unchecked Sendable {  // one thread has it at a time: its sender does not use it again
   /// One request.
   struct Entry {
     let target: ReplyTarget
@@ -20,29 +21,29 @@ final class RequestBundle: @unchecked Sendable {  // handed over whole
     let subject: UInt64
   }
 
-  /// All texts, with room behind them that parsers may read.
+  /// The texts, each followed by `LineFramer.padding` bytes that parsers may read.
   private let bytes = ByteBuffer(capacity: 4096)
-  /// Which of them are which.
+  /// The requests in their order.
   private(set) var entries: [Entry] = []
 
-  /// Adds a request about the subject whose name has that hash.
-  func append(_ text: UnsafeRawBufferPointer, _ target: ReplyTarget, subject: UInt64) {
+  /// Adds a request about the subject whose name has the hash `subject`.
+  func append(_ text: UnsafeRawBufferPointer, to target: ReplyTarget, subject: UInt64) {
     let start = bytes.count
     bytes.append(text)
     bytes.reserve(LineFramer.padding)
     entries.append(Entry(target: target, range: start..<bytes.count, subject: subject))
   }
 
-  /// The text of a request; `LineFramer.padding` bytes behind it can be read.
+  /// The text of a request; the `LineFramer.padding` bytes after it can be read.
   func text(of entry: Entry) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes.bytes[entry.range]) }
 
-  /// Forgets the requests and keeps the room.
+  /// Removes the requests and keeps the memory.
   func removeAll() {
     bytes.removeAll()
     entries.removeAll(keepingCapacity: true)
   }
 
-  /// How many bytes it takes.
+  /// How many bytes of memory the texts have.
   var capacity: Int { bytes.capacity }
 }
 
@@ -54,8 +55,8 @@ struct ReplyBundle: Sendable {
     let range: Range<Int>
   }
 
-  /// What the replies are gathered in.
-  final class Room: @unchecked Sendable {  // handed over whole
+  /// The memory of the replies.
+  final class Storage: @unchecked Sendable {  // one thread has it at a time: its sender does not use it again
     fileprivate let bytes = ByteBuffer(capacity: 4096)
     fileprivate var entries: [Entry] = []
 
@@ -65,51 +66,53 @@ struct ReplyBundle: Sendable {
     }
   }
 
-  private var room: Room?
+  private var storage: Storage?
 
-  /// No replies.
+  /// A bundle without replies.
   init() {}
 
-  /// Which of the bytes are whose.
-  var entries: [Entry] { room?.entries ?? [] }
+  /// Whether there are no replies.
+  var isEmpty: Bool { storage?.entries.isEmpty ?? true }
 
-  /// Adds a reply; the first one takes room from `spare`.
-  mutating func append(_ reply: UnsafeRawBufferPointer, to target: ReplyTarget, from spare: SpareBundles? = nil) {
-    let room = room ?? spare?.replies.popLast() ?? Room()
-    self.room = room
-    let start = room.bytes.count
-    room.bytes.append(reply)
-    room.entries.append(Entry(target: target, range: start..<room.bytes.count))
+  /// Adds a reply; the first one takes its storage from `pool`.
+  mutating func append(_ reply: UnsafeRawBufferPointer, to target: ReplyTarget, pool: BundlePool? = nil) {
+    let storage = storage ?? pool?.storages.popLast() ?? Storage()
+    self.storage = storage
+    let start = storage.bytes.count
+    storage.bytes.append(reply)
+    storage.entries.append(Entry(target: target, range: start..<storage.bytes.count))
   }
 
-  /// Calls `body` with each reply, then leaves the room to `spare`.
-  func handOut(to spare: SpareBundles? = nil, _ body: (UnsafeRawBufferPointer, ReplyTarget) -> Void) {
-    guard let room else { return }
-    for entry in room.entries { body(UnsafeRawBufferPointer(rebasing: room.bytes.bytes[entry.range]), entry.target) }
-    guard let spare, spare.replies.count < SpareBundles.most, room.bytes.capacity <= SpareBundles.mostBytes else {
-      return
+  /// Calls `body` with each reply, then leaves the storage to `pool`.
+  func forEach(recyclingTo pool: BundlePool? = nil, _ body: (UnsafeRawBufferPointer, ReplyTarget) -> Void) {
+    guard let storage else { return }
+    for entry in storage.entries {
+      body(UnsafeRawBufferPointer(rebasing: storage.bytes.bytes[entry.range]), entry.target)
     }
-    room.removeAll()
-    spare.replies.append(room)
+    guard let pool, pool.storages.count < BundlePool.maximumCount,
+      storage.bytes.capacity <= BundlePool.maximumBytes
+    else { return }
+    storage.removeAll()
+    pool.storages.append(storage)
   }
 }
 
-/// Bundles that a worker has received and can send again, so that what goes to and fro allocates nothing.
-final class SpareBundles {
-  /// How many of a kind are kept.
-  static let most = 8
-  /// How many bytes a bundle may have that is kept.
-  static let mostBytes = 1 << 20
+/// Bundles that one worker has received and can send again, so that forwarding allocates no memory.
+final class BundlePool {
+  /// How many bundles of a kind are pooled.
+  static let maximumCount = 8
+  /// The largest bundle in bytes that is pooled.
+  static let maximumBytes = 1 << 20
 
-  fileprivate var replies: [ReplyBundle.Room] = []
+  fileprivate var storages: [ReplyBundle.Storage] = []
   private var requests: [RequestBundle] = []
 
   /// An empty bundle of requests.
-  func takeRequests() -> RequestBundle { requests.popLast() ?? RequestBundle() }
+  func requestBundle() -> RequestBundle { requests.popLast() ?? RequestBundle() }
 
-  /// Takes a bundle whose requests are carried out.
-  func giveBack(_ bundle: RequestBundle) {
-    guard requests.count < Self.most, bundle.capacity <= Self.mostBytes else { return }
+  /// Pools a bundle whose requests are executed.
+  func recycle(_ bundle: RequestBundle) {
+    guard requests.count < Self.maximumCount, bundle.capacity <= Self.maximumBytes else { return }
     bundle.removeAll()
     requests.append(bundle)
   }

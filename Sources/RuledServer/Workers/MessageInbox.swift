@@ -2,36 +2,58 @@ import RuledCore
 import RuledEngine
 import RuledStore
 
-/// The messages for one worker's subjects: it has a window on them in memory, the rest stands in the store alone.
+/// The messages for one worker's subjects: a window on them in memory, the others only in the store.
 ///
-/// As long as the window holds all there are, messages join it as they are committed. What finds it full stays in the store, and from then on
-/// everything is read from there, in the order of the keys, until a walk through them has found nothing new: so none overtakes an earlier one to
-/// its subject. Messages of plugins that have few go ahead of such a backlog, together with what was sent to their subjects before them. What is
-/// found twice is applied once, since its key is gone by then.
+/// While the window holds all messages, new ones join it as they are committed. A message that finds the window full stays in the store. From then on
+/// all messages are read from the store in the order of their keys, until a walk through them finds no new one, so that no message overtakes an
+/// earlier one to its subject. Messages of a plugin that has few waiting go ahead of such a backlog, together with the earlier messages to the same
+/// subject. A message that is found twice is applied once: its key is gone by then.
 final class MessageInbox {
+  /// The sizes and times of an inbox.
+  struct Settings: Sendable {
+    /// How many messages the window holds, and how many may be applied and not yet durable.
+    var capacity = 4_096
+    /// Up to how many waiting messages a plugin's next one goes ahead of a backlog.
+    var expressLimit = 1_000
+    /// How many keys of the store are read in a tick.
+    var pageKeys = 2_000
+    /// How long messages are applied in a tick while clients wait for replies, in nanoseconds.
+    var busyTime: UInt64 = 1_000_000
+    /// How long messages are applied in a tick while no client waits, in nanoseconds.
+    var idleTime: UInt64 = 4_000_000
+    /// The waits in milliseconds between attempts at what can't be read or committed.
+    var backoff = Backoff(first: 200, longest: 60_000)
+    /// Above how many held subjects everything waits, as the store itself is at fault then.
+    var heldLimit = 1_024
+    /// How many messages are remembered as awaited by a client.
+    var awaitedLimit = 65_536
+    /// How long, when the daemon ends, messages are applied that clients wait for, in nanoseconds.
+    var drainTime: UInt64 = 1_000_000_000
+  }
+
   /// A message by its key.
   struct Entry {
     let subject: [UInt8]
     let sequence: UInt64
   }
 
-  /// Bytes that are compared as keys of the store are.
+  /// A key of the store, in the store's order.
   struct Key: Comparable {
     let bytes: [UInt8]
 
     static func < (left: Key, right: Key) -> Bool { left.bytes.lexicographicallyPrecedes(right.bytes) }
   }
 
-  /// How far the window is from holding all messages.
+  /// The walk through the messages that the window does not hold.
   enum Walk {
-    /// It holds them all.
-    case none
-    /// Some stand in the store alone; whether those of plugins that have few are read first.
-    case wanted(fewFirst: Bool)
-    /// They are being read, from `position` on; some may have come before it meanwhile.
-    case underWay(position: [UInt8], isDirty: Bool)
-    /// Those of plugins that have few are being read.
-    case fewUnderWay(position: [UInt8])
+    /// None is needed: the window holds all messages.
+    case notNeeded
+    /// One is to begin; with `expressFirst`, by messages of plugins that have few.
+    case needed(expressFirst: Bool)
+    /// It reads the messages from `position` on. If it is dirty, messages have come before `position` meanwhile.
+    case reading(position: [UInt8], isDirty: Bool)
+    /// It reads the messages of plugins that have few.
+    case readingExpress(position: [UInt8])
   }
 
   /// A subject whose first message can't be applied for now.
@@ -46,31 +68,32 @@ final class MessageInbox {
   let services: Services
   let settings: Settings
   let evaluator: Evaluator
-  var window = Queue()
-  /// What goes ahead of the window.
-  var express = Queue()
-  var walk = Walk.none
-  /// What a walk had to pass over, since the store can't read it, until it is tried again.
+  var window = MessageQueue()
+  /// Messages that go ahead of the window.
+  var express = MessageQueue()
+  var walk = Walk.notNeeded
+  /// Ranges of keys that a walk skipped, as the store can't read them, until they are tried again.
   var gaps: [Range<Key>] = []
   var gapsUntil: UInt64?
-  /// How often such a try was in vain.
+  /// How many tries to read the gaps have failed in a row.
   var gapTries = 0
-  private var refusals = 0
-  /// Nothing is read or applied before then.
-  var pausedUntil: UInt64 = 0
+  /// How many commits have failed in a row.
+  private var failures = 0
+  /// When messages are read and applied again.
+  private var pausedUntil: UInt64 = 0
   private var held: [[UInt8]: Hold] = [:]
-  /// The numbers of the messages that are applied and not yet settled.
-  var unsettled: Set<UInt64> = []
-  /// Who waits for which message.
+  /// The sequences of the messages that are applied and not yet durable.
+  var uncommitted: Set<UInt64> = []
+  /// The cascades that wait for messages, by sequence.
   private var awaited: [UInt64: Cascade] = [:]
-  /// How many messages of which plugin wait here.
+  /// How many messages of each plugin wait here.
   private var waiting: [ObjectIdentifier: (sender: MessageSender, count: Int)] = [:]
   var retries: ParkedWalk?
   private var endsAt: UInt64?
   private let key = ByteBuffer(capacity: 320)
   let document = EventDocument()
 
-  /// The inbox of the worker of that number.
+  /// The inbox of the worker with the index `worker`.
   init(of worker: Int, services: Services, evaluator: Evaluator, settings: Settings) {
     self.worker = worker
     self.services = services
@@ -80,132 +103,135 @@ final class MessageInbox {
 
   var now: UInt64 { EngineClock.monotonic }
 
-  var isWhole: Bool { if case .none = walk { true } else { false } }
+  /// Whether the window holds all messages that can be read.
+  private var isWhole: Bool { if case .notNeeded = walk { true } else { false } }
 
   /// Whether there is anything to do, now or later.
   var hasWork: Bool {
     window.count > 0 || express.count > 0 || !isWhole || !held.isEmpty || !gaps.isEmpty || retries != nil
   }
 
-  /// Takes up what an earlier process left in the store: so many messages of those plugins.
+  /// Begins with the messages that an earlier process left in the store: their number by plugin.
   func begin(_ found: [(sender: MessageSender, count: Int)]) {
-    for (sender, count) in found { note(sender, count) }
-    walk = .wanted(fewFirst: true)
+    for (sender, count) in found { countWaiting(sender, count) }
+    walk = .needed(expressFirst: true)
   }
 
-  /// Goes on with nothing but what clients wait for, and with that not for long: the rest stands in the store for the next start.
-  func end() { endsAt = now + settings.endTime }
+  /// From now on applies only messages that clients wait for, for `drainTime`; the others remain in the store for the next start.
+  func end() { endsAt = now + settings.drainTime }
 
-  /// Whether nothing more is applied for clients either.
+  /// Whether no message is applied any more, not even for clients.
   var hasEnded: Bool { endsAt.map { now >= $0 } ?? false }
 
-  // MARK: What comes and goes
+  // MARK: Adding
 
-  /// Messages were committed.
+  /// Adds committed messages.
   func add(_ messages: [CommitBatch.Message]) {
     for message in messages {
-      if let sender = message.sender { note(sender, 1) }
-      if let cascade = message.cascade { wait(cascade, for: message.sequence) }
+      if let sender = message.sender { countWaiting(sender, 1) }
+      if let cascade = message.cascade { remember(cascade, awaiting: message.sequence) }
       add(
         Entry(subject: message.subject, sequence: message.sequence),
-        hasFew: (message.sender?.waiting ?? 0) <= settings.few)
+        isExpress: (message.sender?.waiting ?? 0) <= settings.expressLimit)
     }
   }
 
-  private func add(_ entry: Entry, hasFew: Bool) {
+  private func add(_ entry: Entry, isExpress: Bool) {
     guard !isHeld(entry.subject), gaps.isEmpty || !isInGap(entry) else { return }
     switch walk {
-    case .none where window.count < settings.room: return window.append(entry)
-    case .none: walk = .wanted(fewFirst: false)
-    case .underWay(let position, false):
+    case .notNeeded where window.count < settings.capacity: return window.append(entry)
+    case .notNeeded: walk = .needed(expressFirst: false)
+    case .reading(let position, false):
       key.removeAll()
       StoreKey.message(entry.subject, sequence: entry.sequence, into: key)
-      if key.bytes.lexicographicallyPrecedes(position) { walk = .underWay(position: position, isDirty: true) }
-    case .wanted, .fewUnderWay, .underWay: break
+      if key.bytes.lexicographicallyPrecedes(position) { walk = .reading(position: position, isDirty: true) }
+    case .needed, .readingExpress, .reading: break
     }
-    if hasFew, express.count < settings.room { expedite(entry) }
+    if isExpress, express.count < settings.capacity { expedite(entry) }
   }
 
-  private func wait(_ cascade: Cascade, for sequence: UInt64) {
-    if awaited.count < settings.mostAwaited { awaited[sequence] = cascade } else { cascade.lost() }
+  private func remember(_ cascade: Cascade, awaiting sequence: UInt64) {
+    if awaited.count < settings.awaitedLimit { awaited[sequence] = cascade } else { cascade.lost() }
   }
 
-  private func note(_ sender: MessageSender, _ change: Int) {
+  private func countWaiting(_ sender: MessageSender, _ change: Int) {
     sender.wait(change)
     waiting[ObjectIdentifier(sender), default: (sender, 0)].count += change
   }
 
-  /// Messages that were applied are settled.
-  func settled(_ messages: [CommitBatch.Message]) {
+  // MARK: Commits
+
+  /// The commit that applied these messages is durable.
+  func applied(_ messages: [CommitBatch.Message]) {
     guard !messages.isEmpty else { return }
-    refusals = 0
+    failures = 0
     for message in messages {
-      unsettled.remove(message.sequence)
-      if let sender = message.sender { note(sender, -1) }
+      uncommitted.remove(message.sequence)
+      if let sender = message.sender { countWaiting(sender, -1) }
       guard let cascade = message.cascade else { continue }
       awaited[message.sequence] = nil
       cascade.ended()
     }
-    settleCounts()
+    resetCountsIfEmpty()
   }
 
-  /// Corrects the counts when nothing can be waiting: what they still say was erased with its subject.
-  private func settleCounts() {
-    guard isWhole, gaps.isEmpty, window.count == 0, express.count == 0, unsettled.isEmpty else { return }
+  /// The commit that applied these messages has failed: they are in the store as before.
+  func rolledBack(_ messages: [CommitBatch.Message]) {
+    guard !messages.isEmpty else { return }
+    for message in messages { uncommitted.remove(message.sequence) }
+    pauseAfterFailure()
+  }
+
+  /// Corrects the counts when no message is left: those that are still counted were erased together with their subject.
+  private func resetCountsIfEmpty() {
+    guard isWhole, gaps.isEmpty, window.count == 0, express.count == 0, uncommitted.isEmpty else { return }
     if !held.isEmpty {
       held = held.filter { $0.value.until != nil }
-      noteHeld()
+      updateHeldFigure()
       guard held.isEmpty else { return }
     }
-    for (sender, count) in waiting.values where count != 0 { note(sender, -count) }
+    for (sender, count) in waiting.values where count != 0 { countWaiting(sender, -count) }
     for cascade in awaited.values { cascade.ended() }
     awaited.removeAll()
   }
 
-  /// Messages that were applied are not settled, and stand in the store as before.
-  func lost(_ messages: [CommitBatch.Message]) {
-    guard !messages.isEmpty else { return }
-    for message in messages { unsettled.remove(message.sequence) }
-    refusals += 1
-    pause(after: refusals)
-  }
-
-  /// Lets go of the window for a while; all of it stands in the store.
-  private func pause(after tries: Int) {
+  /// Empties the window and waits; the messages are in the store.
+  private func pauseAfterFailure() {
+    failures += 1
     window.removeAll()
     express.removeAll()
-    walk = .wanted(fewFirst: true)
-    pausedUntil = now + settings.backoff.delay(after: tries) * 1_000_000
+    walk = .needed(expressFirst: true)
+    pausedUntil = now + settings.backoff.delay(after: failures) * 1_000_000
   }
 
-  // MARK: Turns
+  // MARK: Applying
 
-  /// What is to come of a turn.
+  /// When `applySome` is to be called again.
   enum Next {
-    /// Nothing until something comes.
+    /// When a message comes.
     case sleep
-    /// Another turn at once.
+    /// In the next tick.
     case again
-    /// Another turn in so many milliseconds.
+    /// In that many milliseconds.
     case wait(UInt64)
   }
 
-  /// Applies some messages, for as long as their share of the turn goes.
-  func turn() -> Next {
+  /// Applies some messages: for up to `busyTime` or `idleTime`.
+  func applySome() -> Next {
     guard hasWork else { return .sleep }
     let start = now
     if let endsAt, awaited.isEmpty || start >= endsAt { return .sleep }
     guard pausedUntil <= start else { return Self.wait(from: start, to: pausedUntil) }
-    releaseHolds(start)
-    if window.count <= settings.room / 2 { load() }
+    readHeldAgain(start)
+    if window.count <= settings.capacity / 2 { readPage() }
     let isBusy = services.inFlight.load(ordering: .relaxed) > 0
     let end = start + (isBusy ? settings.busyTime : settings.idleTime)
     while mayApply, let entry = express.popFirst() ?? window.popFirst() {
       apply(entry)
       if now >= end { break }
     }
-    if mayApply, retries != nil, now < end { retry(until: end) }
-    settleCounts()
+    if mayApply, retries != nil, now < end { retryParked(until: end) }
+    resetCountsIfEmpty()
     if !evaluator.batch.isEmpty { return .again }
     if pausedUntil > start { return Self.wait(from: start, to: pausedUntil) }
     if window.count > 0 || express.count > 0 || !isWhole || retries != nil { return mayApply ? .again : .sleep }
@@ -217,39 +243,39 @@ final class MessageInbox {
     .wait((max(end, start) - start) / 1_000_000 + 1)
   }
 
-  /// Whether what is applied and not settled leaves room for more.
+  /// Whether messages that are applied and not yet durable leave room for more.
   private var mayApply: Bool {
-    unsettled.count < settings.room && evaluator.inFlightCount < Self.mostUnits
-      && evaluator.batch.writes.byteCount < Self.mostBytes
+    uncommitted.count < settings.capacity && evaluator.inFlightCount < Self.batchLimit
+      && evaluator.batch.writes.byteCount < Self.batchBytes
   }
 
-  /// How many batches may be on their way to the disk while messages join another.
-  private static let mostUnits = 16
-  /// From how many bytes on a batch takes no more messages.
-  private static let mostBytes = 4 << 20
+  /// How many commit batches may be in flight while messages join another.
+  private static let batchLimit = 16
+  /// From how many bytes on a commit batch takes no more messages.
+  private static let batchBytes = 4 << 20
 
   private func apply(_ entry: Entry) {
-    guard !unsettled.contains(entry.sequence), !isHeld(entry.subject) else { return }
+    guard !uncommitted.contains(entry.sequence), !isHeld(entry.subject) else { return }
     let message = CommitBatch.Message(
       subject: entry.subject, sequence: entry.sequence, cascade: awaited[entry.sequence])
     do throws(RequestError) {
       if try evaluator.deliver(message) {
-        unsettled.insert(entry.sequence)
+        uncommitted.insert(entry.sequence)
       } else {
         awaited.removeValue(forKey: entry.sequence)?.ended()
       }
       if !held.isEmpty, held.removeValue(forKey: entry.subject) != nil {
-        noteHeld()
+        updateHeldFigure()
         log(.info, "messages of a subject that were held back go on", entry.subject)
       }
     } catch { hold(entry.subject, error) }
   }
 
-  // MARK: Holding back
+  // MARK: Holding
 
   func isHeld(_ subject: [UInt8]) -> Bool { !held.isEmpty && held[subject]?.until != nil }
 
-  /// Leaves a subject's messages in the store for a while, in their order; those of others go on.
+  /// Leaves a subject's messages in the store for a while; messages of other subjects are applied meanwhile.
   private func hold(_ subject: [UInt8], _ error: RequestError) {
     let tries = (held[subject]?.tries ?? 0) + 1
     held[subject] = Hold(tries: tries, until: now + settings.backoff.delay(after: tries) * 1_000_000)
@@ -258,16 +284,15 @@ final class MessageInbox {
         .error, "messages of a subject can't be applied and are held back, to be tried again: \(error.message)", subject
       )
     }
-    noteHeld()
-    guard held.count > settings.mostHeld else { return }
+    updateHeldFigure()
+    guard held.count > settings.heldLimit else { return }
     held.removeAll()
-    noteHeld()
-    refusals += 1
-    pause(after: refusals)
+    updateHeldFigure()
+    pauseAfterFailure()
   }
 
-  /// Has the messages of subjects read again that were held back for long enough.
-  private func releaseHolds(_ time: UInt64) {
+  /// Reads the messages again of subjects that were held, and of gaps, for long enough.
+  private func readHeldAgain(_ time: UInt64) {
     guard !held.isEmpty || !gaps.isEmpty else { return }
     var isAnyDue = gapsUntil.map { $0 <= time } ?? false
     if isAnyDue {
@@ -281,13 +306,13 @@ final class MessageInbox {
     }
     guard isAnyDue else { return }
     switch walk {
-    case .none: walk = .wanted(fewFirst: false)
-    case .underWay(let position, _): walk = .underWay(position: position, isDirty: true)
-    case .wanted, .fewUnderWay: break
+    case .notNeeded: walk = .needed(expressFirst: false)
+    case .reading(let position, _): walk = .reading(position: position, isDirty: true)
+    case .needed, .readingExpress: break
     }
   }
 
-  private func noteHeld() { services.figures[worker].heldSubjects.store(held.count, ordering: .relaxed) }
+  private func updateHeldFigure() { services.figures[worker].heldSubjects.store(held.count, ordering: .relaxed) }
 
   func log(_ level: LogLine.Level, _ message: String, _ subject: [UInt8]? = nil) {
     services.context.log.write(LogLine(level, message, subjectHash: subject.map { OutboxService.hash($0) }))

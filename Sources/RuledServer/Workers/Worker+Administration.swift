@@ -2,8 +2,9 @@ import RuledCore
 import RuledEngine
 import RuledWire
 
+/// The methods that show or erase, and those that only the control thread executes.
 extension Worker {
-  /// Whether only the control thread can carry the method out.
+  /// Whether only the control thread can execute a method.
   static func isForControl(_ method: Method) -> Bool {
     switch method {
     case .reload, .retry, .drop, .clock: true
@@ -11,8 +12,8 @@ extension Worker {
     }
   }
 
-  /// Leaves a request to the control thread, which answers to the target.
-  func hand(toControl request: RequestView, _ target: ReplyTarget) {
+  /// Leaves a request to the control thread, which replies to the target.
+  func sendToControl(_ request: RequestView, _ target: ReplyTarget) {
     do throws(RequestError) {
       let task: ControlTask
       switch request.method {
@@ -23,18 +24,12 @@ extension Worker {
       case .drop: task = .drop(try ParkedSelection(request))
       default: task = .clock(try ClockParams(request))
       }
-      _ = services.control.send(.task(task, id: request.id.map { Array($0) }, target))
-    } catch {
-      replyBuffer.removeAll()
-      if !request.isNotification {
-        ReplyWriter.error(error, id: request.id, to: replyBuffer)
-        if target.batch == 0 { ReplyWriter.endLine(to: replyBuffer) }
-      }
-      send(replyBuffer.bytes, to: target)
-    }
+      let caller = ControlCaller(id: request.id.map { Array($0) }, target: target)
+      _ = services.control.send(.task(task, caller))
+    } catch { replies.sendError(error, for: request, to: target) }
   }
 
-  /// Carries out what shows or erases.
+  /// Appends the result of a method that shows or erases.
   func administrate(_ request: RequestView, into bytes: ByteBuffer) throws(RequestError) {
     let context = services.context
     switch request.method {
@@ -56,14 +51,12 @@ extension Worker {
     case .subjects:
       let params = try SubjectsParams(request)
       let found = try StoreListing.subjects(context, prefix: params.prefix, after: params.after, limit: params.limit)
-      Self.list("subjects", .array(found.subjects.map { .string($0) }), next: found.next).write(to: bytes)
+      Self.page("subjects", .array(found.subjects.map { .string($0) }), next: found.next).write(to: bytes)
     case .parked:
       let params = try ParkedParams(request)
       let found = try StoreListing.parked(context, plugin: params.plugin, after: params.after, limit: params.limit)
-      Self.list("parked", .array(found.parked), next: found.next).write(to: bytes)
-    case .counters:
-      let params = try CountersParams(request)
-      Self.counters(evaluator, params).write(to: bytes)
+      Self.page("parked", .array(found.parked), next: found.next).write(to: bytes)
+    case .counters: counters(try CountersParams(request)).write(to: bytes)
     case .rules:
       _ = try EmptyParams(request)
       services.status.rules().write(to: bytes)
@@ -89,24 +82,25 @@ extension Worker {
       plugin == nil ? nil : UnsafeRawBufferPointer(rebasing: all[length...]))
   }
 
-  private static func list(_ name: String, _ items: JSONValue, next: String?) -> JSONValue {
+  /// A page of a listing; `next` is where the next page begins.
+  private static func page(_ name: String, _ items: JSONValue, next: String?) -> JSONValue {
     var object = JSONObject()
     object[name] = items
     if let next { object["next"] = .string(next) }
     return .object(object)
   }
 
-  /// The counters of a prefix whose labels have the wanted values; numbers and booleans compare by their JSON text.
-  private static func counters(_ evaluator: Evaluator, _ params: CountersParams) -> JSONValue {
-    let chosen = evaluator.counters(prefix: params.prefix).compactMap { counter -> JSONValue? in
+  /// The counters with a name prefix and with the wanted labels; numbers and booleans compare by their JSON text.
+  private func counters(_ params: CountersParams) -> JSONValue {
+    let found = evaluator.counters(prefix: params.prefix).compactMap { counter -> JSONValue? in
       let labels = (try? JSONValue(parsing: counter.key.labels))?.objectValue ?? JSONObject()
-      let fits = params.labels.allSatisfy { wanted in
+      let isWanted = params.labels.allSatisfy { wanted in
         guard let own = labels[wanted.name] else { return false }
         return (own.stringValue ?? own.text) == wanted.value
       }
-      guard fits else { return nil }
+      guard isWanted else { return nil }
       return .object(["name": .string(counter.key.name), "labels": .object(labels), "value": counter.value.json])
     }
-    return .array(chosen)
+    return .array(found)
   }
 }

@@ -4,10 +4,11 @@ package import RuledCore
 package enum BinaryEvent {
   /// Appends the event in structured JSON.
   ///
-  /// A JSON body becomes `data`, text in UTF-8 a string, anything else `data_base64`. The daemon's own `dryrun` and `explain` are
-  /// booleans, `true` or `false`; what else a header says is a string.
+  /// A JSON body becomes `data`, UTF-8 text a string, anything else `data_base64`. The daemon's own attributes `dryrun` and `explain`
+  /// become booleans when they are `true` or `false`; all other values are strings.
   ///
-  /// A JSON body is checked with `document`.
+  /// `document` parses a JSON body, to check it. Errors are `invalid_params` for a repeated attribute or one called `data`, and
+  /// `parse_error` for a body that is not the JSON that it claims to be.
   package static func write(
     _ headers: HTTPHeaders, body: UnsafeRawBufferPointer, document: TapeDocument, to buffer: ByteBuffer
   ) throws(RequestError) {
@@ -19,12 +20,13 @@ package enum BinaryEvent {
       guard attributes[field.name] == nil else {
         throw .invalidParams(path: "params.\(field.name)", "stands in two headers")
       }
-      attributes[field.name] = value(field)
+      attributes[field.name] = value(of: field)
     }
     let contentType = headers["content-type"]
     if let contentType { attributes["datacontenttype"] = .string(contentType) }
     JSONValue.object(attributes).write(to: buffer)
     guard !body.isEmpty else { return }
+    // The data goes into the object that is already written: its brace is replaced.
     buffer.truncate(to: buffer.count - 1)
     if buffer.bytes.last != UInt8(ascii: "{") { buffer.append(UInt8(ascii: ",")) }
     if HTTPContent.isJSON(contentType) {
@@ -36,13 +38,13 @@ package enum BinaryEvent {
       buffer.append(jsonString: body)
     } else {
       buffer.append("\"data_base64\":\"" as StaticString)
-      Base64.write(body, to: buffer)
+      Base64.encode(body, to: buffer)
       buffer.append(UInt8(ascii: "\""))
     }
     buffer.append(UInt8(ascii: "}"))
   }
 
-  private static func value(_ field: HTTPHeaders.Field) -> JSONValue {
+  private static func value(of field: HTTPHeaders.Field) -> JSONValue {
     let text = HTTPTarget.decode(unquoted(field.value)[...])
     switch (field.name, text) {
     case ("dryrun", "true"), ("explain", "true"): return .bool(true)
@@ -51,7 +53,7 @@ package enum BinaryEvent {
     }
   }
 
-  /// The content of a quoted string of RFC 9110; anything else as it is.
+  /// The content of a quoted string of RFC 9110, section 5.6.4; another value unchanged.
   private static func unquoted(_ value: String) -> String {
     let bytes = Array(value.utf8)
     guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") else { return value }
@@ -66,5 +68,70 @@ package enum BinaryEvent {
       }
     }
     return String(decoding: content, as: UTF8.self)
+  }
+}
+
+/// The kind of content in the body of a request that brings events.
+package enum HTTPContent: Sendable, Equatable {
+  /// One event as JSON.
+  case structured
+  /// An array of events as JSON.
+  case batch
+  /// The data of one event, whose attributes are in `ce-*` headers.
+  case binary
+  /// Anything else, which is refused.
+  case unsupported
+
+  /// The kind that the headers declare; a missing content type means JSON.
+  package init(contentType: String?, hasAttributes: Bool) {
+    let type = Self.mediaType(contentType)
+    switch type {
+    case "application/cloudevents+json": self = .structured
+    case "application/cloudevents-batch+json": self = .batch
+    case _ where type.hasPrefix("application/cloudevents"): self = .unsupported
+    case _ where hasAttributes: self = .binary
+    case "", "application/json": self = .structured
+    default: self = .unsupported
+    }
+  }
+
+  /// Whether a body of that content type is JSON; a missing content type means JSON.
+  package static func isJSON(_ contentType: String?) -> Bool {
+    let type = mediaType(contentType)
+    return type.isEmpty || type.hasSuffix("/json") || type.hasSuffix("+json")
+  }
+
+  /// The media type in lower case, without parameters.
+  static func mediaType(_ contentType: String?) -> String {
+    let type = (contentType ?? "").prefix { $0 != ";" }
+    return type.filter { $0 != " " && $0 != "\t" }.lowercased()
+  }
+}
+
+/// Base64 by RFC 4648, section 4.
+enum Base64 {
+  /// Appends the encoded bytes with their padding.
+  static func encode(_ bytes: UnsafeRawBufferPointer, to buffer: ByteBuffer) {
+    var start = 0
+    while start < bytes.count {
+      let length = min(3, bytes.count - start)
+      var group: UInt32 = 0
+      for index in 0..<3 { group = group << 8 | (index < length ? UInt32(bytes[start + index]) : 0) }
+      for index in 0..<4 {
+        let value = UInt8(truncatingIfNeeded: group >> (18 - 6 * index)) & 63
+        buffer.append(index <= length ? letter(value) : UInt8(ascii: "="))
+      }
+      start += 3
+    }
+  }
+
+  private static func letter(_ value: UInt8) -> UInt8 {
+    switch value {
+    case 0..<26: UInt8(ascii: "A") + value
+    case 26..<52: UInt8(ascii: "a") + value - 26
+    case 52..<62: UInt8(ascii: "0") + value - 52
+    case 62: UInt8(ascii: "+")
+    default: UInt8(ascii: "/")
+    }
   }
 }

@@ -1,42 +1,87 @@
 package import RuledCore
 
-/// Why a request is not taken: what it is answered with before its connection is closed.
-package struct HTTPFault: Error, Sendable, Equatable {
+/// A request that the server answers itself, with an error: the status, the error object and further header fields of the response.
+package struct HTTPError: Error, Sendable, Equatable {
   /// The HTTP status.
   package let status: Int
   /// The error object of the body.
   package let error: RequestError
+  /// Header fields beside those that each response has.
+  package let headers: [HTTPHeaders.Field]
 
-  /// A fault with its status and a sentence.
+  /// An error with its status and a sentence.
   package init(_ status: Int, _ message: String, _ code: RequestError.Code = .invalidRequest) {
-    self.init(status, RequestError(code, message))
+    self.init(RequestError(code, message), status: status)
   }
 
-  /// A fault with its status and its error object.
-  package init(_ status: Int, _ error: RequestError) {
-    self.status = status
+  /// An error object, by default under the status of its code.
+  package init(_ error: RequestError, status: Int? = nil, headers: [HTTPHeaders.Field] = []) {
+    self.status = status ?? error.httpStatus
     self.error = error
+    self.headers = headers
   }
 }
 
-/// The request line and the fields of a request, taken line by line and checked by the letter of RFC 9112.
+/// The header fields of a request in their order.
+package struct HTTPHeaders: Sendable {
+  /// A field.
+  package struct Field: Sendable, Equatable {
+    /// The name in lower case.
+    package let name: String
+    /// The value without the white space around it.
+    package let value: String
+
+    /// A field; the name in lower case.
+    package init(name: String, value: String) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  /// The fields.
+  package private(set) var fields: [Field] = []
+
+  /// No fields.
+  package init() {}
+
+  /// Adds a field.
+  package mutating func append(_ name: String, _ value: String) {
+    fields.append(Field(name: name.lowercased(), value: value))
+  }
+
+  /// The value of the first field with that name, given in lower case.
+  package subscript(name: String) -> String? { fields.first { $0.name == name }?.value }
+
+  /// How many fields have that name.
+  package func count(of name: String) -> Int { fields.count { $0.name == name } }
+
+  /// The CloudEvents attributes among them, without their prefix.
+  package var attributes: [Field] {
+    fields.compactMap { field in
+      field.name.hasPrefix("ce-") ? Field(name: String(field.name.dropFirst(3)), value: field.value) : nil
+    }
+  }
+}
+
+/// The request line and the fields of a request, added line by line and checked to the letter of RFC 9112.
 ///
-/// What a proxy and a server may read differently is refused and never repaired: who is in front must not see another request than we do.
+/// A request that a proxy and a server could read differently is refused and never repaired: a proxy in front must not see another request
+/// than this server.
 package struct HTTPRequestHead: Sendable {
-  /// How the end of the body is told.
-  package enum Framing: Sendable, Equatable {
+  /// How the end of the body is found.
+  package enum BodyFraming: Sendable, Equatable {
     /// There is no body.
     case none
-    /// The body has so many bytes; `Int.max` for more than can be counted.
+    /// The body has so many bytes; `Int.max` for a number that does not fit.
     case length(Int)
     /// The body comes in chunks.
     case chunked
   }
 
-  /// The most fields that a head or a trailer has.
-  package static let mostFields = 100
+  /// How many fields a head or a trailer may have.
+  package static let maximumFields = 100
 
-  /// The method, as it was sent.
+  /// The method as sent.
   package private(set) var method = ""
   /// The target, not decoded.
   package private(set) var target = HTTPTarget("/")
@@ -45,100 +90,98 @@ package struct HTTPRequestHead: Sendable {
   /// The fields.
   package private(set) var headers = HTTPHeaders()
 
-  /// A head of which nothing has come.
+  /// A head before its first line.
   package init() {}
 
   // MARK: The request line
 
-  /// Takes the request line, without its end.
-  package mutating func takeRequestLine(_ line: UnsafeRawBufferPointer) throws(HTTPFault) {
+  /// Reads the request line, given without its end.
+  package mutating func parseRequestLine(_ line: [UInt8]) throws(HTTPError) {
     let space = UInt8(ascii: " ")
     guard let first = line.firstIndex(of: space), let last = line.lastIndex(of: space), first < last else {
-      throw HTTPFault(400, "a request line is a method, a target and HTTP/1.1, with one space between")
+      throw HTTPError(400, "a request line is a method, a target and HTTP/1.1, with one space between")
     }
-    guard line[..<first].isToken, first <= 32 else { throw HTTPFault(400, "the method is no token") }
+    guard line[..<first].isToken, first <= 32 else { throw HTTPError(400, "the method is not a token") }
     method = String(decoding: line[..<first], as: UTF8.self)
-    minorVersion = try Self.minorVersion(line[(last + 1)...])
-    guard first + 1 < last else { throw HTTPFault(400, "the target is missing") }
-    target = try Self.target(String(decoding: line[(first + 1)..<last], as: UTF8.self), method)
+    minorVersion = try Self.minorVersion(Array(line[(last + 1)...]))
+    guard first + 1 < last else { throw HTTPError(400, "the target is missing") }
+    target = try Self.target(String(decoding: line[(first + 1)..<last], as: UTF8.self), method: method)
   }
 
-  private static func minorVersion(_ text: Slice<UnsafeRawBufferPointer>) throws(HTTPFault) -> Int {
-    let bytes = Array(text)
-    guard bytes.count == 8, bytes.starts(with: "HTTP/".utf8), bytes[6] == UInt8(ascii: "."), bytes[5].isDigit,
-      bytes[7].isDigit
-    else { throw HTTPFault(400, "the version must be HTTP/1.1") }
-    guard bytes[5] == UInt8(ascii: "1") else { throw HTTPFault(505, "this server speaks HTTP/1.1") }
-    guard bytes[7] <= UInt8(ascii: "1") else { throw HTTPFault(400, "the version must be HTTP/1.1") }
-    return Int(bytes[7] - UInt8(ascii: "0"))
+  private static func minorVersion(_ version: [UInt8]) throws(HTTPError) -> Int {
+    guard version.count == 8, version.starts(with: "HTTP/".utf8), version[6] == UInt8(ascii: "."), version[5].isDigit,
+      version[7].isDigit
+    else { throw HTTPError(400, "the version must be HTTP/1.1") }
+    guard version[5] == UInt8(ascii: "1") else { throw HTTPError(505, "this server speaks HTTP/1.1") }
+    guard version[7] <= UInt8(ascii: "1") else { throw HTTPError(400, "the version must be HTTP/1.1") }
+    return Int(version[7] - UInt8(ascii: "0"))
   }
 
-  private static func target(_ text: String, _ method: String) throws(HTTPFault) -> HTTPTarget {
+  private static func target(_ text: String, method: String) throws(HTTPError) -> HTTPTarget {
     guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") }) else {
-      throw HTTPFault(400, "a target has visible ASCII characters without '#': encode others with '%'")
+      throw HTTPError(400, "a target has visible ASCII characters without '#': encode others with '%'")
     }
     if text.hasPrefix("/") || text == "*" && method == "OPTIONS" { return HTTPTarget(text) }
-    let head = text.prefix(8).lowercased()
-    let scheme = head.hasPrefix("http://") ? 7 : head == "https://" ? 8 : 0
+    let scheme = HTTPTarget.schemeLength(text[...])
     let authority = text.dropFirst(scheme).prefix { $0 != "/" && $0 != "?" }
-    guard scheme > 0, !authority.isEmpty, isHost(String(authority)) else {
-      throw HTTPFault(400, "a target begins with '/' or is a URL of this server")
+    guard scheme > 0, !authority.isEmpty, HTTPHost.isValid(String(authority)) else {
+      throw HTTPError(400, "a target begins with '/' or is a URL of this server")
     }
     return HTTPTarget(text)
   }
 
   // MARK: Fields
 
-  /// Takes a field's line, without its end.
-  package mutating func takeField(_ line: UnsafeRawBufferPointer) throws(HTTPFault) {
+  /// Adds the field of a line, given without its end.
+  package mutating func appendField(_ line: [UInt8]) throws(HTTPError) {
     let (name, value) = try Self.field(line)
-    guard headers.fields.count < Self.mostFields else {
-      throw HTTPFault(431, "a request may have \(Self.mostFields) fields at most", .tooLarge)
+    guard headers.fields.count < Self.maximumFields else {
+      throw HTTPError(431, "a request may have \(Self.maximumFields) fields at most", .tooLarge)
     }
     headers.append(name, value)
   }
 
   /// The name and the value of a field's line.
-  static func field(_ line: UnsafeRawBufferPointer) throws(HTTPFault) -> (name: String, value: String) {
+  static func field(_ line: [UInt8]) throws(HTTPError) -> (name: String, value: String) {
     guard let first = line.first, !first.isBlank else {
-      throw HTTPFault(400, "a field's line begins with its name: folded lines are not taken")
+      throw HTTPError(400, "a field's line begins with its name: folded lines are refused")
     }
-    guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { throw HTTPFault(400, "a field has no colon") }
+    guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { throw HTTPError(400, "a field has no colon") }
     guard line[..<colon].isToken else {
-      throw HTTPFault(400, "a field's name is a token, with the colon right behind it")
+      throw HTTPError(400, "a field's name is a token, directly followed by the colon")
     }
     var value = line[(colon + 1)...].drop { $0.isBlank }
     while value.last?.isBlank == true { value.removeLast() }
     return (String(decoding: line[..<colon], as: UTF8.self), text(value))
   }
 
-  /// A value as text: UTF-8, or else each byte as the character of that number, so that different bytes stay different.
-  private static func text(_ value: Slice<UnsafeRawBufferPointer>) -> String {
+  /// A value as text: UTF-8, else each byte as the character of that number, so that different bytes stay different.
+  private static func text(_ value: ArraySlice<UInt8>) -> String {
     String(validating: value, as: UTF8.self) ?? String(String.UnicodeScalarView(value.map { UnicodeScalar($0) }))
   }
 
   // MARK: The whole head
 
-  /// Checks the host and answers how the body is framed, once all fields have come.
-  package func framing() throws(HTTPFault) -> Framing {
-    let hosts = headers.count("host")
-    guard hosts == 1 || hosts == 0 && minorVersion == 0, Self.isHost(headers["host"] ?? "") else {
-      throw HTTPFault(400, "a request has one Host")
+  /// Checks the host and finds the framing of the body, once all fields are added.
+  package func bodyFraming() throws(HTTPError) -> BodyFraming {
+    let hosts = headers.count(of: "host")
+    guard hosts == 1 || hosts == 0 && minorVersion == 0, HTTPHost.isValid(headers["host"] ?? "") else {
+      throw HTTPError(400, "a request has one Host")
     }
-    let lengths = headers.count("content-length")
-    let encodings = headers.count("transfer-encoding")
+    let lengths = headers.count(of: "content-length")
+    let encodings = headers.count(of: "transfer-encoding")
     guard lengths + encodings <= 1 else {
-      throw HTTPFault(400, "a request has one Content-Length or one Transfer-Encoding")
+      throw HTTPError(400, "a request has one Content-Length or one Transfer-Encoding")
     }
     if encodings == 1 {
       guard minorVersion == 1, headers["transfer-encoding"]?.lowercased() == "chunked" else {
-        throw HTTPFault(400, "the only Transfer-Encoding is 'chunked', in HTTP/1.1")
+        throw HTTPError(400, "the only Transfer-Encoding is 'chunked', in HTTP/1.1")
       }
       return .chunked
     }
     guard let text = headers["content-length"]?.utf8 else { return .none }
     guard !text.isEmpty, text.allSatisfy({ $0.isDigit }) else {
-      throw HTTPFault(400, "Content-Length is a number of bytes")
+      throw HTTPError(400, "Content-Length is a number of bytes")
     }
     return .length(Int(String(text)) ?? Int.max)
   }
@@ -146,7 +189,7 @@ package struct HTTPRequestHead: Sendable {
   /// Whether the client waits for "100 Continue" before it sends the body.
   package var expectsContinue: Bool { minorVersion == 1 && headers["expect"]?.lowercased() == "100-continue" }
 
-  /// Whether the client wants to go on with the connection.
+  /// Whether the client wants to keep the connection open for further requests.
   package var keepsAlive: Bool {
     var options: Set<String> = []
     for field in headers.fields where field.name == "connection" {
@@ -156,11 +199,86 @@ package struct HTTPRequestHead: Sendable {
     }
     return minorVersion == 1 ? !options.contains("close") : options.contains("keep-alive") && !options.contains("close")
   }
+}
+
+/// The target of an HTTP request, taken apart and not decoded.
+package struct HTTPTarget: Sendable, Equatable {
+  /// The authority of a target in absolute form, which replaces the `Host` header; else nil.
+  package let authority: String?
+  /// The path as sent.
+  package let path: String
+  /// The part behind the first `?`, as sent; empty without one.
+  package let query: String
+
+  /// Takes a target apart.
+  package init(_ target: String) {
+    var remaining = target[...]
+    authority = Self.removeAuthority(from: &remaining)
+    if let hash = remaining.utf8.firstIndex(of: UInt8(ascii: "#")) { remaining = remaining[..<hash] }
+    guard let mark = remaining.utf8.firstIndex(of: UInt8(ascii: "?")) else {
+      path = remaining.isEmpty ? "/" : String(remaining)
+      query = ""
+      return
+    }
+    path = mark == remaining.startIndex ? "/" : String(remaining[..<mark])
+    query = String(remaining[remaining.utf8.index(after: mark)...])
+  }
+
+  /// The length of `http://` or `https://` at the start of a target; 0 without either.
+  static func schemeLength(_ target: Substring) -> Int {
+    let start = target.prefix(8).lowercased()
+    return start.hasPrefix("http://") ? 7 : start == "https://" ? 8 : 0
+  }
+
+  private static func removeAuthority(from target: inout Substring) -> String? {
+    let length = schemeLength(target)
+    guard length > 0 else { return nil }
+    target = target.dropFirst(length)
+    let end = target.utf8.firstIndex { "/?#".utf8.contains($0) } ?? target.endIndex
+    let authority = target[..<end]
+    target = target[end...]
+    return String(authority.split(separator: "@", omittingEmptySubsequences: false).last ?? authority)
+  }
+
+  /// The parts of the path between its slashes, each decoded once; nil for a path that does not begin with a slash.
+  var segments: [String]? {
+    guard path.utf8.first == UInt8(ascii: "/") else { return nil }
+    return path.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map(Self.decode)
+  }
+
+  /// The parameters of the query in order, decoded once with `+` kept; of repeated ones the first.
+  package var parameters: [(name: String, value: String)] {
+    var parameters: [(name: String, value: String)] = []
+    for piece in query.split(separator: "&") {
+      let equals = piece.utf8.firstIndex(of: UInt8(ascii: "=")) ?? piece.endIndex
+      let name = Self.decode(piece[..<equals])
+      guard !parameters.contains(where: { $0.name == name }) else { continue }
+      parameters.append((name, Self.decode(piece[equals...].dropFirst())))
+    }
+    return parameters
+  }
+
+  /// `text` with its percent escapes decoded once.
+  static func decode(_ text: Substring) -> String {
+    var text = text
+    return text.withUTF8 { PercentText.decode(UnsafeRawBufferPointer($0)[...]) }
+  }
+}
+
+/// Hosts of `Host` headers and authorities.
+package enum HTTPHost {
+  /// The host in lower case, without its port and a trailing dot: the form in which hosts are compared.
+  package static func normalized(_ host: String) -> String {
+    var name = host.lowercased()[...]
+    let port = name.utf8.lastIndex(of: UInt8(ascii: ":"))
+    if let port, name[port...].dropFirst().utf8.allSatisfy(\.isDigit) { name = name[..<port] }
+    return String(name.hasSuffix(".") ? name.dropLast() : name)
+  }
 
   /// Whether the text is a host with or without a port, or empty.
-  private static func isHost(_ text: String) -> Bool {
+  static func isValid(_ text: String) -> Bool {
     var name = text.utf8[...]
-    if let colon = name.lastIndex(of: UInt8(ascii: ":")), name[colon...].dropFirst().allSatisfy({ $0.isDigit }) {
+    if let colon = name.lastIndex(of: UInt8(ascii: ":")), name[colon...].dropFirst().allSatisfy(\.isDigit) {
       name = name[..<colon]
     }
     if name.first == UInt8(ascii: "["), name.last == UInt8(ascii: "]") {
@@ -174,7 +292,7 @@ package struct HTTPRequestHead: Sendable {
 }
 
 extension UInt8 {
-  /// Whether it is a space or a tabulator.
+  /// Whether it is a space or a tab.
   var isBlank: Bool { self == 0x20 || self == 0x09 }
   /// Whether it is an ASCII digit.
   var isDigit: Bool { (0x30...0x39).contains(self) }

@@ -1,145 +1,145 @@
 package import RuledCore
 
-/// Reads HTTP/1.1 requests out of a stream of bytes, one after the other.
+/// Reads HTTP/1.1 requests from a stream of bytes, one after the other.
 ///
-/// What it finds depends on the bytes alone, never on how they were cut when they arrived. After a fault nothing behind it can be told apart any
-/// more, and the reader is done.
+/// The result depends on the bytes alone, never on the pieces in which they arrive. After an error the reader can't tell where the next
+/// request would begin, so nothing more may be read with it.
 package final class HTTPRequestReader {
-  /// How far the reader came.
+  /// Where `read` stopped.
   package enum Step: Equatable {
-    /// All bytes are taken, and the request goes on.
-    case more
-    /// The head is whole, the body is still to come.
+    /// All bytes are read, and the request needs more.
+    case incomplete
+    /// The head is complete, the body comes next.
     case head
-    /// The request is whole; nothing behind it was taken.
-    case whole
+    /// The request is complete; no byte behind it was read.
+    case complete
   }
 
   private enum State {
-    case requestLine, fields, body, chunkSize, chunk, chunkEnd, trailer, over
+    case requestLine, fields, body, chunkSize, chunk, chunkEnd, trailer, complete
   }
 
-  /// The longest request line.
-  package static let requestLineBytes = 16 << 10
-  /// The most bytes that a head has, and those of a trailer.
-  package static let headBytes = 64 << 10
-  /// The longest line with a chunk's size and extensions.
-  package static let chunkLineBytes = 256
-  /// A body over the limit is read on up to so many times the limit, so that the connection can go on.
+  /// The longest request line, in bytes.
+  package static let maximumRequestLine = 16 << 10
+  /// The longest head, and the longest trailer, in bytes.
+  package static let maximumHead = 64 << 10
+  /// The longest line with a chunk's size and extensions, in bytes.
+  package static let maximumChunkLine = 256
+  /// How many times the limit a body may have to be read and dropped, so that the connection stays usable; a longer one is an error.
   package static let skippedBodies = 16
 
-  /// The request's head; whole from `.head` on.
+  /// The request's head; complete from `.head` on.
   package private(set) var head = HTTPRequestHead()
   /// The request's body, decoded.
   package private(set) var body = ByteBuffer(capacity: 16)
-  /// Whether the body has more bytes than the limit; it is dropped.
+  /// Whether the body is longer than the limit and was dropped.
   package private(set) var isTooLarge = false
 
   private let limit: Int
   private var state = State.requestLine
-  private var line = ByteBuffer(capacity: 128)
+  private var line: [UInt8] = []
   private var hasReturn = false
-  private var passedEmptyLine = false
+  private var skippedEmptyLine = false
   private var headCount = 0
   private var trailerCount = 0
   private var trailerFields = 0
-  private var left = 0
+  /// How many bytes of the body or of the chunk are still to come.
+  private var remaining = 0
   private var bodyCount = 0
 
   /// A reader of requests whose bodies have at most `bodyLimit` bytes.
   package init(bodyLimit: Int) { limit = bodyLimit }
 
-  /// Whether part of a request has come.
-  package var isWithinRequest: Bool { state != .requestLine || line.count > 0 || hasReturn || passedEmptyLine }
+  /// Whether part of a request has arrived.
+  package var isWithinRequest: Bool { state != .requestLine || !line.isEmpty || hasReturn || skippedEmptyLine }
 
   /// How many bytes of memory the request takes.
   package var heldBytes: Int { headCount + line.capacity + body.capacity }
 
-  /// Forgets the request, for the next one; `body` is then another buffer.
+  /// Prepares for the next request; `body` becomes another buffer.
   package func reset() {
     head = HTTPRequestHead()
     body = ByteBuffer(capacity: 16)
-    if line.capacity > 1024 { line = ByteBuffer(capacity: 128) }
-    line.removeAll()
+    line.removeAll(keepingCapacity: line.capacity <= 1024)
     isTooLarge = false
     state = .requestLine
     hasReturn = false
-    passedEmptyLine = false
+    skippedEmptyLine = false
     headCount = 0
     trailerCount = 0
     trailerFields = 0
-    left = 0
+    remaining = 0
     bodyCount = 0
   }
 
-  /// Takes bytes of `input` from `place` on, up to the next thing to tell.
-  package func read(_ input: UnsafeRawBufferPointer, at place: inout Int) throws(HTTPFault) -> Step {
+  /// Reads `input` from `offset` on, up to the next step, and moves `offset` behind what it has read.
+  package func read(_ input: UnsafeRawBufferPointer, from offset: inout Int) throws(HTTPError) -> Step {
     while true {
       switch state {
       case .requestLine:
-        guard try takeLine(input, &place) else { return .more }
-        if line.count == 0, !passedEmptyLine {
-          passedEmptyLine = true  // one empty line in front of a request is to be passed over
+        guard try readLine(input, &offset) else { return .incomplete }
+        if line.isEmpty, !skippedEmptyLine {
+          skippedEmptyLine = true  // RFC 9112, section 2.2: a server ignores an empty line before a request
           continue
         }
-        try head.takeRequestLine(line.bytes)
-        line.removeAll()
+        try head.parseRequestLine(line)
+        line.removeAll(keepingCapacity: true)
         state = .fields
       case .fields:
-        guard try takeLine(input, &place) else { return .more }
-        guard line.count == 0 else {
-          try head.takeField(line.bytes)
-          line.removeAll()
+        guard try readLine(input, &offset) else { return .incomplete }
+        guard line.isEmpty else {
+          try head.appendField(line)
+          line.removeAll(keepingCapacity: true)
           continue
         }
         try beginBody()
         return .head
       case .body, .chunk:
-        let count = min(left, input.count - place)
-        try take(UnsafeRawBufferPointer(rebasing: input[place..<place + count]))
-        place += count
-        left -= count
-        guard left == 0 else { return .more }
-        state = state == .body ? .over : .chunkEnd
+        let count = min(remaining, input.count - offset)
+        try appendToBody(UnsafeRawBufferPointer(rebasing: input[offset..<offset + count]))
+        offset += count
+        remaining -= count
+        guard remaining == 0 else { return .incomplete }
+        state = state == .body ? .complete : .chunkEnd
       case .chunkSize:
-        guard try takeLine(input, &place) else { return .more }
-        left = try Self.chunkSize(line.bytes)
-        line.removeAll()
-        state = left == 0 ? .trailer : .chunk
+        guard try readLine(input, &offset) else { return .incomplete }
+        remaining = try Self.chunkSize(line)
+        line.removeAll(keepingCapacity: true)
+        state = remaining == 0 ? .trailer : .chunk
       case .chunkEnd:
-        guard try takeLine(input, &place) else { return .more }
+        guard try readLine(input, &offset) else { return .incomplete }
         state = .chunkSize
       case .trailer:
-        guard try takeLine(input, &place) else { return .more }
-        if line.count == 0 {
-          state = .over
+        guard try readLine(input, &offset) else { return .incomplete }
+        if line.isEmpty {
+          state = .complete
         } else {
-          try passTrailer()
+          try checkTrailerField()
         }
-      case .over: return .whole
+      case .complete: return .complete
       }
     }
   }
 
   // MARK: Lines
 
-  /// Takes bytes up to a line's end into `line`; false when that has not come yet.
-  private func takeLine(_ input: UnsafeRawBufferPointer, _ place: inout Int) throws(HTTPFault) -> Bool {
-    while place < input.count {
-      let byte = input[place]
-      place += 1
+  /// Reads up to a line's end into `line`; false when the end has not arrived yet.
+  private func readLine(_ input: UnsafeRawBufferPointer, _ offset: inout Int) throws(HTTPError) -> Bool {
+    while offset < input.count {
+      let byte = input[offset]
+      offset += 1
       if byte == 0x0A {
-        guard hasReturn else { throw HTTPFault(400, "a line ends in CR LF, not in LF alone") }
+        guard hasReturn else { throw HTTPError(400, "a line ends in CR LF, not in LF alone") }
         hasReturn = false
         return true
       }
-      guard !hasReturn else { throw HTTPFault(400, "a CR stands at the end of a line only") }
+      guard !hasReturn else { throw HTTPError(400, "a CR is allowed at the end of a line only") }
       if byte == 0x0D {
         hasReturn = true
         continue
       }
       guard byte >= 0x20 && byte != 0x7F || byte == 0x09 else {
-        throw HTTPFault(400, "a head has no control characters")
+        throw HTTPError(400, "a head has no control characters")
       }
       line.append(byte)
       try countLineByte()
@@ -147,78 +147,79 @@ package final class HTTPRequestReader {
     return false
   }
 
-  private func countLineByte() throws(HTTPFault) {
+  private func countLineByte() throws(HTTPError) {
     switch state {
     case .requestLine:
       headCount += 1
-      if headCount > Self.requestLineBytes {
-        throw HTTPFault(414, "a request line may have \(Self.requestLineBytes) bytes at most", .tooLarge)
+      if headCount > Self.maximumRequestLine {
+        throw HTTPError(414, "a request line may have \(Self.maximumRequestLine) bytes at most", .tooLarge)
       }
     case .fields:
       headCount += 1
-      if headCount > Self.headBytes {
-        throw HTTPFault(431, "a head may have \(Self.headBytes) bytes at most", .tooLarge)
+      if headCount > Self.maximumHead {
+        throw HTTPError(431, "a head may have \(Self.maximumHead) bytes at most", .tooLarge)
       }
     case .trailer:
       trailerCount += 1
-      if trailerCount > Self.headBytes {
-        throw HTTPFault(431, "a trailer may have \(Self.headBytes) bytes at most", .tooLarge)
+      if trailerCount > Self.maximumHead {
+        throw HTTPError(431, "a trailer may have \(Self.maximumHead) bytes at most", .tooLarge)
       }
     case .chunkSize:
-      if line.count > Self.chunkLineBytes {
-        throw HTTPFault(400, "a chunk's size and extensions may have \(Self.chunkLineBytes) bytes at most")
+      if line.count > Self.maximumChunkLine {
+        throw HTTPError(400, "a chunk's size and extensions may have \(Self.maximumChunkLine) bytes at most")
       }
-    case .chunkEnd: throw HTTPFault(400, "a chunk is longer than its size says")
-    case .body, .chunk, .over: break
+    case .chunkEnd: throw HTTPError(400, "a chunk is longer than its size says")
+    case .body, .chunk, .complete: break
     }
   }
 
-  /// Checks a field behind the last chunk, which nobody uses.
-  private func passTrailer() throws(HTTPFault) {
-    _ = try HTTPRequestHead.field(line.bytes)
-    line.removeAll()
+  /// Checks a field of the trailer, which is not used.
+  private func checkTrailerField() throws(HTTPError) {
+    _ = try HTTPRequestHead.field(line)
+    line.removeAll(keepingCapacity: true)
     trailerFields += 1
-    guard trailerFields <= HTTPRequestHead.mostFields else {
-      throw HTTPFault(431, "a trailer may have \(HTTPRequestHead.mostFields) fields at most", .tooLarge)
+    guard trailerFields <= HTTPRequestHead.maximumFields else {
+      throw HTTPError(431, "a trailer may have \(HTTPRequestHead.maximumFields) fields at most", .tooLarge)
     }
   }
 
   // MARK: The body
 
-  private func beginBody() throws(HTTPFault) {
-    switch try head.framing() {
-    case .none: state = .over
+  private func beginBody() throws(HTTPError) {
+    switch try head.bodyFraming() {
+    case .none: state = .complete
     case .length(let count):
-      left = count
-      state = count == 0 ? .over : .body
+      remaining = count
+      state = count == 0 ? .complete : .body
       isTooLarge = count > limit
-      if isTooLarge { try checkSkipped(count) }
+      if isTooLarge { try checkSkippable(count) }
     case .chunked: state = .chunkSize
     }
   }
 
-  private func take(_ bytes: UnsafeRawBufferPointer) throws(HTTPFault) {
+  private func appendToBody(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) {
     bodyCount += bytes.count
     if bodyCount > limit, !isTooLarge {
       isTooLarge = true
       body = ByteBuffer(capacity: 16)
     }
-    if isTooLarge { try checkSkipped(bodyCount) } else { body.append(bytes) }
+    if isTooLarge { try checkSkippable(bodyCount) } else { body.append(bytes) }
   }
 
-  private func checkSkipped(_ count: Int) throws(HTTPFault) {
+  /// Checks that a body over the limit is short enough to be read and dropped.
+  private func checkSkippable(_ count: Int) throws(HTTPError) {
     guard count / Self.skippedBodies > limit else { return }
-    throw HTTPFault(413, "a body may have \(limit) bytes at most", .tooLarge)
+    throw HTTPError(413, "a body may have \(limit) bytes at most", .tooLarge)
   }
 
-  /// The size that a chunk's line tells: hexadecimal digits and then nothing, or extensions behind a `;`.
-  private static func chunkSize(_ line: UnsafeRawBufferPointer) throws(HTTPFault) -> Int {
+  /// The size in a chunk's line: hexadecimal digits, then nothing or a `;` with extensions.
+  private static func chunkSize(_ line: [UInt8]) throws(HTTPError) -> Int {
     let digits = line.prefix { $0.isHexDigit }
     guard !digits.isEmpty, digits.count == line.count || line[digits.count] == UInt8(ascii: ";") else {
-      throw HTTPFault(400, "a chunk's size is a hexadecimal number")
+      throw HTTPError(400, "a chunk's size is a hexadecimal number")
     }
     guard let size = Int(String(decoding: digits, as: UTF8.self), radix: 16) else {
-      throw HTTPFault(400, "a chunk's size is out of range")
+      throw HTTPError(400, "a chunk's size is out of range")
     }
     return size
   }

@@ -1,20 +1,20 @@
 package import RuledCore
 
-/// What a path of the API leads to.
+/// The routes of the HTTP API.
 package enum HTTPRoute: Sendable, Equatable {
   case events, subjects, watch, rules, reload, parked, counters, health, metrics, dashboard
-  /// A query by its full name.
+  /// A query of a plugin, by its full name.
   case query(String)
   /// A subject.
   case subject(String)
-  /// All that is held on a subject.
+  /// All data that is stored about a subject.
   case export(String)
-  /// A parked event by its id.
+  /// A parked event, by its id.
   case parkedEvent(String)
-  /// Trying a parked event again.
+  /// The retry of a parked event, by its id.
   case retry(String)
 
-  /// The route of a path, or nil where there is none.
+  /// The route of a path; nil for an unknown path.
   package init?(_ target: HTTPTarget) {
     guard let segments = target.segments, !segments.contains("") || segments.count == 1 else { return nil }
     switch segments.count {
@@ -57,15 +57,15 @@ package enum HTTPRoute: Sendable, Equatable {
     }
   }
 
-  private init?(_ collection: String, _ item: String, _ what: String) {
-    switch (collection, what) {
+  private init?(_ collection: String, _ item: String, _ action: String) {
+    switch (collection, action) {
     case ("subjects", "export"): self = .export(item)
     case ("parked", "retry"): self = .retry(item)
     default: return nil
     }
   }
 
-  /// The HTTP methods that the route takes.
+  /// The HTTP methods that the route accepts.
   package var methods: [String] {
     switch self {
     case .events, .query, .reload, .retry: ["POST"]
@@ -75,8 +75,8 @@ package enum HTTPRoute: Sendable, Equatable {
     }
   }
 
-  /// Which role a bearer token needs for the route; nil for none.
-  package func role(_ method: String) -> Role? {
+  /// The role that a bearer token needs for the route and HTTP method; nil when it needs none.
+  package func requiredRole(method: String) -> Role? {
     switch self {
     case .health: nil
     case .events, .watch: .writer
@@ -86,7 +86,7 @@ package enum HTTPRoute: Sendable, Equatable {
     }
   }
 
-  /// Whether everyone who can open the socket may use the route.
+  /// Whether everybody who can open the Unix socket may use the route; the others need an administrator.
   package var isOpen: Bool {
     switch self {
     case .events, .query, .watch, .health: true

@@ -3,7 +3,7 @@ import RuledCore
 import Testing
 
 extension EndToEnd {
-  /// A damaged block of one of the store's files hurts only the subjects in it.
+  /// A damaged block of one of the store's files affects only the subjects in it.
   @Suite struct DamagedStoreTests {
     private static let rules = [
       "p/plugin.lua": """
@@ -15,7 +15,7 @@ extension EndToEnd {
       """
     ]
 
-    /// What the store does not compress and a test finds in its file: 48 hexadecimal digits that belong to a number alone.
+    /// Text that does not compress, so that a test finds it in a file: 45 hexadecimal digits, different for each number.
     private static func mark(_ number: Int) -> String {
       var (state, text) = (UInt64(number) &* 0x9E37_79B9_7F4A_7C15 | 1, "")
       for _ in 0..<3 {
@@ -35,8 +35,8 @@ extension EndToEnd {
       /// The file's name.
       var file: String { String(path.split(separator: "/").last ?? "") }
 
-      /// Turns it.
-      func turn() throws {
+      /// Flips it.
+      func flip() throws {
         let descriptor = open(path, O_RDWR)
         defer { close(descriptor) }
         var byte: UInt8 = 0
@@ -46,18 +46,18 @@ extension EndToEnd {
       }
     }
 
-    /// Turns a bit of the block in which the text stands, in the store's files; compression leaves some part of it as it is.
+    /// Flips a bit of the block that holds the text, in one of the store's files; compression leaves part of the text unchanged.
     private static func damage(_ text: String, in store: String, last isLast: Bool = false) throws -> Bit {
       for start in 0..<text.utf8.count - 10 {
         let part = Array(text.utf8.dropFirst(start).prefix(10))
         for name in TestFolder.names(store) where name.hasSuffix(".sst") {
           guard let offset = place(of: part, in: "\(store)/\(name)", last: isLast) else { continue }
           let bit = Bit(path: "\(store)/\(name)", offset: offset + 2)
-          try bit.turn()
+          try bit.flip()
           return bit
         }
       }
-      throw Client.Gone(description: "'\(text)' stands in no file of \(store)")
+      throw Client.Gone(description: "'\(text)' is in no file of \(store)")
     }
 
     private static func place(of text: [UInt8], in path: String, last isLast: Bool) -> Int? {
@@ -78,7 +78,7 @@ extension EndToEnd {
       "\(prefix):\(String(repeating: "0", count: 4 - "\(number)".count))\(number)"
     }
 
-    @Test("a damaged block is told once, names its file, and only its subjects are refused")
+    @Test("a damaged block is reported once with its file, and only its subjects are refused")
     func refusesItsSubjectsAlone() throws {
       let daemon = try RuledDaemon(rules: Self.rules)
       var client = try daemon.client()
@@ -107,7 +107,7 @@ extension EndToEnd {
       let lines = daemon.log.split(separator: "\n").filter { String($0).holds("can't be read") }
       #expect(lines.count == refused.count)
       #expect(lines.allSatisfy { !String($0).holds("s:0") && String($0).holds("subject_hash") })
-      // A listing passes over them; what was written since stands in the log and is found.
+      // A listing skips them; what was written since is in the log and is found.
       let listed = try client.call("subjects", ["limit": 1000])["subjects"]?.arrayValue?.count ?? 0
       #expect(listed == 600 - refused.count)
       #expect(daemon.end(SIGTERM) == 0)
@@ -115,7 +115,7 @@ extension EndToEnd {
       #expect(try daemon.client().event("keep", Self.key("s", 0))["version"] == 3)
     }
 
-    @Test("timers that can't be read are passed over with back-off, and the others fire", arguments: [true, false])
+    @Test("unreadable timers are retried with backoff, and the others fire", arguments: [true, false])
     func firesTheOthers(isManual: Bool) throws {
       let daemon = try RuledDaemon(rules: Self.rules, manualClock: isManual)
       var client = try daemon.client()
@@ -147,7 +147,7 @@ extension EndToEnd {
       let tries = (health["unreadable"]?.arrayValue ?? []).compactMap { $0["count"]?.intValue }
       #expect(!tries.isEmpty && tries.allSatisfy { $0 < 100 }, "\(tries)")
       if isManual { #expect(try client.call("clock", ["advance": "1d"])["now"] != nil) }
-      // A new timer is not held up by the old ones.
+      // The old timers do not delay a new one.
       try client.event("set", "new", ["after": 0])
       if isManual { _ = try client.call("clock", ["advance": "1s"]) }
       var rings: JSONValue = .null
@@ -159,14 +159,14 @@ extension EndToEnd {
     }
 
     @Test(
-      "a start goes on without the counters, due times and messages of a damaged block, and does not write over them")
+      "a start works without the counters of a damaged block, and does not overwrite them")
     func startsWithoutCounters() throws {
       let daemon = try RuledDaemon(rules: Self.rules)
       var client = try daemon.client()
       for n in 0..<400 { try client.event("count", "s", ["name": .string("p.\(Self.mark(n))")]) }
       try client.event("count", "s", ["name": "p.\(Self.mark(200))"])
       #expect(daemon.end(SIGTERM) == 0)
-      // Whose each counter is stands before them, under the same names.
+      // Keys with the counters' owners come before them, with the same names.
       let bit = try Self.damage(Self.mark(200), in: "\(daemon.folder.path)/store", last: true)
       try daemon.start()
       client = try daemon.client()
@@ -177,7 +177,7 @@ extension EndToEnd {
       try client.event("count", "s", ["name": "p.\(Self.mark(200))"])
       #expect(try client.call("counters", ["prefix": .string("p.\(Self.mark(200))")])[0]?["value"] == 1)
       #expect(daemon.end(SIGTERM) == 0)
-      try bit.turn()  // which mends it
+      try bit.flip()  // repairs it
       try daemon.start()
       client = try daemon.client()
       #expect(try client.call("counters", ["prefix": "p."]).arrayValue?.count == 400)

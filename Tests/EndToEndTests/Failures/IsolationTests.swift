@@ -33,7 +33,7 @@ extension EndToEnd {
       return rules
     }
 
-    @Test("one plugin of five loops forever in every tenth event, and the other four answer all right")
+    @Test("while one of five plugins loops forever on every tenth event, the other four answer right")
     func isolates() throws {
       let daemon = try RuledDaemon(rules: Self.rules("if event.data.n % 10 == 0 then while true do end end"))
       let client = try daemon.client()
@@ -120,7 +120,7 @@ extension EndToEnd {
       #expect(try client.call("parked")["parked"] == [])
     }
 
-    @Test("what is parked outlives a kill and is tried once after a reload that changes its plugin")
+    @Test("parked events survive a kill and are retried once after a reload that changes their plugin")
     func retriesAfterReload() throws {
       let failing = "if event.data.n % 2 == 0 then error('odd ones only') end"
       let daemon = try RuledDaemon(rules: Self.rules(failing))

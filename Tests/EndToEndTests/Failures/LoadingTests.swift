@@ -4,9 +4,9 @@ import Synchronization
 import Testing
 
 extension EndToEnd {
-  /// What the rules folder may hold, and who waits while it is loaded.
+  /// What the rules folder may contain, and who waits while it is loaded.
   @Suite struct LoadingTests {
-    /// A rule that decides its own number, and one whose timer fires at once.
+    /// A rule that decides its own number, and a rule with a timer that fires at once.
     private static func rules(_ number: Int) -> String {
       """
       plugin { name = "numbered", version = "\(number)" }
@@ -16,7 +16,7 @@ extension EndToEnd {
       """
     }
 
-    /// A plugin that takes a good part of its 2 s to load.
+    /// A plugin that takes a large part of its 2 s to load.
     private static func slow(_ name: String, _ steps: Int = 30_000_000) -> String {
       """
       plugin { name = "\(name)", version = "1" }
@@ -29,11 +29,11 @@ extension EndToEnd {
 
     // MARK: The folder
 
-    /// Something that does not belong into a rules folder.
+    /// An entry that is not allowed in a rules folder.
     enum Hostile: String, CaseIterable {
       case fifo, largeFile, linkToRoot, linkToDevice, linkLoop, linkToFile, linkToFolder, folder
 
-      /// Puts it there; answers the file that is to be named, and what is to be removed.
+      /// Creates it; returns the file that the error must name, and the path to remove.
       func put(in rules: String) -> (file: String, path: String) {
         let data = "\(rules)/numbered/d.json"
         switch self {
@@ -58,7 +58,7 @@ extension EndToEnd {
     }
 
     @Test(
-      "what does not belong into the folder is refused with its name, the old rules serve, and removing it mends the folder",
+      "an entry that is not allowed in the rules folder is refused by name, and the old rules serve until it is removed",
       arguments: Hostile.allCases)
     func refuses(_ hostile: Hostile) throws {
       let daemon = try RuledDaemon(rules: ["numbered/plugin.lua": Self.rules(1)])
@@ -78,7 +78,7 @@ extension EndToEnd {
       #expect(daemon.end(SIGTERM) == 0)
     }
 
-    @Test("a folder that is swapped for another while it is loaded ends up as it stands")
+    @Test("after a plugin's folder is swapped during a load, the new one is in force")
     func swaps() throws {
       let daemon = try RuledDaemon(rules: ["numbered/plugin.lua": Self.rules(1), "slow/plugin.lua": Self.slow("slow")])
       let (path, client) = (daemon.folder.path, try daemon.client())
@@ -99,7 +99,7 @@ extension EndToEnd {
 
     // MARK: Who waits
 
-    /// A client that has asked for a reload and not been answered.
+    /// A client that has requested a reload and has no answer yet.
     private static func beginReload(_ daemon: RuledDaemon) throws -> Client {
       for number in 1...8 { daemon.folder.write(slow("slow\(number)"), to: "rules/slow\(number)/plugin.lua") }
       let client = try daemon.client()
@@ -107,18 +107,18 @@ extension EndToEnd {
       return client
     }
 
-    /// Whether nothing has come for a client.
+    /// Whether nothing has arrived for a client.
     private static func waits(_ client: Client) -> Bool {
       var byte: UInt8 = 0
       return recv(client.descriptor, &byte, 1, Int32(MSG_DONTWAIT) | Int32(MSG_PEEK)) < 0 && errno == EAGAIN
     }
 
-    @Test("eight plugins that are slow to load hold up neither clients nor timers, and no worker builds them itself")
+    @Test("eight plugins that load slowly delay neither clients nor timers, and no worker builds their VMs")
     func holdsUpNobody() throws {
       let daemon = try RuledDaemon(rules: ["numbered/plugin.lua": Self.rules(1)])
       let other = try daemon.client()
       let asking = try Self.beginReload(daemon)
-      usleep(200_000)  // the load is under way
+      usleep(200_000)  // the load is running
       #expect(try other.event("ask", "a")["decisions"]?["numbered"]?["number"] == 1)
       #expect(try daemon.client().call("health")["status"] == "ready")
       #expect(try daemon.client().failure("retry", ["parked": "nothing"])["code"] == -32002)
@@ -127,10 +127,10 @@ extension EndToEnd {
         usleep(5000)
       }
       #expect(try other.call("state", ["subject": "b"])["plugins"]?["numbered"]?["isDue"] == true)
-      #expect(Self.waits(asking), "the reload was over before it held up anybody")
+      #expect(Self.waits(asking), "the reload was over too early")
       let answer = try JSONValue(parsing: try #require(asking.line()))
       #expect(answer["result"]?["revision"]?.stringValue != nil, "\(answer.text)")
-      // Each worker gets its machines ready-made: to build them would take it as long as the loader.
+      // Each worker gets VMs that the loader built: building them would take as long as it took the loader.
       let before = daemon.ticks(ofThreads: "ruled-", digits: true)
       for subject in 0..<32 {
         let outcome = try other.event("ask", "s:\(subject)")
@@ -142,7 +142,7 @@ extension EndToEnd {
       #expect(daemon.end(SIGTERM) == 0)
     }
 
-    @Test("SIGTERM ends the daemon while plugins load, and who waits for them is told")
+    @Test("SIGTERM ends the daemon while plugins load, and clients that wait for the load get an error")
     func endsWhileLoading() throws {
       let daemon = try RuledDaemon(rules: ["numbered/plugin.lua": Self.rules(1)])
       let asking = try Self.beginReload(daemon)
@@ -155,12 +155,12 @@ extension EndToEnd {
       var ended = timespec()
       clock_gettime(CLOCK_MONOTONIC, &ended)
       #expect(ended.tv_sec - began.tv_sec <= 5)
-      for line in asking.rest() + other.rest() {
+      for line in asking.remainingLines() + other.remainingLines() {
         #expect(try JSONValue(parsing: line)["error"]?["data"]?["code"] == "unavailable", "\(line)")
       }
     }
 
-    @Test("whoever asks for a reload is answered by one that saw what was there when they asked, however many ask")
+    @Test("each reload request is answered by a load that saw the files as they were at the request")
     func answersWithWhatWasThere() throws {
       let daemon = try RuledDaemon(rules: ["slow/plugin.lua": Self.slow("slow")])
       for thread in 0..<6 { daemon.folder.write(Self.own(thread, 0), to: "rules/p\(thread)/plugin.lua") }
@@ -171,9 +171,9 @@ extension EndToEnd {
           for round in 1...10 {
             daemon.folder.write(Self.own(thread, round), to: "rules/p\(thread)/plugin.lua")
             _ = try client.call("reload")
-            let told = try client.event("ask", "s:\(thread)")["decisions"]?["p\(thread)"]?["round"]
-            if told != .integer(Int64(round)) {
-              wrong.withLock { $0.append("\(thread): \(round), \(told?.text ?? "")") }
+            let decided = try client.event("ask", "s:\(thread)")["decisions"]?["p\(thread)"]?["round"]
+            if decided != .integer(Int64(round)) {
+              wrong.withLock { $0.append("\(thread): \(round), \(decided?.text ?? "")") }
             }
           }
         } catch { wrong.withLock { $0.append("\(error)") } }
@@ -191,7 +191,7 @@ extension EndToEnd {
 
     // MARK: systemd
 
-    @Test("systemd hears that a load begins before it hears that it has ended, and after STOPPING nothing of loads")
+    @Test("systemd gets RELOADING before READY for each load, and nothing about loads after STOPPING")
     func notifies() throws {
       let folder = TestFolder()
       let listener = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)

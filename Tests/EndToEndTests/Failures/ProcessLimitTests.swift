@@ -3,7 +3,7 @@ import RuledCore
 import Testing
 
 extension EndToEnd {
-  /// A process that may have too little says so and ends, or serves and stays whole.
+  /// With limits that are too low, the daemon says so and ends, or serves without damage.
   @Suite struct ProcessLimitTests {
     private static let rules = [
       "p/plugin.lua": """
@@ -12,7 +12,7 @@ extension EndToEnd {
       """
     ]
 
-    /// Starts the daemon in a shell with a limit; answers how it ended and what it said.
+    /// Starts the daemon in a shell with a limit; returns its exit code and output.
     private func start(_ preparation: String, as user: String = "") -> (code: Int32, output: String) {
       let folder = TestFolder()
       chmod(folder.path, 0o777)
@@ -25,7 +25,7 @@ extension EndToEnd {
     }
 
     @Test(
-      "a limit that is too low is named at the start, with what to raise",
+      "a limit that is too low fails the start with a message that says what to raise",
       arguments: [
         ("ulimit -n 40", "ulimit -n"), ("ulimit -v 400000", "ulimit -v"), ("ulimit -d 300000", "ulimit -d"),
         ("ulimit -s 128", "ulimit -s"), ("ulimit -f 4000", "ulimit -f"),
@@ -37,14 +37,14 @@ extension EndToEnd {
       #expect(end.output.split(separator: "\n").count == 1, "\(end.output)")
     }
 
-    @Test("too few threads are named at the start", .enabled(if: getuid() == 0))
+    @Test("too few threads fail the start with a message that says so", .enabled(if: getuid() == 0))
     func namesThreads() {
       let end = start("ulimit -u 5", as: "setpriv --reuid=54321 --clear-groups")
       #expect(end.code == 2)
       #expect(end.output.hasPrefix("ruled: ") && end.output.holds("ulimit -u"), "\(end.output)")
     }
 
-    @Test("a soft limit is raised, and locked memory is not needed")
+    @Test("soft limits are raised, and locked memory is not needed")
     func raisesSoftLimits() throws {
       let daemon = try RuledDaemon(
         rules: Self.rules, preparation: "ulimit -Sn 40; ulimit -Ss 128; ulimit -Sf 4000; ulimit -l 0")
@@ -53,7 +53,7 @@ extension EndToEnd {
       #expect(daemon.end(SIGTERM) == 0)
     }
 
-    @Test("connections leave the store the descriptors that it needs for its next segments")
+    @Test("connections never use the descriptors that the store needs for its next segments")
     func reservesDescriptors() throws {
       let daemon = try RuledDaemon(rules: Self.rules, preparation: "ulimit -n 200")
       #expect(daemon.log.holds("leave room for"))

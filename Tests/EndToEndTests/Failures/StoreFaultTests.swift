@@ -4,8 +4,10 @@ import Testing
 
 extension EndToEnd {
   @Suite struct StoreFaultTests {
-    /// A small file system of its own, unmounted in the end.
+    /// A small file system, unmounted when it is released.
     private final class SmallDisk {
+      /// Whether this process may mount one.
+      static let isAvailable = SmallDisk() != nil
       let folder = TestFolder()
 
       init?() {
@@ -14,7 +16,7 @@ extension EndToEnd {
 
       deinit { umount2(folder.path, Int32(MNT_DETACH)) }
 
-      /// Takes all the room there is.
+      /// Uses up all free space.
       func fill() {
         let descriptor = open("\(folder.path)/ballast", O_WRONLY | O_CREAT | O_APPEND, 0o644)
         defer { close(descriptor) }
@@ -22,15 +24,15 @@ extension EndToEnd {
         while write(descriptor, block, block.count) > 0 {}
       }
 
-      /// Gives the room back.
+      /// Frees the space again.
       func clear() { unlink("\(folder.path)/ballast") }
     }
 
     @Test(
-      "on a full disk events are unavailable and nothing is applied, the daemon is degraded, and it recovers",
-      .enabled(if: getuid() == 0))
+      "on a full disk events are unavailable and not applied, the daemon is degraded, and it recovers",
+      .enabled(if: SmallDisk.isAvailable))
     func survivesFullDisk() throws {
-      guard let disk = SmallDisk() else { return }
+      let disk = try #require(SmallDisk())
       let daemon = try RuledDaemon(rules: Tally.rules, store: "rocksdb:\(disk.folder.path)/store")
       let client = try daemon.client()
       func hit(_ n: Int, _ connection: Client) throws -> JSONValue {
@@ -91,10 +93,10 @@ extension EndToEnd {
     }
 
     @Test(
-      "a disk that is full again and again under load loses nothing acknowledged and applies nothing twice",
-      .enabled(if: getuid() == 0))
+      "a disk that fills up repeatedly under load loses nothing acknowledged and applies nothing twice",
+      .enabled(if: SmallDisk.isAvailable))
     func survivesFullDiskUnderLoad() throws {
-      guard let disk = SmallDisk() else { return }
+      let disk = try #require(SmallDisk())
       let daemon = try RuledDaemon(rules: Tally.rules, store: "rocksdb:\(disk.folder.path)/store")
       let tally = Tally(events: EndToEnd.events / 25, connections: 4)
       let client = try daemon.client()
@@ -119,7 +121,7 @@ extension EndToEnd {
       try tally.expectApplied(daemon, inOrder: false)
     }
 
-    @Test("SIGXFSZ, as a limit on file sizes sends it, does not end the daemon")
+    @Test("SIGXFSZ, which a limit on file sizes raises, does not end the daemon")
     func survivesFileSizeLimit() throws {
       let daemon = try RuledDaemon(rules: Tally.rules)
       daemon.signal(SIGXFSZ)

@@ -3,9 +3,9 @@ import RuledCore
 import Testing
 
 extension EndToEnd {
-  /// Rules whose messages cause ever more messages.
+  /// Rules whose messages cause more and more messages.
   @Suite struct StormTests {
-    /// A plugin that sends `n` messages for each that it gets, to subjects that `name` gives.
+    /// A plugin that sends `n` messages for each one that it receives, to the subjects in the Lua expression `name`.
     private static func storm(_ n: Int, to name: String, _ more: String = "") -> String {
       """
       plugin { name = "storm", version = "1" }
@@ -19,7 +19,7 @@ extension EndToEnd {
 
     private static let few = #""s:" .. i % 50"#
 
-    /// A plugin that passes numbers on and notes in which order they came.
+    /// A plugin that forwards numbers and records the order in which they arrive.
     private static let relay = """
       plugin { name = "relay", version = "1" }
       rule "pass" { on = "pass", run = function(event) send(event.data.to, "passed", { n = event.data.n }) end }
@@ -33,7 +33,7 @@ extension EndToEnd {
       ["storm/plugin.lua": storm, "relay/plugin.lua": relay]
     }
 
-    /// Waits until `isDone`, for a generous time.
+    /// Waits until `isDone`, for at least 40 s.
     private static func wait(_ isDone: () throws -> Bool) rethrows -> Bool {
       for _ in 0..<4_000 {
         if try isDone() { return true }
@@ -55,7 +55,7 @@ extension EndToEnd {
       return (state?.arrayValue ?? []).compactMap(\.intValue)
     }
 
-    @Test func `a storm leaves clients and other plugins' messages their turn, is named, and ends with its plugin`()
+    @Test func `a message storm starves neither clients nor other plugins, is reported, and ends with its plugin`()
       throws
     {
       let daemon = try RuledDaemon(rules: Self.rules(Self.storm(10, to: Self.few)))
@@ -65,7 +65,7 @@ extension EndToEnd {
         try client.event("pass", "sender", ["to": "receiver", "n": .integer(Int64(n))])
       }
       #expect(try Self.wait { try Self.got(client, "receiver").count == 50 })
-      #expect(try Self.waiting(client) > 0, "the storm was over before anything could be told")
+      #expect(try Self.waiting(client) > 0, "the storm was over too early")
       #expect(try Self.wait { try client.call("health")["messages"]?["storming"] == ["storm"] })
       let health = try client.call("health")
       #expect(health["status"] == "degraded" && health["problems"]?.text.holds("storm") == true)
@@ -83,7 +83,7 @@ extension EndToEnd {
       #expect(daemon.end(SIGTERM) == 0)
     }
 
-    @Test func `SIGTERM ends a storm to new subjects, in bounded memory, and nothing of others is lost or doubled`()
+    @Test func `SIGTERM ends a storm to ever new subjects, in bounded memory, and loses or repeats no other message`()
       throws
     {
       let daemon = try RuledDaemon(rules: Self.rules(Self.storm(100, to: "uuid() .. i")))
@@ -105,7 +105,7 @@ extension EndToEnd {
       #expect(daemon.end(SIGTERM) == 0)
     }
 
-    @Test func `what waits for a storm is answered at the end, and the answer says that the cascade goes on`() throws {
+    @Test func `at shutdown, a request that waits for a storm is answered with a pending cascade`() throws {
       let daemon = try RuledDaemon(rules: Self.rules(Self.storm(10, to: Self.few)))
       let client = try daemon.client()
       try Self.begin(3, try daemon.client())
@@ -117,7 +117,7 @@ extension EndToEnd {
       #expect(reply["result"]?["version"] == 1 && reply["result"]?["cascade"] == "pending", "\(reply.text)")
     }
 
-    @Test func `a cascade comes to its limit as a cycle, is parked there, and a reply that waits for it is whole`()
+    @Test func `a cascade at its limit fails with a cycle and is parked, and the reply that waits for it is complete`()
       throws
     {
       let daemon = try RuledDaemon(rules: Self.rules(Self.storm(100, to: Self.few)))

@@ -1,7 +1,7 @@
 import Glibc
 import RuledCore
 
-/// A blocking client that speaks JSON-RPC lines, with a generous deadline on every read.
+/// A blocking client for JSON-RPC lines, with a timeout of 90 s on each read.
 final class Client: @unchecked Sendable {  // each client is used by one thread at a time
   /// The socket.
   let descriptor: Int32
@@ -31,14 +31,14 @@ final class Client: @unchecked Sendable {  // each client is used by one thread 
 
   deinit { close(descriptor) }
 
-  /// Says that nothing more will be sent.
+  /// Shuts down the sending side.
   func endWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-  /// Sends all of it; false when the other end is gone.
+  /// Sends all of it; returns false if the connection is closed.
   @discardableResult
   func send(_ text: String) -> Bool { send(Array(text.utf8)) }
 
-  /// Sends all of it; false when the other end is gone.
+  /// Sends all of it; returns false if the connection is closed.
   @discardableResult
   func send(_ bytes: [UInt8]) -> Bool {
     var offset = 0
@@ -52,7 +52,7 @@ final class Client: @unchecked Sendable {  // each client is used by one thread 
     return true
   }
 
-  /// Sends what fits without waiting, and says how much that was.
+  /// Sends as much as possible without waiting; returns the number of bytes.
   func sendAvailable(_ bytes: [UInt8]) -> Int {
     let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
     return max(0, bytes.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, flags) })
@@ -81,8 +81,8 @@ final class Client: @unchecked Sendable {  // each client is used by one thread 
     }
   }
 
-  /// All lines to the end of the stream.
-  func rest() -> [String] {
+  /// All lines up to the end of the stream.
+  func remainingLines() -> [String] {
     var lines: [String] = []
     while let line = line() { lines.append(line) }
     return lines
@@ -111,7 +111,7 @@ final class Client: @unchecked Sendable {  // each client is used by one thread 
     return result
   }
 
-  /// The error that a request comes to; null when it comes to none.
+  /// The error of a request; null if it succeeds.
   func failure(_ method: String, _ params: JSONValue = [:]) throws -> JSONValue {
     try reply(method, params)["error"] ?? .null
   }

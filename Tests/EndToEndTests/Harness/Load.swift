@@ -1,9 +1,11 @@
 import Glibc
+import RuledCore
 import Synchronization
+import Testing
 
-/// A client of one connection that keeps a number of requests under way and knows which were answered.
+/// A client with one connection that keeps a number of requests in flight and records which were answered.
 ///
-/// What was not answered when a connection broke is sent again, in the same order, under the same ids.
+/// Requests that were not answered when a connection broke are sent again, in the same order, with the same ids.
 final class Load: Sendable {
   private struct Values {
     let all: [(id: String, line: [UInt8])]
@@ -17,7 +19,7 @@ final class Load: Sendable {
   private let values: Mutex<Values>
   private let window: Int
 
-  /// Requests as whole lines with their ids, which are strings without escapes.
+  /// A load of complete lines with their ids, which are strings without escapes.
   init(_ requests: [(id: String, line: String)], window: Int = 512) {
     let all = requests.map { ($0.id, Array($0.line.utf8)) }
     values = Mutex(Values(all: all, unanswered: all))
@@ -33,7 +35,7 @@ final class Load: Sendable {
   /// How many have been answered.
   var answered: Int { values.withLock { $0.answered } }
 
-  /// What was answered with an error.
+  /// The answers that are errors.
   var errors: [String] { values.withLock { $0.errors } }
 
   /// How many answers said that they repeat an earlier one.
@@ -42,7 +44,7 @@ final class Load: Sendable {
   /// Whether all are answered.
   var isDone: Bool { values.withLock { $0.unanswered.isEmpty } }
 
-  /// Takes the errors back and counts what came to one as unanswered.
+  /// Treats requests that were answered with an error as unanswered.
   func resendFailed() {
     values.withLock { values in
       let open = values.failed.union(values.unanswered.map(\.id))
@@ -53,7 +55,7 @@ final class Load: Sendable {
     }
   }
 
-  /// Sends what is unanswered and takes the answers, until all are there or the daemon is gone; `answer` sees each.
+  /// Sends the unanswered requests and reads answers until all have arrived or the daemon is gone; calls `answer` for each.
   func run(_ socket: String, _ answer: (String) -> Void = { _ in }) {
     guard let client = try? Client(socket) else { return }
     let requests = values.withLock { $0.unanswered }
@@ -99,11 +101,138 @@ final class Load: Sendable {
 }
 
 extension String {
-  /// Whether some ASCII stands in the text; quick even where nothing is optimized.
+  /// Whether the text contains some ASCII; fast in debug builds too.
   func holds(_ words: String) -> Bool { place(of: words) != nil }
 
-  /// Where some ASCII begins in the text's UTF-8.
+  /// The offset of some ASCII in the text's UTF-8.
   func place(of words: String) -> Int? {
     withCString { text in strstr(text, words).map { UnsafePointer($0) - text } }
+  }
+}
+
+/// Rules that record every event in each kind of data that a commit can have, and checks of the final data.
+struct Tally {
+  /// How many events each subject gets.
+  static let perSubject = 100
+  /// How many subjects messages go to.
+  static let collectors = 20
+
+  /// Rules by path.
+  static let rules = [
+    "tally/plugin.lua": """
+    plugin { name = "tally", version = "1", sinks = { "ledger" } }
+
+    rule "hit" {
+      on = "hit",
+      run = function(event, state)
+        local n = event.data.n
+        state.count = (state.count or 0) + 1
+        state.sum = (state.sum or 0) + n
+        if n ~= (state.last or 0) + 1 then state.disorder = (state.disorder or 0) + 1 end
+        state.last = n
+        count("tally.hits")
+        if once("seven:" .. (n - 1) // 7) then state.sevens = (state.sevens or 0) + 1 end
+        if n % 10 == 0 then
+          emit("ledger", "ten", { n = n })
+          send(event.data.to, "ten", { from = event.subject, n = n })
+        end
+        decide("count", state.count)
+      end,
+    }
+
+    rule "ten" {
+      on = "ten",
+      run = function(event, state)
+        local from = event.data.from
+        state.tens = (state.tens or 0) + 1
+        state.last = state.last or {}
+        if event.data.n ~= (state.last[from] or 0) + 10 then state.disorder = (state.disorder or 0) + 1 end
+        state.last[from] = event.data.n
+        count("tally.tens")
+      end,
+    }
+    """
+  ]
+
+  /// How many events.
+  let events: Int
+  /// One client per connection; all events of a subject use the same one.
+  let loads: [Load]
+
+  /// A load of about `events` events.
+  init(events: Int, connections: Int) {
+    let subjects = events / Self.perSubject / connections
+    self.events = subjects * Self.perSubject * connections
+    loads = (0..<connections).map { connection in
+      var requests: [(id: String, line: String)] = []
+      for n in 1...Self.perSubject {
+        for subject in 0..<subjects {
+          let name = "hitter:\(connection)-\(subject)"
+          let to = "collector:\((connection * subjects + subject) % Self.collectors)"
+          requests.append(Load.event("\(connection).\(subject).\(n)", "hit", name, "{\"n\":\(n),\"to\":\"\(to)\"}"))
+        }
+      }
+      return Load(requests)
+    }
+  }
+
+  /// How many have been answered.
+  var answered: Int { loads.reduce(0) { $0 + $1.answered } }
+
+  /// Sends all unanswered requests.
+  func run(_ daemon: RuledDaemon, _ answer: @escaping @Sendable (String) -> Void = { _ in }) {
+    let (loads, socket) = (loads, daemon.socket)
+    Threads.run(loads.count) { loads[$0].run(socket, answer) }
+  }
+
+  /// Expects that each event was applied once with all its effects; in order, unless some were refused and sent again.
+  func expectApplied(_ daemon: RuledDaemon, inOrder: Bool = true) throws {
+    let client = try daemon.client()
+    for load in loads {
+      #expect(load.isDone)
+      #expect(load.errors.isEmpty, "\(load.errors.first ?? "")")
+    }
+    let tens = Self.perSubject / 10
+    let expected: JSONObject = [
+      "count": .integer(Int64(Self.perSubject)), "sum": .integer(Int64(Self.perSubject * (Self.perSubject + 1) / 2)),
+      "last": .integer(Int64(Self.perSubject)), "sevens": .integer(Int64((Self.perSubject + 6) / 7)),
+    ]
+    let subjects = events / Self.perSubject / loads.count
+    var wrong: [String] = []
+    for connection in loads.indices {
+      for subject in 0..<subjects {
+        let name = JSONValue.string("hitter:\(connection)-\(subject)")
+        let state = try client.call("state", ["subject": name])
+        let held = state["plugins"]?["tally"]
+        var right = expected.allSatisfy { held?[$0.name] == $0.value || !inOrder && $0.name == "last" }
+        right = right && (!inOrder || held?["disorder"] == nil) && state["version"] == .integer(Int64(Self.perSubject))
+        if subject % 10 == 0 {
+          let effects = try client.call("export", ["subject": name])["effects"]?.arrayValue ?? []
+          right = right && effects.count == tens && Set(effects.compactMap { $0["data"]?["n"]?.intValue }).count == tens
+        }
+        if !right { wrong.append(state.text) }
+      }
+    }
+    #expect(wrong.isEmpty, "\(wrong.count) subjects, such as \(wrong.first?.prefix(2000) ?? "")")
+    try awaitTens(client, inOrder: inOrder)
+    #expect(try client.call("counters", ["prefix": "tally.hits"])[0]?["value"] == .integer(Int64(events)))
+    #expect(try client.call("counters", ["prefix": "tally.tens"])[0]?["value"] == .integer(Int64(events / 10)))
+  }
+
+  /// Messages are applied later than the events that sent them: waits for the expected number and checks that there are no more.
+  private func awaitTens(_ client: Client, inOrder: Bool) throws {
+    var sum: Int64 = 0
+    for _ in 0..<600 {
+      sum = 0
+      for collector in 0..<Self.collectors {
+        let reply = try client.reply("state", ["subject": .string("collector:\(collector)")])
+        guard let state = reply["result"]?["plugins"]?["tally"] else { continue }
+        sum += state["tens"]?.intValue ?? 0
+        #expect(!inOrder || state["disorder"] == nil)
+      }
+      if sum >= events / 10 { break }
+      _ = try client.event("none", "pause:1", with: ["wait": "cascade"])
+    }
+    #expect(sum == events / 10)
   }
 }

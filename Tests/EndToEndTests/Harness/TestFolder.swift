@@ -1,6 +1,6 @@
 import Glibc
 
-/// A folder of a test's own under a short path, removed with everything in it when the test lets go of it.
+/// A test's own folder with a short path, removed with its contents when the test releases it.
 final class TestFolder: Sendable {
   /// Where it is.
   let path: String
@@ -14,7 +14,7 @@ final class TestFolder: Sendable {
 
   deinit { Self.remove(path) }
 
-  /// Writes a file, making the folders that lead to it; what it held is replaced in one step, as editors do.
+  /// Writes a file and creates its folders; replaces an existing file in one step, as editors do.
   func write(_ text: String, to name: String) {
     let target = "\(path)/\(name)"
     Self.makeFolders(to: target)
@@ -23,13 +23,13 @@ final class TestFolder: Sendable {
     precondition(renamed == 0, "rename \(target): \(errno)")
   }
 
-  /// Writes a file where it stands.
+  /// Overwrites a file in place.
   func overwrite(_ text: String, _ name: String) { Self.put(text, "\(path)/\(name)") }
 
-  /// What a file holds; empty when there is none.
+  /// The contents of a file; empty if it does not exist.
   func read(_ name: String) -> String { Self.read("\(path)/\(name)") }
 
-  /// What the file at a path holds; empty when there is none.
+  /// The contents of the file at a path; empty if it does not exist.
   static func read(_ path: String) -> String {
     let descriptor = open(path, O_RDONLY)
     guard descriptor >= 0 else { return "" }
@@ -44,7 +44,7 @@ final class TestFolder: Sendable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// The names in the folder at a path, without the two dots.
+  /// The names in the folder at a path, without `.` and `..`.
   static func names(_ path: String) -> [String] {
     guard let folder = opendir(path) else { return [] }
     defer { closedir(folder) }
@@ -58,7 +58,7 @@ final class TestFolder: Sendable {
     return names
   }
 
-  /// Removes a file, or a folder with all that is in it.
+  /// Removes a file, or a folder with its contents.
   static func remove(_ path: String) {
     guard unlink(path) != 0 else { return }
     for name in names(path) { remove("\(path)/\(name)") }

@@ -27,7 +27,7 @@ extension EndToEnd {
       """
     ]
 
-    @Test("timers fire in order while the clock advances, at their times, with what follows from them")
+    @Test("timers fire in order and at their times while the clock advances, and their messages are applied")
     func firesInOrder() throws {
       let daemon = try RuledDaemon(rules: Self.rules, manualClock: true)
       let client = try daemon.client()
@@ -45,7 +45,7 @@ extension EndToEnd {
       #expect(try client.call("clock", ["set": "2039-01-01T00:00:00Z"]) == ["now": "2039-01-01T00:00:00.000Z"])
     }
 
-    @Test("the clock stands still, is kept over a restart, and timers that wait fire after one, once")
+    @Test("the manual clock stands still and survives restarts, and pending timers fire once after one")
     func keepsClock() throws {
       let daemon = try RuledDaemon(rules: Self.rules, manualClock: true)
       var client = try daemon.client()
@@ -88,7 +88,7 @@ extension EndToEnd {
       #expect(try daemon.client().call("state", ["subject": "log"])["version"] == 50)
     }
 
-    @Test("a timer set in the past by one that fires is fired too, while others wait")
+    @Test("timers set in the past fire at once, while later ones wait")
     func firesPastTimers() throws {
       let daemon = try RuledDaemon(rules: Self.rules)
       let client = try daemon.client()
@@ -105,7 +105,7 @@ extension EndToEnd {
       #expect(version == 600)
     }
 
-    @Test("an id is remembered within one write, for 48 hours, over restarts, and behind many others")
+    @Test("an id is remembered for 48 hours: within one write, over restarts, and after many other ids")
     func remembers() throws {
       let daemon = try RuledDaemon(rules: Self.rules, manualClock: true)
       var client = try daemon.client()

@@ -39,7 +39,7 @@ extension EndToEnd {
 
     private func names(_ value: JSONValue?) -> [String] { value?.objectValue?.names.sorted() ?? [] }
 
-    @Test("an event's outcome has the members of the contract")
+    @Test("an outcome has the documented members")
     func showsOutcomes() throws {
       let outcome = try client.event("buy", "a", ["what": "tea"], with: ["id": "1"])
       #expect(
@@ -58,7 +58,7 @@ extension EndToEnd {
       #expect(try client.event("buy", "a")["id"]?.stringValue?.isEmpty == false)
     }
 
-    @Test("a failing rule is in the outcome, and parked with its event")
+    @Test("a failing rule is reported in the outcome, and its event is parked")
     func showsFailures() throws {
       let outcome = try client.event("fail", "a", with: ["id": "f", "source": "here"])
       let failure = outcome["failures"]?[0]
@@ -86,7 +86,7 @@ extension EndToEnd {
       #expect(try client.failure("drop", ["parked": id])["code"] == -32002)
     }
 
-    @Test("a dry run answers as if, and leaves nothing, not even its id")
+    @Test("a dry run gives an outcome and stores nothing, not even its id")
     func runsDry() throws {
       for _ in 0..<2 {
         let outcome = try client.event("buy", "dry", ["what": "tea"], with: ["id": "1", "dryrun": true])
@@ -113,7 +113,7 @@ extension EndToEnd {
       #expect(entry("late")?["shadowed"] != nil)
     }
 
-    @Test("with wait, the reply comes when the whole cascade is committed")
+    @Test("with `wait`, the reply comes when the whole cascade is committed")
     func waits() throws {
       for _ in 0..<5 {
         try client.event("chain", "link:20", ["left": 20], with: ["wait": "cascade"])
@@ -125,7 +125,7 @@ extension EndToEnd {
       }
     }
 
-    @Test("a message of more than 32 hops ends as a cycle")
+    @Test("a message after more than 32 hops fails with `cycle`")
     func endsLongCascades() throws {
       try client.event("chain", "link:60", ["left": 60], with: ["wait": "cascade"])
       let parked = try client.call("parked")["parked"]
@@ -134,7 +134,7 @@ extension EndToEnd {
       #expect(parked?[0]?["subject"] == "link:28")
     }
 
-    @Test("state shows a subject's plugins, or one of them")
+    @Test("`state` returns the states of all plugins, or of one")
     func showsState() throws {
       try client.event("buy", "a")
       #expect(
@@ -146,7 +146,7 @@ extension EndToEnd {
       #expect(try client.call("query", ["name": "shop.bought", "subject": "nobody"]) == 0)
     }
 
-    @Test("export shows all that is held, and forget erases it with the remembered ids")
+    @Test("`export` returns all data on a subject, and `forget` erases it with the remembered ids")
     func forgets() throws {
       try client.event("buy", "a", ["what": "tea"], with: ["id": "1"])
       try client.event("fail", "a", with: ["id": "2"])
@@ -171,7 +171,7 @@ extension EndToEnd {
       #expect(again["decisions"]?["shop"]?["welcome"] == true)
     }
 
-    @Test("subjects come in byte order and in pages")
+    @Test("`subjects` returns pages in byte order")
     func pagesSubjects() throws {
       let names = ["a", "a:1", "a:10", "a:2", "b", "e\u{301}", "z", "é", "日本"]
       for name in names.reversed() { try client.event("buy", name) }
@@ -202,7 +202,7 @@ extension EndToEnd {
       #expect(try client.call("query", ["name": "shop.all"]).arrayValue?.count == 2)
     }
 
-    @Test("rules, reload and health have the members of the contract")
+    @Test("`rules`, `reload` and `health` have the documented members")
     func showsItself() throws {
       try client.event("buy", "a")
       let rules = try client.call("rules")

@@ -28,7 +28,7 @@ extension EndToEnd {
       #expect(try daemon.client().call("health")["status"] == "ready")
     }
 
-    @Test("a second daemon on a live socket is refused with one line that says so, and the first goes on")
+    @Test("a second daemon on a live socket is refused with one line that names it, and the first keeps serving")
     func refusesLiveSocket() throws {
       let daemon = try RuledDaemon(rules: rules)
       let rival = daemon.rival(store: "memory:")
@@ -38,7 +38,7 @@ extension EndToEnd {
       #expect(try daemon.client().call("health")["status"] == "ready")
     }
 
-    @Test("a second daemon on the same store is refused with one line that says so, and leaves no socket")
+    @Test("a second daemon on the same store is refused with one line that names it, and leaves no socket")
     func refusesSharedStore() throws {
       let daemon = try RuledDaemon(rules: rules)
       let other = "\(daemon.folder.path)/other"
@@ -50,7 +50,7 @@ extension EndToEnd {
       #expect(try daemon.client().event("count", "a")["version"] == 1)
     }
 
-    @Test("whoever is no administrator may send events and not administrate", .enabled(if: getuid() == 0))
+    @Test("a user who is not an administrator may send events and ask, and not administer", .enabled(if: getuid() == 0))
     func forbids() throws {
       let daemon = try RuledDaemon(rules: rules)
       chmod(daemon.folder.path, 0o755)
@@ -76,7 +76,7 @@ extension EndToEnd {
       #expect(try daemon.client().call("state", ["subject": "a"])["version"] == 1)
     }
 
-    @Test("a client that does not read is not read from, and others are served meanwhile")
+    @Test("a client that does not read its replies is no longer read from, and others are served")
     func boundsSlowReaders() throws {
       let daemon = try RuledDaemon(rules: rules)
       let slow = try daemon.client()
@@ -96,7 +96,9 @@ extension EndToEnd {
       #expect(try daemon.client().event("count", "a")["version"] == 1)
     }
 
-    @Test("SIGTERM under load answers all that was received whole, and it stays", arguments: [SIGTERM, SIGINT])
+    @Test(
+      "SIGTERM under load answers every complete request, and what was answered is stored",
+      arguments: [SIGTERM, SIGINT])
     func endsCleanly(_ signal: Int32) throws {
       let daemon = try RuledDaemon(rules: Tally.rules)
       let tally = Tally(events: EndToEnd.events / 5, connections: 4)
@@ -111,7 +113,7 @@ extension EndToEnd {
       try tally.expectApplied(daemon)
     }
 
-    @Test("what a client had sent whole before SIGTERM is answered, and the connection then closes")
+    @Test("complete requests sent before SIGTERM are answered, and then the connection closes")
     func answersWhatCame() throws {
       let daemon = try RuledDaemon(rules: rules)
       let client = try daemon.client()
@@ -119,7 +121,7 @@ extension EndToEnd {
         (1...1000).map { Load.event("\($0)", "count", "s:\($0 % 5)", "{}").line }.joined()
           + "{\"jsonrpc\":\"2.0\",\"id\"")
       #expect(daemon.end(SIGTERM) == 0)
-      let lines = client.rest()
+      let lines = client.remainingLines()
       #expect(lines.count == 1000)
       #expect(lines.allSatisfy { $0.holds("\"result\"") })
     }

@@ -133,9 +133,9 @@ import Testing
     }
     partial.send("POST /v1/events HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nab")
     #expect(eventually { server.heldBytes > 0 })
-    thread.post { confined.value?.endLate($0.now + HTTPServer.progressTime / 2) }
+    thread.post { confined.value?.checkTimeouts($0.now + HTTPServer.progressTimeout / 2) }
     partial.send("c")
-    thread.post { confined.value?.endLate($0.now + HTTPServer.progressTime + 1) }
+    thread.post { confined.value?.checkTimeouts($0.now + HTTPServer.progressTimeout + 1) }
     #expect(partial.receiveAll().hasPrefix("HTTP/1.1 408 "))
     #expect(idle.receiveAll().isEmpty)
     partial.close()

@@ -11,7 +11,7 @@ final class EchoServer: Sendable {
     var tooLong = 0
     var closed = 0
     var mostUnsent = 0
-    var foreign: [Int32] = []
+    var otherProtocol: [Int32] = []
     var peers: [PeerCredentials] = []
     var tokens: [ConnectionToken] = []
   }
@@ -67,17 +67,13 @@ final class EchoServer: Sendable {
   /// The loop's side.
   final class Handler: ConnectionHandler {
     private let server: EchoServer
-    private var made: ConnectionTable?
+    let table: ConnectionTable
     private var held: [(ConnectionToken, [UInt8])] = []
 
     init(_ server: EchoServer, on loop: EventLoop, _ limits: ConnectionLimits) {
       self.server = server
-      made = ConnectionTable(on: loop, limits: limits, handler: self)
-    }
-
-    var table: ConnectionTable {
-      guard let made else { fatalError("no table") }
-      return made
+      table = ConnectionTable(on: loop, limits: limits)
+      table.handler = self
     }
 
     func received(line: UnsafeRawBufferPointer, on connection: Connection) {
@@ -108,15 +104,18 @@ final class EchoServer: Sendable {
       connection.withOutput { $0.append(10) }
     }
 
-    func tooLong(on connection: Connection) {
-      server.account.withLock { $0.tooLong += 1 }
-      connection.withOutput { $0.append("too long\n" as StaticString) }
+    func skippedLine(_ reason: LineFramer.SkipReason, on connection: Connection) {
+      switch reason {
+      case .tooLong:
+        server.account.withLock { $0.tooLong += 1 }
+        connection.withOutput { $0.append("too long\n" as StaticString) }
+      case .outOfMemory:
+        connection.withOutput { $0.append("out of memory\n" as StaticString) }
+      }
     }
 
-    func noRoom(on connection: Connection) { connection.withOutput { $0.append("no room\n" as StaticString) } }
-
-    func foreign(descriptor: Int32, peer: PeerCredentials?) {
-      server.account.withLock { $0.foreign.append(descriptor) }
+    func receivedOtherProtocol(on descriptor: Int32) {
+      server.account.withLock { $0.otherProtocol.append(descriptor) }
     }
 
     func closed(_ connection: Connection) { server.account.withLock { $0.closed += 1 } }

@@ -4,30 +4,30 @@ import Testing
 @testable import RuledServer
 
 @Suite struct EventLoopTests {
-  @Test func atTheEndOfATurnWorkComesBeforeOutput() throws {
+  @Test func atTheEndOfATickWorkComesBeforeOutput() throws {
     let loop = try EventLoop()
     var order: [String] = []
-    loop.atTurnEnd(.output) { order.append("output") }
-    loop.atTurnEnd(.work) { order.append("work") }
-    loop.soon {
-      order.append("soon")
+    loop.atTickEnd(.output) { order.append("output") }
+    loop.atTickEnd(.work) { order.append("work") }
+    loop.onNextTick {
+      order.append("next")
       loop.stop()
     }
     loop.run()
     loop.close()
-    let soon = try #require(order.firstIndex(of: "soon"))
-    #expect(order[(soon + 1)...].starts(with: ["work", "output"]))
+    let next = try #require(order.firstIndex(of: "next"))
+    #expect(order[(next + 1)...].starts(with: ["work", "output"]))
   }
 
-  @Test func whatIsAskedForSoonInSoonComesInTheNextTurn() throws {
+  @Test func aClosureForTheNextTickThatAsksForAnotherIsFollowedByItInTheTickAfter() throws {
     let loop = try EventLoop()
-    var turns = 0
+    var ticks = 0
     var seen: [Int] = []
-    loop.atTurnEnd(.work) { turns += 1 }
-    loop.soon {
-      seen.append(turns)
-      loop.soon {
-        seen.append(turns)
+    loop.atTickEnd(.work) { ticks += 1 }
+    loop.onNextTick {
+      seen.append(ticks)
+      loop.onNextTick {
+        seen.append(ticks)
         loop.stop()
       }
     }
@@ -42,7 +42,7 @@ import Testing
     var once = 0
     var ticks = 0
     let cancelled = try loop.timer(after: 1) { Issue.record("a cancelled timer fired") }
-    cancelled.cancel()
+    cancelled.close()
     try loop.timer(after: 1) { once += 1 }
     try loop.timer(after: 1, every: 1) {
       ticks += 1
@@ -66,8 +66,8 @@ import Testing
       try loop.timer(after: 100_000) { _ = token }
       let mailbox = Mailbox<Int>()
       try mailbox.attach(to: loop) { _ in _ = (token, loop) }
-      loop.atTurnEnd(.work) { _ = (token, loop) }
-      loop.soon { loop.stop() }
+      loop.atTickEnd(.work) { _ = (token, loop) }
+      loop.onNextTick { loop.stop() }
       loop.run()
       mailbox.close()
       loop.close()
@@ -89,4 +89,31 @@ import Testing
     loop.close()
     #expect(seen == [.hangUp])
   }
+
+  @Test func aLoopThatIsDroppedUnusedClosesItself() throws {
+    weak var weakLoop: EventLoop?
+    do {
+      let loop = try EventLoop()
+      weakLoop = loop
+      loop.atTickEnd(.work) {}
+      loop.onNextTick {}
+    }
+    #expect(weakLoop == nil)
+  }
+
+  #if DEBUG
+    @Test func aTimerThatAnotherThreadStartsTraps() async {
+      await #expect(processExitsWith: .failure) {
+        nonisolated(unsafe) let timer = try LoopTimer(on: EventLoop()) {}
+        try WorkerThread(name: "other") { timer.start(after: 1) }.join()
+      }
+    }
+
+    @Test func aPollThatAnotherThreadStartsTraps() async {
+      await #expect(processExitsWith: .failure) {
+        nonisolated(unsafe) let poll = try DescriptorPoll(on: EventLoop(), 0) { _ in }
+        try WorkerThread(name: "other") { poll.wait(for: .readable) }.join()
+      }
+    }
+  #endif
 }

@@ -11,7 +11,7 @@ import Testing
     func take(_ item: LineFramer.Item) {
       switch item {
       case .line(let line): items.append(Array(line))
-      case .tooLong, .noRoom: items.append(nil)
+      case .skipped: items.append(nil)
       }
     }
     var rest = text[...]

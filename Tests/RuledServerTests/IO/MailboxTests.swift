@@ -30,22 +30,22 @@ import Testing
     #expect(!mailbox.send((0, 0)))
   }
 
-  @Test func whatIsSentWhileSomebodyAttendsIsHandedOverAndWakesNobody() throws {
+  @Test func whatIsSentDuringACollectionIsReturnedAndWakesNobody() throws {
     let thread = try LoopThread()
     defer { thread.end() }
     let mailbox = Mailbox<Int>()
     let received = Signal<[Int]>()
-    let attended = thread.call { loop in
+    let collected = thread.call { loop in
       do { try mailbox.attach(to: loop) { received.set($0) } } catch { Issue.record(error) }
       #expect(mailbox.isEmpty)
       mailbox.send(1)
       #expect(!mailbox.isEmpty)
-      return mailbox.attended {
+      return mailbox.collect {
         mailbox.send(2)
         mailbox.send(contentsOf: [3, 4])
       }
     }
-    #expect(attended == [1, 2, 3, 4])
+    #expect(collected == [1, 2, 3, 4])
     mailbox.send(5)
     #expect(received.wait() == [5])
     thread.call { _ in mailbox.close() }

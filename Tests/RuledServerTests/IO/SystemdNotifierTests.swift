@@ -51,8 +51,10 @@ import Testing
     #expect(period("6") == nil)
   }
 
-  @Test func nobodyListeningIsNoError() {
-    SystemdNotifier(socket: folder("none"), watchdogMicroseconds: nil, watchdogPID: nil, pid: 5).watchdog()
-    SystemdNotifier(socket: nil, watchdogMicroseconds: nil, watchdogPID: nil, pid: 5).watchdog()
+  @Test func `a notification that nobody receives is dropped, and the next one arrives`() throws {
+    let notifier = SystemdNotifier(socket: folder("n"), watchdogMicroseconds: nil, watchdogPID: nil, pid: 5)
+    notifier.watchdog()
+    #expect(try messages(folder("n")) { _ in notifier.stopping() } == ["STOPPING=1"])
+    #expect(try messages(folder("m")) { _ in SystemdNotifier.silent.stopping() } == [])
   }
 }

@@ -15,14 +15,19 @@ final class DeliveryRig {
   private let worker: WorkerThread
   private var outbox: WorkerThread?
   private let backoff: Backoff
+  private let makeClient: @Sendable (EventLoop) throws(SystemError) -> RuledServer.HTTPClient
 
   /// Starts over a store with sinks and the rules of a folder, or of `plugin` as the text of one plugin called `p`.
   init(
     store: any StateStore = MemoryStore(), sinks: [String: Configuration.Sink], plugin: String = "",
     rules: RulesSource? = nil,
     settings: [String: Configuration.Plugin] = [:], clock: EngineClock = EngineClock(), retryAfter: UInt64 = 20,
-    delivers: Bool = true
+    delivers: Bool = true,
+    makeClient: @escaping @Sendable (EventLoop) throws(SystemError) -> RuledServer.HTTPClient = {
+      loop throws(SystemError) in try RuledServer.HTTPClient(on: loop)
+    }
   ) throws {
+    self.makeClient = makeClient
     self.store = store
     var configuration = Configuration()
     configuration.sinks = sinks
@@ -53,10 +58,12 @@ final class DeliveryRig {
 
   /// Begins to deliver.
   func deliver() {
-    let (services, backoff) = (services, backoff)
+    let (services, backoff, makeClient) = (services, backoff, makeClient)
     outbox = try? WorkerThread(name: "outbox") {
-      let settings = OutboxService.Settings(backoff: backoff, timeout: 10_000, countDelay: 5)
-      do { try OutboxService(services: services, settings: settings).run() } catch { fatalError("\(error)") }
+      let settings = OutboxService.Settings(backoff: backoff, timeout: 10_000, recountDelay: 5)
+      do throws(SystemError) {
+        try OutboxService(services: services, settings: settings, makeClient: makeClient).run()
+      } catch { fatalError("\(error)") }
     }
   }
 
@@ -91,7 +98,7 @@ final class DeliveryRig {
   func emit(_ id: String, subject: String, plugin: String = "p", sink: String = "out", data: String = "{}") throws {
     let key = EffectKey(subject: Array(subject.utf8), sequence: services.context.nextSequence())
     try Self.put(key, id, plugin: plugin, sink: sink, data: data, into: store)
-    services.outbox.recorded([key])
+    services.outbox.add([key])
   }
 
   /// Puts an effect into a store as a commit does.

@@ -93,7 +93,7 @@ import Testing
 
   @Test func `more effects than the window holds leave in order, whatever arrives meanwhile`() throws {
     let store = MemoryStore()
-    let count = 2 * Lane.room + 500
+    let count = 2 * DeliveryQueue.capacity + 500
     for n in 0..<count {
       let key = EffectKey(subject: Array("user:\(n % 50)".utf8), sequence: UInt64(n + 1))
       try DeliveryRig.put(key, "\(n)", sink: n % 3 == 0 ? "nowhere" : "out", into: store)

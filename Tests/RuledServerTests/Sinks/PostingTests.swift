@@ -110,7 +110,7 @@ import Testing
     let first = try DeliveryRig(store: store, sinks: ["out": .posting(refusing.url())])
     try first.emit("bad", subject: "s", data: #"{"a":1}"#)
     #expect(eventually { first.figures().failed == 1 && first.undelivered.first?.hasPrefix(#"{"failed""#) == true })
-    first.services.outbox.look()
+    first.services.outbox.scanStore()
     try first.emit("bad too", subject: "s")
     #expect(eventually { first.figures().failed == 2 && first.undelivered.allSatisfy { $0.hasPrefix(#"{"failed""#) } })
     first.stop()
@@ -206,7 +206,7 @@ import Testing
     }
     for (subject, order) in seen { #expect(order == Array(stride(from: subject, to: 200, by: 20))) }
     let most = receiver.requests.map(\.concurrent).max() ?? 0
-    #expect(most > 0 && most < Sink.requests)
+    #expect(most > 0 && most < Sink.maximumRequests)
   }
 
   @Test func `what is forgotten before its turn is not delivered`() throws {

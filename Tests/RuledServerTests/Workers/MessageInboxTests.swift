@@ -23,9 +23,9 @@ struct MessageInboxTests {
 
   private static func small(room: Int, page: Int) -> MessageInbox.Settings {
     var settings = MessageInbox.Settings()
-    settings.room = room
-    settings.page = page
-    settings.few = 2
+    settings.capacity = room
+    settings.pageKeys = page
+    settings.expressLimit = 2
     settings.backoff = Backoff(first: 2, longest: 20)
     return settings
   }
@@ -114,7 +114,7 @@ struct MessageInboxTests {
       (1...500).map { n in ("to:\(n % 7)", UInt64(n), Self.passed("to:\(n % 7)", n)) }, in: store)
     let rig = try ServerRig(store: store, rules: Self.rules, inbox: Self.small(room: 10, page: 6))
     defer { rig.stop() }
-    rig.services.takeUpMessages()
+    rig.services.resumeMessages()
     let client = rig.client()
     for receiver in 0..<7 {
       let numbers = (1...500).filter { $0 % 7 == receiver }.map { JSONValue.integer(Int64($0)) }
@@ -157,7 +157,7 @@ struct MessageInboxTests {
     store.failReads(beginningWith: [StoreKey.Kind.message.rawValue] + Array("bad".utf8), byCursor: true)
     let rig = try ServerRig(store: store, rules: Self.rules, inbox: Self.small(room: 10, page: 6))
     defer { rig.stop() }
-    rig.services.takeUpMessages()
+    rig.services.resumeMessages()
     let client = rig.client()
     func expectAll(_ place: Int) throws {
       let numbers = (0..<300).filter { $0 % 6 == place }.map { JSONValue.integer(Int64($0)) }
@@ -191,7 +191,7 @@ struct MessageInboxTests {
       ], in: store)
     let rig = try ServerRig(store: store, rules: Self.rules)
     defer { rig.stop() }
-    rig.services.takeUpMessages()
+    rig.services.resumeMessages()
     let client = rig.client()
     #expect(try eventually { try Self.got("s", client)["old"] == [1, 3, 5] })
     #expect(eventually { rig.services.messages.waiting == 0 })
@@ -225,7 +225,7 @@ struct MessageInboxTests {
 
   @Test func `a reply does not wait for more messages than may be waited for, and says that they are pending`() throws {
     var settings = MessageInbox.Settings()
-    settings.mostAwaited = 0
+    settings.awaitedLimit = 0
     let rig = try ServerRig(rules: Self.rules, inbox: settings)
     defer { rig.stop() }
     let client = rig.client()

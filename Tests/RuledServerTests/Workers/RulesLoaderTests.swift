@@ -15,7 +15,7 @@ struct RulesLoaderTests {
     folder.write("rules/p/plugin.lua", "plugin { name = 'p', version = '\(version)' }")
   }
 
-  private static let caller = Reloads.Caller(
+  private static let caller = ControlCaller(
     id: nil, target: ReplyTarget(worker: 0, connection: 0, isAdmin: true))
 
   private func services(_ store: any StateStore) -> Services {
@@ -47,13 +47,13 @@ struct RulesLoaderTests {
     services.reloads.serve()
     isStill.store(true, ordering: .releasing)
     write(2)
-    #expect(services.reloads.wait(Self.caller))
+    #expect(services.reloads.add(Self.caller))
     #expect(eventually { services.status.catalog?.revision != first.revision })
     #expect(eventually { !services.workers[0].isEmpty })
-    #expect(services.reloads.wait(Self.caller))
+    #expect(services.reloads.add(Self.caller))
     #expect(services.control.isEmpty)
     #expect(services.reloads.refuse().count == 2)
-    #expect(!services.reloads.wait(Self.caller))
+    #expect(!services.reloads.add(Self.caller))
     let isClosed = Atomic<Bool>(false)
     let closing = try WorkerThread(name: "closing") {
       services.reloads.close()

@@ -19,12 +19,12 @@ private struct Verdict: Equatable, CustomStringConvertible {
   init(_ bytes: [UInt8], cuts: [Int] = [], limit: Int = 1 << 20) {
     let reader = HTTPRequestReader(bodyLimit: limit)
     var start = 0
-    do throws(HTTPFault) {
+    do throws(HTTPError) {
       for end in cuts + [bytes.count] {
         let piece = Array(bytes[start..<end])
         start = end
         let outcome = piece.withUnsafeBytes { piece in
-          Result { () throws(HTTPFault) in try read(piece, reader) }
+          Result { () throws(HTTPError) in try read(piece, reader) }
         }
         try outcome.get()
       }
@@ -38,13 +38,13 @@ private struct Verdict: Equatable, CustomStringConvertible {
     self.isCut = isCut
   }
 
-  private mutating func read(_ piece: UnsafeRawBufferPointer, _ reader: HTTPRequestReader) throws(HTTPFault) {
-    var place = 0
+  private mutating func read(_ piece: UnsafeRawBufferPointer, _ reader: HTTPRequestReader) throws(HTTPError) {
+    var offset = 0
     while true {
-      switch try reader.read(piece, at: &place) {
-      case .more: return
+      switch try reader.read(piece, from: &offset) {
+      case .incomplete: return
       case .head: continue
-      case .whole:
+      case .complete:
         let body = reader.isTooLarge ? "(too large)" : String(decoding: reader.body.bytes, as: UTF8.self)
         requests.append("\(reader.head.method) \(reader.head.target.path) \(body)")
         reader.reset()

@@ -1,5 +1,4 @@
--- Makes some commits large, so that files of the log fill up, and shows whether a state was torn: it is one letter,
--- so many times.
+-- Makes some commits large, so that segments of the log fill up, and detects a torn state: it is one repeated letter.
 plugin { name = "padding", version = "1" }
 
 rule "pad" {

@@ -1,5 +1,5 @@
--- Leaves a trace of every event in all that a commit can hold, so that what was applied can be told exactly afterwards:
--- each number of a subject once, in order but for those that were refused and sent again, with its messages, timers,
+-- Records every event in each kind of data that a commit can have, so that it can be checked exactly what was applied:
+-- each number of a subject once, in order except those that were refused and sent again, with its messages, timers,
 -- effects, `once` keys and counters.
 plugin { name = "tally", version = "1", sinks = { "ledger" } }
 

@@ -50,7 +50,7 @@ local function opted_in(t)
   t:event("device:c", "session.started", {})
 end
 
-test "every event of the plan is accepted and leaves as it is" (function(t)
+test "every event of the plan is accepted and sent unchanged" (function(t)
   opted_in(t)
   local n = 0
   for event, of in pairs(plan) do
@@ -69,7 +69,7 @@ test "every event of the plan is accepted and leaves as it is" (function(t)
   t:equal(n, 27)
 end)
 
-test "every property is refused when it is missing, of another type, out of range or unlisted" (function(t)
+test "every property is refused if it is missing, of another type, out of range or unlisted" (function(t)
   opted_in(t)
   for event, of in pairs(plan) do
     for name, one in pairs(of) do
@@ -87,7 +87,7 @@ test "every property is refused when it is missing, of another type, out of rang
   end
 end)
 
-test "every listed value is accepted, and none that stands beside" (function(t)
+test "every listed value is accepted, and no other" (function(t)
   opted_in(t)
   for event, of in pairs(plan) do
     for name, one in pairs(of) do
@@ -100,14 +100,14 @@ test "every listed value is accepted, and none that stands beside" (function(t)
   end
 end)
 
-test "the values that the document has for the future are in the plan" (function(t)
+test "the document's future values are in the plan" (function(t)
   opted_in(t)
   local reveal = { reveal_method = "ad_watched", scroll_duration_ms = 1, flirt_index = 2 }
   t:equal(t:event("device:c", "gamification_flirt_revealed", reveal).decisions.accepted, true)
   t:equal(t:event("device:c", "settings_data_exported", { export_format = "pdf" }).decisions.accepted, true)
 end)
 
-test "what is derived is missing only when it can't be" (function(t)
+test "a derived property is missing only if it can't be derived" (function(t)
   t:event("device:c", "settings.analytics_toggled", { enabled = true })
   t:equal(t:event("device:c", "session_ended", {}).decisions.violations, {
     { path = "flirts_generated", kind = "missing" }, { path = "screens_visited", kind = "missing" },
@@ -132,7 +132,7 @@ test "names: lower case, underscores, 40 characters" (function(t)
   t:equal(t:event("device:c", "analytics.track", { name = 7 }).decisions.violations, { { path = "", kind = "name" } })
 end)
 
-test "several violations come in order of path, one for each property" (function(t)
+test "several violations are listed in order of path, one for each property" (function(t)
   opted_in(t)
   local outcome = t:event("device:c", "gamification_flirt_rated",
     { rating = 6, flirt_index = "0", tone_used = "rude", streak = 12, email = "x" })
@@ -151,7 +151,7 @@ test "no more violations are listed than the setting says" (function(t)
   t:equal(#t:event("device:c", "app_opened", many).decisions.violations, 3)
 end)
 
-test "a whole number is a good Double, and a whole float a good Int" (function(t)
+test "a whole number is a valid Double, and a whole float a valid Int" (function(t)
   opted_in(t)
   local points = { action = "daily_login", points_earned = 25.0, multiplier = 2, total_points_after = 501.0 }
   local outcome = t:event("device:c", "gamification_points_awarded", points)
@@ -161,7 +161,7 @@ test "a whole number is a good Double, and a whole float a good Int" (function(t
   t:equal(outcome.effects[1].data.total_points_after, "501-1000")
 end)
 
-test "exact counts leave only as bins" (function(t)
+test "exact counts are sent only as bins" (function(t)
   opted_in(t)
   local points = { [0] = "0-100", [100] = "0-100", [101] = "101-500", [500] = "101-500", [501] = "501-1000",
     [1000] = "501-1000", [1001] = "1001-5000", [5000] = "1001-5000", [5001] = "5000+", [90000] = "5000+" }
@@ -182,7 +182,7 @@ test "exact counts leave only as bins" (function(t)
   end
 end)
 
-test "a bin is taken as it is" (function(t)
+test "a bin is accepted unchanged" (function(t)
   opted_in(t)
   for _, bin in ipairs(bins.points) do
     local deleted = t:event("device:c", "settings_data_deleted", { total_points_binned = bin })

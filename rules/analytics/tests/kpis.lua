@@ -12,7 +12,7 @@ local function streak(n)
     multiplier_after = 1 }
 end
 
-test "a day on which nothing happened has null for what has no whole" (function(t)
+test "a day without events has null for figures without a whole" (function(t)
   local none = t:query(nil, "kpis", { from = "2025-11-01", to = "2025-11-01" })
   t:equal(#none.days, 1)
   t:equal(none.days[1].day, "2025-11-01")
@@ -37,7 +37,7 @@ test "a range is two dates in order, of a year at most" (function(t)
   t:fails(function() t:query(nil, "kpis", { from = "2025-11-01", to = "" }) end, "`to` is not a date")
 end)
 
-test "weekly users count for seven days, each once" (function(t)
+test "weekly users count once each within seven days" (function(t)
   opted_in(t, "device:a", "2025-11-01T10:00:00Z")
   opted_in(t, "device:b", "2025-11-04T10:00:00Z")
   t:event("device:a", "session.started", {})
@@ -49,7 +49,7 @@ test "weekly users count for seven days, each once" (function(t)
   t:equal(day(t, "2025-11-10").wau, 2)
 end)
 
-test "the mean of a range's days is its dau" (function(t)
+test "a range's dau is the mean of its days" (function(t)
   opted_in(t, "device:a", "2025-11-01T10:00:00Z")
   opted_in(t, "device:b", "2025-11-01T10:00:00Z")
   opted_in(t, "device:a", "2025-11-02T10:00:00Z")
@@ -72,7 +72,7 @@ test "gamification is on until it is switched off, and again when it is switched
   t:equal(day(t, "2025-11-02").gamification_enabled, { users = 0, of = 1, pct = 0.0 })
 end)
 
-test "a streak counts each step once a day, on the day it is told and the next" (function(t)
+test "a streak counts each step once a day, on the day of its report and the next" (function(t)
   opted_in(t, "device:a", "2025-11-01T10:00:00Z")
   t:event("device:a", "gamification_streak_updated", streak(3))
   t:event("device:a", "gamification_streak_updated", streak(3))
@@ -86,7 +86,7 @@ test "a streak counts each step once a day, on the day it is told and the next" 
   t:equal(day(t, "2025-11-03").streaks.day_7.users, 1)
 end)
 
-test "milestones and tiers are all who have reached them by then" (function(t)
+test "milestones and tiers count all users who have reached them by then" (function(t)
   opted_in(t, "device:a", "2025-11-01T10:00:00Z")
   local milestone = { milestone_type = "connoisseur", flirts_revealed_count = 50, reward_points = 500 }
   local tier = { tier_unlocked = "silver", unlock_method = "streak_achieved", flirts_revealed_count = 4,
@@ -106,7 +106,7 @@ test "milestones and tiers are all who have reached them by then" (function(t)
   t:equal(day(t, "2025-10-31").tiers.silver.users, 0)
 end)
 
-test "retention is of those installed that day, once the day has come" (function(t)
+test "retention is of the installs of that day, once the day has come" (function(t)
   opted_in(t, "device:a", "2025-11-01T10:00:00Z")
   opted_in(t, "device:b", "2025-11-01T11:00:00Z")
   t:equal(day(t, "2025-11-01").retention.d1, { users = 0, of = 0, pct = json.null })
@@ -141,13 +141,13 @@ test "errors are counted by type and code, most common first, of the requests" (
   t:equal(range.error_impact, { sessions = 1, of = 1, pct = 100.0 })
 end)
 
-test "the counters hold no subject" (function(t)
+test "the counters have no subject" (function(t)
   opted_in(t, "device:secret-subject", "2025-11-01T10:00:00Z")
   t:event("device:secret-subject", "gamification_streak_updated", streak(3))
   t:equal(json.encode(t:query(nil, "kpis", { from = "2025-11-01" })):find("secret", 1, true), nil)
 end)
 
-test "what was counted stays when the user's data is deleted" (function(t)
+test "counts stay when the user's data is deleted" (function(t)
   opted_in(t, "device:a", "2025-11-01T10:00:00Z")
   t:event("device:a", "data.deleted", {})
   local range = day(t, "2025-11-01")

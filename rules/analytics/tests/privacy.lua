@@ -32,7 +32,7 @@ test "personal data is found anywhere in a permitted string" (function(t)
   end
 end)
 
-test "what only looks like it is no personal data" (function(t)
+test "text that only resembles personal data is accepted" (function(t)
   opted_in(t)
   for _, message in ipairs {
     "", "timeout after 30000 ms", "HTTP 500", "status 404, retry 2 of 3", "version 2.0.1", "2025-11-10T12:34:56.789Z",
@@ -47,7 +47,7 @@ test "what only looks like it is no personal data" (function(t)
   end
 end)
 
-test "a property that is called like a person's data is refused, whatever it holds" (function(t)
+test "a property with the name of personal data is refused, whatever its value" (function(t)
   opted_in(t)
   for _, name in ipairs { "email", "user_name", "firstName", "phone_number", "home_address", "Email", "ip",
     "date-of-birth", "emailAddress", "phones", "city_of_birth" } do
@@ -60,7 +60,7 @@ test "a property that is called like a person's data is refused, whatever it hol
   end
 end)
 
-test "personal data is found in what is unknown and in what is nested" (function(t)
+test "personal data is found in unknown and in nested properties" (function(t)
   opted_in(t)
   for value, kind in pairs { ["anna@example.com"] = "pii", plain = "unknown_property" } do
     local outcome = t:event("device:p", "app_opened", { launch_type = "cold_start", note = value })
@@ -74,7 +74,7 @@ test "personal data is found in what is unknown and in what is nested" (function
   t:equal(named.decisions.violations, { { path = "launch_type", kind = "pii" } })
 end)
 
-test "a name that must not be repeated is told of as the event" (function(t)
+test "a property name that is personal data is reported as the event only" (function(t)
   opted_in(t)
   for name, kind in pairs { ["anna@example.com"] = "pii", ["she lives next door"] = "unknown_property",
     ["0170-1234567"] = "pii", [("k"):rep(101)] = "pii" } do

@@ -14,7 +14,7 @@ end
 
 local upload = { source = "camera" }
 
-test "a session brings its id or gets one, each its own" (function(t)
+test "a session has the given id or a new one, different each time" (function(t)
   opted_in(t, "device:s")
   t:equal(sent(t:event("device:s", "session.started", { session_id = "mine" })),
     { session_id = "mine", time_of_day = "morning", day_of_week = "monday" })
@@ -25,14 +25,14 @@ test "a session brings its id or gets one, each its own" (function(t)
   t:equal(sent(t:event("device:s", "screenshot_upload_initiated", upload)).session_id, second)
 end)
 
-test "an id that is given is kept, whatever session is open" (function(t)
+test "a given id is kept, whatever session is open" (function(t)
   opted_in(t, "device:s")
   t:event("device:s", "session.started", { session_id = "mine" })
   local other = sent(t:event("device:s", "screenshot_upload_initiated", { source = "camera", session_id = "other" }))
   t:equal(other.session_id, "other")
 end)
 
-test "an id that can't be one opens no session" (function(t)
+test "an invalid id opens no session" (function(t)
   opted_in(t, "device:s")
   for id, kind in pairs { ["a b"] = "value", ["a@b.example"] = "pii", [""] = "value" } do
     t:event("device:s", "session.started", {})
@@ -45,7 +45,7 @@ test "an id that can't be one opens no session" (function(t)
     { { path = "session_id", kind = "type" } })
 end)
 
-test "a session ends with session.ended, and with it what it knows" (function(t)
+test "session.ended ends the session with its figures" (function(t)
   opted_in(t, "device:s")
   t:event("device:s", "session.started", { session_id = "mine" })
   t:event("device:s", "screen.viewed", {})
@@ -61,7 +61,7 @@ test "a session ends with session.ended, and with it what it knows" (function(t)
   t:equal(t:event("device:s", "session.ended", {}).decisions.accepted, false)
 end)
 
-test "what a client says itself is not derived" (function(t)
+test "a property that the client sends is not derived" (function(t)
   opted_in(t, "device:s")
   t:event("device:s", "session.started", {})
   t:equal(sent(t:event("device:s", "session.ended",
@@ -92,7 +92,7 @@ test "thirty minutes without an event end a session" (function(t)
   t:equal(t:state("device:s").session, nil)
 end)
 
-test "a session that began before the consent goes on" (function(t)
+test "a session that began before the consent continues" (function(t)
   t:event("device:s", "session.started", { session_id = "early" })
   t:event("device:s", "settings.analytics_toggled", { enabled = true })
   t:equal(sent(t:event("device:s", "screenshot_upload_initiated", upload)).session_id, "early")
@@ -116,7 +116,7 @@ test "days since the install and since the last opening are civil days" (functio
   t:equal(open(), "10 9")
 end)
 
-test "the parts of a day, in the user's zone" (function(t)
+test "the parts of a day are in the user's time zone" (function(t)
   opted_in(t, "device:s")
   local parts = { ["04:59"] = "night", ["05:00"] = "morning", ["11:59"] = "morning", ["12:00"] = "afternoon",
     ["16:59"] = "afternoon", ["17:00"] = "evening", ["20:59"] = "evening", ["21:00"] = "night", ["00:00"] = "night" }
@@ -133,7 +133,7 @@ test "the parts of a day, in the user's zone" (function(t)
   t:equal(sent(t:event("device:s", "session.started", {})).day_of_week, "sunday")
 end)
 
-test "moving to another zone is not a day that has passed" (function(t)
+test "moving to another zone does not count as a day" (function(t)
   t:at("2025-11-03T16:00:00Z")
   t:event("device:s", "settings.analytics_toggled", { enabled = true })
   t:event("device:s", "session.started", {})
@@ -149,7 +149,7 @@ test "moving to another zone is not a day that has passed" (function(t)
   t:equal(sent(t:event("device:s", "app.opened", { launch_type = "cold_start" })).days_since_install, 1)
 end)
 
-test "every report that the plan lets be derived may leave it out" (function(t)
+test "derived properties may be left out of every report" (function(t)
   opted_in(t, "device:s")
   t:event("device:s", "session.started", {})
   t:advance("2m")

@@ -11,7 +11,7 @@ local function sign_in(t, device, user) return t:event("device:" .. device, "use
 
 local function profile(t, user) return t:query("user:" .. user, "attribution.profile") end
 
-test "a deleted account takes the user and their devices with it" (function(t)
+test "deleting an account erases the user and their devices" (function(t)
   launch(t, "a", { url = AD, authenticated = true, user = "42" })
   launch(t, "b", { platform = "android" })
   sign_in(t, "b", "42")
@@ -38,13 +38,13 @@ test "a device whose last user is another one survives" (function(t)
   t:equal(launch(t, "d", {}).first_launch, true)
 end)
 
-test "deleting an account that nothing is known of does nothing" (function(t)
+test "deleting an unknown account does nothing" (function(t)
   t:equal(t:event("user:nobody", "account.deleted", {}).failures, {})
   t:equal(t:sent(), {})
   t:equal(t:event("device:d", "attribution.owner_deleted", { owner = "user:1" }).failures, {})
 end)
 
-test "an answer that names a user makes the device theirs" (function(t)
+test "an answer that names a user links the device to that user" (function(t)
   launch(t, "d", { url = AD })
   t:event("device:d", "att.answered", { status = "denied", user = "7" })
   t:event("user:7", "account.deleted", {})

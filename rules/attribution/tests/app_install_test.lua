@@ -20,7 +20,7 @@ end
 local INSTALL = { "client AppInstall", "conversions AppInstall" }
 local LAUNCH = { "client AppLaunch", "conversions AppLaunch" }
 
-test "Android pays AppInstall at once, as a pair with one event id" (function(t)
+test "Android sends AppInstall at once, as a pair with one event id" (function(t)
   t:at("2025-11-10T12:35:26.789Z")
   local effects = launch(t, "android", { url = AD .. "&email=User%40Example.com" })
   t:equal(types(effects), INSTALL)
@@ -38,7 +38,7 @@ test "Android pays AppInstall at once, as a pair with one event id" (function(t)
   t:equal(math.type(effects[2].data.eventTime), "integer")
 end)
 
-test "without click id and email they are left out or empty" (function(t)
+test "click id and email are left out or empty if absent" (function(t)
   local data = launch(t, "android", { url = "boss://open?utm_source=facebook" })[2].data
   t:equal({ data.fbclid, data.userData, data.customData }, { nil, {}, { utm_source = "facebook" } })
   t:equal(data.fbclid, nil)
@@ -46,7 +46,7 @@ test "without click id and email they are left out or empty" (function(t)
     .customData, {})
 end)
 
-test "iOS pays when the user answers, true only for authorized" (function(t)
+test "iOS sends AppInstall when the user answers, with tracking only if authorized" (function(t)
   for status, allowed in pairs { authorized = true, denied = false, restricted = false } do
     local device = "device:" .. status
     t:equal(t:event(device, "app.launched", { platform = "ios", url = AD }).effects, {})
@@ -58,7 +58,7 @@ test "iOS pays when the user answers, true only for authorized" (function(t)
   end
 end)
 
-test "iOS pays with a first launch that reports a determined status" (function(t)
+test "iOS sends AppInstall at a first launch that reports a determined status" (function(t)
   for status, allowed in pairs { authorized = true, denied = false, restricted = false } do
     local data = { platform = "ios", url = AD, att_status = status }
     local effects = t:event("device:" .. status, "app.launched", data).effects
@@ -67,19 +67,19 @@ test "iOS pays with a first launch that reports a determined status" (function(t
   end
 end)
 
-test "iOS pays with a later launch that is the first to report a determined status" (function(t)
+test "iOS sends AppInstall at a later launch that is the first to report a determined status" (function(t)
   launch(t, "ios", { url = AD })
   t:equal(launch(t, "ios", { att_status = "not-determined" }), {})
   t:equal(types(launch(t, "ios", { att_status = "authorized" })), INSTALL)
   t:equal(types(launch(t, "ios", { att_status = "authorized" })), LAUNCH)
 end)
 
-test "an unknown status on a launch is not told" (function(t)
+test "an unknown status on a launch is not reported" (function(t)
   t:equal(launch(t, "ios", { url = AD, att_status = "maybe" }), {})
   t:equal(t:query("device:d", "tracking").att_status, "not-determined")
 end)
 
-test "AppInstall goes out once, whatever comes after" (function(t)
+test "AppInstall is sent once, whatever follows" (function(t)
   launch(t, "ios", { url = AD })
   answer(t, "denied")
   answer(t, "authorized")
@@ -101,7 +101,7 @@ test "a launch that is sent again is answered, not sent again" (function(t)
   t:equal(#t:effects("device:d"), 2)
 end)
 
-test "an invalid answer pays nothing and changes nothing" (function(t)
+test "an invalid answer sends nothing and changes nothing" (function(t)
   launch(t, "ios", { url = AD })
   local before = t:state("device:d")
   for _, status in ipairs { "not-determined", "maybe", "", 7 } do
@@ -113,7 +113,7 @@ test "an invalid answer pays nothing and changes nothing" (function(t)
   t:equal(types(answer(t, "authorized")), INSTALL)
 end)
 
-test "linking to a user in between leaves on the device what AppInstall needs" (function(t)
+test "linking to a user meanwhile leaves on the device what AppInstall needs" (function(t)
   launch(t, "ios", { url = AD .. "&email=User@Example.com" })
   t:event("device:d", "user.authenticated", { user = "42" })
   local data = answer(t, "authorized")[2].data
@@ -124,7 +124,7 @@ test "linking to a user in between leaves on the device what AppInstall needs" (
   t:equal(t:state("device:d").install_origin, nil)
 end)
 
-test "the email is hashed trimmed, in Unicode lower case" (function(t)
+test "the email is trimmed, in Unicode lower case, and hashed" (function(t)
   launch(t, "android", { url = "boss://open?fbclid=x&email=John_Smith@gmail.com" })
   local known = "62a14e44f765419d10fea99367361a727c12365e2520f32218d505ed9aa0f62f"
   t:equal(t:effects("device:d")[2].data.userData.email, known)
@@ -133,7 +133,7 @@ test "the email is hashed trimmed, in Unicode lower case" (function(t)
     hash.sha256("m\u{FC}ller@example.com"))
 end)
 
-test "no effect carries an email in plain" (function(t)
+test "no effect carries an email in plain text" (function(t)
   launch(t, "ios", { url = AD .. "&email=User@Example.com" })
   answer(t, "denied")
   launch(t, "ios")
@@ -143,7 +143,7 @@ test "no effect carries an email in plain" (function(t)
   t:equal(json.encode(t:effects("device:d")):lower():find("@", 1, true), nil)
 end)
 
-test "an AppInstall still owed is paid by whichever answer comes first, and only once" (function(t)
+test "a pending AppInstall is sent at the first answer, and only once" (function(t)
   launch(t, "ios", { url = AD, authenticated = true })
   t:event("device:d", "app.foregrounded", { att_status = "denied" })
   t:advance("14d")
@@ -153,7 +153,7 @@ test "an AppInstall still owed is paid by whichever answer comes first, and only
   t:equal(answer(t, "denied"), {})
 end)
 
-test "a status that the foreground told counts on the next launch" (function(t)
+test "a status reported by a foreground event counts on the next launch" (function(t)
   launch(t, "ios", { url = AD })
   t:equal(t:event("device:d", "app.foregrounded", { att_status = "denied" }).effects, {})
   t:equal(types(launch(t, "ios")), INSTALL)

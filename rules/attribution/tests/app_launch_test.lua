@@ -20,7 +20,7 @@ local PLAIN = "https://discovery.ozma.io/go-app/the-boss?utm_source=google"
 local HASH = hash.sha256("user@example.com")
 local LAUNCH = { "client AppLaunch", "conversions AppLaunch" }
 
-test "while AppInstall is owed no AppLaunch goes out" (function(t)
+test "no AppLaunch is sent while AppInstall is pending" (function(t)
   launch(t, "ios", { url = AD })
   t:equal(launch(t, "ios"), {})
   answer(t, "denied")
@@ -50,7 +50,7 @@ test "after linking AppLaunch says nothing of where the user came from" (functio
   t:equal(#data.extinfo, 16)
 end)
 
-test "AppLaunch on iOS says what the user answered" (function(t)
+test "AppLaunch on iOS carries the user's answer" (function(t)
   launch(t, "ios", { url = AD })
   answer(t, "authorized")
   t:equal(launch(t, "ios")[2].data.advertiserTrackingEnabled, true)
@@ -67,7 +67,7 @@ test "without Facebook attribution nothing is ever sent" (function(t)
   end
 end)
 
-test "the web owes nothing and sends nothing" (function(t)
+test "the web sends no conversions" (function(t)
   t:equal(launch(t, "web", { url = AD }), {})
   t:equal(launch(t, "web"), {})
   t:equal(answer(t, "authorized"), {})

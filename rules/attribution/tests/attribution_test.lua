@@ -36,7 +36,7 @@ test "an install without a link is stored too, all null" (function(t)
   t:equal(launch(t, nil).first_launch, false)
 end)
 
-test "what can't be parsed is no attribution" (function(t)
+test "a link that can't be parsed has no attribution" (function(t)
   t:at("2025-11-10T00:00:00Z")
   for i, link in ipairs { "", "not a link", 7, { fbclid = "x" }, true } do
     local outcome = t:event("device:" .. i, "app.launched", { platform = "ios", url = link })
@@ -64,7 +64,7 @@ test "a plus stays a plus" (function(t)
   t:equal(attribution(t, "utm_campaign=a+b&email=me+tag@example.com").email, "me+tag@example.com")
 end)
 
-test "a malformed percent sign stays as it is" (function(t)
+test "a malformed percent sign is left unchanged" (function(t)
   t:equal(attribution(t, "utm_campaign=100%&utm_term=%zz").utm_campaign, "100%")
   t:equal(launch(t, nil).attribution, nil)
 end)
@@ -78,7 +78,7 @@ test "keys are case-sensitive" (function(t)
   t:equal({ parsed.fbclid, parsed.utm_source, parsed.appUserId }, { json.null, json.null, json.null })
 end)
 
-test "an escape of bytes that are no text stays as written" (function(t)
+test "percent escapes that do not decode to UTF-8 are left unchanged" (function(t)
   t:equal(attribution(t, "utm_campaign=%FF%FE").utm_campaign, "%FF%FE")
 end)
 
@@ -93,7 +93,7 @@ local function facebook(t, device, query)
   return t:event("device:" .. device, "app.launched", data).decisions.facebook_attribution
 end
 
-test "a click id or a source that is Facebook in any case is Facebook's" (function(t)
+test "a click id, or Facebook as the source in any case, is attribution to Facebook" (function(t)
   t:equal(facebook(t, "a", "fbclid=x"), true)
   t:equal(facebook(t, "b", "utm_source=FaceBook"), true)
   t:equal(facebook(t, "c", "fbclid=x&utm_source=google"), true)

@@ -26,7 +26,7 @@ test "extinfo is 16 strings in Meta's order, numbers as strings" (function(t)
   t:equal(answer(t, "denied")[2].data.extinfo, EXTINFO)
 end)
 
-test "extinfo is of the device last told" (function(t)
+test "extinfo is of the device fields sent last" (function(t)
   launch(t, "ios", { url = AD, device = DEVICE, att_status = "denied" })
   t:equal(launch(t, "ios")[2].data.extinfo, EXTINFO)
   t:equal(launch(t, "ios", { device = "broken" })[2].data.extinfo, EXTINFO)

@@ -7,7 +7,7 @@ local function install(t, platform)
   return t:event("device:d", "app.launched", data).effects[2]
 end
 
-test "a conversion is posted in Meta's own form, one event a request" (function(t)
+test "a conversion is posted in Meta's format, one event per request" (function(t)
   t:at("2025-11-10T12:00:00Z")
   local effect = install(t)
   local request = t:sink(effect)
@@ -22,7 +22,7 @@ test "a conversion is posted in Meta's own form, one event a request" (function(
   } } })
 end)
 
-test "who denied tracking is 0" (function(t)
+test "tracking is 0 for a user who denied it" (function(t)
   local event = json.decode(t:sink(install(t, "ios")).body).data[1]
   t:equal(event.app_data.advertiser_tracking_enabled, 0)
   t:equal(event.app_data.application_tracking_enabled, 1)

@@ -22,7 +22,7 @@ test "an email that is an address is kept as written" (function(t)
   t:truthy(attribution(t, "email=" .. string.rep("a", 250) .. "@b.c").email ~= json.null)
 end)
 
-test "an email that is no address is dropped" (function(t)
+test "an invalid email is dropped" (function(t)
   for i, email in ipairs(NO_ADDRESSES) do
     local data = { platform = "web", url = LINK .. "email=" .. email }
     t:equal(t:event("device:" .. i, "app.launched", data).decisions.attribution.email, json.null)
@@ -40,7 +40,7 @@ test "a missing or unknown platform is an error and stores nothing" (function(t)
   t:equal(launch(t, nil).first_launch, true)
 end)
 
-test "data that is no object tells nothing and breaks nothing" (function(t)
+test "data that is not an object counts as empty" (function(t)
   for _, data in ipairs { 7, "text", true } do
     t:equal(t:event("device:d", "app.launched", data).decisions, { error = "invalid_platform" })
     t:equal(t:event("device:d", "email.submitted", data).decisions.error, "invalid_email")
@@ -50,7 +50,7 @@ test "data that is no object tells nothing and breaks nothing" (function(t)
   end
 end)
 
-test "events on the other kind of subject are not the plugin's" (function(t)
+test "events on the other kind of subject are ignored" (function(t)
   t:equal(t:event("user:1", "app.launched", { platform = "ios" }).decisions, {})
   t:equal(t:event("device:1", "account.deleted", {}).decisions, {})
   t:equal(t:event("d", "app.launched", { platform = "ios" }).decisions, {})

@@ -14,7 +14,7 @@ end
 local DUE = { reprompt = true, screen = "tracking-onboarding" }
 local NOT_DUE = { reprompt = false }
 
-test "a denial is asked about again after 14 times 24 hours, not a second before" (function(t)
+test "after a denial the prompt is due after 14 times 24 hours, not a second before" (function(t)
   denied(t)
   t:advance("13d")
   t:equal(foreground(t), NOT_DUE)
@@ -33,7 +33,7 @@ test "the days count 24 hours, also over a change of the clocks" (function(t)
   t:equal(foreground(t), DUE)
 end)
 
-test "asking again stays due until it is answered" (function(t)
+test "the repeated prompt stays due until it is answered" (function(t)
   denied(t)
   t:advance("14d")
   t:equal(foreground(t), DUE)
@@ -55,7 +55,7 @@ test "the answer to a re-prompt leads to the tabs and sends no AppInstall" (func
   t:equal(foreground(t, { authenticated = true }), NOT_DUE)
 end)
 
-test "nobody is asked again who is not signed in" (function(t)
+test "a user who is not signed in is not asked again" (function(t)
   denied(t)
   t:advance("14d")
   t:equal(foreground(t, { authenticated = false }), NOT_DUE)
@@ -93,7 +93,7 @@ test "a denial first seen without a prompt counts from when it was seen" (functi
   t:equal(t:query("device:d", "tracking").prompted_at, json.null)
 end)
 
-test "a denial taken back and given again is first seen again" (function(t)
+test "a denial that was withdrawn and repeated counts as first seen again" (function(t)
   t:event("device:d", "app.launched", { platform = "ios", authenticated = true, att_status = "denied" })
   t:advance("10d")
   foreground(t, { att_status = "authorized" })
@@ -104,13 +104,13 @@ test "a denial taken back and given again is first seen again" (function(t)
   t:equal(foreground(t), DUE)
 end)
 
-test "a user who has no Facebook attribution is asked again all the same" (function(t)
+test "a user without Facebook attribution is asked again too" (function(t)
   denied(t, { url = "boss://open" })
   t:advance("14d")
   t:equal(foreground(t), DUE)
 end)
 
-test "signing in asks again when it is due, and that screen wins" (function(t)
+test "signing in asks again if it is due, and that screen wins" (function(t)
   denied(t, { authenticated = false })
   t:advance("14d")
   t:equal(t:event("device:d", "user.authenticated", { user = "42" }).decisions, DUE)
@@ -123,7 +123,7 @@ test "the days between two prompts are a setting" (function(t)
   t:equal(foreground(t), DUE)
 end)
 
-test "the tracking query tells what is allowed, when it was asked and when it will be" (function(t)
+test "the tracking query returns what is allowed, and the times of the last and the next prompt" (function(t)
   t:at("2025-11-10T12:00:00Z")
   denied(t)
   t:equal(t:query("device:d", "attribution.tracking"), {
@@ -135,7 +135,7 @@ test "the tracking query tells what is allowed, when it was asked and when it wi
   t:equal({ tracking.advertiserTrackingEnabled, tracking.next_prompt_at }, { true, json.null })
 end)
 
-test "the tracking query on Android, the web and nothing" (function(t)
+test "the tracking query on Android, on the web and without data" (function(t)
   t:event("device:a", "app.launched", { platform = "android" })
   t:event("device:w", "app.launched", { platform = "web", att_status = "authorized" })
   t:equal(t:query("device:a", "tracking").advertiserTrackingEnabled, true)

@@ -35,6 +35,6 @@ test "another host is ignored: no touch, no effect, nothing else decided" (funct
   t:equal(t:state("device:d"), {})
 end)
 
-test "a link on a user is not the plugin's" (function(t)
+test "a link event on a user is ignored" (function(t)
   t:equal(t:event("user:1", "link.opened", { url = HOST .. "/paywall" }).decisions, {})
 end)

@@ -49,7 +49,7 @@ local UNKNOWN_PATHS = {
   "/.well-known/apple-app-site-association", "/%FF", "/invites",
 }
 
-test "each path leads to its destination, for members, for who is logged out and for newcomers" (function(t)
+test "each path leads to its destination, for members, logged-out users and newcomers" (function(t)
   for _, route in ipairs(ROUTES) do
     local link, destination, id, flows, path = table.unpack(route, 1, 5)
     for who, visit in pairs(VISITS) do
@@ -120,7 +120,7 @@ test "every path of the app-site association leads somewhere" (function(t)
   end
 end)
 
-test "who tells nothing of themselves is a newcomer" (function(t)
+test "a client that sends nothing about the user has a newcomer" (function(t)
   t:equal(open(t, HOST .. "/").decisions.flow, { "onboarding" })
   t:equal(open(t, HOST .. "/paywall", { logged_in = "yes" }).decisions.flow, { "login", "paywall" })
 end)

@@ -43,12 +43,12 @@ test "a known target wins over any path of the host" (function(t)
   end
 end)
 
-test "a target wins over a path that is no text" (function(t)
+test "a target wins over a path that is not UTF-8" (function(t)
   local decided = open(t, HOST .. "/%FFa?dl_target=paywall", MEMBER).decisions
   t:equal({ decided.destination, decided.path }, { "paywall", "/%ffa" })
 end)
 
-test "an unknown target is told and the path decides" (function(t)
+test "an unknown target is reported, and the path decides" (function(t)
   for _, target in ipairs { "Shop", "report", "report:", "insights:", "invite:7", ":7", "paywall:7" } do
     local decided = open(t, HOST .. "/paywall?dl_target=" .. target, MEMBER).decisions
     t:equal({ decided.destination, decided.unknown_target }, { "paywall", target })

@@ -42,7 +42,7 @@ test "an ignored link leaves the first touch to the next one" (function(t)
   t:equal(open(t, "/").decisions.first_touch, true)
 end)
 
-test "analytics hears of each open, and of the first touch once ever" (function(t)
+test "analytics gets each opened link, and the first touch once ever" (function(t)
   t:equal(types(open(t, "/")), { "analytics deep_link_opened", "analytics first_touch_attributed" })
   t:equal(types(open(t, "/")), { "analytics deep_link_opened" })
   t:advance("400d")
@@ -68,7 +68,7 @@ test "parameters that are absent or empty are left out" (function(t)
   t:equal(t:query("device:d", "attribution_for_backend").first_touch.campaign, json.null)
 end)
 
-test "an unknown target is reported as it came" (function(t)
+test "an unknown target is reported unchanged" (function(t)
   t:equal(open(t, "/?dl_target=Shop").effects[1].data.dl_target, "Shop")
 end)
 
@@ -80,7 +80,7 @@ test "signing in decides what the backend gets" (function(t)
   t:equal(decided.last_touch.source, "x")
 end)
 
-test "signing in on a user subject is not the plugin's" (function(t)
+test "a sign-in event on a user is ignored" (function(t)
   t:equal(t:event("user:42", "user.authenticated", {}).decisions, {})
 end)
 
@@ -88,7 +88,7 @@ test "the backend query without a subject is empty" (function(t)
   t:equal(t:query(nil, "attribution_for_backend"), NONE)
 end)
 
-test "a link that is sent again is one touch" (function(t)
+test "a repeated link event is one touch" (function(t)
   for _ = 1, 2 do t:event("device:d", "link.opened", { url = HOST .. "/" }, { id = "o1", source = "ios" }) end
   t:equal(#t:effects("device:d"), 2)
 end)

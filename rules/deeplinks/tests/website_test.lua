@@ -59,14 +59,14 @@ test "without an App Store id there is a page with a button" (function(t)
   end
 end)
 
-test "what a setting puts into the page is escaped" (function(t)
+test "settings are escaped in the page" (function(t)
   t:settings { app_name = "<b>&", search_url = 'https://x/?a=1&b="%1' }
   local body = app(t, "/").body
   t:truthy(body:find("<h1>&lt;b&gt;&amp;</h1>", 1, true))
   t:truthy(body:find('href="https://x/?a=1&amp;b=&quot;%1"', 1, true))
 end)
 
-test "a path with capitals goes to its lower case on the main site" (function(t)
+test "a path with capitals is redirected to lower case on the main site" (function(t)
   for path, lower in pairs {
     ["/YouTube"] = "/youtube", ["/INSTAGRAM"] = "/instagram", ["/PayWall"] = "/paywall", ["/X"] = "/x",
     ["/Respire-Website"] = "/respire-website", ["/Invite"] = "/invite", ["/Onboarding"] = "/onboarding",

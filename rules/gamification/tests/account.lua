@@ -3,7 +3,7 @@ local function toggle(t, enabled)
   return t:event("user:1", "settings.gamification_toggled", { enabled = enabled })
 end
 
-test "off earns nothing and loses nothing" (function(t)
+test "while off, nothing is earned or lost" (function(t)
   t:event("user:1", "flirt.revealed", { flirt_index = 0 })
   t:equal(toggle(t, false).decisions, {})
   for _, type in ipairs { "flirt.revealed", "flirt.copied", "flirts.generated", "app.opened" } do
@@ -18,7 +18,7 @@ test "off earns nothing and loses nothing" (function(t)
   t:equal(t:event("user:1", "app.opened").decisions.points.total, 35)
 end)
 
-test "a toggle that says neither on nor off changes nothing" (function(t)
+test "a toggle without a boolean changes nothing" (function(t)
   for _, enabled in ipairs { "true", 1 } do t:equal(toggle(t, enabled).decisions, { error = "invalid_enabled" }) end
   t:equal(toggle(t, nil).decisions, { error = "invalid_enabled" })
   t:equal(t:state("user:1"), {})
@@ -47,7 +47,7 @@ test "an export holds profile, history and settings" (function(t)
   t:equal(export.settings, { enabled = true, time_zone = "Europe/Berlin" })
 end)
 
-test "deletion leaves nothing" (function(t)
+test "deletion erases everything" (function(t)
   t:event("user:1", "flirt.copied", {})
   t:equal(t:event("user:1", "data.deleted").failures, {})
   t:equal(t:state("user:1"), {})
@@ -55,7 +55,7 @@ test "deletion leaves nothing" (function(t)
   t:equal(t:event("user:2", "data.deleted").failures, {})
 end)
 
-test "a year of every day's use stays small" (function(t)
+test "the state stays small after a year of daily use" (function(t)
   for _ = 1, 365 do
     t:event("user:1", "flirt.revealed", { flirt_index = 0 })
     t:advance("1d")

@@ -26,14 +26,14 @@ test "only the first opening of a civil day earns" (function(t)
   t:equal(t:event("user:1", "app.opened").decisions.points.total, 50)
 end)
 
-test "an opening after other activity is still the day's login" (function(t)
+test "an opening after other activity still counts as the day's login" (function(t)
   reveal(t, "user:1")
   local decisions = t:event("user:1", "app.opened").decisions
   t:equal(decisions.points.earned, 25)
   t:equal(decisions.streak, nil)
 end)
 
-test "a rating that is no whole number of stars changes nothing" (function(t)
+test "a rating that is not a whole number of stars changes nothing" (function(t)
   for _, rating in ipairs { 0, 6, 4.5, "5", true } do
     local outcome = t:event("user:1", "flirt.rated", { rating = rating, flirt_index = 0 })
     t:equal(outcome.decisions, { error = "invalid_rating" })
@@ -65,7 +65,7 @@ test "figures are settings" (function(t)
   t:equal(t:event("user:1", "flirt.copied").decisions.points.earned, 21)
 end)
 
-test "nobody yet has nothing, and everything ahead" (function(t)
+test "a new user has no points and all milestones ahead" (function(t)
   t:equal(t:query("user:1", "profile"), {
     points = 0, streak = 0, multiplier = 1, freezes = 1, tier = "bronze", revealed = 0, milestones = {},
     next_milestone = { type = "explorer", at = 10, remaining = 10 },

@@ -20,7 +20,7 @@ local REVEAL = { flirt_index = 0, scroll_duration_ms = 900, reveal_method = "scr
 local COPY = { flirt_index = 1, tone_used = "witty", quality_tier = "bronze" }
 local RATE = { rating = 4, flirt_index = 2, tone_used = "bold", quality_tier = "gold" }
 
-test "actions are told with their metadata, never with content" (function(t)
+test "actions are reported with their metadata, never with content" (function(t)
   consenting(t)
   local copy = { flirt_index = 1, tone_used = "witty", quality_tier = "bronze", content = "Hello there" }
   t:equal(told(t, "gamification_flirt_revealed", "flirt.revealed", REVEAL), REVEAL)
@@ -28,7 +28,7 @@ test "actions are told with their metadata, never with content" (function(t)
   t:equal(told(t, "gamification_flirt_rated", "flirt.rated", RATE), RATE)
 end)
 
-test "points are told by their base, and the balance as a range" (function(t)
+test "points are reported by their base, and the balance as a range" (function(t)
   consenting(t)
   t:settings { multipliers = { { streak = 1, times = 2 } } }
   t:equal(told(t, "gamification_points_awarded", "flirts.generated", { flirt_count = 3 }), {
@@ -38,7 +38,7 @@ test "points are told by their base, and the balance as a range" (function(t)
   t:equal(told(t, "gamification_points_awarded", "flirt.copied", COPY).total_points_after, "101-500")
 end)
 
-test "a streak's change is told with the multipliers around it" (function(t)
+test "a change of the streak is reported with the multipliers before and after" (function(t)
   consenting(t)
   for _ = 1, 2 do
     t:event("user:1", "flirt.copied", COPY)
@@ -71,7 +71,7 @@ test "a milestone and the tier that comes with it" (function(t)
   })
 end)
 
-test "the tutorial is told, with what the client left out" (function(t)
+test "the tutorial is reported, with fields that the client left out" (function(t)
   consenting(t)
   t:equal(told(t, "gamification_tutorial_step_viewed", "tutorial.step_viewed", { step_number = 2 }),
     { step_number = 2, step_title = "Earn Points" })

@@ -26,7 +26,7 @@ test "the tenth flirt makes an explorer, and silver" (function(t)
   t:equal(profile.tier, "silver")
 end)
 
-test "all three milestones, once each, and the last tier" (function(t)
+test "all three milestones are reached once each, and the last tier" (function(t)
   t:equal(reveal(t, 50).decisions.tiers, { "gold" })
   local hundredth = reveal(t, 50).decisions
   t:equal(hundredth.milestones, { { type = "master", reward = 1500 } })
@@ -40,7 +40,7 @@ test "a reward is not multiplied" (function(t)
   t:equal(reveal(t, 10).decisions.points.total, 400)
 end)
 
-test "a streak of three, seven and thirty days opens tier after tier" (function(t)
+test "a streak of three, seven and thirty days unlocks one tier after the other" (function(t)
   local opened = {}
   for day = 1, 30 do
     local tiers = t:event("user:1", "flirt.copied").decisions.tiers
@@ -53,7 +53,7 @@ test "a streak of three, seven and thirty days opens tier after tier" (function(
   t:equal(t:query("user:1", "profile").tier, "platinum")
 end)
 
-test "what is spent on a tier adds up, and a higher tier brings the lower ones" (function(t)
+test "what is spent on a tier adds up, and a higher tier includes the lower ones" (function(t)
   rich(t, 5000)
   t:equal(spend(t, 150, "silver"), { points = { action = "spend", earned = -150, multiplier = 1, total = 4850 } })
   t:equal(spend(t, 40).tiers, nil)
@@ -64,7 +64,7 @@ test "what is spent on a tier adds up, and a higher tier brings the lower ones" 
   t:equal(t:query("user:1", "profile").points, 760)
 end)
 
-test "what can't be spent is not" (function(t)
+test "points that can't be spent are not spent" (function(t)
   rich(t, 100)
   local before = t:state("user:1")
   for _, amount in ipairs { 0, -5, 1.5, "10", true } do t:equal(spend(t, amount), { error = "invalid_amount" }) end
@@ -76,7 +76,7 @@ test "what can't be spent is not" (function(t)
   t:equal(spend(t, 100).points.total, 0)
 end)
 
-test "spending is no activity of the streak" (function(t)
+test "spending does not count for the streak" (function(t)
   rich(t, 100)
   t:advance("1d")
   t:equal(spend(t, 10).streak, nil)

@@ -17,7 +17,7 @@ test "a day missed without a freeze starts again at one" (function(t)
   t:equal(act(t), { previous = 3, current = 1, change = "reset" })
 end)
 
-test "two days missed are a reset, and it leaves the freezes" (function(t)
+test "two missed days reset the streak and leave the freezes" (function(t)
   days(t, 2)
   t:advance("2d")
   t:equal(shown(t), 0)
@@ -127,7 +127,7 @@ test "a day missed before a move is still missed after it" (function(t)
   t:equal(act(t), { previous = 3, current = 4, change = "freeze_used" })
 end)
 
-test "what ended before a move west stays ended" (function(t)
+test "a streak that ended before a move west stays ended" (function(t)
   t:settings { freezes = { at_start = 0, every_days = 7, most = 2 } }
   live_in(t, "Pacific/Auckland")
   t:at("2025-11-01T12:00:00+13:00")
@@ -139,7 +139,7 @@ test "what ended before a move west stays ended" (function(t)
   t:equal(act(t).change, "reset")
 end)
 
-test "going to and fro between zones wins no day" (function(t)
+test "moving back and forth between zones gains no day" (function(t)
   t:settings { freezes = { at_start = 0, every_days = 7, most = 2 } }
   t:at("2025-11-10T12:00:00Z")
   act(t)
@@ -152,7 +152,7 @@ test "going to and fro between zones wins no day" (function(t)
   t:equal(act(t).change, "reset")
 end)
 
-test "days with gamification off neither break a streak nor feed it" (function(t)
+test "days with gamification off neither break nor extend a streak" (function(t)
   days(t, 3)
   t:event("user:1", "settings.gamification_toggled", { enabled = false })
   t:advance("4d")
@@ -166,7 +166,7 @@ test "days with gamification off neither break a streak nor feed it" (function(t
   t:equal(t:query("user:1", "profile").freezes, 1)
 end)
 
-test "off and on again in a day wins no day" (function(t)
+test "switching off and on again within a day gains no day" (function(t)
   t:settings { freezes = { at_start = 0, every_days = 7, most = 2 } }
   days(t, 3)
   t:advance("1d")
@@ -175,7 +175,7 @@ test "off and on again in a day wins no day" (function(t)
   t:equal(act(t).change, "reset")
 end)
 
-test "a move or a pause before the first day is nothing to carry over" (function(t)
+test "a move or a pause before the first day carries nothing over" (function(t)
   live_in(t, "Europe/Berlin")
   t:event("user:1", "settings.gamification_toggled", { enabled = false })
   t:event("user:1", "settings.gamification_toggled", { enabled = true })

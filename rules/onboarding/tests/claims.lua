@@ -43,7 +43,7 @@ test "each refusal has its reason" (function(t)
   t:equal(t:event("user:1", "stamp.claim", "louvre").decisions.claim.reason, "unknown_stamp")
 end)
 
-test "the welcome stamp takes no notice of a place" (function(t)
+test "the welcome stamp ignores the location" (function(t)
   t:equal(claim(t, "welcome", 500, "north"), { ok = true, stamp = "welcome" })
 end)
 
@@ -58,7 +58,7 @@ test "stamps are listed in the order of claiming, with their time" (function(t)
   t:equal(t:query(nil, "stamps"), { items = {}, count = 0 })
 end)
 
-test "milestones are told once each" (function(t)
+test "milestones notify once each" (function(t)
   for _, stamp in ipairs { "welcome", "louvre", "notre-dame", "eiffel-tower" } do
     claim_at(t, stamp)
     t:advance("1d")

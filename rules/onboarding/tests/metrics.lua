@@ -27,7 +27,7 @@ test "claims count by their time since the sign-up, the limits included" (functi
   t:equal(metrics.mean_seconds_to_first_claim, (86400 + 86401 + 604801) / 3)
 end)
 
-test "an automatic claim is no claim" (function(t)
+test "an automatic claim does not count" (function(t)
   t:settings { auto_claim_days = 0.5 }
   sign_up(t, "a")
   t:advance("1d")
@@ -48,7 +48,7 @@ test "the first claim may be of any stamp, the percentages are of the welcome st
   t:equal({ metrics.claimed_24h, metrics.mean_seconds_to_first_claim, metrics.pct_24h }, { 1, 10.0, 33.3 })
 end)
 
-test "what came before the sign-up counts with it, and never over a hundred per cent" (function(t)
+test "actions before the sign-up count at the sign-up, and never exceed 100 per cent" (function(t)
   t:event("user:a", "bell.opened")
   t:event("user:b", "bell.opened")
   claim(t, "a")

@@ -20,7 +20,7 @@ test "a follow, a like, a comment and a mention reach the other user" (function(
   t:equal(list(t, "ann"), {})
 end)
 
-test "the same follow, like or mention twice is one; each comment tells" (function(t)
+test "the same follow, like or mention notifies once; each comment notifies" (function(t)
   for _ = 1, 2 do
     t:event("user:ann", "user.followed", { target = "bob" })
     t:event("user:ann", "post.liked", { owner = "bob", post = "p1" })
@@ -33,7 +33,7 @@ test "the same follow, like or mention twice is one; each comment tells" (functi
   t:equal(#list(t, "bob"), 7)
 end)
 
-test "nobody is told of what they did themselves" (function(t)
+test "nobody is notified of their own actions" (function(t)
   t:event("user:ann", "user.followed", { target = "ann" })
   t:event("user:ann", "post.liked", { owner = "ann", post = "p1" })
   t:event("user:ann", "post.commented", { owner = "ann", post = "p1" })
@@ -42,7 +42,7 @@ test "nobody is told of what they did themselves" (function(t)
   t:equal(list(t, "ann"), {})
 end)
 
-test "what names no one or no post is an error" (function(t)
+test "an event without a user or a post is an error" (function(t)
   for _, target in ipairs { "", 5, "a\nb", ("x"):rep(129) } do
     local outcome = t:event("user:ann", "user.followed", { target = target })
     t:equal(outcome.decisions, { error = "invalid_target", badge = 0 })
@@ -53,7 +53,7 @@ test "what names no one or no post is an error" (function(t)
   t:equal(t:sent(), {})
 end)
 
-test "a stamp published in an area is told to everyone there, once" (function(t)
+test "everyone in an area is notified of a stamp published there, once" (function(t)
   t:event("user:ann", "area.entered", { area = "paris" })
   t:event("user:bob", "area.entered", { area = "paris" })
   t:event("user:bob", "area.entered", { area = "paris" })
@@ -69,7 +69,7 @@ test "a stamp published in an area is told to everyone there, once" (function(t)
     { "Stampbook Team", "New stamps in your area", "louvre" })
 end)
 
-test "who left is not told, who is in two areas is told once" (function(t)
+test "a user who left is not notified, a member of two areas is notified once" (function(t)
   t:event("user:ann", "area.entered", { area = "paris" })
   t:event("user:ann", "area.left", { area = "paris" })
   t:event("user:ann", "area.left", { area = "paris" })
@@ -89,7 +89,7 @@ test "a stamp that is not in the catalogue is not published" (function(t)
   t:equal(t:event("area:empty", "stamp.published", { stamp = "louvre" }).failures, {})
 end)
 
-test "a full area goes on in its annex" (function(t)
+test "further members of a full area go to its annex" (function(t)
   t:settings { area_members = 2 }
   for i = 1, 5 do t:event("user:" .. i, "area.entered", { area = "paris" }) end
   t:event("user:5", "area.left", { area = "paris" })

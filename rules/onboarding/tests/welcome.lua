@@ -32,7 +32,7 @@ test "the welcome stamp is claimed from anywhere, and its notification is read" 
   t:equal(t:query("user:1", "stamps").items[1].stamp, "welcome")
 end)
 
-test "a stamp claimed before the first sign-in leaves a welcome that is read" (function(t)
+test "after a claim before the first sign-in, the welcome is already read" (function(t)
   t:truthy(t:event("user:1", "stamp.claim", { stamp = "welcome" }).decisions.claim.ok)
   t:event("user:1", "user.signed_in")
   t:truthy(on_list(t, "welcome").isRead)
@@ -56,7 +56,7 @@ test "a welcome marked unread again is no longer dismissed" (function(t)
   t:truthy(on_list(t, "welcome").isRead)
 end)
 
-test "dismissed after its stamp was claimed, the welcome leaves at once, as any other does" (function(t)
+test "after its stamp was claimed, a dismissed welcome is removed at once like any other" (function(t)
   t:event("user:1", "user.signed_in")
   t:event("user:1", "stamp.claim", { stamp = "welcome" })
   for _, notification in ipairs(list(t)) do
@@ -65,7 +65,7 @@ test "dismissed after its stamp was claimed, the welcome leaves at once, as any 
   t:equal(t:query("user:1", "notifications"), { items = {}, unread = 0 })
 end)
 
-test "read, unread, all read, and the bell that marks nothing" (function(t)
+test "read, unread and all read; opening the bell marks nothing" (function(t)
   t:event("user:1", "user.signed_in")
   t:event("user:2", "user.followed", { target = "1" })
   local id = on_list(t, "follow").id
@@ -77,7 +77,7 @@ test "read, unread, all read, and the bell that marks nothing" (function(t)
   t:equal(t:event("user:9", "notifications.read_all").decisions, { badge = 0 })
 end)
 
-test "an unknown notification is an error, and the badge stands" (function(t)
+test "an unknown notification is an error, and the badge is unchanged" (function(t)
   t:event("user:1", "user.signed_in")
   for _, type in ipairs { "notification.read", "notification.unread", "notification.dismissed" } do
     t:equal(t:event("user:1", type, { id = "none" }).decisions, { error = "unknown_notification", badge = 1 })
@@ -85,7 +85,7 @@ test "an unknown notification is an error, and the badge stands" (function(t)
   end
 end)
 
-test "pages go from the newest to the oldest" (function(t)
+test "pages are listed from the newest to the oldest" (function(t)
   for i = 2, 6 do t:event("user:" .. i, "user.followed", { target = "1" }) end
   local first = list(t, { limit = 2 })
   t:equal({ first[1].actor, first[2].actor, first[3] }, { "6", "5" })
@@ -98,7 +98,7 @@ test "pages go from the newest to the oldest" (function(t)
   t:equal(t:query(nil, "notifications"), { items = {}, unread = 0 })
 end)
 
-test "the oldest leave a full list, but the unclaimed welcome" (function(t)
+test "the oldest are removed from a full list, except the unclaimed welcome" (function(t)
   t:settings { notifications_kept = 3 }
   t:event("user:1", "user.signed_in")
   for i = 2, 6 do t:event("user:" .. i, "user.followed", { target = "1" }) end
@@ -126,7 +126,7 @@ test "after auto_claim_days the welcome stamp claims itself" (function(t)
   t:equal(t:event("user:1", "stamp.claim", { stamp = "welcome" }).decisions.claim.reason, "already_claimed")
 end)
 
-test "a claim in time, or the setting switched off, stops the automatic one" (function(t)
+test "an earlier claim, or switching the setting off, prevents the automatic claim" (function(t)
   t:settings { auto_claim_days = 3 }
   t:event("user:1", "user.signed_in")
   t:event("user:2", "user.signed_in")
@@ -137,7 +137,7 @@ test "a claim in time, or the setting switched off, stops the automatic one" (fu
   t:equal(t:query("user:2", "stamps").count, 0)
 end)
 
-test "who signed up before auto_claim_days was set is claimed for from the next sign-in" (function(t)
+test "users who signed up before auto_claim_days was set are claimed for from the next sign-in" (function(t)
   t:event("user:1", "user.signed_in")
   t:advance("1d")
   t:settings { auto_claim_days = 3 }

@@ -2,14 +2,14 @@ internal import RuledCore
 
 /// One client on a Unix stream socket that speaks JSON-RPC lines, confined to its loop.
 ///
-/// Lines go to the handler as they come; output gathers and is written once a turn. When the client does not read its replies, or
-/// too many requests are in flight, nothing more is read and no line handed out until half of that is done.
-/// After the client has ended its side, replies in flight still go out, then the connection closes.
+/// Lines go to the handler as they come; output gathers and is written once a tick. When the client does not read its replies, or
+/// too many of its requests are in flight, the connection pauses: it reads nothing and delivers no line until both are below half of their limit.
+/// After the client has ended its side, replies in flight are still sent, then the connection closes.
 package final class Connection {
-  /// What the connection is about.
+  /// The state of the connection.
   enum Phase {
-    /// No byte has come yet that says which dialect the client speaks.
-    case undecided
+    /// No byte has come yet that shows which protocol the client speaks.
+    case detecting
     /// JSON-RPC lines.
     case lines
     /// Over; the descriptor is closed or given away.
@@ -18,31 +18,40 @@ package final class Connection {
 
   /// The name under which the connection's table finds it.
   package let token: ConnectionToken
-  /// Who is at the other end.
+  /// The process at the other end.
   package let peer: PeerCredentials?
-  /// Requests whose replies are still to come.
+  /// The number of requests whose replies are still to come.
   package private(set) var requestsInFlight = 0
-  /// Room for the handler: a number that it knows the connection's own data by.
+  /// A number for the handler's use.
   package var tag = 0
 
   let table: ConnectionTable
   let descriptor: Int32
   var poll: DescriptorPoll?
-  var phase = Phase.undecided
-  /// Whether the table has the connection in its list for the end of the turn.
-  var isQueued = false
+  var phase = Phase.detecting
+  /// Whether the table has the connection in its list for the end of the tick.
+  private(set) var isQueued = false
+  /// Whether the handler has yet to be told that the connection closed.
   private var owesClosed = false
 
+  // Input, used by Connection+Transfer.
   var framer: LineFramer?
   var isDelivering = false
   var isPaused = false
   /// Whether the client will send nothing more, or nothing more is wanted.
   var inputEnded = false
-  /// Whether an unterminated last line counts.
-  var lastLineCounts = true
-  /// How many bytes may still be read once the daemon is shutting down; nil before.
+  /// Whether a last line without a newline is delivered.
+  var deliversLastLine = true
+  /// How many bytes may still be read during the daemon's shutdown; nil before.
   var drainAllowance: Int?
+  /// Whether the handler wants no further line for now.
+  private(set) var isHeld = false
+  /// Whether part of a line is buffered that takes more than the room of one read.
+  var hasLongLine = false
+  /// When bytes of a long line last came, in the loop's milliseconds.
+  var lastInput: UInt64 = 0
 
+  // Output, used by Connection+Transfer.
   var output: ByteBuffer?
   /// How many bytes of the output are sent already.
   var sent = 0
@@ -52,12 +61,6 @@ package final class Connection {
   var isBlocked = false
   /// When output last made progress, in the loop's milliseconds.
   var lastProgress: UInt64 = 0
-  /// Whether part of a line is held that takes more than the room of one read.
-  var hasLongLine = false
-  /// When bytes of a long line last came, in the loop's milliseconds.
-  var lastInput: UInt64 = 0
-  /// Whether the handler wants no further line for now.
-  private(set) var isHeld = false
 
   init(_ descriptor: Int32, token: ConnectionToken, in table: ConnectionTable) throws(SystemError) {
     self.descriptor = descriptor
@@ -74,82 +77,80 @@ package final class Connection {
   /// The supplementary groups of the peer.
   package var peerGroups: [UInt32] { isOpen ? PeerCredentials.groups(of: descriptor) : [] }
 
+  // MARK: Requests
+
   /// Counts a request whose reply will come later.
   package func beginRequest() { requestsInFlight += 1 }
 
-  /// Counts the reply of a request as sent; to be called after its `send`.
+  /// Counts the reply of a request as sent.
+  ///
+  /// To be called after `send`.
   package func endRequest() {
     precondition(requestsInFlight > 0, "a request ends once")
     requestsInFlight -= 1
-    if isOpen, isPaused || inputEnded { queue() }
+    if isOpen, isPaused || inputEnded { queueForTickEnd() }
   }
 
-  /// Hands out no further line until `release`.
-  package func hold() { isHeld = true }
+  /// Delivers no further line until `resumeLines`.
+  package func holdLines() { isHeld = true }
 
-  /// Goes on handing out lines.
-  package func release() {
+  /// Delivers lines again after `holdLines`.
+  package func resumeLines() {
     guard isHeld else { return }
     isHeld = false
-    if isOpen { queue() }
+    if isOpen { queueForTickEnd() }
   }
 
-  /// Whether a long line is the client's to go on with.
-  var waitsForLine: Bool { framer?.isGrown == true && !isPaused && !inputEnded }
+  // MARK: Ending
 
   /// Closes at once: unsent output and undelivered lines are dropped.
   package func close() {
     guard isOpen else { return }
-    leave()
+    detach()
     SystemCalls.close(descriptor)
     owesClosed = true
-    queue()
+    queueForTickEnd()
   }
 
-  /// Takes what the client has sent so far, answers it, then closes; for the daemon's shutdown.
+  /// Reads what the client has sent so far, answers it, then closes; for the daemon's shutdown.
   package func drain() {
     guard isOpen, drainAllowance == nil else { return }
     drainAllowance = table.limits.lineBytes
-    if phase == .undecided { decide() }
-    if phase == .undecided { return close() }
-    if !isPaused { table.loop.soon { [self] in resume() } }
+    if phase == .detecting { detectProtocol() }
+    if phase == .detecting { return close() }
+    if !isPaused { table.loop.onNextTick { [self] in resume() } }
   }
 
-  /// Puts the connection into the table's list for the end of the turn.
-  func queue() {
-    guard !isQueued else { return }
-    isQueued = true
-    table.queue(self)
-  }
-
-  /// Leaves the loop and the table, and gives the buffers back.
-  private func leave() {
+  /// Removes the connection from the loop and the table, and returns its buffers to the pool.
+  private func detach() {
     phase = .closed
     poll?.close()
     poll = nil
     table.remove(self)
-    if let output { table.pool.giveBack(output) }
+    if let output { table.pool.recycle(output) }
     output = nil
     sent = 0
     if !isDelivering { framer = nil }
   }
+
+  // MARK: Events
 
   private func ready(_ events: DescriptorPoll.Events) {
     if events.contains(.failed) {
       _ = SystemCalls.socketOption(descriptor, SystemCalls.pendingErrorOption)
       breakOutput()
       if !isPaused { read() }
-      queue()
+      queueForTickEnd()
       return
     }
-    if events.contains(.writable) { queue() }
+    if events.contains(.writable) { queueForTickEnd() }
     guard events.contains(.readable) else { return }
-    if phase == .undecided { decide() }
+    if phase == .detecting { detectProtocol() }
     if phase == .lines, !isPaused, !inputEnded { read() }
   }
 
-  /// Looks at the first byte and leaves it where it is.
-  private func decide() {
+  /// Decides by the first byte, which remains unread.
+  private func detectProtocol() {
     var first: UInt8 = 0
     switch withUnsafeMutableBytes(of: &first, { SystemCalls.receive(descriptor, into: $0, peek: true) }) {
     case .wouldBlock: return
@@ -159,15 +160,23 @@ package final class Connection {
       case UInt8(ascii: "{"), UInt8(ascii: "["), 0x20, 0x09, 0x0A, 0x0D:
         phase = .lines
       default:
-        leave()
-        table.handler?.foreign(descriptor: descriptor, peer: peer)
+        detach()
+        table.handler?.receivedOtherProtocol(on: descriptor)
       }
     }
   }
 
-  /// Does what the end of a turn asks for: writes, goes on reading, or closes.
-  func settle() {
-    if isOpen { flush() }
+  /// Puts the connection into the table's list for the end of the tick.
+  func queueForTickEnd() {
+    guard !isQueued else { return }
+    isQueued = true
+    table.queueForTickEnd(self)
+  }
+
+  /// Writes, then resumes reading or closes where that is due.
+  func endTick() {
+    isQueued = false
+    if isOpen { write() }
     guard isOpen else {
       if owesClosed { table.handler?.closed(self) }
       owesClosed = false
@@ -175,18 +184,39 @@ package final class Connection {
     }
     if isPaused, isBelowHalf {
       isPaused = false
-      table.loop.soon { [self] in resume() }
+      table.loop.onNextTick { [self] in resume() }
     } else if inputEnded, !isPaused, framer == nil, requestsInFlight == 0 || outputBroken, unsent == 0 {
       return close()
     }
     updateInterest()
   }
 
-  /// Waits for what is of use now.
+  /// Waits for the events that are of use now.
   func updateInterest() {
     var events: DescriptorPoll.Events = []
     if !isPaused, !inputEnded { events.insert(.readable) }
     if isBlocked { events.insert(.writable) }
     poll?.wait(for: events)
   }
+}
+
+/// The owner of a table's connections.
+///
+/// Every call comes on the loop's thread.
+package protocol ConnectionHandler: AnyObject {
+  /// A line came; it has no newline and is never blank.
+  ///
+  /// The bytes are valid during the call, and the `LineFramer.padding` bytes after them can be read.
+  func received(line: UnsafeRawBufferPointer, on connection: Connection)
+
+  /// A line was skipped. Called once for each such line, in the order of the lines.
+  func skippedLine(_ reason: LineFramer.SkipReason, on connection: Connection)
+
+  /// The client does not speak JSON-RPC lines. The handler now owns the descriptor, from which nothing was read.
+  ///
+  /// The connection is gone, and `closed` is not called for it.
+  func receivedOtherProtocol(on descriptor: Int32)
+
+  /// The connection has ended. Called once, at the end of the tick, when its token is no longer valid.
+  func closed(_ connection: Connection)
 }

@@ -1,37 +1,46 @@
 internal import Glibc
+internal import Synchronization
 
-/// Cuts a stream of bytes into lines, in place: bytes are read into `space` and lines handed out where they lie.
+/// Cuts a stream of bytes into lines without copying: bytes are read into `space`, and lines point into the buffer.
 ///
-/// The buffer grows with the longest line and never beyond the limit and one read. `padding` bytes behind the
-/// last byte can always be read, as parsers that load whole vectors need it.
+/// The buffer grows with the longest line, up to the limit and the room of one read. The `padding` bytes after the last byte can always be read,
+/// as parsers that load whole vectors need.
 package final class LineFramer {
-  /// How many bytes behind a line can be read.
+  /// How many bytes after a line can be read.
   package static let padding = 64
-  /// The size of a new buffer and the room beyond the longest line.
+  /// The size of a new buffer in bytes, and the room for one read beyond the longest line.
   package static let readBytes = 64 << 10
 
-  /// What was found.
+  /// What the input holds next.
   package enum Item {
     /// A line without its newline; valid until the next call of `space`.
     case line(UnsafeRawBufferPointer)
-    /// The line at this place is longer than the limit; it is skipped.
+    /// A line whose bytes are dropped.
+    case skipped(SkipReason)
+  }
+
+  /// Why a line is skipped.
+  package enum SkipReason {
+    /// It is longer than the limit.
     case tooLong
-    /// There is no memory left for the line at this place; it is skipped.
-    case noRoom
+    /// The memory that all connections share for long lines is used up.
+    case outOfMemory
   }
 
   private let limit: Int
   private var base: UnsafeMutableRawPointer
-  /// How many bytes the buffer holds at most now.
+  /// The size of the buffer in bytes.
   package private(set) var capacity: Int
   private var start = 0
   private var scanned = 0
   private var end = 0
   private var isSkipping = false
-  private var lacksRoom = false
+  private var isOutOfMemory = false
   private let memory: LineMemory
 
-  /// A framer for lines of at most `limit` bytes, which takes room beyond the first read from `memory`.
+  /// A framer for lines of at most `limit` bytes.
+  ///
+  /// Memory beyond `readBytes` is counted in `memory`.
   package init(limit: Int, memory: LineMemory) {
     self.limit = limit
     self.memory = memory
@@ -41,7 +50,7 @@ package final class LineFramer {
 
   deinit {
     base.deallocate()
-    memory.giveBack(capacity - Self.readBytes)
+    memory.release(capacity - Self.readBytes)
   }
 
   private static func allocate(_ capacity: Int) -> UnsafeMutableRawPointer {
@@ -50,13 +59,15 @@ package final class LineFramer {
     return base
   }
 
-  /// Whether it has more room than that of one read.
+  /// Whether the buffer is larger than a new one.
   package var isGrown: Bool { capacity > Self.readBytes }
 
-  /// Whether no byte of an unfinished line is held.
+  /// Whether no byte of an incomplete line is buffered.
   package var isEmpty: Bool { start == end && !isSkipping }
 
-  /// Room for the next bytes, at least 16 KiB; moves what is held.
+  /// Room for the next bytes, at least 16 KiB.
+  ///
+  /// May move the buffered bytes.
   package func space() -> UnsafeMutableRawBufferPointer {
     if start == end {
       start = 0
@@ -67,17 +78,19 @@ package final class LineFramer {
     return UnsafeMutableRawBufferPointer(start: base + end, count: capacity - end)
   }
 
-  /// Counts `count` bytes that were written to `space` as held.
+  /// Counts `count` bytes that were written to `space` as buffered.
   package func advance(_ count: Int) {
     precondition(count >= 0 && end + count <= capacity)
     end += count
   }
 
-  /// The next whole line, or nil when more bytes are needed; blank lines are passed over.
+  /// The next complete line, or nil when more bytes are needed.
+  ///
+  /// Blank lines are skipped silently.
   package func next() -> Item? {
-    if lacksRoom {
-      lacksRoom = false
-      return .noRoom
+    if isOutOfMemory {
+      isOutOfMemory = false
+      return .skipped(.outOfMemory)
     }
     while scanned < end {
       guard let found = memchr(base + scanned, Int32(UInt8(ascii: "\n")), end - scanned) else {
@@ -91,7 +104,7 @@ package final class LineFramer {
       if isSkipping {
         isSkipping = false
       } else if line.count > limit {
-        return .tooLong
+        return .skipped(.tooLong)
       } else if !Self.isBlank(line) {
         return .line(line)
       }
@@ -101,12 +114,14 @@ package final class LineFramer {
     } else if end - start > limit {
       isSkipping = true
       start = end
-      return .tooLong
+      return .skipped(.tooLong)
     }
     return nil
   }
 
-  /// The unterminated last line at the end of the input, if there is one; to be called after `next` returned nil.
+  /// The last line of the input, if it has no newline.
+  ///
+  /// To be called after `next` returned nil.
   package func last() -> Item? {
     let line = UnsafeRawBufferPointer(start: base + start, count: end - start)
     start = end
@@ -122,12 +137,12 @@ package final class LineFramer {
   private func makeRoom() {
     let held = end - start
     let wanted = held + Self.readBytes / 4 > capacity ? min(capacity * 2, max(limit, held) + Self.readBytes) : capacity
-    if wanted > capacity, !memory.take(wanted - capacity) {
+    if wanted > capacity, !memory.reserve(wanted - capacity) {
       start = 0
       scanned = 0
       end = 0
       isSkipping = true
-      lacksRoom = true
+      isOutOfMemory = true
       return
     }
     if wanted > capacity {
@@ -143,4 +158,28 @@ package final class LineFramer {
     end = held
     start = 0
   }
+}
+
+/// The memory that the connections of all loops share for incomplete long lines.
+///
+/// It counts the bytes that buffers have beyond the first read, so that short lines never wait for memory.
+package final class LineMemory: Sendable {
+  private let reserved = Atomic<Int>(0)
+  private let limit: Int
+
+  /// Room for `limit` bytes.
+  package init(_ limit: Int) { self.limit = limit }
+
+  /// How many bytes are reserved.
+  package var reservedBytes: Int { reserved.load(ordering: .relaxed) }
+
+  /// Reserves `count` bytes; false when fewer are left.
+  func reserve(_ count: Int) -> Bool {
+    if reserved.wrappingAdd(count, ordering: .relaxed).newValue <= limit { return true }
+    release(count)
+    return false
+  }
+
+  /// Releases reserved bytes.
+  func release(_ count: Int) { reserved.wrappingSubtract(count, ordering: .relaxed) }
 }

@@ -1,12 +1,15 @@
 internal import CUV
 internal import Glibc
+internal import RuledCore
 
 /// A libuv loop, confined to the thread that made it.
 ///
-/// Every turn of the loop ends, before it blocks for new input, with two phases: `work` (commit what the turn has gathered)
-/// and then `output` (write what the turn has to say). Debug builds trap when another thread touches the loop.
+/// One iteration of the loop is a tick. Before the loop waits for input, the tick ends with two phases: `work` (commit what the tick has gathered),
+/// then `output` (write what the tick has to say). Debug builds trap when another thread uses the loop or its handles.
+///
+/// Open handles keep their loop alive. `close` closes them; a loop that is dropped without handles closes itself.
 package final class EventLoop {
-  /// When in the end of a turn a hook runs.
+  /// The two phases at the end of a tick.
   package enum Phase {
     /// First: gathered work, which may produce output.
     case work
@@ -20,12 +23,12 @@ package final class EventLoop {
   private let thread = pthread_self()
   private var workHooks: [() -> Void] = []
   private var outputHooks: [() -> Void] = []
-  private var soon: [() -> Void] = []
+  private var queued: [() -> Void] = []
   private var isStopped = false
   private var isClosed = false
-  private var gate: TurnGate?
-  private var isInTurn = false
-  private var lookout = Lookout()
+  private var lock: TickLock?
+  private var isInTick = false
+  private var busyPoll = BusyPoll()
   private var expectsInput: () -> Bool = { false }
 
   /// Makes a loop for the calling thread.
@@ -42,11 +45,11 @@ package final class EventLoop {
     uv_idle_init(raw, idle)
     prepare.pointee.data = Unmanaged.passUnretained(self).toOpaque()
     idle.pointee.data = prepare.pointee.data
-    uv_prepare_start(prepare, loopTurnEnded)
+    uv_prepare_start(prepare, loopTickEnded)
   }
 
   deinit {
-    precondition(isClosed, "an event loop is closed before it is dropped")
+    closeHandles()
     prepare.deallocate()
     idle.deallocate()
     raw.deallocate()
@@ -56,10 +59,10 @@ package final class EventLoop {
   @inline(__always)
   package func assertOnLoop() { assert(pthread_equal(thread, pthread_self()) != 0, "used from another thread") }
 
-  /// The time in nanoseconds, from an arbitrary start; it goes on within a turn.
+  /// The time in nanoseconds from an arbitrary start; it advances within a tick.
   package static var nanoseconds: UInt64 { uv_hrtime() }
 
-  /// The loop's time in milliseconds, from an arbitrary start; it stands still within a turn.
+  /// The loop's time in milliseconds from an arbitrary start; it is the same during a whole tick.
   package var now: UInt64 { uv_now(raw) }
 
   /// Serves until `stop`.
@@ -67,31 +70,47 @@ package final class EventLoop {
     assertOnLoop()
     isStopped = false
     while !isStopped { uv_run(raw, UV_RUN_DEFAULT) }
-    endTurn()
+    endTick()
   }
 
-  /// Has the loop hold `gate` during each of its turns from now on.
-  package func keep(_ gate: TurnGate) {
-    assertOnLoop()
-    self.gate = gate
-  }
-
-  /// Begins a turn unless one is under way: before anything that libuv calls.
-  func beginTurn() {
-    guard let gate, !isInTurn else { return }
-    gate.enter()
-    isInTurn = true
-  }
-
-  /// Ends `run` after the present turn; to be called on the loop's thread.
+  /// Makes `run` return after the present tick.
   package func stop() {
     assertOnLoop()
     isStopped = true
     uv_stop(raw)
   }
 
-  /// Adds a closure that runs at the end of every turn, after those of its phase that were added before.
-  package func atTurnEnd(_ phase: Phase, _ body: @escaping () -> Void) {
+  /// Closes every open handle, then the loop.
+  ///
+  /// Neither may be used afterwards.
+  package func close() {
+    assertOnLoop()
+    closeHandles()
+  }
+
+  private func closeHandles() {
+    guard !isClosed else { return }
+    isClosed = true
+    workHooks = []
+    outputHooks = []
+    queued = []
+    expectsInput = { false }
+    uv_walk(raw, closeLoopHandle, nil)
+    while uv_run(raw, UV_RUN_DEFAULT) != 0 {}
+    let status = uv_loop_close(raw)
+    precondition(status == 0, "an event loop was closed with handles open")
+  }
+
+  // MARK: Ticks
+
+  /// Makes the loop hold `lock` during each tick from now on, and not while it waits for input.
+  package func holdDuringTicks(_ lock: TickLock) {
+    assertOnLoop()
+    self.lock = lock
+  }
+
+  /// Adds a closure that runs at the end of every tick, after those that were added before in the same phase.
+  package func atTickEnd(_ phase: Phase, _ body: @escaping () -> Void) {
     assertOnLoop()
     switch phase {
     case .work: workHooks.append(body)
@@ -99,17 +118,13 @@ package final class EventLoop {
     }
   }
 
-  /// Has the loop look for input before it sleeps when `isExpected` says, at the end of a turn, that there is nothing to do but wait for some.
-  package func lookOut(when isExpected: @escaping () -> Bool) {
+  /// Runs a closure once in the next tick.
+  ///
+  /// The loop does not wait for input before that.
+  package func onNextTick(_ body: @escaping () -> Void) {
     assertOnLoop()
-    expectsInput = isExpected
-  }
-
-  /// Runs a closure once in the next turn, which then does not block.
-  package func soon(_ body: @escaping () -> Void) {
-    assertOnLoop()
-    if soon.isEmpty { uv_idle_start(idle, loopIdled) }
-    soon.append(body)
+    if queued.isEmpty { uv_idle_start(idle, loopIdled) }
+    queued.append(body)
   }
 
   /// Calls a closure after `delay` milliseconds, and then every `period` milliseconds unless that is 0.
@@ -122,50 +137,50 @@ package final class EventLoop {
     return timer
   }
 
-  /// Closes every handle that is still open, then the loop; nothing of either may be used any more.
-  package func close() {
+  /// Lets the loop poll for input before it sleeps, whenever `isExpected` is true at the end of a tick.
+  package func pollBeforeSleeping(when isExpected: @escaping () -> Bool) {
     assertOnLoop()
-    guard !isClosed else { return }
-    isClosed = true
-    workHooks = []
-    outputHooks = []
-    soon = []
-    expectsInput = { false }
-    uv_walk(raw, closeLoopHandle, nil)
-    while uv_run(raw, UV_RUN_DEFAULT) != 0 {}
-    let status = uv_loop_close(raw)
-    precondition(status == 0, "an event loop was closed with handles open")
+    expectsInput = isExpected
   }
 
-  fileprivate func endTurn() {
-    beginTurn()
+  /// Begins a tick unless one has begun.
+  ///
+  /// Every callback from libuv calls this first.
+  func beginTick() {
+    guard let lock, !isInTick else { return }
+    lock.lock()
+    isInTick = true
+  }
+
+  fileprivate func endTick() {
+    beginTick()
     for hook in workHooks { hook() }
     for hook in outputHooks { hook() }
-    let looksOut = expectsInput() && lookout.isNext() && uv_backend_timeout(raw) != 0
-    if isInTurn {
-      isInTurn = false
-      gate?.leave()
+    let polls = expectsInput() && busyPoll.isNext() && uv_backend_timeout(raw) != 0
+    if isInTick {
+      isInTick = false
+      lock?.unlock()
     }
-    if looksOut { lookout.look(at: uv_backend_fd(raw)) }
+    if polls { busyPoll.poll(uv_backend_fd(raw)) }
   }
 
-  fileprivate func runSoon() {
-    beginTurn()
+  fileprivate func runQueued() {
+    beginTick()
     uv_idle_stop(idle)
-    let due = soon
-    soon = []
+    let due = queued
+    queued = []
     for body in due { body() }
   }
 }
 
-private func loopTurnEnded(_ handle: UnsafeMutablePointer<uv_prepare_t>?) {
+private func loopTickEnded(_ handle: UnsafeMutablePointer<uv_prepare_t>?) {
   guard let data = handle?.pointee.data else { return }
-  Unmanaged<EventLoop>.fromOpaque(data).takeUnretainedValue().endTurn()
+  Unmanaged<EventLoop>.fromOpaque(data).takeUnretainedValue().endTick()
 }
 
 private func loopIdled(_ handle: UnsafeMutablePointer<uv_idle_t>?) {
   guard let data = handle?.pointee.data else { return }
-  Unmanaged<EventLoop>.fromOpaque(data).takeUnretainedValue().runSoon()
+  Unmanaged<EventLoop>.fromOpaque(data).takeUnretainedValue().runQueued()
 }
 
 private func closeLoopHandle(_ handle: UnsafeMutablePointer<uv_handle_t>?, _ context: UnsafeMutableRawPointer?) {
@@ -173,5 +188,62 @@ private func closeLoopHandle(_ handle: UnsafeMutablePointer<uv_handle_t>?, _ con
   switch uv_handle_get_type(handle) {
   case UV_PREPARE, UV_IDLE: uv_close(handle, nil)
   default: LoopHandle.owner(of: handle.pointee.data)?.close()
+  }
+}
+
+/// A lock that a loop holds during its ticks: another thread that holds it may use what otherwise belongs to the loop's thread.
+///
+/// This does not cover libuv's handles, which the loop uses outside of ticks, too.
+package final class TickLock: @unchecked Sendable {  // a pthread mutex at a fixed address
+  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+
+  /// An unlocked lock.
+  package init() { pthread_mutex_init(mutex, nil) }
+
+  deinit {
+    pthread_mutex_destroy(mutex)
+    mutex.deallocate()
+  }
+
+  func lock() { pthread_mutex_lock(mutex) }
+
+  func unlock() { pthread_mutex_unlock(mutex) }
+
+  /// Runs `body` with the lock held; waits for it.
+  package func withLock<Result>(_ body: () -> Result) -> Result {
+    lock()
+    defer { unlock() }
+    return body()
+  }
+
+  /// Runs `body` with the lock held, or returns nil if another thread holds it.
+  package func withLockIfAvailable<Result>(_ body: () -> Result) -> Result? {
+    guard pthread_mutex_trylock(mutex) == 0 else { return nil }
+    defer { unlock() }
+    return body()
+  }
+}
+
+/// Polls a descriptor for up to 100 microseconds before the loop sleeps, where input has come that soon lately.
+///
+/// Waking a thread takes the kernel longer than a client with one request in flight needs to send its next one. After a fruitless poll, polling is
+/// skipped for the next n sleeps; n begins at 4 and doubles up to 256 while polls stay fruitless, so that useless polls cost next to nothing.
+struct BusyPoll {
+  /// How many nanoseconds a poll lasts.
+  private static let duration: UInt64 = 100_000
+  private var backOff = BackOff(first: 4, most: 256)
+
+  /// Whether the next sleep begins with a poll.
+  mutating func isNext() -> Bool { backOff.isNext() }
+
+  /// Polls a descriptor for input, and yields the processor to other threads meanwhile.
+  mutating func poll(_ descriptor: Int32) {
+    let end = uv_hrtime() + Self.duration
+    repeat {
+      var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      if Glibc.poll(&entry, 1, 0) > 0 { return backOff.succeeded() }
+      sched_yield()
+    } while uv_hrtime() < end
+    backOff.failed()
   }
 }

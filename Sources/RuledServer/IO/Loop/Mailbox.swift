@@ -1,16 +1,18 @@
+internal import CUV
+internal import Glibc
 internal import Synchronization
 
-/// A queue from any thread to one loop, handed over in batches and in the order sent.
+/// A queue from any thread to one loop, in the order sent; the loop takes all messages that have gathered at once.
 ///
-/// A message costs the sender one uncontended lock, and a wake-up only when the queue was empty. What is sent before the loop
-/// attaches waits; what is sent after `close` is dropped, and the sender is told.
+/// A message costs the sender one uncontended lock, and a wake-up only when the queue was empty. Messages that are sent before the loop attaches
+/// wait; messages that are sent after `close` are dropped, and `send` returns false.
 package final class Mailbox<Message: Sendable>: Sendable {
   private struct State {
     var queue: [Message] = []
     var wake: LoopWake?
     var isClosed = false
-    /// Whether somebody looks into the queue next, so that nobody need be woken for it.
-    var isAttended = false
+    /// Whether the loop's thread is within `collect`, so that nobody needs to wake it.
+    var isCollecting = false
   }
 
   private let state = Mutex(State())
@@ -32,7 +34,7 @@ package final class Mailbox<Message: Sendable>: Sendable {
     var wake: LoopWake?
     let isAccepted = state.withLock { state in
       guard !state.isClosed else { return false }
-      if state.queue.isEmpty, !state.isAttended { wake = state.wake }
+      if state.queue.isEmpty, !state.isCollecting { wake = state.wake }
       append(&state.queue)
       return true
     }
@@ -40,16 +42,18 @@ package final class Mailbox<Message: Sendable>: Sendable {
     return isAccepted
   }
 
-  /// Has `receive` called on `loop` with all messages that have gathered; at most once in a mailbox's life.
+  /// Calls `receive` on `loop` with all messages that have gathered.
+  ///
+  /// A mailbox attaches once.
   package func attach(to loop: EventLoop, _ receive: @escaping ([Message]) -> Void) throws(SystemError) {
     var spare: [Message] = []
     let wake = try LoopWake(on: loop) { [self] in
-      var batch: [Message] = []
-      swap(&batch, &spare)
-      state.withLock { swap(&$0.queue, &batch) }
-      if !batch.isEmpty { receive(batch) }
-      batch.removeAll(keepingCapacity: batch.capacity <= 4096)
-      swap(&batch, &spare)
+      var messages: [Message] = []
+      swap(&messages, &spare)
+      state.withLock { swap(&$0.queue, &messages) }
+      if !messages.isEmpty { receive(messages) }
+      messages.removeAll(keepingCapacity: messages.capacity <= 4096)
+      swap(&messages, &spare)
     }
     let hasWaiting = state.withLock { state in
       precondition(state.wake == nil, "a mailbox has one loop")
@@ -59,25 +63,24 @@ package final class Mailbox<Message: Sendable>: Sendable {
     if hasWaiting { wake.wake() }
   }
 
-  /// What has gathered since the last batch, for the loop's thread to take along within one.
-  package func takeQueued() -> [Message] {
-    var batch: [Message] = []
-    state.withLock { swap(&$0.queue, &batch) }
-    return batch
-  }
-
   /// Whether nothing is queued.
   package var isEmpty: Bool { state.withLock { $0.queue.isEmpty } }
 
-  /// Runs `body` on the loop's thread, and gives what has gathered since the last batch and meanwhile: nothing of that wakes the loop.
-  func attended(_ body: () -> Void) -> [Message] {
-    state.withLock { $0.isAttended = true }
+  /// Runs `body` on the loop's thread, and returns what had gathered before and meanwhile.
+  ///
+  /// What comes meanwhile does not wake the loop.
+  func collect(during body: () -> Void) -> [Message] {
+    state.withLock { $0.isCollecting = true }
     body()
-    state.withLock { $0.isAttended = false }
-    return takeQueued()
+    return state.withLock { state in
+      state.isCollecting = false
+      var messages: [Message] = []
+      swap(&state.queue, &messages)
+      return messages
+    }
   }
 
-  /// Drops what is queued and refuses what comes; on the loop's thread when one has attached.
+  /// Drops what is queued and refuses further messages; on the loop's thread when one has attached.
   package func close() {
     let wake = state.withLock { state in
       state.isClosed = true
@@ -85,5 +88,43 @@ package final class Mailbox<Message: Sendable>: Sendable {
       return state.wake
     }
     wake?.close()
+  }
+}
+
+/// Lets any thread make a loop call a closure; several wakes before it runs are one.
+///
+/// It uses an event counter of the kernel instead of libuv's own wake-up. With that, the woken thread spins until the waking thread has left its
+/// system call, which takes long where the two share a processor.
+package final class LoopWake: Sendable {
+  private let counter: OwnedDescriptor
+  private nonisolated(unsafe) var poll: DescriptorPoll?  // only the loop's thread uses it
+
+  /// A wake whose closure runs on `loop`.
+  package init(on loop: EventLoop, _ body: @escaping () -> Void) throws(SystemError) {
+    let number = try SystemCalls.check("eventfd", "wake-up") {
+      eventfd(0, Int32(EFD_NONBLOCK | EFD_CLOEXEC))
+    }
+    counter = OwnedDescriptor(owning: number)
+    let poll = try DescriptorPoll(on: loop, number) { _ in
+      var count: UInt64 = 0
+      _ = SystemCalls.retrying { read(number, &count, MemoryLayout<UInt64>.size) }
+      body()
+    }
+    poll.wait(for: .readable)
+    self.poll = poll
+  }
+
+  /// Makes the loop call the closure soon; from any thread, and without effect once closed.
+  package func wake() {
+    var one: UInt64 = 1
+    _ = SystemCalls.retrying { write(counter.number, &one, MemoryLayout<UInt64>.size) }
+  }
+
+  /// Ends the wake: its closure is not called again.
+  ///
+  /// To be called on the loop's thread.
+  package func close() {
+    poll?.close()
+    poll = nil
   }
 }

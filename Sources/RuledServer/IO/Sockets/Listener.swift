@@ -1,11 +1,11 @@
 internal import CUV
 internal import Glibc
 
-/// Accepts connections on one loop and hands each descriptor on, non-blocking and closed on exec.
+/// Accepts connections on one loop and passes each descriptor on, non-blocking and closed on exec.
 ///
-/// When descriptors or memory run out, accepting pauses and is tried again; connections wait in the kernel's queue meanwhile.
+/// When descriptors or memory run out, accepting pauses for 100 milliseconds; connections wait in the kernel's queue meanwhile.
 package final class Listener {
-  /// How long accepting pauses when descriptors have run out, in milliseconds.
+  /// How many milliseconds accepting pauses when descriptors have run out.
   package static let pause: UInt64 = 100
 
   private let loop: EventLoop
@@ -14,10 +14,12 @@ package final class Listener {
   private var retry: LoopTimer?
   private let accepted: (Int32) -> Void
 
-  /// Whether accepting waits for descriptors to become free.
+  /// Whether accepting pauses.
   package private(set) var isPaused = false
 
-  /// Starts accepting; `accepted` owns each descriptor that it is given.
+  /// Starts accepting.
+  ///
+  /// `accepted` gets the ownership of each descriptor.
   package init(
     on loop: EventLoop, _ socket: consuming ListeningSocket, accepted: @escaping (Int32) -> Void
   ) throws(SystemError) {
@@ -30,7 +32,7 @@ package final class Listener {
     poll?.wait(for: .readable)
   }
 
-  /// Stops accepting and closes the socket; what waits in the kernel's queue is refused.
+  /// Stops accepting and closes the socket; the kernel refuses connections that still wait in its queue.
   package func stop() {
     poll?.close()
     retry?.close()
@@ -44,7 +46,7 @@ package final class Listener {
     poll?.wait(for: .readable)
   }
 
-  /// Accepts a bounded number, so that a flood of connections does not starve the open ones.
+  /// Accepts up to 64 connections, so that a flood of them does not starve the open ones.
   private func accept() {
     for _ in 0..<64 {
       guard let descriptor = socket?.descriptor else { return }

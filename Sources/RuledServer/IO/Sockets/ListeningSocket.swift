@@ -3,20 +3,24 @@ internal import Glibc
 
 /// A listening Unix stream socket, made at a path or inherited from systemd.
 ///
-/// One that was made here is removed from the file system when its owner lets go of it, if the file is still the same.
+/// When a socket that was made at a path is destroyed, its file is removed, unless another file has taken its place.
 package struct ListeningSocket: ~Copyable {
   /// The descriptor; non-blocking and closed on exec.
   package let descriptor: Int32
   private let file: File?
 
-  /// The socket file that was made, known by its identity rather than its name alone.
+  /// The socket file that was made.
+  ///
+  /// Device and inode tell it from a later file of the same name.
   private struct File {
     let path: String
     let device: UInt
     let inode: UInt
   }
 
-  /// Takes over an inherited descriptor that already listens; its file, if any, is left alone.
+  /// Takes over an inherited descriptor that already listens.
+  ///
+  /// Its file, if any, is not removed.
   package init(inheriting descriptor: Int32) throws(SystemError) {
     self.descriptor = descriptor
     file = nil
@@ -25,8 +29,8 @@ package struct ListeningSocket: ~Copyable {
 
   /// Makes a socket at `path` with its missing parent folders.
   ///
-  /// A socket file that nobody answers on is replaced; a lock on the folder keeps two daemons that start together apart.
-  /// `mode` is what the socket file gets, whatever the umask.
+  /// A socket file is replaced when connecting to it is refused. A lock on the folder keeps apart two daemons that start at the same time.
+  /// `mode` is the mode of the socket file, regardless of the umask.
   package init(path: String, mode: UInt32 = 0o660) throws(ListenError) {
     guard let address = UnixAddress(path), path.utf8.first != UInt8(ascii: "@") else {
       throw .invalidPath(path: path)
@@ -34,8 +38,8 @@ package struct ListeningSocket: ~Copyable {
     do {
       let folder = Self.folder(of: path)
       try Self.makeFolders(folder)
-      let lock = try Self.locked(folder)
-      try Self.clear(address)
+      let lock = try Self.lock(folder)
+      try Self.removeStaleFile(at: address)
       (descriptor, file) = try Self.listen(address, mode)
       _ = consume lock
     } catch let error as SystemError {
@@ -68,7 +72,7 @@ package struct ListeningSocket: ~Copyable {
     throw SystemError(errno, call: "mkdir", context: folder)
   }
 
-  private static func locked(_ folder: String) throws(SystemError) -> OwnedDescriptor {
+  private static func lock(_ folder: String) throws(SystemError) -> OwnedDescriptor {
     let number = try SystemCalls.check("open", folder) { open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
     let lock = OwnedDescriptor(owning: number)
     try SystemCalls.check("flock", folder) { flock(number, LOCK_EX) }
@@ -81,10 +85,10 @@ package struct ListeningSocket: ~Copyable {
   }
 
   /// Removes a socket file that nobody listens on.
-  private static func clear(_ address: UnixAddress) throws {
+  private static func removeStaleFile(at address: UnixAddress) throws {
     guard let status = status(of: address.path) else { return }
     guard status.st_mode & S_IFMT == S_IFSOCK else { throw ListenError.notASocket(path: address.path) }
-    let probe = OwnedDescriptor(owning: try stream("socket", address.path))
+    let probe = OwnedDescriptor(owning: try makeSocket(for: address.path))
     let (_, number) = SystemCalls.retrying { address.withSockaddr { connect(probe.number, $0, $1) } }
     switch number {
     case ECONNREFUSED:
@@ -98,14 +102,14 @@ package struct ListeningSocket: ~Copyable {
     }
   }
 
-  private static func stream(_ call: String, _ path: String) throws(SystemError) -> Int32 {
+  private static func makeSocket(for path: String) throws(SystemError) -> Int32 {
     let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-    return try SystemCalls.check(call, path) { socket(AF_UNIX, kind, 0) }
+    return try SystemCalls.check("socket", path) { socket(AF_UNIX, kind, 0) }
   }
 
   private static func listen(_ address: UnixAddress, _ mode: UInt32) throws(SystemError) -> (Int32, File) {
     let path = address.path
-    let socket = OwnedDescriptor(owning: try stream("socket", path))
+    let socket = OwnedDescriptor(owning: try makeSocket(for: path))
     try SystemCalls.check("bind", path) { address.withSockaddr { bind(socket.number, $0, $1) } }
     do throws(SystemError) {
       try SystemCalls.check("chmod", path) { chmod(path, mode) }
@@ -115,6 +119,68 @@ package struct ListeningSocket: ~Copyable {
     } catch {
       unlink(path)
       throw error
+    }
+  }
+}
+
+/// The listening sockets that systemd hands to a service, by the protocol of sd_listen_fds(3).
+package enum SocketActivation {
+  /// The first inherited descriptor.
+  package static let firstDescriptor: Int32 = 3
+
+  /// The Unix stream socket that systemd passed to this process, or nil.
+  ///
+  /// Removes the variables, so that no child takes them for its own. To be called once, before other threads run.
+  package static func inheritedSocket() throws(SystemError) -> ListeningSocket? {
+    let inherited = descriptors(
+      listenPID: getenv("LISTEN_PID").map { String(cString: $0) },
+      listenCount: getenv("LISTEN_FDS").map { String(cString: $0) }, pid: getpid())
+    unsetenv("LISTEN_PID")
+    unsetenv("LISTEN_FDS")
+    unsetenv("LISTEN_FDNAMES")
+    guard let descriptor = inherited.first(where: isListeningUnixStream) else { return nil }
+    return try ListeningSocket(inheriting: descriptor)
+  }
+
+  /// The descriptors that the variables promise to the process `pid`.
+  static func descriptors(listenPID: String?, listenCount: String?, pid: Int32) -> Range<Int32> {
+    let none = firstDescriptor..<firstDescriptor
+    guard let listenPID, Int32(listenPID) == pid, let listenCount, let count = Int32(listenCount) else { return none }
+    guard count > 0, count < 1024 else { return none }
+    return firstDescriptor..<firstDescriptor + count
+  }
+
+  /// Whether a descriptor is a Unix stream socket that listens.
+  static func isListeningUnixStream(_ descriptor: Int32) -> Bool {
+    guard fcntl(descriptor, F_GETFD) >= 0 else { return false }
+    return SystemCalls.socketOption(descriptor, SO_DOMAIN) == AF_UNIX
+      && SystemCalls.socketOption(descriptor, SO_TYPE) == Int32(SOCK_STREAM.rawValue)
+      && SystemCalls.socketOption(descriptor, SO_ACCEPTCONN) == 1
+  }
+}
+
+/// Why a daemon can't listen on a socket path.
+package enum ListenError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// Another process answers there.
+  case occupied(path: String)
+  /// Something that is not a socket is there.
+  case notASocket(path: String)
+  /// The path does not fit into a socket address.
+  case invalidPath(path: String)
+  /// A system call failed.
+  case system(SystemError)
+
+  /// One sentence that says what to do.
+  package var description: String {
+    switch self {
+    case .occupied(let path):
+      "\(path): another daemon answers on this socket; stop it or choose another with --socket"
+    case .notASocket(let path):
+      "\(path): exists and is not a socket; remove it or choose another path with --socket"
+    case .invalidPath(let path):
+      "\(path): not a socket path; it needs 1 to \(UnixAddress.maximumLength) bytes, choose a shorter one with --socket"
+    case .system(let error):
+      error.description
     }
   }
 }

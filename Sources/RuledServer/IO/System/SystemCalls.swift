@@ -1,13 +1,13 @@
 internal import CUV
 internal import Glibc
 
-/// System calls that retry when a signal interrupts them and say why they failed.
+/// System calls that retry when a signal interrupts them and report why they failed.
 ///
 /// A bad descriptor or a bad address is a broken invariant of this program and traps.
 package enum SystemCalls {
-  /// What became of a read or write that does not block.
+  /// The result of a read or write that does not block.
   package enum Transfer: Equatable {
-    /// So many bytes went over.
+    /// That many bytes were moved.
     case moved(Int)
     /// Nothing could be moved now.
     case wouldBlock
@@ -17,7 +17,9 @@ package enum SystemCalls {
     case failed(Int32)
   }
 
-  /// Runs `body` until no signal interrupts it; returns its value, or the error number when that is negative.
+  /// Runs `body` until no signal interrupts it.
+  ///
+  /// Returns its value, or the error number when the value is negative.
   @inline(__always)
   static func retrying<Value: SignedInteger>(_ body: () -> Value) -> (value: Value, number: Int32) {
     while true {
@@ -40,6 +42,8 @@ package enum SystemCalls {
     return value
   }
 
+  // MARK: Transfers
+
   /// Reads what is there, without blocking: recv(2).
   package static func receive(
     _ descriptor: Int32, into space: UnsafeMutableRawBufferPointer, peek: Bool = false
@@ -58,45 +62,109 @@ package enum SystemCalls {
     return number == EAGAIN || number == EWOULDBLOCK ? .wouldBlock : .failed(number)
   }
 
-  /// Ends the writing side of a socket: the peer sees the end, and what it sends can still be read.
+  /// Ends the writing side of a socket: shutdown(2).
+  ///
+  /// The peer sees the end, and what it sends can still be read.
   static func endWriting(_ descriptor: Int32) { _ = shutdown(descriptor, Int32(SHUT_WR)) }
 
-  /// Has a TCP socket send small pieces without waiting for more; nothing on other sockets.
-  static func sendAtOnce(_ descriptor: Int32) {
-    var yes: Int32 = 1
-    _ = setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
-  }
-
-  /// Closes a descriptor; Linux has closed it even when it reports an interruption.
+  /// Closes a descriptor: close(2).
+  ///
+  /// Linux has closed it even when the call reports an interruption.
   package static func close(_ descriptor: Int32) {
     let status = Glibc.close(descriptor)
     precondition(status == 0 || errno != EBADF, "close of a descriptor that is not open")
   }
 
-  /// Makes a write to a closed peer an error of that write instead of the end of the process.
+  /// Makes a write to a closed peer, or beyond the largest file size, fail instead of ending the process.
   package static func ignoreBrokenPipes() {
     _ = signal(SIGPIPE, SIG_IGN)
     _ = signal(SIGXFSZ, SIG_IGN)
   }
 
-  /// The socket option that reads and clears a pending error.
-  static var pendingErrorOption: Int32 { SO_ERROR }
+  // MARK: Options
 
-  /// Sets O_NONBLOCK and FD_CLOEXEC on a descriptor that was made elsewhere.
+  /// Sets O_NONBLOCK and FD_CLOEXEC on a descriptor that was made elsewhere: fcntl(2).
   static func adopt(_ descriptor: Int32, _ context: String) throws(SystemError) {
     let status = try check("fcntl", context) { fcntl(descriptor, F_GETFL) }
     try check("fcntl", context) { fcntl(descriptor, F_SETFL, status | O_NONBLOCK) }
     try check("fcntl", context) { fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
   }
 
+  /// Makes a TCP socket send small pieces at once: TCP_NODELAY.
+  ///
+  /// Has no effect on other sockets.
+  static func sendAtOnce(_ descriptor: Int32) {
+    var yes: Int32 = 1
+    _ = setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
+  }
+
+  /// The socket option that reads and clears a pending error.
+  static var pendingErrorOption: Int32 { SO_ERROR }
+
   /// Whether a socket is a Unix one.
   static func isUnixSocket(_ descriptor: Int32) -> Bool { socketOption(descriptor, SO_DOMAIN) == AF_UNIX }
 
-  /// A socket option that is one integer, or nil where the descriptor has none.
+  /// A socket option that is one integer: getsockopt(2).
+  ///
+  /// Nil where the descriptor has none.
   static func socketOption(_ descriptor: Int32, _ option: Int32) -> Int32? {
     var value: Int32 = 0
     var length = socklen_t(MemoryLayout<Int32>.size)
     let (_, number) = retrying { getsockopt(descriptor, SOL_SOCKET, option, &value, &length) }
     return number == 0 ? value : nil
+  }
+}
+
+/// A descriptor with one owner, closed when the owner is destroyed.
+package struct OwnedDescriptor: ~Copyable {
+  /// The number; valid as long as the owner lives.
+  package let number: Int32
+
+  /// Takes over an open descriptor.
+  package init(owning number: Int32) { self.number = number }
+
+  deinit { SystemCalls.close(number) }
+
+  /// Gives the descriptor away without closing it.
+  package consuming func release() -> Int32 {
+    let number = number
+    discard self
+    return number
+  }
+}
+
+/// A system call that failed: the error number, the call, and what it was about.
+package struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The value of `errno`.
+  package let number: Int32
+  /// The call's name, as in its manual page.
+  package let call: String
+  /// What the call was for: a path, or a few words.
+  package let context: String
+
+  /// The failure of `call` with `number`.
+  package init(_ number: Int32, call: String, context: String) {
+    self.number = number
+    self.call = call
+    self.context = context
+  }
+
+  /// The failure that libuv reports as a negative error number.
+  package init(uv status: Int32, call: String, context: String) {
+    self.init(-status, call: call, context: context)
+  }
+
+  /// One sentence: what was about to be done, and the system's reason.
+  package var description: String { "\(context): \(call): \(Self.text(of: number))" }
+
+  /// The system's text for an error number.
+  package static func text(of number: Int32) -> String {
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
+      buffer.initialize(repeating: 0)
+      guard let start = buffer.baseAddress, strerror_r(number, start, buffer.count) == 0 else {
+        return "error \(number)"
+      }
+      return String(cString: start)
+    }
   }
 }

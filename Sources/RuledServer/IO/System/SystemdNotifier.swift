@@ -1,14 +1,16 @@
 internal import CUV
 internal import Glibc
 
-/// Tells systemd how the service fares, by the protocol of sd_notify(3); without effect where nobody asked to be told.
+/// Reports the service's state to systemd by the protocol of sd_notify(3); has no effect where systemd did not ask for it.
 package struct SystemdNotifier: Sendable {
   private let address: UnixAddress?
-  /// The period in milliseconds within which systemd wants a sign of life, or nil without a watchdog.
+  /// The period in milliseconds within which systemd expects `watchdog`, or nil without a watchdog.
   package let watchdogMilliseconds: UInt64?
 
-  /// Takes NOTIFY_SOCKET and the watchdog's variables over and removes them; call it once, before other threads run.
-  package static func take() -> SystemdNotifier {
+  /// Reads NOTIFY_SOCKET and the watchdog's variables and removes them.
+  ///
+  /// To be called once, before other threads run.
+  package static func fromEnvironment() -> SystemdNotifier {
     func variable(_ name: String) -> String? {
       defer { unsetenv(name) }
       return getenv(name).map { String(cString: $0) }
@@ -18,10 +20,10 @@ package struct SystemdNotifier: Sendable {
       watchdogPID: variable("WATCHDOG_PID"), pid: getpid())
   }
 
-  /// A notifier that tells nobody.
+  /// A notifier without effect.
   static let silent = SystemdNotifier(socket: nil, watchdogMicroseconds: nil, watchdogPID: nil, pid: 0)
 
-  /// A notifier from the values of the variables, for the process `pid`.
+  /// A notifier from the values of the environment variables, for the process `pid`.
   init(socket: String?, watchdogMicroseconds: String?, watchdogPID: String?, pid: Int32) {
     address = socket.flatMap { UnixAddress($0) }
     let isOurs = watchdogPID.map { Int32($0) == pid } ?? true
@@ -29,33 +31,35 @@ package struct SystemdNotifier: Sendable {
     watchdogMilliseconds = isOurs ? period.map { max(1, $0 / 1000) } : nil
   }
 
-  /// The service serves.
+  /// The service has started, or ended a reload.
   package func ready(status: String) { send("READY=1\nSTATUS=\(Self.line(status))") }
 
-  /// The service reads its configuration and rules again; `ready` ends that.
+  /// The service reads its configuration and rules again, until `ready`.
   package func reloading() {
     var now = timespec()
     clock_gettime(CLOCK_MONOTONIC, &now)
     send("RELOADING=1\nMONOTONIC_USEC=\(now.tv_sec * 1_000_000 + now.tv_nsec / 1000)")
   }
 
-  /// What is under way takes longer: up to half a minute from now.
+  /// The start or reload takes up to 30 seconds from now.
   package func extendTimeout() { send("EXTEND_TIMEOUT_USEC=30000000") }
 
-  /// One line for people who ask for the service's status.
+  /// Sets the line that `systemctl status` shows.
   package func status(_ text: String) { send("STATUS=\(Self.line(text))") }
 
-  /// A sign of life.
+  /// A sign of life for systemd's watchdog.
   package func watchdog() { send("WATCHDOG=1") }
 
-  /// The service is about to end.
+  /// The service has begun to end.
   package func stopping() { send("STOPPING=1") }
 
   private static func line(_ text: String) -> String {
     String(decoding: text.utf8.map { $0 < 0x20 ? 0x20 : $0 }, as: UTF8.self)
   }
 
-  /// Sends one datagram; that nobody hears it is no reason to stop serving.
+  /// Sends one datagram.
+  ///
+  /// A failure is ignored: the service can do without.
   private func send(_ message: String) {
     guard let address else { return }
     let kind = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)

@@ -1,40 +1,42 @@
-/// Tells when something in a folder tree has changed, once a burst of changes is over.
+internal import Glibc
+
+/// Reports changes of a folder tree, once per burst of changes.
 ///
-/// Symbolic links are followed while they stay in the tree, and replacing or renaming the folder itself is noticed, as is its appearance. Before it tells, the watcher
-/// looks the tree over again, so that what the listener then reads is never older than what is watched.
+/// Symbolic links are followed while they stay in the tree. The watcher also notices when the folder itself is replaced, renamed or made. It updates
+/// its watches before each report, so that what the listener reads afterwards is never older than what is watched.
 package final class DirectoryWatcher {
-  /// How long it must be quiet before a change is told, in milliseconds.
-  package static let quiet: UInt64 = 50
-  /// How long a change may wait for quiet, in milliseconds.
-  package static let patience: UInt64 = 500
+  /// How many milliseconds without a change end a burst.
+  package static let quietTime: UInt64 = 50
+  /// After how many milliseconds a burst is reported even if it continues.
+  package static let longestBurst: UInt64 = 500
 
   private let root: String
   private let loop: EventLoop
   private let inotify: Inotify
   private var poll: DescriptorPoll?
   private var timer: LoopTimer?
-  private var burstBegan: UInt64?
+  private var burstStart: UInt64?
   private var body: (() -> Void)?
 
-  /// Whether the tree has more folders than can be watched.
+  /// Whether the tree has more folders than are watched.
   package private(set) var isTruncated = false
 
   /// Why some folder is not watched, or nil.
   package var failure: SystemError? { inotify.failure }
 
-  /// Watches the tree at `root`, which need not exist yet, until `close`.
+  /// Watches the tree at `root`, which need not exist yet, until `close`, and calls `body` after each burst of changes.
   package init(on loop: EventLoop, root: String, changed body: @escaping () -> Void) throws(SystemError) {
     self.root = root
     self.loop = loop
     self.body = body
     inotify = try Inotify()
-    timer = try LoopTimer(on: loop) { [self] in tell() }
-    poll = try DescriptorPoll(on: loop, inotify.descriptor) { [self] _ in noticed() }
+    timer = try LoopTimer(on: loop) { [self] in report() }
+    poll = try DescriptorPoll(on: loop, inotify.descriptor) { [self] _ in readEvents() }
     poll?.wait(for: .readable)
-    look()
+    updateWatches()
   }
 
-  /// Ends the watching.
+  /// Stops watching.
   package func close() {
     poll?.close()
     timer?.close()
@@ -43,8 +45,10 @@ package final class DirectoryWatcher {
     body = nil
   }
 
-  /// Watches the tree as it is, until what is watched is what is there: a folder may come between the looking and the watching.
-  private func look() {
+  /// Watches the tree as it is now.
+  ///
+  /// A folder may appear between reading the tree and watching it, so this repeats, up to 8 times, until the tree stays the same.
+  private func updateWatches() {
     var plan = WatchPlan(root: root)
     for _ in 0..<8 {
       inotify.apply(plan)
@@ -55,17 +59,102 @@ package final class DirectoryWatcher {
     isTruncated = plan.isTruncated
   }
 
-  private func noticed() {
-    guard inotify.drain() else { return }
-    let began = burstBegan ?? loop.now
-    burstBegan = began
-    let waited = loop.now - began
-    timer?.start(after: min(Self.quiet, Self.patience - min(waited, Self.patience)))
+  private func readEvents() {
+    guard inotify.readEvents() else { return }
+    let start = burstStart ?? loop.now
+    burstStart = start
+    let remaining = Self.longestBurst - min(loop.now - start, Self.longestBurst)
+    timer?.start(after: min(Self.quietTime, remaining))
   }
 
-  private func tell() {
-    burstBegan = nil
-    look()
+  private func report() {
+    burstStart = nil
+    updateWatches()
     body?()
+  }
+}
+
+/// An inotify instance whose watches are set as a whole: inotify(7).
+final class Inotify {
+  /// An event of inotify.
+  struct Event {
+    /// The watch, or -1 for the overflow of the kernel's queue.
+    let watch: Int32
+    /// The bits of inotify(7).
+    let mask: UInt32
+    /// The name in the watched folder; empty for the folder itself.
+    let name: String
+  }
+
+  /// The descriptor; non-blocking.
+  let descriptor: Int32
+  /// The first failure of the last `apply`, such as too many watches.
+  private(set) var failure: SystemError?
+  private var interests: [Int32: WatchPlan.Interest] = [:]
+
+  private static let mask = UInt32(
+    IN_CLOSE_WRITE | IN_MOVED_FROM | IN_MOVED_TO | IN_CREATE | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB
+      | IN_ONLYDIR)
+  private static let goneMask = UInt32(IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT)
+
+  /// An instance without watches: inotify_init1(2).
+  init() throws(SystemError) {
+    let flags = Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC)
+    descriptor = try SystemCalls.check("inotify_init1", "watching the rules folder") { inotify_init1(flags) }
+  }
+
+  deinit { SystemCalls.close(descriptor) }
+
+  /// Watches what the plan contains and nothing else.
+  ///
+  /// A folder that is watched already stays watched without a gap.
+  func apply(_ plan: WatchPlan) {
+    var wanted: [Int32: WatchPlan.Interest] = [:]
+    failure = nil
+    for (path, interest) in plan.interests {
+      let (watch, number) = SystemCalls.retrying { inotify_add_watch(descriptor, path, Self.mask) }
+      if number == 0 {
+        wanted[watch, default: WatchPlan.Interest()].formUnion(interest)
+      } else if number != ENOENT, number != ENOTDIR, failure == nil {
+        failure = SystemError(number, call: "inotify_add_watch", context: path)
+      }
+    }
+    for watch in interests.keys where wanted[watch] == nil { _ = inotify_rm_watch(descriptor, watch) }
+    interests = wanted
+  }
+
+  /// Reads all events that are there; true if one of them is of interest.
+  func readEvents() -> Bool {
+    var hasInterest = false
+    withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 8) { buffer in
+      while true {
+        let (count, number) = SystemCalls.retrying { read(descriptor, buffer.baseAddress, buffer.count) }
+        guard number == 0, count > 0 else { return }
+        Self.forEachEvent(in: UnsafeRawBufferPointer(rebasing: buffer[..<count])) { event in
+          if isOfInterest(event) { hasInterest = true }
+        }
+      }
+    }
+    return hasInterest
+  }
+
+  private func isOfInterest(_ event: Event) -> Bool {
+    if event.mask & UInt32(IN_Q_OVERFLOW) != 0 { return true }
+    guard event.mask & UInt32(IN_IGNORED) == 0, let interest = interests[event.watch] else { return false }
+    if event.name.isEmpty { return interest.isWhole || event.mask & Self.goneMask != 0 }
+    return interest.names.contains(event.name) || (interest.isWhole && !FolderFiles.isIgnored(event.name))
+  }
+
+  private static func forEachEvent(in bytes: UnsafeRawBufferPointer, _ body: (Event) -> Void) {
+    let head = MemoryLayout<inotify_event>.size
+    var offset = 0
+    while offset + head <= bytes.count {
+      let watch = bytes.loadUnaligned(fromByteOffset: offset, as: Int32.self)
+      let mask = bytes.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self)
+      let length = Int(bytes.loadUnaligned(fromByteOffset: offset + 12, as: UInt32.self))
+      let name = bytes[offset + head..<offset + head + length].prefix { $0 != 0 }
+      body(Event(watch: watch, mask: mask, name: String(decoding: name, as: UTF8.self)))
+      offset += head + length
+    }
   }
 }

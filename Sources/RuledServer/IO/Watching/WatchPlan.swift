@@ -1,15 +1,16 @@
+internal import Glibc
 import RuledEngine
 
-/// The folders that must be watched to notice every change of a folder tree, as the tree stands now.
+/// The folders that must be watched to notice every change of a folder tree as it is now.
 ///
-/// Links are followed as far as they stay in the tree, and each link on the way to something counted is watched by name in the folder that it
-/// stands in, so that replacing it is noticed too. What leads in a circle is visited once. The root itself may be a link to anywhere.
+/// Links are followed while they stay in the tree. Each link on the way to a watched folder is itself watched by name in its folder, so that
+/// replacing the link is noticed, too. Circles of links are followed once. The root itself may be a link to anywhere.
 struct WatchPlan: Equatable {
   /// What is of interest in one folder.
   struct Interest: Equatable {
-    /// Whether everything that counts in the folder is of interest.
+    /// Whether every entry that is not ignored is of interest.
     var isWhole = false
-    /// Single names that are of interest, even ones that would be ignored.
+    /// Names that are of interest, even if they would be ignored.
     var names: Set<String> = []
 
     /// Adds what is of interest in the same folder under another path.
@@ -24,9 +25,9 @@ struct WatchPlan: Equatable {
   private static let maximumDepth = 32
   private static let maximumLinks = 40
 
-  /// What is to be watched, by path.
+  /// What to watch, by path.
   private(set) var interests: [String: Interest] = [:]
-  /// Whether the tree has more folders than are watched.
+  /// Whether the tree has more folders than `maximumFolders`, or nests too deep.
   private(set) var isTruncated = false
   private let root: String
   private let rootPaths: RootPaths
@@ -44,7 +45,7 @@ struct WatchPlan: Equatable {
     left.interests == right.interests && left.visited == right.visited && left.isTruncated == right.isTruncated
   }
 
-  /// Watches a folder of the tree, given by the names that lead to it from the root, and all below it.
+  /// Adds a folder of the tree, given by the names from the root to it, and all below it.
   private mutating func visit(_ folder: [String]) {
     let path = path(folder)
     guard let identity = FolderFiles.folderIdentity(of: path), visited.insert(identity).inserted else { return }
@@ -64,63 +65,65 @@ struct WatchPlan: Equatable {
     }
   }
 
-  /// The folder of the tree that a link in it leads to, if any; notes the names that decide where it leads.
+  /// The folder of the tree that a link leads to, if any.
+  ///
+  /// Adds the names that decide where the link leads.
   private mutating func follow(_ link: String, in folder: [String]) -> [String]? {
     var folder = folder
-    var rest = [link]
+    var remaining = [link]
     var links = 0
-    while let name = rest.popLast() {
+    while let name = remaining.popLast() {
       if name == ".." {
         guard folder.popLast() != nil else { return nil }
         continue
       }
       switch FolderFiles.kind(of: path(folder) + "/" + name) {
       case .link(let target):
-        note(name, in: path(folder))
+        watch(name, in: path(folder))
         links += 1
         guard links <= Self.maximumLinks else { return nil }
         guard target.hasPrefix("/") else {
-          rest += Self.components(target[...])
+          remaining += Self.components(target[...])
           continue
         }
         guard let inside = rootPaths.inside(target) else { return nil }
         folder = []
-        rest += Self.components(inside)
+        remaining += Self.components(inside)
       case .folder:
-        if rest.isEmpty { note(name, in: path(folder)) }
+        if remaining.isEmpty { watch(name, in: path(folder)) }
         folder.append(name)
       case .other, .missing:
-        note(name, in: path(folder))
+        watch(name, in: path(folder))
         return nil
       }
     }
     return folder
   }
 
-  /// Walks the root's path component by component and notes the names that decide where it leads.
+  /// Follows the root's path component by component, and adds the names that decide where it leads.
   private mutating func followRoot() {
-    var rest = Self.components(root[...])
+    var remaining = Self.components(root[...])
     var folder = root.hasPrefix("/") ? "/" : "."
     var links = 0
-    while let name = rest.popLast() {
+    while let name = remaining.popLast() {
       let next = folder == "/" ? "/" + name : folder + "/" + name
       switch FolderFiles.kind(of: next) {
       case .link(let target):
-        note(name, in: folder)
+        watch(name, in: folder)
         links += 1
         guard links <= Self.maximumLinks else { return }
-        rest += Self.components(target[...])
+        remaining += Self.components(target[...])
         if target.hasPrefix("/") { folder = "/" }
       case .folder:
-        if rest.isEmpty { note(name, in: folder) }
+        if remaining.isEmpty { watch(name, in: folder) }
         folder = next
       case .other, .missing:
-        return note(name, in: folder)
+        return watch(name, in: folder)
       }
     }
   }
 
-  private mutating func note(_ name: String, in folder: String) {
+  private mutating func watch(_ name: String, in folder: String) {
     interests[folder, default: Interest()].names.insert(name)
   }
 
@@ -129,5 +132,77 @@ struct WatchPlan: Equatable {
   /// The components of a path, last first.
   private static func components(_ path: Substring) -> [String] {
     path.split(separator: "/").filter { $0 != "." }.reversed().map(String.init)
+  }
+}
+
+/// What a rules folder contains.
+enum FolderFiles {
+  /// Whether a name is a dot file, or a temporary file of an editor that saves.
+  static func isIgnored(_ name: String) -> Bool {
+    name.hasPrefix(".") || name.hasSuffix("~") || name.hasSuffix(".swp") || name.hasSuffix(".tmp") || name == "4913"
+      || (name.hasPrefix("#") && name.hasSuffix("#"))
+  }
+
+  /// What a path names, without following a link.
+  enum Kind {
+    /// A folder.
+    case folder
+    /// A symbolic link with its target.
+    case link(String)
+    /// Anything else that exists.
+    case other
+    /// Nothing.
+    case missing
+  }
+
+  /// What `path` names: lstat(2).
+  static func kind(of path: String) -> Kind {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { return .missing }
+    switch status.st_mode & S_IFMT {
+    case S_IFDIR: return .folder
+    case S_IFLNK: return target(of: path).map { .link($0) } ?? .missing
+    default: return .other
+    }
+  }
+
+  /// The folder that a path leads to, with links followed; nil when it leads to none: stat(2).
+  static func folderIdentity(of path: String) -> Identity? {
+    var status = stat()
+    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return nil }
+    return Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+  }
+
+  /// A folder regardless of its name.
+  struct Identity: Hashable {
+    /// The file system.
+    let device: UInt64
+    /// The folder in it.
+    let inode: UInt64
+  }
+
+  /// Calls `body` with the entries that may lead to more folders: folders, links, and entries whose type the file system does not give.
+  ///
+  /// Ignored names are left out.
+  static func forEachBranch(of folder: String, _ body: (String) -> Void) {
+    guard let stream = opendir(folder) else { return }
+    defer { closedir(stream) }
+    while let entry = readdir(stream) {
+      let type = Int32(entry.pointee.d_type)
+      guard type == Int32(DT_DIR) || type == Int32(DT_LNK) || type == Int32(DT_UNKNOWN) else { continue }
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if !isIgnored(name) { body(name) }
+    }
+  }
+
+  private static func target(of path: String) -> String? {
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer in
+      guard let start = buffer.baseAddress else { return nil }
+      let length = readlink(path, start, buffer.count)
+      guard length > 0 else { return nil }
+      return String(decoding: UnsafeRawBufferPointer(buffer).prefix(length), as: UTF8.self)
+    }
   }
 }

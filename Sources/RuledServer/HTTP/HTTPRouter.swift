@@ -1,0 +1,249 @@
+import RuledCore
+import RuledEngine
+import RuledWire
+
+/// Checks complete HTTP requests, answers those that need no worker, and turns the others into JSON-RPC requests; confined to the
+/// server's thread.
+final class HTTPRouter {
+  private unowned let server: HTTPServer
+  private let services: Services
+  private let parser = RequestParser()
+  private var lastWorker = 0
+
+  /// A router for requests to a server.
+  init(_ server: HTTPServer) {
+    self.server = server
+    services = server.services
+  }
+
+  /// Answers a request, or sends it to the workers.
+  func route(_ exchange: HTTPExchange, on connection: HTTPConnection) {
+    do throws(HTTPError) {
+      let host = HTTPHost.normalized(exchange.target.authority ?? exchange.headers["host"] ?? "")
+      let isClaimed = services.status.catalog?.claims(host: host) ?? false
+      let role = try role(of: exchange, needsToken: isClaimed || exchange.target.path != "/healthz")
+      if exchange.isTooLarge { throw tooLarge }
+      if isClaimed {
+        try checkInFlight()
+        return server.callWebHandler(of: host, for: exchange, on: nextWorker())
+      }
+      let route = try route(of: exchange)
+      try authorize(route, exchange, role)
+      try answer(route, exchange, on: connection)
+    } catch {
+      connection.respond(HTTPResponse(error))
+    }
+  }
+
+  // MARK: Checks
+
+  private var tooLarge: HTTPError {
+    HTTPError(
+      RequestError(.tooLarge, "a body may have \(services.context.configuration.limits.requestBytes) bytes at most"))
+  }
+
+  /// The role of the bearer token's holder; nil where the kernel's credentials of the peer decide.
+  private func role(of exchange: HTTPExchange, needsToken: Bool) throws(HTTPError) -> Role? {
+    guard exchange.peer.isLoopback else { return nil }
+    if let token = server.token, token.matches(authorization: exchange.headers["authorization"]) {
+      return services.context.configuration.http.role
+    }
+    guard needsToken else { return .reader }
+    throw HTTPError(
+      RequestError(.forbidden, "the bearer token is missing or wrong"), status: 401,
+      headers: [.init(name: "www-authenticate", value: "Bearer realm=\"ruled\"")])
+  }
+
+  private func route(of exchange: HTTPExchange) throws(HTTPError) -> HTTPRoute {
+    guard let route = HTTPRoute(exchange.target) else { throw Self.unknownPath }
+    guard route.methods.contains(exchange.method) else {
+      let methods = route.methods.joined(separator: ", ")
+      throw HTTPError(
+        RequestError(.unknownMethod, "this path takes \(methods)"), status: 405,
+        headers: [.init(name: "allow", value: methods)])
+    }
+    return route
+  }
+
+  private func authorize(_ route: HTTPRoute, _ exchange: HTTPExchange, _ role: Role?) throws(HTTPError) {
+    if let role {
+      if let needed = route.requiredRole(method: exchange.method), role < needed {
+        throw HTTPError(RequestError(.forbidden, "the token's role is \(role.rawValue), this needs \(needed.rawValue)"))
+      }
+    } else if !route.isOpen, !exchange.peer.isAdmin {
+      throw HTTPError(
+        RequestError(.forbidden, "only root, the daemon's own user and the configured admins may call this"))
+    }
+    if route != .health, route != .metrics { try checkInFlight() }
+  }
+
+  private func checkInFlight() throws(HTTPError) {
+    guard services.inFlight.load(ordering: .relaxed) > services.context.configuration.limits.inFlight else { return }
+    throw HTTPError(
+      RequestError(
+        .overloaded, "too many requests are in flight; try again", details: [.init("retry_after_ms", json: "100")]))
+  }
+
+  private static let unknownPath = HTTPError(RequestError(.unknownMethod, "there is nothing at this path"))
+
+  // MARK: Routes
+
+  private func answer(
+    _ route: HTTPRoute, _ exchange: HTTPExchange, on connection: HTTPConnection
+  ) throws(HTTPError) {
+    switch route {
+    case .health: return connection.respond(HTTPResponse(services.status.health(services)))
+    case .metrics:
+      let text = PrometheusText.make(services)
+      return connection.respond(HTTPResponse(200, type: "text/plain; version=0.0.4; charset=utf-8", text))
+    case .dashboard: return connection.respond(Dashboard.response)
+    case .watch: return try watch(exchange, on: connection)
+    default: break
+    }
+    let requests = try requests(route, exchange)
+    if requests.requests.isEmpty { return connection.respond(requests.response) }
+    guard requests.heldBytes <= HTTPServer.smallRequest || server.hasRoom else { throw HTTPServer.noRoom }
+    server.execute(requests, for: exchange)
+  }
+
+  private func watch(_ exchange: HTTPExchange, on connection: HTTPConnection) throws(HTTPError) {
+    let cursor: WatchCursor
+    do throws(RequestError) {
+      var members = JSONRPCRequest.params(of: exchange.target, for: .watch)
+      if let last = exchange.headers["last-event-id"], !last.isEmpty { members["after"] = JSONRPCRequest.number(last) }
+      let text = try JSONRPCRequest.text(.watch, members)
+      let params = text.withUnsafeBytes { bytes in Result { () throws(RequestError) in try watchParams(bytes) } }
+      cursor = WatchCursor(try params.get(), hub: services.hub)
+    } catch { throw HTTPError(error) }
+    if exchange.method == "HEAD" { return connection.respond(HTTPResponse(200, type: "text/event-stream", [])) }
+    connection.stream(from: cursor)
+  }
+
+  private func watchParams(_ text: UnsafeRawBufferPointer) throws(RequestError) -> WatchParams {
+    guard case .single(.request(let request)) = parser.parse(text) else {
+      throw RequestError(.invalidRequest, "the parameters can't be read")
+    }
+    return try WatchParams(request)
+  }
+
+  /// The JSON-RPC requests that a route and its request stand for.
+  private func requests(_ route: HTTPRoute, _ exchange: HTTPExchange) throws(HTTPError) -> RPCRequests {
+    do throws(RequestError) {
+      switch route {
+      case .events: break
+      case .query(let name):
+        guard HTTPContent.isJSON(exchange.headers["content-type"]) else { break }
+        let body = exchange.body.bytes
+        return RPCRequests(.init(text: try query(name, body), worker: owner(ofEvent: body)))
+      case .subjects: return try list(.subjects, exchange)
+      case .parked: return try list(.parked, exchange)
+      case .counters: return try list(.counters, exchange)
+      case .rules: return try list(.rules, exchange)
+      case .subject(let subject) where exchange.method == "DELETE": return try request(.forget, about: subject)
+      case .subject(let subject):
+        return try request(.state, about: subject, JSONRPCRequest.params(of: exchange.target, for: .state))
+      case .export(let subject): return try request(.export, about: subject)
+      case .reload: return try request(.reload, JSONObject())
+      case .retry(let id): return try request(.retry, ["parked": .string(id)])
+      case .parkedEvent(let id): return try request(.drop, ["parked": .string(id)])
+      case .watch, .health, .metrics, .dashboard: throw Self.unknownPath.error
+      }
+    } catch { throw HTTPError(error) }
+    if case .events = route { return try events(exchange) }
+    throw HTTPError(415, "the content type must be application/json")
+  }
+
+  /// A request that any worker can execute.
+  private func request(_ method: Method, _ params: JSONObject) throws(RequestError) -> RPCRequests {
+    RPCRequests(.init(text: try JSONRPCRequest.text(method, params), worker: nextWorker()))
+  }
+
+  /// A request whose params are in the target's query.
+  private func list(_ method: Method, _ exchange: HTTPExchange) throws(RequestError) -> RPCRequests {
+    try request(method, JSONRPCRequest.params(of: exchange.target, for: method))
+  }
+
+  /// A request for the worker that owns a subject.
+  private func request(
+    _ method: Method, about subject: String, _ params: JSONObject = JSONObject()
+  ) throws(RequestError) -> RPCRequests {
+    var params = params
+    params["subject"] = .string(subject)
+    let worker = services.owner(of: Array(subject.utf8))
+    return RPCRequests(.init(text: try JSONRPCRequest.text(method, params), worker: worker))
+  }
+
+  // MARK: Bodies
+
+  private func query(_ name: String, _ body: UnsafeRawBufferPointer) throws(RequestError) -> [UInt8] {
+    let object = body.isEmpty ? nil : try parser.document.parse(body)
+    guard object == nil || object?.kind == .object else { throw .invalidParams(path: "params", "must be an object") }
+    return try JSONRPCRequest.text(.query, capacity: body.count) { buffer in
+      buffer.append("{\"name\":" as StaticString)
+      buffer.append(jsonString: name)
+      for member in ["subject", "args"] as [StaticString] where object?.member(member) != nil {
+        buffer.append(",\"" as StaticString)
+        buffer.append(member)
+        buffer.append("\":" as StaticString)
+        buffer.append(body.rawMember(member))
+      }
+      buffer.append(UInt8(ascii: "}"))
+    }
+  }
+
+  private func events(_ exchange: HTTPExchange) throws(HTTPError) -> RPCRequests {
+    let headers = exchange.headers
+    let body = exchange.body.bytes
+    do throws(RequestError) {
+      switch HTTPContent(contentType: headers["content-type"], hasAttributes: !headers.attributes.isEmpty) {
+      case .structured: return try event(body)
+      case .binary:
+        let text = ByteBuffer(capacity: body.count + 256)
+        try BinaryEvent.write(headers, body: body, document: parser.document, to: text)
+        return try event(text.bytes)
+      case .batch: return try batch(body)
+      case .unsupported: break
+      }
+    } catch { throw HTTPError(error) }
+    throw HTTPError(
+      415,
+      "the content type must be application/json, application/cloudevents+json or application/cloudevents-batch+json")
+  }
+
+  private func event(_ text: UnsafeRawBufferPointer) throws(RequestError) -> RPCRequests {
+    _ = try parser.document.parse(text)
+    let request = try JSONRPCRequest.text(.event, capacity: text.count) { $0.append(text) }
+    return RPCRequests(.init(text: request, worker: owner(ofEvent: text)))
+  }
+
+  private func batch(_ body: UnsafeRawBufferPointer) throws(RequestError) -> RPCRequests {
+    let root = try parser.document.parse(body)
+    guard root.kind == .array else { throw .invalidParams(path: "params", "must be an array of events") }
+    var requests: [RPCRequests.Request] = []
+    var cursor = ElementCursor(root, text: body)
+    while let element = cursor.next() {
+      guard requests.count < services.context.configuration.limits.inFlight else { throw services.batchTooLong }
+      let text = try JSONRPCRequest.text(.event, capacity: element.text.count) { $0.append(element.text) }
+      requests.append(.init(text: text, worker: owner(of: element.value)))
+    }
+    return RPCRequests(array: requests)
+  }
+
+  // MARK: Workers
+
+  /// The worker of the subject that an event or a query names.
+  private func owner(ofEvent text: UnsafeRawBufferPointer) -> Int {
+    guard !text.isEmpty, let object = try? parser.document.parse(text) else { return nextWorker() }
+    return owner(of: object)
+  }
+
+  private func owner(of object: TapeValue) -> Int {
+    object.member("subject")?.string.map { services.owner(of: $0) } ?? nextWorker()
+  }
+
+  /// The workers in turn, for requests that any of them can execute.
+  private func nextWorker() -> Int {
+    lastWorker = (lastWorker + 1) % services.workers.count
+    return lastWorker
+  }
+}

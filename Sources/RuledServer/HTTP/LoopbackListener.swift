@@ -1,0 +1,74 @@
+import Glibc
+import RuledCore
+import RuledLua
+
+/// The listening TCP socket of the loopback listener.
+enum LoopbackSocket {
+  /// A socket that listens at the address; the caller owns it.
+  static func listen(_ address: ListenAddress) throws(SystemError) -> Int32 {
+    let isV6 = address.host.contains(":")
+    let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+    let number = try SystemCalls.check("socket", address.text) { socket(isV6 ? AF_INET6 : AF_INET, kind, 0) }
+    let descriptor = OwnedDescriptor(owning: number)
+    var yes: Int32 = 1
+    setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+    try SystemCalls.check("bind", address.text) { isV6 ? bind6(number, address) : bind4(number, address) }
+    try SystemCalls.check("listen", address.text) { Glibc.listen(number, 1024) }
+    return descriptor.release()
+  }
+
+  private static func bind4(_ descriptor: Int32, _ listen: ListenAddress) -> Int32 {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = listen.port.bigEndian
+    inet_pton(AF_INET, listen.host, &address.sin_addr)
+    return bind(descriptor, &address)
+  }
+
+  private static func bind6(_ descriptor: Int32, _ listen: ListenAddress) -> Int32 {
+    var address = sockaddr_in6()
+    address.sin6_family = sa_family_t(AF_INET6)
+    address.sin6_port = listen.port.bigEndian
+    inet_pton(AF_INET6, listen.host, &address.sin6_addr)
+    return bind(descriptor, &address)
+  }
+
+  private static func bind<Address>(_ descriptor: Int32, _ address: UnsafePointer<Address>) -> Int32 {
+    UnsafeRawPointer(address).withMemoryRebound(to: sockaddr.self, capacity: 1) {
+      Glibc.bind(descriptor, $0, socklen_t(MemoryLayout<Address>.size))
+    }
+  }
+}
+
+/// The secret that clients of the loopback listener send with each request.
+struct BearerToken: Sendable {
+  private static let maximumFileBytes = 64 << 10
+
+  private let digest: [UInt8]
+
+  /// A token, of which only a digest is kept.
+  init(_ token: String) { digest = Self.digest(of: token) }
+
+  /// The token in the first line of a file.
+  init(file path: String) throws(StartError) {
+    let bytes: [UInt8]
+    do throws(RegularFile.Refusal) { bytes = try RegularFile.read(path, limit: Self.maximumFileBytes) } catch {
+      throw StartError("http.token_file '\(path)' \(error)")
+    }
+    let text = String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+    let token = text.filter { !$0.isWhitespace }
+    guard !token.isEmpty else { throw StartError("http.token_file '\(path)' holds no token; write one line into it") }
+    self.init(token)
+  }
+
+  /// Whether the value of an `Authorization` header has the token.
+  ///
+  /// Digests are compared, so that the time of the comparison tells nothing about the token.
+  func matches(authorization: String?) -> Bool {
+    guard let authorization, authorization.prefix(7).lowercased() == "bearer " else { return false }
+    let other = Self.digest(of: String(authorization.dropFirst(7).drop { $0 == " " }))
+    return zip(digest, other).reduce(digest.count == other.count) { $0 && $1.0 == $1.1 }
+  }
+
+  private static func digest(of token: String) -> [UInt8] { Array(SHA256.hash(token).hex.utf8) }
+}

@@ -1,0 +1,86 @@
+import RuledCore
+import RuledEngine
+import RuledLua
+import RuledWire
+
+extension HTTPServer {
+  /// Has a worker call the `web` handler of the plugin that claims the host.
+  func callWebHandler(of host: String, for exchange: HTTPExchange, on worker: Int) {
+    let request = ByteBuffer(capacity: exchange.body.count + 1024)
+    JSONValue.object([
+      "method": .string(exchange.method), "host": .string(host), "path": .string(exchange.target.path),
+      "query": .object(Self.object(exchange.target.parameters.map { ($0.name, $0.value) })),
+      "query_string": .string(exchange.target.query),
+      "headers": .object(Self.object(exchange.headers.fields.map { ($0.name, $0.value) })),
+      "body": .string(exchange.body.text),
+    ]).write(to: request)
+    let token = exchange.token
+    register(exchange)
+    let isSent = services.workers[worker].send(
+      .perform { [self] worker in finish(token, worker.callWebHandler(of: host, request)) })
+    if !isSent { finish(token, Self.shuttingDown) }
+  }
+
+  /// The pairs as an object; the values of a repeated name are joined like those of a header.
+  private static func object(_ pairs: [(String, String)]) -> JSONObject {
+    var object = JSONObject()
+    for (name, value) in pairs {
+      let before = object[name]?.stringValue.map { $0 + (name == "cookie" ? "; " : ", ") } ?? ""
+      object[name] = .string(before + value)
+    }
+    return object
+  }
+}
+
+extension HTTPResponse {
+  /// Fields that the server sets itself.
+  private static let reservedFields: Set<String> = [
+    "connection", "content-length", "transfer-encoding", "upgrade", "date",
+  ]
+
+  /// The response that a `web` handler describes with `{status, headers, body}`; nil when it can't be sent.
+  init?(webHandler answer: JSONValue?) {
+    guard let answer = answer?.objectValue, let status = Self.status(answer["status"]),
+      let headers = Self.headers(answer["headers"] ?? .null)
+    else { return nil }
+    self.init(status, json: [])
+    self.headers = headers
+    switch answer["body"] ?? .null {
+    case .null: break
+    case .string(let body): self.body = Array(body.utf8)
+    default: return nil
+    }
+    if !body.isEmpty, !headers.contains(where: { $0.name == "content-type" }) {
+      self.headers.append(("content-type", "text/plain; charset=utf-8"))
+    }
+  }
+
+  private static func status(_ value: JSONValue?) -> Int? {
+    guard let value else { return 200 }
+    guard let number = value.doubleValue, (200...599).contains(number), number == number.rounded() else { return nil }
+    return Int(number)
+  }
+
+  private static func headers(_ value: JSONValue) -> [(name: String, value: String)]? {
+    if value.isNull || value.arrayValue?.isEmpty == true { return [] }
+    guard let object = value.objectValue else { return nil }
+    var headers: [(name: String, value: String)] = []
+    for member in object {
+      let name = member.name.lowercased()
+      guard name.utf8.isToken else { return nil }
+      for value in member.value.arrayValue ?? [member.value] {
+        guard let text = fieldValue(value) else { return nil }
+        if !reservedFields.contains(name) { headers.append((name, text)) }
+      }
+    }
+    return headers
+  }
+
+  private static func fieldValue(_ value: JSONValue) -> String? {
+    switch value {
+    case .string(let text): text.utf8.contains { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F } ? nil : text
+    case .integer, .number: value.text
+    default: nil
+    }
+  }
+}

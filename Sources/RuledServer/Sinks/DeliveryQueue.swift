@@ -1,0 +1,237 @@
+import RuledEngine
+
+/// The loaded effects of one plugin for one sink: a bounded window on the store.
+///
+/// While the store holds more than the window, loading continues at `loadPosition` as room comes.
+final class DeliveryQueue {
+  /// How many effects the window holds.
+  static let capacity = 4_096
+
+  /// The plugin; empty for a sink that has one queue for all.
+  let plugin: String
+  /// The key in the store at which loading continues; nil while no loading is under way.
+  var loadPosition: [UInt8]?
+  /// Whether effects were left out that loading has passed already, so that it has to begin again.
+  var needsReload = false
+  /// About how many effects are in the store only.
+  var unloadedCount = 0
+  /// How many of those the scan under way has counted so far.
+  var scannedCount = 0
+  /// How many effects the window holds now.
+  private(set) var count = 0
+  /// Until when the whole queue waits, in the loop's milliseconds.
+  private(set) var pausedUntil: UInt64 = 0
+
+  private var subjects: [[UInt8]: SubjectEffects] = [:]
+  /// The subjects whose first effect may be sent; those before `readyHead` are gone.
+  private var ready: [SubjectEffects] = []
+  private var readyHead = 0
+  /// The subjects whose first effect waits for another try, and the earliest time of one.
+  private var delayed: [SubjectEffects] = []
+  private var earliestDelayed = UInt64.max
+  /// The earliest time of an effect that `postpone` lets wait.
+  private var earliestPostponed = UInt64.max
+  private var failures = 0
+  private var pauses = 0
+
+  /// An empty queue.
+  init(plugin: String) { self.plugin = plugin }
+
+  /// Whether all effects in the store are loaded.
+  var isComplete: Bool { loadPosition == nil && !needsReload }
+
+  /// Whether there is no room for another effect.
+  var isFull: Bool { count >= Self.capacity }
+
+  /// Whether there is enough room to continue loading.
+  var hasRoom: Bool { count <= Self.capacity / 2 }
+
+  /// When an effect can be sent next; nil when none waits for a time.
+  var nextTime: UInt64? {
+    if pausedUntil > 0, readyHead < ready.count { return max(pausedUntil, 1) }
+    let next = min(earliestDelayed, earliestPostponed)
+    return next == .max ? nil : max(next, pausedUntil)
+  }
+
+  /// Whether the effect is in the window, or was since its subject has been in it.
+  func contains(_ key: EffectKey) -> Bool { subjects[key.subject].map { key.sequence <= $0.last } ?? false }
+
+  /// Adds an effect unless the queue contains it; the effects of a subject are added in their order.
+  func append(_ key: EffectKey) {
+    guard !contains(key) else { return }
+    if let subject = subjects[key.subject] {
+      subject.append(key.sequence)
+    } else {
+      let subject = SubjectEffects(of: key.subject)
+      subject.append(key.sequence)
+      subjects[key.subject] = subject
+      ready.append(subject)
+    }
+    count += 1
+  }
+
+  // MARK: One effect at a time
+
+  /// The next subject that is ready and for which `isFree` is true; it stays ready until `start`.
+  func next(now: UInt64, where isFree: ([UInt8]) -> Bool) -> SubjectEffects? {
+    guard now >= pausedUntil else { return nil }
+    moveDelayed(now)
+    return ready[readyHead...].first { isFree($0.subject) }
+  }
+
+  /// Removes a subject from those that are ready, until `completeFirst` or `retryFirst`.
+  func start(_ subject: SubjectEffects) {
+    guard let index = ready[readyHead...].firstIndex(where: { $0 === subject }) else { return }
+    guard index == readyHead else {
+      ready.remove(at: index)
+      return
+    }
+    readyHead += 1
+    if readyHead > 64, readyHead * 2 > ready.count {
+      ready.removeFirst(readyHead)
+      readyHead = 0
+    }
+  }
+
+  /// Removes a subject's first effect, which is delivered, expired or given up.
+  func completeFirst(of subject: SubjectEffects) {
+    subject.removeFirst()
+    count -= 1
+    if subject.count == 0 { subjects[subject.subject] = nil } else { ready.append(subject) }
+  }
+
+  /// Lets a subject's first effect be tried again at a time.
+  func retryFirst(of subject: SubjectEffects, at time: UInt64) {
+    subject.notBefore = time
+    delayed.append(subject)
+    earliestDelayed = min(earliestDelayed, time)
+  }
+
+  private func moveDelayed(_ now: UInt64) {
+    guard now >= earliestDelayed else { return }
+    earliestDelayed = .max
+    var later: [SubjectEffects] = []
+    for subject in delayed {
+      if subject.notBefore <= now {
+        ready.append(subject)
+      } else {
+        later.append(subject)
+        earliestDelayed = min(earliestDelayed, subject.notBefore)
+      }
+    }
+    delayed = later
+  }
+
+  // MARK: Many effects at a time
+
+  /// All effects that may be sent, in the order in which they were emitted.
+  func due(now: UInt64) -> [EffectKey] {
+    guard now >= pausedUntil, count > 0 else { return [] }
+    if now >= earliestPostponed {
+      earliestPostponed = .max
+      for subject in subjects.values where subject.notBefore > 0 {
+        if subject.notBefore <= now {
+          subject.notBefore = 0
+        } else {
+          earliestPostponed = min(earliestPostponed, subject.notBefore)
+        }
+      }
+    }
+    return subjects.values.filter { $0.notBefore == 0 }.flatMap(\.keys).sorted { $0.sequence < $1.sequence }
+  }
+
+  /// Removes an effect of `due`, which is delivered; the effects of a subject in their order.
+  func complete(_ key: EffectKey) {
+    guard let subject = subjects[key.subject], subject.count > 0, subject.first == key.sequence else { return }
+    if subject.count == 1 { start(subject) }
+    subject.removeFirst()
+    count -= 1
+    if subject.count == 0 { subjects[subject.subject] = nil }
+  }
+
+  /// Lets an effect of `due` wait, and the later ones of its subject with it; `time` gives the time of the next try.
+  func postpone(_ key: EffectKey, until time: (_ tries: Int) -> UInt64) {
+    guard let subject = subjects[key.subject] else { return }
+    subject.tries += 1
+    subject.notBefore = max(time(subject.tries), 1)
+    earliestPostponed = min(earliestPostponed, subject.notBefore)
+  }
+
+  /// Whether an effect of `due` was postponed since, or an earlier one of its subject.
+  func isPostponed(_ key: EffectKey) -> Bool { subjects[key.subject].map { $0.notBefore > 0 } ?? false }
+
+  // MARK: Pausing
+
+  /// Counts a success of the receiver, which ends a pause.
+  func recordSuccess() {
+    failures = 0
+    pauses = 0
+    pausedUntil = 0
+  }
+
+  /// Counts a failure of the receiver.
+  ///
+  /// The queue pauses after three in a row, or at once when `pausesAtOnce`: the failure is then the receiver's, whatever the effect. The
+  /// pause lasts `minimum` milliseconds at least.
+  func recordFailure(now: UInt64, _ backoff: Backoff, atLeast minimum: UInt64 = 0, pausesAtOnce: Bool) {
+    failures += 1
+    guard pausesAtOnce || failures >= 3 else { return }
+    if now >= pausedUntil {
+      pauses += 1
+      pausedUntil = now + max(backoff.delay(after: pauses), minimum)
+    } else {
+      pausedUntil = max(pausedUntil, now + minimum)
+    }
+  }
+
+  /// Ends all waits, and forgets the failures before.
+  func resume() {
+    recordSuccess()
+    for subject in subjects.values { subject.notBefore = 0 }
+    earliestPostponed = .max
+    earliestDelayed = delayed.isEmpty ? .max : 0
+  }
+}
+
+/// The loaded effects of one subject in one queue, in their order.
+///
+/// The first is tried until it is delivered, expired or given up, then the next.
+final class SubjectEffects {
+  /// The subject.
+  let subject: [UInt8]
+  /// How often the first effect was tried without success.
+  var tries = 0
+  /// When the first effect may be tried again; 0 for at once.
+  var notBefore: UInt64 = 0
+  /// The sequence of the effect that was added last.
+  private(set) var last: UInt64 = 0
+  private var sequences: [UInt64] = []
+  private var head = 0
+
+  /// No effects of a subject.
+  init(of subject: [UInt8]) { self.subject = subject }
+
+  /// How many effects there are.
+  var count: Int { sequences.count - head }
+  /// The first effect's sequence; there must be one.
+  var first: UInt64 { sequences[head] }
+  /// All effects in order.
+  var keys: [EffectKey] { sequences[head...].map { EffectKey(subject: subject, sequence: $0) } }
+
+  /// Adds an effect after the others.
+  func append(_ sequence: UInt64) {
+    sequences.append(sequence)
+    last = sequence
+  }
+
+  /// Removes the first effect.
+  func removeFirst() {
+    head += 1
+    tries = 0
+    notBefore = 0
+    if head > 32, head * 2 > sequences.count {
+      sequences.removeFirst(head)
+      head = 0
+    }
+  }
+}

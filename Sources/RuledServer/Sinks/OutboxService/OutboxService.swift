@@ -1,0 +1,272 @@
+import RuledCore
+import RuledEngine
+import RuledStore
+
+/// Delivers effects on a thread of its own: each at least once, and those of a subject in their order for each sink and plugin.
+///
+/// An effect stays in the store until it is delivered, expired or given up; the thread holds a bounded window of them in each queue. Workers
+/// add the effects that they commit. A scan of the store finds all others: at the start, after a backlog and every 10 minutes.
+final class OutboxService {
+  /// Times that tests change.
+  struct Settings: Sendable {
+    /// The waits between tries.
+    var backoff = Backoff()
+    /// How long a request may take, in milliseconds.
+    var timeout = 30_000
+    /// How often the store is scanned without a reason, in milliseconds.
+    var scanPeriod: UInt64 = 600_000
+    /// How long, at least, an effect of a sink without configuration waits until such effects are counted again, in milliseconds.
+    var recountDelay: UInt64 = 1_000
+  }
+
+  /// An effect that waits for its handler or for its receiver.
+  struct Delivery {
+    let sink: Sink
+    let queue: DeliveryQueue
+    let subject: SubjectEffects
+    let key: EffectKey
+    let effect: StoredEffect
+    let text: [UInt8]
+  }
+
+  /// The timers of the service.
+  struct Timers {
+    /// The next effect that waits for a time.
+    let delivery: LoopTimer
+    /// The end of the time that deliveries have when the service stops.
+    let deadline: LoopTimer
+    /// A scan without a reason.
+    let scan: LoopTimer
+    /// A scan after something could not be read.
+    let rescan: LoopTimer
+    /// A scan that counts the effects of sinks without configuration.
+    let recount: LoopTimer
+  }
+
+  let services: Services
+  let settings: Settings
+  let loop: EventLoop
+  let client: HTTPClient
+  private(set) var sinks: [String: Sink] = [:]
+  var scan = Scan()
+  private(set) var isStopping = false
+  /// The timers, while the service runs.
+  private(set) var timers: Timers?
+
+  private var configured: [String: Configuration.Sink]
+  private var deliveries: [UInt64: Delivery] = [:]
+  private var lastDelivery: UInt64 = 0
+  private var hasLoadedInTick = false
+  private var onStop: [@Sendable () -> Void] = []
+  /// Effects that are to be removed from the store, and when that is tried next.
+  private var removals: [(key: EffectKey, sink: Sink)] = []
+  private var nextRemoval: UInt64 = 0
+  let keyBuffer = ByteBuffer(capacity: 320)
+  let value = ByteBuffer(capacity: 4096)
+  private let writes = WriteSet(capacity: 4096)
+
+  /// A service on the calling thread; tests pass a client of their own.
+  init(
+    services: Services, settings: Settings = Settings(),
+    makeClient: (EventLoop) throws(SystemError) -> HTTPClient = { loop throws(SystemError) in try HTTPClient(on: loop) }
+  ) throws(SystemError) {
+    self.services = services
+    self.settings = settings
+    configured = services.context.configuration.sinks
+    scan.retriesBefore = services.context.nextSequence()
+    let loop = try EventLoop()
+    do throws(SystemError) { client = try makeClient(loop) } catch {
+      loop.close()
+      throw error
+    }
+    self.loop = loop
+  }
+
+  /// Delivers until it is stopped; called once.
+  func run() throws(SystemError) {
+    defer { close() }
+    for name in configured.keys { sink(name) }
+    timers = Timers(
+      delivery: try LoopTimer(on: loop) {},
+      deadline: try LoopTimer(on: loop) { [unowned self] in end() },
+      scan: try LoopTimer(on: loop) { [unowned self] in scanStore() },
+      rescan: try LoopTimer(on: loop) { [unowned self] in scanStore() },
+      recount: try LoopTimer(on: loop) { [unowned self] in
+        scan.recountIsScheduled = false
+        scanStore()
+      })
+    timers?.scan.start(after: settings.scanPeriod, every: settings.scanPeriod)
+    try services.outbox.mailbox.attach(to: loop) { [unowned self] messages in
+      for message in messages { receive(message) }
+    }
+    loop.atTickEnd(.work) { [unowned self] in tick() }
+    scanStore()
+    loop.onNextTick {}
+    loop.run()
+  }
+
+  private func close() {
+    client.close()
+    services.outbox.mailbox.close()
+    loop.close()
+    for done in onStop { done() }
+  }
+
+  private func receive(_ message: Outbox.Message) {
+    switch message {
+    case .add(let keys):
+      services.outbox.removeFromBacklog(keys.count)
+      if !isStopping { for key in keys { add(key) } }
+    case .scanStore: scanStore()
+    case .reload(let sinks): reload(sinks)
+    case .handlerAnswered(let number, let answer):
+      if let delivery = deliveries.removeValue(forKey: number) { proceed(delivery, with: answer) }
+    case .markingEnded(let key, let name): sinks[name]?.completed.remove(key)
+    case .stop(let milliseconds, let done):
+      onStop.append(done)
+      isStopping = true
+      timers?.deadline.start(after: milliseconds)
+    }
+  }
+
+  // MARK: Sinks
+
+  /// The sink of that name, made on first use.
+  @discardableResult
+  func sink(_ name: String) -> Sink {
+    if let sink = sinks[name] { return sink }
+    let made = Sink(name: name, configuration: configured[name], figures: services.outbox.figures(of: name))
+    if case .url(_, let secret?) = made.target { read(secret, of: made) }
+    sinks[name] = made
+    return made
+  }
+
+  private func reload(_ next: [String: Configuration.Sink]) {
+    configured = next
+    scan.retriesBefore = services.context.nextSequence()
+    for (name, sink) in sinks {
+      guard sink.configuration == next[name] else {
+        sinks[name] = nil
+        sink.figures.setWaiting(0)
+        continue
+      }
+      switch sink.target {
+      case .url(_, let secret?): read(secret, of: sink)
+      case .file(let file): file.close()
+      default: break
+      }
+      for queue in sink.queues { queue.resume() }
+    }
+    for name in next.keys { sink(name) }
+    scanStore()
+  }
+
+  /// Reads a secret; false when it can't be read, which is logged.
+  @discardableResult
+  func read(_ secret: SinkSecret, of sink: Sink) -> Bool {
+    guard let problem = secret.read() else { return true }
+    log(.error, "the secret of the sink '\(sink.name)' can't be read, its effects wait: \(problem)")
+    return false
+  }
+
+  // MARK: Ticks
+
+  /// One tick of the loop: loads, sends, and removes delivered effects once for all.
+  private func tick() {
+    let now = loop.now
+    load()
+    for sink in sinks.values where sink.isConfigured { deliver(sink, now: now) }
+    commitRemovals(now: now)
+    for sink in sinks.values { sink.updateFigures() }
+    if isStopping, client.count == 0, removals.isEmpty { return end() }
+    scheduleTick(now: now)
+  }
+
+  private func deliver(_ sink: Sink, now: UInt64) {
+    switch sink.target {
+    case .none: break
+    case .url: if !isStopping { post(sink, now: now) }
+    case .file(let file): append(sink, to: file, now: now)
+    case .log: writeToLog(sink, now: now)
+    }
+  }
+
+  /// Loads a page of effects in each tick until nothing is left to load.
+  private func load() {
+    guard !isStopping, !hasLoadedInTick, hasMoreToLoad else { return }
+    loadPage()
+    guard hasMoreToLoad else { return }
+    hasLoadedInTick = true
+    loop.onNextTick { [unowned self] in hasLoadedInTick = false }
+  }
+
+  private func scheduleTick(now: UInt64) {
+    var next = UInt64.max
+    if !removals.isEmpty { next = nextRemoval }
+    for sink in sinks.values where sink.isConfigured {
+      for queue in sink.queues { if let time = queue.nextTime, time > now { next = min(next, time) } }
+    }
+    if next == .max { timers?.delivery.stop() } else { timers?.delivery.start(after: next > now ? next - now : 0) }
+  }
+
+  private func end() {
+    commitRemovals(now: .max)
+    loop.stop()
+  }
+
+  // MARK: Results
+
+  /// Keeps a delivery while its handler runs; returns its number.
+  func register(_ delivery: Delivery) -> UInt64 {
+    lastDelivery += 1
+    deliveries[lastDelivery] = delivery
+    return lastDelivery
+  }
+
+  /// Removes an effect from the store at the end of the tick.
+  func remove(_ key: EffectKey, of sink: Sink) {
+    sink.completed.insert(key)
+    removals.append((key, sink))
+  }
+
+  private func commitRemovals(now: UInt64) {
+    guard !removals.isEmpty, now >= nextRemoval else { return }
+    writes.removeAll()
+    for removal in removals {
+      keyBuffer.removeAll()
+      removal.key.write(to: keyBuffer)
+      writes.delete(keyBuffer.bytes)
+    }
+    do throws(StoreError) {
+      try services.context.store.commit(writes, durable: false)
+    } catch {
+      log(
+        .error,
+        "delivered effects can't be removed from the store yet; after a crash they are delivered again: \(error)")
+      nextRemoval = now < .max - settings.backoff.longest ? now + settings.backoff.first : now
+      return
+    }
+    nextRemoval = 0
+    for removal in removals { removal.sink.completed.remove(removal.key) }
+    removals.removeAll(keepingCapacity: removals.capacity <= 4096)
+  }
+
+  /// Writes a line to the log.
+  func log(_ level: LogLine.Level, _ message: String, _ delivery: Delivery? = nil) {
+    let fields = delivery.map { delivery in Self.logFields(delivery.effect) }
+    services.context.log.write(
+      LogLine(
+        level, message, plugin: delivery?.effect.plugin, subjectHash: delivery.map { Self.hash($0.key.subject) },
+        fields: fields ?? ""))
+  }
+
+  /// What the log shows of an effect.
+  static func logFields(_ effect: StoredEffect) -> String {
+    JSONValue.object([
+      "sink": .string(effect.sink), "type": .string(effect.type), "effect_id": .string(effect.id),
+    ]).text
+  }
+
+  /// What the log shows of a subject.
+  static func hash(_ subject: [UInt8]) -> String { subject.withUnsafeBytes { String(SHA256.hash($0).hex.prefix(12)) } }
+}

@@ -1,0 +1,61 @@
+import RuledEngine
+
+/// A worker that sleeps and whose part another worker's thread takes for a moment: waking a thread takes longer than most requests.
+///
+/// It exists only while `BorrowableWorker.borrow` runs, and gives nothing but what is safe without the worker's own event loop.
+struct BorrowedWorker: ~Copyable {
+  private let worker: Worker
+
+  fileprivate init(_ worker: Worker) { self.worker = worker }
+
+  /// Executes requests about the worker's subjects on the thread of `borrower`.
+  func executeRequests(in bundle: RequestBundle, for borrower: Worker) {
+    worker.evaluator.lent(to: borrower.evaluator) { worker.executeRequests(in: bundle) }
+  }
+
+  /// Commits what the requests wrote and sends what leaves; wakes the worker if that leaves it something to do.
+  func flush() {
+    worker.flush()
+    if worker.inbox.hasWork { worker.services.workers[worker.index].send(.perform { _ in }) }
+  }
+}
+
+/// Lets other workers borrow a worker while it sleeps.
+final class BorrowableWorker: Sendable {
+  /// The lock that the worker's loop holds during its ticks.
+  let lock = TickLock()
+  private nonisolated(unsafe) var worker: Worker?  // guarded by `lock`
+
+  /// Allows borrowing, from the loop's next wait on.
+  func allow(_ worker: Worker) { lock.withLock { self.worker = worker } }
+
+  /// Forbids borrowing.
+  func forbid() { lock.withLock { worker = nil } }
+
+  /// Passes the worker to `body` if it sleeps and nothing waits for it; false otherwise.
+  func borrow(_ body: (borrowing BorrowedWorker) -> Void) -> Bool {
+    lock.withLockIfAvailable {
+      guard let worker, worker.canBeBorrowed else { return false }
+      body(BorrowedWorker(worker))
+      return true
+    } ?? false
+  }
+}
+
+extension Worker {
+  /// Whether nothing is under way and nothing waits that would have to come first.
+  var canBeBorrowed: Bool { isIdle && services.workers[index].isEmpty }
+
+  /// Executes requests in the place of the worker that owns their subjects, if that one sleeps; false otherwise.
+  func execute(_ bundle: RequestBundle, inPlaceOf owner: Int) -> Bool {
+    var isDone = false
+    let messages = services.workers[index].collect {
+      isDone = services.borrowable[owner].borrow { owner in
+        owner.executeRequests(in: bundle, for: self)
+        owner.flush()
+      }
+    }
+    for message in messages { receive(message) }
+    return isDone
+  }
+}

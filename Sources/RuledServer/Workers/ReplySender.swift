@@ -1,0 +1,87 @@
+import RuledCore
+import RuledEngine
+import RuledWire
+
+/// Sends replies of one worker to where their requests came from: a connection of this worker, another worker's, a request batch, or HTTP.
+final class ReplySender {
+  private let worker: Int
+  private let services: Services
+  private let table: ConnectionTable
+  private let batches: RequestBatches
+  private let pool: BundlePool
+  /// The replies of this tick for other workers' connections, by worker.
+  private var bundles: [ReplyBundle]
+  /// Room for a reply that is written here.
+  let buffer = ByteBuffer(capacity: 4096)
+
+  /// A sender for the worker that has `table` and `batches`.
+  init(
+    worker: Int, services: Services, table: ConnectionTable, batches: RequestBatches, pool: BundlePool
+  ) {
+    self.worker = worker
+    self.services = services
+    self.table = table
+    self.batches = batches
+    self.pool = pool
+    bundles = Array(repeating: ReplyBundle(), count: services.workers.count)
+  }
+
+  /// Sends a reply: empty for a notification, and with a newline at its end unless it is part of a request batch.
+  func send(_ bytes: UnsafeRawBufferPointer, to target: ReplyTarget) {
+    if target.worker == HTTPServer.worker {
+      services.http.withLock { $0 }?.receive(bytes, for: target)
+      return
+    }
+    guard target.worker == worker else { return bundles[target.worker].append(bytes, to: target, pool: pool) }
+    guard target.batch == 0 else { return batches.add(bytes, to: target) }
+    services.inFlight.wrappingSubtract(1, ordering: .relaxed)
+    guard let connection = table[ConnectionToken(raw: target.connection)] else { return }
+    if !bytes.isEmpty { connection.send(bytes) }
+    connection.endRequest()
+  }
+
+  /// Sends an error as the reply to the request with the id `id`, which is nil where it could not be read.
+  func sendError(_ error: RequestError, id: UnsafeRawBufferPointer?, to target: ReplyTarget) {
+    Self.writeError(error, id: id, isAlone: target.batch == 0, to: buffer)
+    send(buffer.bytes, to: target)
+  }
+
+  /// Sends an error as the reply to a request, or nothing if the request is a notification.
+  func sendError(_ error: RequestError, for request: RequestView, to target: ReplyTarget) {
+    if request.isNotification { return sendNothing(to: target) }
+    sendError(error, id: request.id, to: target)
+  }
+
+  /// Ends a request that is not answered: a notification.
+  func sendNothing(to target: ReplyTarget) {
+    buffer.removeAll()
+    send(buffer.bytes, to: target)
+  }
+
+  /// Sends an error about a line that is no request, and so is not counted as one in flight.
+  func sendError(_ error: RequestError, id: UnsafeRawBufferPointer? = nil, on connection: Connection) {
+    Self.writeError(error, id: id, isAlone: true, to: buffer)
+    connection.send(buffer.bytes)
+  }
+
+  /// Sends the replies that another worker has made for this worker's connections.
+  func sendAll(in bundle: ReplyBundle) {
+    bundle.forEach(recyclingTo: pool) { send($0, to: $1) }
+  }
+
+  /// Hands this tick's replies for other workers' connections to these workers.
+  func forwardBundles() {
+    for worker in bundles.indices where !bundles[worker].isEmpty {
+      let bundle = bundles[worker]
+      bundles[worker] = ReplyBundle()
+      services.workers[worker].send(.replies(bundle))
+    }
+  }
+
+  /// Replaces the contents of `buffer` by an error reply; one that stands alone, outside of a request batch, ends with a newline.
+  static func writeError(_ error: RequestError, id: UnsafeRawBufferPointer?, isAlone: Bool, to buffer: ByteBuffer) {
+    buffer.removeAll()
+    ReplyWriter.error(error, id: id, to: buffer)
+    if isAlone { ReplyWriter.endLine(to: buffer) }
+  }
+}

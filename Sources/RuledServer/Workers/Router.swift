@@ -1,0 +1,200 @@
+import RuledCore
+import RuledEngine
+import RuledWire
+
+/// Takes the lines of one worker's connections, and decides for each request which worker executes it: the one that owns its subject.
+///
+/// Most lines are events whose subject is found without parsing. They wait in a bundle for their worker, this one too, until the end of the tick.
+/// Every other line is parsed here. It is executed at once or joins a bundle, so that the requests about a subject keep their order either way.
+final class Router {
+  private unowned let worker: Worker
+  private let index: Int
+  private let services: Services
+  private let pool: BundlePool
+  private let parser = RequestParser()
+  /// The requests of this tick by the worker that owns their subjects.
+  private var bundles: [RequestBundle?]
+  /// Whether requests have come since `isExpectingRequests` was last true.
+  private var hasNewRequests = false
+
+  /// A router for a worker's connections.
+  init(_ worker: Worker, pool: BundlePool) {
+    self.worker = worker
+    self.pool = pool
+    index = worker.index
+    services = worker.services
+    bundles = Array(repeating: nil, count: services.workers.count)
+  }
+
+  /// Whether it is likely that clients send soon: requests have come since this was last true, and all of them are answered.
+  func isExpectingRequests() -> Bool {
+    guard hasNewRequests, services.inFlight.load(ordering: .relaxed) == 0 else { return false }
+    hasNewRequests = false
+    return true
+  }
+
+  // MARK: Lines
+
+  /// Counts a request that will be answered.
+  private func beginRequest(on connection: Connection) {
+    connection.beginRequest()
+    hasNewRequests = true
+    services.inFlight.wrappingAdd(1, ordering: .relaxed)
+  }
+
+  /// Where the replies to a connection go.
+  ///
+  /// The connection's tag caches whether its client is an administrator, until the configuration changes.
+  private func target(_ connection: Connection) -> ReplyTarget {
+    let generation = services.generation
+    if connection.tag >> 1 != generation {
+      connection.tag = generation << 1 | (services.admins.include(connection) ? 1 : 0)
+    }
+    return ReplyTarget(worker: index, connection: connection.token.raw, isAdmin: connection.tag & 1 == 1)
+  }
+
+  /// The hash of the subject that the line's one event is about, or nil where only parsing can tell.
+  ///
+  /// While the daemon is overloaded every line is parsed, as it takes a request's id to refuse it.
+  private func subjectBeforeParsing(_ line: UnsafeRawBufferPointer) -> UInt64? {
+    guard !isOverloaded(adding: 1), let subject = line.eventSubject else { return nil }
+    return hash64(subject, seed: 0)
+  }
+
+  // MARK: Requests
+
+  /// Leaves a request to the worker that owns its subject.
+  ///
+  /// Executes it at once if this worker owns the subject, or if any worker can execute it.
+  /// `text` is the request's own, and `parser` the one that parsed it.
+  func route(
+    _ request: RequestView, parsedBy parser: RequestParser, text: UnsafeRawBufferPointer, target: ReplyTarget
+  ) {
+    if let error = refusal(of: request, target) { return worker.replies.sendError(error, for: request, to: target) }
+    guard let subject = subject(of: request) else { return worker.call(request, parsedBy: parser, target) }
+    let owner = services.owner(ofHash: subject)
+    guard owner != index else { return worker.call(request, parsedBy: parser, target) }
+    queue(text, target, subject: subject, for: owner)
+  }
+
+  /// The worker that owns a request's subject; this one if any worker can execute it.
+  func owner(of request: RequestView) -> Int { subject(of: request).map { services.owner(ofHash: $0) } ?? index }
+
+  /// The hash of the subject that a request is about, or nil when any worker can execute it.
+  private func subject(of request: RequestView) -> UInt64? {
+    switch request.method {
+    case .event, .query, .state, .export, .forget: request.params?.member("subject")?.string.map { hash64($0, seed: 0) }
+    default: nil
+    }
+  }
+
+  private func refusal(of request: RequestView, _ target: ReplyTarget) -> RequestError? {
+    if isOverloaded(adding: 0) {
+      return RequestError(
+        .overloaded, "too many requests are in flight; try again", details: [.init("retry_after_ms", json: "100")])
+    }
+    switch request.method {
+    case .unknown: return request.unknownMethod
+    case .clock where !services.context.clock.isManual: return request.unknownMethod
+    case .event, .query, .watch, .unwatch, .health: return nil
+    default:
+      guard !target.isAdmin else { return nil }
+      return RequestError(.forbidden, "only root, the daemon's own user and the configured admins may call this method")
+    }
+  }
+
+  /// Whether `count` more requests exceed the limit of requests in flight.
+  private func isOverloaded(adding count: Int) -> Bool {
+    services.inFlight.load(ordering: .relaxed) + count > services.context.configuration.limits.inFlight
+  }
+
+  // MARK: Bundles
+
+  private func queue(_ text: UnsafeRawBufferPointer, _ target: ReplyTarget, subject: UInt64, for owner: Int) {
+    let bundle = bundles[owner] ?? pool.requestBundle()
+    if bundles[owner] == nil { bundles[owner] = bundle }
+    bundle.append(text, to: target, subject: subject)
+  }
+
+  /// Hands this tick's requests to the other workers that own their subjects; one that sleeps is borrowed for a lone request.
+  func forwardBundles() {
+    for owner in bundles.indices where owner != index {
+      guard let bundle = bundles[owner] else { continue }
+      bundles[owner] = nil
+      let isLone = bundle.entries.count == 1 && bundles[index] == nil
+      if isLone, worker.execute(bundle, inPlaceOf: owner) { continue }
+      services.workers[owner].send(.requests(bundle))
+    }
+  }
+
+  /// Executes this tick's requests for this worker's own subjects.
+  func executeOwnBundle() {
+    guard let bundle = bundles[index] else { return }
+    bundles[index] = nil
+    worker.executeRequests(in: bundle)
+  }
+}
+
+extension Router: ConnectionHandler {
+  func received(line: UnsafeRawBufferPointer, on connection: Connection) {
+    if let subject = subjectBeforeParsing(line) {
+      beginRequest(on: connection)
+      return queue(line, target(connection), subject: subject, for: services.owner(ofHash: subject))
+    }
+    executeOwnBundle()  // its requests came before this line
+    switch parser.parse(line, readable: line.count + LineFramer.padding) {
+    case .single(.request(let request)):
+      beginRequest(on: connection)
+      route(request, parsedBy: parser, text: line, target: target(connection))
+    case .single(.invalid(let id, let error)): worker.replies.sendError(error, id: id, on: connection)
+    case .invalid(let error): worker.replies.sendError(error, on: connection)
+    case .batch(let batch):
+      do throws(RequestError) {
+        let batch = try PendingRequestBatch(batch, target: target(connection), services: services, router: self)
+        beginRequest(on: connection)
+        worker.batches.begin(batch, on: worker)
+        if !batch.isForwarded { connection.holdLines() }
+      } catch { worker.replies.sendError(error, on: connection) }
+    }
+  }
+
+  func skippedLine(_ reason: LineFramer.SkipReason, on connection: Connection) {
+    let error =
+      switch reason {
+      case .tooLong:
+        RequestError(
+          .tooLarge,
+          "a request may have \(services.context.configuration.limits.requestBytes) bytes at most; the rest of the line is skipped"
+        )
+      case .outOfMemory:
+        RequestError(
+          .overloaded, "the lines under way take too much memory; the rest of this one is skipped, try again",
+          details: [.init("retry_after_ms", json: "1000")])
+      }
+    worker.replies.sendError(error, on: connection)
+  }
+
+  func receivedOtherProtocol(on descriptor: Int32) {
+    if let server = services.http.withLock({ $0 }) { return server.adopt(descriptor) }
+    services.connections.wrappingSubtract(1, ordering: .relaxed)
+    SystemCalls.close(descriptor)
+  }
+
+  func closed(_ connection: Connection) {
+    services.connections.wrappingSubtract(1, ordering: .relaxed)
+    worker.watches.closed(connection.token.raw)
+  }
+}
+
+extension Services {
+  /// The worker that owns a subject.
+  func owner(of subject: UnsafeRawBufferPointer) -> Int { owner(ofHash: hash64(subject, seed: 0)) }
+
+  /// The worker that owns the subjects whose names have a hash.
+  func owner(ofHash hash: UInt64) -> Int {
+    workers.count == 1 ? 0 : Int(truncatingIfNeeded: hash >> 33) % workers.count
+  }
+
+  /// The worker that owns a subject.
+  func owner(of subject: [UInt8]) -> Int { subject.withUnsafeBytes { owner(of: $0) } }
+}

@@ -1,0 +1,174 @@
+import RuledCore
+import RuledEngine
+import RuledWire
+
+/// Committing, and what leaves once a commit is durable.
+extension Worker {
+  /// Commits what was written and sends what leaves for other workers.
+  func flush() {
+    while submit() {}
+    forwardMessages()
+    replies.forwardBundles()
+  }
+
+  /// Submits what collected to the commit pipeline; false if there is nothing.
+  private func submit() -> Bool {
+    guard !submission.isEmpty else { return false }
+    updateFigures()
+    let isFirst = submitted.isEmpty
+    let full = takeSubmission()
+    guard isFirst, isWorthSyncing(full) else {
+      services.report(services.commits.submit(full, of: index, inFlight: services.inFlight.load(ordering: .relaxed)))
+      return true
+    }
+    let (result, error) = services.commits.commit(full, of: index)
+    services.report(error)
+    if result == .durable { share(full) }
+    complete(full, result)
+    if result == .durable { release(full) }
+    return true
+  }
+
+  /// Returns what collected, which is in flight from now on, and begins another submission.
+  private func takeSubmission() -> Submission {
+    let full = submission
+    _ = evaluator.takeBatch()
+    submitted.append(full)
+    let next = evaluator.batch
+    if let spare = spareSubmissions.popLast(), spare.reuse(for: next) {
+      submission = spare
+    } else {
+      submission = Submission(next)
+    }
+    return full
+  }
+
+  /// Whether this worker waits for the disk itself, as nothing else is left to do: all requests in flight wait for this commit.
+  private func isWorthSyncing(_ submission: Submission) -> Bool {
+    !services.commits.isDurable || submission.replies.count >= services.inFlight.load(ordering: .relaxed)
+  }
+
+  /// Completes a submission of this worker: sends all that waited for it, or refuses it with all later ones, which build on it.
+  func complete(_ done: Submission, _ result: CommitResult) {
+    guard submitted.contains(where: { $0 === done }) else { return }  // it was refused together with an earlier one
+    switch result {
+    case .durable:
+      submitted.removeFirst()
+      _ = evaluator.finished(done.batch, durable: true)
+      sendReplies(of: done)
+      let batch = done.batch
+      send(batch.messages)
+      inbox.applied(batch.delivered)
+      for cascade in batch.awaited { cascade.ended() }
+      if let due = batch.earliestTimer { _ = services.control.send(.timerSet(due)) }
+      services.outbox.add(batch.effects)
+    case .lost, .unknown:
+      let refused = submitted + [submission]
+      submitted.removeAll()
+      services.commits.resume(index)
+      _ = evaluator.finished(done.batch, durable: false)
+      submission = Submission(evaluator.batch)
+      for submission in refused {
+        refuseReplies(of: submission, result)
+        let batch = submission.batch
+        for message in batch.messages { message.cascade?.ended() }
+        for cascade in batch.awaited { cascade.lost() }
+        inbox.rolledBack(batch.delivered)
+      }
+    }
+  }
+
+  // MARK: Replies
+
+  /// Sends the replies of this worker's submission, but for those that other workers send to their connections themselves.
+  private func sendReplies(of durable: Submission) {
+    for reply in durable.replies {
+      if let cascade = reply.cascade {
+        awaitingCascade[cascade.key] = (reply.target, Array(durable.bytes(of: reply)))
+        cascade.cascade.ended()
+      } else if reply.target.worker == index || reply.target.worker == HTTPServer.worker {
+        replies.send(durable.bytes(of: reply), to: reply.target)
+      }
+    }
+  }
+
+  /// Sends the replies of another worker's submission to this worker's connections.
+  func sendReplies(ofForeign durable: Submission) {
+    for reply in durable.replies where reply.target.worker == index && reply.cascade == nil {
+      replies.send(durable.bytes(of: reply), to: reply.target)
+    }
+  }
+
+  /// Passes a durable submission to the other workers whose connections wait for some of its replies.
+  private func share(_ durable: Submission) {
+    let receivers = services.workers.indices.filter { $0 != index && durable.recipients.contains($0) }
+    durable.share(among: receivers.count + 1)
+    for worker in receivers {
+      services.workers[worker].send(.durable([DurableSubmission(worker: index, submission: durable)]))
+    }
+  }
+
+  /// Ends this worker's use of a durable submission, which is then recycled unless other workers still use it.
+  func release(_ durable: Submission) {
+    guard durable.release() else { return }
+    evaluator.giveBack(durable.batch)
+    if spareSubmissions.count < Self.spareLimit { spareSubmissions.append(durable) }
+  }
+
+  /// How many submissions are held for reuse.
+  private static let spareLimit = 8
+
+  /// Replies that nothing was applied, or that it is not known whether it was.
+  private func refuseReplies(of lost: Submission, _ result: CommitResult) {
+    let error =
+      result == .unknown
+      ? RequestError(
+        .outcomeUnknown,
+        "the disk failed while the commit was on its way: it may have been applied or not; send it again with the same id, which applies it once"
+      )
+      : RequestError(.unavailable, "the store refused the commit: nothing was applied, send it again")
+    for reply in lost.replies {
+      if reply.id.isEmpty {
+        replies.sendNothing(to: reply.target)
+      } else {
+        replies.sendError(error, id: lost.id(of: reply), to: reply.target)
+      }
+    }
+  }
+
+  /// Sends a durable reply that waited for the cascade of its event, which has ended, or can't be waited for any longer.
+  func sendReply(awaitingCascade key: UInt64, isWhole: Bool) {
+    guard let reply = awaitingCascade.removeValue(forKey: key) else { return }
+    let end = (reply.bytes.lastIndex(of: UInt8(ascii: "}")) ?? 0) - 1
+    guard !isWhole, end > 0, reply.bytes[end] == UInt8(ascii: "}") else {
+      return reply.bytes.withUnsafeBytes { replies.send($0, to: reply.target) }
+    }
+    // Adds the member to the result, which is the reply's last member.
+    let buffer = replies.buffer
+    buffer.removeAll()
+    reply.bytes[..<end].withUnsafeBytes { buffer.append($0) }
+    buffer.append(",\"cascade\":\"pending\"" as StaticString)
+    reply.bytes[end...].withUnsafeBytes { buffer.append($0) }
+    replies.send(buffer.bytes, to: reply.target)
+  }
+
+  // MARK: Messages
+
+  /// Passes committed messages to the workers that own their subjects.
+  private func send(_ messages: [CommitBatch.Message]) {
+    guard !messages.isEmpty else { return }
+    var own: [CommitBatch.Message] = []
+    for message in messages {
+      let owner = services.owner(of: message.subject)
+      if owner == index { own.append(message) } else { outgoing[owner].append(message) }
+    }
+    inbox.add(own)
+  }
+
+  private func forwardMessages() {
+    for worker in outgoing.indices where !outgoing[worker].isEmpty {
+      services.workers[worker].send(.messages(outgoing[worker]))
+      outgoing[worker] = []
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import RuledCore
+import RuledEngine
+import RuledWire
+
+/// Executing requests: from their text to the reply, which joins the commit batch.
+extension Worker {
+  /// Executes requests that this worker's router or another's has forwarded, in their order.
+  func executeRequests(in bundle: RequestBundle) {
+    let entries = bundle.entries
+    for (index, entry) in entries.enumerated() {
+      evaluator.prefetch(from: index, in: entries.count) { entries[$0].subject }
+      let text = bundle.text(of: entry)
+      execute(text, readable: text.count + LineFramer.padding, entry.target)
+    }
+    pool.recycle(bundle)
+  }
+
+  /// Parses a request, of which `readable` bytes may be read, and calls its method.
+  func execute(_ text: UnsafeRawBufferPointer, readable: Int, _ target: ReplyTarget) {
+    switch parser.parse(text, readable: readable) {
+    case .single(.request(let request)): call(request, parsedBy: parser, target)
+    case .single(.invalid(let id, let error)): replies.sendError(error, id: id, to: target)
+    case .invalid(let error): replies.sendError(error, id: nil, to: target)
+    case .batch: replies.sendError(RequestError(.invalidRequest, "A request is an object."), id: nil, to: target)
+    }
+  }
+
+  /// Routes one request of a request batch.
+  func routeElement(_ text: [UInt8], _ target: ReplyTarget) {
+    text.withUnsafeBytes { text in
+      guard case .single(.request(let request)) = parser.parse(text) else { return }
+      router.route(request, parsedBy: parser, text: text, target: target)
+    }
+  }
+
+  /// Calls a request's method and replies: with the next commit, or at once where nothing is to be committed.
+  func call(_ request: RequestView, parsedBy parser: RequestParser, _ target: ReplyTarget) {
+    if Self.isForControl(request.method) { return sendToControl(request, target) }
+    if request.method == .watch || request.method == .unwatch { return watches.call(request, target) }
+    let bytes = submission.replyBytes
+    let idStart = bytes.count
+    if let id = request.id { bytes.append(id) }
+    let start = bytes.count
+    var cascade: (cascade: Cascade, key: UInt64)?
+    do throws(RequestError) {
+      ReplyWriter.beginResult(id: request.id, to: bytes)
+      switch request.method {
+      case .event: cascade = try evaluate(request, document: parser.document.handle, into: bytes)
+      case .query: try query(QueryParams(request), document: parser.document.handle, into: bytes)
+      default: try administrate(request, into: bytes)
+      }
+      ReplyWriter.endResult(to: bytes)
+    } catch {
+      bytes.truncate(to: start)
+      if !request.isNotification { ReplyWriter.error(error, id: request.id, to: bytes) }
+    }
+    if request.isNotification {
+      bytes.truncate(to: start)
+    } else if target.batch == 0 {
+      ReplyWriter.endLine(to: bytes)
+    }
+    guard evaluator.isQuiet || Self.isIndependentOfCommits(request.method), cascade == nil else {
+      submission.append(
+        PendingReply(target: target, range: start..<bytes.count, id: idStart..<start, cascade: cascade))
+      return
+    }
+    replies.send(UnsafeRawBufferPointer(rebasing: bytes.bytes[start...]), to: target)
+    bytes.truncate(to: idStart)
+  }
+
+  /// Whether a method's reply leaves before the commits in flight, even while the store fails, as it shows nothing of what they write.
+  private static func isIndependentOfCommits(_ method: Method) -> Bool { method == .health || method == .rules }
+
+  /// Evaluates the event of a request.
+  ///
+  /// Returns the cascade that the reply waits for, if the client wants it to.
+  private func evaluate(
+    _ request: RequestView, document: OpaquePointer, into bytes: ByteBuffer
+  ) throws(RequestError) -> (cascade: Cascade, key: UInt64)? {
+    let view = try EventView(request)
+    services.figures[index].events.wrappingAdd(1, ordering: .relaxed)
+    let now = services.context.clock.now.microseconds
+    var id = view.id
+    if id == nil {
+      generatedID.removeAll()
+      UUIDText.random(.random(in: 0...UInt64.max), .random(in: 0...UInt64.max)).write(to: generatedID)
+      id = generatedID.bytes
+    }
+    var input = EventInput(
+      type: view.type, subject: view.subject, source: view.source, id: id ?? generatedID.bytes,
+      time: view.time?.microseconds ?? now, document: document, data: view.data?.index ?? 0,
+      attributes: view.hasExtensions ? view.objectIndex : 0, text: view.text, now: now)
+    input.isDryRun = view.isDryRun
+    input.isExplained = view.isExplained
+    guard view.waitsForCascade, !request.isNotification else {
+      try evaluator.handle(input, into: bytes)
+      return nil
+    }
+    lastCascade += 1
+    let key = lastCascade
+    let mailbox = services.workers[index]
+    let cascade = Cascade { isWhole in _ = mailbox.send(.cascadeEnded(key, isWhole: isWhole)) }
+    try evaluator.handle(input, cascade: cascade, into: bytes)
+    return (cascade, key)
+  }
+
+  private func query(_ params: QueryParams, document: OpaquePointer, into bytes: ByteBuffer) throws(RequestError) {
+    let name = String(decoding: params.plugin, as: UTF8.self) + "." + String(decoding: params.query, as: UTF8.self)
+    try evaluator.query(
+      name, subject: params.subject, document: document, arguments: params.args?.index ?? 0, into: bytes)
+  }
+}
