@@ -53,6 +53,7 @@ import Testing
     arguments: [
       ("conections", "connections"), ("sokcet", "socket"), ("Socket", "socket"), ("workerz", "workers"), ("xyz", nil),
       ("durability_mode", nil), ("", nil), ("rule", "rules"), ("x", nil),
+      ("conn", "connections"), ("so", "socket"), ("s", nil),
     ] as [(String, String?)])
   func `The nearest name is found and nothing far`(name: String, nearest: String?) {
     #expect(NearestName.find(name, in: ["socket", "rules", "connections", "workers", "a"]) == nearest)

@@ -3,7 +3,8 @@ package enum NearestName {
   /// The known name with the fewest edits from `name`, or nil when none is near.
   ///
   /// Near is one edit for each three letters and at least one, a swap of neighbours counting as one
-  /// (optimal string alignment). Of equally near names the first counts. Case does not matter.
+  /// (optimal string alignment). Two or more letters that a name begins with are one edit from it. Of equally near names
+  /// the first counts. Case does not matter.
   package static func find(_ name: String, in known: some Sequence<String>) -> String? {
     let wanted = Array(name.lowercased().unicodeScalars)
     guard wanted.count <= 64 else { return nil }
@@ -11,8 +12,9 @@ package enum NearestName {
     for candidate in known {
       let other = Array(candidate.lowercased().unicodeScalars)
       let bound = max(1, max(wanted.count, other.count) / 3)
-      guard other.count <= 64, abs(other.count - wanted.count) <= bound else { continue }
-      let distance = distance(wanted, other)
+      let isBeginning = wanted.count > 1 && other.starts(with: wanted)
+      guard other.count <= 64, isBeginning || abs(other.count - wanted.count) <= bound else { continue }
+      let distance = isBeginning ? min(1, other.count - wanted.count) : distance(wanted, other)
       if distance <= bound, distance < min(best?.distance ?? .max, max(wanted.count, other.count)) {
         best = (candidate, distance)
       }

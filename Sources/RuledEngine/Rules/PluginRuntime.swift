@@ -9,7 +9,8 @@ package final class PluginRuntime: Sendable {
   private let failureCount = Atomic<Int>(0)
   private let stopsInARow = Atomic<Int>(0)
   private let suspended = Atomic<Bool>(false)
-  private let buckets = Mutex<[Int]>(Array(repeating: 0, count: 64 * 4))
+  /// Four buckets for each doubling: one plugin takes 2 KiB.
+  private let latency = Mutex(LatencyHistogram(precision: 2))
 
   /// A plugin that has not run yet.
   package init() {}
@@ -47,34 +48,8 @@ package final class PluginRuntime: Sendable {
   }
 
   /// Notes how long an event took, in nanoseconds.
-  package func took(_ nanoseconds: UInt64) {
-    let bucket = Self.bucket(nanoseconds)
-    buckets.withLock { $0[bucket] += 1 }
-  }
+  package func took(_ nanoseconds: UInt64) { latency.withLock { $0.record(nanoseconds) } }
 
   /// The time that `share` of the events, 0 to 1, did not exceed, in microseconds; 0 when nothing ran.
-  package func percentile(_ share: Double) -> Double {
-    let counts = buckets.withLock { $0 }
-    let all = counts.reduce(0, +)
-    guard all > 0 else { return 0 }
-    var left = Int((Double(all) * share).rounded(.up))
-    for (bucket, count) in counts.enumerated() where count > 0 {
-      left -= count
-      if left <= 0 { return Self.middle(bucket) / 1000 }
-    }
-    return 0
-  }
-
-  /// Four buckets for each doubling.
-  private static func bucket(_ value: UInt64) -> Int {
-    guard value >= 4 else { return Int(value) }
-    let doubling = 63 - value.leadingZeroBitCount
-    return doubling * 4 + Int((value >> UInt64(doubling - 2)) & 3)
-  }
-
-  private static func middle(_ bucket: Int) -> Double {
-    guard bucket >= 8 else { return Double(bucket) }
-    let doubling = bucket / 4
-    return Double(UInt64(4 + bucket % 4) << UInt64(doubling - 2)) + Double(UInt64(1) << UInt64(doubling - 2)) / 2
-  }
+  package func percentile(_ share: Double) -> Double { Double(latency.withLock { $0.quantile(share) }) / 1000 }
 }

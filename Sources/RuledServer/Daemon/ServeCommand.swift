@@ -7,34 +7,13 @@ import RuledStore
 /// The command line of `ruled`.
 package enum ServeCommand {
   private static let version = "0.1.0"
-  private static let help = """
-    ruled - turns events into decisions by rules in Lua
-
-    usage: ruled [--config FILE] [--rules DIR] [--store URL] [--socket PATH] [--clock manual]
-                 [--check] [--salvage]
-
-      -c, --config FILE   the configuration, a Lua file (see ruled.conf(5))
-      -r, --rules DIR     the rules folder
-      -s, --store URL     rocksdb:PATH, or memory: for one that forgets
-      -S, --socket PATH   the Unix socket to serve on
-          --clock manual  a clock that stands still until it is set; for tests
-          --check         load configuration and rules, say what is wrong, and end
-          --salvage       save what is whole of a store that is damaged and does not open, and end
-      -h, --help          show this
-      -V, --version       show the version
-
-    examples:
-      ruled --rules rules --store rocksdb:var/store --socket var/ruled.sock
-      ruled --config /etc/ruled/ruled.conf.lua --check
-
-    """
 
   /// Runs the program; answers its exit code.
   package static func run(_ arguments: [String]) -> Int32 {
     do throws(StartError) {
       let options = try ServeOptions(arguments)
       if options.showsHelp {
-        print(help, terminator: "")
+        print(HelpText(program: nil, sharedOptions: ServeOptions.shared).command(ServeOptions.spec), terminator: "")
         return 0
       }
       if options.showsVersion {
@@ -55,7 +34,7 @@ package enum ServeCommand {
     }
   }
 
-  /// Saves what is whole of a damaged store, and tells what is lost.
+  /// Saves what can be read of a damaged store, and prints what is lost.
   private static func salvage(_ options: ServeOptions) throws(StartError) -> Int32 {
     guard case .rocksdb(let path) = try options.configuration().store else {
       throw StartError("--salvage is for a store on disk; name it with --store rocksdb:PATH or --config FILE")
@@ -82,7 +61,7 @@ package enum ServeCommand {
     return 0
   }
 
-  /// Writes each line of a problem as a line of its own.
+  /// Writes each line of a problem on standard error, after the program's name.
   private static func complain(_ problem: String) {
     for text in problem.split(separator: "\n") {
       let line = Array("ruled: \(text)\n".utf8)
@@ -90,7 +69,7 @@ package enum ServeCommand {
     }
   }
 
-  /// Loads all that a start would load, and says what is wrong with it.
+  /// Loads the configuration and the rules as a start does, and prints what is wrong with them.
   private static func check(_ options: ServeOptions) throws(StartError) -> Int32 {
     let configuration: Configuration
     do throws(StartError) { configuration = try options.configuration() } catch {

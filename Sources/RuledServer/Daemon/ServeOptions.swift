@@ -2,107 +2,64 @@ import Glibc
 import RuledCore
 import RuledLua
 
-/// What the command line of `ruled` asks for, by the conventions of getopt_long.
+/// What the command line of `ruled` asks for.
 struct ServeOptions {
-  private(set) var showsHelp = false
-  private(set) var showsVersion = false
-  private(set) var checks = false
-  private(set) var salvages = false
-  private(set) var hasManualClock = false
+  /// What `ruled` takes and says of itself.
+  ///
+  /// An option with a value may be given again; the last value counts.
+  static let spec = CommandSpec(
+    "ruled", "Serves decisions on events, by rules in Lua.",
+    synopsis: [
+      "[--config FILE] [--rules DIR] [--store URL] [--socket PATH] [--clock manual]", "--check [OPTION …]",
+      "--salvage [OPTION …]",
+    ],
+    options: [
+      OptionSpec(
+        "config", short: "c", value: "FILE", "The configuration, a Lua file; see ruled.conf(5).", completes: .files,
+        repeats: true),
+      OptionSpec("rules", short: "r", value: "DIR", "The rules folder.", completes: .folders, repeats: true),
+      OptionSpec("store", short: "s", value: "URL", "rocksdb:PATH, or memory: to keep nothing on disk.", repeats: true),
+      OptionSpec("socket", short: "S", value: "PATH", "The Unix socket to serve on.", completes: .files, repeats: true),
+      OptionSpec(
+        "clock", value: "manual", "For tests: time stands still until 'rulectl clock' moves it.",
+        completes: .words(["manual"]), repeats: true),
+      OptionSpec("check", "Loads the configuration and the rules, prints what is wrong with them, and ends."),
+      OptionSpec("salvage", "Saves what can be read of a damaged store that does not open, and ends."),
+    ],
+    details: """
+      Options override the configuration. The exit code is 0 after a shutdown that was asked for, 1 when --check found
+      something wrong, 2 when the daemon cannot start.
+      """,
+    examples: [
+      .init("ruled --rules rules --store rocksdb:var/store --socket var/ruled.sock", "serves from this folder"),
+      .init("ruled --config /etc/ruled/ruled.conf.lua --check", "before a restart"),
+    ])
+
+  /// The options of `ruled` that `rulectl` has, too.
+  static let shared = [OptionSpec.help, .version]
+
+  private let arguments: Arguments
+
+  var showsHelp: Bool { arguments.has("help") }
+  var showsVersion: Bool { arguments.has("version") }
+  var checks: Bool { arguments.has("check") }
+  var salvages: Bool { arguments.has("salvage") }
+  var hasManualClock: Bool { arguments.has("clock") }
   /// The configuration file, if one is named.
-  private(set) var config: String?
-  private var rules: String?
-  private var store: String?
-  private var socket: String?
+  var config: String? { arguments.value("config") }
 
-  private static let withValue = ["config", "rules", "store", "socket", "clock"]
-  private static let all = withValue + ["check", "salvage", "help", "version"]
-  private static let short: [Character: String] = [
-    "c": "config", "r": "rules", "s": "store", "S": "socket", "h": "help", "V": "version",
-  ]
-
-  /// Reads the words behind the program's name.
+  /// Parses the words that follow the program's name.
   init(_ words: [String]) throws(StartError) {
-    var rest = words[...]
-    while let word = rest.popFirst() {
-      if word == "--" {
-        guard let operand = rest.first else { return }
-        throw Self.tooMany(operand)
-      }
-      if word.hasPrefix("--") {
-        try long(word.dropFirst(2), &rest)
-      } else if word.hasPrefix("-"), word != "-" {
-        try short(word.dropFirst(), &rest)
-      } else {
-        throw Self.tooMany(word)
-      }
+    do throws(UsageError) {
+      arguments = try ArgumentParser.parse(words[...], options: Self.spec.options + Self.shared, takesOperands: false)
+      if !arguments.has("help") { try Self.spec.checkOperands(of: arguments, program: nil) }
+    } catch { throw StartError(error.message) }
+    if let clock = arguments.value("clock"), clock != "manual" {
+      throw StartError("--clock takes only 'manual', not '\(clock)'; leave it out to use the host's clock")
     }
   }
 
-  private static func tooMany(_ word: String) -> StartError {
-    StartError("'\(word)' is one word too many; see ruled --help")
-  }
-
-  private mutating func long(_ text: Substring, _ rest: inout ArraySlice<String>) throws(StartError) {
-    let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-    let name = try Self.named(parts[0])
-    try take(name, attached: parts.count > 1 ? parts[1] : nil, written: "--\(name)", &rest)
-  }
-
-  private mutating func short(_ text: Substring, _ rest: inout ArraySlice<String>) throws(StartError) {
-    var text = text
-    while let letter = text.popFirst() {
-      guard let name = Self.short[letter] else { throw StartError("unknown option -\(letter); see ruled --help") }
-      guard Self.withValue.contains(name) else {
-        try take(name, attached: nil, written: "-\(letter)", &rest)
-        continue
-      }
-      return try take(name, attached: text.isEmpty ? nil : String(text), written: "-\(letter)", &rest)
-    }
-  }
-
-  /// The option of that name, or the only one that begins with it.
-  private static func named(_ name: String) throws(StartError) -> String {
-    if all.contains(name) { return name }
-    let matching = name.isEmpty ? [] : all.filter { $0.hasPrefix(name) }
-    if matching.count > 1 {
-      throw StartError("--\(name) is ambiguous; write \(matching.map { "--\($0)" }.joined(separator: " or "))")
-    }
-    if let only = matching.first { return only }
-    let near = NearestName.find(name, in: all).map { "did you mean --\($0)?" } ?? "see ruled --help"
-    throw StartError("unknown option --\(name); \(near)")
-  }
-
-  private mutating func take(
-    _ name: String, attached: String?, written: String, _ rest: inout ArraySlice<String>
-  ) throws(StartError) {
-    guard Self.withValue.contains(name) else {
-      guard attached == nil else { throw StartError("\(written) takes no value; leave out '=' and what follows") }
-      switch name {
-      case "help": showsHelp = true
-      case "version": showsVersion = true
-      case "salvage": salvages = true
-      default: checks = true
-      }
-      return
-    }
-    guard let value = attached ?? rest.popFirst(), !value.isEmpty else {
-      throw StartError("\(written) needs a value; see ruled --help")
-    }
-    switch name {
-    case "config": config = value
-    case "rules": rules = value
-    case "store": store = value
-    case "socket": socket = value
-    default:
-      guard value == "manual" else {
-        throw StartError("--clock takes only 'manual'; without it the machine's clock is used")
-      }
-      hasManualClock = true
-    }
-  }
-
-  /// The configuration file's values with the command line's over them.
+  /// The configuration file's values, overridden by the command line's.
   func configuration() throws(StartError) -> Configuration {
     var configuration = Configuration()
     if let config {
@@ -110,9 +67,9 @@ struct ServeOptions {
         throw StartError(error.description, isFinding: access(config, R_OK) == 0)
       }
     }
-    if let rules { configuration.rules = rules }
-    if let socket { configuration.socket = socket }
-    if let store {
+    if let rules = arguments.value("rules") { configuration.rules = rules }
+    if let socket = arguments.value("socket") { configuration.socket = socket }
+    if let store = arguments.value("store") {
       guard let url = StoreURL(store) else {
         throw StartError("--store '\(store)' is no store; use rocksdb:PATH or memory:")
       }

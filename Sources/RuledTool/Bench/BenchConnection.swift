@@ -1,49 +1,54 @@
 internal import Glibc
 internal import RuledCore
 
-/// One connection of a `rulectl bench`: what waits to be sent, what came, and since when each request is on its way.
+/// One connection of a `rulectl bench`, with its requests in flight.
 final class BenchConnection {
-  /// Its place among the connections.
+  /// The index among the connections.
   let index: Int
-  /// Its socket.
+  /// The socket.
   let descriptor: Int32
-  /// Requests on their way.
+  /// Requests in flight.
   private(set) var inFlight = 0
   /// Requests sent so far.
   private(set) var sent = 0
-  /// Requests that have become due so far, when they are offered at a rate.
+  /// Requests that became due so far, at a rate.
   var due = 0
   private let output = ByteBuffer(capacity: 4096)
   private let input = ByteBuffer(capacity: 65_536)
-  private var begun: [UInt64]
-  private var free: [Int32]
+  /// When the request in each slot was due or sent, in nanoseconds; 0 in a free slot.
+  private var startTimes: [UInt64]
+  private var freeSlots: [Int32]
 
   /// Connects to `path`, for `pipeline` requests in flight at most.
   init(path: String, index: Int, pipeline: Int) throws(ToolError) {
     self.index = index
-    descriptor = try Client.open(path)
-    begun = Array(repeating: 0, count: pipeline)
-    free = (0..<Int32(pipeline)).reversed()
+    descriptor = try Client.connect(to: path)
+    startTimes = Array(repeating: 0, count: pipeline)
+    freeSlots = (0..<Int32(pipeline)).reversed()
   }
 
   deinit { close(descriptor) }
 
-  /// Whether one more request may be sent.
-  var hasRoom: Bool { !free.isEmpty }
+  /// Whether one more request may be in flight.
+  var hasFreeSlot: Bool { !freeSlots.isEmpty }
 
-  /// Whether bytes wait until the socket takes them.
+  /// Whether there are bytes that the socket did not accept yet.
   var isBlocked: Bool { output.count > 0 }
 
-  /// Queues a request that counts from `time` on.
-  func queue(from time: UInt64, _ write: (ByteBuffer, _ id: Int64) -> Void) {
-    guard let slot = free.popLast() else { return }
-    begun[Int(slot)] = time
+  /// Queues a request.
+  ///
+  /// - Parameters:
+  ///   - time: When its latency begins, in nanoseconds.
+  ///   - write: Appends the request with this id to the buffer.
+  func queue(startingAt time: UInt64, _ write: (ByteBuffer, _ id: Int64) -> Void) {
+    guard let slot = freeSlots.popLast() else { return }
+    startTimes[Int(slot)] = time
     inFlight += 1
     sent += 1
     write(output, Int64(slot))
   }
 
-  /// Hands the socket what it takes.
+  /// Sends as many bytes as the socket accepts.
   func flush() throws(ToolError) {
     while output.count > 0 {
       let count = send(descriptor, output.base, output.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
@@ -52,56 +57,98 @@ final class BenchConnection {
       } else if errno == EAGAIN {
         return
       } else if errno != EINTR {
-        throw Self.lost
+        throw Self.connectionClosed
       }
     }
   }
 
-  /// Takes the replies that came.
+  /// Receives and counts the replies that are there.
   ///
   /// - Parameters:
   ///   - tally: Where they are counted.
-  ///   - now: The time of their arrival.
-  ///   - isInTime: Whether they count into the throughput.
-  /// - Throws: When the daemon has gone or says what is no reply.
+  ///   - now: The time of their arrival, in nanoseconds.
+  ///   - isInTime: Whether the throughput counts them.
+  /// - Throws: When the daemon closed the connection or sent something that is no reply.
   func receive(_ tally: inout BenchTally, now: UInt64, isInTime: Bool) throws(ToolError) {
     input.reserve(65_536)
     let count = recv(descriptor, input.base + input.count, 65_536, Int32(MSG_DONTWAIT))
     guard count > 0 else {
       if count < 0, errno == EAGAIN || errno == EINTR { return }
-      throw Self.lost
+      throw Self.connectionClosed
     }
     var searched = input.count
     input.advance(count)
     var start = 0
     while let found = memchr(input.base + searched, 10, input.count - searched) {
       let end = UnsafeRawPointer(found) - UnsafeRawPointer(input.base)
-      try take(UnsafeRawBufferPointer(rebasing: input.bytes[start..<end]), &tally, now: now, isInTime: isInTime)
+      try countReply(UnsafeRawBufferPointer(rebasing: input.bytes[start..<end]), &tally, now: now, isInTime: isInTime)
       start = end + 1
       searched = start
     }
     input.removeFirst(start)
   }
 
-  private func take(
+  private func countReply(
     _ line: UnsafeRawBufferPointer, _ tally: inout BenchTally, now: UInt64, isInTime: Bool
   ) throws(ToolError) {
     let reply = BenchReply(line)
-    guard let slot = reply.id, begun.indices.contains(Int(slot)), begun[Int(slot)] > 0 else {
+    guard let slot = reply.id, startTimes.indices.contains(Int(slot)), startTimes[Int(slot)] > 0 else {
       let text = String(decoding: line.prefix(200), as: UTF8.self).printable
       throw ToolError("the daemon sent something that is no reply to an event: \(text)")
     }
-    tally.latency.record(now - min(now, begun[Int(slot)]))
-    begun[Int(slot)] = 0
-    free.append(Int32(slot))
+    tally.latency.record(now - min(now, startTimes[Int(slot)]))
+    startTimes[Int(slot)] = 0
+    freeSlots.append(Int32(slot))
     inFlight -= 1
     tally.answered += 1
     if isInTime { tally.answeredInTime += 1 }
-    if !reply.isPlain { tally.countTrouble(String(decoding: line, as: UTF8.self)) }
+    if !reply.isClean { tally.countProblem(String(decoding: line, as: UTF8.self)) }
   }
 
-  private static var lost: ToolError {
+  private static var connectionClosed: ToolError {
     ToolError(
-      "the daemon closed a connection; 'rulectl health' says whether it is well, limits.connections how many it takes")
+      "the daemon closed a connection; 'rulectl health' shows whether it is well; limits.connections is the most it accepts"
+    )
+  }
+}
+
+/// What `rulectl bench` needs of a reply, found by searching its text: parsing would limit the load.
+private struct BenchReply {
+  /// The request's id.
+  let id: Int64?
+  /// Whether it is an outcome that no plugin failed on.
+  let isClean: Bool
+
+  init(_ line: UnsafeRawBufferPointer) {
+    id = Self.number(at: Self.offset(after: "\"id\":", in: line.prefix(64)), in: line)
+    isClean = Self.offset(after: "\"failures\":[]", in: line[...]) != nil
+  }
+
+  /// The offset after the first occurrence of `text`.
+  private static func offset(after text: StaticString, in line: Slice<UnsafeRawBufferPointer>) -> Int? {
+    let bytes = UnsafeRawBufferPointer(rebasing: line)
+    let length = text.utf8CodeUnitCount
+    guard let base = bytes.baseAddress else { return nil }
+    var at = 0
+    while at + length <= bytes.count {
+      guard let found = memchr(base + at, Int32(text.utf8Start.pointee), bytes.count - length - at + 1) else {
+        return nil
+      }
+      at = UnsafeRawPointer(found) - base
+      if memcmp(found, text.utf8Start, length) == 0 { return at + length }
+      at += 1
+    }
+    return nil
+  }
+
+  private static func number(at start: Int?, in line: UnsafeRawBufferPointer) -> Int64? {
+    guard var at = start else { return nil }
+    var value: Int64 = 0
+    let first = at
+    while at < line.count, (48...57).contains(line[at]), at - first < 10 {
+      value = value * 10 + Int64(line[at] - 48)
+      at += 1
+    }
+    return at > first ? value : nil
   }
 }

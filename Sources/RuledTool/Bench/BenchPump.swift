@@ -1,27 +1,31 @@
 internal import Glibc
 internal import RuledCore
 
-/// Sends the events of a `rulectl bench` and counts the replies, with one thread and `pselect`.
+/// Sends the events of a `rulectl bench` and counts the replies, on one thread with `pselect`.
 ///
-/// At a rate, each request has a time at which it is due, and its latency counts from then, however late the pipelines
-/// had room for it: a daemon that stands still for a second is charged for all that would have been sent meanwhile.
-package struct BenchPump {
-  private static let drain: UInt64 = 10_000_000_000
-  private static let leastWait: UInt64 = 100_000
+/// At a rate, each request is due at a fixed time, and its latency is measured from then, even if its pipeline was full
+/// and it was sent later. So a daemon that stops for a second is charged for every request of that second: there is no
+/// coordinated omission.
+struct BenchPump {
+  /// How long to wait for the last replies, in nanoseconds.
+  private static let replyTimeout: UInt64 = 10_000_000_000
+  /// The shortest and the longest wait for a socket, in nanoseconds.
+  private static let waits: ClosedRange<UInt64> = 100_000...10_000_000
 
   private let plan: BenchPlan
   private let connections: [BenchConnection]
-  private let run: String
-  private var reading = DescriptorSet()
-  private var end: Int32 = 0
+  /// Makes the events' ids differ from those of other runs.
+  private let runID: String
+  private var descriptors = DescriptorSet()
   private var random = SystemRandomNumberGenerator()
   private var tally = BenchTally()
+  /// How many requests became due, at a rate.
   private var due = 0
-  private var started: UInt64 = 0
-  private var ends: UInt64 = 0
+  private var startTime: UInt64 = 0
+  private var endTime: UInt64 = 0
 
   /// Connects to the daemon on `path`.
-  package init(_ plan: BenchPlan, path: String) throws(ToolError) {
+  init(_ plan: BenchPlan, path: String) throws(ToolError) {
     self.plan = plan
     var connections: [BenchConnection] = []
     for index in 0..<plan.connections {
@@ -32,32 +36,31 @@ package struct BenchPump {
       guard connection.descriptor < DescriptorSet.limit else {
         throw ToolError("too many connections for this program; give fewer with --connections")
       }
-      reading.insert(connection.descriptor)
-      end = max(end, connection.descriptor + 1)
+      descriptors.insert(connection.descriptor)
     }
-    run = String(UInt64.random(in: .min ... .max), radix: 36)
+    runID = String(UInt64.random(in: .min ... .max), radix: 36)
   }
 
-  /// Sends what the plan says and waits for the replies, ten seconds at most for the last.
+  /// Sends what the plan says, then waits for the remaining replies, at most ten seconds.
   ///
-  /// - Parameter progress: Told about ten times a second how much of the time is over, from 0 to 1.
-  /// - Returns: What came of it.
-  /// - Throws: When the daemon has gone or says what is no reply.
-  package mutating func run(_ progress: (Double, BenchTally) -> Void = { _, _ in }) throws(ToolError) -> BenchTally {
-    started = Self.now()
-    ends = started + UInt64(plan.seconds * 1e9)
-    var told = started
-    var now = started
+  /// - Parameter progress: Called about ten times a second with the share of the time that is over, from 0 to 1.
+  /// - Returns: The counts.
+  /// - Throws: When the daemon closed a connection or sent something that is no reply.
+  mutating func run(_ progress: (Double, BenchTally) -> Void = { _, _ in }) throws(ToolError) -> BenchTally {
+    startTime = Self.now()
+    endTime = startTime + UInt64(plan.seconds * 1e9)
+    var lastProgress = startTime
+    var now = startTime
     if plan.rate == nil {
       for connection in connections { try refill(connection, now) }
     }
-    while now < ends || (hasInFlight && now < ends + Self.drain) {
-      if plan.rate != nil { try releaseDue(now) }
-      try exchange(now)
+    while now < endTime || isBehindSchedule || (hasInFlight && now < endTime + Self.replyTimeout) {
+      if plan.rate != nil { try distributeDue(now) }
+      try exchange()
       now = Self.now()
-      if now - told > 100_000_000 {
-        told = now
-        progress(min(1, Double(now - started) / Double(ends - started)), tally)
+      if now - lastProgress > 100_000_000 {
+        lastProgress = now
+        progress(min(1, Double(now - startTime) / Double(endTime - startTime)), tally)
       }
     }
     tally.seconds = plan.seconds
@@ -66,33 +69,40 @@ package struct BenchPump {
     return tally
   }
 
+  /// Whether requests became due that were not distributed, because this thread did not run until the end.
+  private var isBehindSchedule: Bool { plan.rate != nil && dueTime(due) < endTime }
+
   private var hasInFlight: Bool { connections.contains { $0.inFlight > 0 || $0.sent < $0.due } }
 
-  private mutating func exchange(_ now: UInt64) throws(ToolError) {
-    var readable = reading
+  private mutating func exchange() throws(ToolError) {
+    var readable = descriptors
     var writable = DescriptorSet()
     for connection in connections where connection.isBlocked { writable.insert(connection.descriptor) }
-    let wait = patience(Self.now())
-    guard DescriptorSet.wait(reading: &readable, writing: &writable, below: end, nanoseconds: wait) else { return }
+    guard DescriptorSet.wait(reading: &readable, writing: &writable, nanoseconds: wait(from: Self.now())) else {
+      return
+    }
     let arrived = Self.now()
     for connection in connections {
       if writable.contains(connection.descriptor) { try connection.flush() }
       guard readable.contains(connection.descriptor) else { continue }
-      try connection.receive(&tally, now: arrived, isInTime: arrived < ends)
+      try connection.receive(&tally, now: arrived, isInTime: arrived < endTime)
       try refill(connection, arrived)
     }
   }
 
-  private func patience(_ now: UInt64) -> UInt64 {
-    let next = plan.rate == nil || now >= ends ? now + 10_000_000 : min(dueTime(due), now + 10_000_000)
-    return max(Self.leastWait, next - min(now, next))
+  /// How long to wait for a socket: until the next request is due, within `waits`.
+  private func wait(from now: UInt64) -> UInt64 {
+    guard plan.rate != nil, now < endTime else { return Self.waits.upperBound }
+    let next = dueTime(due)
+    return min(max(next - min(now, next), Self.waits.lowerBound), Self.waits.upperBound)
   }
 
-  private func dueTime(_ number: Int) -> UInt64 { started + UInt64(Double(number) * 1e9 / (plan.rate ?? 1)) }
+  /// When the request with this number is due, at the plan's rate.
+  private func dueTime(_ number: Int) -> UInt64 { startTime + UInt64(Double(number) * 1e9 / (plan.rate ?? 1)) }
 
-  /// Gives each connection the requests that have become due, in turn.
-  private mutating func releaseDue(_ now: UInt64) throws(ToolError) {
-    while dueTime(due) <= now, dueTime(due) < ends {
+  /// Distributes the requests that became due over the connections, in turn.
+  private mutating func distributeDue(_ now: UInt64) throws(ToolError) {
+    while dueTime(due) <= now, dueTime(due) < endTime {
       let connection = connections[due % connections.count]
       connection.due += 1
       due += 1
@@ -100,19 +110,20 @@ package struct BenchPump {
     }
   }
 
+  /// Sends the connection's next requests as far as its pipeline has room.
   private mutating func refill(_ connection: BenchConnection, _ now: UInt64) throws(ToolError) {
-    while connection.hasRoom {
-      var begun = now
+    while connection.hasFreeSlot {
+      var time = now
       if plan.rate == nil {
-        guard now < ends else { break }
+        guard now < endTime else { break }
       } else {
         guard connection.sent < connection.due else { break }
-        begun = dueTime(connection.sent * connections.count + connection.index)
+        time = dueTime(connection.sent * connections.count + connection.index)
       }
       let subject = Int.random(in: 0..<plan.subjects, using: &random)
       let number = tally.sent
       tally.sent += 1
-      connection.queue(from: begun) { buffer, id in write(buffer, id, subject, number) }
+      connection.queue(startingAt: time) { buffer, id in write(buffer, id, subject, number) }
     }
     try connection.flush()
   }
@@ -125,7 +136,7 @@ package struct BenchPump {
     buffer.append(",\"source\":\"rulectl/bench\",\"subject\":\"bench:" as StaticString)
     buffer.append(decimal: Int64(subject))
     buffer.append("\",\"id\":\"" as StaticString)
-    buffer.append(contentsOf: run)
+    buffer.append(contentsOf: runID)
     buffer.append("-" as StaticString)
     buffer.append(decimal: Int64(number))
     buffer.append("\",\"data\":" as StaticString)
@@ -133,9 +144,46 @@ package struct BenchPump {
     buffer.append("}}\n" as StaticString)
   }
 
+  /// The monotonic clock, in nanoseconds.
   private static func now() -> UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+  }
+}
+
+/// A set of descriptors for `pselect`, which can wait for microseconds where `poll` waits for milliseconds.
+private struct DescriptorSet {
+  /// Descriptors below this can be in a set.
+  static let limit = Int32(MemoryLayout<fd_set>.size * 8)
+
+  private var bits = fd_set()
+  /// One above the highest descriptor in the set.
+  private var end: Int32 = 0
+
+  /// Whether the descriptor is in the set.
+  func contains(_ descriptor: Int32) -> Bool {
+    withUnsafeBytes(of: bits) { $0[Int(descriptor) / 8] & (1 << UInt8(descriptor % 8)) != 0 }
+  }
+
+  /// Adds a descriptor below `limit`.
+  mutating func insert(_ descriptor: Int32) {
+    precondition(descriptor >= 0 && descriptor < Self.limit)
+    end = max(end, descriptor + 1)
+    withUnsafeMutableBytes(of: &bits) { $0[Int(descriptor) / 8] |= 1 << UInt8(descriptor % 8) }
+  }
+
+  /// Waits until a descriptor of the first set can be read or one of the second written, and removes all others.
+  ///
+  /// - Parameters:
+  ///   - reading: Descriptors to wait for until they can be read.
+  ///   - writing: Descriptors to wait for until they can be written.
+  ///   - nanoseconds: The longest wait, below a second.
+  /// - Returns: Whether any descriptor remains.
+  static func wait(
+    reading: inout DescriptorSet, writing: inout DescriptorSet, nanoseconds: UInt64
+  ) -> Bool {
+    var time = timespec(tv_sec: 0, tv_nsec: Int(nanoseconds))
+    return pselect(max(reading.end, writing.end), &reading.bits, &writing.bits, nil, &time, nil) > 0
   }
 }

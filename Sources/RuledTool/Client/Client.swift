@@ -3,15 +3,18 @@ package import RuledCore
 
 /// A connection to a daemon's Unix socket that speaks JSON-RPC, one message a line.
 ///
-/// Requests may be pipelined: `submit` queues one, `receive` sends what is queued while it waits for a line, so that
-/// neither side waits for the other to read. One thread uses a connection.
+/// Requests may be pipelined: `submit` queues one, and `receive` sends queued requests while it waits for a line, so that
+/// the daemon and the client never wait for each other to read. One thread uses a connection.
 package final class Client {
   private let path: String
   private let descriptor: Int32
   private let outgoing = ByteBuffer(capacity: 16_384)
   private let incoming = ByteBuffer(capacity: 65_536)
+  /// How many bytes of `outgoing` were sent.
   private var sent = 0
+  /// The offset in `incoming` of the first line that was not returned yet.
   private var start = 0
+  /// The offset in `incoming` up to which there is no further line end.
   private var searched = 0
   private var isWritable = true
   private var lastID: Int64 = 0
@@ -19,7 +22,7 @@ package final class Client {
   /// Connects to the daemon that listens on `path`.
   package init(path: String) throws(ToolError) {
     self.path = path
-    descriptor = try Self.open(path)
+    descriptor = try Self.connect(to: path)
   }
 
   deinit { close(descriptor) }
@@ -29,13 +32,13 @@ package final class Client {
   /// - Parameters:
   ///   - method: The method's name.
   ///   - params: Its parameters.
-  /// - Returns: The number that the reply will carry; numbers count up from 1.
+  /// - Returns: The id that the reply will have; ids count up from 1.
   @discardableResult
   package func submit(_ method: String, _ params: JSONValue) -> Int64 {
     submit(method, utf8: Array(params.text.utf8))
   }
 
-  /// Queues a request whose parameters are JSON text already, in UTF-8 and without a line break.
+  /// Queues a request whose parameters are JSON text in UTF-8 without a line break.
   @discardableResult
   package func submit(_ method: String, utf8 params: [UInt8]) -> Int64 {
     lastID += 1
@@ -57,7 +60,7 @@ package final class Client {
     }
   }
 
-  /// Waits for the next line, sending what is queued meanwhile.
+  /// Waits for the next message and sends queued requests meanwhile.
   package func receive() throws -> Message {
     while true {
       let line = try nextLine()
@@ -99,7 +102,9 @@ package final class Client {
     if poll.revents & Int16(POLLIN | POLLHUP | POLLERR) != 0 { try read() }
   }
 
-  /// Sends what the socket takes; when the other end is gone, what it said before still waits to be read.
+  /// Sends as much as the socket accepts.
+  ///
+  /// When the daemon has closed it, only writing ends: replies may still be unread.
   private func write() {
     let count = send(descriptor, outgoing.base + sent, outgoing.count - sent, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
     if count > 0 {
@@ -119,7 +124,64 @@ package final class Client {
     if count > 0 {
       incoming.advance(count)
     } else if count == 0 || (errno != EAGAIN && errno != EINTR) {
-      throw ToolError("the daemon on \(path) closed the connection; 'rulectl health' says whether it is back")
+      throw ToolError("the daemon on \(path) closed the connection; 'rulectl health' shows whether it is back")
     }
   }
+}
+
+extension Client {
+  /// Connects to the socket at `path` and returns the descriptor, which the caller closes.
+  static func connect(to path: String) throws(ToolError) -> Int32 {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let capacity = MemoryLayout.size(ofValue: address.sun_path)
+    guard path.utf8.count < capacity else {
+      throw ToolError("the socket's path is longer than \(capacity - 1) bytes: \(path)")
+    }
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else { throw ToolError("cannot open a socket: \(String(cString: strerror(errno)))") }
+    let failure = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        while true {
+          if Glibc.connect(descriptor, address, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0 { return Int32(0) }
+          if errno != EINTR { return errno }
+        }
+      }
+    }
+    guard failure != 0 else { return descriptor }
+    close(descriptor)
+    throw error(failure, path)
+  }
+
+  private static func error(_ failure: Int32, _ path: String) -> ToolError {
+    switch failure {
+    case ENOENT, ECONNREFUSED, ENOTSOCK:
+      ToolError(
+        "no daemon listens on \(path); start it with 'systemctl start ruled' or 'ruled --socket \(path)', "
+          + "or name another socket with --socket")
+    case EACCES, EPERM:
+      ToolError(
+        "not allowed to open \(path); it is open to the group '\(group(of: path))': "
+          + "join it with 'sudo usermod -aG \(group(of: path)) $USER' and log in again")
+    default:
+      ToolError("cannot connect to \(path): \(String(cString: strerror(failure)))")
+    }
+  }
+
+  private static func group(of path: String) -> String {
+    var status = stat()
+    guard stat(path, &status) == 0, let entry = getgrgid(status.st_gid), let name = entry.pointee.gr_name else {
+      return "ruled"
+    }
+    return String(cString: name)
+  }
+}
+
+/// A message that a daemon sent.
+package enum Message: Sendable {
+  /// The answer to the request with this id.
+  case reply(id: Int64, Result<JSONValue, DaemonError>)
+  /// A notification, such as `changed`.
+  case notification(method: String, params: JSONValue)
 }

@@ -1,13 +1,15 @@
 package import RuledCore
 
-/// A word of the form `key=value`, whose value is JSON if it parses and a string otherwise.
+/// A word of the form `key=value`.
+///
+/// The value is JSON if it parses, and a string otherwise.
 package struct KeyValue: Sendable, Equatable {
-  /// What stands before the first `=`.
+  /// The text before the first `=`.
   package var key: String
-  /// What stands behind it.
+  /// The value after it.
   package var value: JSONValue
 
-  /// Reads a word; nil when nothing stands before a `=`.
+  /// Parses a word; nil when it has no `=` or begins with one.
   package init?(_ word: String) {
     guard let equals = word.firstIndex(of: "="), equals != word.startIndex else { return nil }
     key = String(word[..<equals])
@@ -15,26 +17,47 @@ package struct KeyValue: Sendable, Equatable {
     value = JSONValue(text: text) ?? .string(text)
   }
 
-  /// Sets each word's key in an object.
+  /// The words as an object; nil when there are none.
   ///
-  /// - Parameters:
-  ///   - words: The words.
-  ///   - object: What the keys are set in.
   /// - Throws: For a word of another form, and for a key that is given twice.
-  package static func set(_ words: some Sequence<String>, in object: inout JSONObject) throws(ToolError) {
-    var seen: Set<String> = []
-    for word in words {
-      guard let pair = KeyValue(word) else { throw ToolError("'\(word)' is not of the form key=value") }
-      guard seen.insert(pair.key).inserted else { throw ToolError("'\(pair.key)' is given twice; give it once") }
-      object[pair.key] = pair.value
-    }
+  package static func object(_ words: ArraySlice<String>) throws(UsageError) -> JSONValue? {
+    guard !words.isEmpty else { return nil }
+    return .object(try merge(words, into: JSONObject()))
   }
 
-  /// The words as an object, or nil when there are none.
-  package static func object(_ words: some Collection<String>) throws(ToolError) -> JSONValue? {
-    guard !words.isEmpty else { return nil }
-    var object = JSONObject()
-    try set(words, in: &object)
-    return .object(object)
+  /// The JSON value of an option, with the words as members of it; nil when neither is given.
+  ///
+  /// - Parameters:
+  ///   - option: The option's long name.
+  ///   - arguments: The command line.
+  ///   - words: Words of the form `key=value`.
+  /// - Returns: The value.
+  /// - Throws: When the option is not JSON, when there are words and it is no object, and as for `object`.
+  package static func value(
+    of option: String, in arguments: Arguments, with words: ArraySlice<String> = []
+  ) throws(UsageError) -> JSONValue? {
+    guard let text = arguments.value(option) else { return try object(words) }
+    let value: JSONValue
+    do throws(JSONError) { value = try JSONValue(parsing: text) } catch {
+      throw UsageError("--\(option) is not JSON: \(error)")
+    }
+    guard !words.isEmpty else { return value }
+    guard case .object(let object) = value else {
+      throw UsageError("key=value needs --\(option) to be an object; give one of both")
+    }
+    return .object(try merge(words, into: object))
+  }
+
+  private static func merge(
+    _ words: ArraySlice<String>, into object: JSONObject
+  ) throws(UsageError) -> JSONObject {
+    var object = object
+    var seen: Set<String> = []
+    for word in words {
+      guard let pair = KeyValue(word) else { throw UsageError("'\(word)' is not of the form key=value") }
+      guard seen.insert(pair.key).inserted else { throw UsageError("'\(pair.key)' is given twice; give it once") }
+      object[pair.key] = pair.value
+    }
+    return object
   }
 }

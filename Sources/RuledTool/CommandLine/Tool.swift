@@ -1,70 +1,82 @@
-/// A program made of commands: finds the one that is asked for, runs it, and turns what it throws into a line and a code.
+package import RuledCore
+
+/// A program made of commands: finds the one that is called, runs it, and reports its errors.
 package struct Tool {
-  /// The program's name, as it stands in help and before errors.
+  /// The program's name, for help and before errors.
   package var name: String
-  /// What `--version` says.
+  /// What `--version` shows.
   package var version: String
   /// What the program is for, in a sentence.
   package var about: String
-  /// What it can do, in the order in which help lists it.
+  /// The commands, in the order in which help lists them.
   package var commands: [any Command.Type]
   /// Invocations that help shows.
   package var examples: [CommandSpec.Example]
 
-  /// A program with its commands.
-  package init(
-    name: String, version: String, about: String, commands: [any Command.Type], examples: [CommandSpec.Example] = []
-  ) {
-    self.name = name
-    self.version = version
-    self.about = about
-    self.commands = commands
-    self.examples = examples
+  /// `rulectl` in this version.
+  package static func rulectl(version: String) -> Tool {
+    Tool(
+      name: "rulectl", version: version, about: "Talks to ruled, the daemon that turns events into decisions.",
+      commands: [
+        EventCommand.self, QueryCommand.self, ExplainCommand.self, StateCommand.self, SubjectsCommand.self,
+        ExportCommand.self, ForgetCommand.self, WatchCommand.self, RulesCommand.self, ReloadCommand.self,
+        ParkedCommand.self, RetryCommand.self, DropCommand.self, CountersCommand.self, HealthCommand.self,
+        ClockCommand.self, TopCommand.self, BenchCommand.self, NewCommand.self, CheckCommand.self, TestCommand.self,
+        CompletionsCommand.self,
+      ],
+      examples: [
+        .init("rulectl event app.launched device:9f2c platform=ios", "sends an event and shows the decisions"),
+        .init("rulectl explain launched.json", "which rules would fire, and why not the others"),
+        .init("rulectl watch --prefix user:", "changes as they happen"),
+        .init("source <(rulectl completions bash)", "completes commands in this shell"),
+      ])
   }
 
-  /// Carries out what `words`, the arguments after the program's name, ask for.
+  /// Runs the command that `words`, the arguments after the program's name, call.
   package func run(_ words: [String], _ environment: ToolEnvironment) -> ExitCode {
-    let exit: ExitCode
-    do {
-      exit = try dispatch(words, environment)
-    } catch let error as ToolError {
-      environment.errors.write("\(name): \(error.message.printable)\n")
-      exit = error.exit
-    } catch let error as DaemonError {
-      for line in error.lines { environment.errors.write("\(name): \(line.printable)\n") }
-      exit = error.exit
-    } catch {
-      environment.errors.write("\(name): \(String(describing: error).printable)\n")
-      exit = .failed
+    defer {
+      environment.output.flush()
+      environment.errors.flush()
     }
-    environment.output.flush()
-    environment.errors.flush()
+    let (lines, exit): ([String], ExitCode)
+    do {
+      return try dispatch(words, environment)
+    } catch let error as UsageError {
+      (lines, exit) = ([error.message], .failed)
+    } catch let error as ToolError {
+      (lines, exit) = ([error.message], error.exit)
+    } catch let error as DaemonError {
+      (lines, exit) = (error.lines, error.exit)
+    } catch {
+      (lines, exit) = (["\(error)"], .failed)
+    }
+    for line in lines { environment.errors.write("\(name): \(line.printable)\n") }
     return exit
   }
 
   private func dispatch(_ words: [String], _ environment: ToolEnvironment) throws -> ExitCode {
-    let (leading, rest) = try leadingOptions(words[...])
-    let help = HelpText(program: name, style: environment.style)
-    guard let word = rest.first else {
-      if leading.has("help") { return showHelp(help, environment) }
+    let (leading, remaining) = try parseLeadingOptions(words[...])
+    let help = HelpText(program: name, sharedOptions: OptionSpec.shared, highlight: environment.style.bold)
+    guard let word = remaining.first else {
+      if leading.has("help") { return showOverview(help, environment) }
       if leading.has("version") { return showVersion(environment) }
-      throw ToolError("no command is given; '\(name) --help' lists them")
+      throw UsageError("no command is given; '\(name) --help' lists them")
     }
     if word == "help" {
-      guard let topic = rest.dropFirst().first else { return showHelp(help, environment) }
-      environment.output.write(help.command(try command(topic).spec))
+      guard let topic = remaining.dropFirst().first else { return showOverview(help, environment) }
+      environment.output.write(help.command(try command(named: topic).spec))
       return .done
     }
-    let command = try command(word)
+    let command = try command(named: word)
     let spec = command.spec
-    var arguments = try ArgumentParser.parse(rest.dropFirst(), options: spec.options + OptionSpec.everywhere)
-    for (option, values) in leading.values where arguments.values[option] == nil { arguments.values[option] = values }
+    var arguments = try ArgumentParser.parse(remaining.dropFirst(), options: spec.options + OptionSpec.shared)
+    arguments.values.merge(leading.values) { own, _ in own }
     if arguments.has("help") {
       environment.output.write(help.command(spec))
       return .done
     }
     if arguments.has("version") { return showVersion(environment) }
-    try checkOperands(arguments, spec)
+    try spec.checkOperands(of: arguments, program: name)
     var environment = environment
     environment.program = name
     environment.commands = commands.map { $0.spec }
@@ -72,44 +84,26 @@ package struct Tool {
     return try command.run(arguments, environment)
   }
 
-  private func leadingOptions(_ words: ArraySlice<String>) throws(ToolError) -> (Arguments, rest: ArraySlice<String>) {
-    do {
-      return try ArgumentParser.parseLeading(words, options: OptionSpec.everywhere)
-    } catch {
+  private func parseLeadingOptions(
+    _ words: ArraySlice<String>
+  ) throws(UsageError) -> (arguments: Arguments, remaining: ArraySlice<String>) {
+    do throws(UsageError) { return try ArgumentParser.parseLeading(words, options: OptionSpec.shared) } catch {
       let known = Set(commands.flatMap { $0.spec.options.map { "--\($0.name)" } })
-      let stray = words.prefix { $0.hasPrefix("-") }.map { String($0.prefix { $0 != "=" }) }.first(
-        where: known.contains)
-      guard let stray else { throw error }
-      throw ToolError("\(stray) belongs to a command; write it after the command's name")
+      let names = words.prefix { $0.hasPrefix("-") }.map { String($0.prefix { $0 != "=" }) }
+      guard let misplaced = names.first(where: known.contains) else { throw error }
+      throw UsageError("\(misplaced) belongs to a command; write it after the command's name")
     }
   }
 
-  private func command(_ word: String) throws(ToolError) -> any Command.Type {
+  private func command(named word: String) throws(UsageError) -> any Command.Type {
     if let command = commands.first(where: { $0.spec.name == word }) { return command }
-    if let meant = Suggestion.nearest(to: word, among: commands.map { $0.spec.name }) {
-      throw ToolError("unknown command '\(word)'; did you mean '\(meant)'?")
-    }
-    throw ToolError("unknown command '\(word)'; '\(name) --help' lists them")
+    let nearest = NearestName.find(word, in: commands.map { $0.spec.name })
+    throw UsageError(
+      "unknown command '\(word)'; " + (nearest.map { "did you mean '\($0)'?" } ?? "'\(name) --help' lists them"))
   }
 
-  private func checkOperands(_ arguments: Arguments, _ spec: CommandSpec) throws(ToolError) {
-    let given = arguments.operands.count
-    if given < spec.required.count {
-      throw ToolError("\(spec.required[given]) is missing; write '\(usage(spec))'")
-    }
-    if given - spec.required.count > spec.optional {
-      let extra = arguments.operands[spec.required.count + spec.optional]
-      throw ToolError("unexpected argument '\(extra)'; write '\(usage(spec))'")
-    }
-  }
-
-  private func usage(_ spec: CommandSpec) -> String {
-    let line = spec.synopsis.first ?? ""
-    return "\(name) \(spec.name)\(line.isEmpty ? "" : " " + line)"
-  }
-
-  private func showHelp(_ help: HelpText, _ environment: ToolEnvironment) -> ExitCode {
-    environment.output.write(help.tool(about: about, commands: commands.map { $0.spec }, examples: examples))
+  private func showOverview(_ help: HelpText, _ environment: ToolEnvironment) -> ExitCode {
+    environment.output.write(help.overview(about: about, commands: commands.map { $0.spec }, examples: examples))
     return .done
   }
 
@@ -117,4 +111,57 @@ package struct Tool {
     environment.output.write("\(name) \(version)\n")
     return .done
   }
+}
+
+/// A command of the tool.
+///
+/// It reads and writes only through its environment, so that a test runs it like a shell does.
+package protocol Command {
+  /// Name, options and help.
+  static var spec: CommandSpec { get }
+
+  /// Executes the command.
+  ///
+  /// - Parameters:
+  ///   - arguments: The options and operands, checked against `spec`.
+  ///   - environment: Where the command reads and writes.
+  /// - Returns: The program's exit code.
+  /// - Throws: `UsageError` for arguments that make no sense, `ToolError` for what cannot be done, `DaemonError` for
+  ///   what the daemon refused.
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode
+}
+
+/// The program's exit code.
+package enum ExitCode: Int32, Sendable {
+  /// The command did what it was asked.
+  case done = 0
+  /// The answer is no: nothing is stored for the subject, a test failed.
+  case no = 1
+  /// Wrong use, or it cannot be done: an unknown option, no daemon, no permission.
+  case failed = 2
+}
+
+/// Why a command ended early.
+package struct ToolError: Error, Sendable, Equatable {
+  /// What is wrong and what to do about it, in one line without the program's name.
+  package var message: String
+  /// The program's exit code.
+  package var exit: ExitCode
+
+  /// An error that ends the program with `exit`.
+  package init(_ message: String, exit: ExitCode = .failed) {
+    self.message = message
+    self.exit = exit
+  }
+}
+
+extension OptionSpec {
+  /// `--json`, which most commands take.
+  package static let json = OptionSpec("json", "Prints the daemon's answer as JSON.")
+  /// `--socket`, which every command takes.
+  package static let socket = OptionSpec(
+    "socket", value: "PATH", "The daemon's socket; by default $RULED_SOCKET or \(ToolEnvironment.defaultSocket).",
+    completes: .files)
+  /// The options that may be written before or after any command.
+  package static let shared = [socket, help, version]
 }

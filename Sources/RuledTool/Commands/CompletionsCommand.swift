@@ -1,27 +1,203 @@
-/// `rulectl completions`: a script that teaches a shell the commands.
-///
-/// The script is made from the table that the tool itself parses by, which the environment carries.
+package import RuledCore
+
+/// `rulectl completions`: a shell's completions, made from the specifications by which commands are parsed.
 package enum CompletionsCommand: Command {
-  /// What it is called and takes.
+  /// Name, options and help.
   package static let spec = CommandSpec(
     "completions", "Prints a script that completes commands and options in a shell.",
     synopsis: ["bash|zsh|fish"], required: ["SHELL"], completes: .words(["bash", "zsh", "fish"]),
     examples: [
-      .init("source <(rulectl completions bash)", "in this shell"),
-      .init("rulectl completions zsh > ~/.zfunc/_rulectl", "for good, in a folder of $fpath"),
-      .init("rulectl completions fish > ~/.config/fish/completions/rulectl.fish", "for good"),
+      .init("source <(rulectl completions bash)", "for this shell"),
+      .init("rulectl completions zsh > ~/.zfunc/_rulectl", "permanently, in a folder of $fpath"),
+      .init("rulectl completions fish > ~/.config/fish/completions/rulectl.fish", "permanently"),
     ])
 
   /// Prints the script.
   package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let shell = arguments.operands[0]
-    let table = CompletionTable(program: environment.program, commands: environment.commands)
+    let script = CompletionScript(program: environment.program, commands: environment.commands)
     switch shell {
-    case "bash": environment.output.write(table.bash)
-    case "zsh": environment.output.write(table.zsh)
-    case "fish": environment.output.write(table.fish)
-    default: throw ToolError("'\(shell)' is not a shell it knows; write bash, zsh or fish")
+    case "bash": environment.output.write(script.bash)
+    case "zsh": environment.output.write(script.zsh)
+    case "fish": environment.output.write(script.fish)
+    default: throw UsageError("there are no completions for '\(shell)'; write bash, zsh or fish")
     }
     return .done
+  }
+}
+
+/// Writes the script by which a shell completes a program's commands and options.
+private struct CompletionScript {
+  let program: String
+  let commands: [CommandSpec]
+
+  func options(of command: CommandSpec) -> [OptionSpec] { command.options + OptionSpec.shared }
+
+  /// Text in single quotes, as bash, zsh and fish read it.
+  static func quoted(_ text: String) -> String {
+    "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
+  }
+}
+
+// MARK: bash
+
+extension CompletionScript {
+  var bash: String {
+    let names = commands.map(\.name).joined(separator: " ")
+    let shared = OptionSpec.shared.map { "--\($0.name)" }.joined(separator: " ")
+    return """
+      # Completes \(program) in bash.
+      _\(program)_files() {
+        compopt -o filenames 2>/dev/null
+        mapfile -t COMPREPLY < <(compgen "$1" -- "$current")
+      }
+      _\(program)() {
+        local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command="" skip="" word
+        for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+          if [[ -n $skip ]]; then skip=""; continue; fi
+          case $word in
+            --socket) skip=1 ;;
+            -*) ;;
+            *) command=$word; break ;;
+          esac
+        done
+        COMPREPLY=()
+        if [[ $previous == --socket ]]; then
+          _\(program)_files -f
+          return
+        fi
+        if [[ -z $command ]]; then
+          COMPREPLY=($(compgen -W "\(names) help \(shared)" -- "$current"))
+          return
+        fi
+        case $command in
+          help) COMPREPLY=($(compgen -W "\(names)" -- "$current")) ;;
+      \(commands.map(bashCase).joined(separator: "\n"))
+        esac
+      }
+      complete -F _\(program) \(program)
+
+      """
+  }
+
+  private func bashCase(_ command: CommandSpec) -> String {
+    let options = options(of: command)
+    let valued = options.filter { $0.value != nil }.map { option in
+      let names = (option.short.map { "-\($0)|" } ?? "") + "--\(option.name)"
+      return "        \(names)) \(bashReply(option.completes, "; "))return ;;\n"
+    }.joined()
+    let words = options.map { "--\($0.name)" }.joined(separator: " ")
+    return """
+          \(command.name))
+            case $previous in
+      \(valued)      esac
+            if [[ $current == -* ]]; then
+              COMPREPLY=($(compgen -W "\(words)" -- "$current"))
+            else
+              \(bashReply(command.completes, ""))
+            fi ;;
+      """
+  }
+
+  private func bashReply(_ completion: Completion, _ end: String) -> String {
+    switch completion {
+    case .nothing: end.isEmpty ? "COMPREPLY=()" : ""
+    case .files: "_\(program)_files -f\(end)"
+    case .folders: "_\(program)_files -d\(end)"
+    case .words(let words):
+      "COMPREPLY=($(compgen -W \"\(words.joined(separator: " "))\" -- \"$current\"))\(end)"
+    }
+  }
+}
+
+// MARK: zsh
+
+extension CompletionScript {
+  var zsh: String {
+    let names = commands.map { "    " + Self.quoted("\($0.name):\($0.summary)") }.joined(separator: "\n")
+    return """
+      #compdef \(program)
+      # Completes \(program) in zsh.
+      _\(program)() {
+        local context state line
+        local -a commands
+        commands=(
+      \(names)
+          'help:Shows help on a command.'
+        )
+        _arguments -C \(OptionSpec.shared.map(zshOption).joined(separator: " ")) '1:command:->command' '*::argument:->argument'
+        case $state in
+          command) _describe command commands ;;
+          argument)
+            case $line[1] in
+              help) _describe command commands ;;
+      \(commands.map(zshCase).joined(separator: "\n"))
+            esac ;;
+        esac
+      }
+      if [[ $funcstack[1] == _\(program) ]]; then _\(program) "$@"; else compdef _\(program) \(program); fi
+
+      """
+  }
+
+  private func zshCase(_ command: CommandSpec) -> String {
+    let options = options(of: command).map { " \\\n            " + zshOption($0) }.joined()
+    return "        \(command.name)) _arguments\(options) \\\n            "
+      + Self.quoted("*:argument:\(zshAction(command.completes))") + " ;;"
+  }
+
+  private func zshOption(_ option: OptionSpec) -> String {
+    let about = option.summary.map { "[]:".contains($0) ? "\\\($0)" : "\($0)" }.joined()
+    let value = option.value.map { ":\($0):\(zshAction(option.completes))" } ?? ""
+    let long = Self.quoted(
+      (option.repeats ? "*" : "") + "--\(option.name)" + (value.isEmpty ? "" : "=") + "[\(about)]\(value)")
+    guard let short = option.short else { return long }
+    return Self.quoted((option.repeats ? "*" : "") + "-\(short)[\(about)]\(value)") + " " + long
+  }
+
+  private func zshAction(_ completion: Completion) -> String {
+    switch completion {
+    case .nothing: " "
+    case .files: "_files"
+    case .folders: "_files -/"
+    case .words(let words): "(\(words.joined(separator: " ")))"
+    }
+  }
+}
+
+// MARK: fish
+
+extension CompletionScript {
+  var fish: String {
+    var lines = ["# Completes \(program) in fish.", "complete -c \(program) -f"]
+    for option in OptionSpec.shared { lines.append("complete -c \(program)" + fishOption(option)) }
+    for command in commands {
+      lines.append(
+        "complete -c \(program) -n __fish_use_subcommand -a \(command.name) -d \(Self.quoted(command.summary))")
+    }
+    for command in commands {
+      let begin = "complete -c \(program) -n '__fish_seen_subcommand_from \(command.name)'"
+      for option in command.options { lines.append(begin + fishOption(option)) }
+      switch command.completes {
+      case .nothing: break
+      case .files: lines.append(begin + " -F")
+      case .folders: lines.append(begin + " -a '(__fish_complete_directories)'")
+      case .words(let words): lines.append(begin + " -a " + Self.quoted(words.joined(separator: " ")))
+      }
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  private func fishOption(_ option: OptionSpec) -> String {
+    var text = (option.short.map { " -s \($0)" } ?? "") + " -l \(option.name)"
+    if option.value != nil {
+      switch option.completes {
+      case .nothing: text += " -x"
+      case .files: text += " -r -F"
+      case .folders: text += " -x -a '(__fish_complete_directories)'"
+      case .words(let words): text += " -x -a " + Self.quoted(words.joined(separator: " "))
+      }
+    }
+    return text + " -d " + Self.quoted(option.summary)
   }
 }

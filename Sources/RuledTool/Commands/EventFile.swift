@@ -1,10 +1,10 @@
 internal import RuledCore
 
-/// Sends each line of a file as an event, a bounded number at a time, and reports in the order of the lines.
+/// Sends each line of a file as an event, with a bounded number in flight, and reports in the order of the lines.
 struct EventFile {
-  /// A line on its way, or answered and waiting for those before it.
-  private struct Slot {
-    var line: Int
+  /// A line that was submitted and not reported yet.
+  private struct PendingLine {
+    var number: Int
     var type: String
     var result: Result<JSONValue, DaemonError>?
   }
@@ -15,21 +15,22 @@ struct EventFile {
   private let instructions: [JSONObject.Member]
   private let window: Int
   private let report: EventFileReport
-  private var slots: [Slot] = []
-  /// How many lines were reported and taken out of `slots`.
-  private var settled = 0
-  /// Which line, counted like `settled`, waits for which reply.
-  private var waiting: [Int64: Int] = [:]
+  /// The lines in flight, and those that were answered before an earlier one.
+  private var pending: [PendingLine] = []
+  /// How many lines were reported and removed from `pending`.
+  private var reported = 0
+  /// The index of each request's line, counted from the first line submitted.
+  private var indexByID: [Int64: Int] = [:]
   private var summary: EventFileSummary
   private var progress: Progress
 
   /// Sends the file that `arguments` name.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     if let operand = arguments.operands.first {
-      throw ToolError("--file takes the events from the file; leave out '\(operand)'")
+      throw UsageError("--file takes the events from the file; leave out '\(operand)'")
     }
     for option in ["data", "id", "source", "time"] where arguments.has(option) {
-      throw ToolError("--\(option) is for a single event; with --file, each line brings its own")
+      throw UsageError("--\(option) is for a single event; with --file, each line brings its own")
     }
     var sender = try EventFile(arguments, environment)
     return try sender.send()
@@ -43,25 +44,25 @@ struct EventFile {
     instructions = EventCommand.instructions(arguments)
     report = EventFileReport(file: file, arguments, environment)
     summary = EventFileSummary(isDryRun: arguments.has("dry-run"))
-    progress = Progress(environment, total: input.size, unit: "event")
+    progress = Progress(environment)
     self.environment = environment
   }
 
   private mutating func send() throws -> ExitCode {
-    var line = 0
+    var number = 0
     do {
       while true {
-        while !slots.isEmpty, !input.isReady { try settle() }
+        while !pending.isEmpty, !input.isReady { try receiveAndReport() }
         guard let text = try input.nextLine() else { break }
-        line += 1
-        submit(text, line)
-        while slots.count >= window { try settle() }
+        number += 1
+        submit(text, number)
+        while pending.count >= window { try receiveAndReport() }
       }
-      while !slots.isEmpty { try settle() }
+      while !pending.isEmpty { try receiveAndReport() }
     } catch {
       progress.clear()
-      let open = slots.first.map { "line \($0.line) and those after it are not answered" } ?? "no line is left open"
-      environment.errors.write("\(open); before them: \(summary.text)\n")
+      let unanswered = pending.first.map { "line \($0.number) and those after it are not answered; before them: " }
+      environment.errors.write("\(unanswered ?? "")\(summary.text)\n")
       throw error
     }
     progress.clear()
@@ -69,40 +70,126 @@ struct EventFile {
     return summary.refused > 0 ? .no : .done
   }
 
-  /// Queues a line; one that is no event is refused in its turn, a blank one is passed over.
-  private mutating func submit(_ text: [UInt8], _ line: Int) {
+  /// Queues a line.
+  ///
+  /// A line that is no event is refused here, a blank one is skipped.
+  private mutating func submit(_ text: [UInt8], _ number: Int) {
     guard text.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0D }) else { return }
-    var slot = Slot(line: line, type: "event", result: nil)
+    var line = PendingLine(number: number, type: "event", result: nil)
     switch text.withUnsafeBytes({ bytes in Result { () throws(JSONError) in try JSONValue(parsing: bytes) } }) {
     case .success(.object(var event)):
-      slot.type = event["type"]?.brief ?? slot.type
+      line.type = event["type"]?.brief ?? line.type
       for (name, value) in instructions { event[name] = value }
       let id = instructions.isEmpty ? client.submit("event", utf8: text) : client.submit("event", .object(event))
-      waiting[id] = settled + slots.count
+      indexByID[id] = reported + pending.count
     case .success:
-      slot.result = .failure(DaemonError(code: .invalidParams, "an event is a JSON object"))
+      line.result = .failure(DaemonError(code: .invalidParams, "an event is a JSON object"))
     case .failure(let error):
-      slot.result = .failure(DaemonError(code: .parseError, "not JSON: \(error)"))
+      line.result = .failure(DaemonError(code: .parseError, "not JSON: \(error)"))
     }
-    slots.append(slot)
+    pending.append(line)
   }
 
-  /// Waits for a reply unless the first line has its own, then reports the lines that are answered.
-  private mutating func settle() throws {
-    if slots.first?.result == nil, case .reply(let id, let result) = try client.receive(),
-      let position = waiting.removeValue(forKey: id)
+  /// Waits for a reply unless the first line has its result, then reports the lines up to the first without a result.
+  private mutating func receiveAndReport() throws {
+    if pending.first?.result == nil, case .reply(let id, let result) = try client.receive(),
+      let index = indexByID.removeValue(forKey: id)
     {
-      slots[position - settled].result = result
+      pending[index - reported].result = result
     }
-    let answered = slots.prefix { $0.result != nil }
-    for slot in answered {
-      guard let result = slot.result else { break }
+    let answered = pending.prefix { $0.result != nil }
+    for line in answered {
+      guard let result = line.result else { break }
       summary.add(result)
-      if report.isSpoken(result) { progress.clear() }
-      report.write(slot.line, slot.type, result)
+      if report.prints(result) { progress.clear() }
+      report.print(result, line: line.number, type: line.type)
     }
-    slots.removeFirst(answered.count)
-    settled += answered.count
-    progress.show(done: summary.sent + summary.refused, bytes: input.consumed)
+    pending.removeFirst(answered.count)
+    reported += answered.count
+    let share = input.size.flatMap { $0 > 0 ? Double(input.consumed) / Double($0) : nil }
+    progress.show(share: share, count: summary.sent + summary.refused, "event")
+  }
+}
+
+/// Prints the results of a file's lines: refused lines always, outcomes where an option asks for them.
+private struct EventFileReport {
+  private let file: String
+  private let environment: ToolEnvironment
+  private let shows: Bool
+  private let explains: Bool
+  private let asJSON: Bool
+
+  init(file: String, _ arguments: Arguments, _ environment: ToolEnvironment) {
+    self.file = file == "-" ? "standard input" : file
+    self.environment = environment
+    shows = arguments.has("show")
+    explains = arguments.has("explain")
+    asJSON = arguments.has("json")
+  }
+
+  /// Whether `print` prints this result.
+  func prints(_ result: Result<JSONValue, DaemonError>) -> Bool {
+    guard case .success = result else { return true }
+    return shows || explains || asJSON
+  }
+
+  /// Prints the result of a line.
+  ///
+  /// - Parameters:
+  ///   - result: The daemon's answer.
+  ///   - line: The line's number, from 1.
+  ///   - type: The event's type.
+  func print(_ result: Result<JSONValue, DaemonError>, line: Int, type: String) {
+    switch result {
+    case .failure(let error):
+      environment.errors.write(
+        "\(file):\(line): \(error.code): \(error.lines.joined(separator: "; "))".printable + "\n")
+      guard asJSON else { return }
+      environment.output.write(JSONValue.object(["line": .integer(Int64(line)), "error": error.json]).text + "\n")
+    case .success(let outcome) where asJSON:
+      environment.output.write(outcome.text + "\n")
+    case .success(let outcome):
+      let style = environment.style
+      if shows || explains {
+        let subject = outcome.member("subject")?.brief ?? "?"
+        let what = OutcomeText(outcome, style: style).line
+        environment.output.write(
+          style.dim("\(line)") + "  \(type.printable)  \(subject.printable)  \(what.isEmpty ? style.dim("-") : what)\n")
+      }
+      if explains { environment.output.write(TraceTree(outcome, style: style).text(type: type)) }
+    }
+  }
+}
+
+/// Counts the results of a file's lines.
+private struct EventFileSummary {
+  /// Whether the events are dry runs.
+  let isDryRun: Bool
+  /// Events that the daemon accepted.
+  private(set) var sent = 0
+  /// Those of them that it had accepted before.
+  private(set) var duplicates = 0
+  /// Those of them that a plugin failed on.
+  private(set) var failed = 0
+  /// Lines that are no event, and events that the daemon refused.
+  private(set) var refused = 0
+
+  init(isDryRun: Bool) { self.isDryRun = isDryRun }
+
+  /// Counts a line's result.
+  mutating func add(_ result: Result<JSONValue, DaemonError>) {
+    guard case .success(let outcome) = result else {
+      refused += 1
+      return
+    }
+    sent += 1
+    if outcome.member("duplicate")?.boolValue ?? false { duplicates += 1 }
+    if !outcome.elements("failures").isEmpty { failed += 1 }
+  }
+
+  /// The counts in one line.
+  var text: String {
+    "\(isDryRun ? "evaluated" : "sent") \(Figures.count(sent, "event")): \(Figures.count(duplicates, "duplicate")), "
+      + "\(Figures.count(failed)) with failures; \(Figures.count(refused)) refused"
   }
 }

@@ -1,16 +1,16 @@
-internal import RuledCore
+package import RuledCore
 
 /// `rulectl watch`: changes as they happen.
 package enum WatchCommand: Command {
-  /// What it is called and takes.
+  /// Name, options and help.
   package static let spec = CommandSpec(
     "watch", "Prints changes as they happen, until it is interrupted.",
     synopsis: ["[SUBJECT] [--prefix PREFIX] [--plugins PLUGIN,…]"], optional: 1,
     options: [
-      OptionSpec("prefix", value: "PREFIX", "Watches subjects that begin with this."),
-      OptionSpec("plugins", value: "PLUGIN,…", "Watches what these plugins change.", repeats: true),
-      OptionSpec("after", value: "SEQUENCE", "Begins behind this change; the last 10,000 can be seen again."),
-      OptionSpec("count", short: "c", value: "N", "Ends after this many changes."),
+      OptionSpec("prefix", value: "PREFIX", "Watches subjects that begin with PREFIX."),
+      OptionSpec("plugins", value: "PLUGIN,…", "Watches only changes by these plugins.", repeats: true),
+      OptionSpec("after", value: "SEQUENCE", "Begins after this change; the last 10,000 changes can be had again."),
+      OptionSpec("count", short: "c", value: "N", "Ends after N changes."),
       OptionSpec("json", "Prints each change as JSON, one a line."),
     ],
     examples: [
@@ -18,10 +18,10 @@ package enum WatchCommand: Command {
       .init("rulectl watch --prefix user: --plugins gamification --json", "for a script"),
     ])
 
-  /// Watches.
+  /// Prints changes until the connection ends or `--count` changes were printed.
   package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let after = try arguments.integer("after", in: 0...Int.max)
-    var left = try arguments.integer("count", in: 1...Int.max) ?? Int.max
+    var remaining = try arguments.integer("count", in: 1...Int.max) ?? Int.max
     let plugins = arguments.list("plugins")
     let client = try environment.connect()
     let watch = try client.call(
@@ -33,11 +33,11 @@ package enum WatchCommand: Command {
         "after": after.map { .integer(Int64($0)) },
       ]))
     if environment.showsProgress { environment.errors.write("watching; Ctrl-C ends it\n") }
-    while left > 0 {
+    while remaining > 0 {
       guard case .notification(let method, let params) = try client.receive(),
         params.member("watch") == watch.member("watch")
       else { continue }
-      if method == "changed" { left -= 1 }
+      if method == "changed" { remaining -= 1 }
       print(method, params, asJSON: arguments.has("json"), environment)
       environment.output.flush()
     }
@@ -46,7 +46,7 @@ package enum WatchCommand: Command {
 
   private static func print(_ method: String, _ params: JSONValue, asJSON: Bool, _ environment: ToolEnvironment) {
     if method == "lagged" {
-      let missed = Figures.count(Int(params.member("missed")?.intValue ?? 0), "change")
+      let missed = Figures.count(params.count("missed"), "change")
       environment.errors.write("\(missed) missed: this watcher is too slow, or began too far back\n")
     } else if asJSON {
       environment.output.write(params.text + "\n")
@@ -54,7 +54,7 @@ package enum WatchCommand: Command {
       let style = environment.style
       let event = params.member("event")?.member("type")?.brief ?? "-"
       let what = OutcomeText(params, style: style).line
-      let plugins = (params.member("plugins")?.arrayValue ?? []).map(\.brief).joined(separator: ",")
+      let plugins = params.elements("plugins").map(\.brief).joined(separator: ",")
       environment.output.write(
         style.dim("#\(params.member("sequence")?.brief ?? "?")")
           + "  \(style.bold((params.member("subject")?.brief ?? "?").printable))"

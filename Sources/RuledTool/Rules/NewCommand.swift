@@ -1,15 +1,16 @@
 internal import Glibc
+package import RuledCore
 
-/// `rulectl new`: begins a plugin that works.
+/// `rulectl new`: makes a plugin that works.
 package enum NewCommand: Command {
-  /// What it is called and takes.
+  /// Name, options and help.
   package static let spec = CommandSpec(
     "new", "Makes a plugin that works, with a test that passes.",
     synopsis: ["PLUGIN [--rules DIR]"], required: ["PLUGIN"],
     options: [
       OptionSpec("rules", short: "r", value: "DIR", "The rules folder; 'rules' by default.", completes: .folders)
     ],
-    details: "PLUGIN is a lower-case name of letters, digits and underscores. What exists is never written over.",
+    details: "PLUGIN is a lower-case name of letters, digits and underscores. An existing folder is never changed.",
     examples: [.init("rulectl new greeter", "writes rules/greeter with a rule, a query and a test")])
 
   /// Writes the plugin's files.
@@ -19,7 +20,9 @@ package enum NewCommand: Command {
       throw ToolError(
         "'\(name)' can't name a plugin; use a lower-case letter, then letters, digits and underscores, 64 at most")
     }
-    guard name != "lib" else { throw ToolError("'lib' is where plugins share modules; choose another name") }
+    guard name != "lib" else {
+      throw ToolError("'lib' is the folder of modules that plugins share; choose another name")
+    }
     let rules = arguments.value("rules") ?? "rules"
     if mkdir(rules, 0o777) != 0, errno != EEXIST { throw failed("make the folder '\(rules)'") }
     let folder = "\(rules)/\(name)"
@@ -28,7 +31,7 @@ package enum NewCommand: Command {
       throw failed("make the folder '\(folder)'")
     }
     guard mkdir("\(folder)/tests", 0o777) == 0 else { throw failed("make the folder '\(folder)/tests'") }
-    try write("\(folder)/plugin.lua", PluginTemplate.entry(name))
+    try write("\(folder)/plugin.lua", PluginTemplate.plugin(name))
     try write("\(folder)/tests/\(name)_test.lua", PluginTemplate.test(name))
     environment.output.write("made \(folder)/plugin.lua and \(folder)/tests/\(name)_test.lua\n")
     environment.output.write("try 'rulectl test \(folder)', then change it\n")
@@ -57,5 +60,57 @@ package enum NewCommand: Command {
 
   private static func failed(_ what: String) -> ToolError {
     ToolError("cannot \(what): \(String(cString: strerror(errno)))")
+  }
+}
+
+/// The files of a new plugin.
+private enum PluginTemplate {
+  /// `plugin.lua`.
+  static func plugin(_ name: String) -> String {
+    """
+    -- \(name): greets a user once a day. Replace this with your rules.
+
+    plugin {
+      name = "\(name)",
+      version = "0.1.0",
+      about = "Greets a user once a day.",
+      settings = { words = "Good morning" },
+    }
+
+    rule "greet" {
+      on = "app.launched",
+      run = function(_, state)
+        if once("greeted:" .. calendar.date(now(), "UTC")) then
+          state.greetings = (state.greetings or 0) + 1
+          decide("greeting", settings.words)
+        end
+      end,
+    }
+
+    query "greetings" (function(state) return { count = state and state.greetings or 0 } end)
+
+    """
+  }
+
+  /// `tests/NAME_test.lua`.
+  static func test(_ name: String) -> String {
+    """
+    -- Run with: rulectl test
+
+    test "\(name) greets once a day" (function(t)
+      t:at("2025-11-10T08:00:00Z")
+      t:equal(t:event("user:1", "app.launched").decisions.greeting, "Good morning")
+      t:equal(t:event("user:1", "app.launched").decisions.greeting, nil)
+      t:advance("1d")
+      t:equal(t:event("user:1", "app.launched").decisions.greeting, "Good morning")
+      t:equal(t:query("user:1", "greetings").count, 2)
+    end)
+
+    test "\(name) says what the settings say" (function(t)
+      t:settings { words = "Hello" }
+      t:equal(t:event("user:1", "app.launched").decisions.greeting, "Hello")
+    end)
+
+    """
   }
 }

@@ -2,24 +2,23 @@ internal import RuledCore
 internal import RuledEngine
 internal import RuledLua
 
-/// Looks for all that is wrong in a rules folder, in every branch and not only up to the first error.
+/// Finds what is wrong in a rules folder: in every branch, and also after the first error.
 struct RulesCheck {
-  /// What was found, by file and line.
+  /// The findings, by file and line.
   var findings: [Finding] { found.sorted { $0.file != $1.file ? $0.file < $1.file : $0.line < $1.line } }
-  /// The plugins that were looked at.
+  /// The plugins that were checked.
   private(set) var plugins: [PluginSource] = []
-  /// What they declare, as far as they load.
+  /// Their manifests, as far as they load.
   private(set) var manifests: [PluginManifest] = []
-  /// The worker on which plugins are loaded.
-  let worker = LuaWorker()
+  /// The worker that loads the plugins.
+  private let worker = LuaWorker()
   private var found: [Finding] = []
 
-  /// Checks the plugins of a place.
-  init(_ place: RulesPlace) throws {
-    let source = try read(place)
-    plugins = source.filter { place.plugin == nil || $0.name == place.plugin }
+  /// Checks the selected plugins.
+  init(_ selection: RulesSelection) throws {
+    plugins = try read(selection).filter { selection.contains($0.name) }
     guard let inspector = SourceInspector(worker: worker) else {
-      throw ToolError("there is no memory for a Lua machine")
+      throw ToolError("there is no memory for a Lua VM")
     }
     for file in plugins.first?.library ?? [] { inspect(file, inspector) }
     for plugin in plugins {
@@ -30,33 +29,33 @@ struct RulesCheck {
     checkHosts()
   }
 
-  /// Adds a finding, unless something was found at that place before.
-  mutating func add(_ file: String, _ line: Int, _ message: String) {
+  /// Adds a finding, unless there is one for this line already.
+  private mutating func add(_ file: String, _ line: Int, _ message: String) {
     guard !found.contains(where: { $0.file == file && $0.line == line && line > 0 }) else { return }
     found.append(Finding(file: file, line: line, message: message))
   }
 
-  private mutating func add(_ error: RuledLua.LoadError) { add(error.file, error.line, error.message) }
+  private mutating func add(_ error: LoadError) { add(error.file, error.line, error.message) }
 
-  /// How many rules the plugins have.
-  var rules: Int { manifests.reduce(0) { $0 + $1.rules.count } }
+  /// How many rules the plugins declare.
+  var ruleCount: Int { manifests.reduce(0) { $0 + $1.rules.count } }
 
-  /// Reads the folder, and what can be read of it when something can't.
-  private mutating func read(_ place: RulesPlace) throws -> [PluginSource] {
-    do throws(ReloadError) { return try place.read().plugins } catch {
+  /// Reads the rules folder; what cannot be read becomes a finding.
+  private mutating func read(_ selection: RulesSelection) throws -> [PluginSource] {
+    do throws(ReloadError) { return try selection.read().plugins } catch {
       for error in error.errors { add(error) }
       let broken = Set(error.errors.map { String($0.file.prefix { $0 != "/" }) })
       guard !broken.contains(""), !broken.contains("lib") else { return [] }
-      return (try? RulesFolder.read(place.root) { !broken.contains($0) }.plugins) ?? []
+      return (try? RulesFolder.read(selection.root) { !broken.contains($0) }.plugins) ?? []
     }
   }
 
-  // MARK: Texts
+  // MARK: Sources
 
-  /// Looks for syntax errors and for globals that are not there.
+  /// Finds syntax errors and unknown globals.
   private mutating func inspect(_ file: SourceFile, _ inspector: SourceInspector) {
     let uses: [SourceInspector.Use]
-    do throws(RuledLua.LoadError) { uses = try inspector.uses(in: file) } catch {
+    do throws(LoadError) { uses = try inspector.uses(in: file) } catch {
       add(error)
       return
     }
@@ -64,13 +63,14 @@ struct RulesCheck {
       switch use.kind {
       case .write: add(file.path, use.line, "assigns the global '\(use.name)'; declare it with 'local'")
       case .read where !inspector.knows(use.name):
-        add(file.path, use.line, "there is no global '\(use.name)'\(Self.meant(use.name, SourceInspector.globals))")
+        add(
+          file.path, use.line, "there is no global '\(use.name)'\(Self.suggestion(use.name, SourceInspector.globals))")
       default: break
       }
     }
   }
 
-  /// Looks for sinks, files and modules that the plugin does not have.
+  /// Finds uses of sinks, files and modules that the plugin does not have.
   private mutating func checkNames(_ plugin: PluginSource, _ inspector: SourceInspector) {
     let manifest = manifests.first { $0.name == plugin.name }
     for file in plugin.modules + CatalogBuilder.required(by: plugin) {
@@ -82,13 +82,15 @@ struct RulesCheck {
         case "data":
           let files = plugin.data.map(\.name)
           guard !files.contains(use.argument) else { continue }
-          add(file.path, use.line, "there is no '\(use.argument)' in \(plugin.name)/\(Self.meant(use.argument, files))")
+          add(
+            file.path, use.line,
+            "there is no '\(use.argument)' in \(plugin.name)/\(Self.suggestion(use.argument, files))")
         case "require":
           guard plugin.module(use.argument) == nil else { continue }
           let modules = (plugin.modules + plugin.library).map { String($0.name.dropLast(4)) }
           add(
             file.path, use.line,
-            "there is no '\(use.argument).lua' beside plugin.lua or in lib\(Self.meant(use.argument, modules))")
+            "there is no '\(use.argument).lua' beside plugin.lua or in lib\(Self.suggestion(use.argument, modules))")
         default: break
         }
       }
@@ -103,8 +105,8 @@ struct RulesCheck {
 
   private func unknown(sink: String, _ manifest: PluginManifest) -> String {
     let declared = manifest.sinks.isEmpty ? "it declares none" : "it declares \(manifest.sinks.joined(separator: ", "))"
-    let meant = Self.meant(sink, manifest.sinks)
-    return "plugin '\(manifest.name)' has no sink '\(sink)'" + (meant.isEmpty ? "; \(declared)" : meant)
+    let suggestion = Self.suggestion(sink, manifest.sinks)
+    return "plugin '\(manifest.name)' has no sink '\(sink)'" + (suggestion.isEmpty ? "; \(declared)" : suggestion)
   }
 
   private mutating func checkJSON(_ file: SourceFile) {
@@ -114,36 +116,36 @@ struct RulesCheck {
     }
   }
 
-  /// The question after the name that was probably meant; empty when none is near.
-  static func meant(_ name: String, _ known: [String]) -> String {
+  /// `; did you mean 'NAME'?` with the known name nearest to `name`; empty when none is near.
+  private static func suggestion(_ name: String, _ known: [String]) -> String {
     NearestName.find(name, in: known).map { "; did you mean '\($0)'?" } ?? ""
   }
 
   // MARK: Loading
 
-  /// Loads the plugin as the daemon does, and its tests, and notes every wrong declaration.
+  /// Loads the plugin and its tests as the daemon does, and finds every wrong declaration.
   private mutating func load(_ plugin: PluginSource) {
     let notes = LoadNotes()
-    var isWhole = true
-    do throws(RuledLua.LoadError) {
+    var loads = true
+    do throws(LoadError) {
       _ = try PluginVM(source: plugin, worker: worker, noting: notes)
     } catch {
-      isWhole = false
+      loads = false
       add(notes, plugin)
       add(error)
     }
     add(notes, plugin)
     if !notes.manifest.name.isEmpty { manifests.append(notes.manifest) }
     checkReach(notes.manifest)
-    guard isWhole else { return }
-    let ofTests = LoadNotes()
-    do throws(RuledLua.LoadError) {
-      _ = try PluginVM(source: plugin, worker: worker, tests: true, noting: ofTests)
-      add(ofTests, plugin)
+    guard loads else { return }
+    let testNotes = LoadNotes()
+    do throws(LoadError) {
+      _ = try PluginVM(source: plugin, worker: worker, tests: true, noting: testNotes)
+      add(testNotes, plugin)
     } catch { add(error) }
-    let required = notes.required.union(ofTests.required)
+    let required = notes.required.union(testNotes.required)
     for module in plugin.modules where module.name != "plugin.lua" && !required.contains(module.path) {
-      add(module.path, 1, "nothing requires this file, so that no event can reach what it declares")
+      add(module.path, 1, "nothing requires this file, so no event can reach what it declares")
     }
   }
 
@@ -160,39 +162,81 @@ struct RulesCheck {
     }
   }
 
-  /// The line from `first` on that gives the member called `key` a value.
+  /// The first line, from line `first` on, that assigns the member `key`; `first` when there is none.
   private static func line(of key: String, in file: SourceFile, from first: Int) -> Int {
     let lines = String(decoding: file.text, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
     for line in max(first, 1)..<max(lines.count + 1, first + 1) where line <= lines.count {
       let text = lines[line - 1]
-      guard let place = text.firstRange(of: key) else { continue }
-      let rest = text[place.upperBound...].drop { " \t\"']".contains($0) }
-      if rest.hasPrefix("=") { return line }
+      guard let range = text.firstRange(of: key) else { continue }
+      let remainder = text[range.upperBound...].drop { " \t\"']".contains($0) }
+      if remainder.hasPrefix("=") { return line }
     }
     return first
   }
 
-  /// Looks for rules that no event can reach, as the plugin takes no source that an event can have.
+  /// Finds rules that no event can reach, because no event can have a source that the plugin accepts.
   private mutating func checkReach(_ manifest: PluginManifest) {
-    let isClosed =
+    let isUnreachable =
       !manifest.sources.isEmpty && manifest.sources.allSatisfy { $0.text.utf8.contains { $0 < 0x20 || $0 == 0x7F } }
-    guard isClosed else { return }
+    guard isUnreachable else { return }
     for rule in manifest.rules {
       add(rule.file, rule.line, "no event can reach rule '\(rule.name)', as no source can match the plugin's 'sources'")
     }
   }
 
-  /// Looks for hosts that two plugins answer for.
+  /// Finds hosts that two plugins answer for.
   private mutating func checkHosts() {
     var owners: [String: String] = [:]
     for manifest in manifests {
       for host in manifest.hosts {
         let name = host.name.lowercased()
         if let owner = owners[name] {
-          add(host.file, host.line, "the host '\(host.name)' is answered by \(owner) already")
+          add(host.file, host.line, "plugin '\(owner)' answers for the host '\(host.name)' already")
         }
         owners[name] = owners[name] ?? manifest.name
       }
+    }
+  }
+}
+
+// MARK: Configuration
+
+extension RulesCheck {
+  /// Finds what is wrong in a configuration file, and the plugins, settings and sinks in it that do not exist.
+  mutating func check(configuration path: String) {
+    let configuration: Configuration
+    do throws(ConfigurationFileError) { configuration = try ConfigurationFile.load(path) } catch {
+      for error in error.errors { add(error.file, error.line, error.message) }
+      return
+    }
+    for name in configuration.plugins.keys.sorted() {
+      guard let plugin = plugins.first(where: { $0.name == name }) else {
+        let suggestion = Self.suggestion(name, plugins.map(\.name))
+        add(path, ConfigurationFile.line(of: ["plugins", name], in: path), "there is no plugin '\(name)'\(suggestion)")
+        continue
+      }
+      checkSettings(configuration.plugins[name]?.settings ?? JSONObject(), of: plugin, path)
+    }
+    let sinks = manifests.flatMap(\.sinks)
+    for name in configuration.sinks.keys.sorted() where !sinks.contains(name) {
+      let line = ConfigurationFile.line(of: ["sinks", name], in: path)
+      add(path, line, "no plugin has a sink '\(name)'\(Self.suggestion(name, sinks))")
+    }
+  }
+
+  private mutating func checkSettings(_ settings: JSONObject, of plugin: PluginSource, _ path: String) {
+    guard !settings.isEmpty, manifests.contains(where: { $0.name == plugin.name }) else { return }
+    do throws(LoadError) {
+      let manifest = try PluginVM(source: plugin, settings: settings, worker: worker).manifest
+      let known = manifest.settings.names.filter { !manifest.unknownSettings.contains($0) }
+      for name in manifest.unknownSettings {
+        let line = ConfigurationFile.line(of: ["plugins", plugin.name, name], in: path)
+        add(path, line, "plugin '\(plugin.name)' has no setting '\(name)'\(Self.suggestion(name, known))")
+      }
+    } catch {
+      add(
+        path, ConfigurationFile.line(of: ["plugins", plugin.name], in: path),
+        "with these settings plugin '\(plugin.name)' does not load: \(error.description)")
     }
   }
 }

@@ -2,24 +2,24 @@ internal import RuledCore
 internal import RuledEngine
 internal import RuledLua
 
-/// What a test's `t` does: one engine, one plugin whose view it takes.
+/// Executes the methods of a test's `t` on an engine of its own, for the plugin that is tested.
 final class TestDriver: TestHost {
-  /// The engine that the tests of all plugins share, each with a fresh store.
-  let engine: LocalEngine
+  private let engine: LocalEngine
   private let base: Catalog
   private let worker: LuaWorker
   private var plugin = ""
   private var settings = JSONObject()
+  /// Catalogs with other settings of the plugin, by the settings' JSON.
   private var catalogs: [String: Catalog] = [:]
 
-  /// A driver over these rules.
+  /// A driver with these rules.
   init(_ catalog: Catalog, worker: LuaWorker, coverage: Coverage?) throws(RequestError) {
     base = catalog
     self.worker = worker
     engine = try LocalEngine(catalog: catalog, lua: worker, coverage: coverage)
   }
 
-  /// Begins a test of a plugin: an empty store, the first moment, the plugins' own settings.
+  /// Begins a test of a plugin with an empty store, the default time and the plugins' own settings.
   func begin(_ plugin: String) throws(RequestError) {
     if plugin != self.plugin { catalogs.removeAll() }
     self.plugin = plugin
@@ -35,7 +35,7 @@ final class TestDriver: TestHost {
       case "advance": return try advance(arguments)
       case "event": return [try event(arguments)]
       case "query": return [try query(arguments)]
-      case "settings": return try change(try arguments.object(0, "settings") ?? JSONObject())
+      case "settings": return try overrideSettings(try arguments.object(0, "settings") ?? JSONObject())
       case "state":
         return [try engine.state(of: try arguments.text(0, "a subject"), plugin: plugin) ?? .object(JSONObject())]
       case "effects": return [.array(engine.effects(of: try arguments.text(0, "a subject")))]
@@ -48,9 +48,9 @@ final class TestDriver: TestHost {
     } catch let error as TestFailure {
       throw error
     } catch let error as RequestError {
-      throw TestFailure(Self.described(error))
+      throw TestFailure(Self.description(of: error))
     } catch let error as Failure {
-      throw TestFailure(Self.described(error))
+      throw TestFailure(Self.description(of: error))
     } catch {
       throw TestFailure("\(error)")
     }
@@ -105,8 +105,8 @@ final class TestDriver: TestHost {
     return try engine.query(isOwn ? "\(plugin).\(name)" : name, subject: subject, arguments: arguments.value(2))
   }
 
-  /// Sets the plugin's settings for the rest of the test, key by key.
-  private func change(_ values: JSONObject) throws -> [JSONValue] {
+  /// Overrides settings of the plugin until the test ends.
+  private func overrideSettings(_ values: JSONObject) throws -> [JSONValue] {
     for (name, value) in values { settings[name] = value }
     let text = JSONValue.object(settings).text
     if catalogs[text] == nil {
@@ -127,9 +127,9 @@ final class TestDriver: TestHost {
 
   private static func message(_ stored: [UInt8]) -> JSONValue {
     let message = stored.withUnsafeBytes { try? JSONValue(parsing: $0) }
-    var shown = JSONObject()
-    for name in ["subject", "type", "data", "from"] { shown[name] = message?[name] }
-    return .object(shown)
+    var visible = JSONObject()
+    for name in ["subject", "type", "data", "from"] { visible[name] = message?[name] }
+    return .object(visible)
   }
 
   // MARK: Handlers
@@ -157,14 +157,14 @@ final class TestDriver: TestHost {
     let text = Array(JSONValue.object(request).text.utf8)
     let buffer = ByteBuffer(capacity: text.count)
     text.withUnsafeBytes { buffer.append($0) }
-    guard let answer = try engine.evaluator.web(host: Self.plain(host), request: buffer.bytes) else {
+    guard let answer = try engine.evaluator.web(host: Self.normalized(host: host), request: buffer.bytes) else {
       throw TestFailure("no plugin answers for the host '\(host)'")
     }
     return answer[0].map { [$0] } ?? []
   }
 
-  /// A host as it is compared: in lower case, without a port and a trailing dot.
-  private static func plain(_ host: String) -> String {
+  /// A host in lower case, without port and trailing dot, as hosts are compared.
+  private static func normalized(host: String) -> String {
     let name = host.lowercased().prefix { $0 != ":" }
     return String(name.hasSuffix(".") ? name.dropLast() : name)
   }
@@ -182,17 +182,51 @@ final class TestDriver: TestHost {
     return [request]
   }
 
-  // MARK: Words
+  // MARK: Errors
 
-  private static func described(_ error: RequestError) -> String {
+  private static func description(of error: RequestError) -> String {
     let file = error.details.first { $0.name == "file" }?.json ?? "null"
     let line = error.details.first { $0.name == "line" }?.json ?? "null"
     return file == "null" || line == "null"
       ? error.message : "\(error.message) (at \(file.dropFirst().dropLast()):\(line))"
   }
 
-  private static func described(_ failure: Failure) -> String {
+  private static func description(of failure: Failure) -> String {
     guard let file = failure.file, let line = failure.line else { return failure.message }
     return "\(failure.message) (at \(file):\(line))"
+  }
+}
+
+/// The arguments of a call of a method of `t`.
+private struct TestArguments {
+  private let method: String
+  private let values: [JSONValue]
+
+  init(_ method: String, _ values: [JSONValue]) {
+    self.method = method
+    self.values = values
+  }
+
+  /// The argument at `index`; nil when it is nil or left out.
+  func value(_ index: Int) -> JSONValue? {
+    guard index < values.count, !values[index].isNull else { return nil }
+    return values[index]
+  }
+
+  /// The argument at `index`, which must be a string; `what` names it in the error.
+  func text(_ index: Int, _ what: String) throws(TestFailure) -> String {
+    guard let text = value(index)?.stringValue else {
+      throw TestFailure("t:\(method): argument \(index + 1) must be \(what)")
+    }
+    return text
+  }
+
+  /// The argument at `index`, which must be a table; nil when it is nil or left out.
+  func object(_ index: Int, _ what: String) throws(TestFailure) -> JSONObject? {
+    guard let value = value(index) else { return nil }
+    guard let object = value.objectValue else {
+      throw TestFailure("t:\(method): argument \(index + 1) must be a table: \(what)")
+    }
+    return object
   }
 }

@@ -1,18 +1,18 @@
 internal import Glibc
 internal import RuledCore
 
-/// Where a program reads, line by line or whole: a file, a descriptor, or memory for a test.
+/// Reads a file, a descriptor, or text in memory, line by line or whole.
 package final class Input {
-  /// How many bytes there are in all, when that is known.
+  /// The size in bytes, when it is known.
   package let size: Int?
-  /// How many bytes of lines were taken so far.
+  /// How many bytes were read as lines so far.
   package private(set) var consumed = 0
   private let descriptor: Int32?
   private let closes: Bool
   private let buffer = ByteBuffer(capacity: 65_536)
   private var start = 0
   private var searched = 0
-  private var ended = false
+  private var isAtEnd = false
 
   /// Reads an open descriptor.
   package init(descriptor: Int32, closes: Bool = false) {
@@ -28,7 +28,7 @@ package final class Input {
     closes = false
     buffer.append(contentsOf: text)
     size = buffer.count
-    ended = true
+    isAtEnd = true
   }
 
   /// Reads a file.
@@ -40,24 +40,26 @@ package final class Input {
 
   deinit { if let descriptor, closes { close(descriptor) } }
 
-  /// Whether `nextLine` answers without waiting for whoever writes.
+  /// Whether `nextLine` returns without waiting for more input.
   package var isReady: Bool {
-    guard let descriptor, !ended, newline() == nil else { return true }
+    guard let descriptor, !isAtEnd, nextNewline() == nil else { return true }
     var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     return Glibc.poll(&poll, 1, 0) != 0
   }
 
-  /// The next line without its end, or nil when there is none; a last line without `\n` counts.
+  /// The next line without its `\n`; nil at the end.
+  ///
+  /// The last line may lack its `\n`.
   package func nextLine() throws(ToolError) -> [UInt8]? {
     while true {
-      if let end = newline() {
+      if let end = nextNewline() {
         let line = Array(buffer.bytes[start..<end])
         consumed += end + 1 - start
         start = end + 1
         searched = start
         return line
       }
-      if ended {
+      if isAtEnd {
         guard start < buffer.count else { return nil }
         let line = Array(buffer.bytes[start..<buffer.count])
         consumed += buffer.count - start
@@ -68,14 +70,14 @@ package final class Input {
     }
   }
 
-  /// All that is left.
-  package func rest() throws(ToolError) -> [UInt8] {
-    while !ended { try fill() }
+  /// Everything that was not read as a line.
+  package func readAll() throws(ToolError) -> [UInt8] {
+    while !isAtEnd { try fill() }
     defer { start = buffer.count }
     return Array(buffer.bytes[start..<buffer.count])
   }
 
-  private func newline() -> Int? {
+  private func nextNewline() -> Int? {
     guard searched < buffer.count else { return nil }
     guard let found = memchr(buffer.base + searched, 10, buffer.count - searched) else {
       searched = buffer.count
@@ -94,7 +96,7 @@ package final class Input {
     if count > 0 {
       buffer.advance(count)
     } else if count == 0 {
-      ended = true
+      isAtEnd = true
     } else if errno != EINTR {
       throw ToolError("cannot read: \(String(cString: strerror(errno)))")
     }

@@ -1,11 +1,11 @@
 internal import Glibc
 internal import RuledCore
 
-/// Where a program writes: a descriptor, or memory for a test.
+/// Writes to a descriptor, or to memory for a test.
 ///
-/// What is written to a terminal leaves at once, what is written elsewhere in blocks.
+/// A terminal gets each text at once, anything else blocks of 32 KiB.
 package final class Output {
-  /// Whether a person looks at it.
+  /// Whether it is a terminal.
   package let isTerminal: Bool
   private let descriptor: Int32?
   private let buffer = ByteBuffer(capacity: 4096)
@@ -16,21 +16,14 @@ package final class Output {
     isTerminal = isatty(descriptor) == 1
   }
 
-  /// Keeps what is written, for `text`.
+  /// Writes to memory, for `text`.
   package init(isTerminal: Bool = false) {
     descriptor = nil
     self.isTerminal = isTerminal
   }
 
-  /// What was written and not flushed; in memory, all of it.
+  /// What was written and not flushed; in memory, all that was written.
   package var text: String { buffer.text }
-
-  /// How many columns a line has: the terminal's, or 80.
-  package var columns: Int {
-    var size = winsize()
-    guard let descriptor, ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
-    return Int(size.ws_col)
-  }
 
   /// Writes `text`.
   package func write(_ text: String) {
@@ -38,7 +31,9 @@ package final class Output {
     if isTerminal || buffer.count >= 32_768 { flush() }
   }
 
-  /// Hands on what is held; output that nobody takes any more is dropped.
+  /// Writes the buffered text to the descriptor.
+  ///
+  /// When that fails, as at the end of a closed pipe, the text is dropped.
   package func flush() {
     guard let descriptor else { return }
     while buffer.count > 0 {
@@ -49,5 +44,78 @@ package final class Output {
         buffer.removeAll()
       }
     }
+  }
+}
+
+/// Colours text, or leaves it alone where colour is not wanted.
+package struct Style: Sendable, Equatable {
+  /// Whether escape sequences are written.
+  package var isColoured: Bool
+
+  /// Text with colour or without.
+  package init(isColoured: Bool) { self.isColoured = isColoured }
+
+  /// Text without colour.
+  package static let plain = Style(isColoured: false)
+
+  /// For headings.
+  package func bold(_ text: String) -> String { wrap(text, "1") }
+  /// For details.
+  package func dim(_ text: String) -> String { wrap(text, "2") }
+  /// For what went wrong.
+  package func red(_ text: String) -> String { wrap(text, "31") }
+  /// For what went well.
+  package func green(_ text: String) -> String { wrap(text, "32") }
+  /// For warnings.
+  package func yellow(_ text: String) -> String { wrap(text, "33") }
+  /// For names.
+  package func cyan(_ text: String) -> String { wrap(text, "36") }
+
+  private func wrap(_ text: String, _ code: String) -> String {
+    isColoured && !text.isEmpty ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
+  }
+}
+
+/// A progress line on standard error; nothing where that is no terminal.
+struct Progress {
+  private static let interval = Duration.milliseconds(100)
+  private static let barWidth = 24
+
+  private let errors: Output?
+  private let started = ContinuousClock.now
+  private var shown: ContinuousClock.Instant?
+
+  /// A progress line that is not shown yet.
+  init(_ environment: ToolEnvironment) {
+    errors = environment.showsProgress ? environment.errors : nil
+  }
+
+  /// Shows the progress, at most ten times a second.
+  ///
+  /// - Parameters:
+  ///   - share: How much is done, from 0 to 1, when that is known: drawn as a bar.
+  ///   - count: How many of `noun` are done: shown with their rate.
+  ///   - noun: What is counted, in the singular.
+  mutating func show(share: Double?, count: Int, _ noun: String) {
+    guard let errors else { return }
+    let now = ContinuousClock.now
+    if let shown, now - shown < Self.interval { return }
+    shown = now
+    var text = "\r\u{1B}[K"
+    if let share {
+      let filled = Int(min(share, 1) * Double(Self.barWidth))
+      text += String(repeating: "█", count: filled) + String(repeating: "░", count: Self.barWidth - filled)
+      text += " \(Int(min(share, 1) * 100))%  "
+    }
+    let seconds = Double((now - started) / .seconds(1))
+    let rate = seconds > 0 ? Int(Double(count) / seconds) : 0
+    errors.write(text + "\(Figures.count(count, noun))  \(Figures.count(rate))/s")
+  }
+
+  /// Clears the line, before other lines and at the end.
+  mutating func clear() {
+    guard let errors, shown != nil else { return }
+    shown = nil
+    errors.write("\r\u{1B}[K")
   }
 }

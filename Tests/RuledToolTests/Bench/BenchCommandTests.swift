@@ -1,7 +1,9 @@
 import Glibc
 import RuledCore
-import RuledTool
+import Synchronization
 import Testing
+
+@testable import RuledTool
 
 /// `rulectl bench`, against a daemon that answers by a script.
 struct BenchCommandTests {
@@ -39,6 +41,17 @@ struct BenchCommandTests {
     #expect(try Self.figures(run)["sent"] == 100)
   }
 
+  @Test func `At a rate, what became due while the sender did not run is sent, too`() throws {
+    let daemon = try FakeDaemon(result: Self.outcome)
+    defer { daemon.stop() }
+    let words = ["-c", "1", "-p", "64", "--rate", "200", "--seconds", "0.3"]
+    let plan = try BenchPlan(ArgumentParser.parse(words[...], options: BenchCommand.spec.options))
+    var pump = try BenchPump(plan, path: daemon.path)
+    let tally = try pump.run { _, _ in usleep(300_000) }
+    #expect(tally.sent == 60)
+    #expect(tally.missing == 0)
+  }
+
   @Test func `At a rate, the wait for a slow reply is charged to what was due meanwhile`() throws {
     let daemon = try FakeDaemon { request in
       let isFirst = request.params["id"]?.stringValue?.hasSuffix("-0") ?? false
@@ -60,7 +73,7 @@ struct BenchCommandTests {
     #expect(run.output.hasSuffix("\n5 refused: overloaded\n  the first one: too many requests in flight\n"))
   }
 
-  @Test func `Events that a plugin failed on are told`() throws {
+  @Test func `Events that a plugin failed on are reported`() throws {
     let daemon = try FakeDaemon(result: ["failures": [["plugin": "p"]]])
     defer { daemon.stop() }
     let run = Run("bench", "-c", "1", "--rate", "10", "--seconds", "0.1", on: daemon)
@@ -95,11 +108,80 @@ struct BenchCommandTests {
     #expect(Run("bench", "--data", "{").errors.hasPrefix("rulectl: --data is not JSON: "))
   }
 
-  @Test func `A daemon that goes away ends it with a word`() throws {
+  @Test func `A daemon that closes the connection ends it with a message`() throws {
     let daemon = try FakeDaemon { _ in nil }
     defer { daemon.stop() }
     let run = Run("bench", "-c", "1", "--seconds", "5", on: daemon)
     #expect(run.exit == .failed)
     #expect(run.errors.hasPrefix("rulectl: the daemon closed a connection"))
+  }
+}
+
+/// `rulectl top`, against a daemon that answers by a script.
+struct TopCommandTests {
+  private static func plugin(_ name: String, _ runs: Int64, _ failures: Int64, _ p99: Double) -> JSONValue {
+    [
+      "name": .string(name), "rules": ["one"], "queries": [], "runs": .integer(runs), "failures": .integer(failures),
+      "p50_us": 10, "p99_us": .number(p99),
+    ]
+  }
+
+  /// A daemon whose plugins have run more often at each request.
+  private static func daemon(errors: JSONValue = []) throws -> FakeDaemon {
+    let requests = Atomic<Int>(0)
+    return try FakeDaemon { request in
+      guard request.method == "rules" else {
+        return [request.result(["status": "ready", "revision": "b1946ac9", "workers": 2, "uptime_s": 3700])]
+      }
+      let count = Int64(requests.add(1, ordering: .relaxed).oldValue)
+      let plugins: JSONValue = [
+        plugin("calm", 100, 7, 900), plugin("busy", 1000 + count * 5_000_000, 2 + count, 40),
+        plugin("slow", 10 + count * 1000, 0, 2500),
+      ]
+      return [request.result(["revision": "b1946ac9", "plugins": plugins, "errors": errors])]
+    }
+  }
+
+  @Test func `A screen lists the busiest first and names the slowest of those that ran`() throws {
+    let daemon = try Self.daemon()
+    defer { daemon.stop() }
+    let run = Run("top", "--once", on: daemon)
+    #expect(run.exit == .done)
+    let lines = run.output.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    #expect(lines.first == "ready, revision b1946ac9, 2 workers, up 1h 1m")
+    #expect(lines.filter { $0.hasSuffix("  busy") || $0.hasSuffix("  slow") || $0.hasSuffix("  calm") }.count == 3)
+    #expect(lines[4].hasSuffix("  10 µs   40 µs         3   +1  busy"))
+    #expect(lines[5].hasSuffix("  10 µs  2.5 ms         0    -  slow"))
+    #expect(lines[6].hasSuffix("  10 µs  900 µs         7    -  calm"))
+    #expect(run.output.hasSuffix("\nbusiest busy, slowest slow (p99 2.5 ms)\n"))
+    #expect(daemon.requests.map(\.method) == ["health", "rules", "health", "rules"])
+  }
+
+  @Test func `A limit is followed by how many more there are`() throws {
+    let daemon = try Self.daemon(errors: [["file": "x/plugin.lua", "line": 1, "message": "no"]])
+    defer { daemon.stop() }
+    let run = Run("top", "--once", "--limit", "1", on: daemon)
+    #expect(run.output.contains("\nand 2 more\n"))
+    #expect(run.output.hasSuffix("what is on disk does not load; 'rulectl rules' shows why\n"))
+  }
+
+  @Test func `Rules are listed when the daemon measures each`() throws {
+    let daemon = try FakeDaemon(result: [
+      "status": "ready", "events": 5,
+      "plugins": [
+        ["name": "p", "runs": 1, "failures": 0, "rules": [["name": "r", "runs": 1, "failures": 0, "p50_us": 3]]]
+      ],
+    ])
+    defer { daemon.stop() }
+    let run = Run("top", "--once", on: daemon)
+    #expect(run.output.contains("0 events/s, 0 runs/s, 0 failures/s\n"))
+    #expect(run.output.contains("RULE\n"))
+    #expect(run.output.contains("  p.r\n"))
+  }
+
+  @Test func `A refusal by the daemon ends it`() throws {
+    let daemon = try FakeDaemon(error: RequestError(.forbidden, "not for you"))
+    defer { daemon.stop() }
+    #expect(Run("top", on: daemon).exit != .done)
   }
 }

@@ -1,3 +1,5 @@
+import Glibc
+import RuledCore
 import RuledTool
 import Testing
 
@@ -7,7 +9,7 @@ struct ToolTests {
     let help = Run("--help")
     #expect(help.exit == .done)
     #expect(help.errors.isEmpty)
-    let specs = CommandTable.tool(version: "").commands.map { $0.spec }
+    let specs = Tool.rulectl(version: "").commands.map { $0.spec }
     for spec in specs {
       #expect(help.output.contains("  \(spec.name) "))
       let own = Run(spec.name, "--help")
@@ -30,6 +32,7 @@ struct ToolTests {
     let expected = [
       (Run(), "no command is given; 'rulectl --help' lists them"),
       (Run("evnt"), "unknown command 'evnt'; did you mean 'event'?"),
+      (Run("sub"), "unknown command 'sub'; did you mean 'subjects'?"),
       (Run("bananas"), "unknown command 'bananas'; 'rulectl --help' lists them"),
       (Run("--sokcet", "x", "health"), "unknown option --sokcet; did you mean --socket?"),
       (Run("health", "--sokcet", "x"), "unknown option --sokcet; did you mean --socket?"),
@@ -72,5 +75,87 @@ struct ToolTests {
     #expect(Run("--help", terminal: true).output.contains("\u{1B}[1m"))
     #expect(!Run("--help", terminal: true, variables: ["NO_COLOR": "1"]).output.contains("\u{1B}"))
     #expect(!Run("--help", terminal: true, variables: ["TERM": "dumb"]).output.contains("\u{1B}"))
+  }
+}
+
+/// Words of the form key=value.
+struct KeyValueTests {
+  @Test(
+    arguments: [
+      ("n=3", .integer(3)), ("n=3.0", .number(3)), ("n=true", .bool(true)), ("n=null", .null), ("n=Ada", "Ada"),
+      ("n=", ""), ("n=01234", "01234"), ("n=\"01\"", "01"), ("n=a=b", "a=b"), ("n=[1,2]", [1, 2]),
+      ("n={\"a\":{}}", ["a": [:]]), ("n=nan", "nan"), ("n={", "{"),
+    ] as [(String, JSONValue)])
+  func `A value is JSON if it parses and a string otherwise`(word: String, value: JSONValue) {
+    #expect(KeyValue(word)?.value == value)
+    #expect(KeyValue(word)?.key == "n")
+  }
+
+  @Test func `A word without a key is none`() {
+    #expect(KeyValue("abc") == nil)
+    #expect(KeyValue("=abc") == nil)
+  }
+
+  @Test func `Words are members of an option's object`() throws {
+    let options = [OptionSpec("data", value: "JSON", "")]
+    let given = try ArgumentParser.parse(["--data", "{\"a\":1,\"b\":2}"], options: options)
+    #expect(try KeyValue.value(of: "data", in: given, with: ["b=3"]) == ["a": 1, "b": 3])
+    #expect(try KeyValue.value(of: "data", in: Arguments(), with: ["b=3"]) == ["b": 3])
+    #expect(try KeyValue.value(of: "data", in: Arguments()) == nil)
+    let array = try ArgumentParser.parse(["--data", "[]"], options: options)
+    #expect(try KeyValue.value(of: "data", in: array) == [])
+    #expect(throws: UsageError("key=value needs --data to be an object; give one of both")) {
+      try KeyValue.value(of: "data", in: array, with: ["b=3"])
+    }
+  }
+
+  @Test func `A key is given once`() {
+    #expect(throws: UsageError("'a' is given twice; give it once")) { try KeyValue.object(["a=1", "a=2"]) }
+    #expect(throws: UsageError("'b' is not of the form key=value")) { try KeyValue.object(["a=1", "b"]) }
+  }
+}
+
+/// Scripts for shells.
+struct CompletionsTests {
+  @Test(arguments: ["bash", "zsh", "fish"])
+  func `Every command and option is in the script`(shell: String) {
+    let run = Run("completions", shell)
+    #expect(run.exit == .done)
+    for command in Tool.rulectl(version: "").commands {
+      #expect(run.output.contains(command.spec.name))
+      for option in command.spec.options { #expect(run.output.contains(option.name)) }
+    }
+  }
+
+  @Test func `Another shell is refused`() {
+    #expect(
+      Run("completions", "tcsh").errors == "rulectl: there are no completions for 'tcsh'; write bash, zsh or fish\n")
+  }
+
+  @Test(arguments: [
+    (["rulectl", "ev"], ["event"]), (["rulectl", "--socket", "x", "par"], ["parked"]),
+    (["rulectl", "parked", "--pl"], ["--plugin"]), (["rulectl", "completions", "z"], ["zsh"]),
+    (["rulectl", "help", "cl"], ["clock"]), (["rulectl", "event", "--data", "x"], []),
+    (["rulectl", "explain", "/proc/self/statu"], ["/proc/self/status"]),
+    (["rulectl", "--socket", "/proc/self/statu"], ["/proc/self/status"]),
+  ])
+  func `Bash completes by the script`(words: [String], expected: [String]) throws {
+    let folder = try FakeDaemon.makeFolder()
+    let path = folder + "/completions.bash"
+    defer {
+      unlink(path)
+      rmdir(folder)
+    }
+    let handle = try #require(fopen(path, "w"))
+    fputs(Run("completions", "bash").output, handle)
+    let quoted = words.map { "'\($0)'" }.joined(separator: " ")
+    fputs("COMP_WORDS=(\(quoted)); COMP_CWORD=\(words.count - 1); _rulectl; echo \"${COMPREPLY[@]}\"\n", handle)
+    fclose(handle)
+    let pipe = try #require(popen("bash \(path)", "r"))
+    var line = [CChar](repeating: 0, count: 1024)
+    fgets(&line, 1024, pipe)
+    #expect(pclose(pipe) == 0)
+    let text = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    #expect(text == expected.joined(separator: " ") + "\n")
   }
 }

@@ -60,11 +60,11 @@ struct EventCommandTests {
       daemon.request?.params == [
         "type": "t", "subject": "s", "data": ["a": 1, "b": 2], "dryrun": true, "explain": true, "wait": "cascade",
       ])
-    #expect(run.output.contains("dry run, nothing is kept"))
+    #expect(run.output.contains("dry run, nothing is stored"))
     #expect(run.output.contains("t: no rule listens to this event"))
   }
 
-  @Test func `Failures are shown with their place and the event is done all the same`() throws {
+  @Test func `Failures are shown with file and line, and the exit code is still 0`() throws {
     let daemon = try FakeDaemon(result: [
       "subject": "s", "id": "1", "version": 1, "duplicate": true, "decisions": [:], "effects": [],
       "failures": [
@@ -109,5 +109,66 @@ struct EventCommandTests {
     let run = Run("event", "", "s", on: daemon)
     #expect(run.exit == .failed)
     #expect(run.errors == "rulectl: params.type: is empty\n")
+  }
+}
+
+/// `rulectl explain` and the tree it draws.
+struct ExplainCommandTests {
+  private static let outcome: JSONValue = [
+    "subject": "s", "id": "e", "duplicate": false, "version": 0, "decisions": ["b": ["k": 1]], "effects": [],
+    "failures": [["plugin": "b", "rule": "bad", "kind": "error", "message": "no", "file": "b.lua", "line": 9]],
+    "trace": [
+      ["plugin": "a", "rule": "skip", "fired": false, "reason": "when is false", "micros": 3],
+      [
+        "plugin": "a", "rule": "go", "fired": true, "micros": 41, "reads": ["n"], "writes": ["n", "m.x"],
+        "decisions": ["k"], "effects": ["6b1f"],
+      ],
+      [
+        "plugin": "b", "rule": "late", "fired": true, "micros": 1500, "writes": [], "decisions": [], "effects": [],
+        "shadowed": [["key": "k", "by": "first"], ["key": "m", "by": "second"]],
+      ],
+      ["plugin": "b", "rule": "bad", "fired": true, "micros": 5, "writes": [], "decisions": [], "effects": []],
+      ["plugin": "a", "rule": "heard", "fired": true, "micros": 1, "writes": [], "event": "raised"],
+    ],
+  ]
+
+  @Test func `The trace is a tree of events, plugins and rules`() throws {
+    let daemon = try FakeDaemon(result: Self.outcome)
+    defer { daemon.stop() }
+    let run = Run("explain", "-", on: daemon, input: #"{"type":"app.launched","subject":"s"}"#)
+    #expect(run.exit == .done)
+    #expect(
+      run.output.hasPrefix(
+        """
+        app.launched
+        ├─ a
+        │  ├─ ○ skip: when is false
+        │  └─ ● go  41 µs
+        │     ├─ reads n
+        │     ├─ writes n, m.x
+        │     ├─ decides k
+        │     └─ emits 6b1f
+        └─ b
+           ├─ ● late  1.5 ms
+           │  └─ too late: k (decided by first), m (decided by second)
+           └─ ✗ bad  5 µs
+              └─ b.lua:9: no (error)
+        raised
+        └─ a
+           └─ ● heard  1 µs
+
+        """))
+    #expect(
+      daemon.request?.params == ["type": "app.launched", "subject": "s", "dryrun": true, "explain": true])
+    #expect(run.output.contains("dry run"))
+    #expect(!run.output.contains("parked"))
+  }
+
+  @Test func `A file without an event is refused before anything is sent`() throws {
+    let daemon = try FakeDaemon(result: Self.outcome)
+    defer { daemon.stop() }
+    for input in ["", "[1]", "{"] { #expect(Run("explain", "-", on: daemon, input: input).exit == .failed) }
+    #expect(Run("explain", "/nonexistent.json", on: daemon).errors.contains("cannot read '/nonexistent.json'"))
+    #expect(daemon.requests.isEmpty)
   }
 }

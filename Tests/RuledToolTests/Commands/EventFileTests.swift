@@ -27,7 +27,7 @@ struct EventFileTests {
     {"type":"t","subject":"weak"}
     """
 
-  @Test func `Lines in error are reported with their numbers and the others go on`() throws {
+  @Test func `Refused lines are reported with their numbers and the others are sent`() throws {
     let daemon = try FakeDaemon { [Self.answer($0)] }
     defer { daemon.stop() }
     let run = Run("event", "--file", "-", on: daemon, input: Self.file)
@@ -78,13 +78,13 @@ struct EventFileTests {
   }
 
   @Test func `Replies out of order are reported in the order of the lines`() throws {
-    let held = Mutex<[String]>([])
+    let answers = Mutex<[String]>([])
     let daemon = try FakeDaemon { request in
-      held.withLock { held in
-        held.insert(Self.answer(request), at: 0)
-        guard held.count == 4 else { return [] }
-        defer { held = [] }
-        return held
+      answers.withLock { answers in
+        answers.insert(Self.answer(request), at: 0)
+        guard answers.count == 4 else { return [] }
+        defer { answers = [] }
+        return answers
       }
     }
     defer { daemon.stop() }
@@ -123,11 +123,11 @@ struct EventFileTests {
     let environment = ToolEnvironment(
       input: Input(descriptor: readEnd, closes: true), output: Output(), errors: Output(),
       variables: ["RULED_SOCKET": daemon.path])
-    #expect(CommandTable.tool(version: "").run(["event", "--file", "-"], environment) == .done)
+    #expect(Tool.rulectl(version: "").run(["event", "--file", "-"], environment) == .done)
     #expect(daemon.requests.map { $0.params["subject"] } == ["first", "second"])
   }
 
-  @Test func `A connection that ends says from which line on nothing is known`() throws {
+  @Test func `When the connection ends, the first unanswered line is reported`() throws {
     let daemon = try FakeDaemon { $0.params["subject"] == "end" ? nil : [Self.answer($0)] }
     defer { daemon.stop() }
     let input = ["a", "b", "end", "c"].map { "{\"type\":\"t\",\"subject\":\"\($0)\"}\n" }.joined()

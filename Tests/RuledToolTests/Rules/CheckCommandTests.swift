@@ -7,7 +7,7 @@ import Testing
     let folder = RulesFolderOnDisk(files)
     let options = options.map { $0.hasPrefix("@") ? folder.path + "/" + $0.dropFirst() : $0 }
     return withExtendedLifetime(folder) {
-      Run(words: ["check", folder.path + "/rules"] + options, more: [CheckCommand.self])
+      Run(words: ["check", folder.path + "/rules"] + options)
     }
   }
 
@@ -40,8 +40,8 @@ import Testing
       "rules/lib/l.lua": "return return", "rules/q/plugin.lua": "plugin { name = 'q' }\n\nif",
     ])
     #expect(run.exit == .no)
-    for place in ["lib/l.lua:1:", "p/plugin.lua:2:", "p/tests/t.lua:1:", "q/plugin.lua:3:"] {
-      #expect(run.output.contains(place), "\(run.output)")
+    for location in ["lib/l.lua:1:", "p/plugin.lua:2:", "p/tests/t.lua:1:", "q/plugin.lua:3:"] {
+      #expect(run.output.contains(location), "\(run.output)")
     }
   }
 
@@ -138,5 +138,30 @@ import Testing
     let found = (try? JSONValue(parsing: other.output))?["findings"]?.arrayValue ?? []
     #expect(found.map { $0["line"] } == [1, 3, 4])
     #expect(found.first?["message"] == "sokcet: unknown key; did you mean \"socket\"?")
+  }
+}
+
+@Suite struct NewCommandTests {
+  @Test func aNewPluginPassesItsTestsAndIsClean() {
+    let folder = RulesFolderOnDisk([:])
+    let made = Run(words: ["new", "welcome_2", "--rules", folder.path])
+    #expect(made.exit == .done, "\(made.errors)")
+    let test = Run(words: ["test", folder.path, "--threshold", "100"])
+    #expect(test.exit == .done, "\(test.output)\(test.errors)")
+    #expect(test.output.contains("2 tests passed"))
+    let check = Run(words: ["check", folder.path])
+    #expect(check.output == "1 plugin, 1 rule, no findings\n")
+  }
+
+  @Test func whatExistsIsNotWrittenOver() {
+    let folder = RulesFolderOnDisk(["welcome/plugin.lua": "mine"])
+    let run = Run(words: ["new", "welcome", "--rules", folder.path])
+    #expect(run.exit == .failed)
+    #expect(run.errors.contains("exists already"))
+  }
+
+  @Test(arguments: ["", "Big", "a-b", "1st", "../up", "lib", "a b", "é"]) func badNamesAreRefused(name: String) {
+    let folder = RulesFolderOnDisk([:])
+    #expect(Run(words: ["new", "--rules", folder.path, "--", name]).exit == .failed)
   }
 }

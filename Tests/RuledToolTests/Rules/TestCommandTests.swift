@@ -10,7 +10,7 @@ import Testing
   }
 
   private func run(_ folder: RulesFolderOnDisk, _ options: [String] = []) -> Run {
-    Run(words: ["test", folder.path] + options, more: [TestCommand.self])
+    Run(words: ["test", folder.path] + options)
   }
 
   @Test func everyMethodOfTheDriverDoesAsItSays() {
@@ -100,7 +100,7 @@ import Testing
       "test 'morning' (function() end) test 'evening' (function() end)",
       ["other/plugin.lua": "plugin { name = 'other' }", "other/tests/o.lua": "test 'other' (function() end)"])
     #expect(run(folder).output.contains("3 tests passed"))
-    let one = Run(words: ["test", folder.path + "/other"], more: [TestCommand.self])
+    let one = Run(words: ["test", folder.path + "/other"])
     #expect(one.output.contains("1 test passed"))
     #expect(run(folder, ["--filter", "m*ning"]).output.contains("1 test passed"))
     #expect(run(folder, ["--filter", "other"]).output.contains("1 test passed"))

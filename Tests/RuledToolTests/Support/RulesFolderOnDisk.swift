@@ -2,7 +2,7 @@ import Glibc
 
 /// A rules folder under /tmp that is removed with this value's owner.
 final class RulesFolderOnDisk {
-  /// Where it stands.
+  /// The folder's path.
   let path: String
 
   /// A folder with these files, by path.

@@ -1,9 +1,9 @@
 import RuledCore
 import RuledTool
 
-/// One run of `rulectl` in this process, and what came of it.
+/// One run of `rulectl` in this process, with its exit code and output.
 struct Run {
-  /// How it ended.
+  /// The exit code.
   let exit: ExitCode
   /// What it wrote to standard output.
   let output: String
@@ -18,7 +18,7 @@ struct Run {
   ///   - input: Standard input.
   ///   - terminal: Whether output and errors are a terminal.
   ///   - variables: Further variables.
-  ///   - more: Commands beside the usual ones.
+  ///   - more: Commands to add to those of `rulectl`.
   init(
     _ words: String..., on daemon: FakeDaemon? = nil, input: String = "", terminal: Bool = false,
     variables: [String: String] = [:], more: [any Command.Type] = []
@@ -26,7 +26,7 @@ struct Run {
     self.init(words: words, on: daemon, input: input, terminal: terminal, variables: variables, more: more)
   }
 
-  /// Runs `rulectl` with words that were put together.
+  /// Runs `rulectl` with an array of words.
   init(
     words: [String], on daemon: FakeDaemon? = nil, input: String = "", terminal: Bool = false,
     variables: [String: String] = [:], more: [any Command.Type] = []
@@ -36,7 +36,9 @@ struct Run {
     let environment = ToolEnvironment(
       input: Input(text: input), output: Output(isTerminal: terminal), errors: Output(isTerminal: terminal),
       variables: variables)
-    exit = CommandTable.tool(version: "1.2.3", more: more).run(words, environment)
+    var tool = Tool.rulectl(version: "1.2.3")
+    tool.commands += more
+    exit = tool.run(words, environment)
     output = environment.output.text
     errors = environment.errors.text
   }

@@ -1,0 +1,173 @@
+/// Parses a command line by the conventions of getopt_long.
+///
+/// `--name value`, `--name=value` and an unambiguous beginning of a long name; `-n value`, `-nvalue` and short options
+/// in one word; options and operands in any order; `--` ends the options, and `-` alone is an operand.
+package struct ArgumentParser {
+  private let options: [OptionSpec]
+  private let takesOperands: Bool
+  private let stopsAtOperand: Bool
+  private var words: ArraySlice<String>
+  private var arguments = Arguments()
+
+  /// Parses all of `words`.
+  ///
+  /// - Parameters:
+  ///   - words: The words that follow the program's or the command's name.
+  ///   - options: The options that are allowed.
+  ///   - takesOperands: Whether an error may advise to write a word as an operand. Operands are parsed in any case.
+  /// - Returns: Options and operands.
+  /// - Throws: For an unknown or ambiguous option, for a value that is missing or one too many.
+  package static func parse(
+    _ words: ArraySlice<String>, options: [OptionSpec], takesOperands: Bool = true
+  ) throws(UsageError) -> Arguments {
+    var parser = ArgumentParser(options, takesOperands: takesOperands, stopsAtOperand: false, words)
+    try parser.run()
+    return parser.arguments
+  }
+
+  /// Parses the options before the first operand.
+  ///
+  /// - Returns: The options, and the words from the first operand on.
+  package static func parseLeading(
+    _ words: ArraySlice<String>, options: [OptionSpec]
+  ) throws(UsageError) -> (arguments: Arguments, remaining: ArraySlice<String>) {
+    var parser = ArgumentParser(options, takesOperands: true, stopsAtOperand: true, words)
+    try parser.run()
+    return (parser.arguments, parser.words)
+  }
+
+  private init(_ options: [OptionSpec], takesOperands: Bool, stopsAtOperand: Bool, _ words: ArraySlice<String>) {
+    self.options = options
+    self.takesOperands = takesOperands
+    self.stopsAtOperand = stopsAtOperand
+    self.words = words
+  }
+
+  private mutating func run() throws(UsageError) {
+    while let word = words.first {
+      let isOption = word.hasPrefix("-") && word != "-"
+      if stopsAtOperand, !isOption { return }
+      words.removeFirst()
+      if word == "--" {
+        if stopsAtOperand { return }
+        arguments.operands += words
+        words = []
+      } else if word.hasPrefix("--") {
+        try parseLong(word.dropFirst(2))
+      } else if isOption {
+        try parseShort(word.dropFirst())
+      } else {
+        arguments.operands.append(word)
+      }
+    }
+  }
+
+  private mutating func parseLong(_ text: Substring) throws(UsageError) {
+    let equals = text.firstIndex(of: "=")
+    let option = try option(named: String(text[..<(equals ?? text.endIndex)]))
+    let attached = equals.map { String(text[text.index(after: $0)...]) }
+    if option.value == nil, attached != nil {
+      throw UsageError("--\(option.name) takes no value; leave out '=' and what follows")
+    }
+    try add(option, attached: attached, written: "--\(option.name)")
+  }
+
+  private mutating func parseShort(_ text: Substring) throws(UsageError) {
+    var text = text
+    while let letter = text.popFirst() {
+      guard let option = options.first(where: { $0.short == letter }) else {
+        let advice = takesOperands ? "a value that begins with '-' goes after --" : "--help lists the options"
+        throw UsageError("unknown option -\(letter); \(advice)")
+      }
+      guard option.value == nil else {
+        return try add(option, attached: text.isEmpty ? nil : String(text), written: "-\(letter)")
+      }
+      try add(option, attached: nil, written: "-\(letter)")
+    }
+  }
+
+  private func option(named name: String) throws(UsageError) -> OptionSpec {
+    if let option = options.first(where: { $0.name == name }) { return option }
+    let matching = name.isEmpty ? [] : options.filter { $0.name.hasPrefix(name) }
+    if matching.count > 1 {
+      let names = matching.map { "--\($0.name)" }.joined(separator: " or ")
+      throw UsageError("--\(name) is ambiguous; write \(names)")
+    }
+    if let option = matching.first { return option }
+    let nearest = NearestName.find(name, in: options.map(\.name))
+    throw UsageError(
+      "unknown option --\(name); \(nearest.map { "did you mean --\($0)?" } ?? "--help lists the options")")
+  }
+
+  /// Adds an option whose value, if it takes one, is attached to its name or is the next word.
+  private mutating func add(_ option: OptionSpec, attached: String?, written: String) throws(UsageError) {
+    var value = ""
+    if let placeholder = option.value {
+      guard let given = attached ?? words.popFirst() else {
+        throw UsageError("\(written) needs a value: \(option.usage)")
+      }
+      if given.isEmpty {
+        throw UsageError("\(written) needs a value that is not empty: --\(option.name) \(placeholder)")
+      }
+      value = given
+      if !option.repeats, arguments.has(option.name) {
+        throw UsageError("\(written) is given twice; give it once")
+      }
+    }
+    arguments.values[option.name, default: []].append(value)
+  }
+}
+
+/// The options and operands of a command line.
+package struct Arguments: Sendable, Equatable {
+  /// The words that are no options, in order.
+  package var operands: [String] = []
+  /// The values of each option, in order; an option that takes none has an empty one for each time it was given.
+  package var values: [String: [String]] = [:]
+
+  /// Nothing given.
+  package init() {}
+
+  /// Whether the option was given.
+  package func has(_ option: String) -> Bool { values[option] != nil }
+
+  /// The option's value, the last one if it was given more than once.
+  package func value(_ option: String) -> String? { values[option]?.last }
+
+  /// The operand at `index`, if that many were given.
+  package func operand(_ index: Int) -> String? { index < operands.count ? operands[index] : nil }
+
+  /// The option's values, split at commas.
+  package func list(_ option: String) -> [String] {
+    (values[option] ?? []).flatMap { $0.split(separator: ",").map(String.init) }
+  }
+
+  /// The option's value as a whole number in `range`; nil when the option was not given.
+  package func integer(_ option: String, in range: ClosedRange<Int>) throws(UsageError) -> Int? {
+    guard let text = value(option) else { return nil }
+    guard let number = Int(text), range.contains(number) else {
+      throw UsageError(
+        "--\(option) takes a whole number from \(range.lowerBound) to \(range.upperBound), not '\(text)'")
+    }
+    return number
+  }
+
+  /// The option's value as a number in `range`; nil when the option was not given.
+  package func number(_ option: String, in range: ClosedRange<Double>) throws(UsageError) -> Double? {
+    guard let text = value(option) else { return nil }
+    guard let number = Double(text), range.contains(number) else {
+      let bounds = [range.lowerBound, range.upperBound].map { $0 == $0.rounded() ? "\(Int($0))" : "\($0)" }
+      throw UsageError("--\(option) takes a number from \(bounds[0]) to \(bounds[1]), not '\(text)'")
+    }
+    return number
+  }
+}
+
+/// A command line that is wrong.
+package struct UsageError: Error, Sendable, Equatable {
+  /// What is wrong and what to write instead, in one line without the program's name.
+  package let message: String
+
+  /// An error with its message.
+  package init(_ message: String) { self.message = message }
+}

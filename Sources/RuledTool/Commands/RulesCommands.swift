@@ -1,0 +1,103 @@
+package import RuledCore
+
+/// `rulectl rules`: the loaded plugins and their figures.
+package enum RulesCommand: Command {
+  /// Name, options and help.
+  package static let spec = CommandSpec(
+    "rules", "Lists the loaded plugins, how often they ran and how fast.",
+    synopsis: ["[PLUGIN]"], optional: 1, options: [.json],
+    details: "With PLUGIN, lists its rules and queries.",
+    examples: [
+      .init("rulectl rules", "all plugins"), .init("rulectl rules attribution", "one plugin's rules and queries"),
+    ])
+
+  /// Asks for the plugins and prints them, or one of them.
+  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+    let result = try environment.connect().call("rules", [:])
+    let plugins = result.elements("plugins")
+    if let name = arguments.operand(0) {
+      guard let plugin = plugins.first(where: { $0.member("name")?.stringValue == name }) else {
+        let nearest = NearestName.find(name, in: plugins.compactMap { $0.member("name")?.stringValue })
+        throw ToolError(
+          "no plugin '\(name)' is loaded; " + (nearest.map { "did you mean '\($0)'?" } ?? "'rulectl rules' lists them"),
+          exit: .no)
+      }
+      if arguments.has("json") { environment.print(json: plugin) } else { print(plugin, environment) }
+      return .done
+    }
+    if arguments.has("json") { environment.print(json: result) } else { print(plugins, of: result, environment) }
+    return .done
+  }
+
+  private static func print(_ plugins: [JSONValue], of result: JSONValue, _ environment: ToolEnvironment) {
+    let style = environment.style
+    let revision = result.member("revision")?.brief.printable ?? "?"
+    let loaded = result.member("loaded_at").map { ", loaded \($0.brief.printable)" } ?? ""
+    environment.output.write("revision \(style.bold(revision))\(loaded)\n\n")
+    if plugins.isEmpty {
+      environment.output.write("no plugins are loaded\n")
+    } else {
+      var table = Table([
+        "PLUGIN": .left, "VERSION": .left, "RULES": .right, "QUERIES": .right, "RUNS": .right, "FAILURES": .right,
+        "P50": .right, "P99": .right,
+      ])
+      for plugin in plugins {
+        table.add([
+          plugin.member("name")?.brief ?? "?", plugin.member("version")?.brief ?? "-",
+          "\(plugin.elements("rules").count)", "\(plugin.elements("queries").count)",
+          Figures.count(plugin.count("runs")),
+          Figures.count(plugin.count("failures")), micros(plugin, "p50_us"),
+          micros(plugin, "p99_us"),
+        ])
+      }
+      environment.output.write(table.text(style))
+    }
+    let errors = result.elements("errors")
+    if !errors.isEmpty { environment.output.write("\n" + style.red("what is on disk does not load") + "\n") }
+    for error in errors { environment.output.write("  \(error.locatedMessage.printable)\n") }
+  }
+
+  private static func print(_ plugin: JSONValue, _ environment: ToolEnvironment) {
+    let style = environment.style
+    let name = plugin.member("name")?.brief.printable ?? "?"
+    let version = plugin.member("version").map { " \($0.brief.printable)" } ?? ""
+    let failures = Figures.count(plugin.count("failures"), "failure")
+    let runs = Figures.count(plugin.count("runs"), "run")
+    var text = "\(style.bold(name))\(version)  \(runs), \(failures), "
+    text += "p50 \(micros(plugin, "p50_us")), p99 \(micros(plugin, "p99_us"))\n"
+    for (heading, member) in [("rules", "rules"), ("queries", "queries")] {
+      text += "\n\(style.bold(heading))\n"
+      let items = plugin.elements(member)
+      if items.isEmpty { text += "  none\n" }
+      for item in items { text += "  \((item.member("name") ?? item).brief.printable)\n" }
+    }
+    environment.output.write(text)
+  }
+
+  private static func micros(_ plugin: JSONValue, _ member: String) -> String {
+    plugin.member(member)?.doubleValue.map(Figures.micros) ?? "-"
+  }
+}
+
+/// `rulectl reload`: reloads the rules.
+package enum ReloadCommand: Command {
+  /// Name, options and help.
+  package static let spec = CommandSpec(
+    "reload", "Reloads the rules, or shows what is wrong with them.",
+    options: [.json],
+    details: "When the rules do not load, the old ones keep serving, and the exit code is 1.",
+    examples: [.init("rulectl reload", "after an edit")])
+
+  /// Reloads the rules and prints the revision.
+  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+    let result = try environment.connect().call("reload", [:])
+    if arguments.has("json") {
+      environment.print(json: result)
+      return .done
+    }
+    let revision = result.member("revision")?.brief.printable ?? "?"
+    let changed = result.member("changed")?.boolValue ?? false
+    environment.output.write(changed ? "revision \(revision) serves now\n" : "nothing changed; revision \(revision)\n")
+    return .done
+  }
+}

@@ -1,0 +1,57 @@
+/// Writes numbers for people.
+package enum Figures {
+  /// A count with its thousands apart: `12,345`.
+  package static func count(_ value: Int) -> String {
+    let digits = String(value.magnitude)
+    var text = ""
+    for (index, digit) in digits.enumerated() {
+      if index > 0, (digits.count - index) % 3 == 0 { text += "," }
+      text.append(digit)
+    }
+    return value < 0 ? "-\(text)" : text
+  }
+
+  /// A count and its noun: `1 event`, `2 events`.
+  package static func count(_ value: Int, _ noun: String) -> String { count(value, noun, plural: noun + "s") }
+
+  /// A count and its noun with an irregular plural: `1 reply`, `2 replies`.
+  static func count(_ value: Int, _ singular: String, plural: String) -> String {
+    "\(count(value)) \(value == 1 ? singular : plural)"
+  }
+
+  /// A duration given in microseconds: `41 µs`, `1.2 ms`, `3.4 s`.
+  package static func micros(_ value: Double) -> String {
+    switch value {
+    case ..<1000: "\(tenths(value)) µs"
+    case ..<1_000_000: "\(tenths(value / 1000)) ms"
+    default: "\(tenths(value / 1_000_000)) s"
+    }
+  }
+
+  /// A duration given in seconds, in its two largest units: `3d 4h`, `5m 12s`.
+  package static func duration(seconds: Int) -> String {
+    let units = [(86_400, "d"), (3_600, "h"), (60, "m"), (1, "s")]
+    guard let first = units.firstIndex(where: { seconds >= $0.0 }) else { return "0s" }
+    let (size, unit) = units[first]
+    let remainder = seconds % size
+    guard first + 1 < units.count, remainder >= units[first + 1].0 else { return "\(seconds / size)\(unit)" }
+    return "\(seconds / size)\(unit) \(remainder / units[first + 1].0)\(units[first + 1].1)"
+  }
+
+  /// A share from 0 to 1 in per cent with two decimals: `99.87 %`.
+  static func percent(_ share: Double) -> String {
+    let scaled = Int((share * 10_000).rounded())
+    let decimals = scaled % 100
+    return "\(scaled / 100).\(decimals < 10 ? "0" : "")\(decimals) %"
+  }
+
+  /// A number, without decimals when it is whole: `10`, `0.5`.
+  static func plain(_ value: Double) -> String {
+    value == value.rounded() && value.magnitude < 1e15 ? "\(Int(value))" : "\(value)"
+  }
+
+  private static func tenths(_ value: Double) -> String {
+    let scaled = Int((value * 10).rounded())
+    return scaled % 10 == 0 || scaled >= 1000 ? "\((scaled + 5) / 10)" : "\(scaled / 10).\(scaled % 10)"
+  }
+}

@@ -1,0 +1,77 @@
+package import RuledCore
+
+/// Writes the outcome of an event for people.
+package struct OutcomeText {
+  private let outcome: JSONValue
+  private let style: Style
+
+  /// The text of an outcome.
+  package init(_ outcome: JSONValue, style: Style) {
+    self.outcome = outcome
+    self.style = style
+  }
+
+  /// The whole outcome, on several lines.
+  package func text(isDryRun: Bool) -> String {
+    var text = headline(isDryRun) + "\n"
+    let decisions = decisions
+    if !decisions.isEmpty {
+      text += "\n" + style.bold("decisions") + "\n"
+      var plugin = ""
+      let width = decisions.map(\.key.count).max() ?? 0
+      for decision in decisions {
+        if decision.plugin != plugin { text += "  " + style.cyan(decision.plugin) + "\n" }
+        plugin = decision.plugin
+        let space = String(repeating: " ", count: width - decision.key.count)
+        text += "    \(decision.key)\(space)  \(decision.value)\n"
+      }
+    }
+    let effects = outcome.member("effects")?.arrayValue ?? []
+    if !effects.isEmpty {
+      var table = Table(["SINK": .left, "TYPE": .left, "PLUGIN": .left, "ID": .left, "DATA": .left])
+      for effect in effects {
+        table.add(["sink", "type", "plugin", "id", "data"].map { effect.member($0)?.brief ?? "-" })
+      }
+      text += "\n" + style.bold("effects") + "\n" + table.text(style, indent: "  ")
+    }
+    let failures = failures
+    if !failures.isEmpty {
+      text += "\n" + style.bold("failures") + "\n"
+      for failure in failures { text += "  " + style.red(failure.line.printable) + "\n" }
+      if !isDryRun {
+        text += "  the event is parked for " + (failures.count == 1 ? "this plugin" : "these plugins")
+        text += "; see 'rulectl parked'\n"
+      }
+    }
+    if decisions.isEmpty, effects.isEmpty, failures.isEmpty { text += "no decisions, no effects\n" }
+    return text
+  }
+
+  /// Decisions, effects and failures on one line.
+  package var line: String {
+    let decided = decisions.map { "\($0.plugin).\($0.key)=\($0.value)" }
+    let emitted = (outcome.member("effects")?.arrayValue ?? []).map {
+      "→ \($0.member("sink")?.brief ?? "?") \($0.member("type")?.brief ?? "?")".printable
+    }
+    let failed = failures.map { style.red("! " + $0.line.printable) }
+    return (decided + emitted + failed).joined(separator: "  ")
+  }
+
+  private var failures: [ReportedFailure] { (outcome.member("failures")?.arrayValue ?? []).map(ReportedFailure.init) }
+
+  private var decisions: [(plugin: String, key: String, value: String)] {
+    (outcome.member("decisions")?.objectValue?.members ?? []).flatMap { plugin, keys in
+      (keys.objectValue?.members ?? []).map { (plugin.printable, $0.name.printable, $0.value.text.printable) }
+    }
+  }
+
+  private func headline(_ isDryRun: Bool) -> String {
+    let subject = style.bold((outcome.member("subject")?.brief ?? "?").printable)
+    let id = outcome.member("id").map { "  event \($0.brief.printable)" } ?? ""
+    if isDryRun { return "\(subject)  \(style.yellow("dry run, nothing is stored"))\(style.dim(id))" }
+    let version = outcome.member("version").map { "  version \($0.brief)" } ?? ""
+    let repeated = outcome.member("duplicate")?.boolValue ?? false
+    return subject + version + style.dim(id)
+      + (repeated ? "  " + style.yellow("duplicate: this is the first outcome again") : "")
+  }
+}

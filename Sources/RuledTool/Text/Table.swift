@@ -1,0 +1,65 @@
+/// Rows in aligned columns.
+package struct Table {
+  /// How a column is aligned.
+  package enum Alignment: Sendable {
+    /// For text.
+    case left
+    /// For numbers.
+    case right
+  }
+
+  /// The columns' headings.
+  package var headings: [String]
+  /// How each column is aligned.
+  package var alignments: [Alignment]
+  /// The cells.
+  package var rows: [[String]] = []
+
+  /// A table without rows.
+  package init(_ columns: KeyValuePairs<String, Alignment>) {
+    headings = columns.map(\.key)
+    alignments = columns.map(\.value)
+  }
+
+  /// Adds a row; control characters in its cells are escaped.
+  package mutating func add(_ cells: [String]) {
+    rows.append(cells.map(\.printable))
+  }
+
+  /// The table as text, each line after `indent`.
+  package func text(_ style: Style, indent: String = "") -> String {
+    var widths = headings.map(\.count)
+    for row in rows {
+      for (column, cell) in row.enumerated() { widths[column] = max(widths[column], cell.count) }
+    }
+    return ([headings] + rows).enumerated().map { index, row in
+      let line = row.enumerated().map { column, cell in
+        let space = String(repeating: " ", count: widths[column] - cell.count)
+        if alignments[column] == .right { return space + cell }
+        return column == row.count - 1 ? cell : cell + space
+      }.joined(separator: "  ")
+      return indent + (index == 0 ? style.dim(line) : line) + "\n"
+    }.joined()
+  }
+}
+
+extension String {
+  /// The text with control characters escaped, so that what others wrote cannot steer a terminal.
+  package var printable: String {
+    guard unicodeScalars.contains(where: \.isControl) else { return self }
+    var text = ""
+    for scalar in unicodeScalars {
+      switch scalar {
+      case "\n": text += "\\n"
+      case "\t": text += "\\t"
+      case _ where scalar.isControl: text += "\\u{\(String(scalar.value, radix: 16))}"
+      default: text.unicodeScalars.append(scalar)
+      }
+    }
+    return text
+  }
+}
+
+extension Unicode.Scalar {
+  fileprivate var isControl: Bool { value < 0x20 || (0x7F...0x9F).contains(value) }
+}
