@@ -53,14 +53,19 @@ let package = Package(
     .target(name: "CRocksEnv", cxxSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-fno-rtti"])]),
 
     module("RuledCore", []),
-    module("RuledLua", ["RuledCore", "CLuaBridge", "CJSON"]),
-    module("RuledStore", ["RuledCore", "CLinux", "CRocksDB", "CRocksEnv"]),
-    module("RuledEngine", ["RuledCore", "RuledLua", "RuledStore", "CLinux", "CLuaBridge", "CJSON"]),
-    module("RuledWire", ["RuledCore", "CJSON"]),
+    module("RuledThreads", ["CLinux"]),
+    module("RuledJSON", ["RuledCore", "CJSON"]),
+    module("RuledLua", ["RuledCore", "RuledJSON", "CLuaBridge", "CJSON"]),
+    module("RuledStore", ["RuledCore", "RuledThreads", "CLinux", "CRocksDB", "CRocksEnv"]),
+    module("RuledEngine", ["RuledCore", "RuledJSON", "RuledLua", "RuledStore", "CLinux", "CLuaBridge", "CJSON"]),
+    module("RuledWire", ["RuledCore", "RuledJSON"]),
     module(
       "RuledServer",
-      ["RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire", "CCurl", "CLinux", "CUV"]),
-    module("RuledTool", ["RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire"]),
+      [
+        "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledLua", "RuledStore", "RuledWire", "CCurl",
+        "CLinux", "CUV",
+      ]),
+    module("RuledTool", ["RuledCore", "RuledJSON", "RuledEngine", "RuledLua", "RuledStore", "RuledWire"]),
     .executableTarget(
       name: "ruled", dependencies: ["RuledServer"], swiftSettings: strict, linkerSettings: boundAtStart),
     .executableTarget(
@@ -70,25 +75,26 @@ let package = Package(
     .target(
       name: "CSimulatedFiles", path: "Tests/CSimulatedFiles",
       cxxSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-fno-rtti"])]),
-    module("TestSupport", [], path: "Tests/TestSupport"),
+    module("TestSupport", ["RuledCore"], path: "Tests/TestSupport"),
     module("StoreTestSupport", ["RuledCore", "RuledStore"], path: "Tests/StoreTestSupport"),
-    tests("RuledCoreTests", ["RuledCore", "TestSupport"]),
-    tests("RuledLuaTests", ["RuledLua", "TestSupport"]),
-    tests("RuledStoreTests", ["RuledStore", "CSimulatedFiles", "StoreTestSupport", "TestSupport"]),
+    tests("RuledCoreTests", ["RuledCore", "RuledJSON", "TestSupport"]),
+    tests("RuledJSONTests", ["RuledJSON", "TestSupport"]),
+    tests("RuledLuaTests", ["RuledLua", "RuledJSON", "TestSupport"]),
+    tests(
+      "RuledStoreTests", ["RuledStore", "RuledThreads", "CSimulatedFiles", "StoreTestSupport", "TestSupport"]),
     tests(
       "RuledEngineTests",
-      ["RuledEngine", "RuledLua", "RuledStore", "CAllocations", "StoreTestSupport", "TestSupport"]),
-    tests("RuledWireTests", ["RuledWire", "TestSupport"]),
+      ["RuledEngine", "RuledJSON", "RuledLua", "RuledStore", "CAllocations", "StoreTestSupport", "TestSupport"]),
+    tests("RuledWireTests", ["RuledWire", "RuledJSON", "TestSupport"]),
     tests(
       "RuledServerTests",
       [
-        "RuledServer", "RuledCore", "RuledEngine", "RuledLua", "RuledStore", "CAllocations", "CLinux",
-        "StoreTestSupport",
-        "TestSupport",
+        "RuledServer", "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledLua", "RuledStore",
+        "CAllocations", "CLinux", "StoreTestSupport", "TestSupport",
       ]),
-    tests("RuledToolTests", ["RuledTool"]),
+    tests("RuledToolTests", ["RuledTool", "RuledJSON"]),
     tests("ArchitectureTests", []),
-    tests("EndToEndTests", ["RuledCore", "ruled", "rulectl"]),
+    tests("EndToEndTests", ["RuledCore", "RuledJSON", "ruled", "rulectl"]),
   ],
   cLanguageStandard: .c11,
   cxxLanguageStandard: .cxx17

@@ -19,13 +19,10 @@ static_assert(char(simdjson::internal::tape_type::DOUBLE) == CJ_DOUBLE, "tape of
 
 struct cj_doc {
   simdjson::dom::parser parser;
+  size_t depth = CJ_MAX_DEPTH;
 };
 
 namespace {
-
-/// simdjson counts containers that hold something: at this setting all texts of at most 64 containers pass, and with
-/// one less none that is deeper.
-constexpr size_t permissive_depth = CJ_MAX_DEPTH + 1;
 
 int translate(error_code error) {
   switch (error) {
@@ -49,14 +46,14 @@ error_code parse_at(cj_doc *doc, size_t depth, const char *bytes, size_t length,
   return doc->parser.parse(bytes, length, copy).error();
 }
 
-bool is_too_deep(const uint64_t *tape) {
+bool is_deeper(const uint64_t *tape, size_t limit) {
   size_t depth = 0;
   size_t end = size_t(uint32_t(tape[0]));
   for (size_t index = CJ_ROOT; index < end; index++) {
     switch (char(tape[index] >> 56)) {
       case '{':
       case '[':
-        if (++depth > CJ_MAX_DEPTH) return true;
+        if (++depth > limit) return true;
         break;
       case '}':
       case ']': depth--; break;
@@ -69,12 +66,14 @@ bool is_too_deep(const uint64_t *tape) {
   return false;
 }
 
+/// simdjson does not count a container that is empty. So at `depth` it takes no text that is too deep, and only at
+/// `depth + 1` every text that is not.
 error_code parse(cj_doc *doc, const char *bytes, size_t length, size_t readable) {
-  error_code error = parse_at(doc, CJ_MAX_DEPTH, bytes, length, readable);
+  error_code error = parse_at(doc, doc->depth, bytes, length, readable);
   if (error != simdjson::DEPTH_ERROR) return error;
-  error = parse_at(doc, permissive_depth, bytes, length, readable);
+  error = parse_at(doc, doc->depth + 1, bytes, length, readable);
   if (error) return error;
-  return is_too_deep(doc->parser.doc.tape.get()) ? simdjson::DEPTH_ERROR : simdjson::SUCCESS;
+  return is_deeper(doc->parser.doc.tape.get(), doc->depth) ? simdjson::DEPTH_ERROR : simdjson::SUCCESS;
 }
 
 }  // namespace
@@ -84,6 +83,8 @@ extern "C" {
 cj_doc *cj_new(void) { return new (std::nothrow) cj_doc; }
 
 void cj_free(cj_doc *doc) { delete doc; }
+
+void cj_set_depth(cj_doc *doc, size_t depth) { doc->depth = depth; }
 
 int cj_parse(cj_doc *doc, const char *bytes, size_t length, size_t readable) {
   error_code error = parse(doc, bytes, length, readable);

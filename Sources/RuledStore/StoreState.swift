@@ -1,4 +1,5 @@
 import RuledCore
+import RuledThreads
 
 /// What a store does with commits: the one state that the log, its flush thread, the store and the commit pipeline ask.
 ///

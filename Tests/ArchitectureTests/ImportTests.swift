@@ -5,15 +5,17 @@ import Testing
   /// The modules that each module may import besides the standard library, Glibc and Synchronization.
   static let allowed: [String: Set<String>] = [
     "RuledCore": [],
-    "RuledLua": ["RuledCore", "CLuaBridge", "CJSON"],
-    "RuledStore": ["RuledCore", "CLinux", "CRocksDB", "CRocksEnv"],
-    "RuledEngine": ["RuledCore", "RuledLua", "RuledStore", "CLinux", "CLuaBridge", "CJSON"],
-    "RuledWire": ["RuledCore", "CJSON"],
+    "RuledThreads": ["CLinux"],
+    "RuledJSON": ["RuledCore", "CJSON"],
+    "RuledLua": ["RuledCore", "RuledJSON", "CLuaBridge", "CJSON"],
+    "RuledStore": ["RuledCore", "RuledThreads", "CLinux", "CRocksDB", "CRocksEnv"],
+    "RuledEngine": ["RuledCore", "RuledJSON", "RuledLua", "RuledStore", "CLinux", "CLuaBridge", "CJSON"],
+    "RuledWire": ["RuledCore", "RuledJSON"],
     "RuledServer": [
-      "RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire", "CUV", "CCurl", "CLinux",
-      "CSystemd",
+      "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledLua", "RuledStore", "RuledWire", "CUV", "CCurl",
+      "CLinux", "CSystemd",
     ],
-    "RuledTool": ["RuledCore", "RuledEngine", "RuledLua", "RuledStore", "RuledWire"],
+    "RuledTool": ["RuledCore", "RuledJSON", "RuledEngine", "RuledLua", "RuledStore", "RuledWire"],
     "ruled": ["RuledServer"],
     "rulectl": ["RuledTool"],
   ]

@@ -1,3 +1,4 @@
+import RuledJSON
 import Testing
 
 @testable import RuledCore

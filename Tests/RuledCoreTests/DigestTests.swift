@@ -72,6 +72,29 @@ import Testing
     #expect(counts.allSatisfy { (850...1_150).contains($0) })
   }
 
+  @Test func `Names chosen to collide in the hash that is the same everywhere are spread by the one of this process`() {
+    let mask: UInt64 = 1023
+    let chosen = (0..<100_000).map { Array("user:\($0)".utf8) }.filter { name in
+      name.withUnsafeBytes { hash64($0, seed: 0) } & mask == 0
+    }
+    #expect(chosen.count > 50)
+    let slots = Dictionary(grouping: chosen) { name in name.withUnsafeBytes { hash64($0) } & mask }
+    #expect(slots.values.allSatisfy { $0.count < 8 })
+    for name in chosen { #expect(name.withUnsafeBytes { hash64($0) } == Array(name).withUnsafeBytes { hash64($0) }) }
+  }
+
+  @Test func `The hash of this process spreads bytes of every length evenly`() {
+    for length in [8, 12, 16, 17, 30, 47, 48, 90] {
+      var counts = [Int](repeating: 0, count: 16)
+      for number in 0..<8_000 {
+        var bytes = [UInt8](repeating: 0x61, count: length)
+        (bytes[0], bytes[length / 2]) = (UInt8(number & 0xFF), UInt8(number >> 8))
+        counts[bytes.withUnsafeBytes { Int(hash64($0) % 16) }] += 1
+      }
+      #expect(counts.allSatisfy { (350...650).contains($0) }, "\(length): \(counts)")
+    }
+  }
+
   @Test(arguments: [
     (52.52, 13.405, 48.8566, 2.3522, 877_464.6), (0, 0, 0, 180, 20_015_114.4), (0, 0, 0, 1, 111_195.1),
     (-36.8485, 174.7633, -36.8485, 174.7633, 0), (10, 179.5, 10, -179.5, 109_505.7), (90, 0, -90, 77, 20_015_114.4),

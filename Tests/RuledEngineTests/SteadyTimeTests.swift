@@ -1,4 +1,5 @@
 import RuledCore
+import RuledJSON
 import RuledLua
 import RuledStore
 import StoreTestSupport

@@ -1,4 +1,5 @@
 import RuledCore
+import TestSupport
 import Testing
 
 @testable import RuledWire
@@ -149,6 +150,15 @@ struct JSONRPCTests {
     for _ in 0..<3 {
       #expect(try #require(Wire.reply(to: deep, parser: parser)).contains("-32700"))
       #expect(Wire.reply(to: plain, parser: parser) == #"{"jsonrpc":"2.0","id":1,"result":["x",{}]}"#)
+    }
+  }
+
+  @Test(arguments: JSONVerdict.all())
+  func `A line is a parse error only when it is no JSON`(_ example: JSONVerdict) {
+    example.bytes.withUnsafeBytes { bytes in
+      var code: RequestError.Code?
+      if case .invalid(let error) = RequestParser().parse(bytes) { code = error.code }
+      #expect((code == .parseError) == !example.isJSON)
     }
   }
 }

@@ -1,4 +1,5 @@
 import RuledCore
+import RuledJSON
 import TestSupport
 import Testing
 
@@ -40,14 +41,14 @@ struct MutationTests {
     let padded = line + [UInt8](repeating: line.count.isMultiple(of: 2) ? 0x31 : 0x22, count: 64)
     padded.withUnsafeBytes { buffer in
       let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<line.count])
-      let expected = try? JSONValue(parsing: bytes)
-      let copied = try? parser.document.parse(bytes)
+      let expected = try? ReferenceJSON.value(of: bytes)
+      let copied = try? parser.value(bytes)
       #expect((copied != nil) == (expected != nil), "\(String(decoding: bytes, as: UTF8.self))")
-      let root = try? parser.document.parse(bytes, readable: buffer.count)
+      let root = try? parser.value(bytes, readable: buffer.count)
       #expect((root != nil) == (expected != nil), "\(String(decoding: bytes, as: UTF8.self))")
       if let root, let expected {
         let text = bytes.trimmedJSON
-        #expect(value(root) == expected, "\(String(decoding: bytes, as: UTF8.self))")
+        #expect(JSONValue(root) == expected, "\(String(decoding: bytes, as: UTF8.self))")
         checkText(root, text)
       }
       switch parser.parse(bytes, readable: buffer.count) {
@@ -60,7 +61,7 @@ struct MutationTests {
 
   /// Checks that the text of every part is what the tape holds.
   private func checkText(_ part: TapeValue, _ text: UnsafeRawBufferPointer) {
-    #expect((try? JSONValue(parsing: text)) == value(part))
+    #expect((try? ReferenceJSON.value(of: text)) == JSONValue(part))
     if part.kind == .object {
       var cursor = MemberCursor(part, text: text)
       while let member = cursor.next() { checkText(member.value, member.text) }
@@ -68,25 +69,6 @@ struct MutationTests {
       var cursor = ElementCursor(part, text: text)
       while let element = cursor.next() { checkText(element.value, element.text) }
       #expect(cursor.isAtEnd)
-    }
-  }
-
-  private func value(_ part: TapeValue) -> JSONValue {
-    switch part.kind {
-    case .object:
-      var object = JSONObject()
-      let children = part.children
-      for index in stride(from: 0, to: children.count, by: 2) {
-        object[children[index].text ?? ""] = value(children[index + 1])
-      }
-      return .object(object)
-    case .array: return .array(part.children.map(value))
-    case .string: return .string(part.text ?? "")
-    case .integer: return .integer(part.integer ?? 0)
-    case .unsigned, .number: return .number(part.double ?? .nan)
-    case .true: return .bool(true)
-    case .false: return .bool(false)
-    case .null: return .null
     }
   }
 

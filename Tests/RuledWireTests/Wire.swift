@@ -1,4 +1,5 @@
 import RuledCore
+import RuledJSON
 import Testing
 
 @testable import RuledWire
@@ -61,7 +62,7 @@ enum Wire {
         return nil
       } catch {
         #expect(error.code == .invalidParams)
-        return try error.details.first { $0.name == "path" }.map { try text(JSONValue(parsing: $0.json)) }
+        return error.details.first { $0.name == "path" }.map { text($0.value) }
       }
     }
   }

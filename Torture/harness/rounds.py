@@ -30,8 +30,8 @@ class Rounds:
       raise Violation(f"the start after {self.what} was refused: {refused}") from None
     self.figures["starts"] += 1
 
-  def work(self, seconds, on_time=None, until=lambda: False, is_patient=True):
-    self.load.run(self.daemon.socket, seconds, until, on_time, is_patient)
+  def work(self, seconds, on_time=None, until=lambda: False, is_patient=True, cuts_power=False):
+    self.load.run(self.daemon.socket, seconds, until, on_time, is_patient, cuts_power)
 
   def restart(self, cut=None):
     self.start()
@@ -102,7 +102,7 @@ class Rounds:
         power_off()
         time.sleep(self.generator.choice([0, 0.01, 0.2]))
         self.daemon.kill()
-      self.work(self.generator.uniform(0.02, 2 * self.spell), both)
+      self.work(self.generator.uniform(0.02, 2 * self.spell), both, cuts_power=True)
       at = time.monotonic()
     else:
       if where == "call":

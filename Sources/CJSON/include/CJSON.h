@@ -1,8 +1,8 @@
 /// JSON for C and Swift: simdjson's parser behind a C interface.
 ///
-/// A `cj_doc` parses one text at a time and keeps its memory for the next one. What it found is simdjson's tape, which
-/// the inline functions below walk without a call: an index stands for a value, the root value is at `CJ_ROOT`, and a
-/// container's children follow it. Strings are decoded, carry their length and may hold any byte. An object's children
+/// A `cj_doc` parses one text at a time and keeps its memory for the next one. The result is simdjson's tape, which the
+/// inline functions below walk without a call: a value is named by its index on the tape, the root's is `CJ_ROOT`, and a
+/// container's children follow it. Strings are decoded, have a length and may hold any byte. An object's children
 /// alternate between a name (a string) and its value. Nothing here throws, and a document belongs to one thread at a
 /// time.
 #ifndef CJSON_H
@@ -46,28 +46,35 @@ enum cj_kind {
 };
 
 enum {
-  /// How many containers may stand in one another.
+  /// How deep containers may nest, unless `cj_set_depth` says otherwise.
   CJ_MAX_DEPTH = 64,
-  /// How many bytes behind a text must be readable for it to be parsed in place.
+  /// How many bytes after a text must be readable for it to be parsed in place.
   CJ_PADDING = 64,
-  /// Where the root value stands.
+  /// The index of the root value.
   CJ_ROOT = 1,
 };
 
 typedef struct cj_doc cj_doc;
 
-/// A document that holds nothing yet, or NULL when there is no memory.
+/// An empty document, or NULL when there is no memory.
 cj_doc *_Nullable cj_new(void);
 void cj_free(cj_doc *_Nullable doc);
 
-/// Parses `length` bytes, of which `readable` may be read: with `CJ_PADDING` more than `length` nothing is copied.
-/// Returns `CJ_OK` or a `cj_error`; what the document held before is gone either way.
+/// Sets how deep containers may nest in the texts that are parsed from now on.
+void cj_set_depth(cj_doc *doc, size_t depth);
+
+/// Parses `length` bytes. `readable` bytes can be read from `bytes` on; with `CJ_PADDING` more than `length` nothing is
+/// copied. Returns `CJ_OK` or a `cj_error`; what the document held before is lost either way.
 int cj_parse(cj_doc *doc, const char *bytes, size_t length, size_t readable);
 
-/// A sentence on a `cj_error`.
+/// What a `cj_error` means, in a few words.
 const char *cj_error_text(int error);
 
-/// The tape and the decoded strings of what was parsed last; valid until the next parse.
+/// Where a text that `cj_parse` refused stops being JSON: the offset of the byte or of the token that is wrong.
+/// It reads the text once more and allocates, so it is for messages to people.
+size_t cj_error_offset(const char *bytes, size_t length, size_t depth);
+
+/// The tape and the decoded strings of the text that was parsed last; valid until the next parse.
 const uint64_t *cj_tape(const cj_doc *doc);
 const uint8_t *cj_strings(const cj_doc *doc);
 
@@ -78,11 +85,7 @@ static inline enum cj_kind cj_type(const uint64_t *tape, size_t index) {
   return (enum cj_kind)(tape[index] >> 56);
 }
 
-static inline bool cj_is_container(const uint64_t *tape, size_t index) {
-  return cj_type(tape, index) == CJ_OBJECT || cj_type(tape, index) == CJ_ARRAY;
-}
-
-/// The index behind the value at `index`.
+/// The index after the value at `index`.
 static inline size_t cj_next(const uint64_t *tape, size_t index) {
   switch (cj_type(tape, index)) {
     case CJ_OBJECT:
@@ -97,7 +100,7 @@ static inline size_t cj_next(const uint64_t *tape, size_t index) {
 /// The index of a container's first child; equal to `cj_end` when it is empty.
 static inline size_t cj_first(size_t container) { return container + 1; }
 
-/// The index at which a container's children are over.
+/// The index after a container's last child.
 static inline size_t cj_end(const uint64_t *tape, size_t container) { return (uint32_t)tape[container] - 1; }
 
 /// How many elements or members a container has, at most 16,777,215.
@@ -105,7 +108,7 @@ static inline size_t cj_count(const uint64_t *tape, size_t container) {
   return (size_t)((tape[container] >> 32) & 0xFFFFFF);
 }
 
-/// The bytes of the string at `index`, followed by a zero byte that does not count.
+/// The bytes of the string at `index`; a zero byte follows them, which `length` does not include.
 static inline const char *cj_string(const uint64_t *tape, const uint8_t *strings, size_t index, size_t *length) {
   const uint8_t *at = strings + (tape[index] & CJ_PAYLOAD_MASK);
   uint32_t count;

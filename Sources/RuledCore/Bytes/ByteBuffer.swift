@@ -1,99 +1,164 @@
+import Glibc
+
 /// A growable run of bytes that its owner fills, hands on and fills again without allocating.
 ///
-/// Every byte of a reply and of a commit passes through one of these, so appending is inlined across modules, which the compiler does for
-/// public functions alone, and never bridges to `String`. A buffer belongs to one thread at a time; handing it to another hands over all
-/// of it. Only the buffer's own functions change `base`, `count` and `capacity`; they are settable for these functions to be inlined.
-public final class ByteBuffer: @unchecked Sendable {  // confined: one thread owns a buffer at a time
-  /// The first byte; valid until the next append.
-  public var base: UnsafeMutablePointer<UInt8>
-  /// How many bytes are held.
-  public var count: Int = 0
-  /// How many bytes fit before the buffer grows.
-  public var capacity: Int
+/// Every byte of a reply and of a commit passes through one of these. So appending is inlined across modules and never bridges to `String`.
+/// A buffer belongs to one thread at a time; whoever hands it to another thread hands over all of it.
+package final class ByteBuffer: @unchecked Sendable {  // confined: one thread owns a buffer at a time
+  /// The first byte of the storage; growing replaces it.
+  @usableFromInline var storage: UnsafeMutablePointer<UInt8>
+  @usableFromInline var used = 0
+  @usableFromInline var room: Int
 
-  /// An empty buffer with room for `capacity` bytes.
-  public init(capacity: Int = 256) {
-    self.capacity = max(capacity, 16)
-    base = UnsafeMutablePointer<UInt8>.allocate(capacity: self.capacity)
+  /// An empty buffer with room for `capacity` bytes, 16 at least.
+  package init(capacity: Int = 256) {
+    room = max(capacity, 16)
+    storage = UnsafeMutablePointer<UInt8>.allocate(capacity: room)
   }
 
-  deinit { base.deallocate() }
+  deinit { storage.deallocate() }
+
+  /// How many bytes are held.
+  @inlinable package var count: Int { used }
+
+  /// How many bytes fit before the buffer grows.
+  @inlinable package var capacity: Int { room }
 
   /// The bytes held; valid until the next append or removal.
-  @inlinable public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
+  @inlinable package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: storage, count: used) }
+
+  /// The bytes held, as text; malformed UTF-8 is repaired.
+  package var text: String { String(decoding: bytes, as: UTF8.self) }
+
+  /// The index of the first `byte` at `start` or later, or nil if there is none.
+  package func firstIndex(of byte: UInt8, from start: Int = 0) -> Int? {
+    precondition(start >= 0 && start <= used)
+    guard let found = memchr(storage + start, Int32(byte), used - start) else { return nil }
+    return UnsafeRawPointer(found) - UnsafeRawPointer(storage)
+  }
+
+  /// The storage; being replaced by `bytes` and `append(upTo:_:)`.
+  package var base: UnsafeMutablePointer<UInt8> { storage }
+
+  /// Counts bytes that the caller wrote after the last one as held; being replaced by `append(upTo:_:)`.
+  package func advance(_ length: Int) {
+    precondition(used + length <= room)
+    used += length
+  }
+
+  // MARK: Room
 
   /// Makes room for `extra` more bytes.
-  @inlinable public func reserve(_ extra: Int) {
-    if count + extra > capacity { grow(extra) }
+  @inlinable package func reserve(_ extra: Int) {
+    if used + extra > room { grow(by: extra) }
   }
 
-  /// Moves the bytes to where `extra` more have room.
+  /// Moves the bytes to storage where `extra` more have room.
   @inline(never)
-  public func grow(_ extra: Int) {
-    let wanted = max(capacity * 2, count + extra)
-    let grown = UnsafeMutablePointer<UInt8>.allocate(capacity: wanted)
-    grown.update(from: base, count: count)
-    base.deallocate()
-    base = grown
-    capacity = wanted
+  @usableFromInline
+  func grow(by extra: Int) {
+    let capacity = max(room * 2, used + extra)
+    let grown = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
+    grown.update(from: storage, count: used)
+    storage.deallocate()
+    storage = grown
+    room = capacity
   }
 
-  /// Forgets the bytes and keeps the room.
-  @inlinable public func removeAll() { count = 0 }
+  // MARK: Removing
 
-  /// Forgets the bytes after the first `length`.
-  @inlinable public func truncate(to length: Int) {
-    precondition(length >= 0 && length <= count)
-    count = length
+  /// Removes all bytes and keeps the room.
+  @inlinable package func removeAll() { used = 0 }
+
+  /// Removes the bytes after the first `length`.
+  @inlinable package func truncate(to length: Int) {
+    precondition(length >= 0 && length <= used)
+    used = length
   }
 
-  /// Removes the first `length` bytes and moves the rest to the front.
-  public func removeFirst(_ length: Int) {
-    precondition(length >= 0 && length <= count)
-    if length > 0 { base.update(from: base + length, count: count - length) }
-    count -= length
+  /// Removes the first `length` bytes and moves the remaining ones to the front.
+  package func removeFirst(_ length: Int) {
+    precondition(length >= 0 && length <= used)
+    if length > 0 { storage.update(from: storage + length, count: used - length) }
+    used -= length
   }
 
-  /// Counts `length` bytes that the caller has written behind `count` as held.
-  @inlinable public func advance(_ length: Int) {
-    precondition(count + length <= capacity)
-    count += length
-  }
+  // MARK: Appending
 
   /// Appends one byte.
-  @inlinable public func append(_ byte: UInt8) {
-    if count == capacity { reserve(1) }
-    base[count] = byte
-    count += 1
+  @inlinable package func append(_ byte: UInt8) {
+    if used == room { grow(by: 1) }
+    storage[used] = byte
+    used += 1
   }
 
   /// Appends the bytes of `other`.
-  @inlinable public func append(_ other: UnsafeRawBufferPointer) {
+  @inlinable package func append(_ other: UnsafeRawBufferPointer) {
     guard let start = other.baseAddress, !other.isEmpty else { return }
     reserve(other.count)
-    UnsafeMutableRawPointer(base + count).copyMemory(from: start, byteCount: other.count)
-    count += other.count
+    UnsafeMutableRawPointer(storage + used).copyMemory(from: start, byteCount: other.count)
+    used += other.count
   }
 
   /// Appends what `other` holds.
-  @inlinable public func append(_ other: ByteBuffer) { append(other.bytes) }
+  @inlinable package func append(_ other: ByteBuffer) { append(other.bytes) }
 
   /// Appends a literal.
   @inlinable
   @inline(__always)
-  public func append(_ text: StaticString) {
+  package func append(_ text: StaticString) {
     let length = text.utf8CodeUnitCount
     reserve(length)
-    UnsafeMutableRawPointer(base + count).copyMemory(from: text.utf8Start, byteCount: length)
-    count += length
+    UnsafeMutableRawPointer(storage + used).copyMemory(from: text.utf8Start, byteCount: length)
+    used += length
   }
 
   /// Appends the UTF-8 of `text`.
-  public func append(contentsOf text: String) {
+  package func append(contentsOf text: String) {
     let written: Void? = text.utf8.withContiguousStorageIfAvailable { append(UnsafeRawBufferPointer($0)) }
     if written == nil { for byte in text.utf8 { append(byte) } }
   }
 
-  /// The bytes held, as text; malformed UTF-8 is repaired.
-  public var text: String { String(decoding: bytes, as: UTF8.self) }
+  /// Appends what `body` writes into room for `length` bytes.
+  ///
+  /// - Parameters:
+  ///   - length: How much room there is for `body`.
+  ///   - body: Writes into the room from its start, and returns how many bytes it wrote; below zero, as failed system calls return, is none.
+  /// - Returns: What `body` returned.
+  /// - Throws: What `body` throws.
+  @inlinable
+  @discardableResult
+  package func append<Failure>(
+    upTo length: Int, _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
+  ) throws(Failure) -> Int {
+    reserve(length)
+    let written = try body(UnsafeMutableRawBufferPointer(start: storage + used, count: length))
+    precondition(written <= length)
+    used += max(written, 0)
+    return written
+  }
+
+  /// Appends the eight bytes of `value`, the most significant first.
+  @inlinable package func append(bigEndian value: UInt64) {
+    reserve(8)
+    UnsafeMutableRawPointer(storage + used).storeBytes(of: value.bigEndian, as: UInt64.self)
+    used += 8
+  }
+
+  /// Appends the four bytes of `value`, the most significant first.
+  @inlinable package func append(bigEndian value: UInt32) {
+    reserve(4)
+    UnsafeMutableRawPointer(storage + used).storeBytes(of: value.bigEndian, as: UInt32.self)
+    used += 4
+  }
+
+  /// Appends `value` in groups of seven bits, the least significant first, each but the last with its high bit set.
+  @inlinable package func append(varint value: UInt64) {
+    var remaining = value
+    while remaining >= 0x80 {
+      append(UInt8(truncatingIfNeeded: remaining) | 0x80)
+      remaining >>= 7
+    }
+    append(UInt8(truncatingIfNeeded: remaining))
+  }
 }

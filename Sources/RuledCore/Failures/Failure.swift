@@ -46,28 +46,7 @@ package struct Failure: Error, Sendable, Equatable {
     self.line = line
   }
 
-  /// Appends the failure as `{"plugin":…,"rule":…,"kind":…,"message":…,"file":…,"line":…}`; what isn't known is null.
-  package func write(to buffer: ByteBuffer) {
-    buffer.append("{\"plugin\":" as StaticString)
-    buffer.append(jsonString: plugin)
-    buffer.append(",\"rule\":" as StaticString)
-    Self.write(rule, to: buffer)
-    buffer.append(",\"kind\":\"" as StaticString)
-    buffer.append(contentsOf: kind.rawValue)
-    buffer.append("\",\"message\":" as StaticString)
-    buffer.append(jsonString: message)
-    buffer.append(",\"file\":" as StaticString)
-    Self.write(file, to: buffer)
-    buffer.append(",\"line\":" as StaticString)
-    if let line { buffer.append(decimal: Int64(line)) } else { buffer.append("null" as StaticString) }
-    buffer.append(UInt8(ascii: "}"))
-  }
-
-  private static func write(_ text: String?, to buffer: ByteBuffer) {
-    if let text { buffer.append(jsonString: text) } else { buffer.append("null" as StaticString) }
-  }
-
-  /// The failure as a JSON tree.
+  /// The failure as an object with the members `plugin`, `rule`, `kind`, `message`, `file` and `line`; what isn't known is null.
   package var json: JSONValue {
     [
       "plugin": .string(plugin), "rule": rule.map(JSONValue.string) ?? .null, "kind": .string(kind.rawValue),
@@ -76,7 +55,7 @@ package struct Failure: Error, Sendable, Equatable {
     ]
   }
 
-  /// The failure that a JSON tree holds, as `json` and `write` give it, or nil if it is none.
+  /// The failure that an object like `json` states, or nil if it states none.
   package init?(json: JSONValue) {
     guard let plugin = json["plugin"]?.stringValue, let message = json["message"]?.stringValue,
       let kind = json["kind"]?.stringValue.flatMap(Kind.init)
@@ -90,6 +69,6 @@ package struct Failure: Error, Sendable, Equatable {
   package var requestError: RequestError {
     let members = json.objectValue ?? [:]
     return RequestError(
-      .ruleFailed, message, details: members.map { RequestError.Detail($0.name, json: $0.value.text) })
+      .ruleFailed, message, details: members.map { RequestError.Detail($0.name, $0.value) })
   }
 }

@@ -38,27 +38,20 @@ package struct RequestError: Error, Sendable, Equatable {
   package var code: Code
   /// What happened and what to do about it, in one sentence.
   package var message: String
-  /// Further members of the error's `data`, each already encoded as JSON.
+  /// Further members of the error's `data`.
   package var details: [Detail]
 
   /// One member of `data` beside `code`.
   package struct Detail: Sendable, Equatable {
     /// The member's name.
     package var name: String
-    /// The member's value as JSON text.
-    package var json: String
+    /// The member's value.
+    package var value: JSONValue
 
-    /// A member whose value is JSON text already.
-    package init(_ name: String, json: String) {
+    /// A member with its value.
+    package init(_ name: String, _ value: JSONValue) {
       self.name = name
-      self.json = json
-    }
-
-    /// A member whose value is a string.
-    package init(_ name: String, _ text: String) {
-      let buffer = ByteBuffer(capacity: text.utf8.count + 16)
-      buffer.append(jsonString: text)
-      self.init(name, json: buffer.text)
+      self.value = value
     }
   }
 
@@ -71,23 +64,8 @@ package struct RequestError: Error, Sendable, Equatable {
 
   /// `invalid_params`, naming the offending member as in `params.data.items[3].x` and what is wrong with it.
   package static func invalidParams(path: String, _ detail: String) -> RequestError {
-    RequestError(.invalidParams, "\(path): \(detail)", details: [Detail("path", path), Detail("detail", detail)])
-  }
-
-  /// Appends the error object, `{"code":…,"message":…,"data":{…}}`.
-  package func write(to buffer: ByteBuffer) {
-    buffer.append("{\"code\":" as StaticString)
-    buffer.append(decimal: Int64(code.number))
-    buffer.append(",\"message\":" as StaticString)
-    buffer.append(jsonString: message)
-    buffer.append(",\"data\":{\"code\":" as StaticString)
-    buffer.append(jsonString: code.rawValue)
-    for detail in details {
-      buffer.append(UInt8(ascii: ","))
-      buffer.append(jsonString: detail.name)
-      buffer.append(UInt8(ascii: ":"))
-      buffer.append(contentsOf: detail.json)
-    }
-    buffer.append("}}" as StaticString)
+    RequestError(
+      .invalidParams, "\(path): \(detail)",
+      details: [Detail("path", .string(path)), Detail("detail", .string(detail))])
   }
 }

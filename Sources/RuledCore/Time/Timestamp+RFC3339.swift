@@ -42,16 +42,17 @@ extension Timestamp {
     let (day, inDay) = bounded.flooredDivision(by: 86_400_000_000)
     let date = CivilDate(days: Int(day))
     let milliseconds = Int(inDay / 1_000)
-    buffer.reserve(24)
-    var end = buffer.base + buffer.count
-    end.put(date.year, digits: 4, "-")
-    end.put(date.month, digits: 2, "-")
-    end.put(date.day, digits: 2, "T")
-    end.put(milliseconds / 3_600_000, digits: 2, ":")
-    end.put(milliseconds / 60_000 % 60, digits: 2, ":")
-    end.put(milliseconds / 1_000 % 60, digits: 2, ".")
-    end.put(milliseconds % 1_000, digits: 3, "Z")
-    buffer.advance(24)
+    buffer.append(upTo: 24) { room in
+      guard var end = room.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return 0 }
+      end.put(date.year, digits: 4, "-")
+      end.put(date.month, digits: 2, "-")
+      end.put(date.day, digits: 2, "T")
+      end.put(milliseconds / 3_600_000, digits: 2, ":")
+      end.put(milliseconds / 60_000 % 60, digits: 2, ":")
+      end.put(milliseconds / 1_000 % 60, digits: 2, ".")
+      end.put(milliseconds % 1_000, digits: 3, "Z")
+      return 24
+    }
   }
 }
 

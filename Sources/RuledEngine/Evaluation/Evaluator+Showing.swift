@@ -22,7 +22,7 @@ extension Evaluator {
     _ plugin: Int, _ rules: [Int], _ queued: QueuedEvent, isFirst: Bool, _ event: EventInput,
     _ record: SubjectRecordView?
   ) throws(Failure) -> PluginVM {
-    let attempt = !event.isExplained && turns[plugin].attempts.isNext()
+    let attempt = !event.isExplained && turns[plugin].attempts.shouldTry()
     let vm = try ready(plugin)
     let storeFailure = storeFailure
     var failure: Failure?
@@ -30,11 +30,11 @@ extension Evaluator {
       try show(queued, isFirst: isFirst, to: plugin, rules, on: vm, event, record, attempt: attempt)
     } catch { failure = error }
     if vm.settle() {
-      if attempt { turns[plugin].attempts.succeeded() }
+      if attempt { turns[plugin].attempts.noteSuccess() }
       if let failure { throw failure }
       return vm
     }
-    turns[plugin].attempts.failed()
+    turns[plugin].attempts.noteFailure()
     turns[plugin].began = false
     self.storeFailure = storeFailure
     if vm.isDead { machines[plugin] = nil }

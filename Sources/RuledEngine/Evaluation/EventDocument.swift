@@ -1,5 +1,6 @@
 import CJSON
 import RuledCore
+import RuledJSON
 
 /// A parsed JSON text, used again for the next one.
 package final class EventDocument {

@@ -18,7 +18,7 @@ final class Turn {
   /// The events that it has seen, for parking, as places in `seenTexts`.
   var seen: [Range<Int>] = []
   /// Whether its events are attempted without counting, which changes what an event costs, never what it comes to; outlasts the event.
-  var attempts = BackOff(first: 8, most: 1024)
+  var attempts = AttemptSkipper(fewest: 8, most: 1024)
   /// How many of its operations have been looked at for raised events.
   var raisesTaken = 0
   /// How much processor time, in microseconds, the events took that others raised.

@@ -1,5 +1,6 @@
 import CLuaBridge
 import RuledCore
+import RuledJSON
 
 extension PluginVM {
   /// Answers a call of a rule.

@@ -1,6 +1,7 @@
 import RuledCore
 import RuledEngine
 import RuledStore
+import RuledThreads
 
 /// The result of a submission.
 enum CommitResult: Sendable {

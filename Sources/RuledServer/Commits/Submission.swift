@@ -29,7 +29,7 @@ final class Submission: @unchecked Sendable {  // its worker's until it is submi
   /// Adds a reply.
   func append(_ reply: PendingReply) {
     replies.append(reply)
-    if reply.cascade == nil { recipients.insert(reply.target.worker) }
+    if reply.cascade == nil, case .worker(let worker) = reply.target.receiver { recipients.insert(worker) }
   }
 
   /// The bytes of a reply of this submission.
@@ -76,20 +76,28 @@ struct PendingReply: Sendable {
 
 /// Where a reply goes.
 struct ReplyTarget: Sendable {
-  /// The worker that has the connection.
-  let worker: Int
-  /// The connection.
+  /// What sends a reply to the client.
+  enum Receiver: Sendable, Equatable {
+    /// The worker that has the connection.
+    case worker(Int)
+    /// The HTTP server.
+    case http
+  }
+
+  /// The connection's token, or the token of the HTTP exchange.
   let connection: UInt64
   /// The request batch that the request is part of, 0 for none.
   let batch: UInt64
   /// Its slot in the request batch.
   let slot: Int
+  /// What sends the reply.
+  let receiver: Receiver
   /// Whether the client may call what only administrators may.
   let isAdmin: Bool
 
   /// A target.
-  init(worker: Int, connection: UInt64, batch: UInt64 = 0, slot: Int = 0, isAdmin: Bool) {
-    self.worker = worker
+  init(_ receiver: Receiver, connection: UInt64, batch: UInt64 = 0, slot: Int = 0, isAdmin: Bool) {
+    self.receiver = receiver
     self.connection = connection
     self.batch = batch
     self.slot = slot
@@ -97,14 +105,12 @@ struct ReplyTarget: Sendable {
   }
 }
 
-/// A set of workers by index; the 64th and all behind it share one bit, so that it may say that others are in it.
+/// A set of workers by index; the 64th and all later ones share one bit, so that `contains` may be true for others, too.
 struct WorkerSet: Sendable {
   private var bits: UInt64 = 0
 
-  /// Adds a worker; an index below zero is no worker's.
-  mutating func insert(_ worker: Int) {
-    if worker >= 0 { bits |= 1 << UInt64(min(worker, 63)) }
-  }
+  /// Adds a worker.
+  mutating func insert(_ worker: Int) { bits |= 1 << UInt64(min(worker, 63)) }
 
   /// Adds the workers of another set.
   mutating func formUnion(_ other: WorkerSet) { bits |= other.bits }

@@ -79,7 +79,7 @@ final class Control {
   private func reject(_ descriptor: Int32) {
     let error = RequestError(
       .overloaded, "more connections than limits.connections allows, or than the process may have open files",
-      details: [.init("retry_after_ms", json: "1000")])
+      details: [.init("retry_after_ms", 1000)])
     ReplySender.writeError(error, id: nil, isAlone: true, to: replyBuffer)
     _ = SystemCalls.send(descriptor, replyBuffer.bytes)
     SystemCalls.close(descriptor)
@@ -126,7 +126,7 @@ final class Control {
     }
     var bundle = ReplyBundle()
     bundle.append(replyBuffer.bytes, to: caller.target)
-    services.send(bundle, to: caller.target.worker)
+    services.send(bundle, to: caller.target.receiver)
   }
 }
 

@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledThreads
 
 /// The other threads' side of the loader: here they ask for rules to be loaded, and here clients wait for that.
 ///
@@ -23,12 +24,19 @@ final class Reloads: Sendable {
   /// Where the loader gets its requests.
   let requests = Mailbox<Request>()
   private let condition = Condition()
-  // All of these are guarded by `condition`.
-  private nonisolated(unsafe) var waiting: [ControlCaller] = []  // the clients whose load has not begun
-  private nonisolated(unsafe) var served: [ControlCaller] = []  // the clients that the present load will answer
-  private nonisolated(unsafe) var stage = Stage.starting
-  private nonisolated(unsafe) var first: Result<Catalog, StartError>?
-  private nonisolated(unsafe) var usesStore = false
+  private nonisolated(unsafe) var state = State()  // guarded by `condition`
+
+  private struct State {
+    /// The clients whose load has not begun.
+    var waiting: [ControlCaller] = []
+    /// The clients that the present load will answer.
+    var served: [ControlCaller] = []
+    var stage = Stage.starting
+    /// The rules that the daemon starts with, once they are loaded.
+    var first: Result<Catalog, StartError>?
+    /// Whether the loader uses the store right now.
+    var usesStore = false
+  }
 
   /// The daemon's life, in this order.
   private enum Stage: Int, Comparable {
@@ -49,8 +57,8 @@ final class Reloads: Sendable {
   /// Loads the rules for a client, which then gets a reply; false when it is too late for that.
   func add(_ caller: ControlCaller) -> Bool {
     let isAdded = condition.locked {
-      guard stage < .refusing else { return false }
-      waiting.append(caller)
+      guard state.stage < .refusing else { return false }
+      state.waiting.append(caller)
       return true
     }
     if isAdded { request(.client) }
@@ -60,7 +68,7 @@ final class Reloads: Sendable {
   // MARK: The daemon's life
 
   /// Waits for the rules that the daemon starts with.
-  func awaitFirst() throws(StartError) -> Catalog { try condition.wait { first }.get() }
+  func awaitFirst() throws(StartError) -> Catalog { try condition.wait { state.first }.get() }
 
   /// The daemon serves: from now on the loader executes requests.
   func serve() { advance(to: .serving) }
@@ -74,8 +82,8 @@ final class Reloads: Sendable {
   func refuse() -> [ControlCaller] {
     advance(to: .refusing)
     return condition.locked {
-      defer { (waiting, served) = ([], []) }
-      return served + waiting
+      defer { (state.waiting, state.served) = ([], []) }
+      return state.served + state.waiting
     }
   }
 
@@ -85,28 +93,28 @@ final class Reloads: Sendable {
   func close() {
     advance(to: .closed)
     request(.end)
-    condition.wait { usesStore ? nil : () }
+    condition.wait { state.usesStore ? nil : () }
   }
 
-  private func advance(to next: Stage) { condition.signal { stage = max(stage, next) } }
+  private func advance(to next: Stage) { condition.signal { state.stage = max(state.stage, next) } }
 
   // MARK: The loader's side
 
   /// Passes on the rules that the daemon starts with, or why it can't start, and waits until it serves.
   func started(_ result: Result<Catalog, StartError>) {
-    condition.signal { first = result }
-    condition.wait { stage >= .serving ? () : nil }
+    condition.signal { state.first = result }
+    condition.wait { state.stage >= .serving ? () : nil }
   }
 
   /// Whether the daemon has begun to end.
-  var isEnding: Bool { condition.locked { stage >= .ending } }
+  var isEnding: Bool { condition.locked { state.stage >= .ending } }
 
   /// Begins a load, which will answer the clients that have asked so far; true if there is one.
   func beginLoad() -> Bool {
     condition.locked {
-      served += waiting
-      waiting = []
-      return !served.isEmpty
+      state.served += state.waiting
+      state.waiting = []
+      return !state.served.isEmpty
     }
   }
 
@@ -115,8 +123,8 @@ final class Reloads: Sendable {
   /// Returns the clients that it answers.
   func endLoad() -> [ControlCaller] {
     condition.locked {
-      defer { served = [] }
-      return served
+      defer { state.served = [] }
+      return state.served
     }
   }
 
@@ -125,11 +133,11 @@ final class Reloads: Sendable {
   /// Does nothing once the store may be closed.
   func withStore(_ body: () -> Void) {
     let mayUse = condition.locked {
-      usesStore = stage < .closed
-      return usesStore
+      state.usesStore = state.stage < .closed
+      return state.usesStore
     }
     guard mayUse else { return }
     body()
-    condition.signal { usesStore = false }
+    condition.signal { state.usesStore = false }
   }
 }

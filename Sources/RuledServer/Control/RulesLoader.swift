@@ -86,7 +86,7 @@ final class RulesLoader {
     }
     do throws(ReloadError) {
       let catalog = try build(stored, previous: nil, services, lua)
-      services.status.reload(problem)
+      services.status.reloadErrors = problem
       services.status.serve(catalog, isStored: true)
       services.context.log.write(
         LogLine(.error, "the rules do not load, the last good revision \(catalog.revision) serves: \(reasons)"))
@@ -179,10 +179,10 @@ final class RulesLoader {
     do throws(ReloadError) {
       next = try Self.build(try RulesFolder.read(path), previous: previous, services, lua)
     } catch {
-      services.status.reload(error)
+      services.status.reloadErrors = error
       return .failure(error)
     }
-    services.status.reload(nil)
+    services.status.reloadErrors = nil
     guard next.revision != previous.revision else {
       services.status.serve(previous)
       for plugin in previous.plugins where plugin.runtime.isSuspended { plugin.runtime.resume() }
@@ -211,13 +211,13 @@ extension RulesLoader {
   private func reconfigure() -> Bool? {
     let next: Configuration
     do throws(StartError) { next = try readConfiguration() } catch {
-      services.status.configuration(error.description)
+      services.status.configurationError = error.description
       for problem in error.description.split(separator: "\n") {
         services.context.log.write(LogLine(.error, "the configuration is wrong, the old one holds: \(problem)"))
       }
       return false
     }
-    services.status.configuration(nil)
+    services.status.configurationError = nil
     let fixed = Self.fixed(services.context.configuration, next)
     if !fixed.isEmpty {
       services.context.log.write(

@@ -3,6 +3,7 @@ import Glibc
 package import RuledCore
 package import RuledEngine
 import RuledStore
+import RuledThreads
 
 /// The daemon: opens the store, loads the rules, starts the threads, and serves until a signal ends it.
 package final class Daemon {
@@ -10,10 +11,10 @@ package final class Daemon {
   private let log: any EventLog
   private let isManual: Bool
   private let notifier = SystemdNotifier.fromEnvironment()
-  private var workers: [WorkerThread] = []
-  private var committer: WorkerThread?
-  private var outbox: WorkerThread?
-  private var loader: WorkerThread?
+  private var workers: [Thread] = []
+  private var committer: Thread?
+  private var outbox: Thread?
+  private var loader: Thread?
   private let readConfiguration: @Sendable () throws(StartError) -> Configuration
   private var isStopping = false
   private var loopback: Int32?
@@ -102,7 +103,7 @@ package final class Daemon {
   private func startLoader(_ services: Services) throws(StartError) -> Catalog {
     let readConfiguration = readConfiguration
     do throws(SystemError) {
-      loader = try WorkerThread(name: "ruled-loader") {
+      loader = try Thread.start(name: "ruled-loader") {
         RulesLoader.run(services, readConfiguration: readConfiguration)
       }
     } catch { throw StartError("the daemon can't run: \(error)") }
@@ -121,7 +122,7 @@ package final class Daemon {
   }
 
   private func startCommitter(_ services: Services) throws(SystemError) {
-    committer = try WorkerThread(name: "ruled-commit") { Committer(services: services).run() }
+    committer = try Thread.start(name: "ruled-commit") { Committer(services: services).run() }
   }
 
   /// Ends the process, which can't serve without one of its threads.
@@ -134,7 +135,7 @@ package final class Daemon {
 
   private func startOutbox(_ services: Services) throws(SystemError) {
     let log = log
-    outbox = try WorkerThread(name: "ruled-outbox") {
+    outbox = try Thread.start(name: "ruled-outbox") {
       do throws(SystemError) { try OutboxService(services: services).run() } catch {
         Self.endProcess(log, "the delivery of effects can't run: \(error)")
       }
@@ -145,7 +146,7 @@ package final class Daemon {
     let log = log
     for index in services.workers.indices {
       workers.append(
-        try WorkerThread(name: "ruled-\(index)") {
+        try Thread.start(name: "ruled-\(index)") {
           do throws(SystemError) { try Worker(index: index, services: services, catalog: catalog).run() } catch {
             Self.endProcess(log, "a worker can't run: \(error)")
           }
@@ -209,10 +210,10 @@ package final class Daemon {
     services.drainHTTP(on: control.loop) { drained.ended() }
     drained.ended()
     do throws(SystemError) {
-      _ = try control.loop.timer(after: Self.loadingTime, every: 0) {
+      try control.loop.timer(after: Self.loadingTime) {
         for caller in services.reloads.refuse() { control.reply(.failure(Reloads.ending), to: caller) }
       }
-      _ = try control.loop.timer(after: UInt64(Limits.shutdownTime / 1000) - 500, every: 0) { Daemon.end(control) }
+      try control.loop.timer(after: UInt64(Limits.shutdownTime / 1000) - 500) { Daemon.end(control) }
     } catch {
       Daemon.end(control)
     }

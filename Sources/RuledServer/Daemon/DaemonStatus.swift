@@ -24,7 +24,10 @@ package final class DaemonStatus: Sendable {
   var catalog: Catalog? { values.withLock { $0.catalog } }
 
   /// Why the rules in the folder do not load; nil if they do.
-  var reloadErrors: ReloadError? { values.withLock { $0.reloadErrors } }
+  var reloadErrors: ReloadError? {
+    get { values.withLock { $0.reloadErrors } }
+    set { values.withLock { $0.reloadErrors = newValue } }
+  }
 
   /// Sets the rules in force; `isStored` if they are the last good ones from the store, as those in the folder do not load.
   func serve(_ catalog: Catalog, isStored: Bool = false) {
@@ -34,11 +37,11 @@ package final class DaemonStatus: Sendable {
     }
   }
 
-  /// Sets why the rules in the folder do not load; nil if they do.
-  func reload(_ errors: ReloadError?) { values.withLock { $0.reloadErrors = errors } }
-
-  /// Sets why the configuration could not be read; nil if it could.
-  func configuration(_ error: String?) { values.withLock { $0.configurationError = error } }
+  /// Why the configuration could not be read; nil if it could.
+  var configurationError: String? {
+    get { values.withLock { $0.configurationError } }
+    set { values.withLock { $0.configurationError = newValue } }
+  }
 
   /// One line for systemd: the rules, the revision, and what is wrong.
   var line: String {
@@ -86,7 +89,7 @@ package final class DaemonStatus: Sendable {
     let limit = services.context.counterLimit
     let counters = services.context.counters.usage(limit: limit)
     for name in counters.full {
-      problems.append(.string("the plugin \(name) has \(limit) counters, as many as it may: what counts others fails"))
+      problems.append(.string("the plugin \(name) has \(limit) counters, the limit: a rule that counts another fails"))
     }
     let damage = services.context.damage.entries
     if !damage.listed.isEmpty { problems.append(.string(Self.problem(damage.listed, beyond: damage.beyond))) }

@@ -3,6 +3,7 @@ import Glibc
 import RuledCore
 import RuledEngine
 import RuledStore
+import RuledThreads
 
 /// Checks before the daemon serves that the system's limits for this process suffice.
 ///
@@ -114,7 +115,7 @@ enum ProcessLimits {
     let needed = workers + otherThreads
     let gate = Condition()
     nonisolated(unsafe) var isOver = false  // guarded by `gate`
-    var threads: [WorkerThread] = []
+    var threads: [Thread] = []
     defer {
       gate.signal { isOver = true }
       for thread in threads { thread.join() }
@@ -122,7 +123,7 @@ enum ProcessLimits {
     for _ in 0..<needed {
       do throws(SystemError) {
         threads.append(
-          try WorkerThread(name: "ruled-probe", stackBytes: 64 << 10) { gate.wait { isOver ? () : nil } })
+          try Thread.start(name: "ruled-probe", stackBytes: 64 << 10) { gate.wait { isOver ? () : nil } })
       } catch {
         throw StartError(
           "the process can start \(threads.count) more threads, \(needed) are needed: raise TasksMax= and LimitNPROC= of the unit, "

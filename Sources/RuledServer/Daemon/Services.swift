@@ -83,13 +83,13 @@ package final class Services: Sendable {
   func notifyStatus() { notifier.status(status.line) }
 
   /// Passes replies to the thread that has the connections.
-  func send(_ bundle: ReplyBundle, to worker: Int) {
-    guard worker == HTTPServer.worker else {
-      _ = workers[worker].send(.replies(bundle))
-      return
+  func send(_ bundle: ReplyBundle, to receiver: ReplyTarget.Receiver) {
+    switch receiver {
+    case .worker(let worker): workers[worker].send(.replies(bundle))
+    case .http:
+      guard let server = http.withLock({ $0 }) else { return }
+      bundle.forEach { server.receive($0, for: $1) }
     }
-    guard let server = http.withLock({ $0 }) else { return }
-    bundle.forEach { server.receive($0, for: $1) }
   }
 }
 

@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledJSON
 import RuledWire
 
 /// Checks complete HTTP requests, answers those that need no worker, and turns the others into JSON-RPC requests; confined to the
@@ -81,7 +82,7 @@ final class HTTPRouter {
     guard services.inFlight.load(ordering: .relaxed) > services.context.configuration.limits.inFlight else { return }
     throw HTTPError(
       RequestError(
-        .overloaded, "too many requests are in flight; try again", details: [.init("retry_after_ms", json: "100")]))
+        .overloaded, "too many requests are in flight; try again", details: [.init("retry_after_ms", 100)]))
   }
 
   private static let unknownPath = HTTPError(RequestError(.unknownMethod, "there is nothing at this path"))
@@ -176,7 +177,7 @@ final class HTTPRouter {
   // MARK: Bodies
 
   private func query(_ name: String, _ body: UnsafeRawBufferPointer) throws(RequestError) -> [UInt8] {
-    let object = body.isEmpty ? nil : try parser.document.parse(body)
+    let object = body.isEmpty ? nil : try parser.value(body)
     guard object == nil || object?.kind == .object else { throw .invalidParams(path: "params", "must be an object") }
     return try JSONRPCRequest.text(.query, capacity: body.count) { buffer in
       buffer.append("{\"name\":" as StaticString)
@@ -199,7 +200,7 @@ final class HTTPRouter {
       case .structured: return try event(body)
       case .binary:
         let text = ByteBuffer(capacity: body.count + 256)
-        try BinaryEvent.write(headers, body: body, document: parser.document, to: text)
+        try BinaryEvent.write(headers, body: body, parser: parser, to: text)
         return try event(text.bytes)
       case .batch: return try batch(body)
       case .unsupported: break
@@ -211,13 +212,13 @@ final class HTTPRouter {
   }
 
   private func event(_ text: UnsafeRawBufferPointer) throws(RequestError) -> RPCRequests {
-    _ = try parser.document.parse(text)
+    _ = try parser.value(text)
     let request = try JSONRPCRequest.text(.event, capacity: text.count) { $0.append(text) }
     return RPCRequests(.init(text: request, worker: owner(ofEvent: text)))
   }
 
   private func batch(_ body: UnsafeRawBufferPointer) throws(RequestError) -> RPCRequests {
-    let root = try parser.document.parse(body)
+    let root = try parser.value(body)
     guard root.kind == .array else { throw .invalidParams(path: "params", "must be an array of events") }
     var requests: [RPCRequests.Request] = []
     var cursor = ElementCursor(root, text: body)
@@ -233,7 +234,7 @@ final class HTTPRouter {
 
   /// The worker of the subject that an event or a query names.
   private func owner(ofEvent text: UnsafeRawBufferPointer) -> Int {
-    guard !text.isEmpty, let object = try? parser.document.parse(text) else { return nextWorker() }
+    guard !text.isEmpty, let object = try? parser.value(text) else { return nextWorker() }
     return owner(of: object)
   }
 

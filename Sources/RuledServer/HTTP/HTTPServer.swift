@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledThreads
 import RuledWire
 import Synchronization
 
@@ -38,7 +39,7 @@ final class HTTPServer: Sendable {
   /// The bearer token of the loopback listener, if there is one.
   let token: BearerToken?
   private let mailbox = Mailbox<Message>()
-  private let thread = Mutex<WorkerThread?>(nil)
+  private let thread = Mutex<Thread?>(nil)
   private let exchanges = Mutex<[UInt64: HTTPExchange]>([:])
   private let tokens = Atomic<UInt64>(0)
   private let activeRequests = Atomic<Int>(0)
@@ -51,7 +52,7 @@ final class HTTPServer: Sendable {
     self.services = services
     self.token = token
     maximumHeld = max(Limits.httpBytes, 4 * services.context.configuration.limits.requestBytes)
-    let thread = try WorkerThread(name: "ruled-http") { [unowned self] in
+    let thread = try Thread.start(name: "ruled-http") { [unowned self] in
       do throws(SystemError) { try run() } catch {
         self.services.context.log.write(LogLine(.error, "the HTTP server ended: \(error)"))
         mailbox.close()
@@ -116,7 +117,7 @@ final class HTTPServer: Sendable {
   static let noRoom = HTTPError(
     RequestError(
       .overloaded, "the requests under way take too much memory; try again",
-      details: [.init("retry_after_ms", json: "1000")]
+      details: [.init("retry_after_ms", 1000)]
     ))
 
   // MARK: Requests
@@ -146,14 +147,11 @@ final class HTTPServer: Sendable {
   private func send(_ indices: Range<Int>, of exchange: HTTPExchange) {
     for index in indices {
       guard let request = exchange.request(at: index) else { continue }
-      let target = ReplyTarget(worker: Self.worker, connection: exchange.token, batch: 1, slot: index, isAdmin: true)
+      let target = ReplyTarget(.http, connection: exchange.token, batch: 1, slot: index, isAdmin: true)
       let isSent = services.workers[request.worker].send(.request(ForwardedRequest(text: request.text, target: target)))
       if !isSent { finish(exchange.token, Self.shuttingDown) }
     }
   }
-
-  /// Stands for this server where a reply's target names a worker.
-  static let worker = -1
 
   /// The response to a request that comes while the daemon ends.
   static let shuttingDown = HTTPResponse(
@@ -228,7 +226,7 @@ extension Services {
   private func refuseHTTP(_ descriptor: Int32) {
     let response = HTTPResponse(
       RequestError(
-        .overloaded, "more connections than limits.connections allows", details: [.init("retry_after_ms", json: "1000")]
+        .overloaded, "more connections than limits.connections allows", details: [.init("retry_after_ms", 1000)]
       ))
     let buffer = ByteBuffer(capacity: 512)
     response.write(to: buffer)

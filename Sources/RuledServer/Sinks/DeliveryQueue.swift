@@ -1,3 +1,4 @@
+import RuledCore
 import RuledEngine
 
 /// The loaded effects of one plugin for one sink: a bounded window on the store.

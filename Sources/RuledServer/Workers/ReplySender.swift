@@ -28,12 +28,15 @@ final class ReplySender {
 
   /// Sends a reply: empty for a notification, and with a newline at its end unless it is part of a request batch.
   func send(_ bytes: UnsafeRawBufferPointer, to target: ReplyTarget) {
-    if target.worker == HTTPServer.worker {
-      services.http.withLock { $0 }?.receive(bytes, for: target)
-      return
+    switch target.receiver {
+    case .http: services.http.withLock { $0 }?.receive(bytes, for: target)
+    case .worker(worker) where target.batch == 0: sendToConnection(bytes, target)
+    case .worker(worker): batches.add(bytes, to: target)
+    case .worker(let other): bundles[other].append(bytes, to: target, pool: pool)
     }
-    guard target.worker == worker else { return bundles[target.worker].append(bytes, to: target, pool: pool) }
-    guard target.batch == 0 else { return batches.add(bytes, to: target) }
+  }
+
+  private func sendToConnection(_ bytes: UnsafeRawBufferPointer, _ target: ReplyTarget) {
     services.inFlight.wrappingSubtract(1, ordering: .relaxed)
     guard let connection = table[ConnectionToken(raw: target.connection)] else { return }
     if !bytes.isEmpty { connection.send(bytes) }

@@ -179,7 +179,7 @@ final class RequestBatches {
     let next = batch.forEachOfShare(on: worker.index) { text, index in
       let whole = batch.target
       let target = ReplyTarget(
-        worker: worker.index, connection: whole.connection, batch: key, slot: index, isAdmin: whole.isAdmin)
+        whole.receiver, connection: whole.connection, batch: key, slot: index, isAdmin: whole.isAdmin)
       worker.routeElement(text, target)
     }
     batch.isScheduled = false

@@ -6,7 +6,7 @@ import RuledWire
 ///
 /// Most lines are events whose subject is found without parsing. They wait in a bundle for their worker, this one too, until the end of the tick.
 /// Every other line is parsed here. It is executed at once or joins a bundle, so that the requests about a subject keep their order either way.
-final class Router {
+final class Router: ConnectionHandler {
   private unowned let worker: Worker
   private let index: Int
   private let services: Services
@@ -35,6 +35,55 @@ final class Router {
 
   // MARK: Lines
 
+  func received(line: UnsafeRawBufferPointer, on connection: Connection) {
+    if let subject = subjectBeforeParsing(line) {
+      beginRequest(on: connection)
+      return queue(line, target(connection), subject: subject, for: services.owner(ofHash: subject))
+    }
+    executeOwnBundle()  // its requests came before this line
+    switch parser.parse(line, readable: line.count + LineFramer.padding) {
+    case .single(.request(let request)):
+      beginRequest(on: connection)
+      route(request, parsedBy: parser, text: line, target: target(connection))
+    case .single(.invalid(let id, let error)): worker.replies.sendError(error, id: id, on: connection)
+    case .invalid(let error): worker.replies.sendError(error, on: connection)
+    case .batch(let batch):
+      do throws(RequestError) {
+        let batch = try PendingRequestBatch(batch, target: target(connection), services: services, router: self)
+        beginRequest(on: connection)
+        worker.batches.begin(batch, on: worker)
+        if !batch.isForwarded { connection.holdLines() }
+      } catch { worker.replies.sendError(error, on: connection) }
+    }
+  }
+
+  func skippedLine(_ reason: LineFramer.SkipReason, on connection: Connection) {
+    let error =
+      switch reason {
+      case .tooLong:
+        RequestError(
+          .tooLarge,
+          "a request may have \(services.context.configuration.limits.requestBytes) bytes at most; the rest of the line is skipped"
+        )
+      case .outOfMemory:
+        RequestError(
+          .overloaded, "the lines under way take too much memory; the rest of this one is skipped, try again",
+          details: [.init("retry_after_ms", 1000)])
+      }
+    worker.replies.sendError(error, on: connection)
+  }
+
+  func receivedOtherProtocol(on descriptor: Int32) {
+    if let server = services.http.withLock({ $0 }) { return server.adopt(descriptor) }
+    services.connections.wrappingSubtract(1, ordering: .relaxed)
+    SystemCalls.close(descriptor)
+  }
+
+  func closed(_ connection: Connection) {
+    services.connections.wrappingSubtract(1, ordering: .relaxed)
+    worker.watches.closed(connection.token.raw)
+  }
+
   /// Counts a request that will be answered.
   private func beginRequest(on connection: Connection) {
     connection.beginRequest()
@@ -50,7 +99,7 @@ final class Router {
     if connection.tag >> 1 != generation {
       connection.tag = generation << 1 | (services.admins.include(connection) ? 1 : 0)
     }
-    return ReplyTarget(worker: index, connection: connection.token.raw, isAdmin: connection.tag & 1 == 1)
+    return ReplyTarget(.worker(index), connection: connection.token.raw, isAdmin: connection.tag & 1 == 1)
   }
 
   /// The hash of the subject that the line's one event is about, or nil where only parsing can tell.
@@ -91,7 +140,7 @@ final class Router {
   private func refusal(of request: RequestView, _ target: ReplyTarget) -> RequestError? {
     if isOverloaded(adding: 0) {
       return RequestError(
-        .overloaded, "too many requests are in flight; try again", details: [.init("retry_after_ms", json: "100")])
+        .overloaded, "too many requests are in flight; try again", details: [.init("retry_after_ms", 100)])
     }
     switch request.method {
     case .unknown: return request.unknownMethod
@@ -132,57 +181,6 @@ final class Router {
     guard let bundle = bundles[index] else { return }
     bundles[index] = nil
     worker.executeRequests(in: bundle)
-  }
-}
-
-extension Router: ConnectionHandler {
-  func received(line: UnsafeRawBufferPointer, on connection: Connection) {
-    if let subject = subjectBeforeParsing(line) {
-      beginRequest(on: connection)
-      return queue(line, target(connection), subject: subject, for: services.owner(ofHash: subject))
-    }
-    executeOwnBundle()  // its requests came before this line
-    switch parser.parse(line, readable: line.count + LineFramer.padding) {
-    case .single(.request(let request)):
-      beginRequest(on: connection)
-      route(request, parsedBy: parser, text: line, target: target(connection))
-    case .single(.invalid(let id, let error)): worker.replies.sendError(error, id: id, on: connection)
-    case .invalid(let error): worker.replies.sendError(error, on: connection)
-    case .batch(let batch):
-      do throws(RequestError) {
-        let batch = try PendingRequestBatch(batch, target: target(connection), services: services, router: self)
-        beginRequest(on: connection)
-        worker.batches.begin(batch, on: worker)
-        if !batch.isForwarded { connection.holdLines() }
-      } catch { worker.replies.sendError(error, on: connection) }
-    }
-  }
-
-  func skippedLine(_ reason: LineFramer.SkipReason, on connection: Connection) {
-    let error =
-      switch reason {
-      case .tooLong:
-        RequestError(
-          .tooLarge,
-          "a request may have \(services.context.configuration.limits.requestBytes) bytes at most; the rest of the line is skipped"
-        )
-      case .outOfMemory:
-        RequestError(
-          .overloaded, "the lines under way take too much memory; the rest of this one is skipped, try again",
-          details: [.init("retry_after_ms", json: "1000")])
-      }
-    worker.replies.sendError(error, on: connection)
-  }
-
-  func receivedOtherProtocol(on descriptor: Int32) {
-    if let server = services.http.withLock({ $0 }) { return server.adopt(descriptor) }
-    services.connections.wrappingSubtract(1, ordering: .relaxed)
-    SystemCalls.close(descriptor)
-  }
-
-  func closed(_ connection: Connection) {
-    services.connections.wrappingSubtract(1, ordering: .relaxed)
-    worker.watches.closed(connection.token.raw)
   }
 }
 

@@ -86,7 +86,7 @@ extension Worker {
       if let cascade = reply.cascade {
         awaitingCascade[cascade.key] = (reply.target, Array(durable.bytes(of: reply)))
         cascade.cascade.ended()
-      } else if reply.target.worker == index || reply.target.worker == HTTPServer.worker {
+      } else if reply.target.receiver == .worker(index) || reply.target.receiver == .http {
         replies.send(durable.bytes(of: reply), to: reply.target)
       }
     }
@@ -94,7 +94,7 @@ extension Worker {
 
   /// Sends the replies of another worker's submission to this worker's connections.
   func sendReplies(ofForeign durable: Submission) {
-    for reply in durable.replies where reply.target.worker == index && reply.cascade == nil {
+    for reply in durable.replies where reply.target.receiver == .worker(index) && reply.cascade == nil {
       replies.send(durable.bytes(of: reply), to: reply.target)
     }
   }

@@ -1,4 +1,5 @@
 import RuledCore
+import RuledThreads
 
 /// The log that makes commits durable and holds them until they are in the database's files.
 ///

@@ -1,4 +1,5 @@
 import RuledCore
+import RuledThreads
 
 /// The sizes of the redo log.
 struct LogSettings: Sendable {

@@ -1,5 +1,6 @@
 import Glibc
 package import RuledCore
+import RuledThreads
 import Synchronization
 
 /// A store in a folder: a log of commits of our own, and RocksDB for everything that has left the log.

@@ -1,4 +1,5 @@
 package import RuledCore
+import RuledJSON
 
 /// A word of the form `key=value`.
 ///

@@ -1,4 +1,5 @@
 package import RuledCore
+import RuledJSON
 
 /// `rulectl event`: sends one event, or a file of them.
 package enum EventCommand: Command {

@@ -1,4 +1,5 @@
 internal import RuledCore
+internal import RuledJSON
 
 /// Sends each line of a file as an event, with a bounded number in flight, and reports in the order of the lines.
 struct EventFile {

@@ -185,8 +185,8 @@ final class TestDriver: TestHost {
   // MARK: Errors
 
   private static func description(of error: RequestError) -> String {
-    let file = error.details.first { $0.name == "file" }?.json ?? "null"
-    let line = error.details.first { $0.name == "line" }?.json ?? "null"
+    let file = error.details.first { $0.name == "file" }?.value.text ?? "null"
+    let line = error.details.first { $0.name == "line" }?.value.text ?? "null"
     return file == "null" || line == "null"
       ? error.message : "\(error.message) (at \(file.dropFirst().dropLast()):\(line))"
   }

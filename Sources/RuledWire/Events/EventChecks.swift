@@ -1,6 +1,7 @@
 import RuledCore
+import RuledJSON
 
-/// What the attributes of an event have to be; each check throws `invalid_params` with the attribute's path.
+/// Checks the attributes of an event; each check throws `invalid_params` with the attribute's path.
 enum EventChecks {
   /// A required text of 1 to `limit` bytes.
   static func name(
@@ -76,5 +77,33 @@ enum EventChecks {
 
   private static func error(_ path: String, _ name: StaticString, _ detail: String) -> RequestError {
     .invalidParams(path: JSONPath.member(path, name), detail)
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Whether the UTF-8 has a control character: of C0, DEL or of C1.
+  package var hasControlCharacters: Bool {
+    if EightBytes.all(self, where: \.isPlainASCII, and: { 0x20..<0x7F ~= $0 }) { return false }
+    var previous: UInt8 = 0
+    for byte in self {
+      if byte < 0x20 || byte == 0x7F || (previous == 0xC2 && byte < 0xA0 && byte >= 0x80) { return true }
+      previous = byte
+    }
+    return false
+  }
+
+  /// Whether the bytes are base64 (RFC 4648 section 4), padded and without line breaks.
+  package var isBase64: Bool {
+    guard count.isMultiple(of: 4) else { return false }
+    var length = count
+    while length > 0, length > count - 2, self[length - 1] == UInt8(ascii: "=") { length -= 1 }
+    return self[..<length].allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "/"):
+        true
+      default: false
+      }
+    }
   }
 }

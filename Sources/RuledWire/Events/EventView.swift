@@ -1,6 +1,7 @@
 package import RuledCore
+package import RuledJSON
 
-/// A CloudEvent as it stands in a request, checked; everything in it is valid until its document parses again.
+/// The CloudEvent of a request, checked; everything in it is valid until its document parses again.
 package struct EventView {
   /// What happened; 1 to 256 bytes.
   package private(set) var type = Bytes(start: nil, count: 0)
@@ -12,11 +13,11 @@ package struct EventView {
   package private(set) var id: Bytes?
   /// When it happened, or nil for the time of receipt.
   package private(set) var time: Timestamp?
-  /// The data, or nil if absent or null.
+  /// The data, or nil if it is absent or null.
   package private(set) var data: TapeValue?
-  /// Whether to commit nothing.
+  /// Whether nothing is to be committed.
   package private(set) var isDryRun = false
-  /// Whether to add the trace.
+  /// Whether the reply is to have the trace.
   package private(set) var isExplained = false
   /// Whether the reply waits for the messages that the event causes.
   package private(set) var waitsForCascade = false
@@ -30,13 +31,19 @@ package struct EventView {
 
   private let object: TapeValue
 
-  /// Reads the event that `value` holds and whose text is `text`, or says which member at `path` is wrong.
+  /// Reads and checks the event in `value`.
+  ///
+  /// - Parameters:
+  ///   - value: The event's object.
+  ///   - text: The object's text as sent.
+  ///   - path: What errors call the object.
+  /// - Throws: `invalid_params` with the path of the member that is wrong.
   package init(_ value: TapeValue?, text: Bytes, path: String = "params") throws(RequestError) {
     guard let value, value.isKind(.object) else { throw .invalidParams(path: path, "must be an object") }
     self.text = text.trimmedJSON
     object = value
     var attributes = EventAttributes(of: value)
-    var members = TapeMembers(value)
+    var members = value.members
     while let member = members.next() {
       let kind = EventAttribute(member.name)
       attributes.set(kind, member.value)
@@ -48,10 +55,10 @@ package struct EventView {
     try read(attributes, path)
   }
 
-  /// The text of the data as sent, found by reading the event's text; empty if there is none.
+  /// The text of the data as sent, empty if there is none; finding it reads the event's text.
   package var dataText: Bytes { data == nil ? Bytes(start: nil, count: 0) : text.rawMember("data") }
 
-  /// Where the event's object stands on the tape.
+  /// The index of the event's object on the tape.
   package var objectIndex: Int { object.index }
 
   /// Reads the event in a request's params.
@@ -59,8 +66,7 @@ package struct EventView {
     try self.init(request.params, text: request.paramsText)
   }
 
-  /// The attributes that are kept without meaning to the daemon: extensions, `data_base64`, `datacontenttype` and
-  /// `dataschema`.
+  /// The attributes that the daemon stores and does not interpret: extensions, `data_base64`, `datacontenttype` and `dataschema`.
   package var extensions: EventExtensions { EventExtensions(MemberCursor(object, text: text)) }
 
   private mutating func read(_ attributes: EventAttributes, _ path: String) throws(RequestError) {
@@ -82,5 +88,21 @@ package struct EventView {
       waitsForCascade = true
     }
     data = attributes[.data]
+  }
+}
+
+/// Walks the attributes of an event that the daemon stores and does not interpret, each a scalar that is not null.
+package struct EventExtensions {
+  private var cursor: MemberCursor
+
+  /// The extensions among the members that `cursor` has before it.
+  init(_ cursor: MemberCursor) { self.cursor = cursor }
+
+  /// The next attribute, or nil at the end.
+  package mutating func next() -> MemberCursor.Member? {
+    while let member = cursor.next() {
+      if !member.value.isKind(.null), EventAttribute(member.name).isStored { return member }
+    }
+    return nil
   }
 }

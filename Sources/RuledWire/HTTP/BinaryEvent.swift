@@ -1,4 +1,5 @@
 package import RuledCore
+import RuledJSON
 
 /// An event in the binary mode of the CloudEvents HTTP binding: attributes in `ce-*` headers, the body as data.
 package enum BinaryEvent {
@@ -7,10 +8,10 @@ package enum BinaryEvent {
   /// A JSON body becomes `data`, UTF-8 text a string, anything else `data_base64`. The daemon's own attributes `dryrun` and `explain`
   /// become booleans when they are `true` or `false`; all other values are strings.
   ///
-  /// `document` parses a JSON body, to check it. Errors are `invalid_params` for a repeated attribute or one called `data`, and
+  /// `parser` parses a JSON body, to check it. Errors are `invalid_params` for a repeated attribute or one called `data`, and
   /// `parse_error` for a body that is not the JSON that it claims to be.
   package static func write(
-    _ headers: HTTPHeaders, body: UnsafeRawBufferPointer, document: TapeDocument, to buffer: ByteBuffer
+    _ headers: HTTPHeaders, body: UnsafeRawBufferPointer, parser: RequestParser, to buffer: ByteBuffer
   ) throws(RequestError) {
     var attributes = JSONObject()
     for field in headers.attributes where field.name != "datacontenttype" {
@@ -30,7 +31,7 @@ package enum BinaryEvent {
     buffer.truncate(to: buffer.count - 1)
     if buffer.bytes.last != UInt8(ascii: "{") { buffer.append(UInt8(ascii: ",")) }
     if HTTPContent.isJSON(contentType) {
-      _ = try document.parse(body)
+      _ = try parser.value(body)
       buffer.append("\"data\":" as StaticString)
       buffer.append(body)
     } else if HTTPContent.mediaType(contentType).hasPrefix("text/"), String(validating: body, as: UTF8.self) != nil {

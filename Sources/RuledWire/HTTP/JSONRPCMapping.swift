@@ -1,4 +1,5 @@
 package import RuledCore
+import RuledJSON
 
 /// The JSON-RPC request that an HTTP request stands for.
 package enum JSONRPCRequest {
@@ -87,8 +88,8 @@ extension RequestError {
   /// The value of the header `Retry-After` in seconds, rounded up; nil for an error that does not ask to send again.
   package var retryAfter: Int? {
     guard code == .overloaded else { return nil }
-    let milliseconds = details.first { $0.name == "retry_after_ms" }.flatMap { Int($0.json) } ?? 1000
-    return max(1, (milliseconds + 999) / 1000)
+    let milliseconds = details.first { $0.name == "retry_after_ms" }?.value.intValue ?? 1000
+    return max(1, Int(milliseconds + 999) / 1000)
   }
 }
 

@@ -1,5 +1,6 @@
 import Glibc
 import RuledCore
+import RuledJSON
 
 /// A blocking client for JSON-RPC lines, with a timeout of 90 s on each read.
 final class Client: @unchecked Sendable {  // each client is used by one thread at a time

@@ -1,4 +1,5 @@
 import RuledCore
+import RuledJSON
 
 @testable import RuledServer
 

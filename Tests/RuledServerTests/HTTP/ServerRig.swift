@@ -1,8 +1,10 @@
 import Glibc
 import RuledCore
 import RuledEngine
+import RuledJSON
 import RuledLua
 import RuledStore
+import RuledThreads
 import Testing
 
 @testable import RuledServer
@@ -11,7 +13,7 @@ import Testing
 final class ServerRig {
   let services: Services
   let log = RecordingLog()
-  private var threads: [WorkerThread] = []
+  private var threads: [Thread] = []
 
   static let rules = """
     plugin { name = "p", version = "1" }
@@ -46,12 +48,12 @@ final class ServerRig {
     services.hub.begin(after: try WatchSequence.read(from: context))
     services.commits.begin(with: try context.counters.load(from: context))
     threads.append(
-      try WorkerThread(name: "commit") {
+      try Thread.start(name: "commit") {
         Committer(services: services).run()
       })
     for index in 0..<2 {
       threads.append(
-        try WorkerThread(name: "worker") {
+        try Thread.start(name: "worker") {
           do throws(SystemError) {
             try Worker(index: index, services: services, catalog: catalog, inbox: inbox).run()
           } catch {

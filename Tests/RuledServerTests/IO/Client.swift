@@ -6,7 +6,7 @@ import Glibc
 final class Client {
   private(set) var descriptor: Int32
 
-  /// One end of a pair; the other end is to be adopted by a server.
+  /// One end of a socket pair, and the other end for a server to adopt.
   static func pair() -> (Client, server: Int32) {
     var ends: [Int32] = [0, 0]
     let status = socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends)
@@ -52,7 +52,7 @@ final class Client {
     }
   }
 
-  /// Sends what fits without waiting and says how much that was.
+  /// Sends as many bytes as fit without waiting, and returns their number.
   func sendAvailable(_ bytes: [UInt8]) -> Int {
     let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
     return max(0, bytes.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, flags) })

@@ -1,4 +1,5 @@
 import Glibc
+import RuledThreads
 import Testing
 
 @testable import RuledServer
@@ -21,7 +22,7 @@ import Testing
     defer { server.end() }
     let client = server.connect()
     let text = (0..<10_000).map { "{\"id\":\($0)}\n" }.joined()
-    let writer = try WorkerThread(name: "writer") { [descriptor = client.descriptor] in
+    let writer = try Thread.start(name: "writer") { [descriptor = client.descriptor] in
       let client = Client(dup(descriptor))
       client.send(text)
     }
@@ -29,14 +30,14 @@ import Testing
     writer.join()
   }
 
-  @Test func aReaderThatIsSlowBoundsWhatIsHeldAndGetsAllInTheEnd() throws {
+  @Test func aSlowReaderLimitsWhatIsBufferedAndGetsAllInTheEnd() throws {
     var limits = ConnectionLimits()
     limits.unsentBytes = 100_000
     let server = try EchoServer(limits: limits)
     defer { server.end() }
     let client = server.connect()
     let line = "[" + String(repeating: "x", count: 998) + "]"
-    let writer = try WorkerThread(name: "writer") { [descriptor = client.descriptor] in
+    let writer = try Thread.start(name: "writer") { [descriptor = client.descriptor] in
       let client = Client(dup(descriptor))
       for _ in 0..<5000 { client.send(line + "\n") }
       client.endWriting()
@@ -50,7 +51,7 @@ import Testing
     #expect(eventually { server.seen.closed == 1 })
   }
 
-  @Test func tooManyRequestsInFlightStopTheReadingUntilHalfAreDone() throws {
+  @Test func tooManyRequestsInFlightPauseReadingUntilHalfAreDone() throws {
     var limits = ConnectionLimits()
     limits.requestsInFlight = 10
     let server = try EchoServer(limits: limits, holdsReplies: true)
@@ -66,7 +67,7 @@ import Testing
     #expect(client.receive(lines: 25) == String(repeating: "{}\n", count: 25))
   }
 
-  @Test func afterAHalfCloseTheUnterminatedLineCountsAndRepliesInFlightStillCome() throws {
+  @Test func afterAHalfCloseTheUnterminatedLineIsServedAndRepliesInFlightStillCome() throws {
     let server = try EchoServer(holdsReplies: true)
     defer { server.end() }
     let client = server.connect()
@@ -79,7 +80,7 @@ import Testing
     #expect(eventually { server.seen.closed == 1 })
   }
 
-  @Test func anOverlongLineIsToldOnceAndTheNextOneIsServed() throws {
+  @Test func aLineThatIsTooLongIsReportedOnceAndTheNextOneIsServed() throws {
     var limits = ConnectionLimits()
     limits.lineBytes = 300_000
     let server = try EchoServer(limits: limits)
@@ -88,7 +89,7 @@ import Testing
     let fits = "{" + String(repeating: "y", count: 299_999)
     client.send("{}\n{" + String(repeating: "x", count: 2_000_000) + "\n[1]\n")
     #expect(client.receive(lines: 3) == "{}\ntoo long\n[1]\n")
-    let writer = try WorkerThread(name: "writer") { [descriptor = client.descriptor] in
+    let writer = try Thread.start(name: "writer") { [descriptor = client.descriptor] in
       Client(dup(descriptor)).send(fits + "\n")
     }
     #expect(client.receive(lines: 1) == fits + "\n")
@@ -96,7 +97,7 @@ import Testing
     #expect(server.seen.tooLong == 1)
   }
 
-  @Test func anotherDialectIsHandedOverUntouched() throws {
+  @Test func aConnectionOfAnotherProtocolIsPassedOnUnread() throws {
     let server = try EchoServer()
     defer { server.end() }
     let client = server.connect()
@@ -117,7 +118,7 @@ import Testing
     #expect(!client.receive(lines: 1).isEmpty)
   }
 
-  @Test func aClientThatSendsAndGoesAwayIsStillHeard() throws {
+  @Test func theLinesOfAClientThatSendsAndClosesAreServed() throws {
     let server = try EchoServer()
     defer { server.end() }
     let client = server.connect()
@@ -145,7 +146,7 @@ import Testing
       })
   }
 
-  @Test func `long lines that are not whole share one bound of memory`() throws {
+  @Test func `incomplete long lines share one limit of memory`() throws {
     var limits = ConnectionLimits()
     let memory = LineMemory(4 << 20)
     limits.lineMemory = memory
@@ -170,7 +171,7 @@ import Testing
     #expect(eventually { memory.reservedBytes == 0 })
   }
 
-  @Test func `a long line that does not go on ends its connection, a short one may wait`() throws {
+  @Test func `a long line that stalls ends its connection, a short one may wait`() throws {
     var limits = ConnectionLimits()
     limits.stallMilliseconds = 200
     let server = try EchoServer(limits: limits)

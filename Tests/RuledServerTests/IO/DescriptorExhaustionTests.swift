@@ -5,7 +5,7 @@ import Testing
 @testable import RuledServer
 
 @Suite struct DescriptorExhaustionTests {
-  @Test func withoutFreeDescriptorsAcceptingPausesAndGoesOnLater() async {
+  @Test func withoutFreeDescriptorsAcceptingPausesAndResumesLater() async {
     await #expect(processExitsWith: .success) {
       let folder = TemporaryFolder()
       let path = folder("s")

@@ -7,7 +7,7 @@ import Testing
 @Suite struct DirectoryWatcherTests {
   private let folder = TemporaryFolder()
 
-  /// A watcher on a loop of its own, and how often it told.
+  /// A watcher on a loop of its own, and how often it reported.
   private final class Watched: Sendable {
     let thread: LoopThread
     private let told = Mutex(0)
@@ -26,7 +26,7 @@ import Testing
 
     var isTruncated: Bool { thread.call { [self] _ in watcher.value?.isTruncated ?? true } }
 
-    /// Whether the watcher tells after `change`.
+    /// Whether the watcher reports after `change`.
     func tells(_ change: () -> Void) -> Bool {
       settle()
       let before = told.withLock { $0 }
@@ -34,7 +34,7 @@ import Testing
       return eventually { told.withLock { $0 > before } }
     }
 
-    /// Whether the watcher is silent after `change`, by what a later change that counts is told as.
+    /// Whether the watcher does not report `change`: it reports a later change first.
     func ignores(_ change: () -> Void, before witness: () -> Void) -> Bool {
       settle()
       let before = told.withLock { $0 }
@@ -44,7 +44,7 @@ import Testing
       return tells(witness)
     }
 
-    /// Waits until bursts that are under way must have been told.
+    /// Waits until bursts that are under way must have been reported.
     private func settle() { usleep(200_000) }
 
     func end() {
@@ -62,7 +62,7 @@ import Testing
     watched.end()
   }
 
-  @Test func writingAFileAndRenamingOneOverItAreTold() throws {
+  @Test func writingAFileAndRenamingOneOverItAreReported() throws {
     folder.makeFolder("rules")
     folder.write("rules/plugin.lua", "1")
     try withWatcher(folder("rules")) { watched in
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test func leftoversOfEditorsAndDotFilesAreNot() throws {
+  @Test func temporaryFilesOfEditorsAndDotFilesAreNotReported() throws {
     folder.makeFolder("rules")
     try withWatcher(folder("rules")) { watched in
       #expect(
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  @Test func aBurstIsToldFarLessOftenThanItsChanges() throws {
+  @Test func aBurstIsReportedFarLessOftenThanItsChanges() throws {
     folder.makeFolder("rules")
     let thread = try LoopThread()
     let watcher = Confined<DirectoryWatcher>()
@@ -171,7 +171,7 @@ import Testing
     }
   }
 
-  @Test func aLinkToTheFolderMayBeSwitched() throws {
+  @Test func aLinkToTheFolderMayBeReplaced() throws {
     folder.makeFolder("one")
     folder.makeFolder("two")
     folder.link("current", to: "one")
@@ -192,7 +192,7 @@ import Testing
     }
   }
 
-  @Test func aLinkAboveTheFolderMayBeSwitched() throws {
+  @Test func aLinkAboveTheFolderMayBeReplaced() throws {
     for release in ["r1", "r2"] {
       folder.makeFolder(release)
       folder.makeFolder(release + "/rules")
@@ -208,7 +208,7 @@ import Testing
     }
   }
 
-  @Test func whatLinksInTheTreePointToWithinItIsWatched() throws {
+  @Test func targetsOfLinksWithinTheTreeAreWatched() throws {
     folder.makeFolder("rules")
     folder.makeFolder("rules/..one")
     folder.makeFolder("rules/..one/plugin")
@@ -234,7 +234,7 @@ import Testing
     }
   }
 
-  @Test func whatLinksLeadToOutsideOfTheTreeIsNotWalkedNorWatched() throws {
+  @Test func targetsOfLinksOutsideOfTheTreeAreNotWatched() throws {
     folder.makeFolder("rules")
     folder.makeFolder("elsewhere")
     for number in 0..<50 { folder.makeFolder("elsewhere/f\(number)") }
@@ -269,7 +269,7 @@ import Testing
   }
 }
 
-/// A number that a loop raises and a test reads.
+/// A number that a loop increments and a test reads.
 private final class Counter: Sendable {
   private let count = Mutex(0)
   func increment() { count.withLock { $0 += 1 } }

@@ -3,7 +3,7 @@ import Synchronization
 
 @testable import RuledServer
 
-/// A worker that answers each line with itself, at once or when told to, and keeps account of what it saw.
+/// A connection handler that replies to each line with the line, at once or when asked to, and counts what it received.
 final class EchoServer: Sendable {
   struct Account {
     var lines = 0
@@ -45,7 +45,7 @@ final class EchoServer: Sendable {
     return client
   }
 
-  /// Sends the replies that are held back.
+  /// Sends the replies that are held.
   func answer() { thread.post { [self] _ in confined.value?.answer() } }
 
   /// Runs `body` with the table, on the loop.

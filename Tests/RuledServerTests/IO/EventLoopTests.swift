@@ -1,4 +1,5 @@
 import Glibc
+import RuledThreads
 import Testing
 
 @testable import RuledServer
@@ -54,7 +55,7 @@ import Testing
     #expect(ticks == 5)
   }
 
-  @Test func closingALoopLetsGoOfWhatItsHandlesHold() throws {
+  @Test func closingALoopReleasesWhatItsHandlesHold() throws {
     final class Token {}
     weak var weakToken: Token?
     weak var weakLoop: EventLoop?
@@ -105,14 +106,14 @@ import Testing
     @Test func aTimerThatAnotherThreadStartsTraps() async {
       await #expect(processExitsWith: .failure) {
         nonisolated(unsafe) let timer = try LoopTimer(on: EventLoop()) {}
-        try WorkerThread(name: "other") { timer.start(after: 1) }.join()
+        try Thread.start(name: "other") { timer.start(after: 1) }.join()
       }
     }
 
     @Test func aPollThatAnotherThreadStartsTraps() async {
       await #expect(processExitsWith: .failure) {
         nonisolated(unsafe) let poll = try DescriptorPoll(on: EventLoop(), 0) { _ in }
-        try WorkerThread(name: "other") { poll.wait(for: .readable) }.join()
+        try Thread.start(name: "other") { poll.wait(for: .readable) }.join()
       }
     }
   #endif

@@ -63,7 +63,7 @@ import Testing
     #expect(error { _ = try ListeningSocket(path: path) } == .invalidPath(path: path))
   }
 
-  @Test func aFileThatAnotherHasPutThereIsNotRemoved() throws {
+  @Test func aFileThatAnotherProcessHasPutThereIsNotRemoved() throws {
     let path = folder("s")
     let first = try ListeningSocket(path: path)
     unlink(path)
@@ -84,7 +84,7 @@ import Testing
     _ = consume made
   }
 
-  @Test func descriptorsAreTakenOnlyWhenMeantForThisProcess() {
+  @Test func inheritedDescriptorsAreUsedOnlyIfMeantForThisProcess() {
     #expect(SocketActivation.descriptors(listenPID: "7", listenCount: "2", pid: 7) == 3..<5)
     #expect(SocketActivation.descriptors(listenPID: "8", listenCount: "2", pid: 7).isEmpty)
     #expect(SocketActivation.descriptors(listenPID: "7", listenCount: "x", pid: 7).isEmpty)

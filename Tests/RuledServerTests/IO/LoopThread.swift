@@ -1,13 +1,17 @@
+import Glibc
+import RuledThreads
+import Synchronization
+
 @testable import RuledServer
 
 /// An event loop on a thread of its own, for tests that talk to it from outside.
 final class LoopThread: Sendable {
   private let inbox = Mailbox<@Sendable (EventLoop) -> Void>()
-  private let thread: WorkerThread
+  private let thread: Thread
 
   init() throws {
     let inbox = inbox
-    thread = try WorkerThread(name: "test-loop") {
+    thread = try Thread.start(name: "test-loop") {
       do {
         let loop = try EventLoop()
         try inbox.attach(to: loop) { batch in for body in batch { body(loop) } }
@@ -35,4 +39,33 @@ final class LoopThread: Sendable {
     post { $0.stop() }
     thread.join()
   }
+}
+
+/// Holds an object that belongs to one loop, in a test whose objects are shared.
+final class Confined<Value>: @unchecked Sendable {  // touched only in closures that run on the loop's thread
+  var value: Value?
+}
+
+/// A value that one thread sets and another waits for, with a generous deadline.
+final class Signal<Value: Sendable>: Sendable {
+  private let value: Mutex<Value?> = Mutex(nil)
+
+  func set(_ new: Value) { value.withLock { $0 = new } }
+
+  func wait() -> Value {
+    for _ in 0..<30_000 {
+      if let value = value.withLock({ $0 }) { return value }
+      usleep(1000)
+    }
+    fatalError("no signal within 30 s")
+  }
+}
+
+/// Polls until `condition` holds, for 30 s at most.
+func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
+  for _ in 0..<15_000 {
+    if try condition() { return true }
+    usleep(2000)
+  }
+  return false
 }

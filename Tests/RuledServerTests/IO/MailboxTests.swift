@@ -1,16 +1,17 @@
+import RuledThreads
 import Synchronization
 import Testing
 
 @testable import RuledServer
 
 @Suite struct MailboxTests {
-  @Test func whatManyThreadsSendArrivesWholeAndInEachOnesOrder() throws {
+  @Test func messagesOfManyThreadsArriveCompleteAndInEachThreadsOrder() throws {
     let thread = try LoopThread()
     defer { thread.end() }
     let mailbox = Mailbox<(sender: Int, number: Int)>()
     let received = Received()
     let senders = try (0..<4).map { sender in
-      try WorkerThread(name: "sender") {
+      try Thread.start(name: "sender") {
         for number in 0..<20_000 { mailbox.send((sender, number)) }
       }
     }
@@ -30,7 +31,7 @@ import Testing
     #expect(!mailbox.send((0, 0)))
   }
 
-  @Test func whatIsSentDuringACollectionIsReturnedAndWakesNobody() throws {
+  @Test func messagesDuringACollectionAreReturnedAndWakeNobody() throws {
     let thread = try LoopThread()
     defer { thread.end() }
     let mailbox = Mailbox<Int>()
@@ -52,7 +53,7 @@ import Testing
   }
 }
 
-/// What each sender's messages were.
+/// The messages of each sender.
 private final class Received: Sendable {
   private let numbers = Mutex([[Int]](repeating: [], count: 4))
 

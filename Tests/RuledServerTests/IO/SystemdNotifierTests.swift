@@ -42,7 +42,7 @@ import Testing
       ])
   }
 
-  @Test func theWatchdogIsForItsProcessAlone() {
+  @Test func theWatchdogIsOnlyForItsProcess() {
     func period(_ pid: String?) -> UInt64? {
       SystemdNotifier(socket: nil, watchdogMicroseconds: "30000000", watchdogPID: pid, pid: 5).watchdogMilliseconds
     }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A folder of a test's own under /tmp, removed with all that is in it when the test lets go of it.
+/// A folder under /tmp that is removed with its contents when it is destroyed.
 final class TemporaryFolder {
   /// The folder's path, without a slash at the end.
   let path: String

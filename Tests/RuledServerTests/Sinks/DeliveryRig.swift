@@ -2,6 +2,7 @@ import Glibc
 import RuledEngine
 import RuledLua
 import RuledStore
+import RuledThreads
 
 @testable import RuledCore
 @testable import RuledServer
@@ -11,9 +12,9 @@ final class DeliveryRig {
   let log = RecordingLog()
   let store: any StateStore
   let services: Services
-  private let committer: WorkerThread
-  private let worker: WorkerThread
-  private var outbox: WorkerThread?
+  private let committer: Thread
+  private let worker: Thread
+  private var outbox: Thread?
   private let backoff: Backoff
   private let makeClient: @Sendable (EventLoop) throws(SystemError) -> RuledServer.HTTPClient
 
@@ -46,10 +47,10 @@ final class DeliveryRig {
     let catalog = try CatalogBuilder.build(
       source, configuration: settings, previous: nil, worker: LuaWorker(), now: clock.now)
     services.status.serve(catalog)
-    committer = try WorkerThread(name: "commit") {
+    committer = try Thread.start(name: "commit") {
       Committer(services: services).run()
     }
-    worker = try WorkerThread(name: "worker") {
+    worker = try Thread.start(name: "worker") {
       do { try Worker(index: 0, services: services, catalog: catalog).run() } catch { fatalError("\(error)") }
     }
     backoff = Backoff(first: retryAfter, longest: 200)
@@ -59,7 +60,7 @@ final class DeliveryRig {
   /// Begins to deliver.
   func deliver() {
     let (services, backoff, makeClient) = (services, backoff, makeClient)
-    outbox = try? WorkerThread(name: "outbox") {
+    outbox = try? Thread.start(name: "outbox") {
       let settings = OutboxService.Settings(backoff: backoff, timeout: 10_000, recountDelay: 5)
       do throws(SystemError) {
         try OutboxService(services: services, settings: settings, makeClient: makeClient).run()

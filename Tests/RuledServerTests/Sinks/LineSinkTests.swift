@@ -1,5 +1,6 @@
 import Glibc
 import RuledEngine
+import RuledJSON
 import RuledStore
 import Testing
 

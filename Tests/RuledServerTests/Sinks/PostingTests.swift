@@ -1,6 +1,7 @@
 import Glibc
 import RuledCore
 import RuledEngine
+import RuledJSON
 import RuledStore
 import StoreTestSupport
 import Synchronization

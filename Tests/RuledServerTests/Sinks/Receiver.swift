@@ -1,4 +1,5 @@
 import Glibc
+import RuledThreads
 import Synchronization
 
 @testable import RuledServer
@@ -57,7 +58,7 @@ final class Receiver: Sendable {
       return UInt16(bigEndian: pointer.pointee.sin_port)
     }
     listen(listener, 64)
-    _ = try WorkerThread(name: "receiver", stackBytes: 256 << 10) { [self] in accept() }
+    _ = try Thread.start(name: "receiver", stackBytes: 256 << 10) { [self] in accept() }
   }
 
   /// The requests so far.
@@ -76,7 +77,7 @@ final class Receiver: Sendable {
     while true {
       let connection = Glibc.accept(listener, nil, nil)
       guard connection >= 0, !state.withLock({ $0.isClosed }) else { break }
-      _ = try? WorkerThread(name: "connection", stackBytes: 256 << 10) { [self] in serve(connection) }
+      _ = try? Thread.start(name: "connection", stackBytes: 256 << 10) { [self] in serve(connection) }
     }
     Glibc.close(listener)
   }

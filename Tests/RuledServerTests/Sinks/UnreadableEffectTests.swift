@@ -1,4 +1,5 @@
 import RuledEngine
+import RuledJSON
 import RuledStore
 import StoreTestSupport
 import Testing

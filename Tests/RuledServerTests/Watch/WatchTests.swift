@@ -1,4 +1,5 @@
 import RuledCore
+import RuledJSON
 import RuledStore
 import Testing
 
@@ -19,7 +20,7 @@ import Testing
     _ = client.receive(lines: events)
   }
 
-  @Test func changesAreToldInTheOrderOfTheirCommitsUntilUnwatch() throws {
+  @Test func watchersGetChangesInTheOrderOfTheirCommitsUntilUnwatch() throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     let watcher = rig.client()
@@ -52,7 +53,7 @@ import Testing
     (#"{"subject":"s1","after":0}"#, 10), (#"{"prefix":"s","plugins":["p"],"after":20}"#, 10),
     (#"{"prefix":"s2","after":0}"#, 10),
   ])
-  func filtersAndAfterChoose(_ params: String, _ count: Int) throws {
+  func filtersAndAfterSelectChanges(_ params: String, _ count: Int) throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     Self.apply(30, to: 3, on: rig)
@@ -63,7 +64,7 @@ import Testing
     #expect(lines.allSatisfy { $0["method"] == .string("changed") })
   }
 
-  @Test func aPluginThatIsNotAskedForIsNotTold() throws {
+  @Test func aWatcherGetsNoChangesOfOtherPlugins() throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     Self.apply(3, to: 3, on: rig)
@@ -72,7 +73,7 @@ import Testing
     #expect(Self.lines(watcher, 2).map { $0["id"] } == [.integer(1), .integer(2)])
   }
 
-  @Test func theSequenceGoesOnAfterARestartAndOlderChangesAreGone() throws {
+  @Test func theSequenceContinuesAfterARestartAndOlderChangesAreGone() throws {
     let store = MemoryStore()
     let first = try ServerRig(store: store)
     Self.apply(5, to: 2, on: first)
@@ -86,7 +87,7 @@ import Testing
     #expect(Self.lines(watcher, 1).last?["params"]?["sequence"] == .integer(6))
   }
 
-  @Test func aSlowWatcherIsToldOnceHowMuchItMissedAndGoesOn() throws {
+  @Test func aSlowWatcherLearnsOnceHowMuchItMissedAndContinues() throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     let watcher = rig.client()
@@ -118,7 +119,7 @@ import Testing
     #expect(lags == 1)
   }
 
-  @Test func anEventStreamGoesOnBehindTheLastEventID() throws {
+  @Test func anEventStreamContinuesAfterTheLastEventID() throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     let stream = HTTPClient(rig.client())

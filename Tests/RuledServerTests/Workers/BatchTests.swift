@@ -1,10 +1,11 @@
 import RuledCore
+import RuledJSON
 import Testing
 
 @testable import RuledServer
 
 @Suite struct BatchTests {
-  @Test func `what a connection sends behind a batch is applied behind it, whosever subjects it is about`() throws {
+  @Test func `what a client sends after a request batch is applied after it, whoever owns the subjects`() throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     let client = rig.client()
@@ -34,7 +35,7 @@ import Testing
     #expect(http.ask("POST", "/v1/events", batch(11), type)?.status == 413)
   }
 
-  @Test func `a batch that its client does not wait for is carried out to its end`() throws {
+  @Test func `a batch that its client does not wait for is executed to its end`() throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     let client = rig.client()

@@ -1,6 +1,8 @@
 import RuledCore
 import RuledEngine
+import RuledJSON
 import RuledStore
+import RuledThreads
 import StoreTestSupport
 import TestSupport
 import Testing
@@ -52,7 +54,7 @@ struct BorrowedWorkerTests {
           let bundle = RequestBundle()
           worker.services.inFlight.wrappingAdd(1, ordering: .relaxed)
           Array(line.utf8).withUnsafeBytes {
-            bundle.append($0, to: ReplyTarget(worker: 0, connection: .max, isAdmin: true), subject: 0)
+            bundle.append($0, to: ReplyTarget(.worker(0), connection: .max, isAdmin: true), subject: 0)
           }
           isDone.set(worker.execute(bundle, inPlaceOf: 1))
         })
@@ -73,7 +75,7 @@ struct BorrowedWorkerTests {
     defer { rig.stop() }
     let subjects = 8
     nonisolated(unsafe) let other = rig.client()
-    let bulk = try WorkerThread(name: "bulk") {
+    let bulk = try Thread.start(name: "bulk") {
       for round in 0..<20 {
         var open = Array(0..<40)
         while !open.isEmpty {

@@ -1,7 +1,7 @@
 import RuledCore
 import RuledStore
 
-/// A store that takes every commit and keeps nothing, for measuring what is in front of it.
+/// A store that accepts every commit and stores nothing, for measuring what is in front of it.
 final class ForgetfulStore: StateStore {
   private let empty = MemoryStore()
   private let committing: @Sendable () -> Void

@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledJSON
 import RuledStore
 import StoreTestSupport
 import TestSupport
@@ -7,7 +8,7 @@ import Testing
 
 @testable import RuledServer
 
-/// Messages between subjects where the window is small: what exceeds it stands in the store.
+/// Messages between subjects with a small window: those beyond it are only in the store.
 struct MessageInboxTests {
   private static let rules = """
     plugin { name = "p", version = "1" }
@@ -123,7 +124,8 @@ struct MessageInboxTests {
     #expect(eventually { rig.services.messages.waiting == 0 })
   }
 
-  @Test func `a message that can't be read holds up its own subject alone, is told once, and goes on in order`() throws
+  @Test func `a message that can't be read delays only its own subject, is logged once, and is applied in order later`()
+    throws
   {
     let store = FaultyStore(MemoryStore())
     let settings = Self.small(room: 10, page: 6)
@@ -147,7 +149,7 @@ struct MessageInboxTests {
     #expect(rig.services.status.health(rig.services)["status"] == "ready")
   }
 
-  @Test func `messages that stand where the store can't read are passed over, and the others at the start go on`()
+  @Test func `messages where the store can't read are skipped, and the others are applied from the start`()
     throws
   {
     let store = FaultyStore(MemoryStore())
@@ -180,7 +182,7 @@ struct MessageInboxTests {
     #expect(eventually { rig.services.messages.areReadable })
   }
 
-  @Test func `a damaged message is set aside and told, and those behind it go on`() throws {
+  @Test func `a damaged message is parked and reported, and the later ones are applied`() throws {
     let folder = TemporaryFolder()
     let store = try RocksStore(path: folder.path + "/store")
     defer { try? store.close() }
@@ -206,7 +208,7 @@ struct MessageInboxTests {
     #expect(eventually { rig.services.status.health(rig.services)["status"] == "ready" })
   }
 
-  @Test func `a message that was erased with its subject ends the wait for it, and is counted no longer`() throws {
+  @Test func `a message that was erased with its subject ends the wait for it, and is no longer counted`() throws {
     let store = FaultyStore(MemoryStore())
     let rig = try ServerRig(store: store, rules: Self.rules, inbox: Self.small(room: 10, page: 6))
     defer { rig.stop() }
@@ -223,7 +225,7 @@ struct MessageInboxTests {
     #expect(eventually { rig.services.messages.waiting == 0 })
   }
 
-  @Test func `a reply does not wait for more messages than may be waited for, and says that they are pending`() throws {
+  @Test func `a reply does not wait for more messages than the limit, and says that they are pending`() throws {
     var settings = MessageInbox.Settings()
     settings.awaitedLimit = 0
     let rig = try ServerRig(rules: Self.rules, inbox: settings)

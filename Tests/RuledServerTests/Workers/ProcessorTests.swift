@@ -1,15 +1,16 @@
 import CLinux
 import Glibc
+import RuledThreads
 import Testing
 
 @testable import RuledServer
 
-/// Threads that keep to a processor.
+/// Pinning threads to processors.
 struct ProcessorTests {
-  /// The processors that the kernel lets a new thread use once it has asked for its own.
+  /// The processors that the kernel lets a new thread use after `cl_take_processor`.
   private func usable(_ which: UInt32, of count: UInt32) throws -> String {
     let told = Signal<String>()
-    let thread = try WorkerThread(name: "test") {
+    let thread = try Thread.start(name: "test") {
       cl_take_processor(which, count)
       told.set(Self.usable())
     }
@@ -28,7 +29,7 @@ struct ProcessorTests {
     return ""
   }
 
-  @Test func `as many threads as there are processors keep to one each`() throws {
+  @Test func `as many threads as processors get one processor each`() throws {
     let count = cl_processors()
     let own = try (0..<count).map { try usable($0, of: count) }
     #expect(Set(own).count == Int(count) && own.allSatisfy { Int($0) != nil }, "\(own)")

@@ -2,12 +2,13 @@ import Glibc
 import RuledCore
 import RuledEngine
 import RuledStore
+import RuledThreads
 import Synchronization
 import Testing
 
 @testable import RuledServer
 
-/// The loader's thread beside the parts that it must not hold up.
+/// The loader's thread, and what it must not delay.
 struct RulesLoaderTests {
   private let folder = TemporaryFolder()
 
@@ -16,7 +17,7 @@ struct RulesLoaderTests {
   }
 
   private static let caller = ControlCaller(
-    id: nil, target: ReplyTarget(worker: 0, connection: 0, isAdmin: true))
+    id: nil, target: ReplyTarget(.worker(0), connection: 0, isAdmin: true))
 
   private func services(_ store: any StateStore) -> Services {
     folder.makeFolder("rules")
@@ -29,13 +30,13 @@ struct RulesLoaderTests {
       workers: 1)
   }
 
-  private func start(_ services: Services) throws -> WorkerThread {
-    try WorkerThread(name: "loader") {
+  private func start(_ services: Services) throws -> Thread {
+    try Thread.start(name: "loader") {
       RulesLoader.run(services) { () throws(StartError) in services.configuration }
     }
   }
 
-  @Test func `a store that stands still holds up the answers to reloads and nothing else`() throws {
+  @Test func `a store that blocks delays the replies to reloads and nothing else`() throws {
     let isStill = Atomic<Bool>(false)
     let released = Signal<Bool>()
     let services = services(
@@ -55,7 +56,7 @@ struct RulesLoaderTests {
     #expect(services.reloads.refuse().count == 2)
     #expect(!services.reloads.add(Self.caller))
     let isClosed = Atomic<Bool>(false)
-    let closing = try WorkerThread(name: "closing") {
+    let closing = try Thread.start(name: "closing") {
       services.reloads.close()
       isClosed.store(true, ordering: .releasing)
     }
@@ -67,7 +68,7 @@ struct RulesLoaderTests {
     thread.join()
   }
 
-  @Test func `rules that do not load and none that are kept fail the start with the file's name`() throws {
+  @Test func `rules that do not load fail the start with the file's name if the store has no earlier ones`() throws {
     let services = services(MemoryStore())
     mkfifo(folder("rules/p/d.json"), 0o644)
     let thread = try start(services)

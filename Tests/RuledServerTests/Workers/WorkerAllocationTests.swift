@@ -13,7 +13,7 @@ import Testing
     /// Without optimisation each round of a loop over an array allocates.
     private static let mostForOne = 38.0
   #else
-    /// What a turn of the loop allocates, and a batch to be committed, spread over the events in it.
+    /// What a tick and a commit batch allocate, spread over the events in them.
     private static let mostForOne = 1.0
   #endif
 

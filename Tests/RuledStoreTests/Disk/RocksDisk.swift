@@ -1,6 +1,7 @@
 import CRocksEnv
 import CSimulatedFiles
 import RuledCore
+import RuledThreads
 
 @testable import RuledStore
 

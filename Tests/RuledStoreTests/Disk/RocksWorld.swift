@@ -1,4 +1,5 @@
 import RuledCore
+import RuledThreads
 import TestSupport
 
 @testable import RuledStore

@@ -1,4 +1,5 @@
 import RuledCore
+import RuledThreads
 import Synchronization
 import TestSupport
 

@@ -60,9 +60,11 @@ struct DaemonCommandsTests {
     let daemon = try FakeDaemon(result: ["revision": "abc", "changed": true])
     defer { daemon.stop() }
     #expect(Run("reload", on: daemon).output == "revision abc serves now\n")
-    let errors = #"[{"file":"a.lua","line":1,"message":"x"},{"file":"b.lua","line":2,"message":"b.lua:2: y"}]"#
+    let errors: JSONValue = [
+      ["file": "a.lua", "line": 1, "message": "x"], ["file": "b.lua", "line": 2, "message": "b.lua:2: y"],
+    ]
     let broken = try FakeDaemon(
-      error: RequestError(.reloadFailed, "the old rules keep serving", details: [.init("errors", json: errors)]))
+      error: RequestError(.reloadFailed, "the old rules keep serving", details: [.init("errors", errors)]))
     defer { broken.stop() }
     let run = Run("reload", on: broken)
     #expect(run.exit == .no)

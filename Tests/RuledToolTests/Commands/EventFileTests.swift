@@ -1,5 +1,6 @@
 import Glibc
 import RuledCore
+import RuledJSON
 import RuledTool
 import Synchronization
 import Testing

@@ -30,7 +30,7 @@ struct SubjectCommandsTests {
         .ruleFailed, "the query failed",
         details: [
           .init("plugin", "p"), .init("rule", "q"), .init("kind", "error"), .init("message", "boom"),
-          .init("file", "p/plugin.lua"), .init("line", json: "3"),
+          .init("file", "p/plugin.lua"), .init("line", 3),
         ]))
     defer { daemon.stop() }
     let run = Run("query", "p.q", on: daemon)

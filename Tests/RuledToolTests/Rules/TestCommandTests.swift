@@ -1,4 +1,5 @@
 import RuledCore
+import RuledJSON
 import RuledTool
 import Testing
 

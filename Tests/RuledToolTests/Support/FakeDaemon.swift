@@ -1,5 +1,6 @@
 import Glibc
 import RuledCore
+import RuledJSON
 import Synchronization
 
 /// A daemon that answers by a script, on a real socket in a folder of its own.

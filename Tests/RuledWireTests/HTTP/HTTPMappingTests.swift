@@ -39,7 +39,7 @@ import Testing
     headers.append("Content-Type", type)
     let buffer = ByteBuffer()
     let text = Array(body.utf8)
-    try text.withUnsafeBytes { try BinaryEvent.write(headers, body: $0, document: TapeDocument(), to: buffer) }
+    try text.withUnsafeBytes { try BinaryEvent.write(headers, body: $0, parser: RequestParser(), to: buffer) }
     #expect(buffer.text == #"{"type":"t",\#(members)}"#)
   }
 

@@ -231,19 +231,19 @@ package final class TickLock: @unchecked Sendable {  // a pthread mutex at a fix
 struct BusyPoll {
   /// How many nanoseconds a poll lasts.
   private static let duration: UInt64 = 100_000
-  private var backOff = BackOff(first: 4, most: 256)
+  private var attempts = AttemptSkipper(fewest: 4, most: 256)
 
   /// Whether the next sleep begins with a poll.
-  mutating func isNext() -> Bool { backOff.isNext() }
+  mutating func isNext() -> Bool { attempts.shouldTry() }
 
   /// Polls a descriptor for input, and yields the processor to other threads meanwhile.
   mutating func poll(_ descriptor: Int32) {
     let end = uv_hrtime() + Self.duration
     repeat {
       var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-      if Glibc.poll(&entry, 1, 0) > 0 { return backOff.succeeded() }
+      if Glibc.poll(&entry, 1, 0) > 0 { return attempts.noteSuccess() }
       sched_yield()
     } while uv_hrtime() < end
-    backOff.failed()
+    attempts.noteFailure()
   }
 }

@@ -1,5 +1,7 @@
 internal import CUV
 internal import Glibc
+internal import RuledCore
+package import RuledThreads
 
 /// System calls that retry when a signal interrupts them and report why they failed.
 ///
@@ -165,6 +167,19 @@ package struct SystemError: Error, Sendable, Equatable, CustomStringConvertible 
         return "error \(number)"
       }
       return String(cString: start)
+    }
+  }
+}
+
+extension Thread {
+  /// Starts a thread, as `init` does.
+  package static func start(
+    name: String, stackBytes: Int = 16 << 20, isBackground: Bool = false, _ body: @escaping @Sendable () -> Void
+  ) throws(SystemError) -> Thread {
+    do throws(ThreadError) {
+      return try Thread(name: name, stackBytes: stackBytes, isBackground: isBackground, body)
+    } catch {
+      throw SystemError(error.number, call: "pthread_create", context: "thread \(name)")
     }
   }
 }

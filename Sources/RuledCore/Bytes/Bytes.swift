@@ -1,0 +1,93 @@
+import Glibc
+
+/// The order of bytes, as keys and names have it: unsigned, a prefix before what it begins.
+package enum ByteOrder {
+  /// Below 0 when `left` comes first, 0 when they are equal, else above 0.
+  @inlinable package static func compare(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
+    let shared = min(left.count, right.count)
+    if shared > 0, let leftStart = left.baseAddress, let rightStart = right.baseAddress {
+      let difference = memcmp(leftStart, rightStart, shared)
+      if difference != 0 { return Int(difference) }
+    }
+    return left.count - right.count
+  }
+
+  /// Whether both hold the same bytes.
+  @inlinable package static func equal(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
+    left.count == right.count && compare(left, right) == 0
+  }
+
+  /// How many bytes both begin with, `most` at most.
+  @inlinable package static func commonPrefix(
+    of left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer, most: Int = .max
+  ) -> Int {
+    let limit = min(most, left.count, right.count)
+    var length = 0
+    while length + 8 <= limit {
+      let difference =
+        left.loadUnaligned(fromByteOffset: length, as: UInt64.self)
+        ^ right.loadUnaligned(fromByteOffset: length, as: UInt64.self)
+      guard difference == 0 else { return length + UInt64(littleEndian: difference).trailingZeroBitCount / 8 }
+      length += 8
+    }
+    while length < limit, left[length] == right[length] { length += 1 }
+    return length
+  }
+}
+
+/// Eight bytes of text, classified together as one number.
+package struct EightBytes {
+  @usableFromInline let word: UInt64
+
+  /// The eight bytes at `address`.
+  @inlinable
+  @inline(__always)
+  package init(_ address: UnsafeRawPointer) { word = address.loadUnaligned(as: UInt64.self) }
+
+  @usableFromInline static let lows: UInt64 = 0x0101_0101_0101_0101
+  @usableFromInline static let highs: UInt64 = 0x8080_8080_8080_8080
+
+  /// Whether none of them needs an escape in a JSON string.
+  @inlinable
+  @inline(__always)
+  package var isPlainInJSON: Bool {
+    let controls = (word &- Self.lows &* 0x20) & ~word
+    return (controls | Self.zeros(word ^ Self.lows &* 0x22) | Self.zeros(word ^ Self.lows &* 0x5C)) & Self.highs == 0
+  }
+
+  /// Whether all of them are ASCII, and none a control character.
+  @inlinable
+  @inline(__always)
+  package var isPlainASCII: Bool {
+    ((word &- Self.lows &* 0x20) | word | Self.zeros(word ^ Self.lows &* 0x7F)) & Self.highs == 0
+  }
+
+  /// A number whose highest bits are all clear unless one of the bytes is zero.
+  @inlinable
+  @inline(__always)
+  static func zeros(_ word: UInt64) -> UInt64 { (word &- lows) & ~word }
+
+  /// Whether all bytes of `text` pass a test, which exists in two forms: for eight bytes, and for one where `text` has fewer than eight.
+  @inlinable
+  @inline(__always)
+  package static func all(
+    _ text: UnsafeRawBufferPointer, where eight: (EightBytes) -> Bool, and one: (UInt8) -> Bool
+  ) -> Bool {
+    guard let start = text.baseAddress else { return true }
+    let count = text.count
+    guard count >= 8 else {
+      var index = 0
+      while index < count {
+        guard one(start.load(fromByteOffset: index, as: UInt8.self)) else { return false }
+        index += 1
+      }
+      return true
+    }
+    var index = 0
+    while index + 8 < count {
+      guard eight(EightBytes(start + index)) else { return false }
+      index += 8
+    }
+    return eight(EightBytes(start + count - 8))
+  }
+}

@@ -1,0 +1,96 @@
+/// A JSON value, for tools, configuration and tests; events and state stay text or Lua values.
+///
+/// An integer and a float keep their kind: 1 is an `integer`, 1.0 a `number`, and they are not equal.
+/// This is the value alone: `RuledJSON` reads it from text and writes it.
+package enum JSONValue: Sendable {
+  /// `null`.
+  case null
+  /// `true` or `false`.
+  case bool(Bool)
+  /// A number without fraction and exponent that fits 64 bits.
+  case integer(Int64)
+  /// Any other number.
+  case number(Double)
+  /// A string.
+  case string(String)
+  /// An array.
+  case array([JSONValue])
+  /// An object.
+  case object(JSONObject)
+}
+
+extension JSONValue {
+  /// The string, if it is one.
+  package var stringValue: String? { if case .string(let value) = self { value } else { nil } }
+
+  /// The integer, if it is one.
+  package var intValue: Int64? { if case .integer(let value) = self { value } else { nil } }
+
+  /// The number, whether it is written as an integer or not.
+  package var doubleValue: Double? {
+    switch self {
+    case .integer(let value): Double(value)
+    case .number(let value): value
+    default: nil
+    }
+  }
+
+  /// The boolean, if it is one.
+  package var boolValue: Bool? { if case .bool(let value) = self { value } else { nil } }
+
+  /// The elements, if it is an array.
+  package var arrayValue: [JSONValue]? { if case .array(let value) = self { value } else { nil } }
+
+  /// The members, if it is an object.
+  package var objectValue: JSONObject? { if case .object(let value) = self { value } else { nil } }
+
+  /// Whether it is `null`.
+  package var isNull: Bool { if case .null = self { true } else { false } }
+
+  /// The member of that name, if this is an object and has it.
+  package subscript(name: String) -> JSONValue? { objectValue?[name] }
+
+  /// The element at that position, if this is an array and has it.
+  package subscript(position: Int) -> JSONValue? {
+    guard let elements = arrayValue, elements.indices.contains(position) else { return nil }
+    return elements[position]
+  }
+}
+
+extension JSONValue: Equatable {
+  /// Whether both are the same value; strings byte for byte, objects in whatever order.
+  package static func == (left: JSONValue, right: JSONValue) -> Bool {
+    switch (left, right) {
+    case (.null, .null): true
+    case (.bool(let left), .bool(let right)): left == right
+    case (.integer(let left), .integer(let right)): left == right
+    case (.number(let left), .number(let right)): left == right
+    case (.string(let left), .string(let right)): left.isIdentical(to: right)
+    case (.array(let left), .array(let right)): left == right
+    case (.object(let left), .object(let right)): left == right
+    default: false
+    }
+  }
+}
+
+extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
+  ExpressibleByFloatLiteral, ExpressibleByStringInterpolation, ExpressibleByArrayLiteral,
+  ExpressibleByDictionaryLiteral
+{
+  /// `null`.
+  package init(nilLiteral: ()) { self = .null }
+  /// A boolean.
+  package init(booleanLiteral value: Bool) { self = .bool(value) }
+  /// An integer.
+  package init(integerLiteral value: Int64) { self = .integer(value) }
+  /// A number.
+  package init(floatLiteral value: Double) { self = .number(value) }
+  /// A string.
+  package init(stringLiteral value: String) { self = .string(value) }
+  /// An array.
+  package init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+  /// An object; of a repeated name the last counts.
+  package init(dictionaryLiteral elements: (String, JSONValue)...) {
+    self = .object(JSONObject(elements.map { (name: $0.0, value: $0.1) }))
+  }
+}

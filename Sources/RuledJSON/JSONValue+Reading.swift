@@ -1,0 +1,76 @@
+import CJSON
+package import RuledCore
+
+/// Why a text is not JSON, and where.
+package struct JSONError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// What is wrong.
+  package enum Reason: Int32, Error, Sendable {
+    case syntax = 1
+    case utf8 = 2
+    case depth = 3
+    case number = 4
+    case capacity = 5
+    case memory = 6
+
+    /// What is wrong, in a few words.
+    package var message: String { String(cString: cj_error_text(rawValue)) }
+  }
+
+  /// What is wrong.
+  package let reason: Reason
+  /// The byte from 0 at which it was noticed, or the start of the token that it is in.
+  package let offset: Int
+
+  /// What is wrong, in a few words.
+  package var message: String { reason.message }
+
+  /// The message with its place.
+  package var description: String { "\(message), at byte \(offset)" }
+}
+
+extension JSONValue {
+  /// The value that a text in strict RFC 8259 holds.
+  ///
+  /// Of a repeated name the last counts; an integer beyond `Int64` becomes a `number`; a lone surrogate, malformed UTF-8 and a number that
+  /// no `Double` can hold are errors. Each call takes a parser of its own: where many texts are read, use one `TapeDocument` for all.
+  ///
+  /// - Parameters:
+  ///   - text: The whole text, in UTF-8.
+  ///   - maximumDepth: How deep arrays and objects may nest.
+  /// - Throws: What is wrong, and where.
+  package init(parsing text: UnsafeRawBufferPointer, maximumDepth: Int = Limits.jsonDepth) throws(JSONError) {
+    let document = TapeDocument(maximumDepth: maximumDepth)
+    do throws(JSONError.Reason) {
+      self.init(try document.parse(text))
+    } catch {
+      throw JSONError(reason: error, offset: text.withCharacters { cj_error_offset($0, $1, maximumDepth) })
+    }
+  }
+
+  /// The value that a text in strict RFC 8259 holds, as `init(parsing:maximumDepth:)` of its UTF-8 gives it.
+  package init(parsing text: String, maximumDepth: Int = Limits.jsonDepth) throws(JSONError) {
+    var text = text
+    self = try text.withUTF8 { utf8 in
+      Result { () throws(JSONError) in try JSONValue(parsing: UnsafeRawBufferPointer(utf8), maximumDepth: maximumDepth)
+      }
+    }.get()
+  }
+
+  /// A copy of what stands on the tape.
+  package init(_ value: TapeValue) {
+    switch value.kind {
+    case .null: self = .null
+    case .true: self = .bool(true)
+    case .false: self = .bool(false)
+    case .integer: self = .integer(value.integer ?? 0)
+    case .unsigned, .number: self = .number(value.double ?? .nan)
+    case .string: self = .string(value.text ?? "")
+    case .array: self = .array(value.children.map { JSONValue($0) })
+    case .object:
+      var object = JSONObject()
+      var members = value.members
+      while let (name, value) = members.next() { object[String(decoding: name, as: UTF8.self)] = JSONValue(value) }
+      self = .object(object)
+    }
+  }
+}

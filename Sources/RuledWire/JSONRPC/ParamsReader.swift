@@ -1,0 +1,99 @@
+import RuledCore
+import RuledJSON
+
+/// Reads members of a request's params, which must be an object; the others are ignored.
+struct ParamsReader {
+  private let object: TapeValue?
+
+  /// A reader of the request's params; absent params are an empty object.
+  init(_ request: RequestView) throws(RequestError) {
+    object = request.params
+    if let object, object.kind != .object { throw .invalidParams(path: "params", "must be an object") }
+  }
+
+  /// The member, or nil if it is absent or null.
+  func value(_ name: StaticString) -> TapeValue? { object?.member(name) }
+
+  /// Whether the member is there.
+  func has(_ name: StaticString) -> Bool { value(name) != nil }
+
+  /// An optional string.
+  func string(_ name: StaticString) throws(RequestError) -> String? {
+    guard let value = value(name) else { return nil }
+    guard let text = value.text else { throw error(name, "must be a string") }
+    return text
+  }
+
+  /// A required string that is not empty.
+  func required(_ name: StaticString) throws(RequestError) -> String {
+    guard let text = try string(name) else { throw error(name, "is required") }
+    guard !text.isEmpty else { throw error(name, "must not be empty") }
+    return text
+  }
+
+  /// An optional subject.
+  func subject() throws(RequestError) -> UnsafeRawBufferPointer? {
+    guard let value = value("subject") else { return nil }
+    return try EventChecks.name(value, "params", "subject", limit: Limits.subjectBytes)
+  }
+
+  /// A required subject.
+  func requiredSubject() throws(RequestError) -> UnsafeRawBufferPointer {
+    try EventChecks.name(value("subject"), "params", "subject", limit: Limits.subjectBytes)
+  }
+
+  /// An optional whole number of `range`.
+  func integer(_ name: StaticString, in range: ClosedRange<Int64>) throws(RequestError) -> Int64? {
+    guard let value = value(name) else { return nil }
+    guard let number = value.integer, range.contains(number) else {
+      let bound =
+        range.upperBound == .max ? "of \(range.lowerBound) or more" : "from \(range.lowerBound) to \(range.upperBound)"
+      throw error(name, "must be a whole number \(bound)")
+    }
+    return number
+  }
+
+  /// How long a list may get: 100 unless asked for, 1,000 at most.
+  func limit() throws(RequestError) -> Int {
+    Int(try integer("limit", in: 1...Int64(Limits.listMaximum)) ?? Int64(Limits.listDefault))
+  }
+
+  /// `invalid_params` at a member.
+  func error(_ name: StaticString, _ detail: String) -> RequestError {
+    .invalidParams(path: JSONPath.member("params", name), detail)
+  }
+}
+
+/// The paths by which errors name the members of a request, like `params.data.items[3].x`.
+enum JSONPath {
+  private static let excerptBytes = 64
+
+  /// The path of the member `name` of the value at `parent`.
+  static func member(_ parent: String, _ name: UnsafeRawBufferPointer) -> String {
+    let isPlain = !name.isEmpty && name.count <= excerptBytes && name.allSatisfy(isWord)
+    if isPlain { return "\(parent).\(String(decoding: name, as: UTF8.self))" }
+    let quoted = ByteBuffer()
+    quoted.append(jsonString: excerpt(name))
+    return "\(parent)[\(quoted.text)]"
+  }
+
+  /// The path of the member `name` of the value at `parent`.
+  static func member(_ parent: String, _ name: StaticString) -> String { "\(parent).\(name)" }
+
+  /// The text, or its first 64 bytes and an ellipsis.
+  static func excerpt(_ text: UnsafeRawBufferPointer) -> String {
+    guard text.count > excerptBytes else { return String(decoding: text, as: UTF8.self) }
+    var end = excerptBytes
+    while end > 0, text[end] & 0xC0 == 0x80 { end -= 1 }
+    return String(decoding: UnsafeRawBufferPointer(rebasing: text[..<end]), as: UTF8.self) + "…"
+  }
+
+  private static func isWord(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+      true
+    default: false
+    }
+  }
+}

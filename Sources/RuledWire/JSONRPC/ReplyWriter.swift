@@ -1,0 +1,76 @@
+package import RuledCore
+import RuledJSON
+
+/// Writes JSON-RPC answers and notifications into a buffer, without the newline that ends a line.
+package enum ReplyWriter {
+  /// Begins an answer: the result has to follow, then `endResult`; a nil id is `null`.
+  package static func beginResult(id: UnsafeRawBufferPointer?, to buffer: ByteBuffer) {
+    var writer = beginAnswer(id: id, to: buffer)
+    writer.member("result")
+  }
+
+  /// Ends an answer that `beginResult` began.
+  package static func endResult(to buffer: ByteBuffer) { buffer.append(UInt8(ascii: "}")) }
+
+  /// Writes an answer whose result is `json`.
+  package static func result(_ json: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer?, to buffer: ByteBuffer) {
+    var writer = beginAnswer(id: id, to: buffer)
+    writer.member("result", raw: json)
+    writer.endObject()
+  }
+
+  /// Writes the answer to a request that was not executed; a nil id is `null`.
+  package static func error(_ error: RequestError, id: UnsafeRawBufferPointer?, to buffer: ByteBuffer) {
+    var writer = beginAnswer(id: id, to: buffer)
+    writer.member("error")
+    error.write(to: &writer)
+    writer.endObject()
+  }
+
+  /// Begins a notification: the params have to follow, then `endNotification`.
+  package static func beginNotification(_ method: StaticString, to buffer: ByteBuffer) {
+    var writer = JSONWriter(buffer)
+    writer.beginObject()
+    writer.member("jsonrpc", plain: "2.0")
+    writer.member("method", plain: method)
+    writer.member("params")
+  }
+
+  /// Ends a notification that `beginNotification` began.
+  package static func endNotification(to buffer: ByteBuffer) { buffer.append(UInt8(ascii: "}")) }
+
+  /// Ends a line.
+  package static func endLine(to buffer: ByteBuffer) { buffer.append(UInt8(ascii: "\n")) }
+
+  @inline(__always)
+  private static func beginAnswer(id: UnsafeRawBufferPointer?, to buffer: ByteBuffer) -> JSONWriter {
+    var writer = JSONWriter(buffer)
+    writer.beginObject()
+    writer.member("jsonrpc", plain: "2.0")
+    writer.member("id")
+    if let id { writer.raw(id) } else { writer.null() }
+    return writer
+  }
+}
+
+/// Writes the answers to a request batch as one array; a batch of notifications has none.
+package struct BatchReply {
+  private var count = 0
+
+  /// No answers yet.
+  package init() {}
+
+  /// Whether there is nothing to send.
+  package var isEmpty: Bool { count == 0 }
+
+  /// Writes the bracket or comma before the next answer, which the caller then writes.
+  package mutating func begin(to buffer: ByteBuffer) {
+    buffer.append(count == 0 ? UInt8(ascii: "[") : UInt8(ascii: ","))
+    count += 1
+  }
+
+  /// Closes the array; writes nothing if there are no answers.
+  package func end(to buffer: ByteBuffer) {
+    if count > 0 { buffer.append(UInt8(ascii: "]")) }
+  }
+}

@@ -1,0 +1,157 @@
+package import RuledCore
+package import RuledJSON
+
+/// Turns lines into requests, one line at a time; a worker has one.
+///
+/// The requests point into the line and into `document`, and are valid until the next line is parsed.
+package final class RequestParser {
+  /// The document of the last line, for code that walks its tape.
+  package let document = TapeDocument()
+
+  /// A parser that has parsed nothing.
+  package init() {}
+
+  /// Parses a line.
+  ///
+  /// - Parameters:
+  ///   - line: The line without its newline.
+  ///   - readable: How many bytes can be read from the start of `line`; with 64 more than the line has, it is not copied.
+  /// - Returns: What the line holds; valid until the next line is parsed.
+  package func parse(_ line: UnsafeRawBufferPointer, readable: Int = 0) -> RequestLine {
+    do throws(RequestError) {
+      let root = try value(line, readable: readable)
+      guard root.kind == .array else { return .single(RequestMessage(root, text: line)) }
+      guard !ElementCursor(root, text: line).isAtEnd else { return .invalid(RequestMessage.error("A batch is empty.")) }
+      return .batch(RequestBatch(root, text: line))
+    } catch {
+      return .invalid(error)
+    }
+  }
+
+  /// Parses a text that need not be a request, like the body of an HTTP request.
+  ///
+  /// - Throws: `parse_error`.
+  package func value(_ text: UnsafeRawBufferPointer, readable: Int = 0) throws(RequestError) -> TapeValue {
+    guard text.baseAddress != nil else { throw RequestError(.parseError, "There is no JSON.") }
+    do throws(JSONError.Reason) {
+      return try document.parse(text, readable: readable)
+    } catch {
+      throw RequestError(.parseError, "Parse error: \(error.message).")
+    }
+  }
+}
+
+/// What a line holds.
+package enum RequestLine {
+  /// One message.
+  case single(RequestMessage)
+  /// A batch of at least one message, whose answers make one array.
+  case batch(RequestBatch)
+  /// No JSON, or an empty batch; the answer has the error and the id `null`.
+  case invalid(RequestError)
+}
+
+/// The messages of a request batch, in their order; valid until the parser parses again.
+package struct RequestBatch {
+  private var elements: ElementCursor
+
+  /// The batch in a non-empty array whose text is `text`.
+  init(_ array: TapeValue, text: UnsafeRawBufferPointer) { elements = ElementCursor(array, text: text) }
+
+  /// The next message, or nil at the end.
+  package mutating func next() -> RequestMessage? {
+    elements.next().map { RequestMessage($0.value, text: $0.text) }
+  }
+}
+
+/// One JSON-RPC message of a line or of a batch.
+package enum RequestMessage {
+  /// A request or a notification.
+  case request(RequestView)
+  /// No request; the answer has the error and the id's text as sent, or `null` if the id is nil.
+  case invalid(id: UnsafeRawBufferPointer?, RequestError)
+
+  /// Reads the message in `value`, whose text is `text`.
+  init(_ value: TapeValue, text: UnsafeRawBufferPointer) {
+    guard value.isKind(.object) else {
+      self = .invalid(id: nil, Self.error("A request is an object."))
+      return
+    }
+    var members = RequestMembers()
+    var cursor = MemberCursor(value, text: text)
+    while let member = cursor.next() { members.set(member) }
+    self = members.message
+  }
+
+  /// `invalid_request` with a sentence.
+  static func error(_ message: String) -> RequestError { RequestError(.invalidRequest, message) }
+}
+
+/// The members of a request object while it is read; of repeated ones the last counts.
+struct RequestMembers {
+  private var version: TapeValue?
+  private var method: TapeValue?
+  private var params: TapeValue?
+  private var paramsText: UnsafeRawBufferPointer?
+  private var id: TapeValue?
+  private var idText: UnsafeRawBufferPointer?
+
+  /// A request without members.
+  init() {}
+
+  /// Stores `member` if it belongs to a request.
+  mutating func set(_ member: MemberCursor.Member) {
+    switch member.name.count {
+    case 2 where member.name.equals("id"): (id, idText) = (member.value, member.text)
+    case 6 where member.name.equals("params"): (params, paramsText) = (member.value, member.text)
+    case 6 where member.name.equals("method"): method = member.value
+    case 7 where member.name.equals("jsonrpc"): version = member.value
+    default: break
+    }
+  }
+
+  /// The request that the members make.
+  var message: RequestMessage {
+    if let id, id.isContainer || id.bool != nil {
+      return .invalid(id: nil, RequestMessage.error("“id” is a string, a number or null."))
+    }
+    guard let version, version.isString("2.0") else { return invalid("“jsonrpc” must be \"2.0\".") }
+    guard let name = method?.string else { return invalid("“method” must be a string.") }
+    if let params, !params.isContainer { return invalid("“params” must be an object or an array.") }
+    return .request(
+      RequestView(
+        id: idText, method: Method(name), methodName: name, params: params,
+        paramsText: paramsText ?? Self.noParams))
+  }
+
+  private func invalid(_ message: String) -> RequestMessage {
+    .invalid(id: idText, RequestMessage.error(message))
+  }
+
+  private static var noParams: UnsafeRawBufferPointer {
+    let text: StaticString = "{}"
+    return UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+  }
+}
+
+/// A request; everything in it is valid until the parser parses again.
+package struct RequestView {
+  /// The id's text as sent, or nil for a notification, which is never answered.
+  package let id: UnsafeRawBufferPointer?
+  /// Which method is called.
+  package let method: Method
+  /// The method's name, decoded.
+  package let methodName: UnsafeRawBufferPointer
+  /// The `params`, an object or an array, or nil if absent.
+  package let params: TapeValue?
+  /// The text of `params` as sent; `{}` if absent.
+  package let paramsText: UnsafeRawBufferPointer
+
+  /// Whether the request must not be answered.
+  package var isNotification: Bool { id == nil }
+
+  /// The error that answers a method that does not exist.
+  package var unknownMethod: RequestError {
+    RequestError(.unknownMethod, "There is no method “\(JSONPath.excerpt(methodName))”.")
+  }
+}
