@@ -6,7 +6,7 @@ import Testing
 
 @testable import RuledStore
 
-/// What the log of a store on disk gives back after a crash, which a copy of the running store's folder stands for.
+/// What the log of a store on disk recovers after a crash; a copy of the running store's folder is what a crash leaves.
 @Suite(.serialized) struct RedoLogTests {
   private let folder = TemporaryFolder()
 
@@ -50,7 +50,7 @@ import Testing
     #expect(try RocksStore(path: copy).pairs() == store.pairs())
   }
 
-  /// What damage did to a log, by what a start says of it.
+  /// What a start makes of a damaged log.
   private enum Verdict: Equatable {
     /// It was refused, and named the file.
     case refused
@@ -95,7 +95,7 @@ import Testing
   }
 
   @Test(arguments: UInt64(1)...40)
-  func `commits that were not synced end anywhere, whole, and the log goes on behind them`(seed: UInt64) throws {
+  func `commits that were not synced end anywhere, whole, and the log continues behind them`(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let store = try unflushed(live, .small)
     for round in 0..<20 {
@@ -275,7 +275,7 @@ import Testing
     #expect(try crashed("reopened").pairs().map { String(decoding: $0.key, as: UTF8.self) } == ["ra", "rd"])
   }
 
-  @Test func `what is appended while others sync counts once it is synced itself, and is there after a crash`() throws {
+  @Test func `what is appended while others sync is committed by its own sync, and is there after a crash`() throws {
     let store = try unflushed(live)
     let writers = 2
     let rounds = 10_000
@@ -291,9 +291,9 @@ import Testing
             set.put(Array("r\(writer)-\(round)".utf8), [UInt8](repeating: UInt8(writer), count: round % 300))
             let number = try store.append(set)
             guard round % 1_000 == 0 else { continue }
-            let counting = try store.sync()
+            let committed = try store.sync()
             let found = try store.value(Array("r\(writer)-\(round)".utf8))
-            if counting < number || found?.count != round % 300 {
+            if committed < number || found?.count != round % 300 {
               failures.withLock { $0.append("\(writer)-\(round)") }
             }
           }
