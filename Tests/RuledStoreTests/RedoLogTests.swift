@@ -19,8 +19,10 @@ import Testing
   }
 
   /// A store whose files nobody touches in the background, so that a copy is of one moment.
-  private func unflushed(_ path: String, _ settings: LogSettings = LogSettings()) throws -> RocksStore {
-    try RocksStore(path: path, blockCacheBytes: 1 << 20, flushes: false, settings: settings)
+  private func unflushed(
+    _ path: String, _ settings: LogSettings = LogSettings(), files: any FileSystem = SystemFiles()
+  ) throws -> RocksStore {
+    try RocksStore(path: path, blockCacheBytes: 1 << 20, flushes: false, files: files, settings: settings)
   }
 
   private func logs(in store: String) throws -> [String] {
@@ -236,11 +238,12 @@ import Testing
   }
 
   @Test func `a commit that the disk refused does not come back after a crash or a reopening`() throws {
-    let store = try unflushed(live)
+    let files = FailingFiles()
+    let store = try unflushed(live, files: files)
     try store.put("ra", "1")
     let set = WriteSet()
     set.put(Array("rb".utf8), Array(repeating: 1, count: 3 << 20))
-    try FileSizeLimit.with(bytes: 2 << 20) {
+    try files.withSizeLimit(2 << 20) {
       _ = #expect(throws: StoreError.self) { try store.commit(set, durable: true) }
     }
     #expect(try crashed("refused").pairs().count == 1)
@@ -253,7 +256,8 @@ import Testing
   }
 
   @Test func `an append that fails leaves alone what was appended before it`() throws {
-    let store = try unflushed(live)
+    let files = FailingFiles()
+    let store = try unflushed(live, files: files)
     func set(_ key: String, bytes: Int) -> WriteSet {
       let set = WriteSet()
       set.put(Array(key.utf8), Array(repeating: 1, count: bytes))
@@ -261,7 +265,7 @@ import Testing
     }
     let first = try store.append(set("ra", bytes: 10))
     #expect(try store.text("ra") == nil)
-    try FileSizeLimit.with(bytes: 2 << 20) {
+    try files.withSizeLimit(2 << 20) {
       _ = #expect(throws: StoreError.self) { try store.append(set("rb", bytes: 3 << 20)) }
     }
     #expect(throws: StoreError.self) { try store.append(set("rc", bytes: 10)) }
