@@ -78,7 +78,7 @@ extension StateStore {
 
   /// Calls `body` with each key from `lower` on and below `upper`, in ascending byte order, until it returns false.
   ///
-  /// All pairs are from one moment. The bytes are valid during the call of `body` alone. Keys that are damaged at rest end the scan with an error, unless there is
+  /// All pairs are from one moment. The bytes are valid during the call of `body` alone. Damaged keys end the scan with an error, unless there is
   /// `skipping`, which is called with them.
   package func scan(
     from lower: UnsafeRawBufferPointer, to upper: UnsafeRawBufferPointer?,
@@ -131,7 +131,7 @@ package protocol StoreCursor: AnyObject {
   /// The value at the position, valid until the next move; only after a move that found one.
   var value: UnsafeRawBufferPointer { get }
 
-  /// Is called with keys that are damaged at rest, which moves then skip; while it is nil such a move throws. To be set before the first move.
+  /// Is called with damaged keys, which moves then skip; while it is nil such a move throws. To be set before the first move.
   var skipping: ((UnreadableKeys) -> Void)? { get set }
 }
 

@@ -18,7 +18,7 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
     package static let diskFull = Code(rawValue: "disk_full")
     /// The operating system refused a file operation.
     package static let inputOutput = Code(rawValue: "io")
-    /// Bytes at rest are not what was written.
+    /// Stored bytes are not what was written.
     package static let corrupt = Code(rawValue: "corrupt")
     /// An earlier commit failed, and the store has not been reopened since.
     package static let poisoned = Code(rawValue: "poisoned")

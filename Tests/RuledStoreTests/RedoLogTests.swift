@@ -6,7 +6,7 @@ import Testing
 
 @testable import RuledStore
 
-/// What the log of a store on disk gives back after a crash, which a copy of the running store's folder stands for.
+/// What the log of a store on disk recovers after a crash; a copy of the running store's folder is what a crash leaves.
 @Suite(.serialized) struct RedoLogTests {
   private let folder = TemporaryFolder()
 
@@ -19,8 +19,10 @@ import Testing
   }
 
   /// A store whose files nobody touches in the background, so that a copy is of one moment.
-  private func unflushed(_ path: String, _ settings: LogSettings = LogSettings()) throws -> RocksStore {
-    try RocksStore(path: path, blockCacheBytes: 1 << 20, flushes: false, settings: settings)
+  private func unflushed(
+    _ path: String, _ settings: LogSettings = LogSettings(), files: any FileSystem = SystemFiles()
+  ) throws -> RocksStore {
+    try RocksStore(path: path, blockCacheBytes: 1 << 20, flushes: false, files: files, settings: settings)
   }
 
   private func logs(in store: String) throws -> [String] {
@@ -50,7 +52,7 @@ import Testing
     #expect(try RocksStore(path: copy).pairs() == store.pairs())
   }
 
-  /// What damage did to a log, by what a start says of it.
+  /// What a start makes of a damaged log.
   private enum Verdict: Equatable {
     /// It was refused, and named the file.
     case refused
@@ -95,7 +97,7 @@ import Testing
   }
 
   @Test(arguments: UInt64(1)...40)
-  func `commits that were not synced end anywhere, whole, and the log goes on behind them`(seed: UInt64) throws {
+  func `commits that were not synced end anywhere, whole, and the log continues behind them`(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let store = try unflushed(live, .small)
     for round in 0..<20 {
@@ -236,11 +238,12 @@ import Testing
   }
 
   @Test func `a commit that the disk refused does not come back after a crash or a reopening`() throws {
-    let store = try unflushed(live)
+    let files = FailingFiles()
+    let store = try unflushed(live, files: files)
     try store.put("ra", "1")
     let set = WriteSet()
     set.put(Array("rb".utf8), Array(repeating: 1, count: 3 << 20))
-    try FileSizeLimit.with(bytes: 2 << 20) {
+    try files.withSizeLimit(2 << 20) {
       _ = #expect(throws: StoreError.self) { try store.commit(set, durable: true) }
     }
     #expect(try crashed("refused").pairs().count == 1)
@@ -253,7 +256,8 @@ import Testing
   }
 
   @Test func `an append that fails leaves alone what was appended before it`() throws {
-    let store = try unflushed(live)
+    let files = FailingFiles()
+    let store = try unflushed(live, files: files)
     func set(_ key: String, bytes: Int) -> WriteSet {
       let set = WriteSet()
       set.put(Array(key.utf8), Array(repeating: 1, count: bytes))
@@ -261,7 +265,7 @@ import Testing
     }
     let first = try store.append(set("ra", bytes: 10))
     #expect(try store.text("ra") == nil)
-    try FileSizeLimit.with(bytes: 2 << 20) {
+    try files.withSizeLimit(2 << 20) {
       _ = #expect(throws: StoreError.self) { try store.append(set("rb", bytes: 3 << 20)) }
     }
     #expect(throws: StoreError.self) { try store.append(set("rc", bytes: 10)) }
@@ -275,7 +279,7 @@ import Testing
     #expect(try crashed("reopened").pairs().map { String(decoding: $0.key, as: UTF8.self) } == ["ra", "rd"])
   }
 
-  @Test func `what is appended while others sync counts once it is synced itself, and is there after a crash`() throws {
+  @Test func `what is appended while others sync is committed by its own sync, and is there after a crash`() throws {
     let store = try unflushed(live)
     let writers = 2
     let rounds = 10_000
@@ -291,9 +295,9 @@ import Testing
             set.put(Array("r\(writer)-\(round)".utf8), [UInt8](repeating: UInt8(writer), count: round % 300))
             let number = try store.append(set)
             guard round % 1_000 == 0 else { continue }
-            let counting = try store.sync()
+            let committed = try store.sync()
             let found = try store.value(Array("r\(writer)-\(round)".utf8))
-            if counting < number || found?.count != round % 300 {
+            if committed < number || found?.count != round % 300 {
               failures.withLock { $0.append("\(writer)-\(round)") }
             }
           }

@@ -29,7 +29,7 @@ package final class FaultyStore: StateStore {
   private let store: any StateStore
   private let faults = Mutex(Faults())
 
-  /// A store that does as `store` does until told otherwise.
+  /// A store that does as `store` does until a test orders a failure.
   package init(_ store: any StateStore) { self.store = store }
 
   /// Lets the `number`th commit, append or sync from now fail, 1 being the next, and after it the first `reopens` attempts to reopen.

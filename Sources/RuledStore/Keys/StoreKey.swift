@@ -201,21 +201,21 @@ package enum StoreKey {
 
   /// Appends a kind and the three parts that follow it.
   static func ofPlugin(
-    _ kind: Kind, _ subject: some KeyPart, _ plugin: some KeyPart, _ rest: some KeyPart, into buffer: ByteBuffer
+    _ kind: Kind, _ subject: some KeyPart, _ plugin: some KeyPart, _ name: some KeyPart, into buffer: ByteBuffer
   ) {
     buffer.append(kind.rawValue)
-    parts(subject, plugin, rest, into: buffer)
+    parts(subject, plugin, name, into: buffer)
   }
 
   /// Appends three parts with a zero byte between them.
   static func parts(
-    _ subject: some KeyPart, _ plugin: some KeyPart, _ rest: some KeyPart, into buffer: ByteBuffer
+    _ subject: some KeyPart, _ plugin: some KeyPart, _ name: some KeyPart, into buffer: ByteBuffer
   ) {
     subject.appendPart(to: buffer)
     buffer.append(0)
     plugin.appendPart(to: buffer)
     buffer.append(0)
-    rest.appendPart(to: buffer)
+    name.appendPart(to: buffer)
   }
 
   /// Appends a kind, a subject and a number.

@@ -89,7 +89,7 @@ final class RocksCursor: StoreCursor {
     }
   }
 
-  /// Whether there is a key at `key` or behind it, at which the cursor then stands.
+  /// Moves to the first key that is not below `key`; false when there is none.
   ///
   /// By another iterator: one that has met damage may take a key near it for damaged too.
   private func isReadable(from key: [UInt8]) -> Bool {

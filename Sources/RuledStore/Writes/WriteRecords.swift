@@ -107,13 +107,13 @@ struct WriteRecords {
   }
 
   private mutating func appendString(_ bytes: UnsafeRawBufferPointer) {
-    var rest = UInt32(bytes.count)
-    while rest >= 0x80 {
-      base.storeBytes(of: UInt8(truncatingIfNeeded: rest) | 0x80, toByteOffset: used, as: UInt8.self)
+    var length = UInt32(bytes.count)
+    while length >= 0x80 {
+      base.storeBytes(of: UInt8(truncatingIfNeeded: length) | 0x80, toByteOffset: used, as: UInt8.self)
       used += 1
-      rest >>= 7
+      length >>= 7
     }
-    base.storeBytes(of: UInt8(truncatingIfNeeded: rest), toByteOffset: used, as: UInt8.self)
+    base.storeBytes(of: UInt8(truncatingIfNeeded: length), toByteOffset: used, as: UInt8.self)
     used += 1
     if let start = bytes.baseAddress, !bytes.isEmpty {
       (base + used).copyMemory(from: start, byteCount: bytes.count)

@@ -47,7 +47,7 @@ package final class WriteSet: @unchecked Sendable {  // one thread owns a set at
   /// - Complexity: O(1) amortized, besides copying the bytes.
   package func put(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) { content.append(.put, key, value) }
 
-  /// Removes what stands under `key`, if anything does.
+  /// Removes `key`, if it is there.
   package func delete(_ key: UnsafeRawBufferPointer) { content.append(.delete, key) }
 
   /// Adds the writes of `other`, another set, behind these.

@@ -20,7 +20,7 @@ final class LogWorld {
     var database: Database
     var model: CommitModel
     /// Whether the cache of the system was there.
-    var keepsCounted: Bool
+    var keepsCommitted: Bool
   }
 
   let disk: SimulatedDisk
@@ -28,10 +28,10 @@ final class LogWorld {
   var model: CommitModel
   private var random: SeededRandom
   private let settings: LogSettings
-  /// Whether the system's cache held all that counted at some moment, and how many calls had failed then.
+  /// Whether the page cache held all that was committed at some moment, and how many calls had failed then.
   private var trusted: (isWhole: Bool, failures: Int)
   private var log: RedoLog?
-  /// The places of commits in the log's order.
+  /// The sequences of commits by their numbers.
   private var appended: [Int: UInt64] = [:]
   /// What was done, the earliest first.
   private(set) var notes: [(place: Int, text: String)] = []
@@ -44,7 +44,7 @@ final class LogWorld {
     disk = SimulatedDisk(found.disk, seed: seed &+ 1)
     database = found.database
     model = found.model
-    trusted = (found.keepsCounted, 0)
+    trusted = (found.keepsCommitted, 0)
     random = SeededRandom(seed: seed)
     self.settings = settings
   }
@@ -54,7 +54,7 @@ final class LogWorld {
     var empty = DiskState()
     empty.folders = ["/"]
     self.init(
-      Found(disk: empty, database: Database(), model: CommitModel(), keepsCounted: false), seed: seed,
+      Found(disk: empty, database: Database(), model: CommitModel(), keepsCommitted: false), seed: seed,
       settings: settings)
   }
 
@@ -62,11 +62,11 @@ final class LogWorld {
   func crash(_ state: DiskState, power: Bool, _ random: inout SeededRandom) -> Found {
     Found(
       disk: power ? state.afterPowerCut(&random) : state.afterKill(), database: database, model: model,
-      keepsCounted: !power && keepsCounted)
+      keepsCommitted: !power && keepsCommitted)
   }
 
-  /// Whether what counts outlives a kill: no call failed since all of it was known to be in the system's cache.
-  private var keepsCounted: Bool { trusted.isWhole && trusted.failures == disk.failures }
+  /// Whether what is committed outlives a kill: no call failed since all of it was known to be in the page cache.
+  private var keepsCommitted: Bool { trusted.isWhole && trusted.failures == disk.failures }
 
   private func trustCache() { trusted = (true, disk.failures) }
 
@@ -74,7 +74,7 @@ final class LogWorld {
 
   // MARK: Starting
 
-  /// Opens the log as a store does; says what is wrong with what it then holds.
+  /// Opens the log as a store does; gives what is wrong with what it then holds.
   func open() throws(StoreError) -> String? {
     let folder = Self.path
     let manifest = try openManifest(folder)
@@ -83,7 +83,7 @@ final class LogWorld {
     }
     self.log = log
     appended.removeAll()
-    let problem = try model.settle(keepsCounted: keepsCounted) { (key) throws(StoreError) in find(key) }
+    let problem = try model.check(keepsCommitted: keepsCommitted) { (key) throws(StoreError) in find(key) }
     trustCache()
     note("opened\(problem.map { ": " + $0 } ?? "")")
     return problem
@@ -130,7 +130,7 @@ final class LogWorld {
 
   // MARK: Working
 
-  /// Does one thing that a daemon does, chosen at random; says what is wrong, if anything is.
+  /// Does one thing that a daemon does, chosen at random; gives what is wrong, if anything is.
   func step() -> String? {
     switch Int.random(in: 0..<100, using: &random) {
     case 0..<35: append()
@@ -161,7 +161,7 @@ final class LogWorld {
     return model.next(most: most, &random)
   }
 
-  /// Appends a commit, which counts when it is synced.
+  /// Appends a commit, which the next sync commits.
   func append(bytes: Int? = nil) {
     makeRoom()
     let commit = next(bytes)
@@ -190,7 +190,7 @@ final class LogWorld {
     } catch { failed(error) }
   }
 
-  /// Commits, as with `append` and `sync` or so that it counts at once.
+  /// Commits, with a sync or without.
   func commit(durable: Bool, bytes: Int? = nil) {
     makeRoom()
     let commit = next(bytes)
@@ -200,8 +200,8 @@ final class LogWorld {
     do throws(StoreError) {
       _ = try append(set, isCommitted: !durable)
       if durable { _ = try log?.sync() }
-      noteCounted()
-      if durable { allIsDurable() } else { model.note(commit.number, .counted) }
+      noteCommitted()
+      if durable { allIsDurable() } else { model.note(commit.number, .committed) }
     } catch { failed(error, commit) }
   }
 
@@ -216,22 +216,22 @@ final class LogWorld {
   }
 
   private func allIsDurable() {
-    model.note(all: [.open, .counted], .durable)
+    model.note(all: [.open, .committed], .durable)
     trustCache()
   }
 
-  /// Takes for durable what was appended and counts, as it was synced.
-  private func noteCounted() {
-    let counted = log?.committedSequence ?? 0
-    for (number, place) in appended where place <= counted && model.commits[number].fate == .open {
+  /// Notes as durable what was appended and is committed, as it was synced.
+  private func noteCommitted() {
+    let committed = log?.committedSequence ?? 0
+    for (number, sequence) in appended where sequence <= committed && model.commits[number].fate == .open {
       model.note(number, .durable)
     }
   }
 
-  /// Takes an error for what it says about the commit and all that did not count.
+  /// Notes what an error says about the commit and all that was not committed.
   private func failed(_ error: StoreError, _ commit: CommitModel.Commit? = nil) {
     note("failed\(error.isOutcomeUnknown ? ", fate unknown" : ""): \(error)")
-    noteCounted()
+    noteCommitted()
     let fate = error.isOutcomeUnknown ? CommitModel.Fate.unknown : .lost
     if let commit { model.note(commit.number, fate) }
     if error.code != .poisoned, log?.segments.hasUncommitted == false { model.note(all: [.open], fate) }
