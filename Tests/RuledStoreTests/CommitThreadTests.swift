@@ -1,5 +1,6 @@
 import Glibc
 import RuledCore
+import RuledThreads
 import Synchronization
 import TestSupport
 import Testing
@@ -14,7 +15,7 @@ import Testing
   private func run(threads count: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws -> [String] {
     let shared = Shared()
     let threads = try (0..<count).map { number in
-      try FlushThread {
+      try Thread(name: "test") {
         do { try body(number) } catch { shared.errors.withLock { $0.append("\(number): \(error)") } }
       }
     }

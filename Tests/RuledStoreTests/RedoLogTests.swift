@@ -1,5 +1,6 @@
 import Glibc
 import RuledCore
+import RuledThreads
 import Synchronization
 import TestSupport
 import Testing
@@ -243,7 +244,7 @@ import Testing
     try store.put("ra", "1")
     let set = WriteSet()
     set.put(Array("rb".utf8), Array(repeating: 1, count: 3 << 20))
-    try files.withSizeLimit(2 << 20) {
+    files.withSizeLimit(2 << 20) {
       _ = #expect(throws: StoreError.self) { try store.commit(set, durable: true) }
     }
     #expect(try crashed("refused").pairs().count == 1)
@@ -265,7 +266,7 @@ import Testing
     }
     let first = try store.append(set("ra", bytes: 10))
     #expect(try store.text("ra") == nil)
-    try files.withSizeLimit(2 << 20) {
+    files.withSizeLimit(2 << 20) {
       _ = #expect(throws: StoreError.self) { try store.append(set("rb", bytes: 3 << 20)) }
     }
     #expect(throws: StoreError.self) { try store.append(set("rc", bytes: 10)) }
@@ -286,7 +287,7 @@ import Testing
     let failures = Mutex<[String]>([])
     let left = Atomic<Int>(writers)
     var threads = try (0..<writers).map { writer in
-      try FlushThread {
+      try Thread(name: "test") {
         defer { left.wrappingSubtract(1, ordering: .releasing) }
         let set = WriteSet()
         do {
@@ -305,7 +306,7 @@ import Testing
       }
     }
     threads.append(
-      try FlushThread {
+      try Thread(name: "test") {
         do { while left.load(ordering: .acquiring) > 0 { try store.sync() } } catch {
           failures.withLock { $0.append("\(error)") }
         }

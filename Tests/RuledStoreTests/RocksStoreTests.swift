@@ -65,7 +65,7 @@ import Testing
     let set = WriteSet()
     set.put(Array("ra".utf8), Array("2".utf8))
     set.put(Array("rb".utf8), Array(repeating: 1, count: 40 << 20))
-    let error = try files.withSizeLimit(32 << 20) {
+    let error = files.withSizeLimit(32 << 20) {
       #expect(throws: StoreError.self) { try store.commit(set, durable: true) }
     }
     #expect(error?.code == .inputOutput)

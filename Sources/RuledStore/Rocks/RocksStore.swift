@@ -23,7 +23,7 @@ package final class RocksStore: StateStore {
   private let committing = Condition()
   private let flusher: SegmentFlusher
   private let folderLock: Mutex<FolderLock?>
-  private let thread: Mutex<FlushThread?>
+  private let thread: Mutex<Thread?>
 
   /// Opens the store in the folder `path`, and makes it when there is none; the cache is for blocks that have been read.
   ///
@@ -53,7 +53,7 @@ package final class RocksStore: StateStore {
     }
     let flusher = SegmentFlusher(of: log, into: access, ingestion: ingestion, expiry: options.expiry)
     self.flusher = flusher
-    thread = Mutex(flushes ? try FlushThread { flusher.run() } : nil)
+    thread = Mutex(flushes ? try flusher.start() : nil)
   }
 
   deinit { end() }

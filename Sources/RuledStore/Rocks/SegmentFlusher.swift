@@ -1,5 +1,4 @@
-import CLinux
-import Glibc
+import RuledThreads
 
 /// Brings the sealed segments of the log into the database, in the background.
 struct SegmentFlusher {
@@ -19,8 +18,16 @@ struct SegmentFlusher {
   /// The delays between retries, in milliseconds.
   private static let delays = (first: 250, longest: 10_000)
 
+  /// Starts the flush thread, which runs until the log is closed, after commits and rules.
+  func start() throws(StoreError) -> Thread {
+    do throws(ThreadError) { return try Thread(name: "ruled-flush", isBackground: true) { run() } } catch {
+      throw StoreError.system(
+        "the store's thread can't be started; raise TasksMax= of the unit, or ulimit -u", error.number)
+    }
+  }
+
   /// Flushes until the log is closed; retries what fails.
-  func run() {
+  private func run() {
     var delay = Self.delays.first
     while !log.isClosed {
       do throws(StoreError) {
@@ -69,37 +76,4 @@ struct SegmentFlusher {
     }
     expiry.removed.store(cutoff, ordering: .relaxed)
   }
-}
-
-/// The thread that flushes; it runs one function to its end, at a lower priority than commits and rules.
-final class FlushThread: Sendable {
-  private final class Body {
-    let run: () -> Void
-    init(_ run: @escaping () -> Void) { self.run = run }
-  }
-
-  private let thread: pthread_t
-
-  /// Begins to run `body`; throws when the system lets the process start no thread.
-  init(_ body: @escaping () -> Void) throws(StoreError) {
-    let start = Unmanaged.passRetained(Body(body))
-    var thread = pthread_t()
-    let result = pthread_create(
-      &thread, nil,
-      { context in
-        guard let context else { return nil }
-        cl_name_thread("ruled-flush")
-        cl_lower_priority()
-        Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run()
-        return nil
-      }, start.toOpaque())
-    guard result == 0 else {
-      start.release()
-      throw StoreError.system("the store's thread can't be started; raise TasksMax= of the unit, or ulimit -u", result)
-    }
-    self.thread = thread
-  }
-
-  /// Waits until the function has returned.
-  func join() { pthread_join(thread, nil) }
 }
