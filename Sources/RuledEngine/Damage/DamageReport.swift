@@ -235,7 +235,7 @@ extension EngineContext {
     try withoutActuallyEscaping(passing) { (passing) throws(StoreError) in
       try store.scan(
         from: lower, to: upper,
-        passing: { range in
+        skipping: { range in
           let thing = DamageReport.Thing(range.after, subject: nil, isRange: true)
           met.insert(thing)
           self.note(thing, range.error)
