@@ -78,7 +78,7 @@ extension Evaluator {
     native.subject = rb_slice(event.subject)
     native.time = Double(event.time) / 1e6
     native.now = Double(event.now) / 1e6
-    native.seed = hash64(event.id, seed: subject?.hash ?? 0)
+    native.seed = hash64(event.id, seed: subject.map { hash64($0.name, seed: 0) } ?? 0)  // the same on each run
     native.state = rb_slice(record?.state(of: catalog.plugins[plugin].nameBytes) ?? empty)
     native.explain = event.isExplained
     if isFirst {

@@ -34,7 +34,7 @@ struct SegmentIndex {
 
   /// Where the last write on `key` stands, 0 when there is none.
   func find(_ key: UnsafeRawBufferPointer, in base: UnsafeRawPointer) -> Int {
-    let hash = hash64(key, seed: 3)
+    let hash = hash64(key)
     var place = Int(truncatingIfNeeded: hash) & mask
     while slots[place].offset != 0 {
       if slots[place].hash == UInt32(truncatingIfNeeded: hash >> 32), holds(key, at: place, in: base) {
@@ -47,7 +47,7 @@ struct SegmentIndex {
 
   /// The hash of a key, and on the way to the cache the place where it belongs.
   func begin(_ key: UnsafeRawBufferPointer) -> UInt64 {
-    let hash = hash64(key, seed: 3)
+    let hash = hash64(key)
     cl_prefetch(slots.baseAddress.map { $0 + (Int(truncatingIfNeeded: hash) & mask) })
     return hash
   }
@@ -87,7 +87,7 @@ struct SegmentIndex {
     slots = larger
     for slot in old where slot.offset != 0 {
       let key = SegmentWrite.key(at: Int(slot.offset), in: base)
-      var place = Int(truncatingIfNeeded: hash64(key, seed: 3)) & mask
+      var place = Int(truncatingIfNeeded: hash64(key)) & mask
       while slots[place].offset != 0 { place = (place + 1) & mask }
       slots[place] = slot
     }

@@ -20,8 +20,6 @@ struct WriteIndex {
   /// Up to where the set's writes have been added.
   private(set) var end = 0
 
-  /// So that nobody can make keys that share a chain.
-  private static let seed = UInt64.random(in: .min ... .max)
   private static let leastChains = 128
 
   /// Forgets all writes; keeps the room unless it is large.
@@ -49,7 +47,7 @@ struct WriteIndex {
     var offset = end
     var start = offset
     while let operation = batch.record(at: &offset) {
-      add(hash64(operation.key, seed: Self.seed), at: start)
+      add(hash64(operation.key), at: start)
       start = offset
     }
     end = offset
@@ -60,7 +58,7 @@ struct WriteIndex {
   /// - Complexity: O(1), as long as few writes are on the keys of one chain.
   func find(_ key: UnsafeRawBufferPointer, in batch: WriteBatch) -> WriteOperation? {
     guard !entries.isEmpty else { return nil }
-    let hash = hash64(key, seed: Self.seed)
+    let hash = hash64(key)
     var place = chains[chain(hash)]
     while place >= 0 {
       let entry = entries[Int(place)]
