@@ -71,7 +71,7 @@ extension Evaluator {
   private func native(
     _ queued: QueuedEvent, isFirst: Bool, of plugin: Int, _ event: EventInput, _ record: SubjectRecordView?
   ) -> rb_event {
-    let empty = UnsafeRawBufferPointer(start: UnsafeRawPointer(states.base), count: 0)
+    let empty = UnsafeRawBufferPointer(start: states.bytes.baseAddress, count: 0)
     var native = rb_event()
     native.id = rb_slice(event.id)
     native.source = rb_slice(event.source)

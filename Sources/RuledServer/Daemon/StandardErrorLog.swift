@@ -31,7 +31,7 @@ package final class StandardErrorLog: EventLog {
         buffer.append(contentsOf: line.fields)
       }
       buffer.append("}\n" as StaticString)
-      _ = Glibc.write(2, buffer.base, buffer.count)
+      _ = Glibc.write(2, buffer.bytes.baseAddress, buffer.count)
     }
   }
 

@@ -154,7 +154,7 @@ final class SinkFile {
     do throws(SystemError) {
       while written < lines.count {
         written += try SystemCalls.check("write", path) {
-          write(descriptor, lines.base + written, lines.count - written)
+          write(descriptor, lines.bytes.baseAddress.map { $0 + written }, lines.count - written)
         }
       }
       try sync()

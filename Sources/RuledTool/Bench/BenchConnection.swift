@@ -51,7 +51,7 @@ final class BenchConnection {
   /// Sends as many bytes as the socket accepts.
   func flush() throws(ToolError) {
     while output.count > 0 {
-      let count = send(descriptor, output.base, output.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+      let count = send(descriptor, output.bytes.baseAddress, output.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
       if count > 0 {
         output.removeFirst(count)
       } else if errno == EAGAIN {
@@ -70,17 +70,14 @@ final class BenchConnection {
   ///   - isInTime: Whether the throughput counts them.
   /// - Throws: When the daemon closed the connection or sent something that is no reply.
   func receive(_ tally: inout BenchTally, now: UInt64, isInTime: Bool) throws(ToolError) {
-    input.reserve(65_536)
-    let count = recv(descriptor, input.base + input.count, 65_536, Int32(MSG_DONTWAIT))
+    var searched = input.count
+    let count = input.append(upTo: 65_536) { recv(descriptor, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT)) }
     guard count > 0 else {
       if count < 0, errno == EAGAIN || errno == EINTR { return }
       throw Self.connectionClosed
     }
-    var searched = input.count
-    input.advance(count)
     var start = 0
-    while let found = memchr(input.base + searched, 10, input.count - searched) {
-      let end = UnsafeRawPointer(found) - UnsafeRawPointer(input.base)
+    while let end = input.firstIndex(of: UInt8(ascii: "\n"), from: searched) {
       try countReply(UnsafeRawBufferPointer(rebasing: input.bytes[start..<end]), &tally, now: now, isInTime: isInTime)
       start = end + 1
       searched = start

@@ -80,8 +80,7 @@ package final class Client {
 
   private func nextLine() throws(ToolError) -> String {
     while true {
-      if let found = memchr(incoming.base + searched, 10, incoming.count - searched) {
-        let end = UnsafeRawPointer(found) - UnsafeRawPointer(incoming.base)
+      if let end = incoming.firstIndex(of: UInt8(ascii: "\n"), from: searched) {
         let line = String(decoding: incoming.bytes[start..<end], as: UTF8.self)
         start = end + 1
         searched = start
@@ -106,7 +105,8 @@ package final class Client {
   ///
   /// When the daemon has closed it, only writing ends: replies may still be unread.
   private func write() {
-    let count = send(descriptor, outgoing.base + sent, outgoing.count - sent, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+    let rest = UnsafeRawBufferPointer(rebasing: outgoing.bytes[sent...])
+    let count = send(descriptor, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
     if count > 0 {
       sent += count
       if sent == outgoing.count || sent > 1 << 20 {
@@ -119,11 +119,8 @@ package final class Client {
   }
 
   private func read() throws(ToolError) {
-    incoming.reserve(65_536)
-    let count = recv(descriptor, incoming.base + incoming.count, 65_536, Int32(MSG_DONTWAIT))
-    if count > 0 {
-      incoming.advance(count)
-    } else if count == 0 || (errno != EAGAIN && errno != EINTR) {
+    let count = incoming.append(upTo: 65_536) { recv(descriptor, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT)) }
+    if count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR) {
       throw ToolError("the daemon on \(path) closed the connection; 'rulectl health' shows whether it is back")
     }
   }

@@ -79,11 +79,9 @@ package final class Input {
 
   private func nextNewline() -> Int? {
     guard searched < buffer.count else { return nil }
-    guard let found = memchr(buffer.base + searched, 10, buffer.count - searched) else {
-      searched = buffer.count
-      return nil
-    }
-    return UnsafeRawPointer(found) - UnsafeRawPointer(buffer.base)
+    let found = buffer.firstIndex(of: UInt8(ascii: "\n"), from: searched)
+    if found == nil { searched = buffer.count }
+    return found
   }
 
   private func fill() throws(ToolError) {
@@ -91,13 +89,10 @@ package final class Input {
     buffer.removeFirst(start)
     searched -= start
     start = 0
-    buffer.reserve(65_536)
-    let count = read(descriptor, buffer.base + buffer.count, 65_536)
-    if count > 0 {
-      buffer.advance(count)
-    } else if count == 0 {
+    let count = buffer.append(upTo: 65_536) { read(descriptor, $0.baseAddress, $0.count) }
+    if count == 0 {
       isAtEnd = true
-    } else if errno != EINTR {
+    } else if count < 0, errno != EINTR {
       throw ToolError("cannot read: \(String(cString: strerror(errno)))")
     }
   }

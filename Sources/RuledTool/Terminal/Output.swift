@@ -37,7 +37,7 @@ package final class Output {
   package func flush() {
     guard let descriptor else { return }
     while buffer.count > 0 {
-      let written = Glibc.write(descriptor, buffer.base, buffer.count)
+      let written = Glibc.write(descriptor, buffer.bytes.baseAddress, buffer.count)
       if written > 0 {
         buffer.removeFirst(written)
       } else if errno != EINTR {

@@ -101,10 +101,7 @@ final class FakeDaemon: Sendable {
   private func converse(_ connection: Int32) {
     let buffer = ByteBuffer()
     while true {
-      buffer.reserve(65_536)
-      let count = recv(connection, buffer.base + buffer.count, 65_536, 0)
-      guard count > 0 else { return }
-      buffer.advance(count)
+      guard buffer.append(upTo: 65_536, { recv(connection, $0.baseAddress, $0.count, 0) }) > 0 else { return }
       while let end = buffer.bytes.firstIndex(of: 10) {
         let line = String(decoding: buffer.bytes[..<end], as: UTF8.self)
         buffer.removeFirst(end + 1)
