@@ -1,5 +1,6 @@
 internal import Glibc
 internal import RuledCore
+internal import RuledJSON
 
 /// Sends the events of a `rulectl bench` and counts the replies, on one thread with `pselect`.
 ///
@@ -129,19 +130,31 @@ struct BenchPump {
   }
 
   private func write(_ buffer: ByteBuffer, _ id: Int64, _ subject: Int, _ number: Int) {
-    buffer.append("{\"jsonrpc\":\"2.0\",\"id\":" as StaticString)
-    buffer.append(decimal: id)
-    buffer.append(",\"method\":\"event\",\"params\":{\"type\":" as StaticString)
-    buffer.append(jsonString: plan.type)
-    buffer.append(",\"source\":\"rulectl/bench\",\"subject\":\"bench:" as StaticString)
-    buffer.append(decimal: Int64(subject))
-    buffer.append("\",\"id\":\"" as StaticString)
-    buffer.append(contentsOf: runID)
-    buffer.append("-" as StaticString)
-    buffer.append(decimal: Int64(number))
-    buffer.append("\",\"data\":" as StaticString)
-    buffer.append(contentsOf: plan.data)
-    buffer.append("}}\n" as StaticString)
+    var writer = JSONWriter(buffer)
+    writer.beginObject()
+    writer.member("jsonrpc", plain: "2.0")
+    writer.member("id", id)
+    writer.member("method", plain: "event")
+    writer.member("params")
+    writer.beginObject()
+    writer.member("type", plan.type)
+    writer.member("source", plain: "rulectl/bench")
+    writer.member("subject")
+    writer.string { text in
+      text.append("bench:" as StaticString)
+      text.append(decimal: Int64(subject))
+    }
+    writer.member("id")
+    writer.string { text in
+      text.append(contentsOf: runID)
+      text.append("-" as StaticString)
+      text.append(decimal: Int64(number))
+    }
+    writer.member("data")
+    writer.raw(plan.data)
+    writer.endObject()
+    writer.endObject()
+    buffer.append(UInt8(ascii: "\n"))
   }
 
   /// The monotonic clock, in nanoseconds.

@@ -1,5 +1,6 @@
 internal import Glibc
 package import RuledCore
+internal import RuledJSON
 
 /// A connection to a daemon's Unix socket that speaks JSON-RPC, one message a line.
 ///
@@ -10,6 +11,7 @@ package final class Client {
   private let descriptor: Int32
   private let outgoing = ByteBuffer(capacity: 16_384)
   private let incoming = ByteBuffer(capacity: 65_536)
+  private let parser = TapeDocument(maximumDepth: JSONValue.replyDepth)
   /// How many bytes of `outgoing` were sent.
   private var sent = 0
   /// The offset in `incoming` of the first line that was not returned yet.
@@ -35,20 +37,26 @@ package final class Client {
   /// - Returns: The id that the reply will have; ids count up from 1.
   @discardableResult
   package func submit(_ method: String, _ params: JSONValue) -> Int64 {
-    submit(method, utf8: Array(params.text.utf8))
+    submit(method) { $0.value(params) }
   }
 
   /// Queues a request whose parameters are JSON text in UTF-8 without a line break.
   @discardableResult
   package func submit(_ method: String, utf8 params: [UInt8]) -> Int64 {
+    submit(method) { writer in params.withUnsafeBytes { writer.raw($0) } }
+  }
+
+  private func submit(_ method: String, writeParams: (inout JSONWriter) -> Void) -> Int64 {
     lastID += 1
-    outgoing.append("{\"jsonrpc\":\"2.0\",\"id\":" as StaticString)
-    outgoing.append(decimal: lastID)
-    outgoing.append(",\"method\":" as StaticString)
-    outgoing.append(jsonString: method)
-    outgoing.append(",\"params\":" as StaticString)
-    params.withUnsafeBytes { outgoing.append($0) }
-    outgoing.append("}\n" as StaticString)
+    var writer = JSONWriter(outgoing)
+    writer.beginObject()
+    writer.member("jsonrpc", plain: "2.0")
+    writer.member("id", lastID)
+    writer.member("method", method)
+    writer.member("params")
+    writeParams(&writer)
+    writer.endObject()
+    outgoing.append(UInt8(ascii: "\n"))
     return lastID
   }
 
@@ -64,7 +72,8 @@ package final class Client {
   package func receive() throws -> Message {
     while true {
       let line = try nextLine()
-      guard let json = JSONValue(text: line) else {
+      let json: JSONValue
+      do throws(JSONError.Reason) { json = JSONValue(try parser.parse(copyOf: line)) } catch {
         throw ToolError("what listens on \(path) does not speak ruled's protocol; check --socket")
       }
       if let method = json.member("method")?.stringValue {
@@ -78,10 +87,11 @@ package final class Client {
     }
   }
 
-  private func nextLine() throws(ToolError) -> String {
+  /// The next line, which stays where it is until the next call.
+  private func nextLine() throws(ToolError) -> UnsafeRawBufferPointer {
     while true {
       if let end = incoming.firstIndex(of: UInt8(ascii: "\n"), from: searched) {
-        let line = String(decoding: incoming.bytes[start..<end], as: UTF8.self)
+        let line = UnsafeRawBufferPointer(rebasing: incoming.bytes[start..<end])
         start = end + 1
         searched = start
         return line
@@ -105,8 +115,8 @@ package final class Client {
   ///
   /// When the daemon has closed it, only writing ends: replies may still be unread.
   private func write() {
-    let rest = UnsafeRawBufferPointer(rebasing: outgoing.bytes[sent...])
-    let count = send(descriptor, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+    let unsent = UnsafeRawBufferPointer(rebasing: outgoing.bytes[sent...])
+    let count = send(descriptor, unsent.baseAddress, unsent.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
     if count > 0 {
       sent += count
       if sent == outgoing.count || sent > 1 << 20 {

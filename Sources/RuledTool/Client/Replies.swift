@@ -1,11 +1,13 @@
 package import RuledCore
+internal import RuledJSON
 
 extension JSONValue {
+  /// How deep a daemon's answer may nest: it wraps what was sent, so it may be deeper than a request.
+  static let replyDepth = 4 * Limits.jsonDepth
+
   /// Parses `text`; nil when it is not JSON.
-  ///
-  /// A daemon's answer wraps what it was sent, so more depth is allowed than in a request.
   package init?(text: String) {
-    guard let value = try? JSONValue(parsing: text, maximumDepth: 4 * Limits.jsonDepth) else { return nil }
+    guard let value = try? JSONValue(parsing: text, maximumDepth: Self.replyDepth) else { return nil }
     self = value
   }
 

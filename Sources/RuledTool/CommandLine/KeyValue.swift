@@ -1,5 +1,5 @@
 package import RuledCore
-import RuledJSON
+internal import RuledJSON
 
 /// A word of the form `key=value`.
 ///

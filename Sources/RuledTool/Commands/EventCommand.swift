@@ -1,5 +1,5 @@
 package import RuledCore
-import RuledJSON
+internal import RuledJSON
 
 /// `rulectl event`: sends one event, or a file of them.
 package enum EventCommand: Command {

@@ -185,10 +185,10 @@ final class TestDriver: TestHost {
   // MARK: Errors
 
   private static func description(of error: RequestError) -> String {
-    let file = error.details.first { $0.name == "file" }?.value.text ?? "null"
-    let line = error.details.first { $0.name == "line" }?.value.text ?? "null"
-    return file == "null" || line == "null"
-      ? error.message : "\(error.message) (at \(file.dropFirst().dropLast()):\(line))"
+    let file = error.details.first { $0.name == "file" }?.value.stringValue
+    let line = error.details.first { $0.name == "line" }?.value.intValue
+    guard let file, let line else { return error.message }
+    return "\(error.message) (at \(file):\(line))"
   }
 
   private static func description(of failure: Failure) -> String {

@@ -79,9 +79,11 @@ package final class Input {
 
   private func nextNewline() -> Int? {
     guard searched < buffer.count else { return nil }
-    let found = buffer.firstIndex(of: UInt8(ascii: "\n"), from: searched)
-    if found == nil { searched = buffer.count }
-    return found
+    guard let end = buffer.firstIndex(of: UInt8(ascii: "\n"), from: searched) else {
+      searched = buffer.count
+      return nil
+    }
+    return end
   }
 
   private func fill() throws(ToolError) {

@@ -22,8 +22,15 @@ final class FakeDaemon: Sendable {
     /// The line that answers with an error.
     func error(_ error: RequestError) -> String {
       let buffer = ByteBuffer()
-      error.write(to: buffer)
-      return "{\"jsonrpc\":\"2.0\",\"id\":\((json["id"] ?? .null).text),\"error\":\(buffer.text)}"
+      var writer = JSONWriter(buffer)
+      writer.beginObject()
+      writer.member("jsonrpc", plain: "2.0")
+      writer.member("id")
+      writer.value(json["id"] ?? .null)
+      writer.member("error")
+      error.write(to: &writer)
+      writer.endObject()
+      return buffer.text
     }
   }
 
@@ -101,8 +108,9 @@ final class FakeDaemon: Sendable {
   private func converse(_ connection: Int32) {
     let buffer = ByteBuffer()
     while true {
-      guard buffer.append(upTo: 65_536, { recv(connection, $0.baseAddress, $0.count, 0) }) > 0 else { return }
-      while let end = buffer.bytes.firstIndex(of: 10) {
+      let count = buffer.append(upTo: 65_536) { recv(connection, $0.baseAddress, $0.count, 0) }
+      guard count > 0 else { return }
+      while let end = buffer.firstIndex(of: UInt8(ascii: "\n")) {
         let line = String(decoding: buffer.bytes[..<end], as: UTF8.self)
         buffer.removeFirst(end + 1)
         guard let json = try? JSONValue(parsing: line) else { return }
