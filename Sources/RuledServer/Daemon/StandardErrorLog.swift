@@ -33,7 +33,7 @@ package final class StandardErrorLog: EventLog {
       }
       writer.endObject()
       buffer.append(UInt8(ascii: "\n"))
-      _ = Glibc.write(2, buffer.base, buffer.count)
+      _ = Glibc.write(2, buffer.bytes.baseAddress, buffer.count)
     }
   }
 }
