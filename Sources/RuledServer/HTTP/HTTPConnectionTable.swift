@@ -43,7 +43,7 @@ final class HTTPConnectionTable {
       let period = HTTPServer.timeoutCheckPeriod
       if connections.count == 1 { timer?.start(after: period, every: period) }
     } catch {
-      server.services.context.log.write(LogLine(.warn, "a connection could not be taken: \(error)"))
+      server.services.context.log.write(LogLine(.warn, "a connection could not be accepted: \(error)"))
       SystemCalls.close(descriptor)
       server.countClosedConnection()
     }

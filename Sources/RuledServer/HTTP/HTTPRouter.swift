@@ -112,7 +112,7 @@ final class HTTPRouter {
     do throws(RequestError) {
       var members = JSONRPCRequest.params(of: exchange.target, for: .watch)
       if let last = exchange.headers["last-event-id"], !last.isEmpty { members["after"] = JSONRPCRequest.number(last) }
-      let text = try JSONRPCRequest.text(.watch, members)
+      let text = JSONRPCRequest.text(.watch, members)
       let params = text.withUnsafeBytes { bytes in Result { () throws(RequestError) in try watchParams(bytes) } }
       cursor = WatchCursor(try params.get(), hub: services.hub)
     } catch { throw HTTPError(error) }
@@ -129,67 +129,64 @@ final class HTTPRouter {
 
   /// The JSON-RPC requests that a route and its request stand for.
   private func requests(_ route: HTTPRoute, _ exchange: HTTPExchange) throws(HTTPError) -> RPCRequests {
-    do throws(RequestError) {
-      switch route {
-      case .events: break
-      case .query(let name):
-        guard HTTPContent.isJSON(exchange.headers["content-type"]) else { break }
-        let body = exchange.body.bytes
-        return RPCRequests(.init(text: try query(name, body), worker: owner(ofEvent: body)))
-      case .subjects: return try list(.subjects, exchange)
-      case .parked: return try list(.parked, exchange)
-      case .counters: return try list(.counters, exchange)
-      case .rules: return try list(.rules, exchange)
-      case .subject(let subject) where exchange.method == "DELETE": return try request(.forget, about: subject)
-      case .subject(let subject):
-        return try request(.state, about: subject, JSONRPCRequest.params(of: exchange.target, for: .state))
-      case .export(let subject): return try request(.export, about: subject)
-      case .reload: return try request(.reload, JSONObject())
-      case .retry(let id): return try request(.retry, ["parked": .string(id)])
-      case .parkedEvent(let id): return try request(.drop, ["parked": .string(id)])
-      case .watch, .health, .metrics, .dashboard: throw Self.unknownPath.error
-      }
-    } catch { throw HTTPError(error) }
-    if case .events = route { return try events(exchange) }
-    throw HTTPError(415, "the content type must be application/json")
+    switch route {
+    case .events: return try events(exchange)
+    case .query(let name): return try query(name, exchange)
+    case .subjects: return list(.subjects, exchange)
+    case .parked: return list(.parked, exchange)
+    case .counters: return list(.counters, exchange)
+    case .rules: return list(.rules, exchange)
+    case .subject(let subject) where exchange.method == "DELETE": return request(.forget, about: subject)
+    case .subject(let subject):
+      return request(.state, about: subject, JSONRPCRequest.params(of: exchange.target, for: .state))
+    case .export(let subject): return request(.export, about: subject)
+    case .reload: return request(.reload, JSONObject())
+    case .retry(let id): return request(.retry, ["parked": .string(id)])
+    case .parkedEvent(let id): return request(.drop, ["parked": .string(id)])
+    case .watch, .health, .metrics, .dashboard: throw Self.unknownPath
+    }
   }
 
   /// A request that any worker can execute.
-  private func request(_ method: Method, _ params: JSONObject) throws(RequestError) -> RPCRequests {
-    RPCRequests(.init(text: try JSONRPCRequest.text(method, params), worker: nextWorker()))
+  private func request(_ method: Method, _ params: JSONObject) -> RPCRequests {
+    RPCRequests(.init(text: JSONRPCRequest.text(method, params), worker: nextWorker()))
   }
 
   /// A request whose params are in the target's query.
-  private func list(_ method: Method, _ exchange: HTTPExchange) throws(RequestError) -> RPCRequests {
-    try request(method, JSONRPCRequest.params(of: exchange.target, for: method))
+  private func list(_ method: Method, _ exchange: HTTPExchange) -> RPCRequests {
+    request(method, JSONRPCRequest.params(of: exchange.target, for: method))
   }
 
   /// A request for the worker that owns a subject.
   private func request(
     _ method: Method, about subject: String, _ params: JSONObject = JSONObject()
-  ) throws(RequestError) -> RPCRequests {
+  ) -> RPCRequests {
     var params = params
     params["subject"] = .string(subject)
     let worker = services.owner(of: Array(subject.utf8))
-    return RPCRequests(.init(text: try JSONRPCRequest.text(method, params), worker: worker))
+    return RPCRequests(.init(text: JSONRPCRequest.text(method, params), worker: worker))
   }
 
   // MARK: Bodies
 
-  private func query(_ name: String, _ body: UnsafeRawBufferPointer) throws(RequestError) -> [UInt8] {
-    let object = body.isEmpty ? nil : try parser.value(body)
-    guard object == nil || object?.kind == .object else { throw .invalidParams(path: "params", "must be an object") }
-    return try JSONRPCRequest.text(.query, capacity: body.count) { buffer in
-      buffer.append("{\"name\":" as StaticString)
-      buffer.append(jsonString: name)
-      for member in ["subject", "args"] as [StaticString] where object?.member(member) != nil {
-        buffer.append(",\"" as StaticString)
-        buffer.append(member)
-        buffer.append("\":" as StaticString)
-        buffer.append(body.rawMember(member))
-      }
-      buffer.append(UInt8(ascii: "}"))
+  private func query(_ name: String, _ exchange: HTTPExchange) throws(HTTPError) -> RPCRequests {
+    guard HTTPContent.isJSON(exchange.headers["content-type"]) else {
+      throw HTTPError(415, "the content type must be application/json")
     }
+    let body = exchange.body.bytes
+    do throws(RequestError) {
+      let object = body.isEmpty ? nil : try parser.value(body)
+      guard object == nil || object?.kind == .object else { throw .invalidParams(path: "params", "must be an object") }
+      let text = JSONRPCRequest.text(.query, capacity: body.count) { writer in
+        writer.beginObject()
+        writer.member("name", name)
+        for member in ["subject", "args"] as [StaticString] where object?.member(member) != nil {
+          writer.member(member, raw: body.rawMember(member))
+        }
+        writer.endObject()
+      }
+      return RPCRequests(.init(text: text, worker: object.map { owner(of: $0) } ?? nextWorker()))
+    } catch { throw HTTPError(error) }
   }
 
   private func events(_ exchange: HTTPExchange) throws(HTTPError) -> RPCRequests {
@@ -212,9 +209,8 @@ final class HTTPRouter {
   }
 
   private func event(_ text: UnsafeRawBufferPointer) throws(RequestError) -> RPCRequests {
-    _ = try parser.value(text)
-    let request = try JSONRPCRequest.text(.event, capacity: text.count) { $0.append(text) }
-    return RPCRequests(.init(text: request, worker: owner(ofEvent: text)))
+    let worker = owner(of: try parser.value(text))
+    return RPCRequests(.init(text: JSONRPCRequest.text(.event, capacity: text.count) { $0.raw(text) }, worker: worker))
   }
 
   private func batch(_ body: UnsafeRawBufferPointer) throws(RequestError) -> RPCRequests {
@@ -224,7 +220,7 @@ final class HTTPRouter {
     var cursor = ElementCursor(root, text: body)
     while let element = cursor.next() {
       guard requests.count < services.context.configuration.limits.inFlight else { throw services.batchTooLong }
-      let text = try JSONRPCRequest.text(.event, capacity: element.text.count) { $0.append(element.text) }
+      let text = JSONRPCRequest.text(.event, capacity: element.text.count) { $0.raw(element.text) }
       requests.append(.init(text: text, worker: owner(of: element.value)))
     }
     return RPCRequests(array: requests)
@@ -233,11 +229,6 @@ final class HTTPRouter {
   // MARK: Workers
 
   /// The worker of the subject that an event or a query names.
-  private func owner(ofEvent text: UnsafeRawBufferPointer) -> Int {
-    guard !text.isEmpty, let object = try? parser.value(text) else { return nextWorker() }
-    return owner(of: object)
-  }
-
   private func owner(of object: TapeValue) -> Int {
     object.member("subject")?.string.map { services.owner(of: $0) } ?? nextWorker()
   }

@@ -63,7 +63,7 @@ struct BearerToken: Sendable {
 
   /// Whether the value of an `Authorization` header has the token.
   ///
-  /// Digests are compared, so that the time of the comparison tells nothing about the token.
+  /// Digests are compared, so that the time of the comparison shows nothing of the token.
   func matches(authorization: String?) -> Bool {
     guard let authorization, authorization.prefix(7).lowercased() == "bearer " else { return false }
     let other = Self.digest(of: String(authorization.dropFirst(7).drop { $0 == " " }))

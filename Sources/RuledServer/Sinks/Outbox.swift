@@ -4,7 +4,7 @@ import Synchronization
 
 /// The outbox as the other threads see it: they add committed effects here and read the figures of the sinks.
 package final class Outbox: Sendable {
-  /// What the outbox's thread is told to do.
+  /// A message to the outbox's thread.
   enum Message: Sendable {
     /// Deliver these committed effects.
     case add([EffectKey])
@@ -53,7 +53,7 @@ package final class Outbox: Sendable {
     if !mailbox.send(.stop(milliseconds: milliseconds, then: done)) { done() }
   }
 
-  /// Takes effects out of the backlog, once the thread has received them.
+  /// Removes effects from the backlog, once the thread has received them.
   func removeFromBacklog(_ count: Int) { backlog.wrappingSubtract(count, ordering: .relaxed) }
 
   /// Notes that a scan of the store begins: effects that are dropped from now on need another one.

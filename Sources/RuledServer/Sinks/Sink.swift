@@ -34,7 +34,7 @@ final class Sink {
   var busySubjects: Set<[UInt8]> = []
   /// Effects that are delivered, expired or given up, while the store does not show it yet.
   var completed: Set<EffectKey> = []
-  /// Effects that could not be read when their turn came.
+  /// Effects that could not be read when they were next.
   var unreadable: Set<EffectKey> = []
 
   /// A sink without effects.
@@ -153,9 +153,8 @@ final class SinkFile {
     var written = 0
     do throws(SystemError) {
       while written < lines.count {
-        written += try SystemCalls.check("write", path) {
-          write(descriptor, lines.base + written, lines.count - written)
-        }
+        let remaining = UnsafeRawBufferPointer(rebasing: lines.bytes[written...])
+        written += try SystemCalls.check("write", path) { write(descriptor, remaining.baseAddress, remaining.count) }
       }
       try sync()
     } catch {

@@ -19,30 +19,34 @@ package enum BinaryEvent {
         throw .invalidParams(path: "params.\(field.name)", "is no attribute: the body is the data")
       }
       guard attributes[field.name] == nil else {
-        throw .invalidParams(path: "params.\(field.name)", "stands in two headers")
+        throw .invalidParams(path: "params.\(field.name)", "is in two headers")
       }
       attributes[field.name] = value(of: field)
     }
     let contentType = headers["content-type"]
     if let contentType { attributes["datacontenttype"] = .string(contentType) }
-    JSONValue.object(attributes).write(to: buffer)
-    guard !body.isEmpty else { return }
-    // The data goes into the object that is already written: its brace is replaced.
-    buffer.truncate(to: buffer.count - 1)
-    if buffer.bytes.last != UInt8(ascii: "{") { buffer.append(UInt8(ascii: ",")) }
+    var writer = JSONWriter(buffer)
+    writer.beginObject()
+    for attribute in attributes {
+      writer.member(named: attribute.name)
+      writer.value(attribute.value)
+    }
+    if !body.isEmpty { try writeData(body, contentType, parser, to: &writer) }
+    writer.endObject()
+  }
+
+  private static func writeData(
+    _ body: UnsafeRawBufferPointer, _ contentType: String?, _ parser: RequestParser, to writer: inout JSONWriter
+  ) throws(RequestError) {
     if HTTPContent.isJSON(contentType) {
       _ = try parser.value(body)
-      buffer.append("\"data\":" as StaticString)
-      buffer.append(body)
+      writer.member("data", raw: body)
     } else if HTTPContent.mediaType(contentType).hasPrefix("text/"), String(validating: body, as: UTF8.self) != nil {
-      buffer.append("\"data\":" as StaticString)
-      buffer.append(jsonString: body)
+      writer.member("data", string: body)
     } else {
-      buffer.append("\"data_base64\":\"" as StaticString)
-      Base64.encode(body, to: buffer)
-      buffer.append(UInt8(ascii: "\""))
+      writer.member("data_base64")
+      writer.string(plain: { Base64.encode(body, to: $0) })
     }
-    buffer.append(UInt8(ascii: "}"))
   }
 
   private static func value(of field: HTTPHeaders.Field) -> JSONValue {

@@ -201,16 +201,16 @@ package struct HTTPRequestHead: Sendable {
   }
 }
 
-/// The target of an HTTP request, taken apart and not decoded.
+/// The parts of the target of an HTTP request, not decoded.
 package struct HTTPTarget: Sendable, Equatable {
   /// The authority of a target in absolute form, which replaces the `Host` header; else nil.
   package let authority: String?
   /// The path as sent.
   package let path: String
-  /// The part behind the first `?`, as sent; empty without one.
+  /// The part after the first `?`, as sent; empty without one.
   package let query: String
 
-  /// Takes a target apart.
+  /// Splits a target.
   package init(_ target: String) {
     var remaining = target[...]
     authority = Self.removeAuthority(from: &remaining)

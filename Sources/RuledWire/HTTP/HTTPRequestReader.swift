@@ -11,7 +11,7 @@ package final class HTTPRequestReader {
     case incomplete
     /// The head is complete, the body comes next.
     case head
-    /// The request is complete; no byte behind it was read.
+    /// The request is complete; no byte after it was read.
     case complete
   }
 
@@ -72,7 +72,7 @@ package final class HTTPRequestReader {
     bodyCount = 0
   }
 
-  /// Reads `input` from `offset` on, up to the next step, and moves `offset` behind what it has read.
+  /// Reads `input` from `offset` on, up to the next step, and moves `offset` past the bytes that were read.
   package func read(_ input: UnsafeRawBufferPointer, from offset: inout Int) throws(HTTPError) -> Step {
     while true {
       switch state {

@@ -1,26 +1,29 @@
 package import RuledCore
-import RuledJSON
+package import RuledJSON
 
 /// The JSON-RPC request that an HTTP request stands for.
 package enum JSONRPCRequest {
-  /// The text of a request for `method`; `writeParams` appends its params.
+  /// The text of a request for `method`; `writeParams` writes its params.
   ///
   /// `capacity` is the expected length of the params in bytes.
   package static func text(
-    _ method: Method, capacity: Int = 256, _ writeParams: (ByteBuffer) throws(RequestError) -> Void
-  ) throws(RequestError) -> [UInt8] {
+    _ method: Method, capacity: Int = 256, _ writeParams: (inout JSONWriter) -> Void
+  ) -> [UInt8] {
     let buffer = ByteBuffer(capacity: capacity + 64)
-    buffer.append("{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"" as StaticString)
-    buffer.append(method.name)
-    buffer.append("\",\"params\":" as StaticString)
-    try writeParams(buffer)
-    buffer.append(UInt8(ascii: "}"))
+    var writer = JSONWriter(buffer)
+    writer.beginObject()
+    writer.member("jsonrpc", plain: "2.0")
+    writer.member("id", 0)
+    writer.member("method", plain: method.name)
+    writer.member("params")
+    writeParams(&writer)
+    writer.endObject()
     return Array(buffer.bytes)
   }
 
   /// The text of a request for `method` with these params.
-  package static func text(_ method: Method, _ params: JSONObject) throws(RequestError) -> [UInt8] {
-    try text(method) { JSONValue.object(params).write(to: $0) }
+  package static func text(_ method: Method, _ params: JSONObject) -> [UInt8] {
+    text(method) { $0.value(.object(params)) }
   }
 
   /// The params that the query of a target stands for; empty parameters are left out.
@@ -52,7 +55,7 @@ package struct JSONRPCReply: Sendable {
   /// The error's code; nil for a result.
   package let code: RequestError.Code?
 
-  /// Takes a reply of `ReplyWriter` to a request of `JSONRPCRequest` apart.
+  /// Splits a reply that `ReplyWriter` wrote for a request of `JSONRPCRequest`.
   package init(_ reply: UnsafeRawBufferPointer) {
     var reply = reply[...]
     while let last = reply.last, last == UInt8(ascii: "\n") { reply = reply.dropLast() }
@@ -66,7 +69,7 @@ package struct JSONRPCReply: Sendable {
     code = nil
   }
 
-  /// The offset behind the member's name, which follows the id: 0 as in each `JSONRPCRequest`, or null.
+  /// The offset after the member's name, which follows the id: 0 as in each `JSONRPCRequest`, or null.
   private static func end(ofMember name: String, in reply: Slice<UnsafeRawBufferPointer>) -> Int? {
     for id in ["0", "null"] {
       let head = "{\"jsonrpc\":\"2.0\",\"id\":\(id),\(name)".utf8

@@ -5,7 +5,7 @@ import RuledJSON
 
 /// Speaks HTTP over a test client's socket, one response after the other.
 final class HTTPClient {
-  /// A response as it was received.
+  /// A received response.
   struct Response {
     let status: Int
     let headers: [String: String]
@@ -59,7 +59,7 @@ final class HTTPClient {
     return fields
   }
 
-  /// The next lines of an event stream that begin with one of the field names; comments and chunk sizes are passed over.
+  /// The next lines of an event stream that are fields; comments and chunk sizes are skipped.
   func streamLines(_ count: Int) -> [String] {
     var lines: [String] = []
     while lines.count < count, let line = line() {

@@ -4,7 +4,7 @@ import Testing
 @testable import RuledServer
 
 @Suite struct HTTPEventTests {
-  @Test func anEventIsAnsweredWithItsOutcomeAndARepeatWithTheSame() throws {
+  @Test func `an event is answered with its outcome, and a repeat with the same`() throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     let client = HTTPClient(rig.client())
@@ -16,7 +16,7 @@ import Testing
     #expect(client.ask("POST", "/v1/events", event)?.json?["duplicate"] == .bool(true))
   }
 
-  @Test func pipelinedRequestsAreAppliedAndAnsweredInTheirOrder() throws {
+  @Test func `pipelined requests are applied and answered in order`() throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     let client = HTTPClient(rig.client())
@@ -24,7 +24,7 @@ import Testing
     for count in 1...50 { #expect(client.receive()?.json?["decisions"]?["p"]?["n"] == .integer(Int64(count))) }
   }
 
-  @Test func aChunkedBodyIsPutTogether() throws {
+  @Test func `a chunked body is put together`() throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     let client = HTTPClient(rig.client())
@@ -36,7 +36,7 @@ import Testing
     #expect(client.receive()?.status == 200)
   }
 
-  @Test func aBodyOverTheLimitIsSkippedAndTheConnectionLives() throws {
+  @Test func `a body over the limit is skipped, and the connection stays open`() throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     let client = HTTPClient(rig.client())
@@ -48,7 +48,7 @@ import Testing
     #expect(fits?.status == 200)
   }
 
-  @Test func aBatchAnswersEachElementInOrder() throws {
+  @Test func `a batch is answered element by element, in order`() throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     let client = HTTPClient(rig.client())
@@ -56,16 +56,16 @@ import Testing
     let events = (0..<20).map { #"{"type":"n","subject":"s\#($0 % 5)"}"# } + [#"{"type":"n"}"#, "7"]
     let answers = client.ask("POST", "/v1/events", "[\(events.joined(separator: ","))]", type)?.json?.arrayValue ?? []
     try #require(answers.count == 22)
-    for place in 0..<20 {
-      #expect(answers[place]["subject"] == .string("s\(place % 5)"))
-      #expect(answers[place]["version"] == .integer(Int64(place / 5 + 1)))
+    for index in 0..<20 {
+      #expect(answers[index]["subject"] == .string("s\(index % 5)"))
+      #expect(answers[index]["version"] == .integer(Int64(index / 5 + 1)))
     }
     #expect(answers[20]["code"] == .integer(-32602))
     #expect(answers[21]["code"] == .integer(-32600))
     #expect(client.ask("POST", "/v1/events", "[]", type)?.body == "[]")
   }
 
-  @Test func binaryModeTakesAttributesFromTheHeaders() throws {
+  @Test func `binary mode takes attributes from the headers`() throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     let client = HTTPClient(rig.client())
@@ -85,7 +85,7 @@ import Testing
     ("{\"type\":", 400, -32700), ("{}", 400, -32602), ("5", 400, -32600), ("[]", 400, -32602), ("", 400, -32700),
     (#"{"type":"n","subject":"s"},"method":"forget""#, 400, -32700),
   ])
-  func whatIsNoEventIsRefused(_ body: String, _ status: Int, _ code: Int64) throws {
+  func `a body that is not an event is refused`(_ body: String, _ status: Int, _ code: Int64) throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     let answer = HTTPClient(rig.client()).ask("POST", "/v1/events", body)
@@ -93,7 +93,7 @@ import Testing
     #expect(answer?.json?["code"] == .integer(code))
   }
 
-  @Test func jsonNestedOnceTooDeepInsideTheRequestIsAnswered() throws {
+  @Test func `JSON that is one level too deep within the request is answered`() throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     let nested = String(repeating: "[", count: 63) + String(repeating: "]", count: 63)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct HTTPRefusalTests {
   @Test
-  func `a request that is refused gets one JSON error, behind the answers to those before, and the connection ends`()
+  func `a refused request gets one JSON error, after the responses to those before it, and the connection is closed`()
     throws
   {
     let rig = try ServerRig()
@@ -27,7 +27,7 @@ import Testing
     #expect(eventually { rig.services.connections.load(ordering: .relaxed) == 0 })
   }
 
-  @Test func `a target is never cut: NUL in it reaches nobody`() throws {
+  @Test func `a target is never cut at a NUL`() throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     let client = rig.client()
@@ -60,20 +60,20 @@ import Testing
     ("GET /healthz HTTP/1.0\r\n\r\n", false, "close"),
     ("GET /healthz HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", true, "keep-alive"),
   ])
-  func `a connection goes on as the client wants`(_ request: String, _ goesOn: Bool, _ told: String?) throws {
+  func `a connection stays open as the client wants`(_ request: String, _ staysOpen: Bool, _ field: String?) throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     let client = HTTPClient(rig.client())
     client.client.send(request)
     let first = client.receive()
     #expect(first?.status == 200)
-    #expect(first?.headers["connection"] == told)
+    #expect(first?.headers["connection"] == field)
     #expect(first?.headers["date"]?.hasSuffix(" GMT") == true)
     client.client.send(request)
-    #expect((client.receive()?.status == 200) == goesOn)
+    #expect((client.receive()?.status == 200) == staysOpen)
   }
 
-  @Test func `a client that waits with its body is told to send it, or not to`() throws {
+  @Test func `a client that waits with its body is asked to send it, or refused`() throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     let event = #"{"type":"n","subject":"s1"}"#
@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test
-  func `a request that ends within itself is refused, and one that is whole is answered after the end of the input`()
+  func `a request that is cut off is refused, and a complete one is answered after the end of the input`()
     throws
   {
     let rig = try ServerRig()
@@ -106,7 +106,7 @@ import Testing
     #expect(whole.receiveAll().hasPrefix("HTTP/1.1 200 "))
   }
 
-  @Test func `the refusal of a long body is read by a client that is still sending`() throws {
+  @Test func `a client that is still sending a long body can read its refusal`() throws {
     let rig = try ServerRig(token: "secret")
     defer { rig.stop() }
     let client = try rig.loopbackClient()
@@ -117,7 +117,7 @@ import Testing
 }
 
 @Suite struct HTTPTimeTests {
-  @Test func `a request that does not go on is refused, and a connection that nobody uses closed`() throws {
+  @Test func `a request that makes no progress is refused, and an idle connection is closed`() throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     let server = try #require(rig.services.http.withLock { $0 })
@@ -149,7 +149,7 @@ import Testing
 }
 
 extension String {
-  /// How many times the text stands in it.
+  /// How often the string contains the text.
   fileprivate func components(of text: String) -> Int {
     indices.count { self[$0...].hasPrefix(text) }
   }
@@ -159,7 +159,7 @@ extension String {
   private static let head =
     "POST /v1/events HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n"
 
-  @Test func `bodies under way share one bound, and small requests go on beyond it`() throws {
+  @Test func `requests under way share one limit of memory, and small ones are served beyond it`() throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     let part = [UInt8](repeating: 0x20, count: 900_000)

@@ -4,7 +4,7 @@ import Testing
 @testable import RuledServer
 
 @Suite struct HTTPRouteTests {
-  @Test func theAPIShowsAndErasesASubject() throws {
+  @Test func `the API shows and erases a subject`() throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     let client = HTTPClient(rig.client())
@@ -18,7 +18,7 @@ import Testing
     #expect(client.ask("GET", "/v1/subjects/a%2Fb%20c")?.status == 404)
   }
 
-  @Test func `what was counted and answered is in the next answer, whichever worker gives it`() throws {
+  @Test func `a counter shows each event that was answered, whichever worker reads it`() throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     let client = HTTPClient(rig.client())
@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test func `health lists the plugins that have all the counters that they may`() throws {
+  @Test func `health lists the plugins that have used up their counters`() throws {
     let rig = try ServerRig { $0.limits.counters = 2 }
     defer { rig.stop() }
     let client = HTTPClient(rig.client())
@@ -44,7 +44,7 @@ import Testing
     #expect(tell("d") == [] && health()["counters"]?["full"] == [])
   }
 
-  @Test func headIsGetWithoutABody() throws {
+  @Test func `HEAD is GET without a body`() throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     let client = HTTPClient(rig.client())
@@ -61,7 +61,7 @@ import Testing
     ("GET", "/v1/watch?after=x", 400), ("POST", "/v1/query/p.broken", 500), ("POST", "/v1/query/p.none", 404),
     ("GET", "http://localhost/healthz", 200), ("BREW", "/v1/rules", 405),
   ])
-  func aRouteAnswersWithItsStatus(_ method: String, _ target: String, _ status: Int) throws {
+  func `a route answers with its status`(_ method: String, _ target: String, _ status: Int) throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     let answer = HTTPClient(rig.client()).ask(method, target, method == "POST" ? "{}" : nil)
@@ -69,7 +69,7 @@ import Testing
     #expect((answer?.headers["allow"] != nil) == (status == 405))
   }
 
-  @Test func anUnknownContentTypeIsRefused() throws {
+  @Test func `an unknown content type is refused`() throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     let client = HTTPClient(rig.client())
@@ -78,7 +78,7 @@ import Testing
     #expect(client.ask("POST", "/v1/query/p.n", "{}", ["Content-Type": "text/plain"])?.status == 415)
   }
 
-  @Test func tooManyRequestsInFlightAreTurnedAwayForAWhile() throws {
+  @Test func `with too many requests in flight, further ones are told to wait`() throws {
     let rig = try ServerRig { $0.limits.inFlight = -1 }
     defer { rig.stop() }
     let answer = HTTPClient(rig.client()).ask("POST", "/v1/events", #"{"type":"n","subject":"s"}"#)
@@ -86,7 +86,7 @@ import Testing
     #expect(answer?.headers["retry-after"] == "1")
   }
 
-  @Test func metricsNamePluginsAndNoSubjects() throws {
+  @Test func `metrics name plugins and no subjects`() throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     let client = HTTPClient(rig.client())
@@ -105,7 +105,7 @@ import Testing
     "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n",
     "POST /v1/events HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
   ])
-  func aMalformedRequestIsRefusedAndTheServerLives(_ request: String) throws {
+  func `a malformed request is refused, and the server serves others`(_ request: String) throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     let broken = rig.client()
@@ -115,7 +115,7 @@ import Testing
     #expect(HTTPClient(rig.client()).ask("GET", "/healthz")?.status == 200)
   }
 
-  @Test func aClientThatLeavesWhileItWaitsHarmsNothing() throws {
+  @Test func `a client that leaves before its response harms nobody`() throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     for number in 0..<50 {
@@ -125,5 +125,41 @@ import Testing
     }
     #expect(eventually { rig.services.connections.load(ordering: .relaxed) == 0 })
     #expect(rig.services.inFlight.load(ordering: .relaxed) == 0)
+  }
+}
+
+@Suite struct LoopbackTests {
+  @Test func `a token is needed for everything but the health`() throws {
+    let rig = try ServerRig(token: "secret")
+    defer { rig.stop() }
+    let client = HTTPClient(try rig.loopbackClient())
+    #expect(client.ask("GET", "/healthz")?.status == 200)
+    for headers in [[:], ["Authorization": "Bearer wrong"], ["Authorization": "secret"]] {
+      let refused = client.ask("GET", "/v1/rules", nil, headers)
+      #expect(refused?.status == 401)
+      #expect(refused?.headers["www-authenticate"] != nil)
+    }
+    #expect(client.ask("GET", "/v1/rules", nil, ["Authorization": "bearer secret"])?.status == 200)
+  }
+
+  @Test(arguments: [(Role.reader, 200, 403, 403), (.writer, 200, 200, 403), (.admin, 200, 200, 200)])
+  func `the token's role limits what may be called`(_ role: Role, _ reading: Int, _ writing: Int, _ administering: Int)
+    throws
+  {
+    let rig = try ServerRig(token: "secret") { $0.http.role = role }
+    defer { rig.stop() }
+    let client = HTTPClient(try rig.loopbackClient())
+    let token = ["Authorization": "Bearer secret"]
+    #expect(client.ask("GET", "/v1/subjects", nil, token)?.status == reading)
+    #expect(client.ask("GET", "/metrics", nil, token)?.status == reading)
+    #expect(client.ask("POST", "/v1/events", #"{"type":"n","subject":"s"}"#, token)?.status == writing)
+    #expect(client.ask("HEAD", "/v1/watch", nil, token)?.status == writing)
+    #expect(client.ask("DELETE", "/v1/subjects/s", nil, token)?.status == administering)
+  }
+
+  @Test func `a connection over the limit is refused`() throws {
+    let rig = try ServerRig(token: "secret") { $0.limits.connections = 0 }
+    defer { rig.stop() }
+    #expect(HTTPClient(try rig.loopbackClient()).receive()?.status == 429)
   }
 }

@@ -5,11 +5,12 @@ import RuledJSON
 import RuledLua
 import RuledStore
 import RuledThreads
+import Synchronization
 import Testing
 
 @testable import RuledServer
 
-/// Workers, committer and HTTP server over a store, without the control thread; clients come over socket pairs.
+/// Workers, committer and HTTP server over a store, without the control thread; clients are connected by socket pairs.
 final class ServerRig {
   let services: Services
   let log = RecordingLog()
@@ -33,7 +34,7 @@ final class ServerRig {
     end)
     """
 
-  /// The parts, running; `configure` changes the configuration first.
+  /// Starts the threads; `configure` changes the configuration first.
   init(
     store: any StateStore = MemoryStore(), token: String? = nil, rules: String = ServerRig.rules,
     inbox: MessageInbox.Settings = .init(), configure: (inout Configuration) -> Void = { _ in }
@@ -74,20 +75,20 @@ final class ServerRig {
       source, configuration: [:], previous: nil, worker: LuaWorker(), now: EngineClock.wall)
   }
 
-  /// The line of an event that counts for the subject of that number.
+  /// The line of an event that adds 1 to the subject with that number.
   static func event(_ run: String, _ number: Int, subject: Int) -> String {
     #"{"jsonrpc":"2.0","id":\#(number),"method":"event","params":"#
       + #"{"type":"n","subject":"s\#(subject)","id":"\#(run)-\#(number)"}}"# + "\n"
   }
 
-  /// How many events counted for the subject of that number, asked by a client that waits for nothing else.
+  /// The count of events of the subject with that number; the client must not wait for other replies.
   static func count(of subject: Int, _ client: Client) throws -> Int64? {
     client.send(
       #"{"jsonrpc":"2.0","id":1,"method":"query","params":{"subject":"s\#(subject)","name":"p.n"}}"# + "\n")
     return try JSONValue(parsing: client.receive(lines: 1))["result"]?["n"]?.intValue
   }
 
-  /// A client on the Unix side.
+  /// A client of the Unix socket.
   func client() -> Client {
     let (client, server) = Client.pair()
     services.connections.wrappingAdd(1, ordering: .relaxed)
@@ -95,7 +96,7 @@ final class ServerRig {
     return client
   }
 
-  /// A client that came over the loopback listener.
+  /// A client of the loopback listener.
   func loopbackClient() throws -> Client {
     let address = try #require(ListenAddress("127.0.0.1:0"))
     let listener = try LoopbackSocket.listen(address)
@@ -121,4 +122,17 @@ final class ServerRig {
     for thread in threads { thread.join() }
     threads = []
   }
+}
+
+/// A log that keeps its lines in memory.
+final class RecordingLog: EventLog {
+  private let written = Mutex<[LogLine]>([])
+
+  func write(_ line: LogLine) { written.withLock { $0.append(line) } }
+
+  /// The lines so far.
+  var lines: [LogLine] { written.withLock { $0 } }
+
+  /// All that was written, as text.
+  var text: String { lines.map { "\($0)" }.joined(separator: "\n") }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct WebHandlerTests {
   @Test(arguments: ["site.example", "SITE.example.:8080", "site.example:"])
-  func aClaimedHostReachesItsHandlerAndNothingElse(_ host: String) throws {
+  func `requests to a claimed host reach its handler only`(_ host: String) throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     let client = HTTPClient(rig.client())
@@ -17,7 +17,7 @@ import Testing
     }
   }
 
-  @Test func theHandlerSeesTheRequestAsItWasSent() throws {
+  @Test func `the handler sees the request as it was sent`() throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     let client = HTTPClient(rig.client())
@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test(arguments: ["/boom", "/bad"])
-  func aHandlerThatFailsTellsNothingOfTheInside(_ path: String) throws {
+  func `a handler that fails shows clients nothing of the reason`(_ path: String) throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     let answer = HTTPClient(rig.client()).ask("GET", path, nil, ["Host": "site.example"])
@@ -43,7 +43,7 @@ import Testing
     #expect(rig.log.lines.contains { $0.level == .error })
   }
 
-  @Test func anAbsoluteTargetNamesTheHost() throws {
+  @Test func `an absolute target names the host`() throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     #expect(HTTPClient(rig.client()).ask("GET", "http://site.example/healthz")?.status == 201)

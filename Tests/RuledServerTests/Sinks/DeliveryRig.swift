@@ -7,7 +7,7 @@ import RuledThreads
 @testable import RuledCore
 @testable import RuledServer
 
-/// The parts of a daemon that deliver effects, on their own threads: a worker, the committer and the outbox.
+/// The threads of a daemon that deliver effects: a worker, the committer and the outbox.
 final class DeliveryRig {
   let log = RecordingLog()
   let store: any StateStore
@@ -18,7 +18,7 @@ final class DeliveryRig {
   private let backoff: Backoff
   private let makeClient: @Sendable (EventLoop) throws(SystemError) -> RuledServer.HTTPClient
 
-  /// Starts over a store with sinks and the rules of a folder, or of `plugin` as the text of one plugin called `p`.
+  /// Starts the threads over a store with sinks and the rules of a folder, or with one plugin `p` whose text is `plugin`.
   init(
     store: any StateStore = MemoryStore(), sinks: [String: Configuration.Sink], plugin: String = "",
     rules: RulesSource? = nil,
@@ -68,7 +68,7 @@ final class DeliveryRig {
     }
   }
 
-  /// Ends the threads; deliveries in flight get so many milliseconds to end.
+  /// Ends the threads; deliveries under way have so many milliseconds to end.
   func stop(within milliseconds: UInt64 = 10_000) {
     services.outbox.stop(within: milliseconds)
     outbox?.join()
@@ -78,7 +78,7 @@ final class DeliveryRig {
     committer.join()
   }
 
-  /// Applies an event, given as JSON, and answers its outcome once it is evaluated.
+  /// Applies an event, given as JSON; returns its outcome once it is evaluated.
   @discardableResult
   func event(_ text: String) -> JSONValue {
     let answer = Signal<String>()
@@ -95,14 +95,14 @@ final class DeliveryRig {
     return (try? JSONValue(parsing: answer.wait())) ?? .null
   }
 
-  /// Puts an effect into the store as a commit does, and tells the outbox.
+  /// Puts an effect into the store like a commit, and adds it to the outbox.
   func emit(_ id: String, subject: String, plugin: String = "p", sink: String = "out", data: String = "{}") throws {
     let key = EffectKey(subject: Array(subject.utf8), sequence: services.context.nextSequence())
     try Self.put(key, id, plugin: plugin, sink: sink, data: data, into: store)
     services.outbox.add([key])
   }
 
-  /// Puts an effect into a store as a commit does.
+  /// Puts an effect into a store like a commit.
   static func put(
     _ key: EffectKey, _ id: String, plugin: String = "p", sink: String = "out", data: String = "{}",
     into store: any StateStore
@@ -124,10 +124,10 @@ final class DeliveryRig {
     #"{"id":"\#(id)","plugin":"\#(plugin)","sink":"\#(sink)","type":"t","data":\#(data),"subject":"\#(subject)","at":"2025-11-10T00:00:00.000Z"}"#
   }
 
-  /// The undelivered effects in the store, as they stand.
+  /// The undelivered effects in the store as text.
   var undelivered: [String] { Self.undelivered(store) }
 
-  /// The undelivered effects of a store, as they stand.
+  /// The undelivered effects in a store as text.
   static func undelivered(_ store: any StateStore) -> [String] {
     var found: [String] = []
     try? store.scan(prefix: StoreKey.prefix(.effect)) { _, value in
@@ -142,7 +142,7 @@ final class DeliveryRig {
 }
 
 extension Configuration.Sink {
-  /// A sink that posts.
+  /// A sink with a URL.
   static func posting(_ url: String, secret: String? = nil) -> Configuration.Sink {
     var sink = Configuration.Sink()
     sink.url = url
@@ -157,7 +157,7 @@ extension Configuration.Sink {
     return sink
   }
 
-  /// A sink that notes in the log.
+  /// A sink that writes to the log.
   static var logging: Configuration.Sink {
     var sink = Configuration.Sink()
     sink.log = true

@@ -27,7 +27,7 @@ import Testing
     #expect(read("out") == expected)
   }
 
-  @Test func `a file that was rotated away is opened anew`() throws {
+  @Test func `a file that was rotated is opened again`() throws {
     let rig = try DeliveryRig(sinks: ["out": .file(folder("out"))])
     try rig.emit("a", subject: "s")
     #expect(eventually { rig.figures().delivered == 1 })
@@ -82,7 +82,7 @@ import Testing
     #expect(health["sinks"]?["out"]?["waiting"] == 10)
   }
 
-  @Test func `a reload puts another configuration in force`() throws {
+  @Test func `a reload uses another configuration`() throws {
     let rig = try DeliveryRig(sinks: [:])
     try rig.emit("a", subject: "s")
     #expect(eventually { rig.figures().waiting == 1 })
@@ -92,7 +92,7 @@ import Testing
     #expect(read("out") == DeliveryRig.text("a", "s") + "\n")
   }
 
-  @Test func `more effects than the window holds leave in order, whatever arrives meanwhile`() throws {
+  @Test func `more effects than a queue holds are delivered in order, while others arrive`() throws {
     let store = MemoryStore()
     let count = 2 * DeliveryQueue.capacity + 500
     for n in 0..<count {

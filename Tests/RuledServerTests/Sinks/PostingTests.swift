@@ -63,7 +63,7 @@ import Testing
     #expect(receiver.requests.map(\.body) == ["x"])
   }
 
-  @Test func `an event's effect goes out once its commit is durable`() throws {
+  @Test func `an event's effect is delivered once its commit is durable`() throws {
     let receiver = try Receiver()
     defer { receiver.close() }
     let rig = try DeliveryRig(
@@ -104,7 +104,9 @@ import Testing
     #expect(second - first >= 990_000_000)
   }
 
-  @Test func `what the receiver refuses is given up, kept as failed, and tried again by the next start`() throws {
+  @Test func `a refused effect is given up, kept as failed, and tried again after the next start`()
+    throws
+  {
     let refusing = try Receiver { _, _ in .init(status: 400) }
     let store = MemoryStore()
     let first = try DeliveryRig(store: store, sinks: ["out": .posting(refusing.url())])
@@ -164,7 +166,7 @@ import Testing
     #expect(rig.log.text.contains("older than 7 days"))
   }
 
-  @Test func `a failing handler keeps its effects, and the other sinks go on`() throws {
+  @Test func `the effects of a failing handler wait, and those of other sinks are delivered`() throws {
     let receiver = try Receiver()
     defer { receiver.close() }
     let rig = try DeliveryRig(
@@ -209,7 +211,7 @@ import Testing
     #expect(most > 0 && most < Sink.maximumRequests)
   }
 
-  @Test func `what is forgotten before its turn is not delivered`() throws {
+  @Test func `an effect that is forgotten before its delivery is not delivered`() throws {
     let receiver = try Receiver { index, _ in .init(status: index == 0 ? 500 : 200) }
     defer { receiver.close() }
     let rig = try DeliveryRig(sinks: ["out": .posting(receiver.url())], retryAfter: 200)
@@ -248,7 +250,7 @@ import Testing
     #expect(receiver.requests.map { $0.headers["idempotency-key"] } == ["e", "e"])
   }
 
-  @Test func `what is in flight at the end is waited for`() throws {
+  @Test func `a delivery under way at the end is waited for`() throws {
     let receiver = try Receiver { _, _ in .init(delay: 200) }
     defer { receiver.close() }
     let rig = try DeliveryRig(sinks: ["out": .posting(receiver.url())])
@@ -259,7 +261,7 @@ import Testing
     #expect(rig.figures().delivered == 1)
   }
 
-  @Test func `a receiver that is away is tried until it is back`() throws {
+  @Test func `a receiver that is down is tried until it is up again`() throws {
     let probe = try Receiver()
     let port = probe.port
     probe.close()

@@ -4,23 +4,23 @@ import Synchronization
 
 @testable import RuledServer
 
-/// A receiver of effects: an HTTP/1.1 server on the loopback that keeps what it got and answers as told.
+/// A receiver of effects: an HTTP/1.1 server on the loopback that records its requests.
 final class Receiver: Sendable {
-  /// A request as it came.
+  /// A request as it arrived.
   struct Request: Sendable {
     let method: String
     let path: String
     let headers: [String: String]
     let body: String
-    /// How many others were under way when it came.
+    /// How many others were under way when it arrived.
     let concurrent: Int
   }
 
-  /// What it answers.
+  /// The answer to a request.
   struct Answer: Sendable {
     var status = 200
     var headers: [String] = []
-    /// How long it takes, in milliseconds.
+    /// How long the receiver waits before it answers, in milliseconds.
     var delay: UInt32 = 0
   }
 
@@ -35,7 +35,7 @@ final class Receiver: Sendable {
   private let answer: @Sendable (_ index: Int, Request) -> Answer
   let port: UInt16
 
-  /// A receiver that answers the nth request, from 0, as `answer` says; on any port, or on that one.
+  /// A receiver on any port, or on that one, whose answer to the nth request, from 0, `answer` makes.
   init(port wanted: UInt16 = 0, _ answer: @escaping @Sendable (_ index: Int, Request) -> Answer = { _, _ in Answer() })
     throws
   {
@@ -67,7 +67,7 @@ final class Receiver: Sendable {
   /// The URL of a path of it.
   func url(_ path: String = "/") -> String { "http://127.0.0.1:\(port)\(path)" }
 
-  /// Takes no more connections.
+  /// Stops accepting connections.
   func close() {
     state.withLock { $0.isClosed = true }
     shutdown(listener, Int32(SHUT_RDWR))

@@ -33,7 +33,7 @@ import Testing
     #expect(!("\(secret)" + String(reflecting: secret) + dumped).contains("TopSecret42"))
   }
 
-  @Test func `the secret stays from a host that the handler chose`() throws {
+  @Test func `the secret is not sent to another host that the handler names`() throws {
     folder.write("token", "TopSecret42")
     let configured = try Receiver()
     let other = try Receiver()
@@ -69,7 +69,7 @@ import Testing
     #expect(rig.figures().failed == 0)
   }
 
-  @Test func `without a secret a 401 gives the effect up`() throws {
+  @Test func `without a secret, an answer of 401 gives the effect up`() throws {
     let receiver = try Receiver { _, _ in .init(status: 401) }
     defer { receiver.close() }
     let rig = try DeliveryRig(sinks: ["out": .posting(receiver.url())])
@@ -92,7 +92,7 @@ import Testing
   }
 
   @Test(arguments: ["", " \n", "two words", "line\nbreak", "ünicode"])
-  func `what can't stand in a header is no secret`(text: String) {
+  func `text that a header can't contain is no secret`(text: String) {
     folder.write("token", text)
     let secret = SinkSecret(path: folder("token"))
     let problem = secret.read()

@@ -6,7 +6,7 @@ import Testing
 @testable import RuledCore
 @testable import RuledServer
 
-/// An effect that can't be read stays, is told, and holds up its own subject alone.
+/// An effect that can't be read stays, is reported, and holds up its own subject only.
 @Suite(.serialized) struct UnreadableEffectTests {
   private let folder = TemporaryFolder()
 
@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(arguments: ["file", "log", "url"])
-  func `an effect that can't be read stays and holds up only what its subject has behind it`(kind: String) throws {
+  func `an effect that can't be read stays and holds up only the later ones of its subject`(kind: String) throws {
     let store = FaultyStore(MemoryStore())
     let receiver = try Receiver()
     let sink: Configuration.Sink =
@@ -36,7 +36,7 @@ import Testing
     #expect(health["problems"]?.text.contains("000007.sst") == true, "\(health.text)")
     #expect(health["unreadable"]?[0]?["what"] == "an effect")
     #expect(rig.log.lines.count { $0.message.contains("can't be read") } == 1)
-    // Bounded: the tries wait for each other, at least 20 ms at first and 200 ms at most.
+    // There are few tries: between two are 20 ms at first and 200 ms at most.
     let tries = store.failedReads
     #expect(eventually { store.failedReads > tries })
     store.failReads(of: nil)
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func `an effect whose text nobody understands stays, and its subject's later ones with it`() throws {
+  @Test func `an effect with malformed text stays, and so do the later ones of its subject`() throws {
     let store = MemoryStore()
     let rig = try DeliveryRig(store: store, sinks: ["out": .logging], delivers: false)
     let bad = EffectKey(subject: Array("bad".utf8), sequence: rig.services.context.nextSequence())
@@ -75,7 +75,7 @@ import Testing
     #expect(ids.filter { $0.hasPrefix("bad") } == ["bad-1", "bad-2", "bad-3"])
   }
 
-  @Test func `effects after a clock set back are delivered behind the older ones`() throws {
+  @Test func `effects that are emitted after a clock was set back are delivered after the older ones`() throws {
     let store = MemoryStore()
     let script = EngineClock.Script(wall: EngineClock.wall.microseconds, elapsed: 0)
     var rig = try DeliveryRig(store: store, sinks: [:], clock: EngineClock(script: script), delivers: false)

@@ -8,7 +8,7 @@ import Testing
     ("/a/b?x=1?2#f", "/a/b", "x=1?2"), ("/", "/", ""), ("?q", "/", "q"), ("http://u@H:1/p?q", "/p", "q"),
     ("https://h", "/", ""),
   ])
-  func aTargetIsTakenApartAndNotDecoded(_ raw: String, _ path: String, _ query: String) {
+  func `a target is taken apart and not decoded`(_ raw: String, _ path: String, _ query: String) {
     let target = HTTPTarget(raw)
     #expect(target.path == path)
     #expect(target.query == query)
@@ -17,7 +17,7 @@ import Testing
   @Test(arguments: [
     ("A.example.:80", "a.example"), ("a", "a"), ("[::1]:8080", "[::1]"), ("[::1]", "[::1]"), ("a.:", "a"), ("", ""),
   ])
-  func hostsCompareWithoutCasePortAndDot(_ host: String, _ normalized: String) {
+  func `hosts are compared without case, port and trailing dot`(_ host: String, _ normalized: String) {
     #expect(HTTPHost.normalized(host) == normalized)
   }
 
@@ -26,14 +26,16 @@ import Testing
     ("/v1/query/p.q.r", .query("p.q.r")), ("/v1/parked/1/retry", .retry("1")), ("/v1/rules/reload", .reload),
     ("/v1/subjects/a/b", nil), ("/v1/subjects/", nil), ("/v2/events", nil), ("*", nil), ("/v1/events/", nil),
   ])
-  func aPathLeadsToItsRoute(_ path: String, _ route: HTTPRoute?) { #expect(HTTPRoute(HTTPTarget(path)) == route) }
+  func `a path leads to its route`(_ path: String, _ route: HTTPRoute?) {
+    #expect(HTTPRoute(HTTPTarget(path)) == route)
+  }
 
   @Test(arguments: [
     ("text/plain", "aé", #""datacontenttype":"text/plain","data":"aé""#),
     ("image/png", "ab", #""datacontenttype":"image/png","data_base64":"YWI=""#),
     ("application/x+json", "[1]", #""datacontenttype":"application/x+json","data":[1]"#),
   ])
-  func aBinaryEventsBodyIsItsData(_ type: String, _ body: String, _ members: String) throws {
+  func `a binary event's body is its data`(_ type: String, _ body: String, _ members: String) throws {
     var headers = HTTPHeaders()
     headers.append("CE-Type", "t")
     headers.append("Content-Type", type)
@@ -44,7 +46,7 @@ import Testing
   }
 
   @Test(arguments: [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")])
-  func base64IsThatOfTheStandard(_ text: String, _ encoded: String) {
+  func `base64 is that of RFC 4648`(_ text: String, _ encoded: String) {
     let buffer = ByteBuffer()
     Array(text.utf8).withUnsafeBytes { Base64.encode($0, to: buffer) }
     #expect(buffer.text == encoded)

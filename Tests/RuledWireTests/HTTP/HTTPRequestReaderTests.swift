@@ -4,11 +4,11 @@ import Testing
 
 @testable import RuledWire
 
-/// What a reader makes of a stream of bytes.
+/// The requests that a reader finds in a stream of bytes.
 private struct Verdict: Equatable, CustomStringConvertible {
-  /// Each request that was taken, as `METHOD path body`.
+  /// The accepted requests, each as `METHOD path body`.
   var requests: [String] = []
-  /// The status of the refusal that ended it; 0 without one.
+  /// The status of the error that ended the stream; 0 without one.
   var status = 0
   /// Whether the stream ends within a request.
   var isCut = false
@@ -55,35 +55,35 @@ private struct Verdict: Equatable, CustomStringConvertible {
 
 @Suite struct HTTPRequestReaderTests {
   @Test(arguments: HTTPCase.taken)
-  func `what the standard says is taken`(_ example: HTTPCase) {
+  func `requests that follow the standard are accepted`(_ example: HTTPCase) {
     #expect(Verdict(Array(example.text.utf8)) == Verdict(example.requests))
   }
 
   @Test(arguments: HTTPCase.refused)
-  func `what could be read in two ways is refused`(_ example: HTTPCase) {
+  func `requests that could be read in two ways are refused`(_ example: HTTPCase) {
     #expect(Verdict(Array(example.text.utf8)) == Verdict(status: example.status))
   }
 
   @Test(arguments: HTTPCase.refused)
-  func `what came before a refused request is still taken`(_ example: HTTPCase) {
+  func `a request before a refused one is still accepted`(_ example: HTTPCase) {
     #expect(Verdict(Array((HTTPCase.next + example.text).utf8)) == Verdict(["GET /next "], status: example.status))
   }
 
   @Test(arguments: (HTTPCase.taken + HTTPCase.refused).filter { $0.text.utf8.count < 1000 })
-  func `the verdict is the same wherever the bytes are cut`(_ example: HTTPCase) {
+  func `the result is the same wherever the bytes are cut`(_ example: HTTPCase) {
     let bytes = Array(example.text.utf8)
     let whole = Verdict(bytes)
     for cut in 0...bytes.count { #expect(Verdict(bytes, cuts: [cut]) == whole, "cut at \(cut)") }
     #expect(Verdict(bytes, cuts: Array(1..<bytes.count)) == whole, "each byte alone")
   }
 
-  @Test func `a request without its end is cut wherever it ends`() {
+  @Test func `a request without its end is incomplete wherever it ends`() {
     let text = Array(
       "POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\nT: u\r\n\r\n".utf8)
     for end in 1..<text.count { #expect(Verdict(Array(text[..<end])) == Verdict(isCut: true)) }
   }
 
-  @Test func `a body over the limit is passed over, and far over it refused`() {
+  @Test func `a body over the limit is skipped, and one far over it refused`() {
     func post(_ count: Int) -> [UInt8] {
       Array(
         "POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: \(count)\r\n\r\n\(String(repeating: "x", count: count))".utf8)
@@ -97,20 +97,20 @@ private struct Verdict: Equatable, CustomStringConvertible {
     #expect(Verdict(chunked, limit: 1) == Verdict(status: 413))
   }
 
-  @Test func `mutated streams get one verdict however they are cut`() {
+  @Test func `mutated streams have the same result however they are cut`() {
     var random = SeededRandom(seed: 13)
     let seeds = (HTTPCase.taken + HTTPCase.refused).map { Array($0.text.utf8) }.filter { $0.count < 400 }
     let alphabet = Array("0123456789aA:;, \t\r\n\r\n\"=/@#%+-xX".utf8) + [0x00, 0x0B, 0x7F, 0x80, 0xFF]
     for _ in 0..<10_000 {
       var bytes = seeds.randomElement(using: &random) ?? []
       for _ in 0..<Int.random(in: 1...4, using: &random) {
-        let place = Int.random(in: 0..<bytes.count, using: &random)
+        let index = Int.random(in: 0..<bytes.count, using: &random)
         let byte = alphabet.randomElement(using: &random) ?? 0
         switch Int.random(in: 0..<4, using: &random) {
-        case 0: bytes[place] = byte
-        case 1: bytes.insert(byte, at: place)
-        case 2: bytes.remove(at: place)
-        default: bytes.insert(contentsOf: bytes[place..<min(bytes.count, place + 9)], at: place)
+        case 0: bytes[index] = byte
+        case 1: bytes.insert(byte, at: index)
+        case 2: bytes.remove(at: index)
+        default: bytes.insert(contentsOf: bytes[index..<min(bytes.count, index + 9)], at: index)
         }
       }
       let cuts = (0..<Int.random(in: 1...6, using: &random)).map { _ in Int.random(in: 0...bytes.count, using: &random)

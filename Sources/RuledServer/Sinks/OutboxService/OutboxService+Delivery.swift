@@ -18,7 +18,8 @@ extension OutboxService {
         sink.unreadable.remove(key)
         callHandler(
           Delivery(
-            sink: sink, queue: queue, subject: subject, key: key, effect: effect, text: effect.emitted(value.bytes)))
+            sink: sink, queue: queue, subject: subject, key: key, effect: effect,
+            text: effect.emitted(value.bytes, document)))
       case .gone:
         sink.unreadable.remove(key)
         queue.completeFirst(of: subject)
@@ -41,7 +42,7 @@ extension OutboxService {
       })
   }
 
-  /// Goes on with a delivery whose handler has answered.
+  /// Continues a delivery whose handler has answered.
   func proceed(_ delivery: Delivery, with answer: HandlerAnswer) {
     guard !isStopping else { return }
     switch answer {
@@ -228,7 +229,7 @@ extension OutboxService {
       switch fetch(key) {
       case .found(let effect):
         sink.unreadable.remove(key)
-        effect.emitted(value.bytes).withUnsafeBytes { lines.append($0) }
+        effect.emitted(value.bytes, document).withUnsafeBytes { lines.append($0) }
         lines.append(UInt8(ascii: "\n"))
         chunk.append((key, true))
       case .gone:

@@ -27,8 +27,8 @@ extension OutboxService {
     var rescans = 0
     /// Whether a scan is scheduled to count the effects of sinks without configuration.
     var recountIsScheduled = false
-    /// Which of the queues that want to load is the next.
-    var turn = 0
+    /// Counts the pages of single queues, so that the queues with room are loaded in turn.
+    var queuePages = 0
   }
 
   /// How many effects a page has at most.
@@ -93,7 +93,7 @@ extension OutboxService {
     let candidates = sinks.values.filter(\.isConfigured).flatMap { sink in
       sink.queues.filter { !$0.isComplete && $0.hasRoom }
     }
-    return candidates.isEmpty ? nil : candidates[scan.turn % candidates.count]
+    return candidates.isEmpty ? nil : candidates[scan.queuePages % candidates.count]
   }
 
   /// Reads the next page of the scan, or of a queue that has room.
@@ -113,7 +113,7 @@ extension OutboxService {
       }
       if scan.position == nil { endScan() }
     } else if let queue = nextToLoad {
-      scan.turn += 1
+      scan.queuePages += 1
       load(queue)
     }
   }
@@ -157,7 +157,7 @@ extension OutboxService {
         // What could not be read may be an earlier effect of the same subject.
         if followsDamage { block(key.subject) }
         followsDamage = false
-        guard let effect = StoredEffect(text) else {
+        guard let effect = StoredEffect(text, document) else {
           reportMalformed(key)
           block(key.subject)
           return true
@@ -231,7 +231,7 @@ extension OutboxService {
       context.isDamaged(keyBuffer.bytes, of: key.subject, error)
       return .unreadable
     }
-    guard let effect = StoredEffect(value.bytes) else {
+    guard let effect = StoredEffect(value.bytes, document) else {
       reportMalformed(key)
       return .unreadable
     }

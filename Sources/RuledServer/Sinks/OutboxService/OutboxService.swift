@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledJSON
 import RuledStore
 
 /// Delivers effects on a thread of its own: each at least once, and those of a subject in their order for each sink and plugin.
@@ -63,6 +64,8 @@ final class OutboxService {
   private var nextRemoval: UInt64 = 0
   let keyBuffer = ByteBuffer(capacity: 320)
   let value = ByteBuffer(capacity: 4096)
+  /// Parses stored effects.
+  let document = StoredEffect.makeDocument()
   private let writes = WriteSet(capacity: 4096)
 
   /// A service on the calling thread; tests pass a client of their own.
