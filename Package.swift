@@ -76,17 +76,21 @@ let package = Package(
       name: "CSimulatedFiles", path: "Tests/CSimulatedFiles",
       cxxSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-fno-rtti"])]),
     module("TestSupport", ["RuledCore"], path: "Tests/TestSupport"),
+    module("StoreTestSupport", ["RuledCore", "RuledStore"], path: "Tests/StoreTestSupport"),
     tests("RuledCoreTests", ["RuledCore", "RuledJSON", "TestSupport"]),
     tests("RuledJSONTests", ["RuledJSON", "TestSupport"]),
     tests("RuledLuaTests", ["RuledLua", "RuledJSON", "TestSupport"]),
-    tests("RuledStoreTests", ["RuledStore", "RuledThreads", "CSimulatedFiles", "TestSupport"]),
-    tests("RuledEngineTests", ["RuledEngine", "RuledJSON", "RuledLua", "RuledStore", "CAllocations", "TestSupport"]),
+    tests(
+      "RuledStoreTests", ["RuledStore", "RuledThreads", "CSimulatedFiles", "StoreTestSupport", "TestSupport"]),
+    tests(
+      "RuledEngineTests",
+      ["RuledEngine", "RuledJSON", "RuledLua", "RuledStore", "CAllocations", "StoreTestSupport", "TestSupport"]),
     tests("RuledWireTests", ["RuledWire", "RuledJSON", "TestSupport"]),
     tests(
       "RuledServerTests",
       [
         "RuledServer", "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledLua", "RuledStore",
-        "CAllocations", "CLinux", "TestSupport",
+        "CAllocations", "CLinux", "StoreTestSupport", "TestSupport",
       ]),
     tests("RuledToolTests", ["RuledTool", "RuledJSON"]),
     tests("ArchitectureTests", []),

@@ -25,19 +25,19 @@ class SilentLogger final : public rocksdb::Logger {
   void LogHeader(const char *, va_list) override {}
 };
 
-/* Whether this thread takes files over, and whether one of these could not be read meanwhile. */
-thread_local bool takes_files_over = false;
+/* Whether this thread ingests files, and whether one of these could not be read meanwhile. */
+thread_local bool ingests = false;
 thread_local bool has_failed_to_read = false;
 
-/* Whether the path is that of one of the database's own tables: these have numbers alone for names. */
+/* Whether the path is that of one of the database's own tables, whose names are numbers. */
 bool is_table(const std::string &path) {
   size_t begin = path.rfind('/') + 1, end = path.size();
   if (end < begin + 5 || path.compare(end - 4, 4, ".sst") != 0) return false;
   return path.find_first_not_of("0123456789", begin) == end - 4;
 }
 
-/* A file to be taken over: a failed read of it is noted, as RocksDB does not look at the status of the read that finds its first and last key, and would
- * take it over with bounds between which none of its keys lies. */
+/* A file to be ingested. It notes a failed read: RocksDB ignores the status of the read that finds the file's first and last key, and would ingest the file
+ * with bounds that exclude its keys. */
 class WatchedFile final : public rocksdb::FSRandomAccessFileOwnerWrapper {
  public:
   using rocksdb::FSRandomAccessFileOwnerWrapper::FSRandomAccessFileOwnerWrapper;
@@ -49,7 +49,7 @@ class WatchedFile final : public rocksdb::FSRandomAccessFileOwnerWrapper {
   rocksdb::IOStatus MultiRead(
       rocksdb::FSReadRequest *requests, size_t count, const rocksdb::IOOptions &options, rocksdb::IODebugContext *context) override {
     auto done = noted(rocksdb::FSRandomAccessFileOwnerWrapper::MultiRead(requests, count, options, context));
-    for (size_t place = 0; place < count; place++) (void)noted(requests[place].status);
+    for (size_t index = 0; index < count; index++) (void)noted(requests[index].status);
     return done;
   }
 
@@ -65,19 +65,19 @@ class KeepingFileSystem final : public rocksdb::FileSystemWrapper {
   using rocksdb::FileSystemWrapper::FileSystemWrapper;
   const char *Name() const override { return "ruled"; }
   rocksdb::IOStatus DeleteFile(const std::string &path, const rocksdb::IOOptions &options, rocksdb::IODebugContext *context) override {
-    if (takes_files_over && is_table(path)) return rocksdb::IOStatus::OK();
+    if (ingests && is_table(path)) return rocksdb::IOStatus::OK();
     return rocksdb::FileSystemWrapper::DeleteFile(path, options, context);
   }
   rocksdb::IOStatus NewRandomAccessFile(
       const std::string &path, const rocksdb::FileOptions &options, std::unique_ptr<rocksdb::FSRandomAccessFile> *result,
       rocksdb::IODebugContext *context) override {
     auto opened = rocksdb::FileSystemWrapper::NewRandomAccessFile(path, options, result, context);
-    if (opened.ok() && takes_files_over && !is_table(path)) *result = std::make_unique<WatchedFile>(std::move(*result));
+    if (opened.ok() && ingests && !is_table(path)) *result = std::make_unique<WatchedFile>(std::move(*result));
     return opened;
   }
   rocksdb::IOStatus LinkFile(
       const std::string &path, const std::string &target, const rocksdb::IOOptions &options, rocksdb::IODebugContext *context) override {
-    if (takes_files_over && has_failed_to_read) return rocksdb::IOStatus::IOError("a file to be taken over could not be read", path);
+    if (ingests && has_failed_to_read) return rocksdb::IOStatus::IOError("a file to be taken over could not be read", path);
     return rocksdb::FileSystemWrapper::LinkFile(path, target, options, context);
   }
 };
@@ -105,7 +105,7 @@ void cre_environment_destroy(rocksdb_env_t *environment) {
   delete environment;
 }
 
-void cre_take_files_over(bool takes) {
-  takes_files_over = takes;
+void cre_set_ingesting(bool is_ingesting) {
+  ingests = is_ingesting;
   has_failed_to_read = false;
 }

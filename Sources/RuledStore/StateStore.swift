@@ -1,52 +1,56 @@
 package import RuledCore
 
-/// Where subjects live: an ordered map of bytes that takes writes all together or not at all.
+/// Where subjects are stored: an ordered map of bytes that commits a set of writes whole or not at all.
 ///
-/// Keys and records are laid out by `StoreKey` and `SubjectRecord`. Reads may come from any thread at any time. Commits
-/// are meant for one committer; further threads that commit wait for each other.
+/// `StoreKey` and `SubjectRecord` lay keys and records out. All of it may be called from any thread at any time.
 package protocol StateStore: AnyObject, Sendable {
   /// What `health` calls the store: `rocksdb` or `memory`.
   var name: String { get }
 
-  /// How much room the contents take, about, in bytes.
+  /// About how many bytes the contents take.
   var approximateBytes: Int { get }
 
-  /// Appends the value under `key` to `buffer` and says whether there is one.
+  /// Appends the value under `key` to `buffer`; false when there is none.
   func get(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) throws(StoreError) -> Bool
 
-  /// Applies `set` whole or not at all.
+  /// What the store does with commits now.
+  var state: StoreState { get }
+
+  /// Commits `set`, whole or not at all.
   ///
-  /// With `durable` the writes, and all that were committed before, have reached the disk when this returns. After an
-  /// error nothing of `set` is applied, unless the error says that this is not known, and every further commit fails until `reopen()` has succeeded.
-  /// Where appends before it do not count yet, it waits for them.
+  /// With `durable` the writes, and all that were appended before, are on the disk when this returns. After an error nothing of `set` is committed, unless the
+  /// error says that this is not known, and nothing more is appended until `reopen()` has succeeded. It waits for appends before it that are not committed.
   func commit(_ set: WriteSet, durable: Bool) throws(StoreError)
 
-  /// Writes `set`, whole or not at all, behind what came before; gives its number, of which later ones have higher.
+  /// Appends `set`, whole or not at all; gives its number, which is higher than those before.
   ///
-  /// It is found and counts once `sync()` has made it durable: should that fail, nothing of it is applied. An error is like that of a commit, and leaves alone
-  /// what was appended before.
-  func append(_ set: WriteSet) throws(StoreError) -> UInt64
+  /// It is found once it is committed: with `isCommitted` at once, otherwise when `sync()` has made it durable; should that fail, nothing of it is committed. An
+  /// error is like that of `commit`, and does not concern what was appended before.
+  ///
+  /// Gives nil, and appends nothing, when it would have to wait for the disk: call `makeRoom`, under no lock that others need, and try again.
+  func append(_ set: WriteSet, isCommitted: Bool) throws(StoreError) -> UInt64?
 
-  /// Makes durable what has been committed and appended; gives the number of the last append that counts.
+  /// Waits for the disk until `set` can be appended.
+  func makeRoom(for set: WriteSet) throws(StoreError)
+
+  /// Makes durable, and commits, what was appended; gives the number of the last append that is committed.
   ///
-  /// An error is like that of a commit, for all that did not count before. Others may append meanwhile.
+  /// An error is like that of `commit`, for all that was not committed before. Others may append meanwhile.
   @discardableResult
   func sync() throws(StoreError) -> UInt64
 
-  /// The number of the last append that counts.
-  var lastCommitted: UInt64 { get }
+  /// The number of the last append that is committed.
+  var committedSequence: UInt64 { get }
 
-  /// Rids the store of what a failed commit left, so that it takes commits again.
+  /// Takes commits again after a failure; those that were not committed are gone.
   ///
   /// Must not be called from within `withCursor` or `scan`. When it fails, commits go on failing and it may be tried again.
   func reopen() throws(StoreError)
 
-  /// What goes wrong in the background, while commits still succeed; nil when nothing does.
+  /// What fails in the background while commits still succeed; nil when nothing does.
   var problem: StoreError? { get }
 
-  /// Calls `body` with a cursor over the keys below `upper` as they are now.
-  ///
-  /// One cursor serves many seeks; what is committed meanwhile does not show. It ends with the call.
+  /// Calls `body` with a cursor over the keys below `upper` as they are now; it does not see what is committed meanwhile.
   func withCursor(
     below upper: UnsafeRawBufferPointer?, _ body: (any StoreCursor) throws(StoreError) -> Void
   ) throws(StoreError)
@@ -54,11 +58,101 @@ package protocol StateStore: AnyObject, Sendable {
   /// Writes a consistent copy of the contents, which can be opened as a store, into the new folder `path`.
   func checkpoint(to path: String) throws(StoreError)
 
-  /// Lets remembered outcomes that expire before `cutoff`, in microseconds since 1970, be dropped.
+  /// Lets the store drop remembered outcomes that expire before `cutoff`, in microseconds since 1970.
   ///
-  /// They go when the store next tidies up, so a reader still has to compare the time that stands in the value.
+  /// It drops them some time later, so a reader still has to compare the time in the value.
   func expire(before cutoff: Int64)
 
   /// Makes durable what has been committed and releases the files; every later call fails with `closed`.
   func close() throws(StoreError)
+}
+
+extension StateStore {
+  /// Appends `set`, waiting for the disk where need be; gives its number.
+  package func append(_ set: WriteSet) throws(StoreError) -> UInt64 {
+    while true {
+      if let number = try append(set, isCommitted: false) { return number }
+      try makeRoom(for: set)
+    }
+  }
+
+  /// Calls `body` with each key from `lower` on and below `upper`, in ascending byte order, until it returns false.
+  ///
+  /// All pairs are from one moment. The bytes are valid during the call of `body` alone. Damaged keys end the scan with an error, unless there is
+  /// `skipping`, which is called with them.
+  package func scan(
+    from lower: UnsafeRawBufferPointer, to upper: UnsafeRawBufferPointer?,
+    skipping: ((UnreadableKeys) -> Void)? = nil,
+    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool
+  ) throws(StoreError) {
+    try withCursor(below: upper) { (cursor) throws(StoreError) in
+      cursor.skipping = skipping
+      var found = try cursor.seek(to: lower)
+      while found, body(cursor.key, cursor.value) { found = try cursor.next() }
+    }
+  }
+
+  /// As the other, for bounds in arrays.
+  package func scan(
+    from lower: [UInt8], to upper: [UInt8]?, skipping: ((UnreadableKeys) -> Void)? = nil,
+    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool
+  ) throws(StoreError) {
+    let bounds = ByteBuffer(capacity: lower.count + (upper?.count ?? 0))
+    lower.withUnsafeBytes { bounds.append($0) }
+    upper?.withUnsafeBytes { bounds.append($0) }
+    let first = UnsafeRawBufferPointer(rebasing: bounds.bytes[..<lower.count])
+    let last = UnsafeRawBufferPointer(rebasing: bounds.bytes[lower.count...])
+    try scan(from: first, to: upper == nil ? nil : last, skipping: skipping, body)
+    withExtendedLifetime(bounds) {}
+  }
+
+  /// Calls `body` with each key that begins with `prefix`, in ascending byte order, until it returns false.
+  package func scan(
+    prefix: [UInt8], skipping: ((UnreadableKeys) -> Void)? = nil,
+    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool
+  ) throws(StoreError) {
+    try scan(from: prefix, to: StoreKey.upperBound(prefix), skipping: skipping, body)
+  }
+}
+
+/// A position among the keys of a store, as they were when the cursor was made.
+///
+/// It belongs to the thread and to the call of `withCursor` that gave it.
+package protocol StoreCursor: AnyObject {
+  /// Moves to the first key that is not below `key`; false when there is none.
+  func seek(to key: UnsafeRawBufferPointer) throws(StoreError) -> Bool
+
+  /// Moves to the next key; false when there is none. Only after a move that found one.
+  func next() throws(StoreError) -> Bool
+
+  /// The key at the position, valid until the next move; only after a move that found one.
+  var key: UnsafeRawBufferPointer { get }
+
+  /// The value at the position, valid until the next move; only after a move that found one.
+  var value: UnsafeRawBufferPointer { get }
+
+  /// Is called with damaged keys, which moves then skip; while it is nil such a move throws. To be set before the first move.
+  var skipping: ((UnreadableKeys) -> Void)? { get set }
+}
+
+/// A range of keys that can't be read, as they share a damaged block of a file.
+package struct UnreadableKeys: Sendable {
+  /// The database's error.
+  package let error: StoreError
+  /// The last key before them, or where the scan began.
+  package let after: [UInt8]
+  /// The first key behind them that can be read; nil when there is none.
+  package let before: [UInt8]?
+
+  /// A range.
+  package init(error: StoreError, after: [UInt8], before: [UInt8]?) {
+    self.error = error
+    self.after = after
+    self.before = before
+  }
+
+  /// Whether the key may be one of them.
+  package func mayHold(_ key: UnsafeRawBufferPointer) -> Bool {
+    after.lexicographicallyPrecedes(key) && (before.map { key.lexicographicallyPrecedes($0) } ?? true)
+  }
 }

@@ -1,4 +1,6 @@
-/// Why the store did not do what it was asked to.
+import Glibc
+
+/// Why the store could not do something.
 package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
   /// A stable name that callers switch on; more may come, so it is open.
   package struct Code: RawRepresentable, Sendable, Hashable {
@@ -12,11 +14,11 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
     package static let inUse = Code(rawValue: "in_use")
     /// A later version of the daemon wrote the store.
     package static let newerFormat = Code(rawValue: "newer_format")
-    /// No space is left where the store lies.
+    /// No space is left on the store's disk.
     package static let diskFull = Code(rawValue: "disk_full")
     /// The operating system refused a file operation.
     package static let inputOutput = Code(rawValue: "io")
-    /// Bytes at rest are not what was written.
+    /// Stored bytes are not what was written.
     package static let corrupt = Code(rawValue: "corrupt")
     /// An earlier commit failed, and the store has not been reopened since.
     package static let poisoned = Code(rawValue: "poisoned")
@@ -30,24 +32,24 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
 
   /// What kind of failure it is.
   package var code: Code
-  /// What happened and what to do about it, for a person.
+  /// What happened and what to do about it, for the operator.
   package var message: String
-  /// What the database or the system said, word for word; empty when there is nothing more to say.
+  /// The database's or the system's own text, may be empty.
   package var underlying: String
-  /// Whether it is not known if what failed is on the disk: it may be found after a restart, or not.
+  /// Whether it is not known if what failed is on the disk: a restart may find it, or not.
   package var isOutcomeUnknown = false
 
-  /// An error with its code, its sentence and the words of whoever failed below.
+  /// An error with its code, its sentence and the text of what failed below.
   package init(_ code: Code, _ message: String, underlying: String = "") {
     self.code = code
     self.message = message
     self.underlying = underlying
   }
 
-  /// Whether it tells of single keys that can't be read, while others may be.
+  /// Whether single keys can't be read, while others may be.
   package var isDamage: Bool { code == .corrupt || code == .inputOutput }
 
-  /// The name of the file that the database or the system speaks of, without its folder; nil when it speaks of none.
+  /// The name of the file that `underlying` names, without its folder; nil when it names none.
   package var file: String? {
     let words = underlying.split { $0 == " " || $0 == ":" || $0 == "," || $0 == ";" }
     guard let path = words.first(where: { $0.hasSuffix(".sst") || $0.hasSuffix(".log") }) else { return nil }
@@ -56,4 +58,15 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
 
   /// The message, followed by the underlying text.
   package var description: String { underlying.isEmpty ? message : "\(message) (\(underlying))" }
+}
+
+extension StoreError {
+  /// What every call fails with once the store at `path` is closed.
+  static func closed(_ path: String) -> StoreError { StoreError(.closed, "the store at \(path) has been closed") }
+
+  /// An error of a system call, by its `errno`.
+  static func system(_ message: String, _ number: Int32) -> StoreError {
+    let code: Code = number == ENOSPC || number == EDQUOT ? .diskFull : .inputOutput
+    return StoreError(code, message, underlying: String(cString: strerror(number)))
+  }
 }

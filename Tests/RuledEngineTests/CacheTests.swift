@@ -1,6 +1,7 @@
 import RuledCore
 import RuledEngine
 import RuledStore
+import StoreTestSupport
 import TestSupport
 import Testing
 

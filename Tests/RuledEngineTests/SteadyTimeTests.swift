@@ -2,6 +2,7 @@ import RuledCore
 import RuledJSON
 import RuledLua
 import RuledStore
+import StoreTestSupport
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import RuledCore
 import RuledStore
+import StoreTestSupport
 import Testing
 
 @Suite struct StoreFailureTests {

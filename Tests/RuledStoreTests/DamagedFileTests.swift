@@ -71,7 +71,7 @@ import Testing
       var stretches: [UnreadableKeys] = []
       var seen: Set<[UInt8]> = []
       var last: [UInt8] = []
-      try store.scan(prefix: Array("r".utf8), passing: { stretches.append($0) }) { key, value in
+      try store.scan(prefix: Array("r".utf8), skipping: { stretches.append($0) }) { key, value in
         #expect(last.lexicographicallyPrecedes(key))
         last = Array(key)
         seen.insert(last)
@@ -100,7 +100,7 @@ import Testing
     try store.commit(set, durable: true)
     var found: [UInt8]?
     var count = 0
-    try store.scan(prefix: Array("r".utf8), passing: { _ in }) { key, value in
+    try store.scan(prefix: Array("r".utf8), skipping: { _ in }) { key, value in
       count += 1
       if key.elementsEqual(Self.key(first)) { found = Array(value) }
       return true

@@ -1,12 +1,13 @@
 import Glibc
 import RuledCore
+import RuledThreads
 import Synchronization
 import TestSupport
 import Testing
 
 @testable import RuledStore
 
-/// What the log of a store on disk gives back after a crash, which a copy of the running store's folder stands for.
+/// What the log of a store on disk recovers after a crash; a copy of the running store's folder is what a crash leaves.
 @Suite(.serialized) struct RedoLogTests {
   private let folder = TemporaryFolder()
 
@@ -15,22 +16,24 @@ import Testing
   /// The store as it is found when the process dies now.
   private func crashed(_ name: String = "crashed") throws -> RocksStore {
     TemporaryFolder.copy(live, to: folder.path + "/" + name)
-    return try undrained(folder.path + "/" + name)
+    return try unflushed(folder.path + "/" + name)
   }
 
   /// A store whose files nobody touches in the background, so that a copy is of one moment.
-  private func undrained(_ path: String, _ settings: LogSettings = LogSettings()) throws -> RocksStore {
-    try RocksStore(path: path, blockCacheBytes: 1 << 20, drains: false, settings: settings)
+  private func unflushed(
+    _ path: String, _ settings: LogSettings = LogSettings(), files: any FileSystem = SystemFiles()
+  ) throws -> RocksStore {
+    try RocksStore(path: path, blockCacheBytes: 1 << 20, flushes: false, files: files, settings: settings)
   }
 
   private func logs(in store: String) throws -> [String] {
     try Folder.names(store + "/log").filter { $0.hasSuffix(".log") }.sorted().map { "\(store)/log/\($0)" }
   }
 
-  /// Records and remembered outcomes, of which the drain makes files apart.
+  /// Records and remembered outcomes, of which the flush thread makes separate files.
   @Test(arguments: [1, 10, 700, 33_000, 100_000], ["ra", "d2107a"])
   func `what was committed is there after a crash`(size: Int, kind: String) throws {
-    let store = try undrained(live)
+    let store = try unflushed(live)
     for round in 0..<60 { try store.put("\(kind)\(round)", String(repeating: "a", count: size)) }
     #expect(try store.text("\(kind)7")?.utf8.count == size)
     try store.put("\(kind)7", "again")
@@ -42,15 +45,15 @@ import Testing
     #expect(try found.pairs() == store.pairs())
     #expect(try found.pairs().count == 59)
     #expect(try found.text("\(kind)7") == "again")
-    let copy = folder.path + "/drained"
+    let copy = folder.path + "/flushed"
     TemporaryFolder.copy(live, to: copy)
-    let drained = try RocksStore(path: copy)
-    try drained.close()
+    let flushed = try RocksStore(path: copy)
+    try flushed.close()
     #expect(try logs(in: copy).isEmpty)
     #expect(try RocksStore(path: copy).pairs() == store.pairs())
   }
 
-  /// What damage did to a log, by what a start says of it.
+  /// What a start makes of a damaged log.
   private enum Verdict: Equatable {
     /// It was refused, and named the file.
     case refused
@@ -60,7 +63,7 @@ import Testing
 
   private func start(_ path: String, damaged file: String) throws -> Verdict {
     do {
-      let found = try undrained(path, .small).pairs()
+      let found = try unflushed(path, .small).pairs()
       #expect(found.count % 3 == 0)
       let expected = (0..<found.count / 3).flatMap { round in (0..<3).map { Array("r\(round)-\($0)".utf8) } }
       #expect(Set(found.map(\.key)) == Set(expected))
@@ -75,7 +78,7 @@ import Testing
   @Test(arguments: UInt64(1)...60)
   func `damage among what was synced is refused, wherever it is`(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
-    let store = try undrained(live, .small)
+    let store = try unflushed(live, .small)
     for round in 0..<20 {
       let set = WriteSet()
       for part in 0..<3 { set.put(Array("r\(round)-\(part)".utf8), random.value(most: 400)) }
@@ -95,9 +98,9 @@ import Testing
   }
 
   @Test(arguments: UInt64(1)...40)
-  func `commits that were not synced end anywhere, whole, and the log goes on behind them`(seed: UInt64) throws {
+  func `commits that were not synced end anywhere, whole, and the log continues behind them`(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
-    let store = try undrained(live, .small)
+    let store = try unflushed(live, .small)
     for round in 0..<20 {
       let set = WriteSet()
       for part in 0..<3 { set.put(Array("r\(round)-\(part)".utf8), random.value(most: 400)) }
@@ -116,17 +119,17 @@ import Testing
     let again = try RocksStore(path: path, blockCacheBytes: 1 << 20, settings: .small)
     try again.put("rnext", "1", durable: true)
     try again.close()
-    #expect(try undrained(path, .small).pairs().count == count * 3 + 1)
+    #expect(try unflushed(path, .small).pairs().count == count * 3 + 1)
   }
 
   @Test func `damage of what a file was made of is refused: the header, the file, the manifest`() throws {
-    let store = try undrained(live, .small)
+    let store = try unflushed(live, .small)
     for round in 0..<3 { try store.put("r\(round)", "1", durable: true) }
     func damaged(_ name: String, _ damage: (String) throws -> Void) throws -> StoreError? {
       let path = folder.path + "/" + name
       TemporaryFolder.copy(live, to: path)
       try damage(path)
-      return #expect(throws: StoreError.self) { try undrained(path, .small) }
+      return #expect(throws: StoreError.self) { try unflushed(path, .small) }
     }
     let log = try #require(try logs(in: live).last?.split(separator: "/").last.map(String.init))
     for byte in stride(from: 0, to: LogFrame.fileHeader, by: 7) {
@@ -155,7 +158,7 @@ import Testing
     try store.checkpoint(to: folder.path + "/other")
     try store.close()
     truncate("\(live)/\(before.name)", off_t(before.length))
-    let error = #expect(throws: StoreError.self) { try undrained(live) }
+    let error = #expect(throws: StoreError.self) { try unflushed(live) }
     #expect(error?.code == .corrupt)
     #expect(error?.message.contains("its MANIFEST is shorter") == true, "\(error?.message ?? "")")
   }
@@ -165,8 +168,8 @@ import Testing
     return (name, try SystemFiles().open("\(store)/\(name)", .read).size())
   }
 
-  @Test func `a store that crashed twice before its log was drained keeps both logs`() throws {
-    let store = try undrained(live)
+  @Test func `a store that crashed twice before its log was flushed keeps both logs`() throws {
+    let store = try unflushed(live)
     try store.put("ra", "1", durable: true)
     let second = try crashed("second")
     try second.put("rb", "2", durable: true)
@@ -179,7 +182,7 @@ import Testing
   @Test(arguments: UInt64(1)...20)
   func `salvage keeps a copy, saves all whole commits, and names the subjects of the others`(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
-    let store = try undrained(live, .small)
+    let store = try unflushed(live, .small)
     var frames: [Range<Int>] = []
     for round in 0..<300 {
       let start = store.logBytes
@@ -193,7 +196,7 @@ import Testing
     let files = try logs(in: path)
     let lost = Int.random(in: 0..<frames.count - 1, using: &random)
     TemporaryFolder.flip(bit: 1, at: try #require(frames[lost].last), of: files[0])
-    #expect(throws: StoreError.self) { try undrained(path, .small) }
+    #expect(throws: StoreError.self) { try unflushed(path, .small) }
     var salvage = LogSalvage(path: path, files: SystemFiles(), settings: .small)
     let report = try salvage.run(now: Timestamp(microseconds: 0))
     #expect(report.subjects == ["user:\(lost)"])
@@ -204,7 +207,7 @@ import Testing
     #expect(report.saved == 299)
     let copy = try #require(report.copy)
     #expect(try Folder.names(copy).filter { $0.hasSuffix(".log") }.count == files.count)
-    let found = try undrained(path, .small)
+    let found = try unflushed(path, .small)
     #expect(
       try found.pairs(from: Array("r".utf8))
         == store.pairs(from: Array("r".utf8)).filter { !$0.key.elementsEqual("ruser:\(lost)\0".utf8) })
@@ -221,7 +224,7 @@ import Testing
   }
 
   @Test func `a log file that is gone from the middle is an error that names it`() throws {
-    let store = try undrained(live, .small)
+    let store = try unflushed(live, .small)
     for round in 0..<3 {
       try store.put("r\(round)", String(repeating: "a", count: 40_000), durable: true)
     }
@@ -230,17 +233,18 @@ import Testing
     let files = try logs(in: path)
     #expect(files.count == 3)
     unlink(files[1])
-    let error = #expect(throws: StoreError.self) { try undrained(path) }
+    let error = #expect(throws: StoreError.self) { try unflushed(path) }
     #expect(error?.code == .corrupt)
     #expect(error?.message.contains("\(files[1]) is damaged at byte 0: the file is gone") == true)
   }
 
   @Test func `a commit that the disk refused does not come back after a crash or a reopening`() throws {
-    let store = try undrained(live)
+    let files = FailingFiles()
+    let store = try unflushed(live, files: files)
     try store.put("ra", "1")
     let set = WriteSet()
     set.put(Array("rb".utf8), Array(repeating: 1, count: 3 << 20))
-    try FileSizeLimit.with(bytes: 2 << 20) {
+    files.withSizeLimit(2 << 20) {
       _ = #expect(throws: StoreError.self) { try store.commit(set, durable: true) }
     }
     #expect(try crashed("refused").pairs().count == 1)
@@ -253,7 +257,8 @@ import Testing
   }
 
   @Test func `an append that fails leaves alone what was appended before it`() throws {
-    let store = try undrained(live)
+    let files = FailingFiles()
+    let store = try unflushed(live, files: files)
     func set(_ key: String, bytes: Int) -> WriteSet {
       let set = WriteSet()
       set.put(Array(key.utf8), Array(repeating: 1, count: bytes))
@@ -261,7 +266,7 @@ import Testing
     }
     let first = try store.append(set("ra", bytes: 10))
     #expect(try store.text("ra") == nil)
-    try FileSizeLimit.with(bytes: 2 << 20) {
+    files.withSizeLimit(2 << 20) {
       _ = #expect(throws: StoreError.self) { try store.append(set("rb", bytes: 3 << 20)) }
     }
     #expect(throws: StoreError.self) { try store.append(set("rc", bytes: 10)) }
@@ -275,14 +280,14 @@ import Testing
     #expect(try crashed("reopened").pairs().map { String(decoding: $0.key, as: UTF8.self) } == ["ra", "rd"])
   }
 
-  @Test func `what is appended while others sync counts once it is synced itself, and is there after a crash`() throws {
-    let store = try undrained(live)
+  @Test func `what is appended while others sync is committed by its own sync, and is there after a crash`() throws {
+    let store = try unflushed(live)
     let writers = 2
     let rounds = 10_000
     let failures = Mutex<[String]>([])
     let left = Atomic<Int>(writers)
     var threads = try (0..<writers).map { writer in
-      try DrainThread {
+      try Thread(name: "test") {
         defer { left.wrappingSubtract(1, ordering: .releasing) }
         let set = WriteSet()
         do {
@@ -291,9 +296,9 @@ import Testing
             set.put(Array("r\(writer)-\(round)".utf8), [UInt8](repeating: UInt8(writer), count: round % 300))
             let number = try store.append(set)
             guard round % 1_000 == 0 else { continue }
-            let counting = try store.sync()
+            let committed = try store.sync()
             let found = try store.value(Array("r\(writer)-\(round)".utf8))
-            if counting < number || found?.count != round % 300 {
+            if committed < number || found?.count != round % 300 {
               failures.withLock { $0.append("\(writer)-\(round)") }
             }
           }
@@ -301,7 +306,7 @@ import Testing
       }
     }
     threads.append(
-      try DrainThread {
+      try Thread(name: "test") {
         do { while left.load(ordering: .acquiring) > 0 { try store.sync() } } catch {
           failures.withLock { $0.append("\(error)") }
         }
@@ -313,7 +318,7 @@ import Testing
     #expect(try crashed().pairs() == store.pairs())
   }
 
-  @Test func `full segments are drained into the database, and everything is found before, during and after`() throws {
+  @Test func `full segments are flushed into the database, and everything is found before, during and after`() throws {
     let store = try RocksStore(path: live)
     let value = [UInt8](repeating: 7, count: 1 << 20)
     for round in 0..<200 {
@@ -334,34 +339,34 @@ import Testing
     #expect(try RocksStore(path: live).pairs(from: Array("r".utf8)) == before)
   }
 
-  @Test func `a busy log goes over to a segment that was written to ahead of time`() throws {
+  @Test func `a busy log continues in a segment that zeros were written to ahead of time`() throws {
     let files = SystemFiles()
     let manifest = LogManifest(files, folder: folder.path, contents: .init())
-    let log = try RedoLog(files, folder: folder.path, manifest: manifest) { _ in }
+    let log = try RedoLog(files, path: folder.path, folder: folder.path, manifest: manifest) { _ in }
     let records = [UInt8](repeating: 0, count: 1 << 20)
-    func fillUntilBusy() throws {
-      for _ in 0..<4 {
-        #expect(log.hasRoom(for: records.count))
-        try records.withUnsafeBytes { bytes throws in try log.append(bytes) }
+    /// Whether a commit is appended rather than having to wait for another segment.
+    func isAppended(_ count: Int) throws -> Bool {
+      try records.withUnsafeBytes { bytes throws in
+        try log.append(UnsafeRawBufferPointer(rebasing: bytes[..<count]), isCommitted: true) != nil
       }
     }
-    func isToBeWrittenAhead() -> Bool { if case .writeAhead = log.nextWork(within: 0) { true } else { false } }
+    func fillUntilBusy() throws { for _ in 0..<4 { #expect(try isAppended(records.count)) } }
+    func wantsZeros() -> Bool { if case .writeZeros = log.segments.nextWork(within: 0) { true } else { false } }
 
-    try log.prepare()
-    #expect(!isToBeWrittenAhead())
+    try log.prepareNext()
+    #expect(!wantsZeros())
     try fillUntilBusy()
-    #expect(isToBeWrittenAhead())
-    log.writeAhead()
-    #expect(!isToBeWrittenAhead())
-    #expect(!log.hasRoom(for: 1))
+    #expect(wantsZeros())
+    log.writeZeros()
+    #expect(!wantsZeros())
+    #expect(try !isAppended(1))
 
-    try log.rotate()
-    #expect(log.hasRoom(for: records.count))
-    try log.prepare()
+    try log.makeRoom(for: 1)
+    try log.prepareNext()
     try fillUntilBusy()
-    #expect(isToBeWrittenAhead())
-    log.writeAhead()
-    #expect(log.hasRoom(for: records.count), "the active segment is as good as the next")
+    #expect(wantsZeros())
+    log.writeZeros()
+    #expect(try isAppended(1), "the active segment is as good as the next")
   }
 
   @Test func `a subject's keys are found by its prefix among those of others, in the log and in the files`() throws {

@@ -59,12 +59,13 @@ import Testing
   @Test func `a write that the disk refuses poisons the store until it is reopened, and nothing of it is applied`()
     throws
   {
-    let store = try RocksStore(path: folder.path)
+    let files = FailingFiles()
+    let store = try RocksStore(path: folder.path, blockCacheBytes: 1 << 20, files: files)
     try store.put("ra", "1", durable: true)
     let set = WriteSet()
     set.put(Array("ra".utf8), Array("2".utf8))
     set.put(Array("rb".utf8), Array(repeating: 1, count: 40 << 20))
-    let error = try FileSizeLimit.with(bytes: 32 << 20) {
+    let error = files.withSizeLimit(32 << 20) {
       #expect(throws: StoreError.self) { try store.commit(set, durable: true) }
     }
     #expect(error?.code == .inputOutput)

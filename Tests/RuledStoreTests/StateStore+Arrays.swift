@@ -37,7 +37,7 @@ extension StateStore {
 struct Pair: Equatable {
   /// What the value is found by.
   var key: [UInt8]
-  /// What stands under the key.
+  /// The value under the key.
   var value: [UInt8]
 }
 
@@ -47,10 +47,10 @@ extension WriteSet {
     key.withUnsafeBytes { key in value.withUnsafeBytes { put(key, $0) } }
   }
 
-  /// Removes what stands under an array.
+  /// Removes a key that is an array.
   func delete(_ key: [UInt8]) { key.withUnsafeBytes { delete($0) } }
 
-  /// What the set says about an array, as text that tests compare.
+  /// The last write of the set on a key, as text that tests compare.
   func found(_ key: [UInt8]) -> String {
     key.withUnsafeBytes { key in
       switch lookup(key) {

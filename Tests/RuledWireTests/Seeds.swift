@@ -13,10 +13,7 @@ enum Seeds {
     defer { fclose(handle) }
     let buffer = ByteBuffer()
     while true {
-      buffer.reserve(4096)
-      let count = fread(buffer.base + buffer.count, 1, 4096, handle)
-      if count == 0 { break }
-      buffer.advance(count)
+      if buffer.append(upTo: 4096, { fread($0.baseAddress, 1, $0.count, handle) }) == 0 { break }
     }
     return buffer.bytes.split(separator: UInt8(ascii: "\n")).map { Array($0) }
   }

@@ -25,14 +25,14 @@ struct rocksdb_env_t *cre_environment(void);
 struct rocksdb_env_t *cre_environment_over(struct rocksdb_env_t *base);
 void cre_environment_destroy(struct rocksdb_env_t *environment);
 
-/* Says that this thread begins or ends taking files over into a database. Until it ends,
+/* Begins or ends an ingestion of files by this thread. Meanwhile,
  *
  * - its calls keep the database's tables (*.sst in the folder of a MANIFEST) instead of deleting them: when the sync of a MANIFEST fails, RocksDB deletes the
- *   table that was taken over, although the MANIFEST may name it, and then could not open the database again. What is kept and named by no MANIFEST is
- *   deleted by the next opening;
- * - nothing is taken over once a file to be taken over could not be read: RocksDB overlooks that error where it looks for the file's bounds, and none of what
- *   is in the file would be found. */
-void cre_take_files_over(bool takes);
+ *   table that it ingested, although the MANIFEST may name it, and then can't open the database again. The next opening deletes the tables that no MANIFEST
+ *   names;
+ * - nothing is ingested once a file to be ingested could not be read: RocksDB ignores that error where it reads the file's bounds, and would find none of the
+ *   file's keys. */
+void cre_set_ingesting(bool is_ingesting);
 
 #ifdef __cplusplus
 }

@@ -37,15 +37,6 @@ package final class ByteBuffer: @unchecked Sendable {  // confined: one thread o
     return UnsafeRawPointer(found) - UnsafeRawPointer(storage)
   }
 
-  /// The storage; being replaced by `bytes` and `append(upTo:_:)`.
-  package var base: UnsafeMutablePointer<UInt8> { storage }
-
-  /// Counts bytes that the caller wrote after the last one as held; being replaced by `append(upTo:_:)`.
-  package func advance(_ length: Int) {
-    precondition(used + length <= room)
-    used += length
-  }
-
   // MARK: Room
 
   /// Makes room for `extra` more bytes.

@@ -4,7 +4,7 @@ package struct Configuration: Sendable, Equatable {
   package var socket = "/run/ruled/ruled.sock"
   /// The folder of the plugins.
   package var rules = "/etc/ruled/rules"
-  /// Where the state is kept.
+  /// Where the state is stored.
   package var store = StoreURL.rocksdb(path: "/var/lib/ruled")
   /// When a reply may leave.
   package var durability = Durability.commit
@@ -77,4 +77,94 @@ package struct Configuration: Sendable, Equatable {
     /// Whether effects are written to the log.
     package var log = false
   }
+}
+
+/// Where the state is kept.
+package enum StoreURL: Sendable, Equatable {
+  /// In memory, gone with the process: `memory:`.
+  case memory
+  /// In a RocksDB database in that folder: `rocksdb:/path`.
+  case rocksdb(path: String)
+
+  /// The store that `text` names, or nil if it names none.
+  package init?(_ text: String) {
+    if text == "memory:" {
+      self = .memory
+      return
+    }
+    let scheme = "rocksdb:"
+    guard text.hasPrefix(scheme) else { return nil }
+    let path = String(text.dropFirst(scheme.count))
+    guard !path.isEmpty, !path.utf8.contains(0) else { return nil }
+    self = .rocksdb(path: path)
+  }
+
+  /// The URL as it is written.
+  package var text: String {
+    switch self {
+    case .memory: "memory:"
+    case .rocksdb(let path): "rocksdb:\(path)"
+    }
+  }
+}
+
+/// A loopback address and port to listen on, as in `127.0.0.1:8787` or `[::1]:8787`.
+package struct ListenAddress: Sendable, Equatable {
+  /// The numeric address, without brackets.
+  package var host: String
+  /// The port; 0 lets the system choose.
+  package var port: UInt16
+
+  /// The address that `text` names, or nil if it names none or one that other hosts can reach.
+  ///
+  /// `localhost` is 127.0.0.1.
+  package init?(_ text: String) {
+    guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else { return nil }
+    let digits = text[text.utf8.index(after: colon)...]
+    guard digits.utf8.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }), let port = UInt16(digits)
+    else { return nil }
+    self.port = port
+    switch text[..<colon] {
+    case "[::1]": host = "::1"
+    case "localhost": host = "127.0.0.1"
+    case let name:
+      let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+      guard parts.count == 4, parts[0] == "127",
+        parts.allSatisfy({ $0.utf8.count <= 3 && !$0.hasPrefix("+") && UInt8($0) != nil })
+      else { return nil }
+      host = String(name)
+    }
+  }
+
+  /// The address as it is written.
+  package var text: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+}
+
+/// What a bearer token lets its holder call; each role may do all that the ones before it may.
+package enum Role: String, Sendable, CaseIterable, Comparable {
+  /// Reads: query, state, subjects, rules, counters, parked, metrics, the dashboard.
+  case reader
+  /// Also sends events and watches.
+  case writer
+  /// Everything.
+  case admin
+
+  /// Whether `left` may do less than `right`.
+  package static func < (left: Role, right: Role) -> Bool { left.rank < right.rank }
+
+  private var rank: Int {
+    switch self {
+    case .reader: 0
+    case .writer: 1
+    case .admin: 2
+    }
+  }
+}
+
+/// When a reply may leave.
+package enum Durability: String, Sendable, CaseIterable {
+  /// After the commit is on disk.
+  case commit
+  /// After the commit is applied; the disk follows each `Limits.syncInterval`.
+  case interval
 }

@@ -59,8 +59,6 @@ package enum Limits {
   /// How long one rule test may take.
   package static let testTime: Int64 = 5 * second
 
-  /// How deep events may raise events.
-  package static let raiseDepth = 32
   /// Processor time for all events that were raised within one event, for each plugin that sees them.
   package static let raisedTime = second
   /// How many hops a message may have behind it.

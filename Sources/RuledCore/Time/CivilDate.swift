@@ -79,12 +79,12 @@ extension ByteBuffer {
   /// Appends `value` in decimal with zeros before it up to `width` digits.
   func append(decimal value: Int, width: Int) {
     if value < 0 { append(UInt8(ascii: "-")) }
-    var rest = value.magnitude
+    var remaining = value.magnitude
     reserve(width)
-    for position in (0..<width).reversed() {
-      base[count + position] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-      rest /= 10
+    for offset in (0..<width).reversed() {
+      storage[used + offset] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: remaining % 10)
+      remaining /= 10
     }
-    if rest == 0 { advance(width) } else { append(decimal: Int64(value.magnitude)) }
+    if remaining == 0 { used += width } else { append(decimal: Int64(value.magnitude)) }
   }
 }

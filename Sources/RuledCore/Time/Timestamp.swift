@@ -26,3 +26,173 @@ package struct Timestamp: Sendable, Hashable, Comparable {
     left.microseconds < right.microseconds
   }
 }
+
+extension Timestamp {
+  /// The moment that an RFC 3339 text names, or nil if it is none.
+  ///
+  /// `T` and `Z` may be lower case, the fraction may have any number of digits (those after the sixth are dropped), and
+  /// second 60 is the next second.
+  package init?(rfc3339 text: UnsafeRawBufferPointer) {
+    var reader = FieldReader(bytes: text)
+    guard let year = reader.digits(4), reader.skip("-"), let month = reader.digits(2), reader.skip("-"),
+      let day = reader.digits(2), reader.skip("T") || reader.skip("t"), let hour = reader.digits(2), hour < 24,
+      reader.skip(":"), let minute = reader.digits(2), minute < 60, reader.skip(":"), let second = reader.digits(2),
+      second <= 60, let date = CivilDate(year: year, month: month, day: day)
+    else { return nil }
+    var fraction = 0
+    if reader.skip(".") {
+      guard let read = reader.fraction() else { return nil }
+      fraction = read
+    }
+    guard let offset = reader.offset(), reader.isAtEnd else { return nil }
+    let seconds = date.days * 86_400 + hour * 3_600 + minute * 60 + second - offset
+    microseconds = Int64(seconds) * 1_000_000 + Int64(fraction)
+  }
+
+  /// The moment that an RFC 3339 text names, or nil if it is none.
+  package init?(rfc3339 text: String) {
+    var text = text
+    guard let moment = text.withUTF8({ Timestamp(rfc3339: UnsafeRawBufferPointer($0)) }) else { return nil }
+    self = moment
+  }
+
+  /// The moment as RFC 3339 in UTC with whole milliseconds, as in `2025-11-10T12:34:56.789Z`.
+  package var rfc3339: String {
+    let buffer = ByteBuffer(capacity: 32)
+    write(to: buffer)
+    return buffer.text
+  }
+
+  /// Appends the moment as RFC 3339 in UTC with whole milliseconds; what is finer is dropped.
+  ///
+  /// The text has four digits for the year: a moment outside the years 0 to 9999 is written as the nearest within.
+  package func write(to buffer: ByteBuffer) {
+    let bounded = Swift.min(Swift.max(microseconds, Self.minimum.microseconds), Self.maximum.microseconds)
+    let (day, inDay) = bounded.flooredDivision(by: 86_400_000_000)
+    let date = CivilDate(days: Int(day))
+    let milliseconds = Int(inDay / 1_000)
+    buffer.append(upTo: 24) { room in
+      guard var end = room.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return 0 }
+      end.put(date.year, digits: 4, "-")
+      end.put(date.month, digits: 2, "-")
+      end.put(date.day, digits: 2, "T")
+      end.put(milliseconds / 3_600_000, digits: 2, ":")
+      end.put(milliseconds / 60_000 % 60, digits: 2, ":")
+      end.put(milliseconds / 1_000 % 60, digits: 2, ".")
+      end.put(milliseconds % 1_000, digits: 3, "Z")
+      return 24
+    }
+  }
+}
+
+extension UnsafeMutablePointer<UInt8> {
+  /// Writes `value` with that many digits and the character after it, and moves past both.
+  fileprivate mutating func put(_ value: Int, digits: Int, _ follower: Unicode.Scalar) {
+    var rest = value
+    for position in (0..<digits).reversed() {
+      self[position] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+      rest /= 10
+    }
+    self[digits] = UInt8(ascii: follower)
+    self += digits + 1
+  }
+}
+
+extension Int64 {
+  /// The quotient rounded down, and the remainder that is never negative.
+  func flooredDivision(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
+    let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+    return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+  }
+}
+
+/// Reads the fields of a date and time one after another.
+private struct FieldReader {
+  let bytes: UnsafeRawBufferPointer
+  var position = 0
+
+  init(bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+  var isAtEnd: Bool { position == bytes.count }
+
+  private var digit: Int? {
+    guard position < bytes.count else { return nil }
+    let value = bytes[position] &- UInt8(ascii: "0")
+    return value < 10 ? Int(value) : nil
+  }
+
+  mutating func skip(_ character: Unicode.Scalar) -> Bool {
+    guard position < bytes.count, bytes[position] == UInt8(ascii: character) else { return false }
+    position += 1
+    return true
+  }
+
+  mutating func digits(_ count: Int) -> Int? {
+    var value = 0
+    for _ in 0..<count {
+      guard let digit else { return nil }
+      value = value * 10 + digit
+      position += 1
+    }
+    return value
+  }
+
+  /// Microseconds from one digit or more.
+  mutating func fraction() -> Int? {
+    var value = 0
+    var unit = 100_000
+    guard digit != nil else { return nil }
+    while let digit {
+      value += digit * unit
+      unit /= 10
+      position += 1
+    }
+    return value
+  }
+
+  /// Seconds east of UTC.
+  mutating func offset() -> Int? {
+    if skip("Z") || skip("z") { return 0 }
+    let isWest = skip("-")
+    guard isWest || skip("+"), let hours = digits(2), hours < 24, skip(":"), let minutes = digits(2), minutes < 60
+    else { return nil }
+    let seconds = hours * 3_600 + minutes * 60
+    return isWest ? -seconds : seconds
+  }
+}
+
+/// Durations as people write them: a positive decimal number and a unit, as in `48h` or `1.5d`.
+package enum DurationText {
+  /// The duration in microseconds, or nil if `text` is none, is zero where `allowsZero` is false, or exceeds 64 bits.
+  ///
+  /// Units are `s`, `m`, `h` and `d` (24 hours); the result is rounded to whole microseconds.
+  package static func parse(_ text: String, allowsZero: Bool) -> Int64? {
+    guard let last = text.utf8.last, let unit = unit(last) else { return nil }
+    let parts = text.utf8.dropLast().split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
+    guard let whole = parts.first, isNumber(whole), let count = Int64(String(Substring(whole))) else { return nil }
+    var (total, overflow) = count.multipliedReportingOverflow(by: unit)
+    if parts.count == 2 {
+      guard isNumber(parts[1]), let fraction = Double("0." + String(Substring(parts[1]))) else { return nil }
+      let (sum, overflowed) = total.addingReportingOverflow(Int64((fraction * Double(unit)).rounded()))
+      (total, overflow) = (sum, overflow || overflowed)
+    }
+    return overflow || total < 0 || (total == 0 && !allowsZero) ? nil : total
+  }
+
+  /// The duration in microseconds, or nil if `text` is none, is zero or exceeds 64 bits.
+  package static func parse(_ text: String) -> Int64? { parse(text, allowsZero: false) }
+
+  private static func isNumber(_ digits: Substring.UTF8View) -> Bool {
+    !digits.isEmpty && digits.allSatisfy { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
+  }
+
+  private static func unit(_ letter: UInt8) -> Int64? {
+    switch letter {
+    case UInt8(ascii: "s"): Limits.second
+    case UInt8(ascii: "m"): 60 * Limits.second
+    case UInt8(ascii: "h"): Limits.hour
+    case UInt8(ascii: "d"): 24 * Limits.hour
+    default: nil
+    }
+  }
+}

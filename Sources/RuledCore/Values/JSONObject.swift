@@ -1,11 +1,11 @@
-/// The members of a JSON object in the order in which they were written; a name stands once.
+/// The members of a JSON object in the order in which they were written; each name occurs once.
 package struct JSONObject: Sendable {
   /// One member.
   package typealias Member = (name: String, value: JSONValue)
 
   /// The members in order.
   package private(set) var members: [Member] = []
-  /// Where each name stands; kept only for objects that are too long to search.
+  /// The index of each name, for objects that are too long to search.
   private var index: [ExactName: Int]?
 
   private static let searchedUpTo = 16
@@ -13,7 +13,7 @@ package struct JSONObject: Sendable {
   /// An object without members.
   package init() {}
 
-  /// An object of these members; of a repeated name the last counts.
+  /// An object of these members; of a repeated name the last one wins.
   package init(_ members: some Sequence<Member>) {
     for member in members { self[member.name] = member.value }
   }
@@ -57,7 +57,7 @@ package struct JSONObject: Sendable {
 extension JSONObject: RandomAccessCollection {
   /// The first position.
   package var startIndex: Int { 0 }
-  /// The position behind the last member.
+  /// The position after the last member.
   package var endIndex: Int { members.count }
   /// The member at a position.
   package subscript(position: Int) -> Member { members[position] }

@@ -89,7 +89,7 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expre
   package init(stringLiteral value: String) { self = .string(value) }
   /// An array.
   package init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
-  /// An object; of a repeated name the last counts.
+  /// An object; of a repeated name the last one wins.
   package init(dictionaryLiteral elements: (String, JSONValue)...) {
     self = .object(JSONObject(elements.map { (name: $0.0, value: $0.1) }))
   }

@@ -220,7 +220,7 @@ extension EngineContext {
     try withoutActuallyEscaping(passing) { (passing) throws(StoreError) in
       try store.scan(
         from: lower, to: upper,
-        passing: { stretch in
+        skipping: { stretch in
           let thing = DamageReport.Thing(stretch.after, subject: nil, isStretch: true)
           met.insert(thing)
           self.tell(thing, stretch.error)

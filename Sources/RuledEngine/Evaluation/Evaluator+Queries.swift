@@ -77,7 +77,7 @@ extension Evaluator {
         found = subject
         state =
           try view(subject)?.state(of: entry.name)
-          ?? UnsafeRawBufferPointer(start: UnsafeRawPointer(states.base), count: 0)
+          ?? UnsafeRawBufferPointer(start: states.bytes.baseAddress, count: 0)
       }
     } catch let error as LoadError {
       throw Failure(plugin: entry.name, kind: .error, message: error.message, file: error.file, line: error.line)

@@ -71,14 +71,14 @@ extension Evaluator {
   private func native(
     _ queued: QueuedEvent, isFirst: Bool, of plugin: Int, _ event: EventInput, _ record: SubjectRecordView?
   ) -> rb_event {
-    let empty = UnsafeRawBufferPointer(start: UnsafeRawPointer(states.base), count: 0)
+    let empty = UnsafeRawBufferPointer(start: states.bytes.baseAddress, count: 0)
     var native = rb_event()
     native.id = rb_slice(event.id)
     native.source = rb_slice(event.source)
     native.subject = rb_slice(event.subject)
     native.time = Double(event.time) / 1e6
     native.now = Double(event.now) / 1e6
-    native.seed = hash64(event.id, seed: subject?.hash ?? 0)
+    native.seed = hash64(event.id, seed: subject.map { hash64($0.name, seed: 0) } ?? 0)  // the same on each run
     native.state = rb_slice(record?.state(of: catalog.plugins[plugin].nameBytes) ?? empty)
     native.explain = event.isExplained
     if isFirst {

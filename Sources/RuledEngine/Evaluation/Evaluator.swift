@@ -96,7 +96,7 @@ package final class Evaluator {
 
   /// Which plugins hear a type, and with which rules.
   func listeners(to type: UnsafeRawBufferPointer) -> Listeners {
-    let hash = hash64(type, seed: 0)
+    let hash = hash64(type)
     if let known = listeners.find(type, hash: hash) { return known }
     let found = Listeners(
       type: Array(type), hash: hash, plugins: catalog.listeners(to: String(decoding: type, as: UTF8.self)))
@@ -206,7 +206,7 @@ package final class Evaluator {
 
   /// The subject of that name, read from the store when it is not hot.
   func findSubject(_ name: UnsafeRawBufferPointer) throws(RequestError) -> Subject {
-    let hash = hash64(name, seed: 0)
+    let hash = hash64(name)
     if let subject = cache.find(name, hash: hash) { return subject }
     let subject = Subject(name: name, hash: hash)
     key.removeAll()

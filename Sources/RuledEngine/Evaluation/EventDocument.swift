@@ -22,7 +22,7 @@ package final class EventDocument {
     text.append(bytes)
     text.reserve(Int(CJ_PADDING))
     let length = text.count
-    let start = UnsafeRawPointer(text.base).assumingMemoryBound(to: CChar.self)
+    guard let start = text.bytes.baseAddress?.assumingMemoryBound(to: CChar.self) else { return false }
     return cj_parse(handle, start, length, length + Int(CJ_PADDING)) == Int32(CJ_OK.rawValue)
   }
 
@@ -59,8 +59,9 @@ package final class EventDocument {
     var start: UnsafePointer<CChar>?
     var length = 0
     let wanted = UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
-    let whole = UnsafeRawPointer(text.base).assumingMemoryBound(to: CChar.self)
-    guard cj_raw_member(whole, text.count, wanted, name.utf8CodeUnitCount, &start, &length), let start else {
+    guard let whole = text.bytes.baseAddress?.assumingMemoryBound(to: CChar.self),
+      cj_raw_member(whole, text.count, wanted, name.utf8CodeUnitCount, &start, &length), let start
+    else {
       let empty: StaticString = "{}"
       return UnsafeRawBufferPointer(start: empty.utf8Start, count: 2)
     }

@@ -2,84 +2,91 @@ import RuledCore
 import RuledEngine
 import RuledStore
 
-/// The batches that were appended to the store in this order and do not count yet, and what the daemon's own keys will hold once they do.
+/// The submissions that were appended to the store, in that order, and are not durable yet; and what the daemon's own keys will hold once they are.
 struct CommitQueue {
-  /// A batch whose fate is not known yet.
+  /// A submission whose result is not known yet.
   struct Entry {
     let submission: Submission
     /// Whose it is.
     let worker: Int
-    /// The number that the store gave it; nil when it was refused and only waits for its turn to be told.
+    /// The number that the store gave it; nil when it was refused, and only waits for the results of those before it.
     let number: UInt64?
-    /// Whether its worker waits for it, and sees to it that it is settled.
+    /// Whether its worker waits for it, and syncs itself.
     let isAwaited: Bool
-    /// What the counters that it changes were before.
+    /// The earlier values of the counters that it changes.
     fileprivate let replaced: [(key: CounterTable.Key, value: CounterValue?)]
   }
 
   private var entries: [Entry] = []
+  /// The counters' values once all entries are durable.
   private var counters: [CounterTable.Key: CounterValue] = [:]
-  /// What the store held of counters at the start.
-  private let kept: CounterTable.Kept
+  /// The counters in the store at the start.
+  private let stored: CounterTable.Kept
   /// How many changes for watchers the entries hold.
   private var changes = 0
   private let key = ByteBuffer(capacity: 256)
   private let value = ByteBuffer(capacity: 64)
 
-  /// A queue that goes on from the counters that the store holds.
+  /// An empty queue, which adds to the counters that the store holds.
   ///
-  /// Those whose values could not be read are counted in memory alone: to write them would be to put an end to what may yet be mended.
-  init(counters kept: CounterTable.Kept = CounterTable.Kept()) {
-    self.kept = kept
-    counters = kept.values
+  /// A counter whose stored value could not be read is counted in memory alone: a write would destroy what may still be repaired.
+  init(counters stored: CounterTable.Kept = CounterTable.Kept()) {
+    self.stored = stored
+    counters = stored.values
   }
 
-  /// How many replies wait for batches that no worker waits for; nil when there is no such batch.
-  var waitingReplies: Int? {
-    var count: Int?
-    for entry in entries where !entry.isAwaited { count = (count ?? 0) + entry.submission.replies.count }
-    return count
-  }
+  /// How many submissions no worker waits for.
+  var waitingSubmissions: Int { entries.count { !$0.isAwaited } }
 
-  /// Adds a batch once `write` has taken its writes, the shared counters and the sequence behind `sequence` among them, and given the number.
+  /// How many replies those have.
+  var waitingReplies: Int { entries.reduce(0) { $1.isAwaited ? $0 : $0 + $1.submission.replies.count } }
+
+  /// Adds a submission if `write` appends its writes and gives their number; false when it gives nil.
+  ///
+  /// The writes include the counters that it changes, and the sequence of its last change for watchers; the last one published was `sequence`.
   mutating func append(
     _ submission: Submission, of worker: Int, isAwaited: Bool, after sequence: UInt64,
-    _ write: (WriteSet) throws(StoreError) -> UInt64
-  ) throws(StoreError) {
+    _ write: (WriteSet) throws(StoreError) -> UInt64?
+  ) throws(StoreError) -> Bool {
     let batch = submission.batch
+    let mark = batch.writes.mark
     let replaced = count(batch)
     if !batch.changes.isEmpty {
       let last = sequence + UInt64(changes + batch.changes.count)
       WatchSequence.write(last, to: batch.writes, key: key, value: value)
     }
     do throws(StoreError) {
-      let number = try write(batch.writes)
+      guard let number = try write(batch.writes) else {
+        restore(replaced)
+        batch.writes.truncate(to: mark)
+        return false
+      }
       changes += batch.changes.count
       entries.append(
-        Entry(
-          submission: submission, worker: worker, number: number, isAwaited: isAwaited, replaced: replaced))
+        Entry(submission: submission, worker: worker, number: number, isAwaited: isAwaited, replaced: replaced))
+      return true
     } catch {
       restore(replaced)
       throw error
     }
   }
 
-  /// Adds a batch that is not to be applied.
+  /// Adds a submission that was refused.
   mutating func refuse(_ submission: Submission, of worker: Int, isAwaited: Bool) {
     entries.append(Entry(submission: submission, worker: worker, number: nil, isAwaited: isAwaited, replaced: []))
   }
 
-  /// Removes the batches up to the one of that number, and those refused behind it.
-  mutating func takeSettled(through number: UInt64) -> [Entry] {
-    let rest = entries.firstIndex { $0.number.map { $0 > number } ?? false } ?? entries.count
-    let settled = Array(entries[..<rest])
-    entries.removeFirst(rest)
-    for entry in settled where entry.number != nil { changes -= entry.submission.batch.changes.count }
-    return settled
+  /// Removes the submissions up to that number, and the refused ones right behind them.
+  mutating func removeDurable(through number: UInt64) -> [Entry] {
+    let end = entries.firstIndex { $0.number.map { $0 > number } ?? false } ?? entries.count
+    let removed = Array(entries[..<end])
+    entries.removeFirst(end)
+    for entry in removed where entry.number != nil { changes -= entry.submission.batch.changes.count }
+    return removed
   }
 
-  /// Removes all batches, none of which is applied.
-  mutating func takeLost() -> [Entry] {
+  /// Removes all submissions, none of which is committed.
+  mutating func removeLost() -> [Entry] {
     let lost = entries
     for entry in lost.reversed() { restore(entry.replaced) }
     entries.removeAll()
@@ -87,7 +94,7 @@ struct CommitQueue {
     return lost
   }
 
-  /// Adds the batch's counts to the counters and their new values to its writes; gives the old ones.
+  /// Adds a batch's counts to the counters, and their new values to its writes; gives the old values.
   private mutating func count(_ batch: CommitBatch) -> [(key: CounterTable.Key, value: CounterValue?)] {
     guard !batch.counters.isEmpty else { return [] }
     var replaced: [CounterTable.Key: CounterValue?] = [:]
@@ -99,7 +106,7 @@ struct CommitQueue {
     for counter in replaced.keys {
       key.removeAll()
       StoreKey.counter(counter.name, labels: counter.labels, into: key)
-      if !kept.unreadable.isEmpty, kept.mayHide(key.bytes), kept.values[counter] == nil { continue }
+      if !stored.unreadable.isEmpty, stored.mayHide(key.bytes), stored.values[counter] == nil { continue }
       value.removeAll()
       counters[counter]?.json.write(to: value)
       batch.writes.put(key.bytes, value.bytes)

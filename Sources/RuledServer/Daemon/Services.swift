@@ -12,7 +12,7 @@ package final class Services: Sendable {
   /// Lets other workers borrow each worker while it sleeps.
   let borrowable: [BorrowableWorker]
   /// What makes batches durable.
-  let commits: GroupCommit
+  let commits: CommitPipeline
   /// Where the control thread gets its messages.
   let control = Mailbox<ControlMessage>()
   /// Where the loader's thread gets its requests.
@@ -49,7 +49,7 @@ package final class Services: Sendable {
     workers = (0..<count).map { _ in Mailbox<WorkerMessage>() }
     borrowable = (0..<count).map { _ in BorrowableWorker() }
     hub = WatchHub(spare: context.changeLogs)
-    commits = GroupCommit(context: context, hub: hub, workers: workers)
+    commits = CommitPipeline(context: context, hub: hub, workers: workers)
     lineMemory = LineMemory(max(Limits.lineBytes, 4 * context.configuration.limits.requestBytes))
     figures = (0..<count).map { _ in WorkerFigures() }
     current = Mutex((context.configuration, Administrators(context.configuration.admins)))

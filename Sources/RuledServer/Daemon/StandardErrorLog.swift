@@ -1,6 +1,7 @@
 import Glibc
 import RuledCore
 package import RuledEngine
+import RuledJSON
 import Synchronization
 
 /// Writes log lines to standard error, one JSON object a line.
@@ -16,30 +17,23 @@ package final class StandardErrorLog: EventLog {
     let time = EngineClock.wall
     buffer.withLock { buffer in
       buffer.removeAll()
-      buffer.append("{\"time\":\"" as StaticString)
-      time.write(to: buffer)
-      buffer.append("\",\"level\":\"" as StaticString)
-      buffer.append(contentsOf: "\(line.level)")
-      buffer.append("\",\"message\":" as StaticString)
-      buffer.append(jsonString: line.message)
-      Self.append("plugin", line.plugin, to: buffer)
-      Self.append("rule", line.rule, to: buffer)
-      Self.append("event_id", line.event, to: buffer)
-      Self.append("subject_hash", line.subjectHash, to: buffer)
+      var writer = JSONWriter(buffer)
+      writer.beginObject()
+      writer.member("time")
+      writer.time(time)
+      writer.member("level", "\(line.level)")
+      writer.member("message", line.message)
+      if let plugin = line.plugin { writer.member("plugin", plugin) }
+      if let rule = line.rule { writer.member("rule", rule) }
+      if let event = line.event { writer.member("event_id", event) }
+      if let subject = line.subjectHash { writer.member("subject_hash", subject) }
       if !line.fields.isEmpty {
-        buffer.append(",\"fields\":" as StaticString)
-        buffer.append(contentsOf: line.fields)
+        writer.member("fields")
+        writer.raw(line.fields)
       }
-      buffer.append("}\n" as StaticString)
-      _ = Glibc.write(2, buffer.base, buffer.count)
+      writer.endObject()
+      buffer.append(UInt8(ascii: "\n"))
+      _ = Glibc.write(2, buffer.bytes.baseAddress, buffer.count)
     }
-  }
-
-  private static func append(_ name: StaticString, _ value: String?, to buffer: ByteBuffer) {
-    guard let value else { return }
-    buffer.append(",\"" as StaticString)
-    buffer.append(name)
-    buffer.append("\":" as StaticString)
-    buffer.append(jsonString: value)
   }
 }

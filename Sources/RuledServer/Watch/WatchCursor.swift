@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledJSON
 import RuledWire
 
 /// What one watcher wants, and how far it has read.
@@ -51,19 +52,16 @@ struct WatchCursor: Sendable {
 
   /// Appends the params of a notification as a JSON object.
   func write(_ news: News, to buffer: ByteBuffer) {
-    buffer.append("{\"watch\":" as StaticString)
-    buffer.append(decimal: number)
+    var writer = JSONWriter(buffer)
+    writer.beginObject()
+    writer.member("watch", number)
     switch news {
-    case .lagged(let missed):
-      buffer.append(",\"missed\":" as StaticString)
-      buffer.append(decimal: Int64(truncatingIfNeeded: missed))
+    case .lagged(let missed): writer.member("missed", missed)
     case .changed(let sequence, let members):
-      buffer.append(",\"sequence\":" as StaticString)
-      buffer.append(decimal: Int64(truncatingIfNeeded: sequence))
-      buffer.append(UInt8(ascii: ","))
-      buffer.append(members)
+      writer.member("sequence", sequence)
+      writer.raw(members)
     }
-    buffer.append(UInt8(ascii: "}"))
+    writer.endObject()
   }
 }
 

@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledJSON
 import RuledWire
 
 /// The watchers on one worker's connections.
@@ -44,9 +45,10 @@ final class WorkerWatches {
     guard !request.isNotification else { return worker.replies.sendNothing(to: target) }
     buffer.removeAll()
     ReplyWriter.beginResult(id: request.id, to: buffer)
-    buffer.append("{\"watch\":" as StaticString)
-    buffer.append(decimal: number)
-    buffer.append(UInt8(ascii: "}"))
+    var writer = JSONWriter(buffer)
+    writer.beginObject()
+    writer.member("watch", number)
+    writer.endObject()
     ReplyWriter.endResult(to: buffer)
     if target.batch == 0 { ReplyWriter.endLine(to: buffer) }
     worker.replies.send(buffer.bytes, to: target)

@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledJSON
 import RuledWire
 
 /// A client's request batch that is being executed; its replies leave together, as one array.
@@ -56,17 +57,19 @@ final class PendingRequestBatch {
   /// The request as a JSON-RPC object of its own.
   private static func text(of request: RequestView) -> [UInt8] {
     let buffer = ByteBuffer(capacity: request.paramsText.count + 128)
-    buffer.append("{\"jsonrpc\":\"2.0\",\"method\":" as StaticString)
-    buffer.append(jsonString: request.methodName)
+    var writer = JSONWriter(buffer)
+    writer.beginObject()
+    writer.member("jsonrpc", plain: "2.0")
+    writer.member("method", string: request.methodName)
     if let id = request.id {
-      buffer.append(",\"id\":" as StaticString)
-      buffer.append(id)
+      writer.member("id")
+      writer.raw(id)
     }
     if !request.paramsText.isEmpty {
-      buffer.append(",\"params\":" as StaticString)
-      buffer.append(request.paramsText)
+      writer.member("params")
+      writer.raw(request.paramsText)
     }
-    buffer.append(UInt8(ascii: "}"))
+    writer.endObject()
     return Array(buffer.bytes)
   }
 

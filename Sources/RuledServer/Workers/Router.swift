@@ -107,7 +107,7 @@ final class Router: ConnectionHandler {
   /// While the daemon is overloaded every line is parsed, as it takes a request's id to refuse it.
   private func subjectBeforeParsing(_ line: UnsafeRawBufferPointer) -> UInt64? {
     guard !isOverloaded(adding: 1), let subject = line.eventSubject else { return nil }
-    return hash64(subject, seed: 0)
+    return hash64(subject)
   }
 
   // MARK: Requests
@@ -132,7 +132,7 @@ final class Router: ConnectionHandler {
   /// The hash of the subject that a request is about, or nil when any worker can execute it.
   private func subject(of request: RequestView) -> UInt64? {
     switch request.method {
-    case .event, .query, .state, .export, .forget: request.params?.member("subject")?.string.map { hash64($0, seed: 0) }
+    case .event, .query, .state, .export, .forget: request.params?.member("subject")?.string.map { hash64($0) }
     default: nil
     }
   }
@@ -186,7 +186,7 @@ final class Router: ConnectionHandler {
 
 extension Services {
   /// The worker that owns a subject.
-  func owner(of subject: UnsafeRawBufferPointer) -> Int { owner(ofHash: hash64(subject, seed: 0)) }
+  func owner(of subject: UnsafeRawBufferPointer) -> Int { owner(ofHash: hash64(subject)) }
 
   /// The worker that owns the subjects whose names have a hash.
   func owner(ofHash hash: UInt64) -> Int {

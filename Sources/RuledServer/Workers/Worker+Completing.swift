@@ -18,7 +18,7 @@ extension Worker {
     let isFirst = submitted.isEmpty
     let full = takeSubmission()
     guard isFirst, isWorthSyncing(full) else {
-      services.report(services.commits.append(full, of: index, inFlight: services.inFlight.load(ordering: .relaxed)))
+      services.report(services.commits.submit(full, of: index, inFlight: services.inFlight.load(ordering: .relaxed)))
       return true
     }
     let (result, error) = services.commits.commit(full, of: index)

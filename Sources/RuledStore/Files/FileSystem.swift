@@ -1,11 +1,14 @@
-/// The calls on files that the store makes, all of them: the operating system's, or those of a test that stands in for a disk.
+import CLinux
+import Glibc
+
+/// All calls on files that the store makes: to the operating system, or in tests to a simulated disk.
 ///
 /// A name is durable once its folder has been synced, and the bytes of a file once the file has been.
 package protocol FileSystem: Sendable {
   /// Opens the file `path`.
   func open(_ path: String, _ mode: FileMode) throws(StoreError) -> any StoreFile
 
-  /// Gives a file another name, in place of a file that has it.
+  /// Renames a file; replaces the file of the new name if there is one.
   func rename(_ path: String, to target: String) throws(StoreError)
 
   /// Removes a name.
@@ -17,10 +20,10 @@ package protocol FileSystem: Sendable {
   /// The names in a folder, in no order, without `.` and `..`.
   func names(in folder: String) throws(StoreError) -> [String]
 
-  /// Makes a folder and those that it lies in, where they don't exist yet, and makes their names durable.
+  /// Makes a folder and its parents where they don't exist yet; their names are durable.
   func createFolder(_ path: String) throws(StoreError)
 
-  /// Makes durable which names a folder has.
+  /// Makes the names in a folder durable.
   func syncFolder(_ path: String) throws(StoreError)
 }
 
@@ -34,9 +37,9 @@ package enum FileMode: Sendable {
   case create
 }
 
-/// An open file, which is closed when nobody refers to it any longer.
+/// An open file, which is closed with its last reference.
 package protocol StoreFile: AnyObject, Sendable {
-  /// Where it lies.
+  /// Its path.
   var path: String { get }
 
   /// How many bytes it has.
@@ -45,20 +48,113 @@ package protocol StoreFile: AnyObject, Sendable {
   /// Fills `buffer` with the bytes from `offset` on; an error when there are fewer.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(StoreError)
 
-  /// Writes bytes at `offset`; the operating system has them when this returns.
+  /// Writes bytes at `offset`; the kernel has them when this returns.
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(StoreError)
 
   /// Returns once all that was written, and the file's size, is on the disk.
   ///
-  /// After an error the system may have dropped any of what was not synced before, and a later sync does not tell.
+  /// After an error the kernel may have dropped any bytes that were not synced before, without an error of a later sync.
   func sync() throws(StoreError)
 
-  /// Lets the file have so many bytes, zeros where there were none.
+  /// Sets the size of the file; new bytes are zeros.
   func resize(to bytes: Int) throws(StoreError)
 
-  /// Asks for room for so many bytes, which then read as zeros; false where the file system can't do that.
+  /// Reserves so many bytes, which read as zeros; false where the file system can't do that.
   func reserve(_ bytes: Int) -> Bool
 
-  /// Lets the system begin to bring a part to the disk; nothing is promised.
+  /// Asks the kernel to begin writing a part to the disk; it promises nothing.
   func beginWriteback(at offset: Int, count: Int)
+}
+
+/// The operating system's files.
+package struct SystemFiles: FileSystem {
+  /// The files of this host.
+  package init() {}
+
+  package func open(_ path: String, _ mode: FileMode) throws(StoreError) -> any StoreFile {
+    let flags =
+      switch mode {
+      case .read: O_RDONLY
+      case .update: O_RDWR
+      case .create: O_RDWR | O_CREAT | O_TRUNC
+      }
+    let descriptor = Glibc.open(path, flags | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw StoreError.system("the file \(path) can't be opened", errno) }
+    return SystemFile(path: path, descriptor: descriptor)
+  }
+
+  package func rename(_ path: String, to target: String) throws(StoreError) {
+    guard Glibc.rename(path, target) == 0 else {
+      throw StoreError.system("the file \(path) can't be renamed to \(target)", errno)
+    }
+  }
+
+  package func remove(_ path: String) throws(StoreError) {
+    guard unlink(path) == 0 || errno == ENOENT else {
+      throw StoreError.system("the file \(path) can't be removed", errno)
+    }
+  }
+
+  package func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
+  package func names(in folder: String) throws(StoreError) -> [String] {
+    try Folder.names(folder).filter { $0 != "." && $0 != ".." }
+  }
+
+  package func createFolder(_ path: String) throws(StoreError) { try Folder.create(path) }
+
+  package func syncFolder(_ path: String) throws(StoreError) { try Folder.sync(path) }
+}
+
+/// An open file of the operating system.
+private final class SystemFile: StoreFile {
+  let path: String
+  private let descriptor: Int32
+
+  init(path: String, descriptor: Int32) {
+    self.path = path
+    self.descriptor = descriptor
+  }
+
+  deinit { close(descriptor) }
+
+  func size() throws(StoreError) -> Int {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw StoreError.system("the file \(path) can't be read", errno) }
+    return Int(status.st_size)
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(StoreError) {
+    var done = 0
+    while done < buffer.count {
+      let count = pread(descriptor, buffer.baseAddress.map { $0 + done }, buffer.count - done, off_t(offset + done))
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { throw StoreError.system("the file \(path) can't be read", count < 0 ? errno : EIO) }
+      done += count
+    }
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(StoreError) {
+    var done = 0
+    while done < bytes.count {
+      let count = pwrite(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done, off_t(offset + done))
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { throw StoreError.system("the file \(path) can't be written", count < 0 ? errno : ENOSPC) }
+      done += count
+    }
+  }
+
+  func sync() throws(StoreError) {
+    guard fdatasync(descriptor) == 0 else { throw StoreError.system("the file \(path) can't be synced", errno) }
+  }
+
+  func resize(to bytes: Int) throws(StoreError) {
+    guard ftruncate(descriptor, off_t(bytes)) == 0 else {
+      throw StoreError.system("the file \(path) can't be given \(bytes) bytes", errno)
+    }
+  }
+
+  func reserve(_ bytes: Int) -> Bool { cl_allocate(descriptor, Int64(bytes)) == 0 }
+
+  func beginWriteback(at offset: Int, count: Int) { cl_begin_sync(descriptor, Int64(offset), Int64(count)) }
 }

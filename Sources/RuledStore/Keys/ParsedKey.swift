@@ -1,4 +1,4 @@
-/// A stored key taken apart; the parts lie in the key that was read.
+/// A parsed key of the store; its parts point into that key.
 package enum ParsedKey {
   /// The record of a subject.
   case record(subject: UnsafeRawBufferPointer)
@@ -26,7 +26,7 @@ package enum ParsedKey {
   /// Something of the daemon's own.
   case daemon(name: UnsafeRawBufferPointer)
 
-  /// How a remembered event is told from the others of its subject.
+  /// What identifies a remembered event among those of its subject.
   package enum EventIdentity {
     /// By its source and id.
     case plain(source: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer)
@@ -34,81 +34,81 @@ package enum ParsedKey {
     case digest(UnsafeRawBufferPointer)
   }
 
-  /// Takes `key` apart; throws `corrupt` when it is none of the layouts of `StoreKey`.
+  /// Parses `key`; throws `corrupt` when it is none of the layouts of `StoreKey`.
   package init(_ key: UnsafeRawBufferPointer) throws(StoreError) {
     guard let first = key.first, let kind = StoreKey.Kind(rawValue: first) else { throw Self.malformed(key) }
-    var rest = UnsafeRawBufferPointer(rebasing: key[1...])
+    var remaining = UnsafeRawBufferPointer(rebasing: key[1...])
     switch kind {
-    case .daemon: self = .daemon(name: rest)
+    case .daemon: self = .daemon(name: remaining)
     case .counter:
-      let name = try Self.part(&rest, of: key)
-      self = .counter(name: name, labels: rest)
+      let name = try Self.part(&remaining, of: key)
+      self = .counter(name: name, labels: remaining)
     case .timerIndex:
-      guard rest.count >= 8 else { throw Self.malformed(key) }
-      let due = Int64(bitPattern: UInt64(bigEndian: rest.loadUnaligned(as: UInt64.self)) ^ (1 << 63))
-      rest = UnsafeRawBufferPointer(rebasing: rest[8...])
-      let subject = try Self.part(&rest, of: key)
-      let plugin = try Self.part(&rest, of: key)
-      self = .timerIndex(due: due, subject: subject, plugin: plugin, name: rest)
+      guard remaining.count >= 8 else { throw Self.malformed(key) }
+      let due = Int64(bitPattern: UInt64(bigEndian: remaining.loadUnaligned(as: UInt64.self)) ^ (1 << 63))
+      remaining = UnsafeRawBufferPointer(rebasing: remaining[8...])
+      let subject = try Self.part(&remaining, of: key)
+      let plugin = try Self.part(&remaining, of: key)
+      self = .timerIndex(due: due, subject: subject, plugin: plugin, name: remaining)
     case .outcome:
-      guard rest.count >= StoreKey.outcomeTimeBytes else { throw Self.malformed(key) }
-      let seconds = UInt32(bigEndian: rest.loadUnaligned(as: UInt32.self))
-      rest = UnsafeRawBufferPointer(rebasing: rest[StoreKey.outcomeTimeBytes...])
-      let subject = try Self.part(&rest, of: key)
-      self = .outcome(expiring: seconds, subject: subject, identity: try Self.identity(&rest, of: key))
+      guard remaining.count >= StoreKey.outcomeTimeBytes else { throw Self.malformed(key) }
+      let seconds = UInt32(bigEndian: remaining.loadUnaligned(as: UInt32.self))
+      remaining = UnsafeRawBufferPointer(rebasing: remaining[StoreKey.outcomeTimeBytes...])
+      let subject = try Self.part(&remaining, of: key)
+      self = .outcome(expiring: seconds, subject: subject, identity: try Self.identity(&remaining, of: key))
     case .record, .earlierEvents, .outcomeIndex, .once, .timer, .message, .effect, .parked:
-      let subject = try Self.part(&rest, of: key)
-      self = try Self.ofSubject(kind, subject, &rest, of: key)
+      let subject = try Self.part(&remaining, of: key)
+      self = try Self.ofSubject(kind, subject, &remaining, of: key)
     }
   }
 
   private static func ofSubject(
-    _ kind: StoreKey.Kind, _ subject: UnsafeRawBufferPointer, _ rest: inout UnsafeRawBufferPointer,
+    _ kind: StoreKey.Kind, _ subject: UnsafeRawBufferPointer, _ remaining: inout UnsafeRawBufferPointer,
     of key: UnsafeRawBufferPointer
   ) throws(StoreError) -> ParsedKey {
     switch kind {
     case .record:
-      guard rest.isEmpty else { throw malformed(key) }
+      guard remaining.isEmpty else { throw malformed(key) }
       return .record(subject: subject)
     case .earlierEvents:
-      guard rest.isEmpty else { throw malformed(key) }
+      guard remaining.isEmpty else { throw malformed(key) }
       return .earlierEvents(subject: subject)
-    case .outcomeIndex: return .outcomeIndex(subject: subject, hash: try number(rest, of: key))
+    case .outcomeIndex: return .outcomeIndex(subject: subject, hash: try number(remaining, of: key))
     case .once:
-      let plugin = try part(&rest, of: key)
-      return .once(subject: subject, plugin: plugin, key: rest)
+      let plugin = try part(&remaining, of: key)
+      return .once(subject: subject, plugin: plugin, key: remaining)
     case .timer:
-      let plugin = try part(&rest, of: key)
-      return .timer(subject: subject, plugin: plugin, name: rest)
-    case .message: return .message(subject: subject, sequence: try number(rest, of: key))
-    case .effect: return .effect(subject: subject, sequence: try number(rest, of: key))
-    case .parked: return .parked(subject: subject, sequence: try number(rest, of: key))
+      let plugin = try part(&remaining, of: key)
+      return .timer(subject: subject, plugin: plugin, name: remaining)
+    case .message: return .message(subject: subject, sequence: try number(remaining, of: key))
+    case .effect: return .effect(subject: subject, sequence: try number(remaining, of: key))
+    case .parked: return .parked(subject: subject, sequence: try number(remaining, of: key))
     case .outcome, .timerIndex, .counter, .daemon: preconditionFailure("\(kind) does not begin with a subject")
     }
   }
 
   private static func identity(
-    _ rest: inout UnsafeRawBufferPointer, of key: UnsafeRawBufferPointer
+    _ remaining: inout UnsafeRawBufferPointer, of key: UnsafeRawBufferPointer
   ) throws(StoreError) -> EventIdentity {
-    if rest.first == 1 { return .digest(UnsafeRawBufferPointer(rebasing: rest[1...])) }
-    let source = try part(&rest, of: key)
-    return .plain(source: source, id: rest)
+    if remaining.first == 1 { return .digest(UnsafeRawBufferPointer(rebasing: remaining[1...])) }
+    let source = try part(&remaining, of: key)
+    return .plain(source: source, id: remaining)
   }
 
   private static func part(
-    _ rest: inout UnsafeRawBufferPointer, of key: UnsafeRawBufferPointer
+    _ remaining: inout UnsafeRawBufferPointer, of key: UnsafeRawBufferPointer
   ) throws(StoreError) -> UnsafeRawBufferPointer {
-    guard let end = rest.firstIndex(of: 0) else { throw malformed(key) }
-    let part = UnsafeRawBufferPointer(rebasing: rest[..<end])
-    rest = UnsafeRawBufferPointer(rebasing: rest[(end + 1)...])
+    guard let end = remaining.firstIndex(of: 0) else { throw malformed(key) }
+    let part = UnsafeRawBufferPointer(rebasing: remaining[..<end])
+    remaining = UnsafeRawBufferPointer(rebasing: remaining[(end + 1)...])
     return part
   }
 
   private static func number(
-    _ rest: UnsafeRawBufferPointer, of key: UnsafeRawBufferPointer
+    _ remaining: UnsafeRawBufferPointer, of key: UnsafeRawBufferPointer
   ) throws(StoreError) -> UInt64 {
-    guard rest.count == 8 else { throw malformed(key) }
-    return UInt64(bigEndian: rest.loadUnaligned(as: UInt64.self))
+    guard remaining.count == 8 else { throw malformed(key) }
+    return UInt64(bigEndian: remaining.loadUnaligned(as: UInt64.self))
   }
 
   private static func malformed(_ key: UnsafeRawBufferPointer) -> StoreError {

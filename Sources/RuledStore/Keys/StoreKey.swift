@@ -1,19 +1,19 @@
 package import RuledCore
 
-/// The names under which everything is stored, so that what belongs together lies together.
+/// The keys under which everything is stored; what belongs together has keys side by side.
 ///
 /// A key begins with the letter of its kind. `0` is one zero byte, which ends a part; subjects, plugins, sources and ids
 /// have no control characters, so byte order is the order of the parts. Numbers are eight bytes, most significant first;
 /// a time is microseconds since 1970 with its sign bit turned, so that earlier times come first.
 ///
-/// | key | what stands there |
+/// | key | value |
 /// | --- | --- |
 /// | `r` subject `0` | the subject's record |
 /// | `d` expiry subject `0` source `0` id | the remembered outcome of an event; the expiry is four bytes, seconds since 1970 |
 /// | `d` expiry subject `0` `1` digest | the same, when source and id are longer than `longestPlainIdentity` together |
 /// | `h` subject `0` | the subject's earlier events, which its record has no room for |
 /// | `i` subject `0` hash | when the remembered outcome of an event expires that is not among the earlier ones either |
-/// | `o` subject `0` plugin `0` key | what is to happen once has happened |
+/// | `o` subject `0` plugin `0` key | when the `once` key expires |
 /// | `t` subject `0` plugin `0` name | a timer |
 /// | `T` time subject `0` plugin `0` name | the same timer, found by when it is due |
 /// | `m` subject `0` sequence | a message that waits for the subject |
@@ -55,7 +55,7 @@ package enum StoreKey {
     static let expiring: [Kind] = [.outcome, .earlierEvents, .outcomeIndex]
   }
 
-  /// How many bytes source and id may have together to stand in a key as they are.
+  /// How many bytes source and id may have together to be part of a key as they are.
   package static let longestPlainIdentity = 64
 
   /// The key of a subject's record.
@@ -68,8 +68,8 @@ package enum StoreKey {
 
   /// The key of a remembered outcome whose source and id have at most `longestPlainIdentity` bytes together.
   ///
-  /// It begins with when the outcome expires, in seconds since 1970: what expires together lies together and goes together, and outcomes are
-  /// written in about the order of their keys.
+  /// It begins with when the outcome expires, in seconds since 1970: what expires together is stored and dropped together, and outcomes are written in about
+  /// the order of their keys.
   package static func outcome(
     expiring seconds: UInt32, _ subject: some KeyPart, source: some KeyPart, id: some KeyPart, into buffer: ByteBuffer
   ) {
@@ -89,7 +89,7 @@ package enum StoreKey {
     digest.appendPart(to: buffer)
   }
 
-  /// What the keys of a subject's outcomes begin with that expire in that second.
+  /// What the keys of those of a subject's outcomes begin with that expire in that second.
   package static func outcomePrefix(expiring seconds: UInt32, _ subject: some KeyPart, into buffer: ByteBuffer) {
     buffer.append(Kind.outcome.rawValue)
     buffer.append(bigEndian: seconds)
@@ -97,7 +97,7 @@ package enum StoreKey {
     buffer.append(0)
   }
 
-  /// The key under which all outcomes lie that expired in a second before `cutoff`, in microseconds since 1970.
+  /// The key below which all outcomes are that expired in a second before `cutoff`, in microseconds since 1970.
   package static func outcomes(expiringAt cutoff: Int64) -> [UInt8] {
     bytes { buffer in
       buffer.append(Kind.outcome.rawValue)
@@ -137,7 +137,7 @@ package enum StoreKey {
     parts(subject, plugin, name, into: buffer)
   }
 
-  /// What the index keys of timers due at that time begin with: those due earlier lie below it.
+  /// What the index keys of timers due at that time begin with: earlier ones are below it.
   package static func timerIndex(due: Int64, into buffer: ByteBuffer) {
     buffer.append(Kind.timerIndex.rawValue)
     buffer.append(bigEndian: UInt64(bitPattern: due) ^ (1 << 63))
@@ -172,10 +172,10 @@ package enum StoreKey {
     name.appendPart(to: buffer)
   }
 
-  /// What the keys begin with under which the plugins stand that counted first what nobody had counted.
+  /// What the keys of the plugins that counters belong to begin with: a counter belongs to the first plugin that counted it.
   package static let counterOwners = [Kind.daemon.rawValue] + Array("counter\0".utf8)
 
-  /// The key under which the plugin stands that a counter belongs to.
+  /// The key of the plugin that a counter belongs to.
   package static func counterOwner(_ name: some KeyPart, labels: some KeyPart, into buffer: ByteBuffer) {
     counterOwners.appendPart(to: buffer)
     name.appendPart(to: buffer)
@@ -201,21 +201,21 @@ package enum StoreKey {
 
   /// Appends a kind and the three parts that follow it.
   static func ofPlugin(
-    _ kind: Kind, _ subject: some KeyPart, _ plugin: some KeyPart, _ rest: some KeyPart, into buffer: ByteBuffer
+    _ kind: Kind, _ subject: some KeyPart, _ plugin: some KeyPart, _ name: some KeyPart, into buffer: ByteBuffer
   ) {
     buffer.append(kind.rawValue)
-    parts(subject, plugin, rest, into: buffer)
+    parts(subject, plugin, name, into: buffer)
   }
 
   /// Appends three parts with a zero byte between them.
   static func parts(
-    _ subject: some KeyPart, _ plugin: some KeyPart, _ rest: some KeyPart, into buffer: ByteBuffer
+    _ subject: some KeyPart, _ plugin: some KeyPart, _ name: some KeyPart, into buffer: ByteBuffer
   ) {
     subject.appendPart(to: buffer)
     buffer.append(0)
     plugin.appendPart(to: buffer)
     buffer.append(0)
-    rest.appendPart(to: buffer)
+    name.appendPart(to: buffer)
   }
 
   /// Appends a kind, a subject and a number.
@@ -225,4 +225,74 @@ package enum StoreKey {
     subjectPrefix(kind, subject, into: buffer)
     buffer.append(bigEndian: sequence)
   }
+}
+
+extension StoreKey {
+  /// The least key above all that begin with `prefix`; nil when there is none, since `prefix` has no byte below 255.
+  package static func upperBound(_ prefix: [UInt8]) -> [UInt8]? {
+    var bound = prefix
+    while let last = bound.popLast() {
+      if last < 255 {
+        bound.append(last + 1)
+        return bound
+      }
+    }
+    return nil
+  }
+
+  /// Appends the least key above all that begin with `prefix`, which may be in `buffer` itself.
+  ///
+  /// `prefix` is what the functions of `StoreKey` write, so its first byte is below 255.
+  package static func upperBound(_ prefix: UnsafeRawBufferPointer, into buffer: ByteBuffer) {
+    guard let last = prefix.lastIndex(where: { $0 < 255 }) else {
+      preconditionFailure("a prefix of a key begins with the letter of its kind")
+    }
+    let final = prefix[last] + 1
+    let shared = Array(prefix[..<last])
+    shared.appendPart(to: buffer)
+    buffer.append(final)
+  }
+
+  /// The key that `write` appends to a buffer, as an array, where speed does not matter.
+  package static func bytes(_ write: (ByteBuffer) -> Void) -> [UInt8] {
+    let buffer = ByteBuffer(capacity: 64)
+    write(buffer)
+    return Array(buffer.bytes)
+  }
+
+  /// What all keys of `kind` begin with.
+  package static func prefix(_ kind: Kind) -> [UInt8] { [kind.rawValue] }
+}
+
+/// A part of a key: text, an array of bytes, or borrowed bytes.
+package protocol KeyPart {
+  /// How many bytes the part has.
+  var partCount: Int { get }
+
+  /// Appends the bytes of the part.
+  func appendPart(to buffer: ByteBuffer)
+}
+
+extension String: KeyPart {
+  /// How many bytes the text has as UTF-8.
+  package var partCount: Int { utf8.count }
+
+  /// Appends the text as UTF-8.
+  package func appendPart(to buffer: ByteBuffer) { buffer.append(contentsOf: self) }
+}
+
+extension UnsafeRawBufferPointer: KeyPart {
+  /// How many bytes there are.
+  package var partCount: Int { count }
+
+  /// Appends the bytes.
+  package func appendPart(to buffer: ByteBuffer) { buffer.append(self) }
+}
+
+extension [UInt8]: KeyPart {
+  /// How many bytes there are.
+  package var partCount: Int { count }
+
+  /// Appends the bytes.
+  package func appendPart(to buffer: ByteBuffer) { withUnsafeBytes { buffer.append($0) } }
 }

@@ -2,17 +2,18 @@ import CLinux
 import Glibc
 import RuledCore
 
-/// How commits stand in a file of the redo log.
+/// The format of a file of the redo log.
 ///
-/// All numbers are little endian. A file begins with a header of 64 bytes, the last eight of which are its checksum. Frames follow without gaps: 24 bytes of header and the payload. The
-/// checksum of a frame covers the rest of it, its offset, and the number of its file, so that what an earlier use of the file left on the disk never counts.
+/// All numbers are little endian. A file begins with a header of 64 bytes, the last eight of which are its checksum. Frames follow without gaps: 24 bytes of
+/// header and the payload. The checksum of a frame covers the rest of it, its offset and the number of its file, so that nothing that an earlier use of the
+/// file left on the disk is taken for a frame.
 ///
 /// | file header | bytes | | frame header | bytes |
 /// | --- | --- | --- | --- | --- |
 /// | `ruledlog` | 8 | | checksum | 8 |
 /// | number of the file | 8 | | length of the payload | 4 |
 /// | number of the file before it | 8 | | lower half of the file's number | 4 |
-/// | where that one ends, 0 when its seal says so | 8 | | how far the file was durable when the frame was written | 4 |
+/// | where that one ends, 0 when its seal says so | 8 | | how far the file was synced when the frame was written | 4 |
 /// | length that the file was given | 8 | | kind | 4 |
 /// | zeros, checksum | 16 + 8 | | | |
 enum LogFrame {
@@ -27,11 +28,11 @@ enum LogFrame {
 
   /// What a frame is.
   enum Kind: UInt32 {
-    /// A commit: its payload is the records of a `WriteBatch`.
+    /// A commit: its payload is `WriteRecords`.
     case commit = 0
     /// The end of a complete file.
     case seal = 1
-    /// A note, behind the last commit, of how far the file is durable; the next commit is written over it.
+    /// Says, behind the last commit, how far the file is synced; the next commit is written over it.
     case mark = 2
   }
 
@@ -41,7 +42,7 @@ enum LogFrame {
     var number: UInt64
     /// The number of the file before it, 0 when it is the first.
     var predecessor: UInt64
-    /// Where the file before it ends; 0 when a seal says so there, or when nothing is known of it yet.
+    /// Where the file before it ends; 0 when a seal there says so, or when that is not known yet.
     var predecessorEnd: Int
     /// How many bytes the file was given when it was made.
     var length: Int
@@ -90,14 +91,14 @@ enum LogFrame {
     }
   }
 
-  /// Writes the header of the frame at `offset` of file `number`, whose payload of `length` bytes lies behind it already.
+  /// Writes the header of the frame at `offset` of file `number`; its payload of `length` bytes is there already.
   static func writeHeader(
-    _ kind: Kind, at offset: Int, length: Int, number: UInt64, durable: Int, in base: UnsafeMutableRawPointer
+    _ kind: Kind, at offset: Int, length: Int, number: UInt64, synced: Int, in base: UnsafeMutableRawPointer
   ) {
     let frame = base + offset
     frame.storeBytes(of: UInt32(length).littleEndian, toByteOffset: 8, as: UInt32.self)
     frame.storeBytes(of: UInt32(truncatingIfNeeded: number).littleEndian, toByteOffset: 12, as: UInt32.self)
-    frame.storeBytes(of: UInt32(durable).littleEndian, toByteOffset: 16, as: UInt32.self)
+    frame.storeBytes(of: UInt32(synced).littleEndian, toByteOffset: 16, as: UInt32.self)
     frame.storeBytes(of: kind.rawValue.littleEndian, toByteOffset: 20, as: UInt32.self)
     let covered = UnsafeRawBufferPointer(start: frame + 8, count: header - 8 + length)
     frame.storeBytes(of: checksum(covered, offset: offset, number: number).littleEndian, as: UInt64.self)
@@ -108,7 +109,7 @@ enum LogFrame {
     Int(UInt32(littleEndian: base.loadUnaligned(fromByteOffset: offset + 8, as: UInt32.self)))
   }
 
-  /// A frame as it stands in a file.
+  /// A frame of a file.
   struct Frame {
     /// What it is.
     let kind: Kind
@@ -116,8 +117,8 @@ enum LogFrame {
     let offset: Int
     /// How many bytes its payload has.
     let payload: Int
-    /// How far the file was durable when it was written.
-    let durable: Int
+    /// How far the file was synced when it was written.
+    let synced: Int
 
     /// Where the next one begins.
     var end: Int { offset + LogFrame.header + payload }
@@ -126,8 +127,8 @@ enum LogFrame {
   /// The whole frame at `offset` of file `number`; nil when there is none.
   static func read(_ bytes: UnsafeRawBufferPointer, at offset: Int, number: UInt64) -> Frame? {
     guard offset >= fileHeader, offset + header <= bytes.count else { return nil }
-    func word(_ place: Int) -> UInt32 {
-      UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + place, as: UInt32.self))
+    func word(_ position: Int) -> UInt32 {
+      UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + position, as: UInt32.self))
     }
     let payload = Int(word(8))
     guard word(12) == UInt32(truncatingIfNeeded: number), let kind = Kind(rawValue: word(20)),
@@ -136,19 +137,19 @@ enum LogFrame {
     let covered = UnsafeRawBufferPointer(rebasing: bytes[(offset + 8)..<(offset + header + payload)])
     let sum = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     guard sum == checksum(covered, offset: offset, number: number) else { return nil }
-    return Frame(kind: kind, offset: offset, payload: payload, durable: Int(word(16)))
+    return Frame(kind: kind, offset: offset, payload: payload, synced: Int(word(16)))
   }
 
   /// The first whole frame of file `number` from `offset` on, wherever it begins; nil when there is none.
   static func search(_ bytes: UnsafeRawBufferPointer, from offset: Int, number: UInt64) -> Frame? {
     guard let base = bytes.baseAddress else { return nil }
     var needle = UInt32(truncatingIfNeeded: number).littleEndian
-    var place = offset + 12
-    while place + 4 <= bytes.count {
-      guard let found = cl_find(base + place, bytes.count - place, &needle, 4) else { return nil }
+    var start = offset + 12
+    while start + 4 <= bytes.count {
+      guard let found = cl_find(base + start, bytes.count - start, &needle, 4) else { return nil }
       let at = found - base
       if let frame = read(bytes, at: at - 12, number: number) { return frame }
-      place = at + 1
+      start = at + 1
     }
     return nil
   }

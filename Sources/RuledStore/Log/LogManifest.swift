@@ -1,21 +1,21 @@
 import RuledCore
-import RuledThreads
+import Synchronization
 
 /// The file that says which files the redo log has: it outlives each of them, so that one that is gone is missed.
 ///
-/// It is written anew whenever a file joins the log or leaves it, and takes the place of the one before in one step.
-final class LogManifest: @unchecked Sendable {  // `contents` is guarded by `lock`
-  /// What it says.
+/// Each change writes a new file, which takes the old one's place in one step.
+final class LogManifest: Sendable {
+  /// The contents of a manifest.
   struct Contents: Equatable {
-    /// The last file whose commits the database has taken, and with it all before.
-    var drained: UInt64 = 0
-    /// The last file that may hold commits; the file's header names the one before it, and so on down to `drained`.
+    /// The last file that was flushed; the database has its commits and those of all files before it.
+    var flushed: UInt64 = 0
+    /// The last file that may hold commits; the file's header names the one before it, and so on down to `flushed`.
     var last: UInt64 = 0
     /// The number of the next file.
     var next: UInt64 = 1
   }
 
-  /// Its name in the store's folder.
+  /// The manifest's name in the store's folder.
   static let name = "log.manifest"
 
   private static let magic = UInt64(littleEndian: 0x6E61_6D64_656C_7572)
@@ -23,22 +23,21 @@ final class LogManifest: @unchecked Sendable {  // `contents` is guarded by `loc
 
   private let files: any FileSystem
   private let folder: String
-  private let lock = Condition()
-  private var known: Contents
+  private let known: Mutex<Contents>
 
-  /// The manifest in the store's folder, which says that already.
+  /// The manifest in a store's folder, which has these contents.
   init(_ files: any FileSystem, folder: String, contents: Contents) {
     self.files = files
     self.folder = folder
-    known = contents
+    known = Mutex(contents)
   }
 
-  /// What it says now.
-  var contents: Contents { lock.locked { known } }
+  /// The contents.
+  var contents: Contents { known.withLock { $0 } }
 
-  /// Lets it say something else, durably; after an error it says what it said before, or may say either after a crash.
+  /// Changes the contents, durably; after an error they are as before, and after a crash one or the other.
   func change(_ body: (inout Contents) -> Void) throws(StoreError) {
-    try lock.locked { () throws(StoreError) in
+    try known.withLock { (known) throws(StoreError) in
       var next = known
       body(&next)
       guard next != known else { return }
@@ -47,11 +46,11 @@ final class LogManifest: @unchecked Sendable {  // `contents` is guarded by `loc
     }
   }
 
-  /// Writes a manifest into a store's folder, in place of the one that is there.
+  /// Writes a manifest into a store's folder, in place of the one there.
   static func write(_ contents: Contents, to folder: String, _ files: any FileSystem) throws(StoreError) {
     let path = "\(folder)/\(name)"
     let buffer = ByteBuffer(capacity: bytes)
-    for word in [magic, contents.drained, contents.last, contents.next] { append(word, to: buffer) }
+    for word in [magic, contents.flushed, contents.last, contents.next] { append(word, to: buffer) }
     append(hash64(buffer.bytes, seed: magic), to: buffer)
     defer { withExtendedLifetime(buffer) {} }
     // a crash within a rename may have left both names to one file
@@ -63,7 +62,7 @@ final class LogManifest: @unchecked Sendable {  // `contents` is guarded by `loc
     try files.syncFolder(folder)
   }
 
-  /// What the manifest in a store's folder says; nil when there is none.
+  /// Reads the manifest in a store's folder; nil when there is none.
   static func read(_ files: any FileSystem, folder: String) throws(StoreError) -> Contents? {
     let path = "\(folder)/\(name)"
     guard files.exists(path) else { return nil }
@@ -78,7 +77,7 @@ final class LogManifest: @unchecked Sendable {  // `contents` is guarded by `loc
     let sum = words.withUnsafeBytes { hash64(UnsafeRawBufferPointer(rebasing: $0[..<(bytes - 8)]), seed: magic) }
     guard UInt64(littleEndian: words[0]) == magic, UInt64(littleEndian: words[4]) == sum else { throw damaged(path) }
     return Contents(
-      drained: UInt64(littleEndian: words[1]), last: UInt64(littleEndian: words[2]),
+      flushed: UInt64(littleEndian: words[1]), last: UInt64(littleEndian: words[2]),
       next: UInt64(littleEndian: words[3]))
   }
 

@@ -1,16 +1,16 @@
 import RuledCore
 
-/// Takes up what an earlier process left in the redo log.
+/// Recovers what an earlier process left in the redo log.
 ///
-/// The manifest names the last file, each file's header the one before it. What stands behind the last whole commit of the last file with commits was
-/// never acknowledged, or not yet synced, unless a later frame says that the file was durable beyond that: then it is damage. A file before it must be
-/// complete. Nothing is changed in these files: where the last one ends is said by the header of the next.
+/// The manifest names the last file, each file's header the one before it. What is behind the last whole commit of the last file with commits was never
+/// acknowledged, or not yet synced, unless a later frame says that the file was synced beyond that: then it is damage. A file before it must be complete.
+/// Nothing is changed in these files: the header of the next one says where the last one ends.
 struct LogRecovery {
   /// What was found.
   struct Result {
-    /// The segments that the database may not have taken, the earliest first.
+    /// The segments that may not be in the database, the earliest first.
     var segments: [Segment] = []
-    /// The number of the last file with commits, or of the last that was drained.
+    /// The number of the last file with commits, or of the last that was flushed.
     var last: UInt64
     /// Where that file ends.
     var end = 0
@@ -35,15 +35,15 @@ struct LogRecovery {
     self.memory = memory
   }
 
-  /// Reads the log, and brings each of its files to the disk once, as what is read may stand in the system's cache only.
+  /// Reads the log, and syncs each of its files once, as what is read may be in the page cache only.
   ///
-  /// `drain` brings the earliest segment into the database while more than are held at a time wait.
-  func run(drain: (Segment) throws(StoreError) -> Void) throws(StoreError) -> Result {
-    var result = Result(last: manifest.contents.drained)
+  /// While more segments are left than are held at a time, `flush` brings the earliest into the database.
+  func run(flush: (Segment) throws(StoreError) -> Void) throws(StoreError) -> Result {
+    var result = Result(last: manifest.contents.flushed)
     let chain = try chain()
     /// The file that has no seal, and where it ends.
     var unsealed: (path: String, end: Int)?
-    /// Files without commits that the next one with commits follows: as long as that one is there, they are.
+    /// Files without commits before the next one with commits; they stay as long as that one.
     var empty: [Segment] = []
     for (index, link) in chain.enumerated() {
       let next = index + 1 < chain.count ? chain[index + 1].header : nil
@@ -54,16 +54,16 @@ struct LogRecovery {
           what: "no whole commit and no seal stands there, and the commits of \(link.path) build on those that are gone"
         ).error
       }
-      if !isEnded, unsealed == nil { unsealed = (link.path, segment.used) }
+      if !isEnded, unsealed == nil { unsealed = (link.path, segment.committed) }
       guard !segment.isEmpty else {
         empty.append(segment)
         continue
       }
       result.last = segment.number
-      result.end = segment.used
+      result.end = segment.committed
       result.segments += empty + [segment]
       empty.removeAll()
-      while result.segments.count > settings.heldAtStart { try drain(result.segments.removeFirst()) }
+      while result.segments.count > settings.heldAtStart { try flush(result.segments.removeFirst()) }
     }
     return result
   }
@@ -75,13 +75,13 @@ struct LogRecovery {
     let file: any StoreFile
   }
 
-  /// The files that the manifest names and the database has not taken, the earliest first.
+  /// The files that the manifest names and that were not flushed, the earliest first.
   private func chain() throws(StoreError) -> [Link] {
     let contents = manifest.contents
     try checkAbove(contents.last)
     var chain: [Link] = []
     var number = contents.last
-    while number > contents.drained {
+    while number > contents.flushed {
       let path = RedoLog.path(number, in: folder)
       guard files.exists(path) else {
         let follower = chain.first.map { "\($0.path) follows it" } ?? "\(LogManifest.name) names it as the last"
@@ -99,9 +99,9 @@ struct LogRecovery {
     return chain
   }
 
-  /// Refuses files with commits that are later than the last one of the manifest, which then is not the one that belongs to them.
+  /// Refuses files with commits that are later than the last one of the manifest, which then belongs to an older log.
   ///
-  /// A replacement that has not joined the log yet is none of them: the manifest knows its number, and all that counts of it stands in the file before.
+  /// A replacement that has not joined the log is none of them: the manifest knows its number, and the file before it has all its commits.
   private func checkAbove(_ last: UInt64) throws(StoreError) {
     for name in try files.names(in: folder) where name.hasSuffix(".log") {
       guard let number = UInt64(name.dropLast(4)), number > last else { continue }
@@ -125,8 +125,7 @@ struct LogRecovery {
 
   /// The segment of a file, which ends at `fixedEnd` unless that is 0; and whether it is known to end there.
   ///
-  /// What was not known to be durable is written once more, as it stands there: after a failed sync the system may take for synced what it holds in its cache
-  /// only.
+  /// What is not known to be synced is written once more: after a failed sync the kernel may take for clean what is in the page cache only.
   private func read(
     _ link: Link, endingAt fixedEnd: Int, _ note: inout String?
   ) throws(StoreError) -> (segment: Segment, isEnded: Bool) {
@@ -142,83 +141,83 @@ struct LogRecovery {
     let room = UnsafeMutableRawBufferPointer(start: segment.base, count: length)
     try link.file.read(into: room, at: 0)
     let bytes = UnsafeRawBufferPointer(room)
-    let (isEnded, durable) = try takeUp(bytes, in: segment, of: link.path, endingAt: fixedEnd)
+    let (isEnded, synced) = try recover(bytes, in: segment, of: link.path, endingAt: fixedEnd)
     if !isEnded, let text = keepTorn(bytes, behind: segment, of: link.path) { note = text }
-    let end = segment.used + (isEnded && fixedEnd == 0 ? LogFrame.header : 0)
-    if durable < end { try link.file.write(UnsafeRawBufferPointer(rebasing: bytes[durable..<end]), at: durable) }
+    let end = segment.committed + (isEnded && fixedEnd == 0 ? LogFrame.header : 0)
+    if synced < end { try link.file.write(UnsafeRawBufferPointer(rebasing: bytes[synced..<end]), at: synced) }
     try link.file.sync()
-    segment.releaseUnused()
+    segment.trim()
     return (segment, isEnded)
   }
 
-  /// Takes up the commits of a file; says whether it is known to end behind them, and how far it is known to have been durable.
-  private func takeUp(
+  /// Recovers the commits of a file; whether it is known to end behind them, and how far it is known to have been synced.
+  private func recover(
     _ bytes: UnsafeRawBufferPointer, in segment: Segment, of path: String, endingAt fixedEnd: Int
-  ) throws(StoreError) -> (isEnded: Bool, durable: Int) {
-    var durable = LogFrame.fileHeader
-    while fixedEnd == 0 || segment.used < fixedEnd {
-      guard let frame = LogFrame.read(bytes, at: segment.used, number: segment.number) else { break }
-      durable = max(durable, frame.durable)
-      if fixedEnd == 0, frame.kind == .seal { return (true, durable) }
+  ) throws(StoreError) -> (isEnded: Bool, synced: Int) {
+    var synced = LogFrame.fileHeader
+    while fixedEnd == 0 || segment.committed < fixedEnd {
+      guard let frame = LogFrame.read(bytes, at: segment.committed, number: segment.number) else { break }
+      synced = max(synced, frame.synced)
+      if fixedEnd == 0, frame.kind == .seal { return (true, synced) }
       guard frame.kind == .commit else { break }
       segment.recover(payload: frame.payload)
     }
     if fixedEnd > 0 {
-      guard segment.used == fixedEnd else { throw gap(bytes, in: segment, of: path, durable: fixedEnd) }
+      guard segment.committed == fixedEnd else { throw gap(bytes, in: segment, of: path, synced: fixedEnd) }
       return (true, fixedEnd)
     }
-    forEachFrame(behind: segment, bytes) { durable = max(durable, $0.durable) }
-    guard durable <= segment.used else { throw gap(bytes, in: segment, of: path, durable: durable) }
-    return (false, durable)
+    forEachFrame(behind: segment, bytes) { synced = max(synced, $0.synced) }
+    guard synced <= segment.committed else { throw gap(bytes, in: segment, of: path, synced: synced) }
+    return (false, synced)
   }
 
-  /// How many copies of what stood behind the log's end are kept.
+  /// How many copies of what was behind the log's end are kept.
   private static let mostCopies = 4
 
-  /// Keeps a copy of commits that were begun behind the log's end, and were never durable; answers what was found, nil when there is nothing.
+  /// Keeps a copy of commits that were begun behind the log's end and never synced; a note about them, nil when there are none.
   ///
-  /// A start does not fail for want of the copy: what it would hold stays in the file until that is drained.
+  /// A start does not fail when the copy can't be made: the file itself stays until it is flushed.
   private func keepTorn(_ bytes: UnsafeRawBufferPointer, behind segment: Segment, of path: String) -> String? {
-    var end = segment.used
+    var end = segment.committed
     if LogFrame.isBegun(bytes, at: end, number: segment.number) {
       end = min(bytes.count, end + LogFrame.header + LogFrame.payload(at: end, in: segment.base))
     }
     forEachFrame(behind: segment, bytes) { if $0.kind == .commit { end = max(end, $0.end) } }
-    let count = end - segment.used
+    let count = end - segment.committed
     guard count > LogFrame.header else { return nil }
     let found =
-      "the last \(count) bytes of \(path), from \(segment.used) on, were not on the disk yet when the daemon ended, so nobody was told that they are; "
+      "the last \(count) bytes of \(path), from \(segment.committed) on, were not on the disk yet when the daemon ended, so nobody was told that they are; "
       + "they are left out"
     do throws(StoreError) {
       let copies = try files.names(in: folder).filter { $0.hasSuffix(".torn") }.sorted()
       for old in copies.dropLast(Self.mostCopies - 1) { try files.remove("\(folder)/\(old)") }
       let copy = try files.open(path + ".torn", .create)
-      try copy.write(UnsafeRawBufferPointer(rebasing: bytes[segment.used..<end]), at: 0)
+      try copy.write(UnsafeRawBufferPointer(rebasing: bytes[segment.committed..<end]), at: 0)
       return "\(found), and kept in \(copy.path)"
     } catch { return "\(found), and could not be copied: \(error)" }
   }
 
   private func forEachFrame(behind segment: Segment, _ bytes: UnsafeRawBufferPointer, _ body: (LogFrame.Frame) -> Void)
   {
-    var place = segment.used
-    while let frame = LogFrame.search(bytes, from: place, number: segment.number) {
+    var offset = segment.committed
+    while let frame = LogFrame.search(bytes, from: offset, number: segment.number) {
       body(frame)
-      place = frame.end
+      offset = frame.end
     }
   }
 
-  private func gap(_ bytes: UnsafeRawBufferPointer, in segment: Segment, of path: String, durable: Int) -> StoreError {
+  private func gap(_ bytes: UnsafeRawBufferPointer, in segment: Segment, of path: String, synced: Int) -> StoreError {
     var commits = 0
     forEachFrame(behind: segment, bytes) { if $0.kind == .commit { commits += 1 } }
     return LogDamage(
-      file: path, offset: segment.used,
+      file: path, offset: segment.committed,
       what:
-        "no whole commit stands there, but the file was durable up to byte \(durable), and \(commits) whole batches of commits stand "
-        + "behind it; to go on would lose what was acknowledged in these \(durable - segment.used) bytes or more"
+        "no whole commit stands there, but the file was durable up to byte \(synced), and \(commits) whole batches of commits stand "
+        + "behind it; to go on would lose what was acknowledged in these \(synced - segment.committed) bytes or more"
     ).error
   }
 
-  /// Removes the files in the folder that do not belong to the log: those that were drained, or made and never begun.
+  /// Removes the files in the folder that do not belong to the log: those that were flushed, or made and never begun.
   func removeLeftovers(keeping numbers: [UInt64]) {
     let kept = Set(numbers.map { RedoLog.path($0, in: folder) })
     for name in (try? files.names(in: folder)) ?? [] {
@@ -227,5 +226,23 @@ struct LogRecovery {
         try? files.remove(path)
       }
     }
+  }
+}
+
+/// Damage of the log: bytes or files that were durable and are not what was written.
+struct LogDamage {
+  /// The file.
+  let file: String
+  /// Where in the file.
+  let offset: Int
+  /// What is wrong, and what is lost by it.
+  let what: String
+
+  /// The error that stops a start, with a way on.
+  var error: StoreError {
+    StoreError(
+      .corrupt,
+      "\(file) is damaged at byte \(offset): \(what). Nothing was changed. Restore a backup, or run ruled --salvage with the same "
+        + "--store: it keeps a copy, saves what is whole and lists the subjects concerned")
   }
 }

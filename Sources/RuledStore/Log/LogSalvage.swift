@@ -2,12 +2,12 @@ package import RuledCore
 
 /// Saves what is whole of a store whose log is damaged, so that it can be opened again; keeps a copy of the log as it was.
 ///
-/// Commits behind damage are applied like those before it: each writes whole values, so a subject that changed again afterwards is as it was left then. What
-/// the damaged bytes held is lost, and the subjects that can be read in them are told.
+/// Commits behind damage are applied like those before it: each writes whole values, so a subject that changed again later ends with its last state. What the
+/// damaged bytes held is lost; the report names the subjects that can be read in them.
 package struct LogSalvage {
   /// What was saved and what was lost.
   package struct Report {
-    /// Where the log lies as it was; nil when there was nothing to salvage.
+    /// The folder of the copy; nil when there was nothing to salvage.
     package fileprivate(set) var copy: String?
     /// What is damaged, a sentence each, with file and offset.
     package fileprivate(set) var damages: [String] = []
@@ -34,7 +34,7 @@ package struct LogSalvage {
     self.settings = settings
   }
 
-  /// Does it, unless the store opens as it is; `now` names the copy.
+  /// Salvages the store, unless it opens as it is; `now` names the copy.
   ///
   /// Throws `corrupt` when the database itself can't be opened; then only a backup helps.
   package mutating func run(now: Timestamp) throws(StoreError) -> Report {
@@ -53,15 +53,15 @@ package struct LogSalvage {
     _ = try StoreFormat.check(database, path: path)
     try files.createFolder(folder)
     let ingestion = SegmentIngestion(folder: folder, files: files, options: options)
-    let taken = try SegmentIngestion.drained(in: database)
+    let taken = try SegmentIngestion.flushed(in: database)
     var last = taken
     for file in try logFiles() where file.number > taken {
       guard let segment = try save(file) else { continue }
-      try ingestion.bring(segment, into: database)
+      try ingestion.ingest(segment, into: database)
       last = file.number
     }
     let manifest = LogManifest.Contents(
-      drained: last, last: last, next: max(last, try logFiles().last?.number ?? 0) + 1)
+      flushed: last, last: last, next: max(last, try logFiles().last?.number ?? 0) + 1)
     try LogManifest.write(manifest, to: path, files)
     for file in try logFiles() { try files.remove(file.path) }
     report.subjects = names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
@@ -115,7 +115,7 @@ package struct LogSalvage {
     return found.sorted { $0.number < $1.number }
   }
 
-  /// Where the next file says that this one ends; nil when it does not.
+  /// Where a file ends by the header of the next one; nil when that does not say.
   private func end(of file: LogFile) throws(StoreError) -> Int? {
     for next in try logFiles() where next.number > file.number {
       let source = try files.open(next.path, .read)
@@ -137,8 +137,8 @@ package struct LogSalvage {
     let segment = try Segment(
       LogFrame.FileHeader(number: file.number, predecessor: 0, length: 0), payload: end, settings: settings)
     forEachCommit(in: UnsafeRawBufferPointer(bytes), of: file) { payload in
-      segment.keep(segment.stage(payload))
-      segment.accept(to: segment.end)
+      segment.append(segment.stage(payload))
+      segment.commit(to: segment.end)
     }
     return segment.isEmpty ? nil : segment
   }
@@ -146,29 +146,29 @@ package struct LogSalvage {
   private mutating func forEachCommit(
     in bytes: UnsafeRawBufferPointer, of file: LogFile, _ body: (UnsafeRawBufferPointer) -> Void
   ) {
-    var place = LogFrame.fileHeader
-    while let frame = LogFrame.search(bytes, from: place, number: file.number) {
-      if frame.offset > place {
-        lose(UnsafeRawBufferPointer(rebasing: bytes[place..<frame.offset]), at: place, of: file)
+    var offset = LogFrame.fileHeader
+    while let frame = LogFrame.search(bytes, from: offset, number: file.number) {
+      if frame.offset > offset {
+        noteLost(UnsafeRawBufferPointer(rebasing: bytes[offset..<frame.offset]), at: offset, of: file)
       }
       if frame.kind == .commit {
         body(UnsafeRawBufferPointer(rebasing: bytes[(frame.offset + LogFrame.header)..<frame.end]))
         report.saved += 1
       }
-      place = frame.end
+      offset = frame.end
     }
-    guard LogFrame.isBegun(bytes, at: place, number: file.number) else { return }
+    guard LogFrame.isBegun(bytes, at: offset, number: file.number) else { return }
     guard let base = bytes.baseAddress else { return }
-    let end = min(bytes.count, place + LogFrame.header + min(LogFrame.payload(at: place, in: base), bytes.count))
-    lose(UnsafeRawBufferPointer(rebasing: bytes[place..<end]), at: place, of: file)
+    let end = min(bytes.count, offset + LogFrame.header + min(LogFrame.payload(at: offset, in: base), bytes.count))
+    noteLost(UnsafeRawBufferPointer(rebasing: bytes[offset..<end]), at: offset, of: file)
   }
 
-  /// Notes what stood in a gap, as far as it can be read.
-  private mutating func lose(_ gap: UnsafeRawBufferPointer, at offset: Int, of file: LogFile) {
+  /// Notes a gap, and the subjects that can be read in it.
+  private mutating func noteLost(_ gap: UnsafeRawBufferPointer, at offset: Int, of file: LogFile) {
     report.damages.append(
       "\(file.path): the \(gap.count) bytes from \(offset) on are no whole commits and are left out")
     guard gap.count > LogFrame.header else { return }
-    WriteBatch.forEachKey(inDamaged: UnsafeRawBufferPointer(rebasing: gap[LogFrame.header...])) { key in
+    WriteRecords.forEachKey(inDamaged: UnsafeRawBufferPointer(rebasing: gap[LogFrame.header...])) { key in
       if let subject = KeyScope.subjectName(of: key) { names.insert(subject) }
     }
   }

@@ -1,88 +1,159 @@
+import CLinux
 import RuledCore
 
-/// Writes of a segment in the order of their keys, by where they stand.
+/// Writes of a segment in the order of their keys, by their offsets.
 ///
-/// Copies share what is not changed afterwards, so that a cursor keeps what it began with. The writes lie in sorted chunks of
-/// bounded length.
+/// Copies share what is not changed afterwards, so that a cursor keeps what it began with.
 struct OrderedWrites {
-  /// A place among the writes.
-  struct Position {
-    /// Which chunk.
-    var chunk = 0
-    /// Which of its writes.
-    var entry = 0
-  }
+  /// A position among the writes.
+  typealias Position = SortedChunks<UInt32>.Position
 
   private static let longestChunk = 512
 
-  private var chunks: [[UInt32]] = []
+  private var offsets: SortedChunks<UInt32>
 
   /// No writes.
-  init() {}
+  init() { offsets = SortedChunks(longestChunk: Self.longestChunk) }
 
   /// Writes that are sorted already.
-  init(sorted writes: [UInt32]) { chunks = writes.isEmpty ? [] : [writes] }
+  init(sorted writes: [UInt32]) { offsets = SortedChunks(sorted: writes, longestChunk: Self.longestChunk) }
 
-  /// Where the write at `position` stands; nil behind the last.
-  subscript(position: Position) -> Int? {
-    position.chunk < chunks.count ? Int(chunks[position.chunk][position.entry]) : nil
-  }
+  /// The offset of the write at `position`; nil behind the last.
+  subscript(position: Position) -> Int? { offsets[position].map { Int($0) } }
 
-  /// The first write whose key is not below `key`.
+  /// The position of the first write whose key is not below `key`.
   func find(_ key: UnsafeRawBufferPointer, in base: UnsafeRawPointer) -> Position {
-    var place = locate(key, in: base).place
-    if place.chunk < chunks.count, place.entry == chunks[place.chunk].count {
-      place = Position(chunk: place.chunk + 1, entry: 0)
-    }
-    return place
+    offsets.find { ByteOrder.compare(SegmentWrite.key(at: Int($0), in: base), key) }
   }
 
-  /// The place behind `position`, which is not the end.
-  func position(after position: Position) -> Position {
-    let next = Position(chunk: position.chunk, entry: position.entry + 1)
-    return next.entry < chunks[next.chunk].count ? next : Position(chunk: next.chunk + 1, entry: 0)
-  }
+  /// The position behind `position`, which is not the end.
+  func position(after position: Position) -> Position { offsets.position(after: position) }
 
-  /// Lets the write at `offset` be the last on `key`.
+  /// Makes the write at `offset` the last on `key`.
   mutating func set(_ key: UnsafeRawBufferPointer, at offset: Int, in base: UnsafeRawPointer) {
-    let (place, found) = locate(key, in: base)
-    if found {
-      chunks[place.chunk][place.entry] = UInt32(offset)
-      return
+    offsets.set {
+      ByteOrder.compare(SegmentWrite.key(at: Int($0), in: base), key)
+    } replace: {
+      $0 = UInt32(offset)
+    } make: {
+      UInt32(offset)
     }
-    guard place.chunk < chunks.count else {
-      chunks.append([UInt32(offset)])
-      return
+  }
+}
+
+/// Sorts writes by their keys.
+enum SortedWrites {
+  private struct Entry {
+    /// The first 16 bytes behind what all keys share, as numbers that order as the bytes do.
+    var first: UInt64
+    var second: UInt64
+    var offset: UInt32
+  }
+
+  /// The writes at `offsets`, each on a key of its own, in the order of their keys.
+  static func sort(_ offsets: [UInt32], in base: UnsafeRawPointer) -> [UInt32] {
+    guard let any = offsets.first else { return [] }
+    var offsets = offsets
+    RadixSort.sort(&offsets, bytes: 4) { UInt64($0) }  // so that memory is read from front to back
+    let sample = SegmentWrite.key(at: Int(any), in: base)
+    var shared = sample.count
+    forEachKey(at: offsets, in: base) { key, _ in
+      shared = ByteOrder.commonPrefix(of: sample, key, most: shared)
     }
-    chunks[place.chunk].insert(UInt32(offset), at: place.entry)
-    if chunks[place.chunk].count > Self.longestChunk {
-      let half = Array(chunks[place.chunk][(Self.longestChunk / 2)...])
-      chunks[place.chunk].removeSubrange((Self.longestChunk / 2)...)
-      chunks.insert(half, at: place.chunk + 1)
+    var entries: [Entry] = []
+    entries.reserveCapacity(offsets.count)
+    forEachKey(at: offsets, in: base) { key, offset in
+      entries.append(Entry(first: word(key, shared), second: word(key, shared + 8), offset: offset))
+    }
+    RadixSort.sort(&entries, bytes: 8) { $0.second }
+    RadixSort.sort(&entries, bytes: 8) { $0.first }
+    sortTies(&entries, in: base)
+    return entries.map(\.offset)
+  }
+
+  /// How many keys ahead are prefetched: they are further apart than the processor prefetches by itself.
+  private static let ahead = 16
+
+  @inline(__always)
+  private static func forEachKey(
+    at offsets: [UInt32], in base: UnsafeRawPointer, _ body: (UnsafeRawBufferPointer, UInt32) -> Void
+  ) {
+    for (index, offset) in offsets.enumerated() {
+      if index + ahead < offsets.count { cl_prefetch(base + Int(offsets[index + ahead])) }
+      body(SegmentWrite.key(at: Int(offset), in: base), offset)
     }
   }
 
-  /// Where `key` is or belongs; behind the last write of a chunk rather than before the first of the next.
-  private func locate(
-    _ key: UnsafeRawBufferPointer, in base: UnsafeRawPointer
-  ) -> (place: Position, found: Bool) {
-    guard !chunks.isEmpty else { return (Position(), false) }
-    func order(_ offset: UInt32) -> Int { ByteOrder.compare(SegmentWrite.key(at: Int(offset), in: base), key) }
-    var low = 0
-    var high = chunks.count
-    while low < high {
-      let middle = (low + high) / 2
-      if order(chunks[middle][0]) <= 0 { low = middle + 1 } else { high = middle }
+  /// Sorts entries with the same first bytes by their whole keys.
+  private static func sortTies(_ entries: inout [Entry], in base: UnsafeRawPointer) {
+    var start = 0
+    while start < entries.count {
+      var end = start + 1
+      while end < entries.count, entries[end].first == entries[start].first,
+        entries[end].second == entries[start].second
+      {
+        end += 1
+      }
+      if end - start > 1 {
+        entries[start..<end].sort { left, right in
+          let keys = (
+            SegmentWrite.key(at: Int(left.offset), in: base), SegmentWrite.key(at: Int(right.offset), in: base)
+          )
+          return ByteOrder.compare(keys.0, keys.1) < 0
+        }
+      }
+      start = end
     }
-    let chunk = max(low - 1, 0)
-    low = 0
-    high = chunks[chunk].count
-    while low < high {
-      let middle = (low + high) / 2
-      let difference = order(chunks[chunk][middle])
-      if difference == 0 { return (Position(chunk: chunk, entry: middle), true) }
-      if difference < 0 { low = middle + 1 } else { high = middle }
+  }
+
+  /// The eight bytes at `offset`, zeros behind the end.
+  private static func word(_ key: UnsafeRawBufferPointer, _ offset: Int) -> UInt64 {
+    if offset + 8 <= key.count { return UInt64(bigEndian: key.loadUnaligned(fromByteOffset: offset, as: UInt64.self)) }
+    var word: UInt64 = 0
+    var index = offset
+    while index < key.count {
+      word |= UInt64(key[index]) << UInt64(56 - 8 * (index - offset))
+      index += 1
     }
-    return (Position(chunk: chunk, entry: low), false)
+    return word
+  }
+}
+
+/// Sorts by numbers, byte by byte from the lowest: several times faster than by comparing, when there are many.
+enum RadixSort {
+  /// Sorts `elements` by what `number` gives for each, of which the lowest `bytes` bytes count; equal ones keep their order.
+  @inline(__always)
+  static func sort<Element: BitwiseCopyable>(
+    _ elements: inout [Element], bytes: Int, by number: (Element) -> UInt64
+  ) {
+    guard elements.count > 1 else { return }
+    var varying: UInt64 = 0
+    let sample = number(elements[0])
+    for element in elements { varying |= number(element) ^ sample }
+    var other = elements
+    var counts = [Int](repeating: 0, count: 256)
+    for byte in 0..<bytes where (varying >> UInt64(8 * byte)) & 0xFF != 0 {
+      let shift = UInt64(8 * byte)
+      elements.withUnsafeBufferPointer { from in
+        other.withUnsafeMutableBufferPointer { to in
+          counts.withUnsafeMutableBufferPointer { counts in
+            counts.update(repeating: 0)
+            for element in from { counts[Int(truncatingIfNeeded: (number(element) >> shift) & 0xFF)] += 1 }
+            var sum = 0
+            for digit in 0..<256 {
+              let count = counts[digit]
+              counts[digit] = sum
+              sum += count
+            }
+            for element in from {
+              let digit = Int(truncatingIfNeeded: (number(element) >> shift) & 0xFF)
+              to[counts[digit]] = element
+              counts[digit] += 1
+            }
+          }
+        }
+      }
+      swap(&elements, &other)
+    }
   }
 }

@@ -1,39 +1,36 @@
 import Glibc
 import RuledCore
 
-/// One file of the redo log, with all of it in memory and an index of its writes.
+/// One file of the redo log, with all of it in memory and an index of its committed writes.
 ///
-/// What is written stays where it is, so that bytes handed out are valid as long as the segment. Writes are appended by the log alone, under
-/// the lock on its end; the index is read and changed under the log's index lock.
-final class Segment: @unchecked Sendable {
-  /// The kinds of keys that are looked through in order while the daemon serves: timers by time, and what waits in queues.
+/// Frames are appended behind `end`; a commit adds those before an offset to the index. Nothing that is written moves, so that bytes handed out are valid as
+/// long as the segment. `LogTail` guards `end` and `synced`, `SegmentList.index` what is committed.
+final class Segment: @unchecked Sendable {  // guarded by `LogTail` and `SegmentList.index`
+  /// The kinds of keys that are scanned in order while the daemon serves: timers by time, and what waits in queues.
   private static let orderedKinds: [UInt8] = [
     StoreKey.Kind.timerIndex, .message, .effect, .parked,
   ].map(\.rawValue)
 
-  /// What its file begins with; its number counts up: the writes of a later segment come after those of an earlier one.
+  /// What its file begins with.
   private(set) var header: LogFrame.FileHeader
-  /// Whether its file was written to before, all of it, so that syncs of what is written over have no metadata to write; the log's maker's.
-  var isWrittenAhead = false
+  /// Whether all of its file was written to before, so that a sync of what is written over has no metadata to write; guarded by `SegmentMaker`.
+  var hasZeros = false
   /// The first byte.
   let base: UnsafeMutableRawPointer
   private let memory: SegmentMemory
   private let pool: SegmentMemoryPool?
-  /// How many bytes hold commits that count; changed under the log's index lock.
-  private(set) var used = LogFrame.fileHeader
-  /// How many bytes hold commits, counting or not; the next goes there.
-  ///
-  /// Changed under the lock on the log's end, while others may be made to count.
+  /// Where the committed frames end.
+  private(set) var committed = LogFrame.fileHeader
+  /// Where the frames end; the next goes there.
   private(set) var end = LogFrame.fileHeader
-  /// How many bytes are on the disk; changed under the lock on the log's end.
-  var durable = LogFrame.fileHeader
-  /// The last writes on all keys.
+  /// How far the file is known to be on the disk.
+  var synced = LogFrame.fileHeader
+  /// The last committed write on each key.
   private(set) var index: SegmentIndex
   private var ordered: [UInt8: OrderedWrites] = [:]
   private let staged = UnsafeMutablePointer<Staged>.allocate(capacity: Segment.atOnce)
 
-  /// A segment without writes, whose header says so much, with room for one commit of `payload` bytes at least; its memory comes from `pool`
-  /// and goes there in the end.
+  /// A segment without frames, with room for one commit of `payload` bytes at least; its memory comes from `pool` and returns there.
   init(
     _ header: LogFrame.FileHeader, payload: Int = 0, settings: LogSettings, pool: SegmentMemoryPool? = nil
   ) throws(StoreError) {
@@ -45,105 +42,110 @@ final class Segment: @unchecked Sendable {
     if let pool {
       memory = try pool.take(capacity)
     } else {
-      memory = try SegmentMemory(capacity: capacity, places: settings.indexSlots)
+      memory = try SegmentMemory(capacity: capacity, slots: settings.indexSlots)
     }
     base = memory.base
-    index = SegmentIndex(in: memory.places)
+    index = SegmentIndex(in: memory.slots)
     self.header.write(to: base)
   }
 
   deinit {
     index.deallocate()
     staged.deallocate()
-    pool?.giveBack(memory)
+    pool?.recycle(memory)
   }
 
   /// How many bytes have room.
   var capacity: Int { memory.capacity }
 
-  /// Its number.
+  /// Counts up: the writes of a later segment come after those of an earlier one.
   var number: UInt64 { header.number }
 
-  /// Gives back the memory behind the commits.
-  func releaseUnused() { memory.release(from: end) }
+  /// Whether it has no frames.
+  var isEmpty: Bool { end == LogFrame.fileHeader }
 
-  /// Lets it follow the segment of that number, which has no seal and ends at `end`; the file is the caller's to write.
+  /// Releases the memory behind the frames.
+  func trim() { memory.release(from: end) }
+
+  /// Makes the header say that the segment before it is that one, which has no seal and ends at `end`; the caller writes it to the file.
   func follow(_ number: UInt64, endingAt end: Int) {
     header.predecessor = number
     header.predecessorEnd = end
     header.write(to: base)
   }
 
-  /// Whether nothing was committed to it.
-  var isEmpty: Bool { end == LogFrame.fileHeader }
+  // MARK: Frames
 
-  /// Whether a commit of so many bytes fits, and the seal behind it.
+  /// Whether a commit of `payload` bytes fits, and the seal behind it.
   func hasRoom(for payload: Int) -> Bool { end + 2 * LogFrame.header + payload <= capacity }
 
-  /// Puts a frame behind the commits, where it is not one of them yet.
+  /// Lays a commit's frame out behind the others, which it does not join yet.
   func stage(_ payload: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
     if let start = payload.baseAddress {
       (base + end + LogFrame.header).copyMemory(from: start, byteCount: payload.count)
     }
-    LogFrame.writeHeader(.commit, at: end, length: payload.count, number: number, durable: durable, in: base)
-    return UnsafeRawBufferPointer(start: base + end, count: LogFrame.header + payload.count)
+    return stage(.commit, length: payload.count)
   }
 
-  /// Makes a commit, which does not count yet, of the frame that was staged.
-  func keep(_ frame: UnsafeRawBufferPointer) { end += frame.count }
+  /// Lays a seal or a mark out behind the frames, which it does not join.
+  func stage(_ kind: LogFrame.Kind) -> UnsafeRawBufferPointer { stage(kind, length: 0) }
 
-  /// Forgets the commits that do not count yet.
-  func dropUncounted() { end = used }
-
-  /// Puts a seal or a mark behind the commits, where it is none of them.
-  func stageNote(_ kind: LogFrame.Kind) -> UnsafeRawBufferPointer {
-    LogFrame.writeHeader(kind, at: end, length: 0, number: number, durable: durable, in: base)
-    return UnsafeRawBufferPointer(start: base + end, count: LogFrame.header)
+  private func stage(_ kind: LogFrame.Kind, length: Int) -> UnsafeRawBufferPointer {
+    LogFrame.writeHeader(kind, at: end, length: length, number: number, synced: synced, in: base)
+    return UnsafeRawBufferPointer(start: base + end, count: LogFrame.header + length)
   }
 
-  /// Calls `body` with the payload of each commit from `offset` on, in their order.
+  /// Adds the frame that was staged to the others.
+  func append(_ frame: UnsafeRawBufferPointer) { end += frame.count }
+
+  /// Forgets the frames that are not committed.
+  func discardUncommitted() { end = committed }
+
+  /// Calls `body` with the payload of each frame from `offset` on, in their order.
   func forEachCommit(from offset: Int, _ body: (UnsafeRawBufferPointer) -> Void) {
-    var place = offset
-    while place < end {
-      let count = LogFrame.payload(at: place, in: base)
-      body(UnsafeRawBufferPointer(start: base + place + LogFrame.header, count: count))
-      place += LogFrame.header + count
+    var offset = offset
+    while offset < end {
+      let count = LogFrame.payload(at: offset, in: base)
+      body(UnsafeRawBufferPointer(start: base + offset + LogFrame.header, count: count))
+      offset += LogFrame.header + count
     }
   }
 
-  /// Lets the commits before `place` count.
-  func accept(to place: Int) {
-    while used < place { accept(payload: LogFrame.payload(at: used, in: base)) }
+  // MARK: Committing
+
+  /// Commits the frames before `offset`.
+  func commit(to offset: Int) {
+    while committed < offset { commitNext(payload: LogFrame.payload(at: committed, in: base)) }
   }
 
-  /// Takes up the next frame as it stands in a file, with a payload of so many bytes: it counts.
+  /// Appends and commits the next frame as it is in the file, with a payload of so many bytes.
   func recover(payload: Int) {
-    accept(payload: payload)
-    end = used
-    durable = used
+    commitNext(payload: payload)
+    end = committed
+    synced = committed
   }
 
-  /// Lets the next frame, with a payload of so many bytes, count.
+  /// Commits the next frame, which has a payload of so many bytes.
   ///
-  /// Keys and their places lie scattered over more memory than the processor's cache holds: some are fetched while others are worked on.
-  private func accept(payload: Int) {
-    var offset = used + LogFrame.header
+  /// Keys and index slots are spread over more memory than the processor's cache holds, so those of `atOnce` writes are prefetched together.
+  private func commitNext(payload: Int) {
+    var offset = committed + LogFrame.header
     let end = offset + payload
-    used = end
+    committed = end
     while offset < end {
       var count = 0
       while offset < end, count < Self.atOnce {
         let key = SegmentWrite.key(at: offset, in: base)
-        staged[count] = Staged(offset: offset, hash: index.begin(key), key: key)
+        staged[count] = Staged(offset: offset, hash: index.prefetchSlot(of: key), key: key)
         count += 1
-        SegmentWrite.pass(&offset, in: base)
+        SegmentWrite.skip(&offset, in: base)
       }
-      for place in 0..<count { index.approach(staged[place].hash, in: base) }
-      for place in 0..<count { accept(staged[place]) }
+      for number in 0..<count { index.prefetchKey(at: staged[number].hash, in: base) }
+      for number in 0..<count { add(staged[number]) }
     }
   }
 
-  private func accept(_ write: Staged) {
+  private func add(_ write: Staged) {
     index.set(write.key, hash: write.hash, at: write.offset, in: base)
     if let kind = write.key.first, Self.orderedKinds.contains(kind) {
       ordered[kind, default: OrderedWrites()].set(write.key, at: write.offset, in: base)
@@ -157,10 +159,12 @@ final class Segment: @unchecked Sendable {
     let key: UnsafeRawBufferPointer
   }
 
-  /// How many writes are on their way together.
+  /// How many writes are prefetched together.
   private static let atOnce = 16
 
-  /// What the segment says about a key; the bytes are valid as long as the segment.
+  // MARK: Reading
+
+  /// The last committed write on a key; the bytes are valid as long as the segment.
   func lookup(_ key: UnsafeRawBufferPointer) -> WriteLookup {
     let offset = index.find(key, in: base)
     guard offset != 0 else { return .absent }
@@ -168,7 +172,7 @@ final class Segment: @unchecked Sendable {
     return .value(value)
   }
 
-  /// The last writes on the keys of a scope, in order, and maybe on others; of all keys when there is none.
+  /// The last committed writes on the keys of a scope, in order, and perhaps on others; on all keys when there is no scope.
   func writes(in scope: KeyScope?) -> OrderedWrites {
     if let scope, Self.orderedKinds.contains(scope.kind) { return ordered[scope.kind] ?? OrderedWrites() }
     var found: [UInt32] = []

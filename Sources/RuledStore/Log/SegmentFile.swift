@@ -3,23 +3,23 @@ import RuledCore
 
 /// A file of the redo log, written from front to back.
 ///
-/// It is given its whole length at once: a sync then has only data to write, and a full disk shows before anything is written.
-final class SegmentFile: @unchecked Sendable {  // written under the lock on the log's end
+/// It gets its whole length when it is made: a sync then has only data to write, and a full disk shows before anything is written.
+final class SegmentFile: @unchecked Sendable {  // guarded by `LogTail`, before that by `SegmentMaker`
   private let file: any StoreFile
   private var written = 0
-  private var handedOn = 0
+  private var writtenBack = 0
   /// How far zeros were written, from the second block on.
   private var zeroed = LogFrame.block
 
-  /// How many bytes may be written before the system is asked to begin with bringing them to the disk.
+  /// How many bytes are written before the kernel is asked to begin writing them to the disk.
   private static let dirtyBytes = 1 << 20
-  /// How many zeros are written at once: the system keeps them together in its cache, and counts all of them as changed by a write to any.
-  private static let atOnce = 1 << 16
+  /// How many zeros one call writes: the page cache keeps them in one folio, all of which a write to any of it makes dirty.
+  private static let zerosAtOnce = 1 << 16
 
   /// Makes the file `path` of `length` bytes.
   ///
-  /// `recycled` is a file of that length which is no longer needed and takes its place: a sync of what is written over has no metadata to write.
-  /// Its name is durable before anything else is written to it, so that a name never holds the header of a later file.
+  /// `recycled` is a file of that length which takes its place: a sync of what is written over has no metadata to write. Its name is durable before anything
+  /// else is written to it, so that no name ever holds the header of a later file.
   init(creating path: String, length: Int, recycled: String?, _ files: any FileSystem) throws(StoreError) {
     if let recycled {
       try files.rename(recycled, to: path)
@@ -34,16 +34,16 @@ final class SegmentFile: @unchecked Sendable {  // written under the lock on the
 
   private static func folder(of path: String) -> String { path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "." }
 
-  /// Where the file lies.
+  /// Its path.
   var path: String { file.path }
 
-  /// Writes bytes at `offset`, in the system's hands when this returns.
+  /// Writes bytes at `offset`; the kernel has them when this returns.
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(StoreError) {
     try file.write(bytes, at: offset)
     written = offset + bytes.count
   }
 
-  /// Whether bytes may stand at `offset` after a write of them failed: what was there before can be the same as what was not written.
+  /// Whether `bytes` may be at `offset` after a write of them failed: what was there before can equal the part that was not written.
   func mayHold(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Bool {
     let room = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 8)
     defer { room.deallocate() }
@@ -51,12 +51,12 @@ final class SegmentFile: @unchecked Sendable {  // written under the lock on the
     return ByteOrder.equal(UnsafeRawBufferPointer(room), bytes)
   }
 
-  /// Writes zeros to the next part of a file that holds no commits yet, up to `capacity`; says whether that was the last.
+  /// Writes zeros to the next part of a file without commits, up to `capacity`; true when that was the last part.
   ///
-  /// Room that was only asked for is marked by the file system as not written to, and each sync of what is written there would have these marks to write
-  /// too: it takes about twice as long. The zeros stay in the system's cache, so that a write of a part of a block need not read the rest.
-  func writeAhead(to capacity: Int) throws(StoreError) -> Bool {
-    let zeros = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.atOnce, alignment: LogFrame.block)
+  /// The file system marks reserved blocks as unwritten, and each sync of what is written there has these marks to write too: it takes about twice as long.
+  /// The zeros stay in the page cache, so that a write of a part of a block need not read the rest.
+  func writeZeros(to capacity: Int) throws(StoreError) -> Bool {
+    let zeros = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.zerosAtOnce, alignment: LogFrame.block)
     defer { zeros.deallocate() }
     zeros.initializeMemory(as: UInt8.self, repeating: 0)
     let begin = zeroed
@@ -71,11 +71,11 @@ final class SegmentFile: @unchecked Sendable {  // written under the lock on the
     return true
   }
 
-  /// Lets the system begin to bring to the disk what was written, so that a later sync has little to wait for.
-  func handOn() {
-    guard written - handedOn >= Self.dirtyBytes else { return }
-    file.beginWriteback(at: handedOn, count: written - handedOn)
-    handedOn = written
+  /// Asks the kernel to begin writing to the disk what was written, once that is much, so that a later sync has little to wait for.
+  func beginWriteback() {
+    guard written - writtenBack >= Self.dirtyBytes else { return }
+    file.beginWriteback(at: writtenBack, count: written - writtenBack)
+    writtenBack = written
   }
 
   /// Returns once all that was written is on the disk.

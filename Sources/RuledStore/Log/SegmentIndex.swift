@@ -2,11 +2,11 @@ import CLinux
 import Glibc
 import RuledCore
 
-/// Where the last write on each key stands in a segment of the log: a table with open addressing.
+/// Finds the last committed write on each key in a segment: a hash table with open addressing.
 struct SegmentIndex {
-  /// One place of the table.
+  /// One slot of the table.
   struct Slot {
-    /// Where the write stands in the segment; 0 for a free place.
+    /// The write's offset in the segment; 0 for a free slot.
     var offset: UInt32
     /// A part of the key's hash.
     var hash: UInt32
@@ -20,61 +20,64 @@ struct SegmentIndex {
   private(set) var count = 0
   private var mask: Int
   private var isGrown = false
+  /// Keys the hash, so that no client can choose keys that share a slot.
+  private let seed = SegmentIndex.processSeed
+  private static let processSeed = UInt64.random(in: .min ... .max)
 
-  /// An empty table in `slots`, a power of two of free places; its owner calls `deallocate`.
+  /// An empty table in `slots`, a power of two of free ones; its owner calls `deallocate`.
   init(in slots: UnsafeMutableBufferPointer<Slot>) {
     self.slots = slots
     mask = slots.count - 1
   }
 
-  /// Gives the memory back that it took beyond what it was given; nothing may be called after it.
+  /// Frees the memory that it took beyond what it was given; nothing may be called after it.
   func deallocate() {
     if isGrown { free(slots.baseAddress) }
   }
 
-  /// Where the last write on `key` stands, 0 when there is none.
+  /// The offset of the last write on `key`; 0 when there is none.
   func find(_ key: UnsafeRawBufferPointer, in base: UnsafeRawPointer) -> Int {
-    let hash = hash64(key, seed: 3)
-    var place = Int(truncatingIfNeeded: hash) & mask
-    while slots[place].offset != 0 {
-      if slots[place].hash == UInt32(truncatingIfNeeded: hash >> 32), holds(key, at: place, in: base) {
-        return Int(slots[place].offset)
+    let hash = hash64(key, seed: seed)
+    var slot = Int(truncatingIfNeeded: hash) & mask
+    while slots[slot].offset != 0 {
+      if slots[slot].hash == UInt32(truncatingIfNeeded: hash >> 32), holds(key, in: slot, base: base) {
+        return Int(slots[slot].offset)
       }
-      place = (place + 1) & mask
+      slot = (slot + 1) & mask
     }
     return 0
   }
 
-  /// The hash of a key, and on the way to the cache the place where it belongs.
-  func begin(_ key: UnsafeRawBufferPointer) -> UInt64 {
-    let hash = hash64(key, seed: 3)
+  /// Prefetches the slot of a key; gives the key's hash.
+  func prefetchSlot(of key: UnsafeRawBufferPointer) -> UInt64 {
+    let hash = hash64(key, seed: seed)
     cl_prefetch(slots.baseAddress.map { $0 + (Int(truncatingIfNeeded: hash) & mask) })
     return hash
   }
 
-  /// Brings the key nearer that may stand where one of that hash belongs.
-  func approach(_ hash: UInt64, in base: UnsafeRawPointer) {
+  /// Prefetches the key whose write is in the slot of that hash.
+  func prefetchKey(at hash: UInt64, in base: UnsafeRawPointer) {
     cl_prefetch(base + Int(slots[Int(truncatingIfNeeded: hash) & mask].offset))
   }
 
-  /// Notes that the last write on `key`, of which `begin` gave the hash, stands at `offset`.
+  /// Notes that the last write on `key` is at `offset`; `prefetchSlot` gave the hash.
   mutating func set(_ key: UnsafeRawBufferPointer, hash: UInt64, at offset: Int, in base: UnsafeRawPointer) {
     if count * 3 > mask * 2 { grow(in: base) }
     let check = UInt32(truncatingIfNeeded: hash >> 32)
-    var place = Int(truncatingIfNeeded: hash) & mask
-    while slots[place].offset != 0 {
-      if slots[place].hash == check, holds(key, at: place, in: base) {
-        slots[place].offset = UInt32(offset)
+    var slot = Int(truncatingIfNeeded: hash) & mask
+    while slots[slot].offset != 0 {
+      if slots[slot].hash == check, holds(key, in: slot, base: base) {
+        slots[slot].offset = UInt32(offset)
         return
       }
-      place = (place + 1) & mask
+      slot = (slot + 1) & mask
     }
-    slots[place] = Slot(offset: UInt32(offset), hash: check, subject: KeyScope.tag(key), kind: key.first ?? 0)
+    slots[slot] = Slot(offset: UInt32(offset), hash: check, subject: KeyScope.tag(key), kind: key.first ?? 0)
     count += 1
   }
 
-  private func holds(_ key: UnsafeRawBufferPointer, at place: Int, in base: UnsafeRawPointer) -> Bool {
-    ByteOrder.equal(SegmentWrite.key(at: Int(slots[place].offset), in: base), key)
+  private func holds(_ key: UnsafeRawBufferPointer, in slot: Int, base: UnsafeRawPointer) -> Bool {
+    ByteOrder.equal(SegmentWrite.key(at: Int(slots[slot].offset), in: base), key)
   }
 
   private mutating func grow(in base: UnsafeRawPointer) {
@@ -85,11 +88,11 @@ struct SegmentIndex {
     }
     mask = mask * 2 + 1
     slots = larger
-    for slot in old where slot.offset != 0 {
-      let key = SegmentWrite.key(at: Int(slot.offset), in: base)
-      var place = Int(truncatingIfNeeded: hash64(key, seed: 3)) & mask
-      while slots[place].offset != 0 { place = (place + 1) & mask }
-      slots[place] = slot
+    for moved in old where moved.offset != 0 {
+      let key = SegmentWrite.key(at: Int(moved.offset), in: base)
+      var slot = Int(truncatingIfNeeded: hash64(key, seed: seed)) & mask
+      while slots[slot].offset != 0 { slot = (slot + 1) & mask }
+      slots[slot] = moved
     }
     if isGrown { free(old.baseAddress) }
     isGrown = true
@@ -102,7 +105,7 @@ struct SegmentIndex {
   }
 }
 
-/// Reading the writes of a segment by where they stand.
+/// Reads the writes of a segment by their offsets.
 enum SegmentWrite {
   /// The key of the write at `offset`.
   static func key(at offset: Int, in base: UnsafeRawPointer) -> UnsafeRawBufferPointer {
@@ -113,15 +116,15 @@ enum SegmentWrite {
   static func entry(
     at offset: Int, in base: UnsafeRawPointer
   ) -> (key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?) {
-    var place = offset
-    switch WriteBatch.record(in: base, at: &place) {
+    var offset = offset
+    switch WriteRecords.record(in: base, at: &offset) {
     case .put(let key, let value): return (key, value)
     case .delete(let key): return (key, nil)
     }
   }
 
-  /// Moves `offset` behind the write that stands there.
-  static func pass(_ offset: inout Int, in base: UnsafeRawPointer) { _ = WriteBatch.record(in: base, at: &offset) }
+  /// Moves `offset` behind the write there.
+  static func skip(_ offset: inout Int, in base: UnsafeRawPointer) { _ = WriteRecords.record(in: base, at: &offset) }
 
   /// The value that the write at `offset` puts; nil when it removes its key.
   static func value(at offset: Int, in base: UnsafeRawPointer) -> UnsafeRawBufferPointer? {

@@ -1,10 +1,26 @@
 import RuledCore
 import RuledThreads
 
-/// Makes segments of the log and their files: ahead of time, and of files and memory that are no longer needed where there are any.
+/// The sizes of the redo log.
+struct LogSettings: Sendable {
+  /// How many bytes a segment has room for, unless one commit needs more; whole blocks.
+  var segmentBytes = 64 << 20
+  /// How many sealed segments may wait to be flushed before commits wait for that, or fail while it fails.
+  var longestBacklog = 3
+  /// How many segments of an earlier process a start holds in memory at a time; it flushes the earliest ones beyond that.
+  var heldAtStart = 2
+
+  /// From how many bytes on a segment is busy enough to make writing zeros to the next one's file worthwhile.
+  var busyBytes: Int { segmentBytes / 16 }
+
+  /// How many slots the index of a segment has before it grows: a power of two.
+  var indexSlots: Int { max(1 << 6, segmentBytes >> 7) }
+}
+
+/// Makes the log's segments and their files, ahead of time where it can, and of files and memory that are no longer needed where there are any.
 ///
-/// A file joins the log when the manifest names it as the last; until then nothing in it counts.
-final class SegmentMaker: @unchecked Sendable {  // what changes is guarded by `lock`
+/// A file joins the log when the manifest names it as the last; until then nothing in it is committed.
+final class SegmentMaker: @unchecked Sendable {  // `lock` guards what changes
   /// A segment and its file.
   typealias Made = (segment: Segment, file: SegmentFile)
 
@@ -13,20 +29,22 @@ final class SegmentMaker: @unchecked Sendable {  // what changes is guarded by `
   private let settings: LogSettings
   private let manifest: LogManifest
   private let memory: SegmentMemoryPool
-  /// Held by whoever makes a segment.
+  /// Held while a segment is made.
   private let lock = Condition()
-  /// The segment before the next: the one that was handed out last, or the last one recovered, and where that ends if it has no seal.
+  /// The segment before the next one: the last that was handed out or recovered, and where it ends if it has no seal.
   private var current: (number: UInt64, end: Int)
   /// The number of the next file; each is used once.
   private var nextNumber: UInt64
-  /// Files of segments that are no longer needed, and whether all of them was written to.
-  private var unused: [(path: String, isWrittenAhead: Bool)] = []
+  /// Files of segments that were flushed, and whether all of each was written to.
+  private var unused: [(path: String, hasZeros: Bool)] = []
   /// A segment made ahead of time.
   private var spare: Made?
-  /// Files that were given up, and go once the manifest names a later one.
+  /// Files that were given up; they are removed once the manifest names a later one.
   private var abandoned: [String] = []
 
-  /// A maker of the segments in `folder` behind the one of that number, which ends there if it has no seal.
+  private static let mostUnused = 2
+
+  /// A maker of the segments in `folder` after the one of that number, which ends there if it has no seal.
   init(
     _ files: any FileSystem, folder: String, settings: LogSettings, manifest: LogManifest, memory: SegmentMemoryPool,
     after current: (number: UInt64, end: Int)
@@ -40,7 +58,9 @@ final class SegmentMaker: @unchecked Sendable {  // what changes is guarded by `
     nextNumber = manifest.contents.next
   }
 
-  /// The segment after the active one, with room for a commit of so many bytes.
+  // MARK: Making
+
+  /// The segment after the active one, with room for a commit of `payload` bytes.
   func successor(for payload: Int) throws(StoreError) -> Made {
     try lock.locked { () throws(StoreError) in
       var next = spare
@@ -53,10 +73,10 @@ final class SegmentMaker: @unchecked Sendable {  // what changes is guarded by `
     }
   }
 
-  /// The segment that goes on after the one of that number has failed, which ends at `end`, with room for commits of so many bytes.
+  /// The segment that takes the place of segment `number`, whose file failed and which ends at `end`, with room for commits of `payload` bytes.
   ///
-  /// The manifest does not name its file until `join`: until then the one before it ends where its own commits end, so that those which count beyond `end`
-  /// are never in neither, and nobody relies on a header that may be torn.
+  /// The manifest does not name its file until `join`. Until then the failed segment ends where its own commits end: those that are committed beyond `end` are
+  /// never in neither file, and nothing depends on a header that may be torn.
   func replacement(after number: UInt64, endingAt end: Int, for payload: Int) throws(StoreError) -> Made {
     try lock.locked { () throws(StoreError) in
       current = (number, end)
@@ -78,7 +98,7 @@ final class SegmentMaker: @unchecked Sendable {  // what changes is guarded by `
     }
   }
 
-  /// Makes a replacement part of the log, which holds all that it has to and is durable.
+  /// Makes a replacement part of the log, once it durably holds all that it has to.
   func join(_ made: Made) throws(StoreError) {
     try lock.locked { () throws(StoreError) in try manifest.change { $0.last = made.segment.number } }
   }
@@ -90,7 +110,7 @@ final class SegmentMaker: @unchecked Sendable {  // what changes is guarded by `
     try made.file.sync()
   }
 
-  /// Takes back a segment that was handed out and not written to, as the one of that number before it goes on or gets a replacement.
+  /// Takes back a segment that was handed out and not written to; segment `number` before it is used further or gets a replacement.
   func takeBack(_ made: Made, after number: UInt64) {
     lock.locked {
       if let later = spare { abandoned.append(later.file.path) }
@@ -99,8 +119,7 @@ final class SegmentMaker: @unchecked Sendable {  // what changes is guarded by `
     }
   }
 
-  /// Gives a segment up whose file could not be written: what stands in it is not known, and never counts, as the one of that number before it, which ends
-  /// at `end`, gets another successor.
+  /// Gives up a replacement whose file could not be written; segment `number` before it, which ends at `end`, gets another one.
   func giveUp(_ made: Made, after number: UInt64, endingAt end: Int) {
     lock.locked {
       current = (number, end)
@@ -108,63 +127,7 @@ final class SegmentMaker: @unchecked Sendable {  // what changes is guarded by `
     }
   }
 
-  /// Makes the next segment ahead of time, if there is none, so that no commit has to wait for it.
-  func prepare() throws(StoreError) {
-    try lock.locked { () throws(StoreError) in
-      if spare == nil { spare = try make(0) }
-    }
-  }
-
-  /// Writes to all of the next segment's file ahead of time; says whether that is done.
-  ///
-  /// It is done in parts, so that a commit which needs the segment meanwhile gets it.
-  func writeAhead() -> Bool {
-    while lock.locked({ writePartAhead() }) {}
-    return lock.locked { spare?.segment.isWrittenAhead ?? false }
-  }
-
-  /// Writes to a part of the next segment's file; says whether there is more to do.
-  private func writePartAhead() -> Bool {
-    guard let spare, !spare.segment.isWrittenAhead else { return false }
-    do throws(StoreError) {
-      spare.segment.isWrittenAhead = try spare.file.writeAhead(to: spare.segment.capacity)
-    } catch {
-      return false
-    }
-    return !spare.segment.isWrittenAhead
-  }
-
-  /// Gives back memory that is kept for segments to come.
-  func releaseMemory() {
-    memory.empty()
-    lock.locked { spare?.segment.releaseUnused() }
-  }
-
-  /// Keeps the file of a segment to be written over, if it is one of the usual size, and otherwise removes it.
-  func recycle(_ segment: Segment) {
-    let path = RedoLog.path(segment.number, in: folder)
-    lock.locked {
-      let kept = path + ".unused"
-      if segment.capacity == settings.segmentBytes, unused.count < 2, (try? files.rename(path, to: kept)) != nil {
-        unused.append((kept, segment.isWrittenAhead))
-      } else {
-        try? files.remove(path)
-      }
-    }
-  }
-
-  /// Removes the active segment's file, those of segments that were not begun, and those that are kept.
-  func removeFiles(and active: String) {
-    lock.locked {
-      let own = [spare?.file.path].compactMap { $0 } + unused.map(\.path) + abandoned
-      for path in [active] + own { try? files.remove(path) }
-      spare = nil
-      unused.removeAll()
-      abandoned.removeAll()
-    }
-  }
-
-  /// Makes a segment and its file, the last one of the log; or one that joins the log later, where the last one is `last` until then.
+  /// Makes a segment and its file, the last one of the log; or one that joins the log later, until which `last` is the last.
   private func make(_ payload: Int, joinsBehind last: UInt64? = nil) throws(StoreError) -> Made {
     let number = nextNumber
     nextNumber += 1
@@ -183,11 +146,73 @@ final class SegmentMaker: @unchecked Sendable {  // what changes is guarded by `
       }
       for path in abandoned { try? files.remove(path) }
       abandoned.removeAll()
-      segment.isWrittenAhead = recycled?.isWrittenAhead ?? false
+      segment.hasZeros = recycled?.hasZeros ?? false
       return (segment, file)
     } catch {
       abandoned.append(path)
       throw error
+    }
+  }
+
+  // MARK: Ahead of time
+
+  /// Makes the next segment if there is none, so that no commit has to wait for it.
+  func prepare() throws(StoreError) {
+    try lock.locked { () throws(StoreError) in
+      if spare == nil { spare = try make(0) }
+    }
+  }
+
+  /// Writes zeros to all of the next segment's file; false when that could not be done.
+  ///
+  /// It writes parts of 1 MiB, so that a commit which needs the segment meanwhile waits for one part at most.
+  func writeZeros() -> Bool {
+    while lock.locked({ writePart() }) {}
+    return lock.locked { spare?.segment.hasZeros ?? false }
+  }
+
+  /// Writes one part; true when there are more.
+  private func writePart() -> Bool {
+    guard let spare, !spare.segment.hasZeros else { return false }
+    do throws(StoreError) {
+      spare.segment.hasZeros = try spare.file.writeZeros(to: spare.segment.capacity)
+    } catch {
+      return false
+    }
+    return !spare.segment.hasZeros
+  }
+
+  // MARK: What is no longer needed
+
+  /// Releases memory that is kept for segments to come.
+  func trim() {
+    memory.removeAll()
+    lock.locked { spare?.segment.trim() }
+  }
+
+  /// Keeps a segment's file to be written over, if it is one of the usual size, and otherwise removes it.
+  func recycle(_ segment: Segment) {
+    let path = RedoLog.path(segment.number, in: folder)
+    lock.locked {
+      let kept = path + ".unused"
+      if segment.capacity == settings.segmentBytes, unused.count < Self.mostUnused,
+        (try? files.rename(path, to: kept)) != nil
+      {
+        unused.append((kept, segment.hasZeros))
+      } else {
+        try? files.remove(path)
+      }
+    }
+  }
+
+  /// Removes the active segment's file, those of segments that were not begun, and those that are kept.
+  func removeFiles(and active: String) {
+    lock.locked {
+      let own = [spare?.file.path].compactMap { $0 } + unused.map(\.path) + abandoned
+      for path in [active] + own { try? files.remove(path) }
+      spare = nil
+      unused.removeAll()
+      abandoned.removeAll()
     }
   }
 }

@@ -1,13 +1,13 @@
 package import RuledCore
 
-/// Events that a subject has seen, the oldest first, where they lie: for each 8 bytes of its hash and 4 of when its outcome expires in seconds
-/// since 1970, big-endian.
+/// Events that a subject has seen, the oldest first, read without copying: for each 8 bytes of its hash and 4 of when its outcome expires in seconds since
+/// 1970, big-endian.
 ///
-/// Valid as long as the bytes that it was made over.
+/// Valid as long as its bytes.
 package struct RecentEvents {
   private let bytes: UnsafeRawBufferPointer
 
-  /// The events in `bytes`; what is left behind the last whole one is none.
+  /// The events in `bytes`; an incomplete one at the end is ignored.
   package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
   /// How many events there are.
@@ -37,9 +37,62 @@ package struct RecentEvents {
     return nil
   }
 
-  /// Appends one event as the list has it.
+  /// Appends one event.
   package static func append(_ event: RecentEvent, to buffer: ByteBuffer) {
     buffer.append(bigEndian: event.hash)
     buffer.append(bigEndian: event.seconds)
+  }
+}
+
+/// An event that a subject has seen, in few bytes.
+package struct RecentEvent: Sendable, Equatable {
+  /// How many bytes one takes in a record.
+  package static let byteCount = 12
+
+  /// A hash of the event's source and id.
+  package var hash: UInt64
+  /// When its outcome expires, in seconds since 1970.
+  package var seconds: UInt32
+
+  /// The event of that hash, whose outcome expires at that time.
+  package init(hash: UInt64, seconds: UInt32) {
+    self.hash = hash
+    self.seconds = seconds
+  }
+}
+
+/// Events of a subject that its record has no room for though their outcomes are remembered, as one value.
+///
+/// | bytes | what |
+/// | --- | --- |
+/// | 8 | when the last of them expires, in microseconds since 1970 |
+/// | … | the events, as `RecentEvents` reads them |
+package enum EarlierEvents {
+  /// How many there may be; those beyond have a key each.
+  package static let most = 128
+
+  /// Appends the value that holds `events` and expires at `seconds` since 1970.
+  package static func write(_ events: [RecentEvent], expiring seconds: UInt64, into buffer: ByteBuffer) {
+    buffer.append(bigEndian: seconds * 1_000_000)
+    for event in events { RecentEvents.append(event, to: buffer) }
+  }
+
+  /// The events in `value`.
+  package static func read(_ value: UnsafeRawBufferPointer) -> RecentEvents {
+    RecentEvents(UnsafeRawBufferPointer(rebasing: value.dropFirst(StoredExpiry.byteCount)))
+  }
+}
+
+/// Until when events are remembered that a subject's record does not list, in seconds since 1970; 0 means that there are none.
+package struct RememberedUntil: Equatable, Sendable {
+  /// The last one of its `EarlierEvents`.
+  package var earlier: UInt64
+  /// The last one that has a key of its own.
+  package var single: UInt64
+
+  /// Times.
+  package init(earlier: UInt64 = 0, single: UInt64 = 0) {
+    self.earlier = earlier
+    self.single = single
   }
 }

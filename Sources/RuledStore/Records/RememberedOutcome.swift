@@ -1,6 +1,6 @@
 package import RuledCore
 
-/// What a remembered event came to, in parts: its reply without what its key tells, and without the words that all replies share.
+/// The outcome of a remembered event: its reply without what the key says and without the text that all replies share.
 ///
 /// | bytes | what |
 /// | --- | --- |
@@ -8,11 +8,11 @@ package import RuledCore
 /// | varint | the subject's version after it |
 /// | … | the rules' revision, the event's id unless the key has it, decisions, effects and failures, each with its length as varint before it |
 ///
-/// Valid as long as the bytes that it was made over.
+/// Valid as long as its bytes.
 package struct RememberedOutcome {
   /// The subject's version after the event.
   package let version: UInt64
-  /// The revision of the rules that decided, as it stands between the quotes.
+  /// The revision of the rules that decided, without quotes.
   package let revision: UnsafeRawBufferPointer
   /// The event's id as it was stored, empty when its key has it.
   package let id: UnsafeRawBufferPointer
@@ -62,5 +62,23 @@ package struct RememberedOutcome {
   private static func append(_ part: UnsafeRawBufferPointer, to buffer: ByteBuffer) {
     buffer.append(varint: UInt64(part.count))
     buffer.append(part)
+  }
+}
+
+/// The time at the beginning of a remembered outcome: microseconds since 1970 as a big-endian `Int64`.
+package enum StoredExpiry {
+  /// How many bytes it takes.
+  package static let byteCount = 8
+
+  /// The time at the beginning of `value`; nil when that is too short to hold one.
+  package static func read(_ value: UnsafeRawBufferPointer) -> Int64? {
+    guard value.count >= byteCount else { return nil }
+    return Int64(bigEndian: value.loadUnaligned(as: Int64.self))
+  }
+
+  /// Whether `value` begins with a time before `cutoff`; a value too short for a time is kept.
+  package static func isOver(_ value: UnsafeRawBufferPointer, before cutoff: Int64) -> Bool {
+    guard let expiry = read(value) else { return false }
+    return expiry < cutoff
   }
 }

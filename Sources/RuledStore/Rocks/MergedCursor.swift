@@ -21,8 +21,8 @@ final class MergedCursor: StoreCursor {
   private var current: UnsafeRawBufferPointer?
   private var currentValue: UnsafeRawBufferPointer?
 
-  /// Only the files can be damaged at rest; what the log holds of such a stretch is found.
-  var passing: ((UnreadableKeys) -> Void)?
+  /// Only the files can be damaged; what the log holds of such a range is found.
+  var skipping: ((UnreadableKeys) -> Void)?
 
   /// A cursor over the keys below `upper`, whose bytes must stay as long as the cursor; `begin` gives the writes of a scope and what is in the
   /// files, both of one moment.
@@ -45,58 +45,58 @@ final class MergedCursor: StoreCursor {
       let begun = begin(wanted)
       sources = begun.log.map { Source(segment: $0.segment, writes: $0.writes) }
       files = begun.files
-      files?.passing = passing
+      files?.skipping = skipping
     }
-    for place in sources.indices {
-      sources[place].position = sources[place].writes.find(key, in: sources[place].segment.base)
+    for index in sources.indices {
+      sources[index].position = sources[index].writes.find(key, in: sources[index].segment.base)
     }
     filesHaveKey = try files?.seek(to: key) ?? false
-    return try settle()
+    return try findLeast()
   }
 
   func next() throws(StoreError) -> Bool {
-    if let current { try pass(current) }
-    return try settle()
+    if let current { try skip(current) }
+    return try findLeast()
   }
 
-  /// Whether the writes that were gathered at the first seek hold those of another scope too.
+  /// Whether the writes that the first seek gathered include those of another scope.
   private func covers(_ wanted: KeyScope?) -> Bool {
     guard let scope else { return true }
     guard let wanted else { return false }
     return scope.kind == wanted.kind && (scope.subject == 0 || scope.subject == wanted.subject)
   }
 
-  /// Moves everything that stands at `key` behind it.
-  private func pass(_ key: UnsafeRawBufferPointer) throws(StoreError) {
+  /// Moves all that is at `key` behind it.
+  private func skip(_ key: UnsafeRawBufferPointer) throws(StoreError) {
     let isInFiles = filesHaveKey && files.map { ByteOrder.equal($0.key, key) } == true
-    passSources(key)
+    skipInSources(key)
     if isInFiles { filesHaveKey = try files?.next() ?? false }
   }
 
-  private func passSources(_ key: UnsafeRawBufferPointer) {
-    for place in sources.indices {
-      if let own = sources[place].key, ByteOrder.equal(own, key) {
-        sources[place].position = sources[place].writes.position(after: sources[place].position)
+  private func skipInSources(_ key: UnsafeRawBufferPointer) {
+    for index in sources.indices {
+      if let own = sources[index].key, ByteOrder.equal(own, key) {
+        sources[index].position = sources[index].writes.position(after: sources[index].position)
       }
     }
   }
 
-  /// Finds the least key that has a value; of what stands under the same key, the latest segment counts, and the files last.
-  private func settle() throws(StoreError) -> Bool {
+  /// Moves to the least key that has a value; of several values under one key the latest segment's is taken, the files' last.
+  private func findLeast() throws(StoreError) -> Bool {
     while true {
       var least: UnsafeRawBufferPointer? = filesHaveKey ? files?.key : nil
       var chosen: Int?
-      for (place, source) in sources.enumerated() {
+      for (index, source) in sources.enumerated() {
         guard let key = source.key else { continue }
         guard let other = least else {
           least = key
-          chosen = place
+          chosen = index
           continue
         }
         let order = ByteOrder.compare(key, other)
         if order < 0 || (order == 0 && chosen == nil) {
           least = key
-          chosen = place
+          chosen = index
         }
       }
       guard let least else { return false }
@@ -109,7 +109,7 @@ final class MergedCursor: StoreCursor {
       currentValue = SegmentWrite.value(at: offset, in: sources[chosen].segment.base)
       if currentValue != nil { return true }
       currentValue = UnsafeRawBufferPointer(start: nil, count: 0)
-      try pass(least)
+      try skip(least)
     }
   }
 }

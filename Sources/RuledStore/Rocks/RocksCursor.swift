@@ -6,10 +6,10 @@ final class RocksCursor: StoreCursor {
   private let database: RocksDatabase
   private var iterator: OpaquePointer?
   private let options: OpaquePointer?
-  /// The key of the last move that found one, while damage is passed over.
+  /// The key of the last move that found one, while damage is skipped.
   private let last = ByteBuffer(capacity: 64)
 
-  var passing: ((UnreadableKeys) -> Void)?
+  var skipping: ((UnreadableKeys) -> Void)?
 
   /// A cursor over the keys of `database` below `upper`, whose bytes must stay as long as the cursor.
   init(_ database: RocksDatabase, below upper: UnsafeRawBufferPointer?) {
@@ -41,57 +41,57 @@ final class RocksCursor: StoreCursor {
 
   func seek(to key: UnsafeRawBufferPointer) throws(StoreError) -> Bool {
     rocksdb_iter_seek(iterator, RocksDatabase.characters(key), key.count)
-    guard passing != nil else { return try settle() }
+    guard skipping != nil else { return try land() }
     last.removeAll()
     last.append(key)
-    return try settleOrPass()
+    return try landOrSkip()
   }
 
   func next() throws(StoreError) -> Bool {
-    guard passing != nil else {
+    guard skipping != nil else {
       rocksdb_iter_next(iterator)
-      return try settle()
+      return try land()
     }
     last.removeAll()
     last.append(key)
     rocksdb_iter_next(iterator)
-    return try settleOrPass()
+    return try landOrSkip()
   }
 
-  private func settle() throws(StoreError) -> Bool {
+  private func land() throws(StoreError) -> Bool {
     if rocksdb_iter_valid(iterator) != 0 { return true }
     try StoreError.check("the store can't be read") { rocksdb_iter_get_error(iterator, $0) }
     return false
   }
 
-  // MARK: Passing over damage
+  // MARK: Skipping damage
 
-  private func settleOrPass() throws(StoreError) -> Bool {
-    do throws(StoreError) { return try settle() } catch {
-      guard error.isDamage, let passing else { throw error }
+  private func landOrSkip() throws(StoreError) -> Bool {
+    do throws(StoreError) { return try land() } catch {
+      guard error.isDamage, let skipping else { throw error }
       let after = Array(last.bytes)
-      let known = database.knownDamage.withLock { stretches in
-        stretches.first { $0.mayHold(last.bytes) || $0.after == after }
+      let known = database.knownDamage.withLock { ranges in
+        ranges.first { $0.mayHold(last.bytes) || $0.after == after }
       }
       if let known, let before = known.before, isReadable(from: before) {
-        passing(UnreadableKeys(error: error, after: after, before: before))
+        skipping(UnreadableKeys(error: error, after: after, before: before))
         return true
       }
       var before = firstReadable(behind: after)
       if let found = before, !isReadable(from: found) { before = nil }
-      let stretch = UnreadableKeys(error: error, after: after, before: before)
-      database.knownDamage.withLock { stretches in
-        if stretches.count >= RocksDatabase.mostKnownDamage { stretches.removeFirst() }
-        stretches.append(stretch)
+      let range = UnreadableKeys(error: error, after: after, before: before)
+      database.knownDamage.withLock { ranges in
+        if ranges.count >= RocksDatabase.mostKnownDamage { ranges.removeFirst() }
+        ranges.append(range)
       }
-      passing(stretch)
+      skipping(range)
       return before != nil
     }
   }
 
-  /// Whether there is a key at `key` or behind it, at which the cursor then stands.
+  /// Moves to the first key that is not below `key`; false when there is none.
   ///
-  /// By another iterator: one that has met damage may take a place near it for damaged too.
+  /// By another iterator: one that has met damage may take a key near it for damaged too.
   private func isReadable(from key: [UInt8]) -> Bool {
     rocksdb_iter_destroy(iterator)
     iterator = rocksdb_create_iterator(database.handle, options)
@@ -99,18 +99,18 @@ final class RocksCursor: StoreCursor {
     return rocksdb_iter_valid(iterator) != 0
   }
 
-  /// What a seek to a key comes to.
+  /// The result of a seek to a key.
   private enum Landing { case damage, end, key([UInt8]) }
 
   private func landing(of key: [UInt8]) -> Landing {
     if isReadable(from: key) { return .key(Array(self.key)) }
-    do throws(StoreError) { _ = try settle() } catch { return .damage }
+    do throws(StoreError) { _ = try land() } catch { return .damage }
     return .end
   }
 
   /// The first key behind `key` that can be read; nil when there is none.
   ///
-  /// Where a block ends nobody tells. So it looks ever farther ahead for a place that can be read, and then halves the way to it.
+  /// RocksDB does not tell where a block ends. So this tries ever more distant keys until one can be read, and then halves the distance.
   private func firstReadable(behind key: [UInt8]) -> [UInt8]? {
     var damaged = key
     for count in stride(from: key.count, to: 0, by: -1) where key[count - 1] < 255 {
@@ -124,7 +124,7 @@ final class RocksCursor: StoreCursor {
     return nil
   }
 
-  /// The first readable key between a place that is damaged and one that is not, else `found`, the first behind that one.
+  /// The first readable key between a damaged one and a readable one, else `found`, the first behind that.
   private func nearest(from damaged: [UInt8], to readable: [UInt8], found: [UInt8]?) -> [UInt8]? {
     var (low, high, best) = (damaged, readable, found)
     var depth = zip(low, high).prefix { $0 == $1 }.count
@@ -146,8 +146,8 @@ final class RocksCursor: StoreCursor {
     return best
   }
 
-  /// The eight bytes at `place` as a number, those missing as zero.
-  private static func number(_ key: [UInt8], at place: Int) -> UInt64 {
-    (0..<8).reduce(0) { $0 << 8 | UInt64(place + $1 < key.count ? key[place + $1] : 0) }
+  /// The eight bytes at `offset` as a number, those missing as zero.
+  private static func number(_ key: [UInt8], at offset: Int) -> UInt64 {
+    (0..<8).reduce(0) { $0 << 8 | UInt64(offset + $1 < key.count ? key[offset + $1] : 0) }
   }
 }

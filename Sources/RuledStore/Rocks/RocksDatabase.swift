@@ -11,11 +11,12 @@ final class RocksDatabase: @unchecked Sendable {  // RocksDB guards itself; the 
   private let options: RocksOptions
   private let path: String
   private let isReadOnly: Bool
-  private let hasFailed = Atomic(false)
-  /// How many stretches of damaged keys are known at most.
-  static let mostKnownDamage = 64
-  /// Stretches that cursors had to find the end of, the last ones, so that others need not search for it again.
+  /// Whether it is not known what the MANIFEST says.
+  private let isUncertain = Atomic(false)
+  /// The last ranges of damaged keys that cursors had to find the end of, so that others need not search for it again.
   let knownDamage = Mutex<[UnreadableKeys]>([])
+  /// How many ranges `knownDamage` has at most.
+  static let mostKnownDamage = 64
 
   /// Opens the database in the folder `path`, with LZ4 where this build of RocksDB has it.
   init(path: String, options: RocksOptions) throws(StoreError) {
@@ -52,10 +53,10 @@ final class RocksDatabase: @unchecked Sendable {  // RocksDB guards itself; the 
 
   deinit { rocksdb_close(handle) }
 
-  /// Whether it takes no more files until it has been opened anew.
-  var needsReopening: Bool { isReadOnly || hasFailed.load(ordering: .relaxed) }
+  /// Whether it ingests nothing until it has been opened anew.
+  var needsReopening: Bool { isReadOnly || isUncertain.load(ordering: .relaxed) }
 
-  /// Appends the value under `key` to `buffer` and says whether there is one.
+  /// Appends the value under `key` to `buffer`; false when there is none.
   func get(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) throws(StoreError) -> Bool {
     let slice = try StoreError.check("the store at \(path) can't be read") {
       rocksdb_get_pinned(handle, options.read, Self.characters(key), key.count, $0)
@@ -79,10 +80,10 @@ final class RocksDatabase: @unchecked Sendable {  // RocksDB guards itself; the 
     try flush()
   }
 
-  /// Takes over files of sorted keys, none of which overlaps another, all together or none; they are moved.
+  /// Makes files of sorted keys, none of which overlaps another, part of the database, all together or none; they are moved.
   ///
-  /// When this returns, that they belong to the database is on the disk. After an error the database must be opened anew before anything else is taken over:
-  /// what its MANIFEST says is not known, and the files stay until then whichever it is.
+  /// That they are part of it is on the disk when this returns. After an error it is not known what the MANIFEST says: the database must be opened anew before
+  /// it ingests anything else, and keeps the files until then.
   func ingest(_ files: [String]) throws(StoreError) {
     let ingesting = rocksdb_ingestexternalfileoptions_create()
     defer { rocksdb_ingestexternalfileoptions_destroy(ingesting) }
@@ -90,13 +91,13 @@ final class RocksDatabase: @unchecked Sendable {  // RocksDB guards itself; the 
     let names = files.map { strdup($0) }
     defer { for name in names { free(name) } }
     var pointers = names.map { UnsafePointer<CChar>($0) }
-    cre_take_files_over(true)
-    defer { cre_take_files_over(false) }
-    hasFailed.store(true, ordering: .relaxed)
+    cre_set_ingesting(true)
+    defer { cre_set_ingesting(false) }
+    isUncertain.store(true, ordering: .relaxed)
     try StoreError.check("the store at \(path) can't take over \(files.joined(separator: ", "))") { error in
       rocksdb_ingest_external_file(handle, &pointers, pointers.count, ingesting, error)
     }
-    hasFailed.store(false, ordering: .relaxed)
+    isUncertain.store(false, ordering: .relaxed)
   }
 
   /// Removes the files that hold nothing but keys from `lower` on and up to `upper`.
@@ -134,7 +135,7 @@ final class RocksDatabase: @unchecked Sendable {  // RocksDB guards itself; the 
     try StoreError.check(message) { rocksdb_checkpoint_create(checkpoint, target, 0, $0) }
   }
 
-  /// A number that RocksDB keeps, such as `rocksdb.live-sst-files-size`; 0 when it does not know it.
+  /// A number that RocksDB counts, such as `rocksdb.live-sst-files-size`; 0 when it does not know it.
   func property(_ name: String) -> Int {
     var value: UInt64 = 0
     return rocksdb_property_int(handle, name, &value) == 0 ? Int(clamping: value) : 0
@@ -143,5 +144,74 @@ final class RocksDatabase: @unchecked Sendable {  // RocksDB guards itself; the 
   /// The same bytes as C's characters.
   static func characters(_ bytes: UnsafeRawBufferPointer) -> UnsafePointer<CChar>? {
     bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+  }
+}
+
+/// The database of a store while it is open: readers and the flush thread share it, opening and closing it excludes them.
+final class DatabaseAccess: @unchecked Sendable {  // `lock` guards `database`
+  private let path: String
+  private let options: RocksOptions
+  private let lock = ReadWriteLock()
+  /// The database; nil once it is closed for good.
+  private var database: RocksDatabase?
+
+  /// Access to the database of the store in the folder `path`.
+  init(_ database: RocksDatabase, path: String, options: RocksOptions) {
+    self.database = database
+    self.path = path
+    self.options = options
+  }
+
+  /// Runs `body` with the database, which stays open meanwhile.
+  func reading<Result>(_ body: (RocksDatabase) throws(StoreError) -> Result) throws(StoreError) -> Result {
+    try lock.reading { () throws(StoreError) in
+      guard let database else { throw .closed(path) }
+      return try body(database)
+    }
+  }
+
+  /// Opens the database anew, so that it ingests again after an ingestion that failed.
+  ///
+  /// The open one is closed only once its files have been opened for reading, so that reads go on whatever happens.
+  func reopen() throws(StoreError) {
+    let reader = try RocksDatabase(readOnly: path, options: options)
+    try lock.writing { () throws(StoreError) in
+      guard database != nil else { throw .closed(path) }
+      database = reader
+      database = try RocksDatabase(path: path, options: options)
+    }
+  }
+
+  /// Closes the database for good.
+  func close() { lock.writing { database = nil } }
+}
+
+extension StoreError {
+  /// An error of RocksDB by its text, such as `IO error: No space left on device: …`.
+  static func database(_ message: String, _ text: String) -> StoreError {
+    if text.contains("No space left") || text.contains("quota exceeded") {
+      return StoreError(.diskFull, "\(message): no space is left on its disk", underlying: text)
+    }
+    // RocksDB calls a file that it can't stat corrupt too
+    let isUnreadable = text.contains("IO error") && !text.contains("No such file")
+    if text.hasPrefix("Corruption"), !isUnreadable {
+      return StoreError(.corrupt, "\(message): its files are damaged, restore a backup", underlying: text)
+    }
+    if text.hasPrefix("IO error") || isUnreadable { return StoreError(.inputOutput, message, underlying: text) }
+    return StoreError(.refused, message, underlying: text)
+  }
+
+  /// Calls `body` with a pointer for RocksDB's error text, and throws the error that it leaves there.
+  static func check<Result>(
+    _ message: @autoclosure () -> String,
+    _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
+  ) throws(StoreError) -> Result {
+    var text: UnsafeMutablePointer<CChar>?
+    let result = body(&text)
+    if let text {
+      defer { rocksdb_free(text) }
+      throw database(message(), String(cString: text))
+    }
+    return result
   }
 }

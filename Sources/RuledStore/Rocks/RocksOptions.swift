@@ -1,24 +1,24 @@
 import CRocksDB
 import CRocksEnv
 import Glibc
+import Synchronization
 
-/// How the database is set up; outlives every database opened with it.
-final class RocksOptions: @unchecked Sendable {  // set up once; RocksDB only reads them afterwards
+/// The options of a database, which they must outlive.
+final class RocksOptions: @unchecked Sendable {  // only read after `init`, but for compression, which opening sets
   private static let mebibyte = 1 << 20
 
   /// RocksDB's options.
   let options = rocksdb_options_create()
   /// A read of one key, its checksums verified.
   ///
-  /// Its block does not go to the cache: what is read often is kept above the store, and a block that held it is worth less there than the time of
-  /// putting it in.
+  /// Its block does not go to the cache: what is read often is cached above the store, so that the block would not be worth the time of putting it there.
   let read = rocksdb_readoptions_create()
   /// What drops expired outcomes.
   let expiry = ExpiryFilter()
   private let cache: OpaquePointer?
 
   /// Options with a cache of `blockCacheBytes` for what is read, and an environment of RocksDB other than the usual one if any is given.
-  init(blockCacheBytes: Int, environment: OpaquePointer? = nil) {
+  init(blockCacheBytes: Int, environment: RocksEnvironment? = nil) {
     cache = rocksdb_cache_create_lru(blockCacheBytes)
     rocksdb_readoptions_set_verify_checksums(read, 1)
     rocksdb_readoptions_set_fill_cache(read, 0)
@@ -32,7 +32,7 @@ final class RocksOptions: @unchecked Sendable {  // set up once; RocksDB only re
     rocksdb_block_based_options_destroy(table)
 
     rocksdb_options_set_create_if_missing(options, 1)
-    rocksdb_options_set_env(options, environment ?? cre_environment())
+    rocksdb_options_set_env(options, environment?.handle ?? cre_environment())
     rocksdb_options_set_paranoid_checks(options, 1)
     rocksdb_options_set_compaction_filter(options, expiry.filter)
     setMemory()
@@ -50,10 +50,10 @@ final class RocksOptions: @unchecked Sendable {  // set up once; RocksDB only re
     rocksdb_options_set_compression(options, Int32(isOn ? rocksdb_lz4_compression : rocksdb_no_compression))
   }
 
-  /// Next to nothing passes through RocksDB's own memory: files are taken over as the log's drain made them.
+  /// Next to nothing passes through RocksDB's memtable: it ingests the files that the flush thread makes.
   ///
-  /// Many of them gather before they are merged, and the first level is large, so that a record that changes often is rewritten seldom: to merge them is to
-  /// rewrite most of the level when they hold records of subjects from everywhere. A read asks a filter of each first.
+  /// Many of these gather before they are merged, and the first level is large, so that a record that changes often is rewritten seldom: files hold records of
+  /// subjects from everywhere, so that merging them rewrites most of the level. A read asks each file's Bloom filter first.
   private func setMemory() {
     rocksdb_options_set_write_buffer_size(options, Self.mebibyte)
     rocksdb_options_set_level0_file_num_compaction_trigger(options, 32)
@@ -72,7 +72,13 @@ final class RocksOptions: @unchecked Sendable {  // set up once; RocksDB only re
   }
 }
 
-/// How many descriptors a store on disk takes of those that the process may have.
+/// An environment of RocksDB, through which it reaches its files; must outlive the databases that use it.
+struct RocksEnvironment {
+  /// RocksDB's handle.
+  let handle: OpaquePointer?
+}
+
+/// How many file descriptors a store on disk takes of those that the process may have.
 package enum StoreDescriptors {
   /// Files that the database keeps open, at most; fewer where the process may have few, since it opens them again.
   private static let mostFiles = 512
@@ -80,9 +86,9 @@ package enum StoreDescriptors {
   /// The log's files, those that are being written, and the database's own beside its data.
   private static let others = 32
 
-  /// Where there are enough.
+  /// How many it takes where there are enough.
   package static let most = mostFiles + others
-  /// Where there are few.
+  /// How many it takes where there are few.
   package static let fewest = fewestFiles + others
 
   /// How many it takes where the process may have `limit`.
@@ -97,4 +103,49 @@ package enum StoreDescriptors {
     return getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0
       ? Int(clamping: limit.rlim_cur) : mostFiles
   }
+}
+
+/// Drops expired outcomes while RocksDB compacts its files, so that nobody has to delete them.
+final class ExpiryFilter: @unchecked Sendable {  // cutoffs are atomic, `filter` is set once
+  /// The time before which an outcome has expired, in microseconds since 1970.
+  let cutoff = Atomic<Int64>(.min)
+  /// The cutoff up to which the flush thread removed whole files of expired outcomes.
+  let removed = Atomic<Int64>(.min)
+  private static let expiring = StoreKey.Kind.expiring.map(\.rawValue)
+  /// RocksDB's handle; no database may use it when this is released.
+  fileprivate private(set) var filter: OpaquePointer?
+
+  /// A filter that drops nothing yet.
+  init() {
+    filter = rocksdb_compactionfilter_create(
+      Unmanaged.passUnretained(self).toOpaque(), releaseExpiryFilter, dropExpired, nameExpiryFilter)
+  }
+
+  deinit { rocksdb_compactionfilter_destroy(filter) }
+
+  /// Whether the entry has expired.
+  fileprivate func drops(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
+    guard let first = key.first, Self.expiring.contains(first) else { return false }
+    return StoredExpiry.isOver(value, before: cutoff.load(ordering: .relaxed))
+  }
+}
+
+private let expiryFilterName: StaticString = "ruled.expiry"
+
+private func nameExpiryFilter(_: UnsafeMutableRawPointer?) -> UnsafePointer<CChar>? {
+  UnsafeRawPointer(expiryFilterName.utf8Start).assumingMemoryBound(to: CChar.self)
+}
+
+private func releaseExpiryFilter(_: UnsafeMutableRawPointer?) {}
+
+private func dropExpired(
+  _ state: UnsafeMutableRawPointer?, _ level: Int32, _ key: UnsafePointer<CChar>?, _ keyLength: Int,
+  _ value: UnsafePointer<CChar>?, _ valueLength: Int, _ newValue: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?,
+  _ newLength: UnsafeMutablePointer<Int>?, _ changed: UnsafeMutablePointer<UInt8>?
+) -> UInt8 {
+  guard let state else { return 0 }
+  let filter = Unmanaged<ExpiryFilter>.fromOpaque(state).takeUnretainedValue()
+  let drops = filter.drops(
+    UnsafeRawBufferPointer(start: key, count: keyLength), UnsafeRawBufferPointer(start: value, count: valueLength))
+  return drops ? 1 : 0
 }

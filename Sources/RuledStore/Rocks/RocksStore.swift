@@ -1,12 +1,14 @@
 import Glibc
 package import RuledCore
+import RuledThreads
+import Synchronization
 
 /// A store in a folder: a log of commits of our own, and RocksDB for everything that has left the log.
 ///
-/// One process at a time has the folder open. A commit is one write to the log, and a sync makes durable all that came before it; an index in memory
-/// answers for what the log holds. A thread brings full segments of the log into RocksDB's files. When a commit fails the store is poisoned, and
-/// `reopen()` goes on with another file of the log, so that nothing comes back to life that its sender was told had failed. Reads go on in the meantime.
-package final class RocksStore: StateStore, @unchecked Sendable {  // the folder's lock is guarded by the writer's
+/// One process at a time has the folder open. A commit is one write to the log, and a sync makes durable all that came before it; an index in memory finds
+/// what the log holds. The flush thread brings full segments of the log into RocksDB's files. After a failed commit no other is taken until `reopen()`, which
+/// begins another file of the log, so that nothing is found later that its sender was told had failed. Reads go on meanwhile.
+package final class RocksStore: StateStore {
   /// The layout of keys, records and log that is written and read.
   package static let format = 4
 
@@ -16,42 +18,42 @@ package final class RocksStore: StateStore, @unchecked Sendable {  // the folder
   private let options: RocksOptions
   private let manifest: LogManifest
   private let log: RedoLog
-  private let writer: LogWriter
   private let access: DatabaseAccess
-  private var folderLock: FolderLock?
-  private let drain: Drain
-  private var thread: DrainThread?
+  /// Held by a durable commit from its append until its sync, and by `reopen`, so that a commit that was discarded knows.
+  private let committing = Condition()
+  private let flusher: SegmentFlusher
+  private let folderLock: Mutex<FolderLock?>
+  private let thread: Mutex<Thread?>
 
-  /// Opens the store in the folder `path`, and makes it when there is none; the cache keeps blocks that have been read.
+  /// Opens the store in the folder `path`, and makes it when there is none; the cache is for blocks that have been read.
   ///
-  /// Throws `in_use` when another has it open, `newer_format` when a later version of the daemon wrote it, and `corrupt`, with what is lost and a way on,
-  /// when what was durable is not there any more.
+  /// Throws `in_use` when another process has it open, `newer_format` when a later version of the daemon wrote it, and `corrupt`, with what is lost and what to
+  /// do, when what was durable is gone.
   package convenience init(path: String, blockCacheBytes: Int = 64 << 20) throws(StoreError) {
-    try self.init(path: path, blockCacheBytes: blockCacheBytes, drains: true)
+    try self.init(path: path, blockCacheBytes: blockCacheBytes, flushes: true)
   }
 
-  /// As the other, with other files and sizes; without a drain of its own what is sealed waits for `drainOnce`, and the store must not be closed.
+  /// As the other, with other files and sizes; without a flush thread sealed segments wait for `flushOnce`, and the store must not be closed.
   init(
-    path: String, blockCacheBytes: Int, drains: Bool = true, files: any FileSystem = SystemFiles(),
-    environment: OpaquePointer? = nil, settings: LogSettings = LogSettings()
+    path: String, blockCacheBytes: Int, flushes: Bool = true, files: any FileSystem = SystemFiles(),
+    environment: RocksEnvironment? = nil, settings: LogSettings = LogSettings()
   ) throws(StoreError) {
     self.path = path
     self.files = files
     try files.createFolder(path)
-    folderLock = try FolderLock(folder: path)
+    folderLock = Mutex(try FolderLock(folder: path))
     options = RocksOptions(blockCacheBytes: blockCacheBytes, environment: environment)
     let opening = StoreOpening(path: path, files: files, options: options)
     let database: RocksDatabase
     (database, manifest) = try opening.run()
     access = DatabaseAccess(database, path: path, options: options)
     let ingestion = SegmentIngestion(folder: opening.logFolder, files: files, options: options)
-    log = try RedoLog(files, folder: opening.logFolder, manifest: manifest, settings: settings) {
-      (segment) throws(StoreError) in try ingestion.bring(segment, into: database)
+    log = try RedoLog(files, path: path, folder: opening.logFolder, manifest: manifest, settings: settings) {
+      (segment) throws(StoreError) in try ingestion.ingest(segment, into: database)
     }
-    writer = LogWriter(log, of: path)
-    let drain = Drain(of: log, into: access, ingestion: ingestion, options: options)
-    self.drain = drain
-    if drains { thread = try DrainThread { drain.run() } }
+    let flusher = SegmentFlusher(of: log, into: access, ingestion: ingestion, expiry: options.expiry)
+    self.flusher = flusher
+    thread = Mutex(flushes ? try flusher.start() : nil)
   }
 
   deinit { end() }
@@ -63,12 +65,17 @@ package final class RocksStore: StateStore, @unchecked Sendable {  // the folder
     return (size ?? 0) + logBytes
   }
 
-  /// How many bytes stand in the log.
-  var logBytes: Int { log.byteCount }
+  /// How many bytes the log holds.
+  var logBytes: Int { log.segments.byteCount }
+
+  /// What was left out at the end of the log when the store was opened, for the operator; nil when nothing was.
+  package var openingNote: String? { log.openingNote }
+
+  // MARK: Reading
 
   package func get(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) throws(StoreError) -> Bool {
     try access.reading { (database) throws(StoreError) in
-      switch log.find(key, into: buffer) {
+      switch log.segments.find(key, into: buffer) {
       case .value: true
       case .deleted: false
       case .absent: try database.get(key, into: buffer)
@@ -76,90 +83,106 @@ package final class RocksStore: StateStore, @unchecked Sendable {  // the folder
     }
   }
 
-  package func commit(_ set: WriteSet, durable: Bool) throws(StoreError) {
-    try writer.exclusively { () throws(StoreError) in
-      if !set.isEmpty { try writer.commit(set.records, durable: durable) } else if durable { _ = try writer.sync() }
-    }
-  }
-
-  package func append(_ set: WriteSet) throws(StoreError) -> UInt64 {
-    try writer.exclusively { () throws(StoreError) in try writer.append(set.records) }
-  }
-
-  @discardableResult
-  package func sync() throws(StoreError) -> UInt64 { try writer.sync() }
-
-  package var lastCommitted: UInt64 { writer.lastCommitted }
-
-  /// What was left out at the end of the log when the store was opened, for the operator; nil when nothing was.
-  package var openingNote: String? { log.openingNote }
-
-  package func reopen() throws(StoreError) { try writer.repair() }
-
-  /// Does what the drain finds to do, if there is anything, for a store without a drain of its own.
-  func drainOnce() throws(StoreError) { try drain.work(within: 0) }
-
-  package var problem: StoreError? {
-    guard let (error, waiting) = log.drainProblem else { return nil }
-    return StoreError(
-      error.code, "\(waiting) segments of the log can't be brought into the database: \(error.message)",
-      underlying: error.underlying)
-  }
-
   package func withCursor(
     below upper: UnsafeRawBufferPointer?, _ body: (any StoreCursor) throws(StoreError) -> Void
   ) throws(StoreError) {
     try access.reading { (database) throws(StoreError) in
       let cursor = MergedCursor(below: upper) { [unowned self] scope in
-        (log.writes(in: scope), RocksCursor(database, below: upper))
+        (log.segments.writes(in: scope), RocksCursor(database, below: upper))
       }
       try body(cursor)
     }
   }
 
+  // MARK: Committing
+
+  package var state: StoreState { log.state }
+
+  package func commit(_ set: WriteSet, durable: Bool) throws(StoreError) {
+    guard durable else {
+      if !set.isEmpty { while try append(set, isCommitted: true) == nil { try makeRoom(for: set) } }
+      return
+    }
+    try committing.locked { () throws(StoreError) in
+      guard !set.isEmpty else { return _ = try sync() }
+      let number = try append(set)
+      do throws(StoreError) { try sync() } catch {
+        // another thread's sync may have committed it before the failure
+        guard committedSequence >= number else { throw error }
+      }
+    }
+  }
+
+  package func append(_ set: WriteSet, isCommitted: Bool) throws(StoreError) -> UInt64? {
+    try log.append(set.records, isCommitted: isCommitted)
+  }
+
+  package func makeRoom(for set: WriteSet) throws(StoreError) { try log.makeRoom(for: set.byteCount) }
+
+  @discardableResult
+  package func sync() throws(StoreError) -> UInt64 { try log.sync() }
+
+  package var committedSequence: UInt64 { log.committedSequence }
+
+  package func reopen() throws(StoreError) {
+    try committing.locked { () throws(StoreError) in try log.reopen() }
+  }
+
+  // MARK: Background
+
+  /// Does what the flush thread would do next, if there is anything, for a store without one.
+  func flushOnce() throws(StoreError) { try flusher.work(within: 0) }
+
+  package var problem: StoreError? {
+    guard let (error, waiting) = log.segments.flushProblem else { return nil }
+    return StoreError(
+      error.code, "\(waiting) segments of the log can't be brought into the database: \(error.message)",
+      underlying: error.underlying)
+  }
+
   package func checkpoint(to path: String) throws(StoreError) {
-    try settle()
+    try flushAll()
     try access.reading { (database) throws(StoreError) in
       try database.checkpoint(to: path)
-      let drained = try SegmentIngestion.drained(in: database)
-      try LogManifest.write(.init(drained: drained, last: drained, next: drained + 1), to: path, files)
+      let flushed = try SegmentIngestion.flushed(in: database)
+      try LogManifest.write(.init(flushed: flushed, last: flushed, next: flushed + 1), to: path, files)
     }
   }
 
   package func expire(before cutoff: Int64) { options.expiry.cutoff.store(cutoff, ordering: .relaxed) }
 
-  /// Brings the log into the files and rewrites all of these, so that everything removed or expired is gone from them.
+  /// Brings the log into the database and rewrites all of its files, so that everything removed or expired is gone from them.
   package func compact() throws(StoreError) {
-    try settle()
+    try flushAll()
     try access.reading { (database) throws(StoreError) in database.compact() }
   }
 
+  /// Seals what the log holds and waits until all of it is in the database.
+  private func flushAll() throws(StoreError) {
+    try log.seal()
+    try log.waitForFlush()
+  }
+
+  // MARK: Closing
+
   package func close() throws(StoreError) {
-    guard !writer.hasEnded else { return }
+    guard !log.isClosed else { return }
     var problem: StoreError?
     do throws(StoreError) {
-      if writer.hasFailed { try reopen() }
-      try settle()
+      if state.failure != nil { try reopen() }
+      try flushAll()
     } catch { problem = error }
     end()
     if let problem { throw problem }
   }
 
-  /// Lets go of the files; what the log holds is taken up by the next opening.
+  /// Releases the files; the next opening recovers what the log holds.
   private func end() {
-    log.close()
-    thread?.join()
-    thread = nil
+    let left = log.close()
+    if case .closed = left { return }
+    thread.withLock { $0.take() }?.join()
     access.close()
-    writer.close {
-      log.removeFiles()
-      folderLock = nil
-    }
-  }
-
-  /// Seals what the log holds and waits until it stands in the database.
-  private func settle() throws(StoreError) {
-    try writer.seal()
-    try log.awaitDrained()
+    if case .open = left { log.removeFiles() }
+    folderLock.withLock { $0 = nil }
   }
 }

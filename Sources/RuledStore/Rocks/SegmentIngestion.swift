@@ -2,11 +2,11 @@ import CLinux
 import CRocksDB
 import RuledCore
 
-/// Brings what a sealed segment of the log left behind into the database.
+/// Brings the writes of a sealed segment of the log into the database.
 ///
-/// The last write on each key goes, in order, into a file that the database takes over as it is: nothing passes through RocksDB's own log and memory.
-/// Outcomes stand in a file of their own: their keys begin with a time, so that these files lie side by side and are hardly ever rewritten. All files of a
-/// segment are taken over together, and with them the segment's number, by which the database says how far it has come.
+/// The last write on each key goes, in order, into a file that the database ingests as it is: nothing passes through RocksDB's own log and memtable. Outcomes
+/// have a file of their own: their keys begin with a time, so that these files don't overlap and are hardly ever rewritten. All files of a segment are ingested
+/// together, and with them the segment's number, so that the database knows how far it has come.
 struct SegmentIngestion {
   private let folder: String
   private let files: any FileSystem
@@ -19,13 +19,13 @@ struct SegmentIngestion {
     self.options = options
   }
 
-  /// The name under which the database keeps the number of the last segment that it took.
-  private static let drainedName = "drained"
+  /// The name under which the database has the number of the last segment that it ingested; part of the store's format.
+  private static let flushedName = "drained"
 
-  /// The number of the last segment that the database took; 0 when it took none.
-  static func drained(in database: RocksDatabase) throws(StoreError) -> UInt64 {
+  /// The number of the last segment that the database ingested; 0 when it has none.
+  static func flushed(in database: RocksDatabase) throws(StoreError) -> UInt64 {
     let key = ByteBuffer(capacity: 16)
-    StoreKey.daemon(drainedName, into: key)
+    StoreKey.daemon(flushedName, into: key)
     let value = ByteBuffer(capacity: 8)
     defer { withExtendedLifetime((key, value)) {} }
     guard try database.get(key.bytes, into: value) else { return 0 }
@@ -36,7 +36,7 @@ struct SegmentIngestion {
   }
 
   /// Brings a segment's writes into `database`, durably; may be repeated after an error.
-  func bring(_ segment: Segment, into database: RocksDatabase) throws(StoreError) {
+  func ingest(_ segment: Segment, into database: RocksDatabase) throws(StoreError) {
     var below: [UInt32] = []
     var outcomes: [UInt32] = []
     var above: [UInt32] = []
@@ -59,15 +59,15 @@ struct SegmentIngestion {
     try database.ingest(paths)
   }
 
-  /// How many bytes are written before the system is asked to bring them to the disk: a burst of them would hold up the commits' syncs.
+  /// How many bytes are written before the kernel is asked to write them to the disk: a burst of them would delay the commits' syncs.
   private static let dirtyBytes = 1 << 20
 
-  /// How many writes ahead of the one at hand are brought nearer; in the order of their keys they lie anywhere in the segment.
+  /// How many writes ahead are prefetched; in the order of their keys they are anywhere in the segment.
   private static let ahead = 8
-  /// How many lines of the processor's cache of each, which is about what a record and an outcome take.
+  /// How many cache lines of each are prefetched, which is about what a record and an outcome take.
   private static let linesAhead = 6
 
-  /// Writes a file of the sorted writes at `offsets`, with the segment's number among them if it `marks` the segment as taken.
+  /// Writes a file of the sorted writes at `offsets`; with `marks` the segment's number is among them.
   private func write(_ offsets: [UInt32], of segment: Segment, to path: String, marks: Bool) throws(StoreError) {
     let message = "the file \(path) can't be written"
     let environment = rocksdb_envoptions_create()
@@ -77,7 +77,7 @@ struct SegmentIngestion {
     try StoreError.check(message) { rocksdb_sstfilewriter_open(writer, path, $0) }
     let file = try files.open(path, .read)
     let mark = ByteBuffer(capacity: 16)
-    StoreKey.daemon(Self.drainedName, into: mark)
+    StoreKey.daemon(Self.flushedName, into: mark)
     let number = ByteBuffer(capacity: 8)
     number.append(bigEndian: segment.number)
     defer { withExtendedLifetime((mark, number)) {} }
@@ -87,10 +87,10 @@ struct SegmentIngestion {
       isMarked = true
     }
     var unsynced = 0
-    for (place, offset) in offsets.enumerated() {
+    for (index, offset) in offsets.enumerated() {
       let base = segment.base
-      if place + Self.ahead < offsets.count {
-        let next = base + Int(offsets[place + Self.ahead])
+      if index + Self.ahead < offsets.count {
+        let next = base + Int(offsets[index + Self.ahead])
         for line in 0..<Self.linesAhead { cl_prefetch(next + 64 * line) }
       }
       let (key, value) = SegmentWrite.entry(at: Int(offset), in: base)

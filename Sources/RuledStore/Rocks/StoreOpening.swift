@@ -1,12 +1,12 @@
 import RuledCore
 
-/// Opens the parts of a store's folder, or makes them, and finds out whether they belong together.
+/// Opens the parts of a store's folder, or makes them, and checks that they belong together.
 struct StoreOpening {
   /// The store's folder.
   let path: String
-  /// How the log's files are reached.
+  /// The log's files.
   let files: any FileSystem
-  /// How the database is set up.
+  /// The database's options.
   let options: RocksOptions
 
   /// The folder of the log's files.
@@ -28,23 +28,23 @@ struct StoreOpening {
         file: path + "/CURRENT", offset: 0, what: "the database's file is gone, and nothing can be read without it"
       ).error
     }
-    try files.syncFolder(path)  // what an earlier process left may be in the system's cache only
+    try files.syncFolder(path)  // what an earlier process left may be in the page cache only
     let database = try RocksDatabase(path: path, options: options)
     let format = try StoreFormat.check(database, path: path)
     if contents == nil { contents = try upgrade(from: format) }
     let known = contents ?? LogManifest.Contents()
     if format < RocksStore.format { try StoreFormat.mark(database) }
-    let drained = try SegmentIngestion.drained(in: database)
-    guard drained >= known.drained else {
+    let flushed = try SegmentIngestion.flushed(in: database)
+    guard flushed >= known.flushed else {
       throw LogDamage(
         file: path, offset: 0,
         what:
-          "the database took the log's files up to \(known.drained), but now knows of those up to \(drained) only: its MANIFEST is shorter "
+          "the database took the log's files up to \(known.flushed), but now knows of those up to \(flushed) only: its MANIFEST is shorter "
           + "than it was, or the files are of two backups, and what the files in between held is gone"
       ).error
     }
     let manifest = LogManifest(files, folder: path, contents: known)
-    try manifest.change { $0.drained = drained }
+    try manifest.change { $0.flushed = flushed }
     try files.createFolder(logFolder)
     return (database, manifest)
   }
@@ -58,7 +58,7 @@ struct StoreOpening {
 
   private func logNames() -> [String] { ((try? files.names(in: logFolder)) ?? []).filter { $0.hasSuffix(".log") } }
 
-  /// The manifest of a store of format 3, which had none; its log must be empty, as after every orderly end.
+  /// Makes the manifest of a store of format 3, which had none; its log must be empty, as after every orderly end.
   private func upgrade(from format: Int) throws(StoreError) -> LogManifest.Contents {
     guard format < RocksStore.format else {
       throw LogDamage(
@@ -74,5 +74,53 @@ struct StoreOpening {
     }
     try LogManifest.write(LogManifest.Contents(), to: path, files)
     return LogManifest.Contents()
+  }
+}
+
+/// The version of the layout of keys, records and log, which the store holds itself.
+enum StoreFormat {
+  /// The earliest version that can be upgraded.
+  private static let earliest = 3
+
+  /// The format of the database, which this daemon can read; a new database is marked with the present format.
+  static func check(_ database: RocksDatabase, path: String) throws(StoreError) -> Int {
+    let key = key
+    let value = ByteBuffer(capacity: 16)
+    defer { withExtendedLifetime(key) {} }
+    guard try database.get(key.bytes, into: value) else {
+      try mark(database)
+      return RocksStore.format
+    }
+    guard let format = Int(value.text) else {
+      throw StoreError(.corrupt, "the store at \(path) does not say what format it has", underlying: value.text)
+    }
+    guard format <= RocksStore.format else {
+      throw StoreError(
+        .newerFormat,
+        "the store at \(path) has format \(format), this ruled knows up to \(RocksStore.format): "
+          + "use the ruled that wrote it, or a later one")
+    }
+    guard format >= earliest else {
+      throw StoreError(
+        .refused,
+        "the store at \(path) has format \(format) of an unreleased ruled, this one reads format \(earliest) and later: "
+          + "give it another folder")
+    }
+    return format
+  }
+
+  /// Marks the database with the present format.
+  static func mark(_ database: RocksDatabase) throws(StoreError) {
+    let value = ByteBuffer(capacity: 16)
+    value.append(decimal: Int64(RocksStore.format))
+    let key = key
+    defer { withExtendedLifetime((key, value)) {} }
+    try database.put(key.bytes, value.bytes)
+  }
+
+  private static var key: ByteBuffer {
+    let key = ByteBuffer(capacity: 16)
+    StoreKey.daemon("format", into: key)
+    return key
   }
 }

@@ -1,90 +1,89 @@
 import RuledCore
 
-/// The writes that are to happen together, in their order.
+/// Writes that are committed together, in their order.
 ///
-/// Filled while rules run, added to the set of the commit when they have succeeded, cut back to a mark when they have
-/// not. Nothing is allocated for a write but when the buffer grows, which it keeps.
-package final class WriteSet: @unchecked Sendable {  // confined: one thread owns a set at a time
-  /// A place between two writes, to come back to.
+/// Rules fill it, and it is truncated to a mark when one fails. A write allocates nothing unless the buffer has to grow, and the set keeps its buffer.
+package final class WriteSet: @unchecked Sendable {  // one thread owns a set at a time
+  /// A position between two writes.
   package struct Mark: Sendable {
     fileprivate let used: Int
-    fileprivate let records: UInt32
+    fileprivate let count: UInt32
 
-    /// The place before the first write of any set.
-    package static let start = Mark(used: 0, records: 0)
+    /// The position before the first write of any set.
+    package static let start = Mark(used: 0, count: 0)
   }
 
-  private var batch: WriteBatch
-  /// Filled when somebody looks a key up among many writes.
+  private var content: WriteRecords
+  /// Filled when a key is looked up among many writes.
   private var index = WriteIndex()
-  /// Up to so many writes are looked through.
+  /// How many writes are searched one by one at most.
   private static let few = 32
 
   /// How many bytes have room.
-  package var capacity: Int { batch.capacity }
+  package var capacity: Int { content.capacity }
 
   /// An empty set with room for `capacity` bytes.
-  package init(capacity: Int = 1024) { batch = WriteBatch(capacity: capacity) }
+  package init(capacity: Int = 1024) { content = WriteRecords(capacity: capacity) }
 
-  deinit { batch.deallocate() }
+  deinit { content.deallocate() }
 
-  /// Whether nothing is to be written.
-  package var isEmpty: Bool { batch.records == 0 }
+  /// Whether there are no writes.
+  package var isEmpty: Bool { content.count == 0 }
 
   /// How many writes there are.
-  package var count: Int { Int(batch.records) }
+  package var count: Int { Int(content.count) }
 
   /// How many bytes the writes take, keys, values and lengths.
-  package var byteCount: Int { batch.used }
+  package var byteCount: Int { content.used }
 
-  /// The place behind the last write.
-  package var mark: Mark { Mark(used: batch.used, records: batch.records) }
+  /// The position behind the last write.
+  package var mark: Mark { Mark(used: content.used, count: content.count) }
 
-  /// The records of the writes, one behind the other; valid until the set changes.
-  var records: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: batch.base, count: batch.used) }
+  /// The bytes of the writes; valid until the set changes.
+  var records: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: content.base, count: content.used) }
 
   /// Puts `value` under `key`.
   ///
   /// - Complexity: O(1) amortized, besides copying the bytes.
-  package func put(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) { batch.append(.put, key, value) }
+  package func put(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) { content.append(.put, key, value) }
 
-  /// Removes what stands under `key`, if anything does.
-  package func delete(_ key: UnsafeRawBufferPointer) { batch.append(.delete, key) }
+  /// Removes `key`, if it is there.
+  package func delete(_ key: UnsafeRawBufferPointer) { content.append(.delete, key) }
 
   /// Adds the writes of `other`, another set, behind these.
   ///
   /// - Complexity: one copy of the bytes of `other`.
   package func append(_ other: WriteSet) {
     precondition(other !== self, "a set is not added to itself")
-    batch.append(other.batch)
+    content.append(other.content)
   }
 
-  /// Forgets the writes and keeps the room.
+  /// Removes all writes and keeps the memory.
   package func removeAll() { truncate(to: .start) }
 
-  /// Forgets the writes after `mark`, which must have been taken from this set and lie before its end.
+  /// Removes the writes after `mark`, a position in this set.
   package func truncate(to mark: Mark) {
     if mark.used == 0 { index.removeAll() } else { index.truncate(to: mark.used) }
-    batch.truncate(used: mark.used, records: mark.records)
+    content.truncate(used: mark.used, count: mark.count)
   }
 
   /// Calls `body` with each write after `mark`, in their order.
   package func forEach(from mark: Mark = .start, _ body: (WriteOperation) -> Void) {
     var offset = mark.used
-    while let operation = batch.record(at: &offset) { body(operation) }
+    while let operation = content.record(at: &offset) { body(operation) }
   }
 
-  /// What the writes leave under `key`.
+  /// The last write on `key`.
   ///
-  /// - Complexity: O(1) amortized: the writes that have come since the last look are indexed first.
+  /// - Complexity: O(1) amortized: the writes since the last look-up are indexed first.
   package func lookup(_ key: UnsafeRawBufferPointer) -> WriteLookup {
     var found: WriteOperation?
-    if batch.records > Self.few {
-      index.add(from: batch)
-      found = index.find(key, in: batch)
+    if content.count > Self.few {
+      index.add(from: content)
+      found = index.find(key, in: content)
     } else {
       var offset = 0
-      while let operation = batch.record(at: &offset) {
+      while let operation = content.record(at: &offset) {
         if ByteOrder.equal(operation.key, key) { found = operation }
       }
     }
@@ -92,6 +91,124 @@ package final class WriteSet: @unchecked Sendable {  // confined: one thread own
     case .put(_, let value): return .value(value)
     case .delete: return .deleted
     case nil: return .absent
+    }
+  }
+}
+
+/// One write; its bytes belong to the set and are valid until that changes.
+package enum WriteOperation {
+  /// Puts the value under the key.
+  case put(key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)
+  /// Removes the key.
+  case delete(key: UnsafeRawBufferPointer)
+
+  /// The key.
+  var key: UnsafeRawBufferPointer {
+    switch self {
+    case .put(let key, _), .delete(let key): key
+    }
+  }
+}
+
+/// The last write of a set on a key.
+package enum WriteLookup {
+  /// There is none: the store knows.
+  case absent
+  /// It removed the key.
+  case deleted
+  /// It put these bytes, which are valid until the set changes.
+  case value(UnsafeRawBufferPointer)
+}
+
+/// Finds the last write on each key of a set by a hash of the key.
+///
+/// Writes are added in their order and removed from the end, so that a set can be truncated to a mark: each write has the index of the one before it in its
+/// chain.
+struct WriteIndex {
+  private struct Entry {
+    /// The write's offset.
+    let offset: Int
+    /// The hash of its key.
+    let hash: UInt64
+    /// The write before it in the same chain; -1 for none.
+    let previous: Int32
+  }
+
+  /// The last write of each chain; -1 for none.
+  private var chains: [Int32] = []
+  private var entries: [Entry] = []
+  /// The offset up to which the set's writes are indexed.
+  private(set) var end = 0
+
+  /// Keys the hash, so that no client can choose keys that share a chain.
+  private static let seed = UInt64.random(in: .min ... .max)
+  private static let leastChains = 128
+
+  /// Removes all writes; keeps the memory unless that is much.
+  mutating func removeAll() {
+    guard end > 0 else { return }
+    if chains.count > 64 * Self.leastChains { self = WriteIndex() } else { truncate(to: 0) }
+  }
+
+  /// Removes the writes from `offset` on.
+  ///
+  /// - Complexity: O(n) in the writes that are removed.
+  mutating func truncate(to offset: Int) {
+    guard end > offset else { return }
+    while let last = entries.last, last.offset >= offset {
+      chains[chain(last.hash)] = last.previous
+      entries.removeLast()
+    }
+    end = offset
+  }
+
+  /// Adds the writes behind `end`.
+  ///
+  /// - Complexity: O(1) for each, amortized.
+  mutating func add(from records: WriteRecords) {
+    var offset = end
+    var start = offset
+    while let operation = records.record(at: &offset) {
+      add(hash64(operation.key, seed: Self.seed), at: start)
+      start = offset
+    }
+    end = offset
+  }
+
+  /// The last write of `records` on `key`; nil when there is none.
+  ///
+  /// - Complexity: O(1), unless a key was written often.
+  func find(_ key: UnsafeRawBufferPointer, in records: WriteRecords) -> WriteOperation? {
+    guard !entries.isEmpty else { return nil }
+    let hash = hash64(key, seed: Self.seed)
+    var index = chains[chain(hash)]
+    while index >= 0 {
+      let entry = entries[Int(index)]
+      if entry.hash == hash {
+        var offset = entry.offset
+        if let operation = records.record(at: &offset), ByteOrder.equal(operation.key, key) { return operation }
+      }
+      index = entry.previous
+    }
+    return nil
+  }
+
+  private func chain(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash) & (chains.count - 1) }
+
+  private mutating func add(_ hash: UInt64, at offset: Int) {
+    if entries.count >= chains.count { grow() }
+    let chain = chain(hash)
+    entries.append(Entry(offset: offset, hash: hash, previous: chains[chain]))
+    chains[chain] = Int32(entries.count - 1)
+  }
+
+  private mutating func grow() {
+    chains = Array(repeating: -1, count: max(Self.leastChains, chains.count * 2))
+    for index in entries.indices {
+      let entry = entries[index]
+      let chain = chain(entry.hash)
+      entries[index] = Entry(offset: entry.offset, hash: entry.hash, previous: chains[chain])
+      chains[chain] = Int32(index)
     }
   }
 }

@@ -12,7 +12,8 @@ final class CountingStore: StateStore {
 
   var name: String { store.name }
   var approximateBytes: Int { store.approximateBytes }
-  var lastCommitted: UInt64 { store.lastCommitted }
+  var committedSequence: UInt64 { store.committedSequence }
+  var state: StoreState { store.state }
 
   var problem: StoreError? { store.problem }
 
@@ -26,10 +27,12 @@ final class CountingStore: StateStore {
     try store.commit(set, durable: durable)
   }
 
-  func append(_ set: WriteSet) throws(StoreError) -> UInt64 {
+  func append(_ set: WriteSet, isCommitted: Bool) throws(StoreError) -> UInt64? {
     writes.wrappingAdd(set.count, ordering: .relaxed)
-    return try store.append(set)
+    return try store.append(set, isCommitted: isCommitted)
   }
+
+  func makeRoom(for set: WriteSet) {}
 
   func sync() throws(StoreError) -> UInt64 { try store.sync() }
 

@@ -143,7 +143,8 @@ final class Bench {
     text.removeAll()
     text.append(contentsOf: event)
     text.reserve(64)
-    text.base.withMemoryRebound(to: CChar.self, capacity: text.count) { bytes in
+    text.bytes.withMemoryRebound(to: CChar.self) { chars in
+      guard let bytes = chars.baseAddress else { preconditionFailure("a buffer has storage") }
       precondition(cj_parse(document, bytes, text.count, text.count + 64) == 0, "an event that is not JSON: \(event)")
     }
     let data = "data".withCString { cj_member(cj_tape(document), cj_strings(document), 1, $0, 4) }

@@ -2,6 +2,7 @@ import RuledCore
 import RuledEngine
 import RuledJSON
 import RuledStore
+import StoreTestSupport
 import TestSupport
 import Testing
 

@@ -3,6 +3,7 @@ import RuledCore
 import RuledEngine
 import RuledJSON
 import RuledStore
+import StoreTestSupport
 import Synchronization
 import Testing
 

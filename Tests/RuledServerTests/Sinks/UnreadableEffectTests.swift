@@ -1,6 +1,7 @@
 import RuledEngine
 import RuledJSON
 import RuledStore
+import StoreTestSupport
 import Testing
 
 @testable import RuledCore

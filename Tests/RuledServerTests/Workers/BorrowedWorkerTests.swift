@@ -3,6 +3,7 @@ import RuledEngine
 import RuledJSON
 import RuledStore
 import RuledThreads
+import StoreTestSupport
 import TestSupport
 import Testing
 

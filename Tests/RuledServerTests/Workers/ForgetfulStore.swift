@@ -16,11 +16,18 @@ final class ForgetfulStore: StateStore {
 
   func commit(_ set: WriteSet, durable: Bool) { committing() }
 
-  func append(_ set: WriteSet) -> UInt64 { 0 }
+  func append(_ set: WriteSet, isCommitted: Bool) -> UInt64? {
+    if isCommitted { committing() }
+    return 0
+  }
+
+  func makeRoom(for set: WriteSet) {}
 
   func sync() -> UInt64 { 0 }
 
-  var lastCommitted: UInt64 { 0 }
+  var committedSequence: UInt64 { 0 }
+
+  var state: StoreState { .open }
 
   var problem: StoreError? { nil }
 

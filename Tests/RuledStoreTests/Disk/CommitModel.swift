@@ -2,19 +2,19 @@ import TestSupport
 
 @testable import RuledStore
 
-/// What a store was told to commit, what it said of each commit, and whether what a store holds can follow from that.
+/// The commits that a store got, what it said of each, and whether what a store holds can follow from that.
 struct CommitModel {
   /// What is known of a commit.
   enum Fate {
-    /// Nothing was said yet.
+    /// The store has not said anything yet.
     case open
-    /// It was said that its fate is not known.
+    /// The store said that it is not known.
     case unknown
-    /// It counts, and outlives the process; a power cut may take it, and then all behind it.
-    case counted
+    /// It is committed and outlives the process; a power cut may take it, and then all after it.
+    case committed
     /// It was acknowledged, or found by a start.
     case durable
-    /// It was told lost, or not found by a start.
+    /// The store said that it was lost, or a start did not find it.
     case lost
   }
 
@@ -73,10 +73,10 @@ struct CommitModel {
   /// Whether any commit has that fate.
   func has(_ fate: Fate) -> Bool { commits.contains { $0.fate == fate } }
 
-  /// Says what is wrong with what a store holds after a start, nil when nothing is; what was found stays from then on, what was not is lost.
+  /// What is wrong with what a store holds after a start, nil when nothing is; what was found is durable from then on, what was not is lost.
   ///
-  /// `keepsCounted` says that no commit that counts may be missing, as after a kill.
-  mutating func settle(keepsCounted: Bool, _ find: (_ key: [UInt8]) throws(StoreError) -> [UInt8]?) throws(StoreError)
+  /// `keepsCommitted` says that no commit may be missing that was committed, as after a kill.
+  mutating func check(keepsCommitted: Bool, _ find: (_ key: [UInt8]) throws(StoreError) -> [UInt8]?) throws(StoreError)
     -> String?
   {
     var isEnded: Int?
@@ -91,8 +91,8 @@ struct CommitModel {
       if found == 0 {
         switch commit.fate {
         case .durable: return "commit \(number) was durable and is gone"
-        case .counted where keepsCounted: return "commit \(number) counted and is gone"
-        case .counted, .open, .unknown: isEnded = isEnded ?? number
+        case .committed where keepsCommitted: return "commit \(number) was committed and is gone"
+        case .committed, .open, .unknown: isEnded = isEnded ?? number
         case .lost: break
         }
         commits[number].fate = .lost

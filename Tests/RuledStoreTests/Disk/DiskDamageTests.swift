@@ -63,7 +63,7 @@ import Testing
     world.commit(durable: true)
     var found = world.crash(world.disk.contents, power: false, &random)
     found.disk.flush()
-    found.keepsCounted = false
+    found.keepsCommitted = false
     let files = found.disk.names.filter { $0.key.hasSuffix(".log") || $0.key.hasSuffix(LogManifest.name) }
     var refused = 0
     for round in 0..<60 {

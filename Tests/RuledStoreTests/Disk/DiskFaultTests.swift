@@ -45,7 +45,7 @@ import Testing
     for distance in 0..<12 {
       let world = try opened(seed: seed)
       world.commit(durable: true)
-      world.drain()
+      world.flush()
       world.append()
       world.disk.failNext { $0.kind == .sync && $0.path.hasSuffix(".log") }
       world.disk.fail(in: 1 + distance)
@@ -71,7 +71,7 @@ import Testing
   }
 
   /// A call that fails while a segment is brought into RocksDB.
-  enum DrainFault: String, CaseIterable {
+  enum FlushFault: String, CaseIterable {
     case manifestSync, manifestWrite, tableWrite, tableSync, tableLink, tableOpen, boundsRead, folderSync
 
     func isSuch(_ call: SimulatedDisk.Call) -> Bool {
@@ -89,9 +89,9 @@ import Testing
     }
   }
 
-  @Test(arguments: DrainFault.allCases, UInt64(1)...4)
+  @Test(arguments: FlushFault.allCases, UInt64(1)...4)
   func `a call that fails while RocksDB takes a segment leaves a store that goes on and opens`(
-    fault: DrainFault, seed: UInt64
+    fault: FlushFault, seed: UInt64
   ) throws {
     let folder = TemporaryFolder()
     let other = TemporaryFolder()

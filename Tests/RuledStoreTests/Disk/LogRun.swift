@@ -6,7 +6,7 @@ import TestSupport
 /// One run of a log on a simulated disk, and of what a crash at any of its calls leaves.
 ///
 /// The run goes on from start to start; aside from it, at calls chosen at random, the state that a crash leaves there is made and tried: it must open,
-/// hold what the model says, and go on to work. Starts that are tried so crash and fail themselves now and then.
+/// hold what the model says, and work on. Starts that are tried so crash and fail themselves now and then.
 final class LogRun {
   /// The world at hand.
   private(set) var world: LogWorld
@@ -80,7 +80,7 @@ final class LogRun {
     }
   }
 
-  /// Starts with what was found, goes on to work, and crashes again.
+  /// Starts with what was found, works on, and crashes again.
   private func explore(_ found: LogWorld.Found, from origin: LogWorld) {
     depth += 1
     defer { depth -= 1 }

@@ -10,7 +10,7 @@ final class LogWorld {
   /// What is kept of the database: it takes a segment whole and durably, with its number, or not at all.
   struct Database {
     var exists = false
-    var drained: UInt64 = 0
+    var flushed: UInt64 = 0
     var values: [[UInt8]: [UInt8]] = [:]
   }
 
@@ -20,7 +20,7 @@ final class LogWorld {
     var database: Database
     var model: CommitModel
     /// Whether the cache of the system was there.
-    var keepsCounted: Bool
+    var keepsCommitted: Bool
   }
 
   let disk: SimulatedDisk
@@ -28,11 +28,10 @@ final class LogWorld {
   var model: CommitModel
   private var random: SeededRandom
   private let settings: LogSettings
-  /// Whether the system's cache held all that counted at some moment, and how many calls had failed then.
+  /// Whether the page cache held all that was committed at some moment, and how many calls had failed then.
   private var trusted: (isWhole: Bool, failures: Int)
   private var log: RedoLog?
-  private var writer: LogWriter?
-  /// The places of commits in the log's order.
+  /// The sequences of commits by their numbers.
   private var appended: [Int: UInt64] = [:]
   /// What was done, the earliest first.
   private(set) var notes: [(place: Int, text: String)] = []
@@ -45,7 +44,7 @@ final class LogWorld {
     disk = SimulatedDisk(found.disk, seed: seed &+ 1)
     database = found.database
     model = found.model
-    trusted = (found.keepsCounted, 0)
+    trusted = (found.keepsCommitted, 0)
     random = SeededRandom(seed: seed)
     self.settings = settings
   }
@@ -55,7 +54,7 @@ final class LogWorld {
     var empty = DiskState()
     empty.folders = ["/"]
     self.init(
-      Found(disk: empty, database: Database(), model: CommitModel(), keepsCounted: false), seed: seed,
+      Found(disk: empty, database: Database(), model: CommitModel(), keepsCommitted: false), seed: seed,
       settings: settings)
   }
 
@@ -63,11 +62,11 @@ final class LogWorld {
   func crash(_ state: DiskState, power: Bool, _ random: inout SeededRandom) -> Found {
     Found(
       disk: power ? state.afterPowerCut(&random) : state.afterKill(), database: database, model: model,
-      keepsCounted: !power && keepsCounted)
+      keepsCommitted: !power && keepsCommitted)
   }
 
-  /// Whether what counts outlives a kill: no call failed since all of it was known to be in the system's cache.
-  private var keepsCounted: Bool { trusted.isWhole && trusted.failures == disk.failures }
+  /// Whether what is committed outlives a kill: no call failed since all of it was known to be in the page cache.
+  private var keepsCommitted: Bool { trusted.isWhole && trusted.failures == disk.failures }
 
   private func trustCache() { trusted = (true, disk.failures) }
 
@@ -75,17 +74,16 @@ final class LogWorld {
 
   // MARK: Starting
 
-  /// Opens the log as a store does; says what is wrong with what it then holds.
+  /// Opens the log as a store does; gives what is wrong with what it then holds.
   func open() throws(StoreError) -> String? {
     let folder = Self.path
     let manifest = try openManifest(folder)
-    let log = try RedoLog(disk, folder: Self.logFolder, manifest: manifest, settings: settings) {
+    let log = try RedoLog(disk, path: folder, folder: Self.logFolder, manifest: manifest, settings: settings) {
       (segment) throws(StoreError) in take(segment)
     }
     self.log = log
-    writer = LogWriter(log, of: folder)
     appended.removeAll()
-    let problem = try model.settle(keepsCounted: keepsCounted) { (key) throws(StoreError) in find(key) }
+    let problem = try model.check(keepsCommitted: keepsCommitted) { (key) throws(StoreError) in find(key) }
     trustCache()
     note("opened\(problem.map { ": " + $0 } ?? "")")
     return problem
@@ -105,10 +103,10 @@ final class LogWorld {
     guard database.exists || known.next == 1 else { throw StoreError(.corrupt, "the database is gone") }
     try disk.syncFolder(folder)
     database.exists = true
-    guard database.drained >= known.drained else { throw StoreError(.corrupt, "the database is older than the log") }
+    guard database.flushed >= known.flushed else { throw StoreError(.corrupt, "the database is older than the log") }
     let manifest = LogManifest(disk, folder: folder, contents: known)
-    let drained = database.drained
-    try manifest.change { $0.drained = drained }
+    let flushed = database.flushed
+    try manifest.change { $0.flushed = flushed }
     try disk.createFolder(Self.logFolder)
     return manifest
   }
@@ -118,12 +116,12 @@ final class LogWorld {
       let (key, value) = SegmentWrite.entry(at: Int(slot.offset), in: segment.base)
       database.values[Array(key)] = value.map { Array($0) }
     }
-    database.drained = segment.number
+    database.flushed = segment.number
   }
 
   private func find(_ key: [UInt8]) -> [UInt8]? {
     let buffer = ByteBuffer()
-    switch key.withUnsafeBytes({ log?.find($0, into: buffer) ?? .absent }) {
+    switch key.withUnsafeBytes({ log?.segments.find($0, into: buffer) ?? .absent }) {
     case .value: return Array(buffer.bytes)
     case .deleted: return nil
     case .absent: return database.values[key]
@@ -132,15 +130,15 @@ final class LogWorld {
 
   // MARK: Working
 
-  /// Does one thing that a daemon does, chosen at random; says what is wrong, if anything is.
+  /// Does one thing that a daemon does, chosen at random; gives what is wrong, if anything is.
   func step() -> String? {
     switch Int.random(in: 0..<100, using: &random) {
     case 0..<35: append()
     case 35..<55: sync()
     case 55..<68: commit(durable: false)
     case 68..<76: commit(durable: true)
-    case 76..<90: drain()
-    case 90..<93: try? log?.prepare()
+    case 76..<90: flush()
+    case 90..<93: try? log?.prepareNext()
     case 93..<96: seal()
     case 96..<98: repair()
     default: return restart()
@@ -148,13 +146,13 @@ final class LogWorld {
     return nil
   }
 
-  /// Waits never come to an end on one thread: a full backlog is drained before something may wait for it.
+  /// Waits never come to an end on one thread: a full backlog is flushed before something may wait for it.
   private func makeRoom() {
     guard let log else { return }
     let scope = [StoreKey.Kind.timerIndex.rawValue].withUnsafeBytes { lower in
       [StoreKey.Kind.timerIndex.rawValue + 1].withUnsafeBytes { KeyScope(from: lower, to: $0) }
     }
-    while log.drainProblem == nil, log.writes(in: scope).count > settings.longestBacklog { drain() }
+    while log.segments.flushProblem == nil, log.segments.writes(in: scope).count > settings.longestBacklog { flush() }
   }
 
   private func next(_ bytes: Int?) -> CommitModel.Commit {
@@ -163,7 +161,7 @@ final class LogWorld {
     return model.next(most: most, &random)
   }
 
-  /// Appends a commit, which counts when it is synced.
+  /// Appends a commit, which the next sync commits.
   func append(bytes: Int? = nil) {
     makeRoom()
     let commit = next(bytes)
@@ -171,22 +169,28 @@ final class LogWorld {
     let set = commit.set
     defer { withExtendedLifetime(set) {} }
     do throws(StoreError) {
-      appended[commit.number] = try writer?.exclusively { () throws(StoreError) in
-        try writer?.append(set.records)
-      }
+      appended[commit.number] = try append(set, isCommitted: false)
     } catch { failed(error, commit) }
+  }
+
+  private func append(_ set: WriteSet, isCommitted: Bool) throws(StoreError) -> UInt64? {
+    while let log {
+      if let number = try log.append(set.records, isCommitted: isCommitted) { return number }
+      try log.makeRoom(for: set.byteCount)
+    }
+    return nil
   }
 
   /// Syncs as the daemon does.
   func sync() {
     note("sync")
     do throws(StoreError) {
-      _ = try writer?.sync()
+      _ = try log?.sync()
       allIsDurable()
     } catch { failed(error) }
   }
 
-  /// Commits, as with `append` and `sync` or so that it counts at once.
+  /// Commits, with a sync or without.
   func commit(durable: Bool, bytes: Int? = nil) {
     makeRoom()
     let commit = next(bytes)
@@ -194,82 +198,81 @@ final class LogWorld {
     let set = commit.set
     defer { withExtendedLifetime(set) {} }
     do throws(StoreError) {
-      try writer?.exclusively { () throws(StoreError) in
-        try writer?.commit(set.records, durable: durable)
-      }
-      noteCounted()
-      if durable { allIsDurable() } else { model.note(commit.number, .counted) }
+      _ = try append(set, isCommitted: !durable)
+      if durable { _ = try log?.sync() }
+      noteCommitted()
+      if durable { allIsDurable() } else { model.note(commit.number, .committed) }
     } catch { failed(error, commit) }
   }
 
-  /// Leaves what the log holds to the drain.
+  /// Seals what the log holds, so that it is flushed.
   func seal() {
     makeRoom()
     note("seal")
     do throws(StoreError) {
-      try writer?.seal()
+      try log?.seal()
       allIsDurable()
     } catch { failed(error) }
   }
 
   private func allIsDurable() {
-    model.note(all: [.open, .counted], .durable)
+    model.note(all: [.open, .committed], .durable)
     trustCache()
   }
 
-  /// Takes for durable what was appended and counts, as it was synced.
-  private func noteCounted() {
-    let counted = writer?.lastCommitted ?? 0
-    for (number, place) in appended where place <= counted && model.commits[number].fate == .open {
+  /// Notes as durable what was appended and is committed, as it was synced.
+  private func noteCommitted() {
+    let committed = log?.committedSequence ?? 0
+    for (number, sequence) in appended where sequence <= committed && model.commits[number].fate == .open {
       model.note(number, .durable)
     }
   }
 
-  /// Takes an error for what it says about the commit and all that did not count.
+  /// Notes what an error says about the commit and all that was not committed.
   private func failed(_ error: StoreError, _ commit: CommitModel.Commit? = nil) {
     note("failed\(error.isOutcomeUnknown ? ", fate unknown" : ""): \(error)")
-    noteCounted()
+    noteCommitted()
     let fate = error.isOutcomeUnknown ? CommitModel.Fate.unknown : .lost
     if let commit { model.note(commit.number, fate) }
-    if error.code != .poisoned, log?.hasUncounted == false { model.note(all: [.open], fate) }
+    if error.code != .poisoned, log?.segments.hasUncommitted == false { model.note(all: [.open], fate) }
     if Int.random(in: 0..<4, using: &random) > 0 { repair() }
   }
 
   /// Repairs the log, as a committer does until it succeeds.
   func repair() {
-    for _ in 0..<3 where writer?.hasFailed == true {
+    for _ in 0..<3 where log?.state.failure != nil {
       note("repair")
       do throws(StoreError) {
-        try writer?.repair()
+        try log?.reopen()
         model.note(all: [.open, .unknown], .lost)
         trustCache()
         note("repaired")
       } catch {
         note("repair failed: \(error)")
-        drain()
+        flush()
       }
     }
   }
 
-  /// Does what the drain finds to do.
-  func drain() {
-    try? log?.prepare()
-    switch log?.nextWork(within: 0) {
-    case .writeAhead:
-      note("write ahead")
-      log?.writeAhead()
-    case .drain(let segment):
-      note("drain \(segment.number)")
+  /// Does what the flush thread would do next.
+  func flush() {
+    try? log?.prepareNext()
+    switch log?.segments.nextWork(within: 0) {
+    case .writeZeros:
+      note("write zeros")
+      log?.writeZeros()
+    case .flush(let segment):
+      note("flush \(segment.number)")
       do throws(StoreError) {
         let chance = failsDatabase ? Int.random(in: 0..<8, using: &random) : 8
         let error = StoreError(.inputOutput, "the database was made to fail")
         if chance == 0 { throw error }
         take(segment)
         if chance == 1 { throw error }
-        try log?.drained(segment)
+        try log?.remove(segment)
       } catch {
-        note("drain failed: \(error)")
-        log?.drainFailed(error)
+        note("flush failed: \(error)")
+        log?.segments.noteFailedFlush(error)
       }
     case nil: break
     }
@@ -280,11 +283,10 @@ final class LogWorld {
 
   private func restart() -> String? {
     note("close")
-    if writer?.hasFailed == true { repair() }
+    if log?.state.failure != nil { repair() }
     seal()
-    for _ in 0..<20 { drain() }
-    log?.close()
-    writer?.close { log?.removeFiles() }
+    for _ in 0..<20 { flush() }
+    if case .open? = log?.close() { log?.removeFiles() }
     let wasFaulty = disk.failures
     for _ in 0..<6 {
       do throws(StoreError) {

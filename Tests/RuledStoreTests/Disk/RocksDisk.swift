@@ -12,7 +12,7 @@ final class RocksDisk: @unchecked Sendable {  // `open` is guarded by `lock`
   /// The disk.
   let disk: SimulatedDisk
   /// The environment for the store's options, as the daemon's is but for the files.
-  private(set) var environment: OpaquePointer?
+  private(set) var environment = RocksEnvironment(handle: nil)
   private var base: OpaquePointer?
   private let lock = Condition()
   private var open: [Int64: any StoreFile] = [:]
@@ -22,11 +22,11 @@ final class RocksDisk: @unchecked Sendable {  // `open` is guarded by `lock`
   init(_ disk: SimulatedDisk) {
     self.disk = disk
     base = csf_environment(calls)
-    environment = cre_environment_over(base)
+    environment = RocksEnvironment(handle: cre_environment_over(base))
   }
 
   deinit {
-    cre_environment_destroy(environment)
+    cre_environment_destroy(environment.handle)
     csf_environment_destroy(base)
   }
 

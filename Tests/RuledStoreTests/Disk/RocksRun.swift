@@ -50,7 +50,7 @@ final class RocksRun {
   private func crash(_ found: RocksWorld.Found, power: Bool) -> RocksWorld.Found {
     RocksWorld.Found(
       disk: power ? found.disk.afterPowerCut(&random) : found.disk.afterKill(), model: found.model,
-      keepsCounted: !power && found.keepsCounted)
+      keepsCommitted: !power && found.keepsCommitted)
   }
 
   private func failSoon(_ world: RocksWorld) {
@@ -94,7 +94,7 @@ final class RocksRun {
     }
   }
 
-  /// Starts with what was found, a store in the folder `path`, goes on to work, and crashes again.
+  /// Starts with what was found, a store in the folder `path`, works on, and crashes again.
   ///
   /// It is tried in a folder of its own, as the store of the run has its folder locked.
   private func explore(_ found: RocksWorld.Found, at path: String, isLast: Bool) {
@@ -107,7 +107,7 @@ final class RocksRun {
     if problem == nil, !isLast {
       world.step()
       world.commit(durable: true)
-      world.drain()
+      world.flush()
       let next = crash(world.found(world.files.disk.contents), power: true)
       world.leave()
       explore(next, at: other.path, isLast: true)

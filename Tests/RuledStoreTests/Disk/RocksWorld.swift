@@ -6,13 +6,13 @@ import TestSupport
 
 /// A whole store, its log and RocksDB, on a simulated disk, and the model of what was committed.
 ///
-/// The drain is done by hand; RocksDB's own threads make their calls when they like.
+/// The test flushes itself; RocksDB's own threads make their calls when they like.
 final class RocksWorld {
   /// What a start finds.
   struct Found {
     var disk: DiskState
     var model: CommitModel
-    var keepsCounted: Bool
+    var keepsCommitted: Bool
   }
 
   /// The disk.
@@ -31,7 +31,7 @@ final class RocksWorld {
   init(_ found: Found, path: String, seed: UInt64, settings: LogSettings) {
     files = RocksDisk(SimulatedDisk(found.disk, seed: seed &+ 1))
     model = found.model
-    trusted = (found.keepsCounted, 0)
+    trusted = (found.keepsCommitted, 0)
     random = SeededRandom(seed: seed)
     self.path = path
     self.settings = settings
@@ -43,7 +43,7 @@ final class RocksWorld {
   static func nothing(in path: String) -> Found {
     var empty = DiskState()
     empty.folders = ["/", path]
-    return Found(disk: empty, model: CommitModel(), keepsCounted: false)
+    return Found(disk: empty, model: CommitModel(), keepsCommitted: false)
   }
 
   /// What is there now, given what the disk holds.
@@ -51,7 +51,7 @@ final class RocksWorld {
     shared.locked {
       Found(
         disk: state, model: model,
-        keepsCounted: trusted.isWhole && trusted.failures == files.disk.failures)
+        keepsCommitted: trusted.isWhole && trusted.failures == files.disk.failures)
     }
   }
 
@@ -61,14 +61,14 @@ final class RocksWorld {
 
   private func trustCache() { shared.locked { trusted = (true, files.disk.failures) } }
 
-  /// Opens the store; says what is wrong with what it then holds.
+  /// Opens the store; gives what is wrong with what it then holds.
   func open() throws(StoreError) -> String? {
     let opened = try RocksStore(
-      path: path, blockCacheBytes: 1 << 16, drains: false, files: files.disk, environment: files.environment,
+      path: path, blockCacheBytes: 1 << 16, flushes: false, files: files.disk, environment: files.environment,
       settings: settings)
     store = opened
     var found = found(DiskState())
-    let problem = try found.model.settle(keepsCounted: found.keepsCounted) { (key) throws(StoreError) in
+    let problem = try found.model.check(keepsCommitted: found.keepsCommitted) { (key) throws(StoreError) in
       let buffer = ByteBuffer()
       let room = UnsafeMutableRawBufferPointer.allocate(byteCount: key.count, alignment: 1)
       defer { room.deallocate() }
@@ -89,13 +89,13 @@ final class RocksWorld {
     switch Int.random(in: 0..<10, using: &random) {
     case 0..<4: commit(durable: false)
     case 4..<7: commit(durable: true)
-    default: drain()
+    default: flush()
     }
   }
 
   /// Commits some writes.
   func commit(durable: Bool, bytes: Int? = nil) {
-    for _ in 0..<settings.longestBacklog { drain() }
+    for _ in 0..<settings.longestBacklog { flush() }
     var commit: CommitModel.Commit?
     let most = bytes ?? (Int.random(in: 0..<3, using: &random) == 0 ? settings.segmentBytes / 2 : 400)
     change { commit = $0.next(most: most, &random) }
@@ -104,7 +104,7 @@ final class RocksWorld {
     do throws(StoreError) {
       try store.commit(commit.set, durable: durable)
       change {
-        if durable { $0.note(all: [.open, .counted], .durable) } else { $0.note(commit.number, .counted) }
+        if durable { $0.note(all: [.open, .committed], .durable) } else { $0.note(commit.number, .committed) }
       }
       if durable { trustCache() }
     } catch {
@@ -123,14 +123,14 @@ final class RocksWorld {
         return trustCache()
       } catch {
         note("failed: \(error)")
-        drain()
+        flush()
       }
     }
   }
 
   /// Brings what is sealed into RocksDB.
-  func drain() {
-    do throws(StoreError) { try store?.drainOnce() } catch { note("drain failed: \(error)") }
+  func flush() {
+    do throws(StoreError) { try store?.flushOnce() } catch { note("flush failed: \(error)") }
   }
 
   /// What was done, and the calls.

@@ -1,34 +1,35 @@
 package import RuledCore
+package import RuledStore
 import Synchronization
 
-/// A store that fails when it is told to, around one that does the work.
+/// A store that fails when a test orders it to, around one that does the work.
 ///
-/// For tests of what happens above the store: as with a disk that is full, the commit that fails leaves nothing behind,
-/// and those after it fail until `reopen()` succeeds.
+/// For tests of what happens above the store: as with a full disk, the commit that fails leaves nothing behind, and those after it fail until `reopen()`
+/// succeeds.
 package final class FaultyStore: StateStore {
   private struct Faults {
     var commitsUntilFailure: Int?
     var reopensToFail = 0
-    var isPoisoned = false
+    var state = StoreState.open
     var readsFail = false
     var scansFail = false
-    /// What look-ups fail of, by the key.
+    /// Which keys can't be looked up.
     var unreadable: (@Sendable (UnsafeRawBufferPointer) -> Bool)?
     /// How many look-ups failed so.
     var failedReads = 0
     /// The beginning of keys that can't be looked up, and whether cursors fail that come to one.
     var unreadablePrefix: [UInt8]?
     var cursorsFail = false
-    /// What was appended and does not count yet.
+    /// What was appended and is not committed.
     var appended: [WriteSet] = []
-    var number: UInt64 = 0
-    var counted: UInt64 = 0
+    var lastAppended: UInt64 = 0
+    var lastCommitted: UInt64 = 0
   }
 
   private let store: any StateStore
   private let faults = Mutex(Faults())
 
-  /// A store that does as `store` does until told otherwise.
+  /// A store that does as `store` does until a test orders a failure.
   package init(_ store: any StateStore) { self.store = store }
 
   /// Lets the `number`th commit, append or sync from now fail, 1 being the next, and after it the first `reopens` attempts to reopen.
@@ -86,30 +87,37 @@ package final class FaultyStore: StateStore {
     try store.commit(set, durable: durable)
   }
 
-  package func append(_ set: WriteSet) throws(StoreError) -> UInt64 {
+  package func append(_ set: WriteSet, isCommitted: Bool) throws(StoreError) -> UInt64? {
+    if isCommitted, faults.withLock({ !$0.appended.isEmpty }) { return nil }
     try passOrFail()
+    if isCommitted { try store.commit(set, durable: false) }
     let copy = WriteSet(capacity: set.byteCount)
     copy.append(set)
     return faults.withLock { faults in
-      faults.appended.append(copy)
-      faults.number += 1
-      return faults.number
+      faults.lastAppended += 1
+      if isCommitted { faults.lastCommitted = faults.lastAppended } else { faults.appended.append(copy) }
+      return faults.lastAppended
     }
   }
 
+  package func makeRoom(for set: WriteSet) throws(StoreError) { try sync() }
+
+  @discardableResult
   package func sync() throws(StoreError) -> UInt64 {
-    let (appended, number) = faults.withLock { faults in
+    let (appended, last) = faults.withLock { faults in
       defer { faults.appended.removeAll() }
-      return (faults.appended, faults.number)
+      return (faults.appended, faults.lastAppended)
     }
     try passOrFail(poisoned: appended.isEmpty)
     for set in appended { try store.commit(set, durable: true) }
     try store.sync()
-    faults.withLock { $0.counted = number }
-    return number
+    faults.withLock { $0.lastCommitted = last }
+    return last
   }
 
-  package var lastCommitted: UInt64 { faults.withLock { $0.counted } }
+  package var committedSequence: UInt64 { faults.withLock { $0.lastCommitted } }
+
+  package var state: StoreState { faults.withLock { $0.state } }
 
   package func reopen() throws(StoreError) {
     try faults.withLock { (faults) throws(StoreError) in
@@ -119,7 +127,7 @@ package final class FaultyStore: StateStore {
       }
     }
     try store.reopen()
-    faults.withLock { $0.isPoisoned = false }
+    faults.withLock { $0.state = .open }
   }
 
   package var problem: StoreError? { store.problem }
@@ -142,24 +150,28 @@ package final class FaultyStore: StateStore {
 
   package func expire(before cutoff: Int64) { store.expire(before: cutoff) }
 
-  package func close() throws(StoreError) { try store.close() }
+  package func close() throws(StoreError) {
+    faults.withLock { $0.state = .closed }
+    try store.close()
+  }
 
-  /// Throws when this write is to fail, and, if an earlier failure counts for it, after that.
+  /// Throws when this write is to fail, and with `poisoned` after an earlier failure.
   private func passOrFail(poisoned: Bool = true) throws(StoreError) {
     try faults.withLock { (faults) throws(StoreError) in
-      if poisoned, faults.isPoisoned {
+      if poisoned, faults.state.failure != nil {
         throw StoreError(.poisoned, "an earlier commit failed; the store takes none until it is reopened")
       }
       guard let left = faults.commitsUntilFailure else { return }
       faults.commitsUntilFailure = left > 1 ? left - 1 : nil
       guard left <= 1 else { return }
-      faults.isPoisoned = true
-      throw StoreError(.diskFull, "no space is left (by order of a test)")
+      let error = StoreError(.diskFull, "no space is left (by order of a test)")
+      faults.state = .failed(error)
+      throw error
     }
   }
 }
 
-/// A cursor that can't stand at keys with a certain beginning.
+/// A cursor that fails at keys with a certain prefix.
 private final class FaultyCursor: StoreCursor {
   private let cursor: any StoreCursor
   private let unreadable: [UInt8]
@@ -173,9 +185,9 @@ private final class FaultyCursor: StoreCursor {
 
   var value: UnsafeRawBufferPointer { cursor.value }
 
-  var passing: ((UnreadableKeys) -> Void)? {
-    get { cursor.passing }
-    set { cursor.passing = newValue }
+  var skipping: ((UnreadableKeys) -> Void)? {
+    get { cursor.skipping }
+    set { cursor.skipping = newValue }
   }
 
   func seek(to key: UnsafeRawBufferPointer) throws(StoreError) -> Bool { try check(try cursor.seek(to: key)) }

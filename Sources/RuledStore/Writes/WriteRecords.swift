@@ -1,7 +1,5 @@
-/// The bytes of writes, one record after another: a tag, and one or two strings with their lengths as varint32 before them.
-///
-/// A commit is the records of its sets one behind the other, and the redo log holds them as they are.
-struct WriteBatch {
+/// The bytes of writes, as the redo log has them too: for each a record of a tag and one or two strings, each with its length as varint32 before it.
+struct WriteRecords {
   /// What a record does.
   enum Tag: UInt8 {
     case delete = 0x0
@@ -13,16 +11,16 @@ struct WriteBatch {
   /// How many bytes are in use.
   private(set) var used = 0
   /// How many records there are.
-  private(set) var records: UInt32 = 0
+  private(set) var count: UInt32 = 0
   private(set) var capacity: Int
 
-  /// A batch without records, with room for `capacity` bytes; its owner calls `deallocate`.
+  /// No records, with room for `capacity` bytes; the owner calls `deallocate`.
   init(capacity: Int) {
     self.capacity = max(capacity, 64)
     base = UnsafeMutableRawPointer.allocate(byteCount: self.capacity, alignment: 8)
   }
 
-  /// Gives the memory back; nothing may be called after it.
+  /// Frees the memory; nothing may be called after it.
   func deallocate() { base.deallocate() }
 
   /// Appends a record of one string.
@@ -31,7 +29,7 @@ struct WriteBatch {
     base.storeBytes(of: tag.rawValue, toByteOffset: used, as: UInt8.self)
     used += 1
     appendString(first)
-    records += 1
+    count += 1
   }
 
   /// Appends a record of two strings.
@@ -41,22 +39,22 @@ struct WriteBatch {
     used += 1
     appendString(first)
     appendString(second)
-    records += 1
+    count += 1
   }
 
   /// Appends all records of `other`.
-  mutating func append(_ other: WriteBatch) {
+  mutating func append(_ other: WriteRecords) {
     reserve(other.used)
     (base + used).copyMemory(from: other.base, byteCount: other.used)
     used += other.used
-    records += other.records
+    count += other.count
   }
 
-  /// Forgets the records that came after `used` bytes and `records` records had been there.
-  mutating func truncate(used: Int, records: UInt32) {
-    precondition(used >= 0 && used <= self.used && records <= self.records)
+  /// Removes the records behind the first `count`, which have `used` bytes.
+  mutating func truncate(used: Int, count: UInt32) {
+    precondition(used >= 0 && used <= self.used && count <= self.count)
     self.used = used
-    self.records = records
+    self.count = count
   }
 
   /// Reads the record at `offset` and moves `offset` behind it; nil at the end.
@@ -65,7 +63,7 @@ struct WriteBatch {
     return Self.record(in: base, at: &offset)
   }
 
-  /// Reads the record that stands whole at `offset` behind `base` and moves `offset` behind it.
+  /// Reads the record at `base + offset`, which is whole, and moves `offset` behind it.
   static func record(in base: UnsafeRawPointer, at offset: inout Int) -> WriteOperation {
     let tag = base.load(fromByteOffset: offset, as: UInt8.self)
     offset += 1
@@ -77,23 +75,23 @@ struct WriteBatch {
     }
   }
 
-  /// Calls `body` with the keys of the records in bytes that may be damaged, as far as they can be read.
+  /// Calls `body` with the keys of the records in bytes that may be damaged, until one can't be read.
   static func forEachKey(inDamaged bytes: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Void) {
-    var rest = bytes[...]
+    var remaining = bytes[...]
     func string() -> UnsafeRawBufferPointer? {
       var length = 0
       var shift = 0
-      while shift < 35, let byte = rest.popFirst() {
+      while shift < 35, let byte = remaining.popFirst() {
         length |= Int(byte & 0x7F) << shift
         shift += 7
         guard byte < 0x80 else { continue }
-        guard length <= rest.count else { return nil }
-        defer { rest = rest.dropFirst(length) }
-        return UnsafeRawBufferPointer(rebasing: rest.prefix(length))
+        guard length <= remaining.count else { return nil }
+        defer { remaining = remaining.dropFirst(length) }
+        return UnsafeRawBufferPointer(rebasing: remaining.prefix(length))
       }
       return nil
     }
-    while let tag = rest.popFirst().flatMap(Tag.init(rawValue:)), let key = string() {
+    while let tag = remaining.popFirst().flatMap(Tag.init(rawValue:)), let key = string() {
       body(key)
       if tag == .put, string() == nil { return }
     }
@@ -109,13 +107,13 @@ struct WriteBatch {
   }
 
   private mutating func appendString(_ bytes: UnsafeRawBufferPointer) {
-    var rest = UInt32(bytes.count)
-    while rest >= 0x80 {
-      base.storeBytes(of: UInt8(truncatingIfNeeded: rest) | 0x80, toByteOffset: used, as: UInt8.self)
+    var length = UInt32(bytes.count)
+    while length >= 0x80 {
+      base.storeBytes(of: UInt8(truncatingIfNeeded: length) | 0x80, toByteOffset: used, as: UInt8.self)
       used += 1
-      rest >>= 7
+      length >>= 7
     }
-    base.storeBytes(of: UInt8(truncatingIfNeeded: rest), toByteOffset: used, as: UInt8.self)
+    base.storeBytes(of: UInt8(truncatingIfNeeded: length), toByteOffset: used, as: UInt8.self)
     used += 1
     if let start = bytes.baseAddress, !bytes.isEmpty {
       (base + used).copyMemory(from: start, byteCount: bytes.count)

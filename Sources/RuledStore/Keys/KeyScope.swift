@@ -1,7 +1,7 @@
 import Glibc
 import RuledCore
 
-/// What the index of the log can tell keys by without looking at them: their kind, and whose they are.
+/// What the log's index knows of keys without reading them: their kind and a hash of their subject.
 struct KeyScope {
   /// The first byte of the keys.
   let kind: UInt8
@@ -22,7 +22,7 @@ struct KeyScope {
     subject = isWithin ? Self.hash(UnsafeRawBufferPointer(rebasing: lower[own])) : 0
   }
 
-  /// Whether no key below `upper` lies behind the keys that begin as `lower` does up to its zero byte at `end`.
+  /// Whether all keys from `lower` on and below `upper` begin as `lower` does, up to its zero byte at `end`.
   private static func isWithin(_ upper: UnsafeRawBufferPointer, _ lower: UnsafeRawBufferPointer, upTo end: Int) -> Bool
   {
     guard upper.count > end else { return false }
@@ -46,7 +46,7 @@ struct KeyScope {
     UInt32(truncatingIfNeeded: hash64(subject, seed: 7)) | 1
   }
 
-  /// Where the subject stands in a key; nil when there is none, or not the zero byte that ends it.
+  /// The range of the subject in a key; nil when there is none, or not the zero byte that ends it.
   @inline(__always) private static func subject(of key: UnsafeRawBufferPointer) -> Range<Int>? {
     guard let first = key.first, let kind = StoreKey.Kind(rawValue: first) else { return nil }
     let start: Int

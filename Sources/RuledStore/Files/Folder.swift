@@ -1,0 +1,89 @@
+import Glibc
+
+/// Folders in the file system.
+enum Folder {
+  /// Makes the folder `path` and its parents, for their owner alone, where they don't exist yet; each new name is durable.
+  static func create(_ path: String) throws(StoreError) {
+    let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+    guard mkdir(path, 0o700) != 0 else { return try sync(parent(of: path)) }
+    if errno == ENOENT, parent(of: path) != path, path.contains("/") {
+      try create(parent(of: path))
+      if mkdir(path, 0o700) == 0 { return try sync(parent(of: path)) }
+    }
+    let reason = errno
+    var status = stat()
+    if reason == EEXIST, stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR { return }
+    throw StoreError.system("the folder \(path) can't be made", reason)
+  }
+
+  /// The parent of `path`.
+  private static func parent(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  /// The names in the folder `path`, in no order.
+  static func names(_ path: String) throws(StoreError) -> [String] {
+    guard let folder = opendir(path) else { throw StoreError.system("the folder \(path) can't be read", errno) }
+    defer { closedir(folder) }
+    var names: [String] = []
+    while let entry = readdir(folder) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      names.append(name)
+    }
+    return names
+  }
+
+  /// Makes the names in the folder `path` durable.
+  static func sync(_ path: String) throws(StoreError) {
+    let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw StoreError.system("the folder \(path) can't be opened", errno) }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 else { throw StoreError.system("the folder \(path) can't be synced", errno) }
+  }
+}
+
+/// Keeps a second store out of a folder, with a message that names the process that has it open.
+///
+/// The error of RocksDB's own lock names neither the holder nor what to do. This one is an `flock`: it ends with the process however that ends, and also
+/// excludes a second store in the same process.
+final class FolderLock: Sendable {
+  private let descriptor: Int32
+
+  /// Takes the lock of the folder, which must exist; throws `in_use` when another holds it.
+  init(folder: String) throws(StoreError) {
+    let path = folder + "/ruled.lock"
+    let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw StoreError.system("the store at \(folder) can't be opened", errno) }
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      let reason = errno
+      let holder = Self.holder(descriptor)
+      Glibc.close(descriptor)
+      guard reason == EWOULDBLOCK else { throw StoreError.system("the store at \(folder) can't be locked", reason) }
+      throw StoreError(
+        .inUse, "\(folder) is in use by another ruled (pid \(holder)); stop that one or give this one another store")
+    }
+    self.descriptor = descriptor
+    let text = "\(getpid())\n"
+    let written = text.utf8CString.withUnsafeBytes { bytes -> Int in
+      ftruncate(descriptor, 0) == 0 ? pwrite(descriptor, bytes.baseAddress, bytes.count - 1, 0) : -1
+    }
+    guard written > 0 else {
+      let reason = errno
+      Glibc.close(descriptor)
+      throw StoreError.system("the store at \(folder) can't be locked", reason)
+    }
+  }
+
+  deinit { Glibc.close(descriptor) }
+
+  private static func holder(_ descriptor: Int32) -> String {
+    withUnsafeTemporaryAllocation(byteCount: 32, alignment: 1) { room in
+      let length = pread(descriptor, room.baseAddress, room.count, 0)
+      let digits = room.prefix(max(length, 0)).prefix { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
+      return digits.isEmpty ? "unknown" : String(decoding: digits, as: UTF8.self)
+    }
+  }
+}

@@ -1,0 +1,210 @@
+package import RuledCore
+import Synchronization
+
+/// A store that lasts as long as the process: for tests, backtests and trying things out.
+///
+/// Making one costs next to nothing. No commit fails; a sync has nothing to do, as what is appended is committed at once.
+package final class MemoryStore: StateStore {
+  private struct Contents: ~Copyable {
+    var map = SortedMap()
+    var state = StoreState.open
+    var appended: UInt64 = 0
+  }
+
+  private let contents = Mutex(Contents())
+
+  /// An empty store.
+  package init() {}
+
+  package var name: String { "memory" }
+
+  package var approximateBytes: Int { contents.withLock { $0.map.byteCount } }
+
+  package func get(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) throws(StoreError) -> Bool {
+    try contents.withLock { (contents) throws(StoreError) in
+      try Self.requireOpen(contents)
+      guard let value = contents.map.value(of: key) else { return false }
+      value.withUnsafeBytes { buffer.append($0) }
+      return true
+    }
+  }
+
+  package func commit(_ set: WriteSet, durable: Bool) throws(StoreError) {
+    try contents.withLock { (contents) throws(StoreError) in
+      try Self.requireOpen(contents)
+      set.forEach { operation in
+        switch operation {
+        case .put(let key, let value): contents.map.set(key, value)
+        case .delete(let key): contents.map.remove(key)
+        }
+      }
+    }
+  }
+
+  package func append(_ set: WriteSet, isCommitted: Bool) throws(StoreError) -> UInt64? {
+    try commit(set, durable: false)
+    return contents.withLock { contents in
+      contents.appended += 1
+      return contents.appended
+    }
+  }
+
+  package func makeRoom(for set: WriteSet) {}
+
+  @discardableResult
+  package func sync() throws(StoreError) -> UInt64 {
+    try contents.withLock { (contents) throws(StoreError) in
+      try Self.requireOpen(contents)
+      return contents.appended
+    }
+  }
+
+  package var committedSequence: UInt64 { contents.withLock { $0.appended } }
+
+  package var state: StoreState { contents.withLock { $0.state } }
+
+  package func reopen() throws(StoreError) { try sync() }
+
+  package var problem: StoreError? { nil }
+
+  package func withCursor(
+    below upper: UnsafeRawBufferPointer?, _ body: (any StoreCursor) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    let map = try contents.withLock { (contents) throws(StoreError) in
+      try Self.requireOpen(contents)
+      return contents.map
+    }
+    try body(MemoryCursor(map, below: upper.map { Array($0) }))
+  }
+
+  package func checkpoint(to path: String) throws(StoreError) {
+    throw StoreError(.unsupported, "a store in memory can't be copied to \(path): run with a store on disk for backups")
+  }
+
+  package func expire(before cutoff: Int64) {
+    contents.withLock { contents in
+      for kind in StoreKey.Kind.expiring {
+        contents.map.remove(from: [kind.rawValue], to: [kind.rawValue + 1]) { entry in
+          entry.value.withUnsafeBytes { StoredExpiry.isOver($0, before: cutoff) }
+        }
+      }
+    }
+  }
+
+  package func close() throws(StoreError) {
+    contents.withLock { $0.state = .closed }
+  }
+
+  private static func requireOpen(_ contents: borrowing Contents) throws(StoreError) {
+    if case .closed = contents.state { throw StoreError(.closed, "the store in memory has been closed") }
+  }
+}
+
+/// A cursor over a memory store's map as it was when the cursor was made.
+private final class MemoryCursor: StoreCursor {
+  private let map: SortedMap
+  private let upper: [UInt8]?
+  private var position = SortedMap.Position()
+  private let currentKey = ByteBuffer()
+  private let currentValue = ByteBuffer()
+  /// Never called: nothing in memory is damaged.
+  var skipping: ((UnreadableKeys) -> Void)?
+
+  init(_ map: SortedMap, below upper: [UInt8]?) {
+    self.map = map
+    self.upper = upper
+  }
+
+  var key: UnsafeRawBufferPointer { currentKey.bytes }
+
+  var value: UnsafeRawBufferPointer { currentValue.bytes }
+
+  func seek(to key: UnsafeRawBufferPointer) throws(StoreError) -> Bool {
+    position = map.find(key)
+    return read()
+  }
+
+  func next() throws(StoreError) -> Bool {
+    position = map.position(after: position)
+    return read()
+  }
+
+  private func read() -> Bool {
+    guard let entry = map[position] else { return false }
+    if let upper, !entry.key.lexicographicallyPrecedes(upper) { return false }
+    currentKey.removeAll()
+    currentValue.removeAll()
+    entry.key.withUnsafeBytes { currentKey.append($0) }
+    entry.value.withUnsafeBytes { currentValue.append($0) }
+    return true
+  }
+}
+
+/// Bytes under bytes, in the order of their keys; a copy shares what neither writes afterwards.
+private struct SortedMap: Sendable {
+  /// A key with its value.
+  struct Entry: Sendable {
+    /// The key.
+    let key: [UInt8]
+    /// The value.
+    var value: [UInt8]
+  }
+
+  /// A position among the entries.
+  typealias Position = SortedChunks<Entry>.Position
+
+  private var entries = SortedChunks<Entry>(longestChunk: 256)
+  /// How many bytes all keys and values have.
+  private(set) var byteCount = 0
+
+  /// The entry at `position`; nil at the end.
+  subscript(position: Position) -> Entry? { entries[position] }
+
+  /// The position of the first entry whose key is not below `key`.
+  func find(_ key: UnsafeRawBufferPointer) -> Position { entries.find { Self.compare($0, key) } }
+
+  /// The position behind `position`, which is not the end.
+  func position(after position: Position) -> Position { entries.position(after: position) }
+
+  /// The value under `key`; nil when there is none.
+  func value(of key: UnsafeRawBufferPointer) -> [UInt8]? {
+    guard let entry = self[find(key)], Self.compare(entry, key) == 0 else { return nil }
+    return entry.value
+  }
+
+  /// Puts `value` under `key`.
+  mutating func set(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
+    var growth = key.count + value.count
+    entries.set {
+      Self.compare($0, key)
+    } replace: { entry in
+      growth -= Self.byteCount(entry)
+      entry.value = Array(value)
+    } make: {
+      Entry(key: Array(key), value: Array(value))
+    }
+    byteCount += growth
+  }
+
+  /// Removes `key`, if it is there.
+  mutating func remove(_ key: UnsafeRawBufferPointer) {
+    if let removed = entries.remove({ Self.compare($0, key) }) { byteCount -= Self.byteCount(removed) }
+  }
+
+  /// Removes the entries from `lower` on and below `upper` that meet `condition`.
+  mutating func remove(from lower: [UInt8], to upper: [UInt8], where condition: (Entry) -> Bool) {
+    var position = lower.withUnsafeBytes { find($0) }
+    var doomed: [[UInt8]] = []
+    while let entry = self[position], entry.key.lexicographicallyPrecedes(upper) {
+      if condition(entry) { doomed.append(entry.key) }
+      position = self.position(after: position)
+    }
+    for key in doomed { key.withUnsafeBytes { remove($0) } }
+  }
+
+  private static func compare(_ entry: Entry, _ key: UnsafeRawBufferPointer) -> Int {
+    entry.key.withUnsafeBytes { ByteOrder.compare($0, key) }
+  }
+
+  private static func byteCount(_ entry: Entry) -> Int { entry.key.count + entry.value.count }
+}

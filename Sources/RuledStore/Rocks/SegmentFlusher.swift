@@ -1,0 +1,79 @@
+import RuledThreads
+
+/// Brings the sealed segments of the log into the database, in the background.
+struct SegmentFlusher {
+  private let log: RedoLog
+  private let access: DatabaseAccess
+  private let ingestion: SegmentIngestion
+  private let expiry: ExpiryFilter
+
+  /// A flusher of the segments of `log` into the database of `access`.
+  init(of log: RedoLog, into access: DatabaseAccess, ingestion: SegmentIngestion, expiry: ExpiryFilter) {
+    self.log = log
+    self.access = access
+    self.ingestion = ingestion
+    self.expiry = expiry
+  }
+
+  /// The delays between retries, in milliseconds.
+  private static let delays = (first: 250, longest: 10_000)
+
+  /// Starts the flush thread, which runs until the log is closed, after commits and rules.
+  func start() throws(StoreError) -> Thread {
+    do throws(ThreadError) { return try Thread(name: "ruled-flush", isBackground: true) { run() } } catch {
+      throw StoreError.system(
+        "the store's thread can't be started; raise TasksMax= of the unit, or ulimit -u", error.number)
+    }
+  }
+
+  /// Flushes until the log is closed; retries what fails.
+  private func run() {
+    var delay = Self.delays.first
+    while !log.isClosed {
+      do throws(StoreError) {
+        if try work(within: 10_000) { delay = Self.delays.first }
+      } catch {
+        log.pause(milliseconds: delay)
+        delay = min(delay * 2, Self.delays.longest)
+      }
+    }
+  }
+
+  /// Waits for something to do, at most so many milliseconds, and does it; true when it flushed a segment.
+  @discardableResult
+  func work(within milliseconds: Int) throws(StoreError) -> Bool {
+    try? log.prepareNext()
+    switch log.segments.nextWork(within: milliseconds) {
+    case .flush(let segment):
+      do throws(StoreError) {
+        try flush(segment)
+        try removeExpired()
+      } catch {
+        log.segments.noteFailedFlush(error)
+        throw error
+      }
+      return true
+    case .writeZeros: log.writeZeros()
+    case nil: log.trim()
+    }
+    return false
+  }
+
+  private func flush(_ segment: Segment) throws(StoreError) {
+    if try access.reading({ (database) throws(StoreError) in database.needsReopening }) { try access.reopen() }
+    try access.reading { (database) throws(StoreError) in
+      try ingestion.ingest(segment, into: database)
+      try log.remove(segment)
+    }
+  }
+
+  /// Removes whole files of expired outcomes.
+  private func removeExpired() throws(StoreError) {
+    let cutoff = expiry.cutoff.load(ordering: .relaxed)
+    guard cutoff > expiry.removed.load(ordering: .relaxed) else { return }
+    try access.reading { (database) throws(StoreError) in
+      try database.deleteFiles(from: StoreKey.prefix(.outcome), to: StoreKey.outcomes(expiringAt: cutoff))
+    }
+    expiry.removed.store(cutoff, ordering: .relaxed)
+  }
+}

@@ -1,0 +1,81 @@
+import Glibc
+import RuledCore
+import Testing
+
+@testable import RuledStore
+
+/// The tables of keys, in `docs/architecture.md` and in the documentation of `StoreKey`, against the keys that `StoreKey` writes.
+struct StoreKeyTableTests {
+  /// The absolute path of the checkout.
+  private static let root = String(#filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 })
+
+  /// What the words of a layout stand for in the keys of this test.
+  private static let samples: [Substring: [UInt8]] = [
+    "`0`": [0], "`1`": [1],
+    "subject": Array("device:a".utf8), "source": Array("app".utf8), "id": Array("7".utf8), "digest": [9, 8, 7],
+    "plugin": Array("streaks".utf8), "key": Array("greeted".utf8), "name": Array("reminder".utf8),
+    "labels": Array("{\"a\":1}".utf8),
+    "expiry": [0x12, 0x34, 0x56, 0x78],
+    "hash": [1, 2, 3, 4, 5, 6, 7, 8], "sequence": [1, 2, 3, 4, 5, 6, 7, 8],
+    "time": [0x80, 0, 0, 0, 0, 0, 0, 5],
+  ]
+
+  /// The keys that `StoreKey` writes of those samples.
+  private static func keys(of kind: StoreKey.Kind) -> [[UInt8]] {
+    func sample(_ word: Substring) -> [UInt8] { samples[word] ?? [] }
+    let (subject, plugin, name) = (sample("subject"), sample("plugin"), sample("name"))
+    let number: UInt64 = 0x0102_0304_0506_0708
+    func key(_ write: (ByteBuffer) -> Void) -> [[UInt8]] { [StoreKey.bytes(write)] }
+    return switch kind {
+    case .record: key { StoreKey.record(subject, into: $0) }
+    case .outcome:
+      key {
+        StoreKey.outcome(
+          expiring: 0x1234_5678, subject, source: sample("source"), id: sample("id"), into: $0)
+      } + key { StoreKey.outcome(expiring: 0x1234_5678, subject, digest: sample("digest"), into: $0) }
+    case .earlierEvents: key { StoreKey.earlierEvents(subject, into: $0) }
+    case .outcomeIndex: key { StoreKey.outcomeIndex(subject, hash: number, into: $0) }
+    case .once: key { StoreKey.once(subject, plugin: plugin, key: sample("key"), into: $0) }
+    case .timer: key { StoreKey.timer(subject, plugin: plugin, name: name, into: $0) }
+    case .timerIndex: key { StoreKey.timerIndex(due: 5, subject, plugin: plugin, name: name, into: $0) }
+    case .message: key { StoreKey.message(subject, sequence: number, into: $0) }
+    case .effect: key { StoreKey.effect(subject, sequence: number, into: $0) }
+    case .parked: key { StoreKey.parked(subject, sequence: number, into: $0) }
+    case .counter: key { StoreKey.counter(name, labels: sample("labels"), into: $0) }
+    case .daemon: key { StoreKey.daemon(name, into: $0) }
+    }
+  }
+
+  /// The first cells of the rows of the table that begins with `| key |` in a file, without comment marks.
+  private static func layouts(in path: String) throws -> [Substring] {
+    let file = try #require(fopen("\(root)/\(path)", "r"))
+    defer { fclose(file) }
+    var bytes: [UInt8] = []
+    var room = [UInt8](repeating: 0, count: 1 << 16)
+    while case let count = fread(&room, 1, room.count, file), count > 0 { bytes += room[..<count] }
+    let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+      .map { $0.hasPrefix("/// ") ? $0.dropFirst(4) : $0 }
+    let rows = lines.drop { !$0.hasPrefix("| key |") }.prefix { $0.hasPrefix("|") }.dropFirst(2)
+    return rows.compactMap { row in
+      row.split(separator: "|").first.map { cell in
+        cell.drop { $0 == " " }
+      }
+    }
+  }
+
+  /// The key that a layout describes.
+  private static func key(of layout: Substring) throws -> [UInt8] {
+    let words = layout.split(separator: " ")
+    let letter = try #require(words.first?.dropFirst().dropLast().utf8.first)
+    return try words.dropFirst().reduce([letter]) { try $0 + #require(samples[$1], "\($1) in \(layout)") }
+  }
+
+  @Test(arguments: ["docs/architecture.md", "Sources/RuledStore/Keys/StoreKey.swift"])
+  func `the table of keys has the layout of each key`(path: String) throws {
+    let described = try Self.layouts(in: path).map { try Self.key(of: $0) }
+    let written = StoreKey.Kind.allCases.flatMap { Self.keys(of: $0) }
+    for key in written { #expect(described.contains(key), "\(path) lacks \(String(decoding: key, as: UTF8.self))") }
+    for key in described { #expect(written.contains(key), "\(String(decoding: key, as: UTF8.self)) in \(path)") }
+    #expect(described.count == written.count)
+  }
+}
