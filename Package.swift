@@ -55,9 +55,9 @@ let package = Package(
     module("RuledCore", []),
     module("RuledThreads", ["CLinux"]),
     module("RuledJSON", ["RuledCore", "CJSON"]),
-    module("RuledLua", ["RuledCore", "RuledJSON", "CLuaBridge", "CJSON"]),
+    module("RuledLua", ["RuledCore", "RuledJSON", "CLuaBridge"]),
     module("RuledStore", ["RuledCore", "RuledThreads", "CLinux", "CRocksDB", "CRocksEnv"]),
-    module("RuledEngine", ["RuledCore", "RuledJSON", "RuledLua", "RuledStore", "CLinux", "CLuaBridge", "CJSON"]),
+    module("RuledEngine", ["RuledCore", "RuledJSON", "RuledLua", "RuledStore", "CLinux"]),
     module("RuledWire", ["RuledCore", "RuledJSON"]),
     module(
       "RuledServer",

@@ -1,10 +1,10 @@
 #ifndef RB_ARENA_H
 #define RB_ARENA_H
 /*
- * The memory of one VM: a reserved run of address space that is handed out in size classes and given back whole.
+ * The memory of one VM: reserved address space that is handed out in size classes and freed as a whole.
  *
- * Lua names the size of what it frees, so blocks need no headers. Nothing here takes a lock or calls malloc: a signal may leave in the
- * middle of any function, as the arena is dropped right after.
+ * Lua passes the size of what it frees, so blocks need no headers. Nothing here takes a lock or calls malloc: a signal may jump out of any
+ * function, as the arena is freed right after.
  */
 #include <stddef.h>
 
@@ -24,13 +24,13 @@ typedef struct {
   rb_free_block *free[RB_ARENA_CLASSES];
 } rb_arena;
 
-/* Reserves address space; false when the kernel refuses. */
+/* Reserves address space; false if the kernel refuses. */
 int rb_arena_open(rb_arena *arena, size_t reserved);
 void rb_arena_close(rb_arena *arena);
-/* As lua_Alloc, NULL when the limit would be exceeded; for blocks of any size. */
+/* As lua_Alloc; NULL if the limit would be exceeded. For blocks of any size. */
 void *rb_arena_resize_any(rb_arena *arena, void *block, size_t old_size, size_t new_size);
 
-/* As rb_arena_resize_any, with what is small and has been handed out before done in place. */
+/* As rb_arena_resize_any, but small blocks that are free or freed are handled inline. */
 static inline void *rb_arena_resize(rb_arena *arena, void *block, size_t old_size, size_t new_size) {
   if (!block && new_size - 1 < RB_ARENA_SMALL) {
     size_t class = (new_size - 1) / 16, rounded = (class + 1) * 16;

@@ -1,6 +1,6 @@
 #ifndef RB_BRIDGE_H
 #define RB_BRIDGE_H
-/* What the bridge's own files share; nothing of it is seen from Swift. */
+/* Shared by the bridge's own files; hidden from Swift. */
 #include <setjmp.h>
 #include <signal.h>
 #include <string.h>
@@ -22,7 +22,7 @@ typedef struct {
 
 enum { RB_ZONES = 4 };
 
-/* What is known of a time zone: its offset from UTC during some time, in seconds; no length for nothing. */
+/* A time zone's offset from UTC in seconds, and from when until when it holds; length 0 for an empty entry. */
 typedef struct {
   size_t length;
   char name[64];
@@ -35,12 +35,12 @@ struct rb_worker {
   timer_t timer;
   volatile uint32_t ticks; /* of RB_TICK_MS of this thread's processor time */
   rb_vm *volatile current;
-  rb_worker *acting; /* whose thread runs the machines: its own, or another's for a while */
+  rb_worker *acting; /* the worker whose thread runs the VMs: itself, or for a while another */
 };
 
 enum { RB_TICK_MS = 5 };
 
-/* What the VM is doing; host functions refuse what does not fit. */
+/* What the VM is doing; host functions refuse to be called in the wrong phase. */
 typedef enum { RB_PHASE_IDLE = 0, RB_PHASE_LOAD, RB_PHASE_EVENT, RB_PHASE_READ } rb_phase;
 
 typedef struct {
@@ -49,7 +49,7 @@ typedef struct {
   int lines;
 } rb_covered;
 
-/* The last operation on each name, by hash; `done` operations are in it. */
+/* The last operation on each name, by hash; holds the first `done` operations. */
 typedef struct {
   uint32_t *slots;
   size_t capacity, done;
@@ -62,17 +62,17 @@ struct rb_vm {
   rb_host host;
   void *context;
 
-  /* Leaving. `running` and `in_host` are read by the signal handler. */
+  /* Stopping. The signal handler reads `running` and `in_host`. */
   sigjmp_buf *escape;
   volatile sig_atomic_t running;
   volatile sig_atomic_t in_host;
   volatile sig_atomic_t expired;
   volatile uint32_t deadline; /* in ticks of the worker */
   bool dead;
-  rb_status stopped; /* what left it */
-  bool attempting;   /* instructions are not counted */
-  int64_t attempt_began; /* in nanoseconds of the monotonic clock */
-  const char *stopped_source; /* where the hook stopped the rule, NULL when it was not the hook */
+  rb_status stopped; /* why it was stopped */
+  bool uncounted;    /* instructions are not counted */
+  int64_t uncounted_since; /* in nanoseconds of the monotonic clock */
+  const char *stopped_source; /* where the hook stopped the rule; NULL if something else stopped it */
   int stopped_line;
 
   rb_phase phase;
@@ -87,10 +87,10 @@ struct rb_vm {
   int level; /* of raised events, within this VM */
   rb_buffer chain;
   const void *array; /* the arrays' metatable */
-  lua_Integer store_key; /* of a proxy's store in its metatable: a number, which is found faster than an address, that no rule can guess */
+  lua_Integer store_key; /* key of a proxy's store in its metatable: a number, as that is found faster than an address; no rule can guess it */
   rb_event event;
-  unsigned event_fields;     /* those of its store that are set */
-  const void *event_store;   /* its store while that is not complete, NULL otherwise */
+  unsigned event_fields;     /* the fields that are set in its store */
+  const void *event_store;   /* its store while fields are missing in it, else NULL */
   bool explain, extended;
   rb_zone zones[RB_ZONES];
   unsigned next_zone;
@@ -100,12 +100,12 @@ struct rb_vm {
   rb_buffer op_bytes;
   rb_op *ops;
   size_t op_count, op_capacity;
-  size_t op_limit;  /* of those that change something or log */
-  size_t reads;     /* how many operations only note what is read */
-  size_t forgotten; /* the number plus one of the last operation that forgets, 0 for none */
+  size_t op_limit;  /* of operations but for reads */
+  size_t reads;     /* how many operations are reads */
+  size_t forgotten; /* the number of the last RB_OP_FORGET plus one, 0 for none */
   rb_op_index index;
 
-  /* The last failure, and the error that a host function raised, to tell its kind once it arrives. */
+  /* The last failure. The error that a host function raised last gives its kind. */
   rb_kind failure_kind;
   rb_buffer failure_message, failure_file;
   int failure_line;
@@ -118,13 +118,13 @@ struct rb_vm {
   rb_label labels[RB_LABELS];
   rb_shape shape;
   rb_step path[RB_DEPTH + 2];
-  rb_slice decision; /* the key that is being decided, for messages */
+  rb_slice decision; /* the key of the decision that is being encoded, for messages */
   rb_token *tokens;
   size_t token_count, token_capacity;
   rb_name names[RB_NAMES];
   cj_doc *scratch; /* for JSON texts */
   rb_buffer scratch_text;
-  rb_buffer compiling; /* the path of the file that compiles */
+  rb_buffer compiling; /* the path of the file that is being compiled */
   rb_buffer dump; /* of a compiled function */
 
   int rule_count, when_count, query_count, web_count, sink_count, test_count;
@@ -136,8 +136,8 @@ struct rb_vm {
 };
 
 /* Keys in proxies' metatables. */
-extern const char rb_key_tracked; /* the table behind a proxy that notes what is read; another's is at the VM's store_key */
-extern const char rb_key_frozen;  /* true: not to be written */
+extern const char rb_key_tracked; /* the store of a proxy that records reads; other proxies have theirs at the VM's store_key */
+extern const char rb_key_frozen;  /* true: the proxy can't be written */
 extern const char rb_null;        /* address of json.null */
 
 /* What a plugin file may hold. */
@@ -149,22 +149,22 @@ static inline rb_vm *rb_vm_of(lua_State *L) { return *(rb_vm **)lua_getextraspac
 _Noreturn void rb_leave(rb_vm *vm, rb_status status);
 rb_status rb_protect(rb_vm *vm, lua_CFunction function, void *argument);
 void rb_start_budget(rb_vm *vm, const rb_budget *budget);
-void rb_start_uncounted(rb_vm *vm, const rb_budget *budget);
+void rb_start_without_hook(rb_vm *vm, const rb_budget *budget);
 void rb_set_hook(rb_vm *vm);
-/* attempt.c */
-/* As rb_start_budget, but without the count when the time that passes can tell that the budget was kept. */
-void rb_start_attempt(rb_vm *vm, const rb_budget *budget);
+/* uncounted.c */
+/* As rb_start_budget, but without counting instructions if time can show afterwards that they were within the budget. */
+void rb_start_budget_uncounted(rb_vm *vm, const rb_budget *budget);
 /* vm.c */
-/* Raises an error of a kind; does not return. */
+/* Raises an error of a kind. Does not return. */
 int rb_raise(lua_State *L, rb_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* Brackets whatever must not be left by a signal: malloc, C++, the host. */
+/* Encloses code out of which no signal may jump: malloc, C++, the host. */
 static inline void rb_enter_host(rb_vm *vm) { vm->in_host++; }
 static inline void rb_exit_host(rb_vm *vm) {
   if (--vm->in_host == 0 && vm->expired && vm->running) rb_leave(vm, RB_TIME);
 }
-/* Makes room by malloc; leaves the VM when there is no memory. */
+/* Grows a buffer; stops the VM when there is no memory. */
 void rb_grow(rb_vm *vm, rb_buffer *buffer, size_t extra);
-/* Room for so many bytes behind those that are there. */
+/* Returns where `length` more bytes can be written. */
 static inline char *rb_reserve(rb_vm *vm, rb_buffer *buffer, size_t length) {
   if (buffer->capacity - buffer->length < length) rb_grow(vm, buffer, length);
   return buffer->bytes + buffer->length;
@@ -175,16 +175,16 @@ static inline void rb_append(rb_vm *vm, rb_buffer *buffer, const char *bytes, si
   buffer->length += length;
 }
 void rb_set(rb_vm *vm, rb_buffer *buffer, const char *bytes, size_t length);
-/* Doubles the room of the array whose pointer is at `array`, of elements of `size` bytes, at first for `least`. */
+/* Doubles the capacity of the array whose pointer is at `array`; from 0 it grows to `least`. `size` is of one element. */
 void rb_grow_array(rb_vm *vm, void *array, size_t *capacity, size_t least, size_t size);
 rb_op *rb_add_op(rb_vm *vm, rb_op_kind kind);
 /* index.c */
 void rb_clear_op_index(rb_vm *vm);
 /* vm.c */
-/* Copies bytes to the operations' bytes and answers where they stand. */
+/* Appends bytes to the operations' bytes; returns their offset. */
 uint32_t rb_op_copy(rb_vm *vm, const char *bytes, size_t length);
 
-/* Pushes a member of the table at index as it stands there, whatever metatable a rule gave it; answers its type. */
+/* Pushes a member of the table at index without metamethods; returns its type. */
 static inline int rb_push_member(lua_State *L, int index, const char *name) {
   index = lua_absindex(L, index);
   lua_pushstring(L, name);
@@ -193,54 +193,54 @@ static inline int rb_push_member(lua_State *L, int index, const char *name) {
 
 /* proxy.c */
 void rb_open_proxies(lua_State *L);
-/* Replaces the table on top by a frozen proxy of it. */
+/* Replaces the table on top with a frozen proxy of it. */
 void rb_push_frozen(lua_State *L);
-/* Makes an empty proxy whose store is set by rb_retarget. */
+/* Pushes a proxy without a store; rb_retarget sets it. */
 void rb_push_empty_proxy(lua_State *L);
 void rb_retarget(lua_State *L, int proxy, int store);
-/* When the value at index is a proxy, pushes what stands behind it and answers true. */
+/* If the value at index is a proxy, pushes its store and returns true. */
 bool rb_push_store(lua_State *L, int index);
 bool rb_is_frozen(lua_State *L, int index);
 /* Whether the table at index has the arrays' metatable. */
 bool rb_is_array(lua_State *L, int index);
 void rb_mark_array(lua_State *L, int index);
-/* Pushes a proxy that notes what is read through it. */
+/* Pushes a proxy that records what is read through it. */
 void rb_push_tracked(lua_State *L, int store, const char *path);
 /* event.c */
 void rb_open_event(lua_State *L);
-/* Leaves the event's proxy in its slot; what is in it is made when a rule first asks, or by rb_fill_event. */
+/* Puts the event's proxy into its slot. Its fields are made when a rule first reads them, or by rb_fill_event. */
 void rb_make_event(lua_State *L, const rb_event *event);
-/* Makes all of the event, or all but its type and data, whose text may be gone. */
+/* Makes all fields of the event, or all but type and data, whose text may be gone. */
 void rb_fill_event(lua_State *L, bool whole);
 /* Pushes an event's data, frozen. */
-void rb_push_data(lua_State *L, const cj_doc *document, size_t data);
+void rb_push_data(lua_State *L, rb_json json, size_t data);
 /* seal.c */
 int rb_seal_body(lua_State *L);
 
 /* encode.c */
-/* The root of a decision's value: a message adds the key, so that it need not be put together for each decision. */
+/* The root of a decision's value. Messages add the key, so that no text is built for each decision. */
 extern const char rb_decision_root[];
 /* Appends the JSON of the value at index; raises an error of `kind` that names the path, which begins with `root`. */
 void rb_encode(lua_State *L, int index, rb_buffer *into, rb_kind kind, const char *root);
-/* The same, with a bound on the text's length; without one a value may take as much as an outcome, other texts as much as there is memory. */
+/* The same with a limit on the text's length. Without one, a value may be as long as an outcome, other texts as long as memory allows. */
 void rb_encode_within(lua_State *L, int index, rb_buffer *into, rb_kind kind, const char *root, size_t limit);
 /* decode.c */
 typedef enum { RB_DECODE_EVENT, RB_DECODE_PLAIN } rb_decode_mode;
-void rb_push_json(lua_State *L, const cj_doc *document, size_t index, rb_decode_mode mode, bool frozen);
+void rb_push_json(lua_State *L, rb_json json, size_t index, rb_decode_mode mode, bool frozen);
 /* canonical.c */
-/* Pushes the value of a text that the encoder may have written; false, and nothing, when another parser must be asked. */
+/* Pushes the value of a text as the encoder writes it; false, and pushes nothing, if the text needs the general parser. */
 bool rb_push_canonical(lua_State *L, const char *text, size_t length, bool frozen);
 /* Pushes the name of a member. */
 void rb_push_name(lua_State *L, const char *bytes, size_t length);
-/* Pushes the value of a text; false, with the reason pushed, when it is not JSON. */
+/* Pushes the value of a JSON text; false if it is not JSON, and then pushes the reason. */
 bool rb_push_text(lua_State *L, const char *text, size_t length, bool frozen);
 /* shape.c */
-/* As rb_push_text, of a state that may be changed. */
+/* As rb_push_text, for a state, which rules may change. */
 bool rb_push_state(lua_State *L, const char *text, size_t length);
 
 /* sandbox.c */
 void rb_open_sandbox(lua_State *L);
-/* Pushes the text of the value at index without addresses. */
+/* Pushes the value at index as text without addresses. */
 void rb_push_display(lua_State *L, int index);
 /* traversal.c, sort.c, random.c */
 int rb_base_pairs(lua_State *L);
@@ -265,16 +265,16 @@ void rb_coverage_free(rb_vm *vm);
 /* bytecode.c */
 typedef struct {
   void *context;
-  /* A global read, written or called in the text. */
+  /* A global that the text reads, writes or calls. */
   void (*global)(void *context, const rb_finding *finding);
-  /* An upvalue of the outermost function that is assigned; its index there, and the line. */
+  /* An assignment to an upvalue of the outermost function: its index there, and the line. */
   void (*assigned)(void *context, int upvalue, int line);
-  /* The first upvalue of the outermost function is used in another way than by reading a name in it. */
+  /* A use of the outermost function's first upvalue that is not the reading of a name in it. */
   void (*escaped)(void *context);
   /* A line that holds code. */
   void (*line)(void *context, int line);
 } rb_bytecode_visitor;
-/* Walks the function on top of the stack and all functions in it; false when the dump is not of this Lua. */
+/* Walks the function on top of the stack and all functions in it; false if the dump is of another Lua. */
 bool rb_walk_bytecode(lua_State *L, const rb_bytecode_visitor *visitor);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Reads what lua_dump writes for Lua 5.4 (ldump.c, lopcodes.h, and luaG_getfuncline in ldebug.c give the format), to learn of a text,
- * without running it: which globals it touches in any branch, which constants it hands them, and which outer locals it assigns.
+ * Reads the bytecode that lua_dump writes for Lua 5.4 (ldump.c, lopcodes.h, and luaG_getfuncline in ldebug.c give the format), to find without
+ * running a text which globals it touches in any branch, which constants it passes to them, and which outer locals it assigns.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -109,7 +109,7 @@ static void visit_code(const uint8_t *code, size_t length, const int *lines, con
         if (visitor->global && is_environment(upvalues, upvalue_count, b) && c < constant_count && constants[c].text) {
           rb_finding finding = {.kind = RB_FIND_GLOBAL_READ, .name = slice_of(constants[c]), .line = line};
           visitor->global(visitor->context, &finding);
-          /* `name("text" …`: the next instruction loads the first argument behind the function. */
+          /* `name("text" …`: the next instruction loads the first argument after the function. */
           uint32_t next = pc + 1 < length ? instruction_at(code, pc + 1) : 0;
           uint32_t index = next >> 15;
           if ((next & 0x7f) == OP_LOADK && ((next >> 7) & 0xff) == a + 1 && index < constant_count && constants[index].text) {
@@ -162,7 +162,7 @@ static void read_body(reader *r, const upvalue *outer, size_t outer_count, bool 
       upvalues[i].environment = outer[upvalues[i].index].environment;
     }
   }
-  /* The names of upvalues stand at the end; find them before the nested functions are read. */
+  /* The names of upvalues are at the end; find them before the nested functions are read. */
   const uint8_t *nested = r->at;
   size_t nested_count = read_size(r);
   rb_bytecode_visitor silent = {0};

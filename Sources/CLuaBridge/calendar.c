@@ -1,6 +1,5 @@
 /*
- * `calendar`: the host knows the zones. What it said of a moment holds until the zone's offset changes, so that the moments behind are
- * answered without it.
+ * `calendar`: the host knows the time zones. Its answer holds until the zone's offset changes, and is cached here until then.
  */
 #include <math.h>
 
@@ -8,7 +7,7 @@
 
 enum { DAY = 86400, OFFSET_RESULTS = 3 };
 
-/* The zone that was told last at the value at `index`, when its offset at `time` is known. */
+/* The cached zone whose name is at `index`, if its offset at `time` is known; else NULL. */
 static const rb_zone *known_zone(lua_State *L, lua_Number time, int index) {
   const rb_vm *vm = rb_vm_of(L);
   size_t length;
@@ -21,7 +20,7 @@ static const rb_zone *known_zone(lua_State *L, lua_Number time, int index) {
   return NULL;
 }
 
-/* Remembers what the host said behind its answer: the offset, from when it is known to hold, and until when. */
+/* Caches what the host returned after its answer: the offset, from when it holds, and until when. */
 static void remember(lua_State *L, int offset) {
   rb_vm *vm = rb_vm_of(L);
   size_t length;

@@ -1,8 +1,8 @@
 /*
- * JSON text as the encoder writes it, read in one pass: without white space, escapes and numbers that need care.
+ * Reads JSON as the encoder writes it, in one pass: without white space, escapes, and numbers that are hard to round.
  *
- * It is cut into tokens first, so that containers are made in their size and nothing of Lua is touched by a text that is not of this
- * kind. Such a text is the general parser's, which both agree with on every other.
+ * The text is cut into tokens first. So tables are made in their final size, and other texts are refused before Lua is touched: these need the
+ * general parser. Where both parsers accept a text, they agree.
  */
 #include "canonical.h"
 
@@ -17,7 +17,7 @@ static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  
 
 enum { LARGEST_POWER = 22, MANTISSA_DIGITS = 15, INTEGER_DIGITS = 18, LONGEST = 256 * 1024 };
 
-/* Adds a token; its place, or NULL when there is no memory. */
+/* Adds a token and returns it, NULL when there is no memory. */
 static rb_token *add_token(rb_vm *vm, int kind) {
   if (vm->token_count == vm->token_capacity) {
     size_t wanted = vm->token_capacity ? vm->token_capacity * 2 : 128;
@@ -31,7 +31,7 @@ static rb_token *add_token(rb_vm *vm, int kind) {
   return token;
 }
 
-/* Where the string from `at` on has its quote, or NULL when something else comes before it; `plain` tells that it is ASCII. */
+/* The closing quote of the string that begins at `at`; NULL if something that needs care comes before it. Sets `plain` if it is ASCII. */
 static const char *find_quote(const char *at, const char *end, bool *plain) {
   for (; end - at >= 8; at += 8) {
     uint64_t word;
@@ -50,7 +50,7 @@ static const char *find_quote(const char *at, const char *end, bool *plain) {
   return at < end && *at == '"' ? at : NULL;
 }
 
-/* Reads a string from behind its quote on. */
+/* Reads a string, from after its opening quote. */
 static bool read_string(reader *r) {
   bool plain;
   const char *start = r->at, *quote = find_quote(start, r->end, &plain);
@@ -65,7 +65,7 @@ static bool read_string(reader *r) {
 
 static bool is_digit(const reader *r) { return r->at < r->end && *r->at >= '0' && *r->at <= '9'; }
 
-/* Reads digits behind `*value`; how many. */
+/* Reads digits into `*value`; returns how many. */
 static int read_digits(reader *r, uint64_t *value) {
   int count = 0;
   for (; is_digit(r) && count <= INTEGER_DIGITS; count++) *value = *value * 10 + (uint64_t)(*r->at++ - '0');
@@ -83,7 +83,7 @@ static bool read_exponent(reader *r, int *exponent) {
   return true;
 }
 
-/* Reads what stands behind a number's `digits`, with which it is no integer. */
+/* Reads a fraction or an exponent after `digits`. */
 static bool read_fraction(reader *r, bool negative, uint64_t value, int digits) {
   int exponent = 0;
   if (*r->at == '.') {
@@ -94,7 +94,7 @@ static bool read_fraction(reader *r, bool negative, uint64_t value, int digits) 
     exponent = -more;
   }
   if (r->at < r->end && (*r->at == 'e' || *r->at == 'E') && !read_exponent(r, &exponent)) return false;
-  /* Both the digits and the power of ten are exact doubles, so that one operation rounds as a number's reading has to. */
+  /* The digits and the power of ten are exact doubles, so that one operation rounds correctly. */
   if (digits > MANTISSA_DIGITS || exponent < -LARGEST_POWER || exponent > LARGEST_POWER) return false;
   double number = exponent < 0 ? (double)value / powers[-exponent] : (double)value * powers[exponent];
   rb_token *token = add_token(r->vm, CJ_DOUBLE);

@@ -1,6 +1,6 @@
 #ifndef RB_CANONICAL_H
 #define RB_CANONICAL_H
-/* The parts of reading JSON text as the encoder writes it. */
+/* Parts of the reader of JSON as the encoder writes it. */
 #include "bridge.h"
 
 typedef struct {
@@ -9,9 +9,9 @@ typedef struct {
   int depth;
 } rb_reader;
 
-/* Adds the tokens of the value that stands next; false when it is not of this kind. */
+/* Adds the tokens of the next value; false if it is not as the encoder writes it. */
 bool rb_read_value(rb_reader *r);
-/* Pushes the value whose first token is at `*place`, which moves behind it. */
+/* Pushes the value whose first token is at index `*place`, and moves that past the value. */
 void rb_push_token(lua_State *L, rb_vm *vm, size_t *place, bool frozen);
 
 #endif

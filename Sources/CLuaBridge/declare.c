@@ -7,14 +7,14 @@
 
 static void note_escape(void *context) { *(bool *)context = true; }
 
-/* Whether the file whose function is on top does more with its environment than to read names in it. */
+/* Whether the file whose function is on top uses its environment in other ways than by reading names. */
 static bool environment_escapes(lua_State *L) {
   bool escapes = false;
   rb_bytecode_visitor visitor = {.context = &escapes, .escaped = note_escape};
   return !rb_walk_bytecode(L, &visitor) || escapes;
 }
 
-/* Pushes the compiled text with the sandbox's globals as its environment; raises when it does not compile. */
+/* Pushes the compiled text with the sandbox's globals as its environment. Raises if it does not compile. */
 static void push_chunk(lua_State *L, rb_slice text, rb_slice path) {
   if (text.length > RB_SOURCE_LIMIT) {
     lua_pushlstring(L, path.bytes, path.length);
@@ -28,7 +28,7 @@ static void push_chunk(lua_State *L, rb_slice text, rb_slice path) {
   if (luaL_loadbufferx(L, text.bytes ? text.bytes : "", text.length, lua_tostring(L, -1), "t") != LUA_OK) lua_error(L);
   vm->compiling.length = 0;
   lua_remove(L, -2);
-  /* What only reads may do so without the proxy, which is for those who would write. */
+  /* A file that only reads globals needs no proxy: that only refuses writes. */
   lua_rawgeti(L, LUA_REGISTRYINDEX, environment_escapes(L) ? RB_SLOT_GLOBALS : RB_SLOT_ENVIRONMENT);
   if (!lua_setupvalue(L, -2, 1)) lua_pop(L, 1);
 }
@@ -99,7 +99,7 @@ static rb_vm *loading(lua_State *L, const char *what) {
   return vm;
 }
 
-/* Tells the host of a declaration, whose JSON is in `vm->result`; raises what it objects to. Pushes the answer when there is one. */
+/* Passes a declaration, whose JSON is in `vm->result`, to the host. Raises its refusal; pushes its answer if there is one. */
 static int tell(lua_State *L, rb_declaration kind, int index, rb_slice name, rb_slice file, int line) {
   rb_vm *vm = rb_vm_of(L);
   rb_value answer = {0};
@@ -158,7 +158,7 @@ static int declare_plugin(lua_State *L) {
 
 static const char *const kind_names[] = {"a plugin", "a rule", "a query", "a web handler", "a sink handler", "a test"};
 
-/* Encodes the table at 1 without its functions to `vm->result`. */
+/* Encodes the table at 1 to `vm->result`, without its functions. */
 static void encode_rule(lua_State *L) {
   rb_vm *vm = rb_vm_of(L);
   lua_newtable(L);
@@ -219,7 +219,7 @@ static int declare_body(lua_State *L) {
   return 0;
 }
 
-/* `rule "name"`, `query "name"` …: the name first, then, by a second call, the body. */
+/* `rule "name"`, `query "name"` …: the first call takes the name, the second the body. */
 static int declare_name(lua_State *L) {
   rb_declaration kind = (rb_declaration)lua_tointeger(L, lua_upvalueindex(1));
   loading(L, kind_names[kind]);
@@ -321,7 +321,7 @@ static int note_assignment(lua_State *L) {
   return 0;
 }
 
-/* Reads of names that were assigned before, then of the sandbox's. Upvalue: the values. */
+/* Reads a global that was assigned before, or else one of the sandbox. Upvalue: the values. */
 static int read_assigned(lua_State *L) {
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;

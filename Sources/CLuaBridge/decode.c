@@ -1,8 +1,8 @@
 /*
  * JSON to Lua values, straight from the parser's tape.
  *
- * In an event a member that is null is absent; everywhere else, and in arrays, null is `json.null`. Arrays get the arrays' metatable, so
- * that one that becomes empty stays an array.
+ * In an event a member that is null is left out; everywhere else, and in arrays, null is `json.null`. Arrays get the arrays' metatable, so
+ * that an empty one is still an array.
  */
 #include <string.h>
 
@@ -63,14 +63,14 @@ static void push_at(lua_State *L, const uint64_t *tape, const uint8_t *strings, 
   }
 }
 
-void rb_push_json(lua_State *L, const cj_doc *document, size_t index, rb_decode_mode mode, bool frozen) {
-  push_at(L, cj_tape(document), cj_strings(document), index, mode, frozen);
+void rb_push_json(lua_State *L, rb_json json, size_t index, rb_decode_mode mode, bool frozen) {
+  push_at(L, json.tape, json.strings, index, mode, frozen);
 }
 
 bool rb_push_text(lua_State *L, const char *text, size_t length, bool frozen) {
   if (rb_push_canonical(L, text, length, frozen)) return true;
   rb_vm *vm = rb_vm_of(L);
-  /* The text is copied with room behind it: a Lua string or a host's buffer gives no such promise. */
+  /* Copied because the parser reads a little past the end, where a Lua string or a host's buffer may have no memory. */
   rb_set(vm, &vm->scratch_text, text, length);
   static const char padding[CJ_PADDING];
   rb_append(vm, &vm->scratch_text, padding, sizeof padding);
@@ -81,6 +81,7 @@ bool rb_push_text(lua_State *L, const char *text, size_t length, bool frozen) {
     lua_pushstring(L, cj_error_text(error));
     return false;
   }
-  rb_push_json(L, vm->scratch, CJ_ROOT, RB_DECODE_PLAIN, frozen);
+  rb_json json = {cj_tape(vm->scratch), cj_strings(vm->scratch)};
+  rb_push_json(L, json, CJ_ROOT, RB_DECODE_PLAIN, frozen);
   return true;
 }

@@ -1,11 +1,11 @@
-/* The object `t` that tests get: what it does goes to the host, what it compares is compared here. */
+/* The object `t` of tests: calls go to the host, comparisons are made here. */
 #include <string.h>
 
 #include "bridge.h"
 
 static bool deep_equal(lua_State *L, int left, int right, int depth);
 
-/* Whether each member of the table at `left` stands in `right` too. */
+/* Whether `right` has each member of the table at `left`. */
 static bool members_equal(lua_State *L, int left, int right, int depth) {
   lua_pushnil(L);
   while (lua_next(L, left)) {
@@ -97,7 +97,7 @@ static int test_fails(lua_State *L) {
   return fail(L, lua_pushfstring(L, "expected an error like '%s', got '%s'", lua_tostring(L, 3), lua_tostring(L, 5)));
 }
 
-/* Upvalue: the method's name. The arguments go as one JSON array. */
+/* Upvalue: the method's name. The arguments are passed as one JSON array. */
 static int test_host(lua_State *L) {
   rb_vm *vm = rb_vm_of(L);
   int count = lua_gettop(L);

@@ -1,8 +1,8 @@
 /*
  * Lua values to JSON: the one way in which state, decisions, effects and messages leave a VM.
  *
- * Members stand in byte order of their names, so that equal values have equal encodings. Integers have no fraction, floats always have
- * one or an exponent, so that both come back as what they were. Only raw content is read: metamethods never run here.
+ * Members are in byte order of their names, so that equal values have equal encodings. Integers have no fraction, floats always have a
+ * fraction or an exponent, so that both are read back as what they were. Metamethods never run here: only raw content is read.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -78,7 +78,7 @@ static inline void append_byte(encoder *e, char byte) {
   e->into->length++;
 }
 
-/* Small tables that stand in many places can make a text that no memory holds: it is measured while it grows. */
+/* A small table that occurs many times can make a text larger than memory: check the length while it grows. */
 static _Noreturn void refuse_size(encoder *e) {
   char root[320];
   write_root(e, root, sizeof root);
@@ -116,10 +116,10 @@ static void encode_array(encoder *e, int table, lua_Integer count) {
   e->depth--;
 }
 
-/* Appends a byte and a member's key behind it. */
+/* Appends a byte, then a member's key. */
 static inline void append_key(encoder *e, const rb_member *member, char before) {
   const rb_label *label = member->label;
-  /* The place of a label may have been given to another one since. */
+  /* The label's slot may have been reused since. */
   if (label && label->key == member->key) {
     char *out = rb_reserve(e->vm, e->into, 1 + sizeof label->text);
     *out = before;
@@ -132,7 +132,7 @@ static inline void append_key(encoder *e, const rb_member *member, char before) 
   append_byte(e, ':');
 }
 
-/* Appends the same for a member that has a label and is an integer, with the number, as most are; false for any other. */
+/* Fast path for the common member that has a label and is an integer: appends byte, key and number; false for any other. */
 static inline bool append_integer_member(encoder *e, const rb_member *member, char before) {
   const rb_label *label = member->label;
   if (!member->is_integer || !label || label->key != member->key) return false;
@@ -165,7 +165,7 @@ static void encode_member(encoder *e, const rb_member *member) {
   }
 }
 
-/* Encodes the table's members, of which the first pair is on top of the stack; leaves what it likes there. */
+/* Encodes a table's members; the first pair is on top of the stack. Does not restore the stack. */
 static void encode_object(encoder *e, int table) {
   lua_State *L = e->L;
   open_table(e, table);
@@ -196,7 +196,7 @@ static void encode_object(encoder *e, int table) {
   e->depth--;
 }
 
-/* Whether the table's keys are just 1 to n; `count` gets n. */
+/* Whether the table's keys are exactly 1 to n; sets `count` to n. */
 static bool is_sequence(lua_State *L, int table, lua_Integer *count) {
   lua_Integer length = (lua_Integer)lua_rawlen(L, table);
   lua_Integer seen = 0;

@@ -35,7 +35,7 @@ static int begin_body(lua_State *L) {
   return 0;
 }
 
-/* Gives back what a large event left. */
+/* Frees what only a large event needs. */
 static void trim_tokens(rb_vm *vm) {
   if (vm->token_capacity * sizeof *vm->tokens <= KEPT_BYTES) return;
   free(vm->tokens);
@@ -74,16 +74,11 @@ rb_status rb_begin(rb_vm *vm, const rb_event *event, const rb_budget *budget) {
   return rb_protect(vm, begin_body, (void *)event);
 }
 
-rb_slice rb_chain(const rb_vm *vm) {
-  rb_slice chain = {vm->chain.bytes, vm->chain.length};
-  return chain;
-}
-
 /* Raised events ---------------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
   rb_slice type;
-  const cj_doc *document;
+  rb_json json;
   size_t data;
 } raised_event;
 
@@ -102,7 +97,7 @@ static int raised_body(lua_State *L) {
   lua_settop(L, 2);
   lua_pushlstring(L, raised->type.bytes ? raised->type.bytes : "", raised->type.length);
   lua_setfield(L, -2, "type");
-  rb_push_data(L, raised->document, raised->data);
+  rb_push_data(L, raised->json, raised->data);
   lua_setfield(L, -2, "data");
   rb_push_frozen(L);
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_LEVELS);
@@ -111,8 +106,8 @@ static int raised_body(lua_State *L) {
   return 0;
 }
 
-rb_status rb_begin_raised(rb_vm *vm, rb_slice type, const cj_doc *document, size_t data, const rb_budget *budget, int depth, rb_slice chain) {
-  raised_event raised = {type, document, data};
+rb_status rb_begin_raised(rb_vm *vm, rb_slice type, rb_json json, size_t data, const rb_budget *budget, int depth, rb_slice chain) {
+  raised_event raised = {type, json, data};
   vm->level++;
   if (budget) {
     rb_start_budget(vm, budget);
@@ -153,7 +148,7 @@ static void push_arguments(lua_State *L) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_STATE);
 }
 
-/* Runs a rule when its `when` allows it; whether it did. */
+/* Runs a rule if its `when` is true; returns whether it ran. */
 static bool run_rule(lua_State *L, int rule) {
   if (rb_vm_of(L)->when_count > 0) {
     lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_WHENS);
@@ -184,26 +179,26 @@ rb_status rb_run_rule(rb_vm *vm, int rule) {
   return status == RB_OK && !call.fired ? RB_NOT_FIRED : status;
 }
 
-static void finish(lua_State *L, size_t limit) {
+static void encode_state(lua_State *L, size_t limit) {
   rb_vm *vm = rb_vm_of(L);
   vm->result.length = 0;
   if (lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_STATE) != LUA_TTABLE) return;
   rb_encode_within(L, -1, &vm->result, RB_KIND_STATE, "state", limit);
 }
 
-static int finish_body(lua_State *L) {
-  finish(L, *(const size_t *)lua_touserdata(L, 1));
+static int encode_state_body(lua_State *L) {
+  encode_state(L, *(const size_t *)lua_touserdata(L, 1));
   return 0;
 }
 
-rb_status rb_finish(rb_vm *vm, size_t state_limit) { return rb_protect(vm, finish_body, &state_limit); }
+rb_status rb_encode_state(rb_vm *vm, size_t state_limit) { return rb_protect(vm, encode_state_body, &state_limit); }
 
-/* A whole show ----------------------------------------------------------------------------------------------------------------- */
+/* All rules ------------------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
   const rb_event *event;
-  rb_turn *turn;
-} turn_call;
+  rb_progress *progress;
+} run_call;
 
 /* Whether one of the operations from `first` on raises an event. */
 static bool raised_since(const rb_vm *vm, size_t first) {
@@ -212,52 +207,52 @@ static bool raised_since(const rb_vm *vm, size_t first) {
   return false;
 }
 
-static int turn_body(lua_State *L) {
-  const turn_call *call = lua_touserdata(L, 1);
-  rb_turn *turn = call->turn;
+static int run_body(lua_State *L) {
+  const run_call *call = lua_touserdata(L, 1);
+  rb_progress *progress = call->progress;
   rb_vm *vm = rb_vm_of(L);
   rb_make_event(L, call->event);
   make_state(L, call->event);
-  while (turn->next < turn->count) {
+  while (progress->next < progress->count) {
     lua_settop(L, 1);
-    turn->rule = (int)turn->rules[turn->next];
-    vm->current_rule = (uint16_t)turn->rule;
+    progress->rule = (int)progress->rules[progress->next];
+    vm->current_rule = (uint16_t)progress->rule;
     size_t before = vm->op_count;
-    run_rule(L, turn->rule);
-    turn->next++;
+    run_rule(L, progress->rule);
+    progress->next++;
     if (raised_since(vm, before)) {
       rb_fill_event(L, true);
       return 0;
     }
   }
-  turn->rule = -1;
+  progress->rule = -1;
   lua_settop(L, 1);
-  finish(L, turn->state_limit);
-  turn->ended = true;
+  encode_state(L, progress->state_limit);
+  progress->ended = true;
   return 0;
 }
 
-rb_status rb_run(rb_vm *vm, const rb_event *event, const rb_budget *budget, bool attempt, rb_turn *turn) {
-  turn_call call = {event, turn};
-  turn->next = 0;
-  turn->rule = -1;
-  turn->ended = false;
+rb_status rb_run(rb_vm *vm, const rb_event *event, const rb_budget *budget, bool uncounted, rb_progress *progress) {
+  run_call call = {event, progress};
+  progress->next = 0;
+  progress->rule = -1;
+  progress->ended = false;
   clear(vm, event);
-  if (attempt) {
-    rb_start_attempt(vm, budget);
+  if (uncounted) {
+    rb_start_budget_uncounted(vm, budget);
   } else {
     rb_start_budget(vm, budget);
   }
-  return rb_protect(vm, turn_body, &call);
+  return rb_protect(vm, run_body, &call);
 }
 
 /* Queries and handlers --------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
   int slot, index;
-  const cj_doc *document;
+  rb_json json;
   size_t arguments;
-  rb_slice json;
+  rb_slice argument;
 } handler_call;
 
 static int query_body(lua_State *L) {
@@ -266,15 +261,15 @@ static int query_body(lua_State *L) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_QUERIES);
   lua_rawgeti(L, -1, call->index + 1);
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_STATE);
-  rb_push_data(L, call->document, call->arguments);
+  rb_push_data(L, call->json, call->arguments);
   lua_call(L, 2, 1);
   vm->result.length = 0;
   rb_encode(L, -1, &vm->result, RB_KIND_VALUE, "result");
   return 0;
 }
 
-rb_status rb_query(rb_vm *vm, int index, const cj_doc *document, size_t arguments) {
-  handler_call call = {.index = index, .document = document, .arguments = arguments};
+rb_status rb_query(rb_vm *vm, int index, rb_json json, size_t arguments) {
+  handler_call call = {.index = index, .json = json, .arguments = arguments};
   return rb_protect(vm, query_body, &call);
 }
 
@@ -283,8 +278,8 @@ static int handler_body(lua_State *L) {
   rb_vm *vm = rb_vm_of(L);
   lua_rawgeti(L, LUA_REGISTRYINDEX, call->slot);
   lua_rawgeti(L, -1, call->index + 1);
-  rb_slice json = call->json;
-  if (!rb_push_text(L, json.bytes, json.length, true)) return lua_error(L);
+  rb_slice argument = call->argument;
+  if (!rb_push_text(L, argument.bytes, argument.length, true)) return lua_error(L);
   int base = lua_gettop(L) - 2;
   lua_call(L, 1, LUA_MULTRET);
   int count = lua_gettop(L) - base;
@@ -305,6 +300,6 @@ static int handler_body(lua_State *L) {
 }
 
 rb_status rb_handle(rb_vm *vm, rb_declaration kind, int index, rb_slice argument_json) {
-  handler_call call = {.slot = kind == RB_DECLARE_WEB ? RB_SLOT_WEBS : RB_SLOT_SINKS, .index = index, .json = argument_json};
+  handler_call call = {.slot = kind == RB_DECLARE_WEB ? RB_SLOT_WEBS : RB_SLOT_SINKS, .index = index, .argument = argument_json};
   return rb_protect(vm, handler_body, &call);
 }

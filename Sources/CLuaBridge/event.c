@@ -1,8 +1,8 @@
 /*
  * The table that rules get as the event.
  *
- * Most rules read little of it, so its store begins empty, with a metatable by which Lua asks for what is missing. Whoever must see all
- * of it, be it `pairs` or the encoder, has it completed first; a complete store has no metatable.
+ * Most rules read few fields. So its store begins empty, with a metatable through which Lua asks for missing fields. Functions that need all of
+ * them (`pairs`, the encoder) have the store filled first; a full store has no metatable.
  */
 #include <string.h>
 
@@ -27,19 +27,19 @@ static bool is_own_attribute(const char *name, size_t length) {
   return false;
 }
 
-/* Sets the event's extensions in the table on top; whether there are any. */
+/* Sets the event's extensions in the table on top; returns whether there are any. */
 static bool set_extensions(lua_State *L, const rb_event *event) {
   if (!event->attributes) return false;
   bool any = false;
-  const uint64_t *tape = cj_tape(event->document);
-  const uint8_t *strings = cj_strings(event->document);
+  const uint64_t *tape = event->json.tape;
+  const uint8_t *strings = event->json.strings;
   size_t end = cj_end(tape, event->attributes);
   for (size_t at = cj_first(event->attributes); at < end;) {
     size_t length, value = cj_next(tape, at);
     const char *name = cj_string(tape, strings, at, &length);
     if (cj_type(tape, value) != CJ_NULL && !is_own_attribute(name, length)) {
       rb_push_name(L, name, length);
-      rb_push_json(L, event->document, value, RB_DECODE_EVENT, true);
+      rb_push_json(L, event->json, value, RB_DECODE_EVENT, true);
       lua_rawset(L, -3);
       any = true;
     }
@@ -50,22 +50,21 @@ static bool set_extensions(lua_State *L, const rb_event *event) {
 
 /* Data ------------------------------------------------------------------------------------------------------------------------- */
 
-void rb_push_data(lua_State *L, const cj_doc *document, size_t data) {
-  if (data && cj_type(cj_tape(document), data) != CJ_NULL) {
-    rb_push_json(L, document, data, RB_DECODE_EVENT, true);
+void rb_push_data(lua_State *L, rb_json json, size_t data) {
+  if (data && cj_type(json.tape, data) != CJ_NULL) {
+    rb_push_json(L, json, data, RB_DECODE_EVENT, true);
   } else {
     lua_newtable(L);
     rb_push_frozen(L);
   }
 }
 
-/* Pushes the data of the current event; an object's proxy is the one of the event before, which nothing can tell. */
+/* Pushes the data of the current event. For an object, the proxy of the last event is reused; rules can't notice. */
 static void push_own_data(lua_State *L, const rb_event *event) {
-  const cj_doc *document = event->document;
-  const uint64_t *tape = document ? cj_tape(document) : NULL;
+  const uint64_t *tape = event->json.tape;
   bool absent = !event->data || cj_type(tape, event->data) == CJ_NULL;
   if (!absent && cj_type(tape, event->data) != CJ_OBJECT) {
-    rb_push_json(L, document, event->data, RB_DECODE_EVENT, true);
+    rb_push_json(L, event->json, event->data, RB_DECODE_EVENT, true);
     return;
   }
   if (lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_DATA) == LUA_TNIL) {
@@ -80,9 +79,9 @@ static void push_own_data(lua_State *L, const rb_event *event) {
     for (size_t at = cj_first(event->data); at < end;) {
       size_t length, value = cj_next(tape, at);
       if (cj_type(tape, value) != CJ_NULL) {
-        const char *name = cj_string(tape, cj_strings(document), at, &length);
+        const char *name = cj_string(tape, event->json.strings, at, &length);
         rb_push_name(L, name, length);
-        rb_push_json(L, document, value, RB_DECODE_EVENT, true);
+        rb_push_json(L, event->json, value, RB_DECODE_EVENT, true);
         lua_rawset(L, -3);
       }
       at = cj_next(tape, value);
@@ -128,7 +127,7 @@ void rb_fill_event(lua_State *L, bool whole) {
   vm->event_store = NULL;
 }
 
-/* `__index` of a store that is not complete: the store, the name. */
+/* `__index` of a store with missing fields: the store, the name. */
 static int find_field(lua_State *L) {
   rb_vm *vm = rb_vm_of(L);
   lua_settop(L, 2);
@@ -158,7 +157,7 @@ void rb_open_event(lua_State *L) {
   lua_rawseti(L, LUA_REGISTRYINDEX, RB_SLOT_LAZY);
 }
 
-/* Pushes the store: the one of the event before, emptied, unless it was extended. */
+/* Pushes the store: the last event's, emptied, unless that had extensions. */
 static void push_store(lua_State *L, rb_vm *vm) {
   if (!vm->extended && lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_EVENT_STORE) == LUA_TTABLE) {
     for (int i = 0; i < FIELDS; i++) {

@@ -1,7 +1,7 @@
 /*
- * The functions that rules call for an answer, and the environment's own table of all that rules can call.
+ * The functions that return something to rules, and the table of all globals of the sandbox.
  *
- * The host answers through one callback, which never raises: an error comes back as a result and is raised here, in C.
+ * The host answers through one callback, which never raises: it returns errors as results, and they are raised here, in C.
  */
 #include <string.h>
 
@@ -63,7 +63,7 @@ int rb_call_host(lua_State *L, rb_call call, int first) {
   return answered;
 }
 
-/* A function that only asks the host; upvalue: which call. */
+/* A function that only calls the host. Upvalue: the rb_call. */
 static int host_ask(lua_State *L) { return rb_call_host(L, (rb_call)lua_tointeger(L, lua_upvalueindex(1)), 1); }
 
 static int host_ask_evaluating(lua_State *L) {

@@ -1,17 +1,17 @@
 /*
- * What the operations of an event say of a name: once keys that are taken, timers that are set, decisions, effects with an id of their own.
+ * Finds the last operation of an event on a name: a claimed once key, a timer, a decision, an effect with a key.
  *
- * A few operations are looked through. Beyond that a hash table holds the last operation on each name, so that an event's work stays
- * proportional to what it asks for. The table is filled when somebody looks; most events never do.
+ * Few operations are searched one by one. With more, a hash table holds the last operation on each name, so that the cost of an event stays
+ * proportional to its operations. The table is filled on the first search; most events never need it.
  */
 #include <stdlib.h>
 
 #include "operations.h"
 
-/* Up to so many operations are looked through. */
+/* FEW: up to so many operations are searched one by one. */
 enum { FEW = 32, LEAST_SLOTS = 256 };
 
-/* What tells operations of one name apart. */
+/* Operations on the same name in different classes have nothing to do with each other. */
 typedef enum { CLASS_NONE, CLASS_DECISION, CLASS_ONCE, CLASS_TIMER, CLASS_EFFECT } op_class;
 
 static inline op_class class_of(const rb_op *op) {
@@ -36,7 +36,7 @@ static inline bool names(const rb_vm *vm, const rb_op *op, op_class class, rb_sl
   return own.length == name.length && memcmp(own.bytes, name.bytes, name.length) == 0;
 }
 
-/* The address of the VM seeds it, so that no rule can make names that share their places. */
+/* Seeded with the VM's address, so that no rule can choose names that collide. */
 static uint64_t hash_of(const rb_vm *vm, op_class class, rb_slice name) {
   uint64_t hash = (uint64_t)(uintptr_t)vm * UINT64_C(0x9E3779B97F4A7C15) + class;
   for (size_t at = 0; at < name.length; at += 8) {
@@ -48,15 +48,15 @@ static uint64_t hash_of(const rb_vm *vm, op_class class, rb_slice name) {
   return hash;
 }
 
-/* The slot that holds an operation on the name, or the empty one where it belongs; a slot holds the operation's number plus one. */
+/* The slot of the name, or the empty slot where it belongs. A slot holds the operation's number plus one. */
 static uint32_t *slot_of(const rb_vm *vm, op_class class, rb_slice name) {
   const rb_op_index *index = &vm->index;
-  size_t place = hash_of(vm, class, name) & (index->capacity - 1);
-  while (index->slots[place] && !names(vm, &vm->ops[index->slots[place] - 1], class, name)) place = (place + 1) & (index->capacity - 1);
-  return &index->slots[place];
+  size_t slot = hash_of(vm, class, name) & (index->capacity - 1);
+  while (index->slots[slot] && !names(vm, &vm->ops[index->slots[slot] - 1], class, name)) slot = (slot + 1) & (index->capacity - 1);
+  return &index->slots[slot];
 }
 
-/* Makes room for as many names as there are operations. */
+/* Grows the table to as many names as there are operations. */
 static bool make_room(rb_vm *vm) {
   rb_op_index *index = &vm->index;
   if (index->capacity >= 2 * vm->op_count) return true;
@@ -90,7 +90,7 @@ void rb_clear_op_index(rb_vm *vm) {
   index->done = 0;
 }
 
-/* The number plus one of the last operation before `end` on the name, 0 for none. The table must not know later ones. */
+/* The number plus one of the last operation on the name before `end`, 0 for none. The table must hold no later ones. */
 static size_t find(rb_vm *vm, op_class class, rb_slice name, size_t end) {
   if (end > FEW && make_room(vm)) {
     while (vm->index.done < end) add(vm, vm->index.done++);
@@ -127,7 +127,7 @@ rb_known rb_known_timer(lua_State *L, int name, lua_Number *when) {
   return op->kind == RB_OP_TIMER_SET ? RB_KNOWN_SET : RB_KNOWN_UNSET;
 }
 
-/* Marks what the operation at `number` makes void, or itself when an effect repeats one since the rules forgot. */
+/* Marks the operation that the one at `number` undoes, or itself if it is an effect that repeats one after the last forget. */
 static void collapse(rb_vm *vm, size_t number, size_t forgotten) {
   rb_op *op = &vm->ops[number];
   op_class class = class_of(op);
@@ -138,7 +138,7 @@ static void collapse(rb_vm *vm, size_t number, size_t forgotten) {
   } else if (earlier > forgotten) {
     op->flags |= RB_OP_VOID;
   } else if (forgotten) {
-    op->flags |= RB_OP_AFRESH;
+    op->flags |= RB_OP_FOLLOWS_FORGET;
   }
 }
 

@@ -1,8 +1,8 @@
 /*
- * An object's members, noted and ranked.
+ * Collects an object's members and sorts them.
  *
- * Most names come again with every event: the short ones are kept as labels, found by the address of the Lua string, which lives as long
- * as its label does.
+ * Most names occur in every event. Short names are kept as labels, which are found by the address of the Lua string; the label keeps the string
+ * alive.
  */
 #include "members.h"
 
@@ -19,7 +19,7 @@ static rb_label *label_at(rb_vm *vm, const void *string) {
   return &vm->labels[(uintptr_t)string * UINT64_C(0x9E3779B97F4A7C15) >> 58];
 }
 
-/* Keeps the string at index in the place of one that is not asked for. */
+/* Keeps the string at index in the slot of one that is no longer used. */
 static __attribute__((noinline)) void keep_label(lua_State *L, rb_vm *vm, int index) {
   size_t length;
   const char *key = lua_tolstring(L, index, &length);

@@ -1,5 +1,5 @@
 /*
- * What a rule decides, emits or sends: encoded at once and noted as an operation; nothing happens until the engine commits.
+ * What a rule decides, emits or sends is encoded at once and recorded as an operation. The engine executes it with the commit.
  */
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ enum { NAME_LIMIT = 256, LABEL_LIMIT = 512, RAISE_DEPTH = 32 };
 
 /* Phases ----------------------------------------------------------------------------------------------------------------------- */
 
-/* Fails the rule when the event has asked for as much as it may. */
+/* Fails the rule if the event has as many operations as it may. */
 static void require_room(lua_State *L, const rb_vm *vm) {
   if (vm->op_count - vm->reads >= vm->op_limit)
     rb_raise(L, RB_KIND_VALUE,
@@ -67,7 +67,7 @@ static void copy_to(rb_vm *vm, rb_slice text, uint32_t *at, uint32_t *length) {
   *length = (uint32_t)text.length;
 }
 
-/* Adds an operation of a kind, for the rule that runs, with the parts that were noted. */
+/* Adds an operation of a kind for the current rule, with the parts in `noted`. */
 static void add_noted(rb_vm *vm, rb_op_kind kind, rb_op noted) {
   rb_op *op = rb_add_op(vm, kind);
   noted.kind = op->kind;
@@ -75,7 +75,7 @@ static void add_noted(rb_vm *vm, rb_op_kind kind, rb_op noted) {
   *op = noted;
 }
 
-/* Encodes the value at index behind the operations' bytes; nil and nothing become `absent`. */
+/* Appends the JSON of the value at index to the operations' bytes; nil or none becomes `absent`. */
 static void encode_to(lua_State *L, int index, const char *root, const char *absent, uint32_t *at, uint32_t *length) {
   rb_vm *vm = rb_vm_of(L);
   *at = (uint32_t)vm->op_bytes.length;
@@ -154,7 +154,7 @@ int rb_host_emit(lua_State *L) {
   }
   if (has_id) check_name(L, 5, "an effect's id");
   if (noted.flags) check_name(L, 6, "an effect's key");
-  /* The host checks the sink and makes the id; with an id given it only checks. */
+  /* The host checks the sink and makes an id, which is ignored if the rule gave one. */
   lua_pushvalue(L, 1);
   lua_pushvalue(L, 6);
   rb_call_host(L, RB_CALL_EFFECT_ID, 7);

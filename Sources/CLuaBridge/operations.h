@@ -1,19 +1,19 @@
 #ifndef RB_OPERATIONS_H
 #define RB_OPERATIONS_H
-/* The functions by which rules ask for something to be done. */
+/* The functions with which rules decide, emit, send and so on. */
 #include "bridge.h"
 
-/* The VM, when an event, a query or a handler is under way; raises otherwise. */
+/* The VM, if an event, a query or a handler is running; raises otherwise. */
 rb_vm *rb_evaluating(lua_State *L, const char *name);
 rb_slice rb_check_text(lua_State *L, int index);
 
-/* What the event's own operations say of a name. */
+/* What the event's own operations did to a name. */
 typedef enum { RB_UNKNOWN, RB_KNOWN_SET, RB_KNOWN_UNSET } rb_known;
 
 /* index.c */
-/* The operation that decided the key, NULL when none did. */
+/* The operation that decided the key, NULL for none. */
 const rb_op *rb_find_decision(rb_vm *vm, rb_slice key);
-/* Whether the event took the once key, or forgot it. */
+/* Whether the event claimed the once key, or forgot it. */
 rb_known rb_known_once(lua_State *L, int key);
 /* Whether the event set the timer, and to when, or cancelled or forgot it. */
 rb_known rb_known_timer(lua_State *L, int name, lua_Number *when);
@@ -30,7 +30,7 @@ int rb_host_timer_due(lua_State *L);
 int rb_host_forget(lua_State *L);
 int rb_host_now(lua_State *L);
 int rb_host_log(lua_State *L);
-/* calendar.c; upvalue: which call, one that answers an integer. */
+/* calendar.c; the upvalue is the rb_call, one with an integer for a result. */
 int rb_host_calendar(lua_State *L);
 
 #endif

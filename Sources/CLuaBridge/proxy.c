@@ -1,9 +1,9 @@
 /*
- * Tables that stand in front of others: frozen ones (events, settings, whatever a plugin holds after it is loaded) and, for
- * explanations, ones that note what is read.
+ * Proxies: tables in front of another table, their store. Frozen ones refuse writes (events, settings, all that a plugin holds once it is
+ * loaded); tracked ones record what is read, for explanations.
  *
- * A proxy is an empty table whose metatable finds the store by `__index`, so that reading goes at Lua's own speed; the sandbox's
- * functions that would look at the raw table (`next`, `rawget`, the encoder …) ask `rb_push_store` first.
+ * A proxy is an empty table whose metatable has the store as `__index`, so that Lua reads at full speed. Functions of the sandbox that
+ * would see the raw table (`next`, `rawget`, the encoder …) call `rb_push_store` first.
  */
 #include <string.h>
 #include <unistd.h>

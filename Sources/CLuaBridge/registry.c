@@ -1,6 +1,6 @@
 #include "bridge.h"
 
-/* Fills the fixed places once, so that the registry makes an array of them, and empties those that are asked whether they are empty. */
+/* Fills all fixed entries once, so that the registry puts them into its array part, then empties those that must begin empty. */
 static void reserve_slots(lua_State *L) {
   for (int slot = RB_SLOT_EVENT; slot < RB_SLOTS_END; slot++) {
     lua_pushboolean(L, 0);

@@ -2,11 +2,11 @@
 #define RB_REGISTRY_H
 #include "values.h"
 
-/* Fixed places in the registry, close together so that it keeps them in its array: behind the two of Lua and the one of its library. */
+/* Fixed indices in the registry, after the three that Lua and its library use: close together, so that they are in its array part. */
 enum {
   RB_SLOT_EVENT = 4, /* the event's proxy */
   RB_SLOT_EVENT_STORE,
-  RB_SLOT_DATA, /* the data's proxy that is used again for each event */
+  RB_SLOT_DATA, /* the proxy of the data, reused for each event */
   RB_SLOT_STATE,
   RB_SLOT_RULES, /* run functions; at -index their `when` */
   RB_SLOT_WHENS,
@@ -15,22 +15,22 @@ enum {
   RB_SLOT_SINKS,
   RB_SLOT_TESTS,
   RB_SLOT_MODULES,
-  RB_SLOT_ENVIRONMENT, /* the table behind the globals */
+  RB_SLOT_ENVIRONMENT, /* the table of globals */
   RB_SLOT_GLOBALS,     /* its proxy, the _ENV of every chunk */
   RB_SLOT_ARRAY,       /* the metatable of arrays */
-  RB_SLOT_PROXIES,     /* store -> proxy, of what was frozen in place */
+  RB_SLOT_PROXIES,     /* store -> proxy, of tables that were frozen in place */
   RB_SLOT_DRIVER,      /* the object that tests get */
   RB_SLOT_DATA_FILES,
   RB_SLOT_TRACKED, /* explain: store -> tracking proxy */
   RB_SLOT_LEVELS,  /* the raised events around the current one */
-  RB_SLOT_LAZY,    /* the metatable of an event's store that is not complete */
+  RB_SLOT_LAZY,    /* the metatable of an event's store with missing fields */
   RB_SLOT_SHAPE,   /* the names of the shape */
-  RB_SLOT_NAMES,   /* and RB_NAMES - 1 behind it: members' names */
-  RB_SLOT_LABELS = RB_SLOT_NAMES + RB_NAMES, /* and RB_LABELS - 1 behind it: the labels' strings */
+  RB_SLOT_NAMES,   /* and the RB_NAMES - 1 after it: members' names */
+  RB_SLOT_LABELS = RB_SLOT_NAMES + RB_NAMES, /* and the RB_LABELS - 1 after it: the labels' strings */
   RB_SLOTS_END = RB_SLOT_LABELS + RB_LABELS,
 };
 
-/* Makes room for the fixed places, and the tables that stand in some of them. */
+/* Creates the fixed entries, and the tables in some of them. */
 void rb_open_registry(lua_State *L);
 
 #endif

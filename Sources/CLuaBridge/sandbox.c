@@ -1,6 +1,6 @@
 /*
- * What a rule finds in its environment: an allow-list of Lua's own library, with copies of the functions that would show an address,
- * depend on a hash seed, reach behind a proxy or keep a state of their own.
+ * The globals of a rule: an allow-list of Lua's own library. Functions are replaced that would show an address, depend on a hash seed,
+ * see past a proxy or keep a state of their own.
  */
 #include <string.h>
 #include <unistd.h>
@@ -112,7 +112,7 @@ static int base_setmetatable(lua_State *L) {
     return 1;
   }
   if (rb_is_frozen(L, 2)) {
-    /* A class that was frozen by loading; getmetatable knows its way back from the store, so that no rule ever holds it. */
+    /* A class that loading froze. getmetatable returns its proxy, so that no rule ever holds the store. */
     rb_push_store(L, 2);
     lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_PROXIES);
     lua_pushvalue(L, 3);
@@ -147,7 +147,7 @@ static int base_getmetatable(lua_State *L) {
 
 /* Coroutines ------------------------------------------------------------------------------------------------------------------- */
 
-/* Each counts its instructions afresh: it is charged what it may run uncounted, and counts in smaller steps so that this is little. */
+/* Each coroutine has a hook of its own. It is charged in advance for the instructions before its first count, which comes in smaller steps. */
 static int charged(lua_State *L) {
   rb_vm *vm = rb_vm_of(L);
   vm->instructions_left -= RB_COROUTINE_COUNT;
@@ -244,8 +244,8 @@ static void open_libraries(lua_State *L, int environment) {
 }
 
 /*
- * A table becomes weak by a `__mode` that its metatable gets at any time, and what a weak table still holds depends on when the collector
- * last ran. So the name that Lua looks for, a string that it keeps for good, is made one that no rule can spell.
+ * A metatable can make a table weak at any time with `__mode`. What a weak table still holds depends on when the collector ran, which would
+ * make rules depend on it. So the name that Lua looks up, a string that it keeps for ever, is replaced with one that no rule can write.
  */
 static void disable_weak_tables(lua_State *L) {
   lua_pushliteral(L, "__mode");

@@ -1,15 +1,15 @@
 /*
- * What makes a plugin's file-level values constants.
+ * Makes a plugin's file-level values constants.
  *
- * Beginning with the declared functions and the modules, everything a rule can reach is walked once: tables are frozen in place (their
- * content moves to a store behind them, so that whoever holds the table sees it frozen), functions that assign a file-level local are
- * refused with their line, and so is whatever keeps a state of its own (coroutines, iterators, userdata).
+ * All that rules can reach is walked once, from the declared functions and the modules on. Tables are frozen in place: their content moves
+ * to a store, so that every holder of the table sees it frozen. Functions that assign a file-level local are refused with their line, as is
+ * all that keeps a state of its own (coroutines, iterators, userdata).
  */
 #include <string.h>
 
 #include "bridge.h"
 
-/* The walk's own tables on the Lua stack. */
+/* Stack indices of the walk's own tables. */
 enum { VISITED = 2, STORES = 3, PENDING = 4 };
 
 typedef struct {
@@ -26,7 +26,7 @@ static void note_assignment(void *context, int upvalue, int line) {
   }
 }
 
-/* Queues the value on top for the walk, once, and pops it. */
+/* Queues the value on top for the walk, unless it was queued before, and pops it. */
 static void enqueue(lua_State *L) {
   int type = lua_type(L, -1);
   if (type == LUA_TTABLE || type == LUA_TFUNCTION || type == LUA_TTHREAD || type == LUA_TUSERDATA) {
@@ -70,7 +70,7 @@ static void seal_function(lua_State *L, int function) {
   for (int i = 1; lua_getupvalue(L, function, i); i++) enqueue(L);
 }
 
-/* Moves the table's content to a store and makes the table the store's frozen proxy; the store keeps the metatable for now. */
+/* Moves the table's content to a store and makes the table a frozen proxy of it. The store keeps the metatable for now. */
 static void seal_table(lua_State *L, int table) {
   luaL_checkstack(L, 16, NULL);
   lua_createtable(L, 0, 0);
@@ -110,7 +110,7 @@ static void seal_table(lua_State *L, int table) {
   lua_rawset(L, STORES);
 }
 
-/* Copies a class's own metamethods to a proxy's metatable, but for those that make it a proxy. */
+/* Copies a class's metamethods to a proxy's metatable, except those that make it a proxy. */
 static void copy_metamethods(lua_State *L, int from, int into) {
   lua_pushnil(L);
   while (lua_next(L, from)) {
@@ -125,7 +125,7 @@ static void copy_metamethods(lua_State *L, int from, int into) {
   }
 }
 
-/* `__index` of an object whose class finds its members by a function, which must get the object, never the store. Upvalues: both. */
+/* `__index` of an object whose class has a function there, which must get the object and never the store. Upvalues: both. */
 static int index_behind(lua_State *L) {
   lua_settop(L, 2);
   lua_pushvalue(L, 2);
@@ -137,7 +137,7 @@ static int index_behind(lua_State *L) {
   return 1;
 }
 
-/* Gives the proxy what its class has, now that the class is frozen too. */
+/* Gives the proxy its class's metamethods, now that the class is frozen too. */
 static void inherit(lua_State *L, int table, int store) {
   if (!lua_getmetatable(L, store) || rb_is_array(L, store)) return;
   int class = lua_gettop(L);
@@ -162,7 +162,7 @@ static void inherit(lua_State *L, int table, int store) {
   lua_setmetatable(L, store);
 }
 
-/* A frozen table that serves as a metatable must keep its metamethods where Lua looks for them: its store takes its place. */
+/* Lua looks for metamethods in the raw metatable: so the store of a frozen class is set as the metatable. */
 static void finish_tables(lua_State *L) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_PROXIES);
   int proxies = lua_gettop(L);
@@ -190,7 +190,7 @@ static void skip_values(lua_State *L, int table) {
   }
 }
 
-/* What the sandbox itself made is frozen already, or kept from rules. */
+/* The sandbox's own tables are frozen already, or out of the reach of rules. */
 static void skip_environment(lua_State *L) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_ENVIRONMENT);
   skip_values(L, lua_gettop(L));

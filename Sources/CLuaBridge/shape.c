@@ -1,6 +1,6 @@
 /*
- * A plugin's state, which has the same members in nearly every event: their names are kept, so that a text that has just these is read
- * by comparing. A text that turns out to be another is read anew, into a table of its own.
+ * Reads a plugin's state. It has the same members in nearly every event: their names are kept, the shape, so that a text with just these
+ * names is read by comparing. A text with other names is read again by the general reader.
  */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 enum { PATIENCE = 4, INTEGER_DIGITS = 18 };
 
-/* Whether the label stands at `at`. */
+/* Whether the text at `at` begins with the label. */
 static inline bool has_label(const char *at, const char *end, const rb_shape *shape, uint32_t i) {
   if (end - at < (ptrdiff_t)sizeof shape->labels[i])
     return end - at >= shape->lengths[i] && memcmp(at, shape->labels[i], shape->lengths[i]) == 0;
@@ -19,7 +19,7 @@ static inline bool has_label(const char *at, const char *end, const rb_shape *sh
   return !different;
 }
 
-/* Reads an integer without a sign that a comma or a bracket ends, as most members are. */
+/* Reads an integer without a sign, followed by a comma or a brace, as most members are. */
 static inline bool read_integer(rb_reader *r, lua_Integer *value) {
   const char *at = r->at, *limit = r->end - at > INTEGER_DIGITS ? at + INTEGER_DIGITS : r->end;
   lua_Integer read = 0;
@@ -30,7 +30,7 @@ static inline bool read_integer(rb_reader *r, lua_Integer *value) {
   return true;
 }
 
-/* Pushes the value that stands next; false, and nothing, when it is not as the encoder writes it. */
+/* Pushes the next value; false, and pushes nothing, if it is not as the encoder writes it. */
 static inline bool push_next(lua_State *L, rb_reader *r) {
   lua_Integer integer;
   if (read_integer(r, &integer)) {
@@ -48,7 +48,7 @@ static inline bool push_next(lua_State *L, rb_reader *r) {
   return true;
 }
 
-/* Sets the members of the table on top, below which is the one of their names; false when the text turns out to have others. */
+/* Sets the members of the table on top, below which is the table of names; false if the text has other names. */
 static bool set_members(lua_State *L, rb_vm *vm, const char *text, size_t length) {
   const rb_shape *shape = &vm->shape;
   rb_reader r = {.at = text, .end = text + length, .vm = vm, .depth = 1};
@@ -62,7 +62,7 @@ static bool set_members(lua_State *L, rb_vm *vm, const char *text, size_t length
   return r.end - r.at == 1 && *r.at == '}';
 }
 
-/* Pushes the state when the text has the names of the shape; false, and nothing, when it has not. */
+/* Pushes the state if the text has the names of the shape; false, and pushes nothing, otherwise. */
 static bool push_shaped(lua_State *L, rb_vm *vm, const char *text, size_t length) {
   rb_shape *shape = &vm->shape;
   if (shape->count == 0 || !has_label(text + 1, text + length, shape, 0)) return false;
@@ -78,7 +78,7 @@ static bool push_shaped(lua_State *L, rb_vm *vm, const char *text, size_t length
   return false;
 }
 
-/* Where the tokens of the value at `place` end. */
+/* The index after the tokens of the value at `place`. */
 static size_t behind(const rb_vm *vm, size_t place) {
   const rb_token *token = &vm->tokens[place++];
   uint32_t values = token->kind == CJ_OBJECT ? token->length * 2 : token->kind == CJ_ARRAY ? token->length : 0;
@@ -86,7 +86,7 @@ static size_t behind(const rb_vm *vm, size_t place) {
   return place;
 }
 
-/* Takes the names of the object whose tokens were made as the shape. */
+/* Makes the names of the object whose tokens were read the new shape. */
 static void learn(lua_State *L, rb_vm *vm) {
   rb_shape *shape = &vm->shape;
   const rb_token *root = vm->tokens;

@@ -14,7 +14,7 @@ static bool comes_first(lua_State *L, int left, int right) {
   return first;
 }
 
-/* A stable merge sort, so that equal elements never change places with the pivot that Lua's own sort picks by the clock. */
+/* A stable merge sort. Lua's own sort picks a pivot by the clock, which would change the order of equal elements. */
 int rb_table_sort(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   if (!lua_isnoneornil(L, 2)) luaL_checktype(L, 2, LUA_TFUNCTION);

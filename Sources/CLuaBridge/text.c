@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The length of the UTF-8 sequence at `bytes`, 0 when it is malformed (RFC 3629). */
+/* The length of the UTF-8 sequence at `bytes`, 0 if it is malformed (RFC 3629). */
 static size_t sequence_length(const unsigned char *bytes, size_t left) {
   unsigned char first = bytes[0];
   if (first < 0x80) return 1;
@@ -93,7 +93,7 @@ bool rb_append_json_string(rb_vm *vm, rb_buffer *into, const char *bytes, size_t
   return true;
 }
 
-/* Writes the digits of a number before `end`; answers where they begin. */
+/* Writes the digits of a number so that they end at `end`; returns where they begin. */
 static char *write_digits(char *end, uint64_t value) {
   static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748"
                               "4950515253545556575859606162636465666768697071727374757677787980818283848586878889909192939495969798"
@@ -124,7 +124,7 @@ void rb_append_integer(rb_vm *vm, rb_buffer *into, lua_Integer value) {
   into->length += (size_t)(rb_write_integer(out, value) - out);
 }
 
-/* What has at most 15 digits, of which at most six are a fraction, as `%.15g` would write it; false for anything else. */
+/* Appends a number with at most 15 digits, six of them in the fraction, as `%.15g` writes it; false for any other. */
 static bool append_millionths(rb_vm *vm, rb_buffer *into, lua_Number value) {
   lua_Number magnitude = value < 0 ? -value : value;
   if (!(magnitude >= 1e-4 && magnitude < 1e9)) return false;

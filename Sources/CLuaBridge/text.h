@@ -1,6 +1,6 @@
 #ifndef RB_TEXT_H
 #define RB_TEXT_H
-/* Strings and numbers as JSON, and eight bytes of a string at a time. */
+/* Strings and numbers as JSON, eight bytes at a time. */
 #include <string.h>
 
 #include "bridge.h"
@@ -8,15 +8,15 @@
 #define RB_EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
 #define RB_SPACES RB_EACH(0x20)
 
-/* Not zero when one of the eight bytes is a control character, a quote, a backslash, or not ASCII. The lowest bit set is exact. */
+/* Not zero if one of the eight bytes is a control character, a quote, a backslash, or not ASCII. The lowest set bit is exact. */
 static inline uint64_t rb_unplain(uint64_t word) {
   uint64_t quote = word ^ RB_EACH('"'), backslash = word ^ RB_EACH('\\');
   uint64_t below = (word - RB_SPACES) | (quote - RB_EACH(1)) | (backslash - RB_EACH(1));
-  /* Of a byte that is ASCII the sum has its top bit set for a delete alone. */
+  /* Of the ASCII bytes only DEL sets the top bit of the sum. */
   return ((below & ~word) | (word + RB_EACH(1)) | word) & RB_EACH(0x80);
 }
 
-/* The bytes of a string of less than eight, the first one lowest, with those of `rest` behind them. */
+/* The bytes of a string shorter than eight, the first one lowest, followed by those of `rest`. */
 static inline uint64_t rb_short_word(const char *bytes, size_t length, uint64_t rest) {
   uint64_t word = 0;
   if (length >= 4) {
@@ -31,7 +31,7 @@ static inline uint64_t rb_short_word(const char *bytes, size_t length, uint64_t 
   return word | rest << (8 * length);
 }
 
-/* The first eight bytes of a string, as a number that compares as they do; zeros stand for what is missing. */
+/* The first eight bytes of a string as a number that compares as they do; missing bytes are zero. */
 static inline uint64_t rb_prefix(const char *bytes, size_t length) {
   uint64_t word;
   if (length < 8) return __builtin_bswap64(rb_short_word(bytes, length, 0));
@@ -39,7 +39,7 @@ static inline uint64_t rb_prefix(const char *bytes, size_t length) {
   return __builtin_bswap64(word);
 }
 
-/* memcpy without a call for what is short. */
+/* memcpy, without a call for short strings. */
 static inline void rb_copy(char *into, const char *from, size_t length) {
   if (length > 16) {
     memcpy(into, from, length);
@@ -63,7 +63,7 @@ static inline void rb_copy(char *into, const char *from, size_t length) {
   }
 }
 
-/* Writes a name as a label, with zeros behind it; answers how long it is. */
+/* Writes a name as a label, followed by zeros; returns the label's length. */
 static inline uint8_t rb_write_label(uint64_t label[RB_LABEL_WORDS], const char *name, size_t length) {
   char text[8 * RB_LABEL_WORDS] = {'"'};
   memcpy(text + 1, name, length);
@@ -74,7 +74,7 @@ static inline uint8_t rb_write_label(uint64_t label[RB_LABEL_WORDS], const char 
 
 bool rb_is_plain_from(const char *bytes, size_t length);
 
-/* Whether a string may stand between quotes as it is; some that may are taken for ones that may not. */
+/* Whether a string needs no escapes in JSON; false for some that need none. */
 static inline bool rb_is_plain(const char *bytes, size_t length) {
   uint64_t word, last;
   if (length < 8) return !rb_unplain(rb_short_word(bytes, length, RB_SPACES));
@@ -86,10 +86,10 @@ static inline bool rb_is_plain(const char *bytes, size_t length) {
 
 enum { RB_INTEGER_ROOM = 24 };
 
-/* Writes an integer that has more digits than one, or a sign. */
+/* Writes an integer with more than one digit, or a sign. */
 char *rb_write_digits(char *into, lua_Integer value);
 
-/* Writes an integer where there is room for RB_INTEGER_ROOM bytes; answers where it ends. */
+/* Writes an integer where RB_INTEGER_ROOM bytes are free; returns where it ends. */
 static inline char *rb_write_integer(char *into, lua_Integer value) {
   if ((lua_Unsigned)value >= 10) return rb_write_digits(into, value);
   *into = (char)('0' + value);
@@ -97,7 +97,7 @@ static inline char *rb_write_integer(char *into, lua_Integer value) {
 }
 
 bool rb_is_utf8(const char *bytes, size_t length);
-/* Appends a string with its quotes; false when it is not UTF-8, and nothing is appended. */
+/* Appends a string with its quotes; false, and appends nothing, if it is not UTF-8. */
 bool rb_append_json_string(rb_vm *vm, rb_buffer *into, const char *bytes, size_t length);
 void rb_append_integer(rb_vm *vm, rb_buffer *into, lua_Integer value);
 /* A finite number. */

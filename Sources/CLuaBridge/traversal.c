@@ -1,12 +1,12 @@
 /*
- * `pairs` and `next` in an order that no hash seed and no address has a part in: numbers ascending, then strings in byte order, then
- * booleans; and `ipairs`, which looks behind frozen tables.
+ * `pairs` and `next` in an order that depends on no hash seed and no address: numbers ascending, then strings in byte order, then booleans.
+ * And `ipairs`, which reads the store of frozen tables.
  */
 #include <string.h>
 
 #include "bridge.h"
 
-/* Numbers first, then strings, then booleans; -1, 0 or 1 as the keys at two places compare. */
+/* Compares the keys at two stack indices: -1, 0 or 1. Numbers come first, then strings, then booleans. */
 static int compare_keys(lua_State *L, int left, int right) {
   int a = lua_type(L, left), b = lua_type(L, right);
   if (a != b) {
@@ -28,7 +28,7 @@ static void check_key(lua_State *L, int index) {
     luaL_error(L, "a %s as a key can't be visited: its order would differ from run to run", luaL_typename(L, index));
 }
 
-/* Sinks the key at `root` of the array at `keys` into a heap of `count`. */
+/* Sifts the key at `root` down a heap of `count` keys in the array at `keys`. */
 static void sift(lua_State *L, int keys, lua_Integer root, lua_Integer count) {
   for (;;) {
     lua_Integer child = root * 2;
@@ -81,7 +81,7 @@ static void sort_keys(lua_State *L, int keys, lua_Integer count) {
   }
 }
 
-/* Upvalues: the keys, the table to read from, the table that holds them, the place reached. */
+/* Upvalues: the keys, the table to read from, the table that holds them, the index reached. */
 static int pairs_step(lua_State *L) {
   lua_Integer place = lua_tointeger(L, lua_upvalueindex(4));
   for (;;) {
@@ -164,7 +164,7 @@ int rb_base_next(lua_State *L) {
   return 2;
 }
 
-/* A step of `ipairs`, as in Lua's own library; what a frozen list has itself is taken from behind it. */
+/* A step of `ipairs`, as in Lua's own library; the elements of a frozen list are read from its store. */
 static int ipairs_step(lua_State *L) {
   const rb_vm *vm = rb_vm_of(L);
   int given;

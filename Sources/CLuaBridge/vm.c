@@ -15,10 +15,10 @@
 
 enum { RESERVE_MIB = 256, BASE_MIB = 192, TICK_SIGNAL_OFFSET = 4 };
 
-/* For what no rule has a hand in. */
+/* The budget of the bridge's own work. */
 static const rb_budget unbounded = {.instructions = INT64_MAX / 2, .memory_bytes = (int64_t)BASE_MIB << 20, .milliseconds = 10000};
 
-/* Leaving ---------------------------------------------------------------------------------------------------------------------- */
+/* Stopping --------------------------------------------------------------------------------------------------------------------- */
 
 _Noreturn void rb_leave(rb_vm *vm, rb_status status) {
   vm->running = 0;
@@ -31,7 +31,7 @@ static void on_tick(int number, siginfo_t *information, void *machine) {
   (void)machine;
   if (information->si_code != SI_TIMER) return;
   rb_worker *worker = information->si_value.sival_ptr;
-  /* Ticks that come as one are counted as one: a machine that stood still charges the rule for what it did not use. */
+  /* Merged ticks count once: after a pause of the host, a rule must not pay for time that it did not use. */
   worker->ticks = worker->ticks + 1;
   rb_vm *vm = worker->current;
   if (!vm || !vm->running || (int32_t)(worker->ticks - vm->deadline) < 0) return;
@@ -67,7 +67,7 @@ rb_worker *rb_worker_new(void) {
     free(worker);
     return NULL;
   }
-  /* A thread of a pool may have been started with all signals blocked. */
+  /* A pool may have started the thread with all signals blocked. */
   sigset_t ticks;
   sigemptyset(&ticks);
   sigaddset(&ticks, SIGRTMIN + TICK_SIGNAL_OFFSET);
@@ -77,11 +77,11 @@ rb_worker *rb_worker_new(void) {
   return worker;
 }
 
-void rb_worker_lend(rb_worker *worker, rb_worker *acting) { worker->acting = acting; }
+void rb_worker_run_on(rb_worker *worker, rb_worker *acting) { worker->acting = acting; }
 
 void rb_worker_free(rb_worker *worker) {
   if (!worker) return;
-  /* A tick may be on its way: block it, delete the timer, and take what is pending before the memory goes. */
+  /* A tick may be pending: block the signal, delete the timer, and take pending signals before the memory is freed. */
   sigset_t ticks, before;
   sigemptyset(&ticks);
   sigaddset(&ticks, SIGRTMIN + TICK_SIGNAL_OFFSET);
@@ -109,7 +109,7 @@ static void on_count(lua_State *L, lua_Debug *activation) {
   }
   vm->instructions_left -= lua_gethookcount(L);
   if (vm->instructions_left >= 0) return;
-  /* Where the rule stood when it was stopped; the name lives in the arena, which is dropped only after the failure is told. */
+  /* The position at which the rule was stopped. The name is in the arena, which is freed only after the failure was reported. */
   lua_getinfo(L, "Sl", activation);
   if (activation->source[0] == '@') {
     vm->stopped_source = activation->source + 1;
@@ -122,7 +122,7 @@ void rb_set_hook(rb_vm *vm) {
   lua_sethook(vm->L, on_count, LUA_MASKCOUNT | (vm->covering ? LUA_MASKLINE : 0), RB_HOOK_COUNT);
 }
 
-/* Gives the rule its budget but for the count of its instructions. */
+/* Starts the budget, without counting instructions. */
 static void grant(rb_vm *vm, const rb_budget *budget) {
   vm->op_limit = (size_t)budget->operations;
   vm->instructions_left = budget->instructions;
@@ -131,17 +131,17 @@ static void grant(rb_vm *vm, const rb_budget *budget) {
   if (vm->arena.limit > vm->arena.reserved) vm->arena.limit = vm->arena.reserved;
   vm->deadline = vm->worker->acting->ticks + (uint32_t)(budget->milliseconds / RB_TICK_MS) + 1;
   vm->expired = 0;
-  vm->attempting = false;
+  vm->uncounted = false;
 }
 
-void rb_start_uncounted(rb_vm *vm, const rb_budget *budget) {
+void rb_start_without_hook(rb_vm *vm, const rb_budget *budget) {
   grant(vm, budget);
   lua_sethook(vm->L, NULL, 0, 0);
 }
 
 void rb_start_budget(rb_vm *vm, const rb_budget *budget) {
   grant(vm, budget);
-  /* The count begins anew, so that what came before can't decide whether an event that is close to its bound is stopped. */
+  /* Restart the hook's count: otherwise the events before could decide whether an event close to its bound is stopped. */
   rb_set_hook(vm);
 }
 
@@ -152,7 +152,7 @@ static void set_position(rb_vm *vm, const char *file, size_t length, int line) {
   vm->failure_line = line;
 }
 
-/* Takes `file:line: ` off the front of a message when it is there. */
+/* Moves a leading `file:line: ` of a message to the failure's position. */
 static const char *take_position(rb_vm *vm, const char *message, size_t *length) {
   const char *colon = memchr(message, ':', *length);
   while (colon) {
@@ -170,7 +170,7 @@ static const char *take_position(rb_vm *vm, const char *message, size_t *length)
   return message;
 }
 
-/* Takes the whole path when the failure's file is its shortened end. */
+/* Replaces the failure's file with `path` if it is a shortened form of it. */
 static bool take_whole(rb_vm *vm, const char *path, size_t length) {
   const rb_buffer *file = &vm->failure_file;
   size_t end = file->length - 3;
@@ -179,7 +179,7 @@ static bool take_whole(rb_vm *vm, const char *path, size_t length) {
   return true;
 }
 
-/* Lua shortens long paths in messages to their end: finds the whole one, in the file that compiles or among the functions that run. */
+/* Lua shortens long paths in messages. Finds the whole path: of the file that is compiled, or of a function on the stack. */
 static void complete_path(lua_State *L) {
   rb_vm *vm = rb_vm_of(L);
   if (vm->failure_file.length < 3 || memcmp(vm->failure_file.bytes, "...", 3) != 0) return;
@@ -444,14 +444,3 @@ const rb_op *rb_ops(const rb_vm *vm, size_t *count) {
 }
 
 const char *rb_op_bytes(const rb_vm *vm) { return vm->op_bytes.bytes; }
-
-static int collect_body(lua_State *L) {
-  lua_gc(L, LUA_GCSTEP, 64);
-  return 0;
-}
-
-void rb_idle(rb_vm *vm) {
-  if (vm->dead) return;
-  rb_start_budget(vm, &unbounded);
-  rb_protect(vm, collect_body, NULL);
-}

@@ -19,9 +19,9 @@ package struct TapeValue {
   }
 
   /// The document's tape.
-  @usableFromInline let tape: UnsafePointer<UInt64>
+  package let tape: UnsafePointer<UInt64>
   /// The document's decoded strings.
-  @usableFromInline let strings: UnsafePointer<UInt8>
+  package let strings: UnsafePointer<UInt8>
   /// The value's index on the tape; never 0.
   package let index: Int
 

@@ -7,9 +7,9 @@ import Testing
     "RuledCore": [],
     "RuledThreads": ["CLinux"],
     "RuledJSON": ["RuledCore", "CJSON"],
-    "RuledLua": ["RuledCore", "RuledJSON", "CLuaBridge", "CJSON"],
+    "RuledLua": ["RuledCore", "RuledJSON", "CLuaBridge"],
     "RuledStore": ["RuledCore", "RuledThreads", "CLinux", "CRocksDB", "CRocksEnv"],
-    "RuledEngine": ["RuledCore", "RuledJSON", "RuledLua", "RuledStore", "CLinux", "CLuaBridge", "CJSON"],
+    "RuledEngine": ["RuledCore", "RuledJSON", "RuledLua", "RuledStore", "CLinux"],
     "RuledWire": ["RuledCore", "RuledJSON"],
     "RuledServer": [
       "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledLua", "RuledStore", "RuledWire", "CUV", "CCurl",

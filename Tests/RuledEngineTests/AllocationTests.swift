@@ -1,5 +1,6 @@
 import CAllocations
 import RuledCore
+import RuledJSON
 import RuledLua
 import RuledStore
 import Testing
@@ -38,14 +39,14 @@ import Testing
   func anEventOfAHotSubjectAllocatesNothing() throws {
     let engine = try Engine(["p": Self.text])
     let evaluator = engine.local.evaluator
-    let document = EventDocument()
+    let document = TapeDocument()
     let reply = ByteBuffer(capacity: 1 << 20)
     func apply(_ text: [UInt8]) throws {
-      guard document.parse(text) else { return }
-      var event = document.event(now: engine.local.now.microseconds)
+      guard let object = text.withUnsafeBytes({ try? document.parse(copyOf: $0) }) else { return }
+      var event = EventInput(stored: object, text: document.text, now: engine.local.now.microseconds)
       event.origin = .client
       reply.removeAll()
-      try evaluator.handle(event, into: reply)
+      try evaluator.evaluate(event, into: reply)
     }
     for text in Self.events("warm", Self.measured) { try apply(text) }
     try engine.local.runUntilIdle()

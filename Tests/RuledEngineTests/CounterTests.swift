@@ -93,19 +93,19 @@ import Testing
 
   private func asked(_ evaluator: Evaluator) throws -> Int64? {
     let reply = ByteBuffer(capacity: 64)
-    try evaluator.query("p.first", subject: nil, document: nil, arguments: 0, into: reply)
+    try evaluator.handlers.query("p.first", subject: nil, arguments: nil, into: reply)
     return try JSONValue(parsing: reply.bytes)["value"]?.intValue
   }
 
   private func evaluate(_ evaluator: Evaluator, _ id: String) throws {
-    let document = EventDocument()
+    let document = TapeDocument()
     let text = #"{"type":"n","subject":"user:1","source":"s","id":"\#(id)","data":{"from":1,"to":1}}"#
     let bytes = ByteBuffer(capacity: 128)
     bytes.append(contentsOf: text)
-    #expect(document.parse(bytes.bytes))
-    var event = document.event(now: 0)
+    let object = try document.parse(copyOf: bytes.bytes)
+    var event = EventInput(stored: object, text: document.text, now: 0)
     event.origin = .client
-    try evaluator.handle(event, into: ByteBuffer(capacity: 256))
+    try evaluator.evaluate(event, into: ByteBuffer(capacity: 256))
     withExtendedLifetime(bytes) {}
   }
 
@@ -118,18 +118,18 @@ import Testing
     #expect(try asked(own) == 1 && asked(other) == 0)
     let request = ByteBuffer(capacity: 8)
     request.append(contentsOf: "{}")
-    #expect(try own.web(host: "w.example", request: request.bytes)?[0]?["body"] == "0")
+    #expect(try own.handlers.web(host: "w.example", request: request.bytes)?[0]?["body"] == "0")
     let first = own.takeBatch()
     try evaluate(own, "2")
     #expect(try asked(own) == 2 && asked(other) == 0)
     table.commit(first)
     #expect(try asked(own) == 2 && asked(other) == 1)
-    _ = own.finished(first, durable: true)
+    own.complete(first)
     #expect(try asked(own) == 2 && asked(other) == 1)
     let second = own.takeBatch()
     try evaluate(own, "3")
     #expect(try asked(own) == 3)
-    _ = own.finished(second, durable: false)
+    own.discardAll(from: second)
     #expect(try asked(own) == 1 && asked(other) == 1)
   }
 }

@@ -230,7 +230,7 @@ struct CatalogTests {
     #expect(RulesSource(encoded: earlier)?.plugins.first?.library == library)
   }
 
-  @Test func `a plugin that is slow to load has a machine for each thread, and another once they are taken`() throws {
+  @Test func `a plugin that is slow to load has a VM for each thread, and another once they are taken`() throws {
     let worker = LuaWorker()
     let takings = Atomic<Int>(0)
     let loop = "local sum = 0 for step = 1, 4000000 do sum = sum + step end local whole = sum "
@@ -239,7 +239,7 @@ struct CatalogTests {
       RulesSource(plugins: [Self.source("fast", rule.replacing("whole", with: "1")), Self.source("slow", loop + rule)]),
       configuration: [:], previous: nil, worker: worker,
       for: .init(3) { takings.wrappingAdd(1, ordering: .relaxed) }, now: LocalEngine.start)
-    let (fast, slow) = (catalog.plugins[0].machines, catalog.plugins[1].machines)
+    let (fast, slow) = (catalog.plugins[0].readyVMs, catalog.plugins[1].readyVMs)
     try #require(slow.isSlow)
     #expect(slow.count == 3 && fast.count <= 3)
     for left in [2, 1, 0] {
@@ -258,15 +258,15 @@ struct CatalogTests {
     #expect(same.plugins[1] === catalog.plugins[1] && slow.count == 1)
   }
 
-  @Test func `a rule in a machine that another thread built is stopped at its budget`() throws {
+  @Test func `a rule in a VM that another thread built is stopped at its budget`() throws {
     let built = LuaWorker()
     let catalog = try CatalogBuilder.build(
       RulesSource(plugins: [Self.source("p", "rule 'r' { on = 'e', run = function() while true do end end }")]),
       configuration: [:], previous: nil, worker: built, now: LocalEngine.start)
-    #expect(catalog.plugins[0].machines.count == 1)
+    #expect(catalog.plugins[0].readyVMs.count == 1)
     let engine = try LocalEngine(catalog: catalog, lua: LuaWorker())
     let outcome = try engine.event(["type": "e", "subject": "s"])
-    #expect(catalog.plugins[0].machines.count == 0)
+    #expect(catalog.plugins[0].readyVMs.count == 0)
     #expect(["time", "instructions"].contains(outcome["failures"]?[0]?["kind"]?.stringValue))
   }
 }

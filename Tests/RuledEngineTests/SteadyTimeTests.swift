@@ -8,7 +8,7 @@ import Testing
 
 @testable import RuledEngine
 
-/// Whatever the machine's clock does, what was remembered stays so for its window, and numbers only go up.
+/// Outcomes are remembered for their window, and numbers only go up, whatever the host's clock does.
 @Suite struct SteadyTimeTests {
   private static let year = 365 * 24 * Limits.hour
   private static let counting = "rule 'n' { on = '*', run = function(e, s) s.n = (s.n or 0) + 1 decide('n', s.n) end }"
@@ -19,7 +19,7 @@ import Testing
     let context: EngineContext
     let store: any StateStore
     private let evaluator: Evaluator
-    private let document = EventDocument()
+    private let document = TapeDocument()
 
     init(
       _ store: any StateStore, _ script: EngineClock.Script, catalog: Catalog, lua: LuaWorker, boot: String,
@@ -29,7 +29,7 @@ import Testing
       self.script = script
       context = EngineContext(
         store: store, clock: EngineClock(script: script), configuration: configuration, log: NoLog())
-      try KeptTime.resume(context, boot: boot)
+      try StoredTime.resume(context, boot: boot)
       evaluator = Evaluator(
         context: context, catalog: catalog, lua: lua, cacheBytes: configuration.limits.cacheMiB << 20)
     }
@@ -37,14 +37,14 @@ import Testing
     /// The outcome of an event of that id.
     func send(_ id: Int) throws -> JSONValue {
       let text = #"{"type":"a","subject":"s","id":"\#(id)"}"#
-      guard document.parse(Array(text.utf8)) else { return .null }
-      var event = document.event(now: context.clock.now.microseconds)
+      guard let object = Array(text.utf8).withUnsafeBytes({ try? document.parse(copyOf: $0) }) else { return .null }
+      var event = EventInput(stored: object, text: document.text, now: context.clock.now.microseconds)
       event.origin = .client
       let reply = ByteBuffer()
-      try evaluator.handle(event, into: reply)
+      try evaluator.evaluate(event, into: reply)
       let batch = evaluator.takeBatch()
       try store.commit(batch.writes, durable: true)
-      _ = evaluator.finished(batch, durable: true)
+      evaluator.complete(batch)
       return try JSONValue(parsing: reply.bytes)
     }
 
@@ -61,7 +61,7 @@ import Testing
       configuration: [:], previous: nil, worker: lua, now: LocalEngine.start)
   }
 
-  /// Jumps of the machine's clock, ahead and back, time that passes, restarts of the daemon and of the machine.
+  /// The host's clock jumps ahead and back, time passes, the daemon and the host are restarted.
   @Test(arguments: UInt64(1)...24)
   func `a repeat within the window finds its outcome whatever the clock does`(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
@@ -89,7 +89,7 @@ import Testing
       case 3, 4: pass(.random(in: 0...Limits.dedupWindow / 8, using: &random))
       case 5: daemon.tick()
       case 6:
-        if Bool.random(using: &random) {  // the machine was started again, and time has passed that nobody measured
+        if Bool.random(using: &random) {  // the host was restarted; nobody measured its down time
           boot += 1
           script.elapsed.store(.random(in: 0...Limits.hour, using: &random), ordering: .relaxed)
         } else {

@@ -1,11 +1,11 @@
 #ifndef CLUABRIDGE_H
 #define CLUABRIDGE_H
 /*
- * Lua 5.4 for rules that nobody trusts.
+ * Lua 5.4 for untrusted rules.
  *
- * A `rb_vm` is one plugin on one worker thread: a Lua state whose memory is one arena, an environment that holds only what a rule
- * may call, and a budget. Everything here may be called from Swift: no Lua error and no jump ever crosses a caller's frame. When a
- * rule exceeds its budget the VM is left for good (`rb_vm_dead` answers true): free it and build a fresh one.
+ * An `rb_vm` is one plugin on one worker thread: a Lua state whose memory is one arena, an environment that holds only what a rule
+ * may call, and a budget. Everything here may be called from Swift: no Lua error and no jump crosses a caller's frame. When a rule
+ * exceeds its budget, it is stopped by a jump out of the VM, which can't be used again (`rb_vm_dead` is true): free it and build a new one.
  *
  * A VM and its worker belong to the thread that made the worker.
  */
@@ -24,7 +24,7 @@ typedef struct {
   size_t length;
 } rb_slice;
 
-/* How a call ended. From RB_FAILED on, `rb_failure_of` tells why. */
+/* How a call ended. From RB_FAILED on, `rb_failure_of` gives the reason. */
 typedef enum {
   RB_OK = 0,
   RB_FIRED = 0,
@@ -35,7 +35,7 @@ typedef enum {
   RB_TIME = 5,         /* the processor time budget: the VM is dead */
 } rb_status;
 
-/* What kind of failure an uncaught error is, named by the function that raised it. */
+/* The kind of an uncaught error, chosen by the function that raised it. */
 typedef enum {
   RB_KIND_ERROR = 0,
   RB_KIND_INSTRUCTIONS,
@@ -53,7 +53,7 @@ typedef struct {
   int line;      /* 0 when unknown */
 } rb_failure;
 
-/* A value that crosses between Lua and the host. */
+/* A value that is passed between Lua and the host. */
 typedef enum {
   RB_NIL = 0,
   RB_BOOLEAN,
@@ -115,20 +115,20 @@ typedef struct {
                   rb_slice *error);
 } rb_host;
 
-/* What one call of a rule may cost. */
+/* What one event of a plugin may cost. */
 typedef struct {
   int64_t instructions;
   int64_t memory_bytes; /* beyond what the VM holds when the event begins */
   int milliseconds;     /* of processor time */
-  int operations;       /* how many rules may ask for, beyond which they fail */
+  int operations;       /* how many operations rules may ask for; more of them are an error */
 } rb_budget;
 
-/* An operation that rules of one event asked for, in order; slices point into the VM until the next `rb_begin`. */
+/* What a rule asked for. `a` to `d` are offsets in `rb_op_bytes`, with their lengths; what they hold depends on the kind. */
 typedef enum {
   RB_OP_DECIDE = 0,   /* a key, b json */
   RB_OP_SHADOWED,     /* a key, integer: the rule that decided it */
   RB_OP_EMIT,         /* a sink, b type, c json, d id, RB_OP_KEYED */
-  RB_OP_RAISE,        /* a type, b json, c the types that led to it, integer: how many raises deep */
+  RB_OP_RAISE,        /* a type, b json, c the types that led to it, integer: depth in raises */
   RB_OP_SEND,         /* a subject, b type, c json */
   RB_OP_COUNT,        /* a name, b labels json, number or integer */
   RB_OP_TIMER_SET,    /* a name, b type, c json, number: when */
@@ -139,61 +139,67 @@ typedef enum {
   RB_OP_READ, /* explain only: a path */
 } rb_op_kind;
 
-/* Flags of operations; the last two are rb_collapse_ops's. */
+/* Flags of operations; rb_collapse_ops sets the last two. */
 enum {
   RB_OP_KEYED = 1,    /* an effect with a key: recorded once */
-  RB_OP_AFRESH = 64,  /* an effect with a key behind a forget: it is none that was recorded before the event */
-  RB_OP_VOID = 128,   /* a later operation of the event undoes it, or an effect repeats an earlier one: it is not carried out */
+  RB_OP_FOLLOWS_FORGET = 64,  /* an effect with a key after a forget: nothing recorded before the event counts as a repeat */
+  RB_OP_VOID = 128,   /* a later operation of the event undoes it, or it is an effect that repeats an earlier one: skip it */
 };
 
 typedef struct {
   uint8_t kind;
-  uint8_t flags; /* for RB_OP_COUNT 1: `number` counts, else `integer` */
-  uint16_t rule; /* the rule that ran */
+  uint8_t flags; /* for RB_OP_COUNT 1: `number` is added, else `integer` */
+  uint16_t rule; /* the rule that asked for it */
   uint32_t a, a_length, b, b_length, c, c_length, d, d_length;
   int64_t integer;
   double number;
 } rb_op;
 
-/* The event that an evaluation is about. */
+/* A text that simdjson parsed, as CJSON.h describes it. */
+typedef struct {
+  const uint64_t *tape;
+  const uint8_t *strings;
+} rb_json;
+
+/* The event that rules run on. */
 typedef struct {
   rb_slice id, source, type, subject;
   double time;
-  const cj_doc *document; /* holds `data` and the extensions */
+  rb_json json;           /* the parsed text that holds `data` and the extensions */
   size_t data;            /* tape index, 0 for none */
   size_t attributes;      /* tape index of the object whose further members are extensions, 0 for none */
   double now;
   uint64_t seed; /* of math.random */
-  rb_slice state; /* JSON; empty for none yet; no bytes at all for a query without a subject */
-  bool read_only; /* a query: state is frozen and whatever changes something raises */
+  rb_slice state; /* JSON; empty when there is none yet; no address for a query without a subject */
+  bool read_only; /* a query or handler: state is frozen, and functions that change something raise */
   bool explain;   /* record what is read */
-  int depth;      /* how many raises deep the event stands */
-  rb_slice chain; /* the types that led here, for the message on a cycle; the event's own type last */
+  int depth;      /* how many raises deep the event is */
+  rb_slice chain; /* the types that led to the event, its own last; for the message on a cycle */
 } rb_event;
 
 /* Workers ---------------------------------------------------------------------------------------------------------------------- */
 
-/* Prepares the calling thread: a timer of its own processor time that ends rules past their deadline. NULL when the kernel refuses. */
+/* Prepares the calling thread: a timer of its processor time, which stops rules at their deadline. NULL if the kernel refuses. */
 rb_worker *rb_worker_new(void);
 void rb_worker_free(rb_worker *worker);
-/* Lets the thread of `acting` run the machines of `worker`, whose own thread leaves them alone until it acts for itself again. */
-void rb_worker_lend(rb_worker *worker, rb_worker *acting);
+/* From now on the VMs of `worker` run on the thread of `acting`, with that thread's deadlines, until it is called with `worker` for both. */
+void rb_worker_run_on(rb_worker *worker, rb_worker *acting);
 
 /* Life of a VM ----------------------------------------------------------------------------------------------------------------- */
 
 rb_vm *rb_vm_new(rb_worker *worker, const rb_host *host, void *context);
-/* Makes the VM, in which nothing runs, that of another worker; of none, with NULL, until it is moved again. */
+/* Moves a VM in which nothing runs to another worker, or with NULL to none until it is moved again. */
 void rb_vm_move(rb_vm *vm, rb_worker *worker);
 void rb_vm_set_context(rb_vm *vm, void *context);
 void rb_vm_free(rb_vm *vm);
 bool rb_vm_dead(const rb_vm *vm);
-/* Bytes of the arena in use. */
+/* How many bytes of the arena are in use. */
 size_t rb_vm_memory(const rb_vm *vm);
 rb_failure rb_failure_of(const rb_vm *vm);
 
 /* Runs a file of the plugin under the budget; declarations reach `host.declare`. */
 rb_status rb_load(rb_vm *vm, rb_slice text, rb_slice path, const rb_budget *budget);
-/* Ends loading: freezes what rules can reach and refuses what could carry a value from one event to the next. */
+/* Ends loading: freezes what rules can reach, and refuses what could carry a value from one event to the next. */
 rb_status rb_seal(rb_vm *vm);
 
 /* A finding about a source text, without running it. */
@@ -204,66 +210,62 @@ typedef struct {
   rb_slice argument; /* RB_FIND_CALL: its first argument when that is a constant string */
   int line;
 } rb_finding;
-/* Compiles the text and reports each global it touches, in any branch; a syntax error is a failure of the VM. */
+/* Compiles the text and reports each global that it touches in any branch. A syntax error is a failure of the VM. */
 rb_status rb_inspect(rb_vm *vm, rb_slice text, rb_slice path, void *context, void (*report)(void *context, const rb_finding *finding));
 /* Whether a global of that name exists for rules. */
 bool rb_has_global(rb_vm *vm, rb_slice name);
-/* Evaluates a configuration file: assignments to globals become members of an object, encoded to `rb_result`, with their lines. */
+/* Evaluates a configuration file. `rb_result` is then an object of the globals that it assigned, with their lines. */
 rb_status rb_configure(rb_vm *vm, rb_slice text, rb_slice path, const rb_budget *budget);
 
 /* Evaluation ------------------------------------------------------------------------------------------------------------------- */
 
-/* Begins an event: builds its table and the state's, clears the operations, starts the budget. */
+/* Begins an event: makes its table and that of the state, removes the operations, starts the budget. */
 rb_status rb_begin(rb_vm *vm, const rb_event *event, const rb_budget *budget);
-/* Which rules an event is shown to, and how far that went. */
+/* The rules that rb_run runs on an event, and how far it came. */
 typedef struct {
   const long *rules; /* in order */
   size_t count;
   size_t state_limit; /* bytes that the encoded state may have */
   size_t next;        /* how many rules are done */
-  int rule;           /* the one at work when a call failed, -1 when it was none */
+  int rule;           /* the rule that failed, -1 for none */
   bool ended;         /* all rules are done and the state is encoded */
-} rb_turn;
-/* Begins an event, runs the rules and encodes the state in one go, but stops behind a rule that raised something: what is left is then
-   for rb_run_rule and rb_finish. With `attempt` instructions may go uncounted, and rb_settle must be asked at the end. */
-rb_status rb_run(rb_vm *vm, const rb_event *event, const rb_budget *budget, bool attempt, rb_turn *turn);
-/* Ends an attempt, which failed or not. False when more instructions than the budget's can have run in it: it is then to be thrown
-   away, and the VM too when it is dead, and the event to be run again without `attempt`. */
-bool rb_settle(rb_vm *vm);
-/* Makes an event that a rule raised the current one until rb_end_raised; the state goes on. One that another
-   plugin raised comes with a budget, with how many raises deep it stands and with the types that led to it. */
-rb_status rb_begin_raised(rb_vm *vm, rb_slice type, const cj_doc *document, size_t data, const rb_budget *budget, int depth, rb_slice chain);
+} rb_progress;
+/* Begins an event, runs the rules and encodes the state in one call, but stops after a rule that raised an event: rb_run_rule and
+   rb_encode_state do the rest. With `uncounted`, instructions may not be counted, and rb_end_uncounted must be called at the end. */
+rb_status rb_run(rb_vm *vm, const rb_event *event, const rb_budget *budget, bool uncounted, rb_progress *progress);
+/* Ends an event that was run uncounted, whether it failed or not. False if more instructions than the budget's may have run: discard what
+   it did, and the VM too if it is dead, and run the event again with counting. */
+bool rb_end_uncounted(rb_vm *vm);
+/* Makes an event that a rule raised the current one until rb_end_raised; the state is the same. For an event that another plugin raised,
+   `budget`, `depth` and `chain` are given; for one of this plugin's own, `budget` is NULL. */
+rb_status rb_begin_raised(rb_vm *vm, rb_slice type, rb_json json, size_t data, const rb_budget *budget, int depth, rb_slice chain);
 void rb_end_raised(rb_vm *vm);
-/* The types that led to the current event. */
-rb_slice rb_chain(const rb_vm *vm);
 /* Runs one rule on the current event. */
 rb_status rb_run_rule(rb_vm *vm, int rule);
-/* Encodes the state; `rb_result` holds it, empty when there is none. */
-rb_status rb_finish(rb_vm *vm, size_t state_limit);
+/* Encodes the state to `rb_result`, which is empty when there is none. */
+rb_status rb_encode_state(rb_vm *vm, size_t state_limit);
 /* Calls query `index` after rb_begin; `rb_result` holds what it returns. */
-rb_status rb_query(rb_vm *vm, int index, const cj_doc *document, size_t arguments);
+rb_status rb_query(rb_vm *vm, int index, rb_json json, size_t arguments);
 /* Calls a web or sink handler after rb_begin; `rb_result` holds an array of its results. */
 rb_status rb_handle(rb_vm *vm, rb_declaration kind, int index, rb_slice argument_json);
 /* Calls test `index` with its driver object. */
 rb_status rb_test(rb_vm *vm, int index, const rb_budget *budget);
 
-/* What the last rb_finish, rb_query, rb_handle or rb_configure left. */
+/* What the last rb_encode_state, rb_query, rb_handle or rb_configure left. */
 rb_slice rb_result(const rb_vm *vm);
 /* The operations since rb_begin. */
 const rb_op *rb_ops(const rb_vm *vm, size_t *count);
 const char *rb_op_bytes(const rb_vm *vm);
-/* Marks the operations that need not be carried out, once all rules of the event have run. */
+/* Sets RB_OP_VOID on operations that are undone or repeated; to be called once all rules of the event have run. */
 void rb_collapse_ops(rb_vm *vm);
-/* Takes a step of collecting garbage, for a worker that has nothing else to do. */
-void rb_idle(rb_vm *vm);
 
 /* Coverage --------------------------------------------------------------------------------------------------------------------- */
 
-/* From now on remembers each line that runs. */
+/* From now on records each line that runs. */
 void rb_coverage_start(rb_vm *vm);
-/* Reports each line that ran and how often; a VM that has been left tells too. */
+/* Reports each line that ran and how often; works for a dead VM too. */
 void rb_coverage_runs(const rb_vm *vm, void *context, void (*report)(void *context, rb_slice path, int line, uint64_t runs));
-/* Reports, for a source text, each line that holds code and how often it ran. */
+/* Reports each line of a source text that holds code, and how often it ran. */
 rb_status rb_coverage_lines(rb_vm *vm, rb_slice text, rb_slice path, void *context, void (*report)(void *context, int line, uint64_t runs));
 
 #endif

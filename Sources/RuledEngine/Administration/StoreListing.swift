@@ -1,18 +1,20 @@
 package import RuledCore
+import RuledJSON
 package import RuledStore
 
-/// Lists over all subjects, read from what is committed.
+/// Lists over all subjects, read from what is durable.
 package enum StoreListing {
-  /// The subjects that something is held on, in byte order, from behind `after` on; one more than `limit` is never returned.
+  /// The subjects with stored data, in byte order, after `after`; at most `limit`, and where to continue.
   ///
-  /// Those in a damaged stretch of the store are left out, and are told of elsewhere; where it can't be read what else is held on a subject, it is listed.
+  /// Subjects in a damaged range of the store are missing, which the damage report shows. A subject of which only some data can't be read is listed.
   package static func subjects(
     _ context: EngineContext, prefix: String, after: String?, limit: Int
   ) throws(RequestError) -> (subjects: [String], next: String?) {
     let lower = ByteBuffer(capacity: 300)
     lower.append(StoreKey.Kind.record.rawValue)
-    let behind = after.map { Array($0.utf8) }
-    let start = behind.map { prefix.utf8.lexicographicallyPrecedes($0) ? $0 : Array(prefix.utf8) } ?? Array(prefix.utf8)
+    let previous = after.map { Array($0.utf8) }
+    let start =
+      previous.map { prefix.utf8.lexicographicallyPrecedes($0) ? $0 : Array(prefix.utf8) } ?? Array(prefix.utf8)
     start.withUnsafeBytes { lower.append($0) }
     let end = StoreKey.upperBound([StoreKey.Kind.record.rawValue] + Array(prefix.utf8))
     var found: [String] = []
@@ -20,7 +22,7 @@ package enum StoreListing {
     do throws(StoreError) {
       try context.scan(from: Array(lower.bytes), to: end, of: .record) { key, value in
         guard case .record(let subject)? = try? ParsedKey(key) else { return true }
-        if let behind, subject.elementsEqual(behind) { return true }
+        if let previous, subject.elementsEqual(previous) { return true }
         guard isFound(context, subject, value, at: key) else { return true }
         if found.count == limit {
           more = true
@@ -38,7 +40,7 @@ package enum StoreListing {
     at key: UnsafeRawBufferPointer
   ) -> Bool {
     do throws(StoreError) { if try SubjectRecordView(record).hasPlugins { return true } } catch {
-      context.isDamaged(key, of: Array(subject), error, malformed: true)
+      context.noteDamage(key, of: Array(subject), error, malformed: true)
       return true
     }
     for kind in [StoreKey.Kind.timer, .once, .effect, .parked] {
@@ -51,7 +53,7 @@ package enum StoreListing {
           return false
         }
       } catch {
-        context.isDamaged(prefix.bytes, of: Array(subject), error)
+        context.noteDamage(prefix.bytes, of: Array(subject), error)
         any = true
       }
       if any { return true }
@@ -59,7 +61,7 @@ package enum StoreListing {
     return false
   }
 
-  /// The parked parts, of one plugin or of all, from behind `after` on; those in a damaged stretch of the store are left out.
+  /// The parked parts of one plugin or of all, after `after`, and where to continue; parts in a damaged range of the store are missing.
   package static func parked(
     _ context: EngineContext, plugin: String?, after: String?, limit: Int
   ) throws(RequestError) -> (parked: [JSONValue], next: String?) {
@@ -74,7 +76,7 @@ package enum StoreListing {
     var more = false
     do throws(StoreError) {
       try context.scan(from: lower, to: StoreKey.upperBound(StoreKey.prefix(.parked)), of: .parked) { key, value in
-        guard let entry = Evaluator.parked((Array(key), Array(value))) else { return true }
+        guard let entry = SubjectAdministration.parked((Array(key), Array(value))) else { return true }
         if let plugin, entry["plugin"]?.stringValue != plugin { return true }
         if found.count == limit {
           more = true
@@ -87,9 +89,9 @@ package enum StoreListing {
     return (found, more ? found.last?["id"]?.stringValue : nil)
   }
 
-  /// The parked parts of a plugin, in order per subject.
+  /// The keys of a plugin's parked parts, each subject's in order.
   package static func parkedKeys(_ context: EngineContext, plugin: String) throws(RequestError) -> [ParkedKey] {
-    let document = EventDocument()
+    let document = TapeDocument()
     var found: [ParkedKey] = []
     do throws(StoreError) {
       try context.scan(prefix: StoreKey.prefix(.parked), of: .parked) { key, value in
@@ -102,12 +104,12 @@ package enum StoreListing {
     return found
   }
 
-  /// Calls `body` with each message that waits: its subject, its number, and the plugin that sent it, empty where it does not say.
+  /// Calls `body` with each stored message: its subject, its number, and the plugin that sent it, empty for messages of older versions.
   package static func forEachMessage(
     _ context: EngineContext,
     _ body: (_ subject: UnsafeRawBufferPointer, _ sequence: UInt64, _ plugin: String) -> Void
   ) throws(StoreError) {
-    let document = EventDocument()
+    let document = TapeDocument()
     try context.scan(prefix: StoreKey.prefix(.message), of: .message) { key, value in
       guard case .message(let subject, let sequence)? = try? ParsedKey(key) else { return true }
       body(subject, sequence, document.sender(of: value))
@@ -115,20 +117,20 @@ package enum StoreListing {
     }
   }
 
-  /// What `timers` found.
+  /// The result of `timers`.
   package struct Timers {
-    /// The first ones that are due, in order.
+    /// The timers that are due, in order.
     package var due: [DueTimer] = []
-    /// When the first of all is due, whether it was to be passed over or not.
+    /// When the first of all timers is due, skipped ones included.
     package var first: Int64?
-    /// When the first is due that is not due yet; nil when there were too many that are.
+    /// When the first timer is due that is not due yet; nil when the limit was reached before it.
     package var next: Int64?
   }
 
-  /// The timers due at `now` or before, in order, from the time `from` on, but for those to be passed over; at most `limit`.
+  /// The timers that are due from `from` up to `now`, in order, except those to be skipped; at most `limit`.
   package static func timers(
     _ context: EngineContext, from: Int64 = .min, now: Int64, limit: Int,
-    passingOver: (DueTimer) -> Bool = { _ in false }
+    skipping: (DueTimer) -> Bool = { _ in false }
   ) throws(StoreError) -> Timers {
     var found = Timers()
     let lower = StoreKey.bytes { StoreKey.timerIndex(due: from, into: $0) }
@@ -141,7 +143,7 @@ package enum StoreListing {
         due = time
         timer = DueTimer(due: time, subject: Array(subject), plugin: Array(plugin), name: Array(name))
       } catch {
-        context.isDamaged(key, StoreError(error.code, error.message), malformed: true)
+        context.noteDamage(key, StoreError(error.code, error.message), malformed: true)
         return true
       }
       found.first = found.first ?? due
@@ -149,7 +151,7 @@ package enum StoreListing {
         found.next = due
         return false
       }
-      if !passingOver(timer) { found.due.append(timer) }
+      if !skipping(timer) { found.due.append(timer) }
       return found.due.count < limit
     }
     return found

@@ -2,16 +2,16 @@ import Glibc
 package import RuledCore
 package import Synchronization
 
-/// The times of the engine: the one by which rules live, the machine's or one that stands still but for whoever sets it, and the steady one.
+/// The clocks of the engine: the one that rules see, which is the host's or is set by hand, and the steady one, by which outcomes expire.
 package final class EngineClock: Sendable {
-  /// Where a test's clock takes its times from, in microseconds.
+  /// The times of a test's clock, in microseconds.
   package final class Script: Sendable {
-    /// What the machine's clock says, which may jump.
+    /// The wall clock, which may jump.
     package let wall: Atomic<Int64>
-    /// What has elapsed, which never goes back.
+    /// The time since the host was started, which never goes back.
     package let elapsed: Atomic<Int64>
 
-    /// Times to begin with.
+    /// The first times.
     package init(wall: Int64, elapsed: Int64) {
       self.wall = Atomic(wall)
       self.elapsed = Atomic(elapsed)
@@ -22,10 +22,10 @@ package final class EngineClock: Sendable {
   package let isManual: Bool
   private let manual: Atomic<Int64>
   private let script: Script?
-  /// What the steady time is ahead of what has elapsed.
+  /// The steady time minus the elapsed time.
   private let lead: Atomic<Int64>
 
-  /// The machine's clock.
+  /// The host's clock.
   package init() {
     isManual = false
     manual = Atomic(0)
@@ -41,7 +41,7 @@ package final class EngineClock: Sendable {
     lead = Atomic(0)
   }
 
-  /// A clock that tells what a test says.
+  /// A clock with the times of a test.
   package init(script: Script) {
     isManual = false
     manual = Atomic(0)
@@ -49,7 +49,7 @@ package final class EngineClock: Sendable {
     lead = Atomic(script.wall.load(ordering: .relaxed) - script.elapsed.load(ordering: .relaxed))
   }
 
-  /// The time.
+  /// The time that rules see.
   package var now: Timestamp {
     if isManual { return Timestamp(microseconds: manual.load(ordering: .acquiring)) }
     return script.map { Timestamp(microseconds: $0.wall.load(ordering: .relaxed)) } ?? Self.wall
@@ -60,49 +60,51 @@ package final class EngineClock: Sendable {
 
   // MARK: The steady time
 
-  /// The time by which outcomes are forgotten, in microseconds: it goes no faster than time elapses, whatever the machine's clock is set to.
+  /// The time by which outcomes expire, in microseconds since 1970.
   ///
-  /// It began as the machine's time when the store was new and goes on over restarts. Expiries are written and compared by this time alone. A manual clock is
-  /// its own.
+  /// It advances with elapsed time, even if somebody sets the host's clock.
+  ///
+  /// It began as the wall time when the store was new, and continues over restarts (`StoredTime`). Expiries are written and compared in this
+  /// time only. With a manual clock it is the manual time.
   package var steady: Int64 { isManual ? manual.load(ordering: .acquiring) : elapsed + lead.load(ordering: .relaxed) }
 
-  /// Lets the steady time go on from `time`.
+  /// Continues the steady time from `time`.
   package func resume(steady time: Int64) { lead.store(time - elapsed, ordering: .relaxed) }
 
-  /// What has elapsed since the machine was started, in microseconds.
+  /// The time since the host was started, in microseconds.
   package var elapsed: Int64 { script?.elapsed.load(ordering: .relaxed) ?? Self.elapsed }
 
-  /// Read for each event, so the clock that is cheap and exact to a few milliseconds.
+  /// Read for each event: so the clock that is cheap, and exact to a few milliseconds.
   private static var elapsed: Int64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
     return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
   }
 
-  // MARK: The machine
+  // MARK: The host
 
-  /// The machine's time.
+  /// The host's wall clock.
   package static var wall: Timestamp {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
     return Timestamp(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
   }
 
-  /// Nanoseconds of a clock that only measures.
+  /// Nanoseconds of a monotonic clock, for measuring.
   package static var monotonic: UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
   }
 
-  /// The processor time that the calling thread has used, in microseconds.
+  /// The processor time of the calling thread, in microseconds.
   static var processorTime: Int64 {
     var now = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now)
     return Int64(now.tv_sec) * 1_000_000 + Int64(now.tv_nsec) / 1000
   }
 
-  /// What tells one start of the machine from another; empty where the system does not say.
+  /// The id of the host's last boot; empty if the system has none.
   package static var boot: String {
     let descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return "" }

@@ -1,11 +1,13 @@
-import RuledCore
+package import RuledCore
+import RuledJSON
+import RuledLua
 package import RuledStore
 import Synchronization
 
-/// The counters that all subjects share, as they are committed, and who made them.
+/// The durable values of the counters, which all subjects share, and the plugins that own them.
 ///
-/// A series, a name with its labels, belongs to the plugin that counted it first, whatever the name says, so that no plugin uses up what
-/// another may have. Each plugin may have so many.
+/// A series is a name with its labels. It belongs to the plugin that counted it first, whatever its name. Each plugin may own a limited number of
+/// series, so that none uses up the limit of another.
 package final class CounterTable: Sendable {
   /// A counter's name and its labels, JSON text with the members in order.
   package struct Key: Hashable, Sendable {
@@ -27,14 +29,20 @@ package final class CounterTable: Sendable {
     package let key: Key
     /// What is added.
     package let amount: CounterValue
-    /// Whether nobody had counted it before.
+    /// Whether the series is new.
     var isFirst = false
+
+    /// What an operation adds.
+    init(name: UnsafeRawBufferPointer, labels: UnsafeRawBufferPointer, amount: CounterValue) {
+      key = Key(name: String(decoding: name, as: UTF8.self), labels: String(decoding: labels, as: UTF8.self))
+      self.amount = amount
+    }
   }
 
   private struct Series {
-    /// What is committed; nil while nothing is.
+    /// The durable value; nil before the first commit.
     var value: CounterValue?
-    /// How many events that count it are not yet committed.
+    /// How many amounts are reserved and not yet committed.
     var pending = 0
     let owner: String
   }
@@ -44,13 +52,13 @@ package final class CounterTable: Sendable {
     /// How many series each plugin has.
     var counts: [String: Int] = [:]
 
-    /// Takes back that an event counts a series, and the series if that was all there is of it.
+    /// Releases one amount of a series, and removes the series if it has no value.
     mutating func release(_ key: Key) {
-      guard let place = series.index(forKey: key) else { return }
-      series.values[place].pending -= 1
-      guard series.values[place].pending == 0, series.values[place].value == nil else { return }
-      counts[series.values[place].owner, default: 0] -= 1
-      series.remove(at: place)
+      guard let index = series.index(forKey: key) else { return }
+      series.values[index].pending -= 1
+      guard series.values[index].pending == 0, series.values[index].value == nil else { return }
+      counts[series.values[index].owner, default: 0] -= 1
+      series.remove(at: index)
     }
   }
 
@@ -61,23 +69,25 @@ package final class CounterTable: Sendable {
 
   // MARK: The store
 
-  /// What the store holds of counters.
-  package struct Kept: Sendable {
-    /// Those that could be read.
+  /// The counters in the store.
+  package struct Stored: Sendable {
+    /// The values that could be read.
     package var values: [Key: CounterValue] = [:]
-    /// The keys that could not.
+    /// The keys that could not be read.
     package var unreadable: [UnreadableKeys] = []
 
-    /// Nothing.
+    /// No counters.
     package init() {}
 
-    /// Whether the counter's value may stand in the store and could not be read.
+    /// Whether the counter may have a value that could not be read.
     package func mayHide(_ key: UnsafeRawBufferPointer) -> Bool { unreadable.contains { $0.mayHold(key) } }
   }
 
-  /// Reads the counters that the store holds; those that are damaged are told of, and begin at 0 for rules.
-  package func load(from context: EngineContext) throws(StoreError) -> Kept {
-    var kept = Kept()
+  /// Reads the counters from the store.
+  ///
+  /// Damaged ones are noted in the damage report, and begin at 0 for rules.
+  package func load(from context: EngineContext) throws(StoreError) -> Stored {
+    var stored = Stored()
     var unreadable: [UnreadableKeys] = []
     try context.scan(prefix: StoreKey.prefix(.counter), of: .counter, passing: { unreadable.append($0) }) {
       key, value in
@@ -85,29 +95,31 @@ package final class CounterTable: Sendable {
         let number = CounterValue(json: json)
       else {
         let error = StoreError(.corrupt, "a counter has another form")
-        context.isDamaged(key, error, malformed: true)
+        context.noteDamage(key, error, malformed: true)
         let next = Array(key) + [0]
-        kept.unreadable.append(UnreadableKeys(error: error, after: Array(key.dropLast()), before: next))
+        stored.unreadable.append(UnreadableKeys(error: error, after: Array(key.dropLast()), before: next))
         return true
       }
       let counter = Key(name: String(decoding: name, as: UTF8.self), labels: String(decoding: labels, as: UTF8.self))
-      kept.values[counter] = number
+      stored.values[counter] = number
       return true
     }
-    kept.unreadable += unreadable
+    stored.unreadable += unreadable
     let owners = try owners(in: context)
-    contents.withLock { [kept] contents in
+    contents.withLock { [stored] contents in
       contents = Contents()
-      for (key, value) in kept.values {
+      for (key, value) in stored.values {
         let owner = owners[key] ?? String(key.name.prefix { $0 != "." })
         contents.series[key] = Series(value: value, owner: owner)
         contents.counts[owner, default: 0] += 1
       }
     }
-    return kept
+    return stored
   }
 
-  /// Which plugins the counters belong to; those whose owner can't be read go by their names.
+  /// The owners of the counters.
+  ///
+  /// A counter without a readable owner belongs to the plugin that its name begins with.
   private func owners(in context: EngineContext) throws(StoreError) -> [Key: String] {
     var owners: [Key: String] = [:]
     try context.scan(prefix: StoreKey.counterOwners, of: .counter, passing: { _ in }) { key, value in
@@ -124,16 +136,15 @@ package final class CounterTable: Sendable {
 
   // MARK: Counting
 
-  /// Makes room for what a plugin's rules count, until it is committed or given back.
+  /// Reserves room for amounts of a plugin, until they are committed or released, and sets `isFirst` of each.
   ///
-  /// Says of each delta whether it is the first of its series. When the plugin has no room for one of them its index is answered, and nothing is
-  /// changed.
+  /// - Returns: nil, or the index of the first amount for which the plugin has no room; nothing is reserved then.
   func reserve(_ deltas: inout [Delta], from start: Int, of plugin: String, limit: Int) -> Int? {
     contents.withLock { contents in
       for index in start..<deltas.count {
         let key = deltas[index].key
-        if let place = contents.series.index(forKey: key) {
-          contents.series.values[place].pending += 1
+        if let index = contents.series.index(forKey: key) {
+          contents.series.values[index].pending += 1
           continue
         }
         guard contents.counts[plugin, default: 0] < limit else {
@@ -148,7 +159,7 @@ package final class CounterTable: Sendable {
     }
   }
 
-  /// Gives back the room for what is not committed.
+  /// Releases amounts that are not committed.
   func release(_ deltas: some Collection<Delta>) {
     guard !deltas.isEmpty else { return }
     contents.withLock { contents in
@@ -156,14 +167,14 @@ package final class CounterTable: Sendable {
     }
   }
 
-  /// Adds what the events of a batch counted, which is committed.
+  /// Adds the amounts of a batch that is durable.
   package func commit(_ batch: CommitBatch) {
     guard !batch.counters.isEmpty else { return }
     contents.withLock { contents in
       for delta in batch.counters {
-        guard let place = contents.series.index(forKey: delta.key) else { continue }
-        contents.series.values[place].pending -= 1
-        contents.series.values[place].value = (contents.series.values[place].value ?? .integer(0)) + delta.amount
+        guard let index = contents.series.index(forKey: delta.key) else { continue }
+        contents.series.values[index].pending -= 1
+        contents.series.values[index].value = (contents.series.values[index].value ?? .integer(0)) + delta.amount
       }
       batch.hasCounted = true
     }
@@ -171,8 +182,9 @@ package final class CounterTable: Sendable {
 
   // MARK: Reading
 
-  /// The counters whose name begins with `prefix`, ordered by name and labels: what is committed, and what `batches` will add, of which the caller
-  /// knows that its answer waits for them.
+  /// The counters whose name begins with `prefix`, ordered by name and labels, with the amounts of `batches` added.
+  ///
+  /// With `batches`, the answer must wait until they are durable.
   package func select(prefix: String, with batches: [CommitBatch] = []) -> [(key: Key, value: CounterValue)] {
     var chosen = contents.withLock { contents in
       var chosen: [Key: CounterValue] = [:]
@@ -192,6 +204,107 @@ package final class CounterTable: Sendable {
   package func usage(limit: Int) -> (series: Int, full: [String]) {
     contents.withLock { contents in
       (contents.series.count, contents.counts.filter { $0.value >= limit }.keys.sorted())
+    }
+  }
+}
+
+extension CounterTable {
+  /// What one plugin counts for one event.
+  ///
+  /// Room in the table is reserved for it until it joins a batch or is released.
+  struct Reservation {
+    private var deltas: [Delta] = []
+
+    /// How many amounts there are.
+    var count: Int { deltas.count }
+
+    /// Adds an amount, for which room must then be reserved.
+    mutating func append(_ delta: Delta) { deltas.append(delta) }
+
+    /// Reserves room for the amounts from `start` on, or removes them if the plugin has as many series as it may.
+    mutating func reserve(from start: Int, of plugin: String, in context: EngineContext) throws(Failure) {
+      let limit = context.counterLimit
+      guard let refused = context.counters.reserve(&deltas, from: start, of: plugin, limit: limit) else { return }
+      let name = deltas[refused].key.name
+      deltas.removeSubrange(start...)
+      throw Failure(
+        plugin: plugin, kind: .value,
+        message: "there is no room for another counter '\(name)': the plugin has \(limit), names with their labels, "
+          + "as many as it may; count with fewer different labels, or raise limits.counters")
+    }
+
+    /// Moves the amounts to a batch, with the owner of each new series.
+    mutating func move(to batch: CommitBatch, of plugin: Catalog.Plugin) {
+      batch.counters.append(contentsOf: deltas)
+      for delta in deltas where delta.isFirst {
+        let key = StoreKey.bytes { StoreKey.counterOwner(delta.key.name, labels: delta.key.labels, into: $0) }
+        key.withUnsafeBytes { batch.writes.put($0, plugin.nameBytes) }
+      }
+      deltas.removeAll(keepingCapacity: true)
+    }
+
+    /// Releases amounts that did not join a batch.
+    mutating func release(in context: EngineContext) {
+      guard !deltas.isEmpty else { return }
+      context.counters.release(deltas)
+      deltas.removeAll(keepingCapacity: true)
+    }
+  }
+}
+
+/// The value of a counter: an integer until a float is added.
+package enum CounterValue: Sendable, Equatable {
+  /// A whole number.
+  case integer(Int64)
+  /// A float.
+  case number(Double)
+
+  /// The sum, which saturates.
+  package static func + (left: CounterValue, right: CounterValue) -> CounterValue {
+    if case .integer(let a) = left, case .integer(let b) = right {
+      let (sum, overflow) = a.addingReportingOverflow(b)
+      return .integer(overflow ? (b > 0 ? .max : .min) : sum)
+    }
+    return .number(left.double + right.double)
+  }
+
+  /// The amount that undoes an addition.
+  package static prefix func - (value: CounterValue) -> CounterValue {
+    switch value {
+    case .integer(let number): .integer(number == .min ? .max : -number)
+    case .number(let number): .number(-number)
+    }
+  }
+
+  private var double: Double {
+    switch self {
+    case .integer(let number): Double(number)
+    case .number(let number): number
+    }
+  }
+
+  /// The value as JSON.
+  package var json: JSONValue {
+    switch self {
+    case .integer(let number): .integer(number)
+    case .number(let number): .number(number)
+    }
+  }
+
+  /// What an operation adds.
+  init(_ amount: Operation.Amount) {
+    switch amount {
+    case .integer(let number): self = .integer(number)
+    case .number(let number): self = .number(number)
+    }
+  }
+
+  /// The value with that JSON; nil if it is not a number.
+  package init?(json: JSONValue) {
+    switch json {
+    case .integer(let number): self = .integer(number)
+    case .number(let number): self = .number(number)
+    default: return nil
     }
   }
 }

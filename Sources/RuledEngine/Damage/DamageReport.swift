@@ -2,78 +2,84 @@ package import RuledCore
 package import RuledStore
 import Synchronization
 
-/// What of the store can't be read at present: kept while reads of it fail, let go once one succeeds.
+/// The keys of the store that can't be read.
 ///
-/// All threads note here what they meet. It is bounded: of damage beyond that only the number is known.
+/// A key is removed once a read of it succeeds.
+///
+/// All threads note damage here. At most 100 entries are held; of further damage only the number is known.
 package final class DamageReport: Sendable {
-  /// What can't be read.
+  /// A key, or a range of keys, that can't be read.
   package struct Thing: Hashable, Sendable {
-    /// Its key, or what the keys begin with that were to be read; of a stretch of keys the one before it.
+    /// The key, or the prefix of the keys that were to be read; of a range the key before it.
     let key: [UInt8]
-    /// What a log shows of its subject; nil when it has none.
+    /// The hash of its subject, as logs show it; nil when it has none.
     let subjectHash: String?
-    /// Whether it is a stretch of keys, of which nobody knows how many they are.
-    let isStretch: Bool
-    /// Whether it can be read, but has a form that nobody writes.
+    /// Whether it is a range of an unknown number of keys.
+    let isRange: Bool
+    /// Whether the value can be read, but not understood.
     let isMalformed: Bool
 
-    /// Of which kind it is.
+    /// The kind of the key.
     var kind: StoreKey.Kind { key.first.flatMap { StoreKey.Kind(rawValue: $0) } ?? .daemon }
 
-    init(_ key: some KeyPart, subject: [UInt8]?, isStretch: Bool = false, isMalformed: Bool = false) {
+    init(_ key: some KeyPart, subject: [UInt8]?, isRange: Bool = false, isMalformed: Bool = false) {
       self.key = StoreKey.bytes { key.appendPart(to: $0) }
       subjectHash = subject.map { name in name.withUnsafeBytes { String(SHA256.hash($0).hex.prefix(12)) } }
-      self.isStretch = isStretch
+      self.isRange = isRange
       self.isMalformed = isMalformed
     }
   }
 
-  /// How it fares.
+  /// An entry of the report.
   package struct Entry: Sendable {
     /// What can't be read.
     package let thing: Thing
-    /// What the database says.
+    /// The error of the last read.
     package fileprivate(set) var error: StoreError
-    /// When that was noticed first.
+    /// When a read failed first.
     package let first: Timestamp
-    /// When it was tried last.
+    /// When a read failed last.
     package fileprivate(set) var last: Timestamp
-    /// How often it was tried.
+    /// How many reads failed.
     package fileprivate(set) var count = 1
-    /// When the log may hear of it again, in nanoseconds of the clock that measures, and how long it then has to wait.
+    /// Until when it is not logged again, in nanoseconds of the monotonic clock, and how long the last silence was.
     fileprivate var quietUntil: UInt64
-    fileprivate var pause: UInt64
+    fileprivate var silence: UInt64
   }
 
-  /// How many are kept.
+  /// How many entries are held.
   package static let most = 100
-  /// How long the log hears nothing of one again, in nanoseconds: doubled each time.
-  private static let (firstPause, longestPause): (UInt64, UInt64) = (60_000_000_000, 3_600_000_000_000)
+  /// How long an entry is not logged again, in nanoseconds; doubled each time.
+  private static let (firstSilence, longestSilence): (UInt64, UInt64) = (60_000_000_000, 3_600_000_000_000)
 
   private struct State {
     var entries: [Thing: Entry] = [:]
-    /// How often something failed that found no room.
+    /// How many failed reads found no room.
     var beyond = 0
   }
 
   private let state = Mutex(State())
-  /// How many entries there are, for reads that succeed: they look no further while there are none.
+  /// How many entries there are.
+  ///
+  /// Reads that succeed check only this while it is 0.
   private let known = Atomic<Int>(0)
 
-  /// A report of nothing.
+  /// An empty report.
   package init() {}
 
-  /// Whether all that was read could be.
+  /// Whether there are no entries.
   package var isEmpty: Bool { known.load(ordering: .relaxed) == 0 }
 
-  /// What can't be read, what was noticed first before the rest, and how often something failed that is not listed.
+  /// The entries in order of their first failure, and the number of failed reads that are not listed.
   package var entries: (listed: [Entry], beyond: Int) {
     state.withLock { state in
       (state.entries.values.sorted { ($0.first, $0.thing.key.count) < ($1.first, $1.thing.key.count) }, state.beyond)
     }
   }
 
-  /// Notes that something can't be read; says whether the log should hear of it, which is at first and then ever more seldom.
+  /// Notes that something can't be read.
+  ///
+  /// - Returns: whether it must be logged: the first time, and then less and less often.
   func note(_ thing: Thing, _ error: StoreError, at time: Timestamp) -> Bool {
     let now = EngineClock.monotonic
     return state.withLock { state in
@@ -83,8 +89,8 @@ package final class DamageReport: Sendable {
         entry.count += 1
         let isDue = now >= entry.quietUntil
         if isDue {
-          entry.pause = min(entry.pause * 2, Self.longestPause)
-          entry.quietUntil = now + entry.pause
+          entry.silence = min(entry.silence * 2, Self.longestSilence)
+          entry.quietUntil = now + entry.silence
         }
         state.entries[thing] = entry
         return isDue
@@ -94,16 +100,19 @@ package final class DamageReport: Sendable {
         return state.beyond == 1
       }
       state.entries[thing] = Entry(
-        thing: thing, error: error, first: time, last: time, quietUntil: now + Self.firstPause, pause: Self.firstPause)
+        thing: thing, error: error, first: time, last: time, quietUntil: now + Self.firstSilence,
+        silence: Self.firstSilence)
       known.store(state.entries.count, ordering: .relaxed)
       return true
     }
   }
 
-  /// Notes that a key could be read, or that it has a known form; gives what it was if it was damaged so before.
+  /// Removes the entry of a key that could be read.
+  ///
+  /// - Returns: what was damaged before; nil when there was no such entry.
   func clear(key: [UInt8], isMalformed: Bool) -> Thing? {
     state.withLock { state in
-      let thing = state.entries.keys.first { $0.key == key && !$0.isStretch && $0.isMalformed == isMalformed }
+      let thing = state.entries.keys.first { $0.key == key && !$0.isRange && $0.isMalformed == isMalformed }
       return thing.flatMap { clear($0, in: &state) }
     }
   }
@@ -115,11 +124,13 @@ package final class DamageReport: Sendable {
     return entry.thing
   }
 
-  /// Notes that keys of a kind could be gone through but for the stretches `met`, from `lower` on and below `upper`; gives how many others there were.
-  func clear(stretchesOf kind: StoreKey.Kind, from lower: [UInt8], to upper: [UInt8]?, but met: Set<Thing>) -> Int {
+  /// Removes the ranges of a kind that begin from `lower` on and below `upper`, except the ones that a scan has just met.
+  ///
+  /// - Returns: how many were removed.
+  func clear(rangesOf kind: StoreKey.Kind, from lower: [UInt8], to upper: [UInt8]?, except met: Set<Thing>) -> Int {
     state.withLock { state in
       let gone = state.entries.keys.filter { thing in
-        thing.kind == kind && thing.isStretch && !met.contains(thing) && !thing.key.lexicographicallyPrecedes(lower)
+        thing.kind == kind && thing.isRange && !met.contains(thing) && !thing.key.lexicographicallyPrecedes(lower)
           && (upper.map { thing.key.lexicographicallyPrecedes($0) } ?? true)
       }
       return gone.count { clear($0, in: &state) != nil }
@@ -128,10 +139,10 @@ package final class DamageReport: Sendable {
 }
 
 extension DamageReport.Entry {
-  /// What it is, as health and the log call it.
+  /// What it is, in words.
   package var what: String { thing.what }
 
-  /// The entry as `health` lists it; subjects show as hashes alone.
+  /// The entry as `health` lists it; of subjects only hashes are shown.
   package var json: JSONValue {
     var object: JSONObject = [
       "what": .string(what), "file": error.file.map { .string($0) } ?? .null, "error": .string(error.description),
@@ -143,16 +154,16 @@ extension DamageReport.Entry {
 }
 
 extension DamageReport.Thing {
-  /// What it is, as health and the log call it.
+  /// What it is, in words.
   var what: String {
-    if isStretch { return "some \(kind.nouns)" }
+    if isRange { return "some \(kind.nouns)" }
     if kind == .daemon { return "the daemon's own '\(String(decoding: key.dropFirst(), as: UTF8.self))'" }
     return kind == .effect || kind == .once ? "an \(kind.noun)" : "a \(kind.noun)"
   }
 }
 
 extension StoreKey.Kind {
-  /// What one of them is called in messages.
+  /// A noun for one of them, for messages.
   package var noun: String {
     switch self {
     case .record: "subject's record"
@@ -168,7 +179,7 @@ extension StoreKey.Kind {
     }
   }
 
-  /// What several are called.
+  /// A noun for several of them.
   var nouns: String {
     switch self {
     case .record: "subjects' records"
@@ -179,30 +190,32 @@ extension StoreKey.Kind {
   }
 }
 
-// MARK: - Telling it
+// MARK: - Noting it
 
 extension EngineContext {
-  /// Notes that a key, or what begins with it, can't be read: for `health`, and for the log as often as it should hear of it.
+  /// Notes in the damage report and the log that a key, or the keys with that prefix, can't be read.
   ///
-  /// What is `malformed` could be read and then not be understood.
-  package func isDamaged(
+  /// A value that is `malformed` could be read, but not understood.
+  package func noteDamage(
     _ key: some KeyPart, of subject: [UInt8]? = nil, _ error: StoreError, malformed: Bool = false
   ) {
-    if error.isDamage { tell(DamageReport.Thing(key, subject: subject, isMalformed: malformed), error) }
+    if error.isDamage { note(DamageReport.Thing(key, subject: subject, isMalformed: malformed), error) }
   }
 
-  /// Notes that a key, or what begins with it, could be read, should it have been damaged before.
+  /// Notes that a key, or the keys with that prefix, could be read, in case they were damaged before.
   @inline(__always)
-  package func isWhole(_ key: @autoclosure () -> some KeyPart, malformed: Bool = false) {
-    if !damage.isEmpty { mended(StoreKey.bytes { key().appendPart(to: $0) }, malformed) }
+  package func clearDamage(_ key: @autoclosure () -> some KeyPart, malformed: Bool = false) {
+    if !damage.isEmpty { clearEntry(StoreKey.bytes { key().appendPart(to: $0) }, malformed) }
   }
 
-  private func mended(_ key: [UInt8], _ isMalformed: Bool) {
+  private func clearEntry(_ key: [UInt8], _ isMalformed: Bool) {
     guard let thing = damage.clear(key: key, isMalformed: isMalformed) else { return }
     log.write(LogLine(.info, "\(thing.what) can be read again", subjectHash: thing.subjectHash))
   }
 
-  /// Goes through the keys with that prefix and passes over those that are damaged, which is noted; `passing` is told too.
+  /// Scans the keys with a prefix.
+  ///
+  /// Damaged ranges are skipped, noted, and passed to `passing`.
   package func scan(
     prefix: [UInt8], of kind: StoreKey.Kind, passing: (UnreadableKeys) -> Void = { _ in },
     _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool
@@ -210,7 +223,9 @@ extension EngineContext {
     try scan(from: prefix, to: StoreKey.upperBound(prefix), of: kind, passing: passing, body)
   }
 
-  /// Goes through keys of a kind from `lower` on and below `upper`, and passes over those that are damaged, which is noted; `passing` is told too.
+  /// Scans the keys of a kind from `lower` on and below `upper`.
+  ///
+  /// Damaged ranges are skipped, noted, and passed to `passing`.
   package func scan(
     from lower: [UInt8], to upper: [UInt8]?, of kind: StoreKey.Kind, passing: (UnreadableKeys) -> Void = { _ in },
     _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool
@@ -220,24 +235,24 @@ extension EngineContext {
     try withoutActuallyEscaping(passing) { (passing) throws(StoreError) in
       try store.scan(
         from: lower, to: upper,
-        skipping: { stretch in
-          let thing = DamageReport.Thing(stretch.after, subject: nil, isStretch: true)
+        skipping: { range in
+          let thing = DamageReport.Thing(range.after, subject: nil, isRange: true)
           met.insert(thing)
-          self.tell(thing, stretch.error)
-          passing(stretch)
+          self.note(thing, range.error)
+          passing(range)
         }
       ) { key, value in
-        let goesOn = body(key, value)
-        if !goesOn, !damage.isEmpty { reached = Array(key) }
-        return goesOn
+        let continues = body(key, value)
+        if !continues, !damage.isEmpty { reached = Array(key) }
+        return continues
       }
     }
     guard !damage.isEmpty else { return }
-    let mended = damage.clear(stretchesOf: kind, from: lower, to: reached, but: met)
-    if mended > 0 { log.write(LogLine(.info, "\(kind.nouns) can be read again that were damaged")) }
+    let cleared = damage.clear(rangesOf: kind, from: lower, to: reached, except: met)
+    if cleared > 0 { log.write(LogLine(.info, "\(kind.nouns) can be read again that were damaged")) }
   }
 
-  private func tell(_ thing: DamageReport.Thing, _ error: StoreError) {
+  private func note(_ thing: DamageReport.Thing, _ error: StoreError) {
     guard damage.note(thing, error, at: clock.now) else { return }
     log.write(
       LogLine(

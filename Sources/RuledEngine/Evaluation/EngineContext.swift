@@ -2,34 +2,36 @@ package import RuledCore
 package import RuledStore
 package import Synchronization
 
-/// What all workers share: the store, the clock, the counters and the numbers that never repeat.
+/// What all workers share: the store, the clock, the counters, and the sequence of unique numbers.
 package final class EngineContext: Sendable {
-  /// Where everything is kept.
+  /// The store.
   package let store: any StateStore
-  /// The time.
+  /// The clock.
   package let clock: EngineClock
-  /// The shared counters.
+  /// The counters of all subjects.
   package let counters = CounterTable()
-  /// What is counted of the plugins' messages.
+  /// The counts of the plugins' messages.
   package let senders = MessageSenders()
-  /// How many messages were set aside since the start, since they could not be read.
+  /// How many messages were parked since the start because they could not be read.
   package let damagedMessages = Atomic<Int>(0)
-  /// Logs of changes to be filled again.
+  /// Logs of changes for reuse.
   package let changeLogs = ChangeLogPool()
-  /// What was configured at the start.
+  /// The configuration at the start.
   package let configuration: Configuration
-  /// What rules and the engine log.
+  /// The log of rules and engine.
   package let log: any EventLog
-  /// What of the store can't be read.
+  /// What can't be read in the store.
   package let damage = DamageReport()
-  /// No number that was given is as high, nor will one be before this is raised in the store: see `KeptTime`.
-  let keptSequence = Atomic<UInt64>(.max)
+  /// A bound that is in the store: no number from it on is given before a higher one is stored.
+  ///
+  /// See `StoredTime`.
+  let reservedSequence = Atomic<UInt64>(.max)
   private let sequence: Atomic<UInt64>
   private let window: Atomic<Int64>
   private let stateLimit: Atomic<Int>
   private let seriesLimit: Atomic<Int>
 
-  /// What workers share over one store.
+  /// A context over a store.
   package init(store: any StateStore, clock: EngineClock, configuration: Configuration, log: any EventLog) {
     self.store = store
     self.clock = clock
@@ -50,7 +52,7 @@ package final class EngineContext: Sendable {
   /// How many series of counters one plugin may have.
   package var counterLimit: Int { seriesLimit.load(ordering: .relaxed) }
 
-  /// Lets what a changed configuration says of outcomes, states and counters hold from now on.
+  /// Applies the limits on outcomes, states and counters of a changed configuration.
   package func adopt(_ configuration: Configuration) {
     window.store(configuration.dedupWindow, ordering: .relaxed)
     stateLimit.store(configuration.limits.stateKiB << 10, ordering: .relaxed)
@@ -60,11 +62,11 @@ package final class EngineContext: Sendable {
   /// The next number of a message, an effect or a parked event.
   package func nextSequence() -> UInt64 { sequence.wrappingAdd(1, ordering: .relaxed).newValue }
 
-  /// The last number that was given.
+  /// The last number.
   var lastSequence: UInt64 { sequence.load(ordering: .relaxed) }
 
-  /// Lets numbers begin behind one that the store holds.
-  package func sequence(atLeast number: UInt64) {
+  /// Makes the next numbers higher than `number`.
+  package func advanceSequence(to number: UInt64) {
     var current = sequence.load(ordering: .relaxed)
     while current < number {
       let (done, original) = sequence.compareExchange(expected: current, desired: number, ordering: .relaxed)
@@ -72,52 +74,4 @@ package final class EngineContext: Sendable {
       current = original
     }
   }
-}
-
-/// Where log lines go.
-package protocol EventLog: AnyObject, Sendable {
-  /// Writes one line; fields are JSON text.
-  func write(_ line: LogLine)
-}
-
-/// A line of the log.
-package struct LogLine: Sendable {
-  /// How much it matters.
-  package enum Level: Int, Sendable { case debug = 0, info, warn, error }
-
-  /// How much it matters.
-  package var level: Level
-  /// What happened.
-  package var message: String
-  /// The plugin that it is about.
-  package var plugin: String?
-  /// The rule that it is about.
-  package var rule: String?
-  /// The event that it is about.
-  package var event: String?
-  /// A hash of the subject, which never stands in a log in clear.
-  package var subjectHash: String?
-  /// Further fields as JSON text; empty for none.
-  package var fields = ""
-
-  /// A line.
-  package init(
-    _ level: Level, _ message: String, plugin: String? = nil, rule: String? = nil, event: String? = nil,
-    subjectHash: String? = nil, fields: String = ""
-  ) {
-    self.level = level
-    self.message = message
-    self.plugin = plugin
-    self.rule = rule
-    self.event = event
-    self.subjectHash = subjectHash
-    self.fields = fields
-  }
-}
-
-/// A log that keeps nothing.
-package final class NoLog: EventLog {
-  /// A log that keeps nothing.
-  package init() {}
-  package func write(_ line: LogLine) {}
 }

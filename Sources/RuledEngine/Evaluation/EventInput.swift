@@ -1,50 +1,49 @@
 import RuledCore
+package import RuledJSON
 
-/// An event on its way into the rules, whose bytes are borrowed for the time of one call.
+/// An event to be evaluated; its bytes are borrowed for the time of the call.
 package struct EventInput {
-  /// Where an event comes from.
+  /// The origin of an event.
   package enum Origin: Sendable, Equatable {
     /// A client sent it: it is idempotent by its id.
     case client
-    /// A timer, a message or a retry: what stands in the store makes it happen once.
+    /// A timer, a message or a parked event: it happens once because it is removed from the store with its commit.
     case store
   }
 
-  /// Its type.
+  /// What happened.
   package var type: UnsafeRawBufferPointer
-  /// Whom it is about.
+  /// The subject to whom it happened.
   package var subject: UnsafeRawBufferPointer
-  /// Where it was observed; may be empty.
+  /// Who observed it; may be empty.
   package var source: UnsafeRawBufferPointer
   /// Its id.
   package var id: UnsafeRawBufferPointer
   /// When it happened, in microseconds.
   package var time: Int64
-  /// The parsed document that holds its data.
-  package var document: OpaquePointer?
-  /// Where its data stands in the document, 0 for none.
-  package var data: Int
-  /// Where the object stands whose further members are extensions, 0 for none.
-  package var attributes: Int
+  /// Its data, nil for none.
+  package var data: TapeValue?
+  /// The object whose further members are extensions, nil for none.
+  package var attributes: TapeValue?
   /// The event as it was sent, a JSON object.
   package var text: UnsafeRawBufferPointer
-  /// Evaluate and answer, but commit nothing.
+  /// Whether to commit nothing.
   package var isDryRun = false
-  /// Answer with a trace.
+  /// Whether the outcome has a trace.
   package var isExplained = false
-  /// The time of the evaluation, in microseconds.
+  /// When it is evaluated, in microseconds.
   package var now: Int64
-  /// Where it comes from.
+  /// Its origin.
   package var origin = Origin.client
   /// How many messages led to it.
   package var hops = 0
-  /// How many messages may follow from it.
+  /// How many messages may follow from it, directly or not.
   package var maySend = Limits.messagesPerCascade
 
   /// An event.
   package init(
     type: UnsafeRawBufferPointer, subject: UnsafeRawBufferPointer, source: UnsafeRawBufferPointer,
-    id: UnsafeRawBufferPointer, time: Int64, document: OpaquePointer?, data: Int, attributes: Int,
+    id: UnsafeRawBufferPointer, time: Int64, data: TapeValue?, attributes: TapeValue?,
     text: UnsafeRawBufferPointer, now: Int64
   ) {
     self.type = type
@@ -52,10 +51,29 @@ package struct EventInput {
     self.source = source
     self.id = id
     self.time = time
-    self.document = document
     self.data = data
     self.attributes = attributes
     self.text = text
     self.now = now
+  }
+
+  /// The event that an object describes which the daemon stored; `text` is the object's text.
+  ///
+  /// It is evaluated at `now`, which is also its time when it has none.
+  package init(stored object: TapeValue, text: UnsafeRawBufferPointer, now: Int64) {
+    let none = UnsafeRawBufferPointer(start: nil, count: 0)
+    self.init(
+      type: object.member("type")?.string ?? none, subject: object.member("subject")?.string ?? none,
+      source: object.member("source")?.string ?? none, id: object.member("id")?.string ?? none,
+      time: object.member("time")?.string.flatMap { Timestamp(rfc3339: $0)?.microseconds } ?? now,
+      data: object.member("data"), attributes: object.isKind(.object) ? object : nil, text: text, now: now)
+    origin = .store
+  }
+
+  /// No event.
+  static var none: EventInput {
+    let bytes = UnsafeRawBufferPointer(start: nil, count: 0)
+    return EventInput(
+      type: bytes, subject: bytes, source: bytes, id: bytes, time: 0, data: nil, attributes: nil, text: bytes, now: 0)
   }
 }

@@ -1,45 +1,45 @@
 package import RuledCore
+import RuledJSON
 package import RuledLua
 package import RuledStore
 
-/// An engine of one thread whose time stands still but for whoever sets it: for tests of rules, and for trying events out.
+/// An engine on one thread with a manual clock: for tests of rules, and for trying events out.
 ///
-/// Each call leaves the engine quiet: what an event caused, messages and timers that are due among it, is applied and committed
-/// when the call returns.
+/// When a call returns, all that it caused is applied and committed, with messages and due timers.
 package final class LocalEngine {
-  /// When the virtual time begins unless it is set.
+  /// The virtual time at the beginning, unless it is set.
   package static let start = Timestamp(microseconds: 1_735_689_600_000_000)
-  /// How much may follow from one call before it counts as endless.
+  /// How many messages and timers may follow from one call before it is taken as endless.
   static let mostSteps = 100_000
 
-  /// What the engine shares with its evaluator.
+  /// The context that the engine shares with its evaluator.
   package private(set) var context: EngineContext
-  /// The evaluator; whoever uses it directly calls `settle` afterwards.
+  /// The evaluator; call `runUntilIdle` after using it directly.
   package private(set) var evaluator: Evaluator
-  /// What was committed since the engine was made or renewed, as watchers would be told.
+  /// The changes since the engine was made or renewed, as watchers get them.
   package private(set) var changes: [Change] = []
-  /// The messages that were sent since then, each as the JSON that the store holds.
+  /// The messages that were sent since then, each as its stored JSON.
   package private(set) var sent: [[UInt8]] = []
 
   private let lua: LuaWorker
   private let coverage: Coverage?
-  private var machines: [UInt64: PluginVM] = [:]
+  private var vms: [UInt64: PluginVM] = [:]
   private var counters: [CounterTable.Key: CounterValue] = [:]
   private var waiting: [CommitBatch.Message] = []
   private var eventsMade = 0
-  private let document = EventDocument()
+  private let document = TapeDocument()
 
-  /// An engine over what `store` holds.
+  /// An engine over a store.
   ///
   /// - Parameters:
   ///   - catalog: the rules in force.
   ///   - lua: the calling thread's worker.
-  ///   - store: where everything is kept.
+  ///   - store: the store.
   ///   - start: the virtual time at the beginning.
-  ///   - configuration: the bounds that hold.
-  ///   - log: takes what the rules log.
-  ///   - coverage: gathers which lines of the rules run.
-  /// - Throws: when the store fails, or what waits in it.
+  ///   - configuration: the limits.
+  ///   - log: takes what rules log.
+  ///   - coverage: records which lines of the rules run.
+  /// - Throws: when the store fails, or a message that waits in it.
   package init(
     catalog: Catalog, lua: LuaWorker, store: any StateStore = MemoryStore(), start: Timestamp = LocalEngine.start,
     configuration: Configuration = Configuration(), log: any EventLog = NoLog(), coverage: Coverage? = nil
@@ -48,61 +48,62 @@ package final class LocalEngine {
     self.coverage = coverage
     context = EngineContext(store: store, clock: EngineClock(manual: start), configuration: configuration, log: log)
     evaluator = Evaluator(context: context, catalog: catalog, lua: lua, cacheBytes: configuration.limits.cacheMiB << 20)
-    evaluator.coverage = coverage
+    evaluator.plugins.coverage = coverage
     try recover()
   }
 
-  /// Begins anew over another store, an empty one by default; the plugins' machines go on.
+  /// Starts again over another store, an empty one by default; the plugins' VMs are reused.
   package func renew(
     catalog: Catalog, store: any StateStore = MemoryStore(), start: Timestamp = LocalEngine.start
   ) throws(RequestError) {
-    keepMachines()
+    saveVMs()
     let configuration = context.configuration
     context = EngineContext(
       store: store, clock: EngineClock(manual: start), configuration: configuration, log: context.log)
     evaluator = Evaluator(context: context, catalog: catalog, lua: lua, cacheBytes: configuration.limits.cacheMiB << 20)
-    evaluator.coverage = coverage
+    evaluator.plugins.coverage = coverage
     for plugin in catalog.plugins { plugin.runtime.resume() }
     changes.removeAll()
     sent.removeAll()
     waiting.removeAll()
-    giveMachines()
+    installVMs()
     try recover()
   }
 
   /// Puts other rules in force.
   package func adopt(_ catalog: Catalog) {
-    keepMachines()
+    saveVMs()
     evaluator.adopt(catalog)
-    giveMachines()
+    installVMs()
   }
 
   /// The time.
   package var now: Timestamp { context.clock.now }
 
-  // MARK: Machines
+  // MARK: VMs
 
-  /// Remembers the machines by what they were built from, for catalogs that come back.
-  private func keepMachines() {
-    if machines.count > 64 { machines.removeAll() }
-    for (index, plugin) in evaluator.catalog.plugins.enumerated() {
-      if let machine = evaluator.machines[index], !machine.isDead { machines[plugin.generation] = machine }
+  /// Keeps the VMs by the generation of their plugin, for catalogs that come back.
+  private func saveVMs() {
+    if vms.count > 64 { vms.removeAll() }
+    for plugin in evaluator.plugins.all {
+      if let vm = plugin.vm, !vm.isDead { vms[plugin.entry.generation] = vm }
     }
   }
 
-  private func giveMachines() {
-    for (index, plugin) in evaluator.catalog.plugins.enumerated() where evaluator.machines[index] == nil {
-      machines[plugin.generation]?.host = evaluator
-      evaluator.machines[index] = machines[plugin.generation]
+  private func installVMs() {
+    for plugin in evaluator.plugins.all where plugin.vm == nil {
+      if let vm = vms[plugin.entry.generation] { evaluator.plugins.install(vm, for: plugin) }
     }
   }
 
   // MARK: Events
 
-  /// Applies an event, the params of the protocol's `event`, and all that follows from it; answers the event's outcome.
+  /// Evaluates an event, the params of the protocol's `event`, and all that follows from it; returns the event's outcome.
   package func event(_ params: UnsafeRawBufferPointer) throws(RequestError) -> ByteBuffer {
-    guard document.parse(params) else { throw RequestError(.parseError, "the event is not JSON") }
-    var event = document.event(now: now.microseconds)
+    guard let object = try? document.parse(copyOf: params) else {
+      throw RequestError(.parseError, "the event is not JSON")
+    }
+    var event = EventInput(stored: object, text: document.text, now: now.microseconds)
     event.origin = .client
     for (name, bytes) in [("type", event.type), ("subject", event.subject)] where bytes.isEmpty || bytes.count > 256 {
       throw .invalidParams(path: "params.\(name)", "must be a string of 1 to 256 bytes")
@@ -112,16 +113,16 @@ package final class LocalEngine {
     id.append("event-" as StaticString)
     id.append(decimal: Int64(eventsMade))
     if event.id.isEmpty { event.id = id.bytes }
-    event.isDryRun = document.flag("dryrun")
-    event.isExplained = document.flag("explain")
+    event.isDryRun = object.member("dryrun")?.bool == true
+    event.isExplained = object.member("explain")?.bool == true
     let outcome = ByteBuffer(capacity: 1024)
-    try evaluator.handle(event, into: outcome)
+    try evaluator.evaluate(event, into: outcome)
     withExtendedLifetime(id) {}
     try runUntilIdle()
     return outcome
   }
 
-  /// Applies an event whose params are a JSON tree.
+  /// Evaluates an event whose params are a JSON value.
   package func event(_ params: JSONValue) throws(RequestError) -> JSONValue {
     let text = ByteBuffer(capacity: 256)
     params.write(to: text)
@@ -186,12 +187,12 @@ package final class LocalEngine {
     let batch = evaluator.takeBatch()
     writeCounters(of: batch)
     do throws(StoreError) { try context.store.commit(batch.writes, durable: true) } catch {
-      _ = evaluator.finished(batch, durable: false)
+      evaluator.discardAll(from: batch)
       throw error.requestError
     }
     for delta in batch.counters { counters[delta.key] = (counters[delta.key] ?? .integer(0)) + delta.amount }
     context.counters.commit(batch)
-    _ = evaluator.finished(batch, durable: true)
+    evaluator.complete(batch)
     changes += batch.changes.all
     for message in batch.messages { noteSent(message, in: batch) }
     waiting += batch.messages
@@ -199,7 +200,7 @@ package final class LocalEngine {
     for cascade in batch.awaited { cascade.ended() }
   }
 
-  /// Adds what the counters come to, since a store keeps sums and no differences.
+  /// Adds the sums of the counters: the store holds sums, the batch amounts.
   private func writeCounters(of batch: CommitBatch) {
     guard !batch.counters.isEmpty else { return }
     var sums: [CounterTable.Key: CounterValue] = [:]
@@ -224,7 +225,7 @@ package final class LocalEngine {
     }
   }
 
-  /// Takes up what the store holds: counters, and messages that wait.
+  /// Loads the counters from the store and applies the messages that wait there.
   private func recover() throws(RequestError) {
     do throws(StoreError) {
       counters = try context.counters.load(from: context).values
@@ -238,8 +239,68 @@ package final class LocalEngine {
         waiting.append(.init(subject: Array(subject), sequence: sequence))
       }
       waiting.sort { $0.sequence < $1.sequence }
-      if let last = waiting.last { context.sequence(atLeast: last.sequence) }
+      if let last = waiting.last { context.advanceSequence(to: last.sequence) }
     } catch { throw error.requestError }
     if !waiting.isEmpty { try runUntilIdle() }
+  }
+}
+
+extension LocalEngine {
+  /// Answers a query by its full name, `plugin.query`.
+  package func query(_ name: String, subject: String?, arguments: JSONValue?) throws(RequestError) -> JSONValue {
+    let document = TapeDocument()
+    let text = ByteBuffer(capacity: 64)
+    var value: TapeValue?
+    if let arguments, !arguments.isNull {
+      arguments.write(to: text)
+      value = try? document.parse(copyOf: text.bytes)
+    }
+    let reply = ByteBuffer(capacity: 512)
+    let bytes = ByteBuffer(capacity: 64)
+    if let subject { bytes.append(contentsOf: subject) }
+    try evaluator.handlers.query(
+      name, subject: subject == nil ? nil : bytes.bytes, arguments: value, into: reply)
+    withExtendedLifetime(document) {}
+    withExtendedLifetime(bytes) {}
+    return (try? JSONValue(parsing: reply.bytes)) ?? .null
+  }
+
+  /// A plugin's state for a subject; nil when it has none.
+  package func state(of subject: String, plugin: String) throws(RequestError) -> JSONValue? {
+    let bytes = ByteBuffer(capacity: 64)
+    bytes.append(contentsOf: subject)
+    let found = try evaluator.subjects.load(bytes.bytes)
+    withExtendedLifetime(bytes) {}
+    guard let state = try evaluator.subjects.record(of: found)?.state(of: plugin) else { return nil }
+    return try? JSONValue(parsing: state)
+  }
+
+  /// How many events were committed for a subject.
+  package func version(of subject: String) throws(RequestError) -> UInt64 {
+    let bytes = ByteBuffer(capacity: 64)
+    bytes.append(contentsOf: subject)
+    let found = try evaluator.subjects.load(bytes.bytes)
+    withExtendedLifetime(bytes) {}
+    return try evaluator.subjects.record(of: found)?.version ?? 0
+  }
+
+  /// The effects of a subject so far, in order, those for the client included.
+  package func effects(of subject: String) -> [JSONValue] {
+    changes.filter { $0.subject.elementsEqual(subject.utf8) }.flatMap { change -> [JSONValue] in
+      let text = "{" + String(decoding: change.members, as: UTF8.self) + "}"
+      return (try? JSONValue(parsing: text))?["effects"]?.arrayValue ?? []
+    }
+  }
+
+  /// The content of the store, for comparisons.
+  package func contents() throws(RequestError) -> [(key: [UInt8], value: [UInt8])] {
+    var found: [(key: [UInt8], value: [UInt8])] = []
+    do throws(StoreError) {
+      try context.store.scan(from: [], to: nil) { key, value in
+        found.append((Array(key), Array(value)))
+        return true
+      }
+    } catch { throw error.requestError }
+    return found
   }
 }

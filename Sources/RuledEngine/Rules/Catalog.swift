@@ -1,24 +1,27 @@
 package import RuledCore
+import RuledJSON
 package import RuledLua
 import Synchronization
 
-/// The rules in force: one revision, whole and unchanging, which an event sees from start to end.
+/// The rules in force: one revision that never changes.
+///
+/// An event sees the same catalog from start to end.
 package final class Catalog: Sendable {
   /// A plugin of the catalog.
   package final class Plugin: Sendable {
     /// Its files.
     package let source: PluginSource
-    /// What the configuration sets.
+    /// The settings of the configuration.
     package let overrides: JSONObject
     /// What it declared.
     package let manifest: PluginManifest
     /// Its rules in the order in which they run.
     package let order: [Int]
-    /// What is measured of it.
+    /// Its measurements.
     package let runtime: PluginRuntime
-    /// Machines that were built ahead.
-    package let machines: ReadyMachines
-    /// Tells machines built from these sources from those of another revision.
+    /// VMs that were built ahead.
+    package let readyVMs: ReadyVMs
+    /// A number of these sources and settings: VMs of the same generation are interchangeable.
     package let generation: UInt64
 
     /// Its name.
@@ -27,18 +30,18 @@ package final class Catalog: Sendable {
     nonisolated(unsafe) let nameBytes: UnsafeRawBufferPointer
     /// Its name as a JSON string, valid as long as the plugin.
     nonisolated(unsafe) let quotedName: UnsafeRawBufferPointer
-    /// Holds the bytes of both, which never change.
+    /// Holds the bytes of both; never changes.
     private let text: ByteBuffer
 
     init(
       source: PluginSource, overrides: JSONObject, manifest: PluginManifest, runtime: PluginRuntime,
-      machines: ReadyMachines, generation: UInt64
+      readyVMs: ReadyVMs, generation: UInt64
     ) {
       self.source = source
       self.overrides = overrides
       self.manifest = manifest
       self.runtime = runtime
-      self.machines = machines
+      self.readyVMs = readyVMs
       self.generation = generation
       order = manifest.order
       let name = source.name
@@ -53,11 +56,11 @@ package final class Catalog: Sendable {
 
   /// The plugins in order of name.
   package let plugins: [Plugin]
-  /// What names this state of the rules.
+  /// The name of this state of the rules.
   package let revision: String
   /// When it was loaded.
   package let loadedAt: Timestamp
-  /// What it was made of.
+  /// The files that it was built from.
   package let source: RulesSource
   /// `revision` as bytes, which never change.
   let revisionText: ByteBuffer
@@ -78,17 +81,17 @@ package final class Catalog: Sendable {
   /// A query by its full name, `plugin.query`.
   package func query(_ name: String) -> (plugin: Int, query: Int)? {
     guard let dot = name.firstIndex(of: "."), let plugin = index(of: String(name[..<dot])) else { return nil }
-    let rest = String(name[name.index(after: dot)...])
-    guard let query = plugins[plugin].manifest.queries.firstIndex(where: { $0.name == rest }) else { return nil }
+    let queryName = String(name[name.index(after: dot)...])
+    guard let query = plugins[plugin].manifest.queries.firstIndex(where: { $0.name == queryName }) else { return nil }
     return (plugin, query)
   }
 
-  /// Whether a plugin answers for a host, which is in lower case and without port.
+  /// Whether a plugin answers for a host, given in lower case and without port.
   package func claims(host: String) -> Bool {
     plugins.contains { plugin in plugin.manifest.hosts.contains { $0.name.lowercased() == host } }
   }
 
-  /// Which plugins hear an event type, and with which of their rules, in the order in which they run.
+  /// The plugins that listen to an event type, each with its rules in the order in which they run.
   package func listeners(to type: String) -> [(plugin: Int, rules: [Int])] {
     plugins.indices.compactMap { index in
       let rules = plugins[index].order.filter { rule in
@@ -99,39 +102,153 @@ package final class Catalog: Sendable {
   }
 }
 
-/// Machines of a plugin that were built ahead, for the threads that run its rules: to build one there would hold up all that they serve.
-package final class ReadyMachines: Sendable {
-  /// A machine that is no thread's.
-  private struct Machine: @unchecked Sendable {  // no thread uses it while it lies here
-    let vm: PluginVM
+/// Builds a catalog beside the one in force; all plugins load, or there is no catalog.
+package enum CatalogBuilder {
+  private static let generations = Atomic<UInt64>(0)
+
+  /// The threads that will run the rules.
+  ///
+  /// VMs are built ahead for them.
+  package struct Threads: Sendable {
+    private let count: Int
+    fileprivate let taken: @Sendable () -> Void
+    private let built: @Sendable () -> Void
+
+    /// - Parameters:
+    ///   - count: how many threads.
+    ///   - built: called on the building thread after each VM of a slow plugin.
+    ///   - taken: called when a VM of a slow plugin was taken, so that `replenish` can build another.
+    package init(
+      _ count: Int, built: @escaping @Sendable () -> Void = {}, taken: @escaping @Sendable () -> Void = {}
+    ) {
+      self.count = count
+      self.built = built
+      self.taken = taken
+    }
+
+    /// The calling thread alone, which builds VMs when it needs them.
+    package static let one = Threads(1)
+
+    /// Builds a VM for each slow plugin and thread, within a limited time.
+    fileprivate func buildAhead(_ plugins: [Catalog.Plugin], _ worker: LuaWorker) {
+      let end = EngineClock.monotonic + UInt64(Limits.aheadTime) * 1000
+      for plugin in plugins where plugin.readyVMs.isSlow {
+        built()
+        while plugin.readyVMs.count < count, EngineClock.monotonic < end, plugin.addVM(worker) { built() }
+      }
+    }
   }
 
-  /// Whether the plugin takes so long to load that machines are worth building ahead.
-  package let isSlow: Bool
-  private let machines = Mutex<[Machine]>([])
-  private let taken: @Sendable () -> Void
-
-  /// No machines yet; `taken` is called whenever one of a slow plugin was taken.
-  package init(isSlow: Bool, taken: @escaping @Sendable () -> Void) {
-    self.isSlow = isSlow
-    self.taken = taken
+  /// Builds the catalog of `source` with the configuration's settings.
+  ///
+  /// Plugins that did not change since `previous` are taken from there.
+  ///
+  /// - Throws: the errors of all plugins that do not load, with file and line.
+  package static func build(
+    _ source: RulesSource, configuration: [String: Configuration.Plugin], previous: Catalog?, worker: LuaWorker,
+    for threads: Threads = .one, now: Timestamp
+  ) throws(ReloadError) -> Catalog {
+    var plugins: [Catalog.Plugin] = []
+    var changed: [Catalog.Plugin] = []
+    var errors: [LoadError] = []
+    for plugin in source.plugins {
+      let settings = configuration[plugin.name] ?? Configuration.Plugin()
+      guard settings.isEnabled else { continue }
+      if let same = previous?.plugins.first(where: { isSame($0, plugin, settings.settings) }) {
+        plugins.append(same)
+        continue
+      }
+      do throws(LoadError) {
+        let began = EngineClock.monotonic
+        let vm = try PluginVM(source: plugin, settings: settings.settings, worker: worker)
+        let isSlow = EngineClock.monotonic - began > UInt64(Limits.slowLoad) * 1000
+        let loaded = Catalog.Plugin(
+          source: plugin, overrides: settings.settings, manifest: vm.manifest, runtime: PluginRuntime(),
+          readyVMs: ReadyVMs(isSlow: isSlow, taken: threads.taken),
+          generation: generations.wrappingAdd(1, ordering: .relaxed).newValue)
+        loaded.readyVMs.add(vm)
+        plugins.append(loaded)
+        changed.append(loaded)
+      } catch {
+        errors.append(error)
+      }
+    }
+    errors += claimedTwice(plugins)
+    guard errors.isEmpty else { throw ReloadError(errors) }
+    threads.buildAhead(changed, worker)
+    return Catalog(plugins: plugins, source: source, loadedAt: now, configuration: described(configuration))
   }
 
-  /// How many lie ready.
-  package var count: Int { machines.withLock { $0.count } }
-
-  /// Adds a machine, which the calling thread must not use any more.
-  package func add(_ vm: PluginVM) {
-    vm.leaveThread()
-    let machine = Machine(vm: vm)
-    machines.withLock { $0.append(machine) }
+  /// Builds a VM for a slow plugin that has none ready; false when all have one.
+  package static func replenish(_ catalog: Catalog, worker: LuaWorker) -> Bool {
+    catalog.plugins.contains { $0.readyVMs.isSlow && $0.readyVMs.count == 0 && $0.addVM(worker) }
   }
 
-  /// Takes a machine for the calling thread, whose worker that is; nil when none lies ready.
-  package func take(for worker: LuaWorker) -> PluginVM? {
-    guard let machine = machines.withLock({ $0.popLast() }) else { return nil }
-    machine.vm.move(to: worker)
-    if isSlow { taken() }
-    return machine.vm
+  /// Whether the plugin's files and settings are the same.
+  ///
+  /// Of the library only the required files matter.
+  private static func isSame(_ old: Catalog.Plugin, _ new: PluginSource, _ settings: JSONObject) -> Bool {
+    old.name == new.name && old.source.modules == new.modules && old.source.data == new.data
+      && old.overrides == settings
+      && (old.source.library == new.library || required(by: old.source) == required(by: new))
+  }
+
+  /// The files of the library whose names are quoted in the plugin's text, and those quoted in these in turn.
+  package static func required(by plugin: PluginSource) -> [SourceFile] {
+    let byName = Dictionary(plugin.library.map { (Array($0.name.utf8.dropLast(4)), $0) }) { first, _ in first }
+    var found: Set<String> = []
+    var texts = plugin.library.isEmpty ? [] : plugin.modules.map(\.text)
+    while let text = texts.popLast() {
+      forEachQuoted(in: text) { name in
+        guard let file = byName[Array(name)], found.insert(file.path).inserted else { return }
+        texts.append(file.text)
+      }
+    }
+    return plugin.library.filter { found.contains($0.path) }
+  }
+
+  /// Calls `body` with each text between two quotes, or between `[[` and `]`, that may be a file's name.
+  private static func forEachQuoted(in text: [UInt8], _ body: (ArraySlice<UInt8>) -> Void) {
+    for start in text.indices {
+      let end: UInt8
+      switch text[start] {
+      case UInt8(ascii: "\""), UInt8(ascii: "'"): end = text[start]
+      case UInt8(ascii: "[") where start > 0 && text[start - 1] == UInt8(ascii: "["): end = UInt8(ascii: "]")
+      default: continue
+      }
+      let tail = text[(start + 1)...].prefix(256)
+      if let length = tail.firstIndex(of: end) { body(tail[..<length]) }
+    }
+  }
+
+  private static func claimedTwice(_ plugins: [Catalog.Plugin]) -> [LoadError] {
+    var owners: [String: String] = [:]
+    var errors: [LoadError] = []
+    for plugin in plugins {
+      for host in plugin.manifest.hosts {
+        if let owner = owners[host.name.lowercased()] {
+          errors.append(
+            LoadError(file: host.file, line: host.line, "the host '\(host.name)' is answered by \(owner) already"))
+        }
+        owners[host.name.lowercased()] = plugin.name
+      }
+    }
+    return errors
+  }
+
+  private static func described(_ configuration: [String: Configuration.Plugin]) -> String {
+    configuration.keys.sorted().map { name in
+      let plugin = configuration[name] ?? Configuration.Plugin()
+      return "\(name)=\(plugin.isEnabled)\(JSONValue.object(plugin.settings).text)"
+    }.joined(separator: "\n")
+  }
+}
+
+extension Catalog.Plugin {
+  /// Builds another VM ahead; false when it does not load this time, as the time limit may be exceeded once.
+  fileprivate func addVM(_ worker: LuaWorker) -> Bool {
+    guard let vm = try? PluginVM(source: source, settings: overrides, worker: worker) else { return false }
+    readyVMs.add(vm)
+    return true
   }
 }

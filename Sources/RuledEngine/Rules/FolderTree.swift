@@ -2,11 +2,11 @@ import Glibc
 import RuledCore
 import RuledLua
 
-/// What the root of a folder tree is called, to tell whether a link that names its target from `/` stays in the tree.
+/// The absolute paths of a folder tree's root, to check whether an absolute link stays in the tree.
 package struct RootPaths: Sendable {
   private let paths: [String]
 
-  /// The names of the folder at `path`: that one, and the one without links.
+  /// The paths of the folder at `path`: `path` itself, and the one without links.
   package init(_ path: String) {
     var paths = [path]
     if let real = realpath(path, nil) {
@@ -18,7 +18,7 @@ package struct RootPaths: Sendable {
     }
   }
 
-  /// The rest of a path from `/` that begins with the root; nil when it leads elsewhere.
+  /// The part of an absolute path below the root; nil when it is outside.
   package func inside(_ path: String) -> Substring? {
     for root in paths {
       if path == root { return "" }
@@ -28,10 +28,11 @@ package struct RootPaths: Sendable {
   }
 }
 
-/// A folder tree that is read without leaving it: each component of a path is looked at by itself, and links are followed as far as they stay in
-/// the tree.
+/// A folder tree that is read without leaving it.
 ///
-/// What is open stays what is read: a folder that is replaced meanwhile goes on as it was.
+/// Each component of a path is resolved by itself, and links are followed only within the tree.
+///
+/// An open folder is read as it is, even if it is replaced meanwhile.
 struct FolderTree {
   /// An open folder of the tree.
   final class Folder {
@@ -49,10 +50,10 @@ struct FolderTree {
     deinit { close(descriptor) }
   }
 
-  /// What a name stands for, links followed.
+  /// What a name refers to, with links followed.
   enum Entry {
     case folder(Folder)
-    /// A regular file, found under that name in that folder.
+    /// A regular file, with its name and its folder.
     case file(String, Folder)
     /// Anything else, by its mode.
     case other(mode_t)
@@ -61,15 +62,15 @@ struct FolderTree {
   /// A name in a folder.
   struct Name {
     let text: String
-    /// Whether it may be a folder or a link; false for certain.
+    /// Whether it may be a folder or a link; false is certain.
     let mayLead: Bool
   }
 
-  /// How many links may stand on the way to one entry.
+  /// How many links are followed to one entry.
   private static let mostLinks = 40
   /// How deep folders may nest.
   private static let mostDepth = 32
-  /// How many components are looked at on the way to one entry.
+  /// How many components are resolved to one entry.
   private static let mostSteps = 1_000
 
   let root: Folder
@@ -105,16 +106,16 @@ struct FolderTree {
     return names
   }
 
-  /// What stands under a name in a folder, at the end of all links.
+  /// What a name in a folder refers to, at the end of all links.
   ///
-  /// - Throws: when links leave the tree, lead to nothing or in a circle, or when the system refuses.
+  /// - Throws: when links leave the tree, are dangling or circular, or when the system refuses.
   func entry(_ name: String, in folder: Folder) throws(RegularFile.Refusal) -> Entry {
     var folder = folder
-    var rest = [name]
+    var components = [name]
     var links = 0
     var steps = 0
     var firstTarget: String?
-    while let part = rest.popLast() {
+    while let part = components.popLast() {
       steps += 1
       guard steps <= Self.mostSteps else { throw RegularFile.Refusal("is a link whose way is too long") }
       if part == "." { continue }
@@ -140,14 +141,14 @@ struct FolderTree {
         if target.hasPrefix("/") {
           guard let inside = rootPaths.inside(target) else { throw Self.leaves(firstTarget ?? target) }
           folder = root
-          rest += Self.components(inside)
+          components += Self.components(inside)
         } else {
-          rest += Self.components(target[...])
+          components += Self.components(target[...])
         }
       case S_IFDIR: folder = try Self.open(part, in: folder)
-      case S_IFREG where rest.isEmpty: return .file(part, folder)
+      case S_IFREG where components.isEmpty: return .file(part, folder)
       default:
-        guard rest.isEmpty else { throw RegularFile.Refusal(number: ENOTDIR) }
+        guard components.isEmpty else { throw RegularFile.Refusal(number: ENOTDIR) }
         return .other(status.st_mode)
       }
     }

@@ -1,9 +1,10 @@
 package import RuledCore
+package import RuledLua
 import Synchronization
 
-/// What is measured of a plugin while it serves, over all workers, and whether it is suspended.
+/// The measurements of a plugin over all workers, and whether it is suspended.
 ///
-/// It lives as long as the plugin's sources stay the same; a reload that changes the plugin begins anew.
+/// It lasts as long as the plugin's sources are the same; a reload that changes the plugin starts a new one.
 package final class PluginRuntime: Sendable {
   private let runCount = Atomic<Int>(0)
   private let failureCount = Atomic<Int>(0)
@@ -15,11 +16,11 @@ package final class PluginRuntime: Sendable {
   /// A plugin that has not run yet.
   package init() {}
 
-  /// How often it saw an event.
+  /// How many events it saw.
   package var runs: Int { runCount.load(ordering: .relaxed) }
-  /// How often it failed on one.
+  /// How many events it failed on.
   package var failures: Int { failureCount.load(ordering: .relaxed) }
-  /// Whether its events are parked without running it.
+  /// Whether its events are parked without running its rules.
   package var isSuspended: Bool { suspended.load(ordering: .relaxed) }
 
   /// Notes that it handled an event.
@@ -28,7 +29,9 @@ package final class PluginRuntime: Sendable {
     if stopsInARow.load(ordering: .relaxed) != 0 { stopsInARow.store(0, ordering: .relaxed) }
   }
 
-  /// Notes that it failed; answers true when this failure suspends it.
+  /// Notes that it failed.
+  ///
+  /// - Returns: whether this failure suspends it.
   package func failed(_ kind: Failure.Kind) -> Bool {
     runCount.wrappingAdd(1, ordering: .relaxed)
     failureCount.wrappingAdd(1, ordering: .relaxed)
@@ -50,6 +53,43 @@ package final class PluginRuntime: Sendable {
   /// Notes how long an event took, in nanoseconds.
   package func took(_ nanoseconds: UInt64) { latency.withLock { $0.record(nanoseconds) } }
 
-  /// The time that `share` of the events, 0 to 1, did not exceed, in microseconds; 0 when nothing ran.
+  /// The time in microseconds that a share of the events, 0 to 1, did not exceed; 0 before the first event.
   package func percentile(_ share: Double) -> Double { Double(latency.withLock { $0.quantile(share) }) / 1000 }
+}
+
+/// VMs of a plugin that were built ahead, so that the threads that run its rules are not held up by building them.
+package final class ReadyVMs: Sendable {
+  /// A VM that is attached to no thread.
+  private struct DetachedVM: @unchecked Sendable {  // no thread uses it while it is in the list
+    let vm: PluginVM
+  }
+
+  /// Whether the plugin loads so slowly that VMs are worth building ahead.
+  package let isSlow: Bool
+  private let vms = Mutex<[DetachedVM]>([])
+  private let taken: @Sendable () -> Void
+
+  /// An empty list; `taken` is called whenever a VM of a slow plugin was taken.
+  package init(isSlow: Bool, taken: @escaping @Sendable () -> Void) {
+    self.isSlow = isSlow
+    self.taken = taken
+  }
+
+  /// How many VMs there are.
+  package var count: Int { vms.withLock { $0.count } }
+
+  /// Adds a VM, which the calling thread must not use any more.
+  package func add(_ vm: PluginVM) {
+    vm.detach()
+    let detached = DetachedVM(vm: vm)
+    vms.withLock { $0.append(detached) }
+  }
+
+  /// Takes a VM for the calling thread, whose worker this is; nil when there is none.
+  package func take(for worker: LuaWorker) -> PluginVM? {
+    guard let detached = vms.withLock({ $0.popLast() }) else { return nil }
+    detached.vm.attach(to: worker)
+    if isSlow { taken() }
+    return detached.vm
+  }
 }

@@ -1,15 +1,16 @@
 import Glibc
-import RuledCore
-import RuledLua
+package import RuledCore
+import RuledJSON
+package import RuledLua
 
-/// Reads a rules folder: one plugin a subfolder, and the shared modules in `lib`.
+/// Reads a rules folder: each subfolder is a plugin, and `lib` holds the shared modules.
 ///
-/// Only regular files within the folder are read, none of which is waited for, and no more than `Limits` allows. Links are followed while they
-/// stay in the folder; one that leaves it is an error, as is whatever else stands where a file is expected.
+/// Only regular files within the folder are read, without blocking, and no more than `Limits` allows. Links are followed within the folder. A
+/// link that leaves it is an error, and so is anything but a file where a file is expected.
 package enum RulesFolder {
-  /// Reads all that stands in the folder at `path`, which may be a link.
+  /// Reads the folder at `path`, which may be a link.
   ///
-  /// Of the subfolders those count as plugins that `including` says so of; one that is none is an error.
+  /// The subfolders for which `including` is true are read as plugins; it is an error if one is none.
   package static func read(
     _ path: String, including: (_ name: String) -> Bool = { _ in true }
   ) throws(ReloadError) -> RulesSource {
@@ -25,24 +26,24 @@ package enum RulesFolder {
     throw ReloadError(reader.errors)
   }
 
-  /// Whether a file of that name counts: dot files and what editors leave behind do not.
-  static func counts(_ name: String) -> Bool {
+  /// Whether a file of that name is read: dot files and the backups of editors are ignored.
+  static func isRead(_ name: String) -> Bool {
     !name.hasPrefix(".") && !name.hasPrefix("#") && !name.hasSuffix("~") && !name.hasSuffix(".swp")
       && !name.hasSuffix(".tmp")
   }
 
-  /// So much is wrong, or so much is there, that nothing more is read; the errors say what.
+  /// Thrown to stop reading, as there are too many errors or too many files; the errors tell which.
   private struct EndOfReading: Error {}
 
   /// One reading of a folder.
   private struct Reader {
-    /// How many errors are told of one reading.
+    /// How many errors are collected.
     private static let mostErrors = 100
 
     let tree: FolderTree
     private(set) var errors: [LoadError] = []
-    private var entriesLeft = Limits.folderEntries
-    private var bytesLeft = Limits.folderBytes
+    private var remainingEntries = Limits.folderEntries
+    private var remainingBytes = Limits.folderBytes
 
     init(tree: FolderTree) { self.tree = tree }
 
@@ -71,9 +72,9 @@ package enum RulesFolder {
       var tests: FolderTree.Folder?
       let files = try files(of: folder, name, tests: &tests)
       guard files.contains(where: { $0.path == "\(name)/plugin.lua" }) else {
-        let isTold = errors[before...].contains { $0.file == "\(name)/plugin.lua" || $0.file == name }
-        if !isTold {
-          try tell("\(name)/plugin.lua", "a folder under rules/ is a plugin and needs a plugin.lua")
+        let isReported = errors[before...].contains { $0.file == "\(name)/plugin.lua" || $0.file == name }
+        if !isReported {
+          try report("\(name)/plugin.lua", "a folder under rules/ is a plugin and needs a plugin.lua")
         }
         return nil
       }
@@ -108,11 +109,11 @@ package enum RulesFolder {
           continue
         }
         switch try entry(name.text, in: folder, file) {
-        case .file(let found, let place)?:
+        case .file(let found, let folder)?:
           let limit = isSource ? Limits.sourceFileBytes : Limits.dataFileBytes
-          if let text = try text(found, in: place, limit, file) { files.append(SourceFile(path: file, text: text)) }
-        case .folder?: try tell(file, RegularFile.Refusal(kind: S_IFDIR).description)
-        case .other(let mode)?: try tell(file, RegularFile.Refusal(kind: mode).description)
+          if let text = try text(found, in: folder, limit, file) { files.append(SourceFile(path: file, text: text)) }
+        case .folder?: try report(file, RegularFile.Refusal(kind: S_IFDIR).description)
+        case .other(let mode)?: try report(file, RegularFile.Refusal(kind: mode).description)
         case nil: break
         }
       }
@@ -124,30 +125,30 @@ package enum RulesFolder {
     ) throws(EndOfReading) -> [UInt8]? {
       let text: [UInt8]
       do throws(RegularFile.Refusal) { text = try RegularFile.read(name, in: folder.descriptor, limit: limit) } catch {
-        try tell(path, error.description)
+        try report(path, error.description)
         return nil
       }
-      bytesLeft -= text.count
-      guard bytesLeft >= 0 else {
-        try tell(path, "with this file the rules folder holds more than \(Limits.folderBytes >> 20) MiB; remove some")
+      remainingBytes -= text.count
+      guard remainingBytes >= 0 else {
+        try report(path, "with this file the rules folder holds more than \(Limits.folderBytes >> 20) MiB; remove some")
         throw EndOfReading()
       }
       return text
     }
 
-    /// The names that count, in order.
+    /// The names that are read, in order.
     private mutating func names(in folder: FolderTree.Folder, _ path: String) throws(EndOfReading) -> [FolderTree.Name]
     {
       do throws(RegularFile.Refusal) {
-        if let names = try tree.names(in: folder, limit: entriesLeft) {
-          entriesLeft -= names.count
-          return names.filter { RulesFolder.counts($0.text) }.sorted { $0.text < $1.text }
+        if let names = try tree.names(in: folder, limit: remainingEntries) {
+          remainingEntries -= names.count
+          return names.filter { RulesFolder.isRead($0.text) }.sorted { $0.text < $1.text }
         }
       } catch {
-        try tell(path, error.description)
+        try report(path, error.description)
         return []
       }
-      try tell(path, "the rules folder holds more than \(Limits.folderEntries) files and folders; remove some")
+      try report(path, "the rules folder holds more than \(Limits.folderEntries) files and folders; remove some")
       throw EndOfReading()
     }
 
@@ -155,23 +156,117 @@ package enum RulesFolder {
       _ name: String, in folder: FolderTree.Folder, _ path: String
     ) throws(EndOfReading) -> FolderTree.Entry? {
       do throws(RegularFile.Refusal) { return try tree.entry(name, in: folder) } catch {
-        try tell(path, error.description)
+        try report(path, error.description)
         return nil
       }
     }
 
-    /// Tells of a link that leaves the folder, though what it leads to would not be read.
+    /// Reports a link that leaves the folder, even if its target would not be read.
     private mutating func checkStays(
       _ name: String, in folder: FolderTree.Folder, _ path: String
     ) throws(EndOfReading) {
       do throws(RegularFile.Refusal) { _ = try tree.entry(name, in: folder) } catch  where error.leavesFolder {
-        try tell(path, error.description)
+        try report(path, error.description)
       } catch {}
     }
 
-    private mutating func tell(_ file: String, _ message: String) throws(EndOfReading) {
+    private mutating func report(_ file: String, _ message: String) throws(EndOfReading) {
       errors.append(LoadError(file: file, line: 0, message))
       if errors.count >= Self.mostErrors { throw EndOfReading() }
     }
+  }
+}
+
+/// The content of a rules folder at one moment, from which a catalog is built.
+package struct RulesSource: Sendable {
+  /// The plugins, in order of name.
+  package let plugins: [PluginSource]
+  /// The name of this content: the first 16 hexadecimal digits of its hash.
+  package let revision: String
+
+  /// The content of a folder.
+  package init(plugins: [PluginSource]) {
+    self.plugins = plugins.sorted { $0.name < $1.name }
+    var hash = SHA256()
+    var library: [SourceFile] = []
+    for plugin in self.plugins {
+      for file in plugin.modules + plugin.data { Self.feed(file, of: plugin.name, to: &hash) }
+      // The plugins of one folder share the library, so that this compares addresses.
+      guard plugin.library != library else { continue }
+      library = plugin.library
+      for file in library { Self.feed(file, of: "lib", to: &hash) }
+    }
+    revision = String(hash.finish().hex.prefix(16))
+  }
+
+  private static func feed(_ file: SourceFile, of plugin: String, to hash: inout SHA256) {
+    hash.update("\(plugin)\n\(file.path)\n\(file.text.count)\n")
+    file.text.withUnsafeBytes { hash.update($0) }
+  }
+
+  // MARK: Encoding
+
+  /// The content as JSON, to be stored as the last good revision, without tests.
+  package var encoded: JSONValue {
+    .object([
+      "library": Self.encode(plugins.first?.library ?? []),
+      "plugins": .array(
+        plugins.map { plugin in
+          .object([
+            "name": .string(plugin.name), "modules": Self.encode(plugin.modules), "data": Self.encode(plugin.data),
+          ])
+        }),
+    ])
+  }
+
+  /// The content that `encoded` gave; also in the older form, a list of plugins each with its library.
+  package init?(encoded value: JSONValue) {
+    guard let list = (value["plugins"] ?? value).arrayValue else { return nil }
+    let shared = value["library"].map { Self.decode($0) }
+    self.init(
+      plugins: list.compactMap { plugin in
+        guard let name = plugin["name"]?.stringValue else { return nil }
+        return PluginSource(
+          name: name, modules: Self.decode(plugin["modules"]), data: Self.decode(plugin["data"]),
+          library: shared ?? Self.decode(plugin["library"]))
+      })
+  }
+
+  private static func encode(_ files: [SourceFile]) -> JSONValue {
+    .array(
+      files.map { .object(["path": .string($0.path), "text": .string(String(decoding: $0.text, as: UTF8.self))]) })
+  }
+
+  private static func decode(_ value: JSONValue?) -> [SourceFile] {
+    (value?.arrayValue ?? []).compactMap { file in
+      guard let path = file["path"]?.stringValue, let text = file["text"]?.stringValue else { return nil }
+      return SourceFile(path: path, text: Array(text.utf8))
+    }
+  }
+}
+
+/// Why a rules folder does not load: all errors in it.
+package struct ReloadError: Error, Sendable {
+  /// The errors, with file and line.
+  package let errors: [LoadError]
+
+  /// The errors of a folder.
+  package init(_ errors: [LoadError]) { self.errors = errors }
+
+  /// The errors as JSON, `[{file, line, message}]`.
+  package var json: JSONValue {
+    .array(
+      errors.map { error in
+        .object(["file": .string(error.file), "line": .integer(Int64(error.line)), "message": .string(error.message)])
+      })
+  }
+
+  /// The answer to a `reload` that was refused.
+  package var requestError: RequestError {
+    let first = errors.first.map(\.description) ?? "no reason is known"
+    let more = errors.count > 1 ? " (and \(errors.count - 1) more)" : ""
+    return RequestError(
+      .reloadFailed, "the rules do not load, the old ones keep serving: \(first)\(more)",
+      details: [.init("errors", json)])
   }
 }

@@ -1,115 +1,116 @@
 import CLinux
 import RuledCore
+import RuledStore
 
-/// The hot subjects of one worker, bounded in bytes: what was not used for long goes first, but nothing that has an uncommitted event.
+/// The hot subjects of one worker, bounded in bytes.
 ///
-/// A table of places, each for one subject, which stands at the place of its hash or behind it with no free one between. To find room, a
-/// hand goes round the table and lets those go that were not used since it last came by; so using a subject costs one flag.
+/// The ones that were not used lately are evicted first; a subject with an event that is not yet durable stays.
+///
+/// An open-addressing hash table with linear probing. Eviction is CLOCK: a hand goes round the table and removes the subjects that were not
+/// used since it last came by, so that using a subject costs one flag.
 final class SubjectCache {
-  private struct Place {
+  private struct Slot {
     var hash: UInt64
     var subject: Unmanaged<Subject>?
   }
 
-  private static let fewest = 64
+  private static let leastCapacity = 64
 
-  private var places: UnsafeMutablePointer<Place>
+  private let context: EngineContext
+  private let batches: BatchQueue
+  private var slots: UnsafeMutablePointer<Slot>
   private var mask: Int
   private var hand = 0
   /// How many subjects are held.
   private(set) var count = 0
-  /// About how many bytes the cached subjects take.
+  /// About how many bytes they take.
   private(set) var bytes = 0
   /// How many bytes they may take.
-  let limit: Int
+  private let limit: Int
 
-  init(limit: Int) {
+  private let key = ByteBuffer(capacity: 320)
+  private let value = ByteBuffer(capacity: 1024)
+
+  init(_ context: EngineContext, batches: BatchQueue, limit: Int) {
+    self.context = context
+    self.batches = batches
     self.limit = limit
-    places = Self.table(Self.fewest)
-    mask = Self.fewest - 1
+    slots = Self.table(Self.leastCapacity)
+    mask = Self.leastCapacity - 1
   }
 
   deinit {
     removeAll()
-    places.deallocate()
+    slots.deallocate()
   }
 
-  private static func table(_ capacity: Int) -> UnsafeMutablePointer<Place> {
-    let places = UnsafeMutablePointer<Place>.allocate(capacity: capacity)
-    places.initialize(repeating: Place(hash: 0, subject: nil), count: capacity)
-    return places
+  // MARK: Subjects
+
+  /// The subject of that name, read from the store if it is not hot.
+  func load(_ name: UnsafeRawBufferPointer) throws(RequestError) -> Subject {
+    let hash = hash64(name)
+    if let subject = find(name, hash: hash) { return subject }
+    let subject = Subject(name: name, hash: hash)
+    key.removeAll()
+    StoreKey.record(name, into: key)
+    value.removeAll()
+    if try batches.readCommitted(key.bytes, of: name, into: value) { subject.setRecord(value.bytes) }
+    // Evict before the insertion: the caller is about to change the subject.
+    evict()
+    insert(subject)
+    return subject
   }
 
-  /// The subject of that name, or nil when it is not hot; it counts as used now.
-  func find(_ name: UnsafeRawBufferPointer, hash: UInt64) -> Subject? {
-    var place = home(hash)
-    while let held = places[place].subject {
-      if places[place].hash == hash {
-        let subject = held.takeUnretainedValue()
-        if ByteOrder.equal(subject.name, name) {
-          subject.isUsed = true
-          return subject
-        }
+  /// The subject whose name is in an array, read from the store if it is not hot.
+  func load(_ name: [UInt8]) throws(RequestError) -> Subject {
+    let bytes = ByteBuffer(capacity: name.count)
+    name.withUnsafeBytes { bytes.append($0) }
+    defer { withExtendedLifetime(bytes) {} }
+    return try load(bytes.bytes)
+  }
+
+  /// A subject's record, nil when it has none; valid until the record changes.
+  func record(of subject: Subject) throws(RequestError) -> SubjectRecordView? {
+    guard !subject.record.isEmpty else { return nil }
+    do throws(StoreError) {
+      let record = try SubjectRecordView(subject.record)
+      context.clearDamage(Self.recordKey(of: subject), malformed: true)
+      return record
+    } catch {
+      throw Self.recordKey(of: subject).withUnsafeBytes { key in
+        batches.unreadable(key, of: subject.name, error, malformed: true)
       }
-      place = (place + 1) & mask
-    }
-    return nil
-  }
-
-  // MARK: Looking ahead
-
-  /// Brings the subject of that hash, should it be hot, a step nearer to the processor: three steps before it is found, which is then quick.
-  ///
-  /// A subject is scattered over memory, and each part tells where the next lies.
-  func approach(_ hash: UInt64, _ step: Approach) {
-    switch step {
-    case .place: cl_prefetch(places + home(hash))
-    case .subject:
-      guard let held = held(hash) else { return }
-      cl_prefetch(held.toOpaque())
-      cl_prefetch(held.toOpaque() + 64)
-    case .bytes: held(hash)?._withUnsafeGuaranteedRef { $0.approach() }
     }
   }
 
-  /// The steps in which a subject comes nearer, in their order.
-  enum Approach: Int, CaseIterable {
-    /// Where the table says where it lies.
-    case place
-    /// What tells where its name and record lie.
-    case subject
-    /// The bytes of both.
-    case bytes
+  private static func recordKey(of subject: Subject) -> [UInt8] {
+    StoreKey.bytes { StoreKey.record(subject.name, into: $0) }
   }
 
-  private func held(_ hash: UInt64) -> Unmanaged<Subject>? {
-    var place = home(hash)
-    while let subject = places[place].subject {
-      if places[place].hash == hash { return subject }
-      place = (place + 1) & mask
-    }
-    return nil
+  /// Gives a subject another record.
+  func setRecord(_ record: UnsafeRawBufferPointer, of subject: Subject) {
+    let cost = subject.cost
+    subject.setRecord(record)
+    bytes += subject.cost - cost
   }
 
-  /// Takes a subject in, which is not there.
-  func insert(_ subject: Subject) {
-    if (count + 1) * 4 > (mask + 1) * 3 { grow() }
-    put(Place(hash: subject.hash, subject: Unmanaged.passRetained(subject)))
-    bytes += subject.cost
-    count += 1
+  /// Gives a subject the value of its earlier events.
+  func setEarlier(_ value: UnsafeRawBufferPointer, of subject: Subject) {
+    let cost = subject.cost
+    subject.setEarlier(value)
+    bytes += subject.cost - cost
   }
 
-  /// Notes that a subject's cost has changed by `difference` bytes.
-  func changed(by difference: Int) { bytes += difference }
-
-  /// Lets subjects go until the rest fits; those with an event that is not yet durable stay.
-  func evict(durable: UInt64) {
-    // Twice around: once to forget what was used, once to let go.
+  /// Evicts subjects until the others fit; those with an event that is not yet durable stay.
+  func evict() {
+    guard bytes > limit else { return }
+    let durable = batches.durable
+    // Two rounds: the first clears the flags, the second evicts.
     var steps = (mask + 1) * 2
     while bytes > limit, steps > 0 {
       steps -= 1
       hand &= mask
-      guard let subject = places[hand].subject?.takeUnretainedValue() else {
+      guard let subject = slots[hand].subject?.takeUnretainedValue() else {
         hand += 1
         continue
       }
@@ -122,50 +123,115 @@ final class SubjectCache {
     }
   }
 
-  /// Lets all subjects go.
+  /// Removes all subjects.
   func removeAll() {
-    for place in 0...mask {
-      places[place].subject?.release()
-      places[place].subject = nil
+    for slot in 0...mask {
+      slots[slot].subject?.release()
+      slots[slot].subject = nil
     }
     bytes = 0
     count = 0
   }
 
-  // MARK: Places
+  // MARK: Prefetching
 
+  /// What is prefetched of a subject, in this order: where each part is in memory is read from the one before it.
+  enum PrefetchStage: Int, CaseIterable {
+    /// The slot of the table.
+    case slot
+    /// The object.
+    case subject
+    /// The name and the record.
+    case bytes
+  }
+
+  /// Prefetches a part of the subject of that hash, if it is hot.
+  func prefetch(_ hash: UInt64, _ stage: PrefetchStage) {
+    switch stage {
+    case .slot: cl_prefetch(slots + home(hash))
+    case .subject:
+      guard let subject = firstSubject(hash) else { return }
+      cl_prefetch(subject.toOpaque())
+      cl_prefetch(subject.toOpaque() + 64)
+    case .bytes: firstSubject(hash)?._withUnsafeGuaranteedRef { $0.prefetch() }
+    }
+  }
+
+  /// A subject of that hash, whatever its name.
+  private func firstSubject(_ hash: UInt64) -> Unmanaged<Subject>? {
+    var slot = home(hash)
+    while let subject = slots[slot].subject {
+      if slots[slot].hash == hash { return subject }
+      slot = (slot + 1) & mask
+    }
+    return nil
+  }
+
+  // MARK: The table
+
+  private static func table(_ capacity: Int) -> UnsafeMutablePointer<Slot> {
+    let slots = UnsafeMutablePointer<Slot>.allocate(capacity: capacity)
+    slots.initialize(repeating: Slot(hash: 0, subject: nil), count: capacity)
+    return slots
+  }
+
+  /// The slot at which the search for a hash begins.
   private func home(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash) & mask }
 
-  private func put(_ new: Place) {
-    var place = home(new.hash)
-    while places[place].subject != nil { place = (place + 1) & mask }
-    places[place] = new
+  /// The subject of that name if it is hot; it counts as used.
+  private func find(_ name: UnsafeRawBufferPointer, hash: UInt64) -> Subject? {
+    var slot = home(hash)
+    while let held = slots[slot].subject {
+      if slots[slot].hash == hash {
+        let subject = held.takeUnretainedValue()
+        if ByteOrder.equal(subject.name, name) {
+          subject.isUsed = true
+          return subject
+        }
+      }
+      slot = (slot + 1) & mask
+    }
+    return nil
+  }
+
+  /// Adds a subject that is not in the table.
+  private func insert(_ subject: Subject) {
+    if (count + 1) * 4 > (mask + 1) * 3 { grow() }
+    put(Slot(hash: subject.hash, subject: Unmanaged.passRetained(subject)))
+    bytes += subject.cost
+    count += 1
+  }
+
+  private func put(_ new: Slot) {
+    var slot = home(new.hash)
+    while slots[slot].subject != nil { slot = (slot + 1) & mask }
+    slots[slot] = new
   }
 
   private func grow() {
-    let old = places
+    let old = slots
     let capacity = mask + 1
-    places = Self.table(capacity * 2)
+    slots = Self.table(capacity * 2)
     mask = capacity * 2 - 1
-    for place in 0..<capacity where old[place].subject != nil { put(old[place]) }
+    for slot in 0..<capacity where old[slot].subject != nil { put(old[slot]) }
     old.deallocate()
   }
 
-  /// Empties a place and moves those up that stand behind it for want of it.
-  private func remove(at place: Int) {
-    guard let subject = places[place].subject?.takeRetainedValue() else { return }
+  /// Empties a slot, and moves the subjects after it up that would no longer be found.
+  private func remove(at slot: Int) {
+    guard let subject = slots[slot].subject?.takeRetainedValue() else { return }
     bytes -= subject.cost
     count -= 1
-    var free = place
-    var next = (place + 1) & mask
-    while places[next].subject != nil {
-      let distance = (next - home(places[next].hash)) & mask
+    var free = slot
+    var next = (slot + 1) & mask
+    while slots[next].subject != nil {
+      let distance = (next - home(slots[next].hash)) & mask
       if distance >= (next - free) & mask {
-        places[free] = places[next]
+        slots[free] = slots[next]
         free = next
       }
       next = (next + 1) & mask
     }
-    places[free].subject = nil
+    slots[free].subject = nil
   }
 }

@@ -1,7 +1,8 @@
 import CLuaBridge
 import RuledCore
+import RuledJSON
 
-/// The functions that C calls, each finding its machine by the context pointer.
+// The functions that C calls. The context pointer is the PluginVM.
 
 func pluginVM(_ context: UnsafeMutableRawPointer?) -> PluginVM? {
   guard let context else { return nil }
@@ -46,7 +47,7 @@ func takeDeclaration(
 ) -> Bool {
   guard let vm = pluginVM(context) else { return false }
   defer {
-    vm.notes?.place(file: file.text, line: Int(line))
+    vm.notes?.locate(file: file.text, line: Int(line))
     vm.notes?.manifest = vm.manifest
   }
   do throws(ManifestBuilder.Refusal) {
@@ -72,7 +73,9 @@ func takeDeclaration(
 }
 
 extension PluginVM {
-  /// Takes a declaration; answers the settings when it is the plugin's own.
+  /// Takes a declaration.
+  ///
+  /// - Returns: the settings in force if it is the declaration of the plugin itself.
   fileprivate func declare(
     _ kind: rb_declaration, _ name: String, _ json: UnsafeRawBufferPointer, file: String, line: Int
   ) throws(ManifestBuilder.Refusal) -> JSONObject? {
@@ -86,5 +89,122 @@ extension PluginVM {
     default: try builder.test(name, file: file, line: line)
     }
     return nil
+  }
+}
+
+/// Why a host function refuses its arguments; it is raised as an error in the rule.
+struct HostRefusal: Error {
+  var kind: Failure.Kind
+  var message: String
+
+  init(_ message: String, kind: Failure.Kind = .error) {
+    self.kind = kind
+    self.message = message
+  }
+}
+
+/// The arguments that a rule passed to a host function.
+struct HostArguments {
+  private let values: UnsafeBufferPointer<rb_value>
+
+  init(_ values: UnsafeBufferPointer<rb_value>) { self.values = values }
+
+  /// How many there are.
+  var count: Int { values.count }
+
+  /// The string at `index`; `what` names it in messages.
+  func bytes(_ index: Int, _ what: String) throws(HostRefusal) -> UnsafeRawBufferPointer {
+    guard index < values.count, values[index].type == RB_STRING else { throw HostRefusal("\(what) must be a string") }
+    return values[index].text.raw
+  }
+
+  /// The string at `index`, or nil when it is nil or missing; `what` names it in messages.
+  func optionalBytes(_ index: Int, _ what: String) throws(HostRefusal) -> UnsafeRawBufferPointer? {
+    guard index < values.count, values[index].type != RB_NIL else { return nil }
+    return try bytes(index, what)
+  }
+
+  /// The string at `index` as text.
+  func text(_ index: Int, _ what: String) throws(HostRefusal) -> String {
+    String(decoding: try bytes(index, what), as: UTF8.self)
+  }
+
+  /// The number at `index`.
+  func number(_ index: Int, _ what: String) throws(HostRefusal) -> Double {
+    guard index < values.count else { throw HostRefusal("\(what) is missing") }
+    switch values[index].type {
+    case RB_INTEGER: return Double(values[index].integer)
+    case RB_NUMBER:
+      guard values[index].number.isFinite else { throw HostRefusal("\(what) must be finite") }
+      return values[index].number
+    default: throw HostRefusal("\(what) must be a number")
+    }
+  }
+}
+
+/// The results of a host function.
+///
+/// Their bytes are valid until the next call.
+struct HostAnswers {
+  private let results: UnsafeMutablePointer<rb_value>
+  /// Holds the bytes of results.
+  let buffer: ByteBuffer
+  /// How many results there are.
+  private(set) var count = 0
+
+  init(_ results: UnsafeMutablePointer<rb_value>, _ buffer: ByteBuffer) {
+    self.results = results
+    self.buffer = buffer
+    buffer.removeAll()
+  }
+
+  /// Adds nil.
+  mutating func addNil() { add(rb_value()) }
+
+  /// Adds a boolean.
+  mutating func add(_ value: Bool) {
+    add(rb_value(type: RB_BOOLEAN, integer: value ? 1 : 0, number: 0, text: rb_slice()))
+  }
+
+  /// Adds an integer.
+  mutating func add(_ value: Int) {
+    add(rb_value(type: RB_INTEGER, integer: Int64(value), number: 0, text: rb_slice()))
+  }
+
+  /// Adds a float.
+  mutating func add(_ value: Double) { add(rb_value(type: RB_NUMBER, integer: 0, number: value, text: rb_slice())) }
+
+  /// Adds the content of `buffer` as a string or as JSON; it must be the last result with bytes.
+  mutating func addBuffer(_ type: rb_type) {
+    add(rb_value(type: type, integer: 0, number: 0, text: rb_slice(buffer.bytes)))
+  }
+
+  /// Adds text; it must be the only result with bytes.
+  mutating func add(_ text: String) {
+    buffer.removeAll()
+    buffer.append(contentsOf: text)
+    addBuffer(RB_STRING)
+  }
+
+  /// Adds a JSON value; it must be the only result with bytes.
+  mutating func add(json value: JSONValue, frozen: Bool = false) {
+    buffer.removeAll()
+    value.write(to: buffer)
+    addBuffer(frozen ? RB_JSON_FROZEN : RB_JSON)
+  }
+
+  /// Replaces the results with an error.
+  mutating func refuse(_ refusal: HostRefusal) {
+    buffer.removeAll()
+    buffer.append(contentsOf: refusal.message)
+    count = 0
+    addBuffer(RB_STRING)
+    let kinds: [Failure.Kind] = [.error, .instructions, .memory, .time, .state, .value, .cycle]
+    results[0].integer = Int64(kinds.firstIndex(of: refusal.kind) ?? 0)
+  }
+
+  private mutating func add(_ value: rb_value) {
+    results[count] = value
+    count += 1
   }
 }

@@ -1,13 +1,13 @@
 import RuledCore
 
-/// Takes a plugin's declarations one by one and refuses the wrong ones with a sentence.
+/// Builds a plugin's manifest from its declarations, and refuses wrong ones with a message.
 struct ManifestBuilder {
-  /// What has been declared.
+  /// What was declared so far.
   private(set) var manifest = PluginManifest()
   private let folder: String
   private let overrides: JSONObject
   private let takesTests: Bool
-  /// Gathers what is wrong where loading is to go on for more; nil refuses the first.
+  /// Collects errors so that loading continues; nil for a loading that ends with the first.
   private let notes: LoadNotes?
 
   private static let pluginKeys = ["name", "version", "about", "settings", "sinks", "sources", "budget"]
@@ -21,13 +21,13 @@ struct ManifestBuilder {
     self.notes = notes
   }
 
-  /// The sentence that a declaration is refused with.
+  /// Why a declaration is refused.
   struct Refusal: Error {
     var message: String
     init(_ message: String) { self.message = message }
   }
 
-  /// Takes `plugin {…}` and answers the settings that are in force.
+  /// Takes `plugin {…}` and returns the settings in force.
   mutating func plugin(_ json: JSONValue) throws(Refusal) -> JSONObject {
     guard manifest.name.isEmpty else { throw Refusal("plugin is declared twice") }
     guard let object = json.objectValue else { throw Refusal("plugin takes a table of named values") }
@@ -163,5 +163,41 @@ struct ManifestBuilder {
       merged[name] = value
     }
     return merged
+  }
+}
+
+/// The errors in a plugin's declarations, collected while it is loaded to its end, and the modules that it required.
+package final class LoadNotes {
+  /// A wrong declaration.
+  package struct Note: Sendable {
+    /// The error and its position.
+    package var error: LoadError
+    /// The member of the declaration that is wrong, if it is one.
+    package let key: String?
+  }
+
+  /// The errors, in the order found.
+  package private(set) var notes: [Note] = []
+  /// The paths of the required modules.
+  package internal(set) var required: Set<String> = []
+  /// What was declared, even if the loading ended early.
+  package internal(set) var manifest = PluginManifest()
+  private var located = 0
+
+  /// Empty notes.
+  package init() {}
+
+  /// Adds an error in the current declaration; `locate` then adds its position.
+  func note(key: String?, _ message: String) {
+    notes.append(Note(error: LoadError(file: "", line: 0, message), key: key))
+  }
+
+  /// Sets the position of the errors that were added since the last call.
+  func locate(file: String, line: Int) {
+    while located < notes.count {
+      notes[located].error.file = file
+      notes[located].error.line = line
+      located += 1
+    }
   }
 }

@@ -1,6 +1,7 @@
+import CLuaBridge
 package import RuledCore
 
-/// What a plugin declares: its manifest and its rules, queries and handlers, in order of declaration.
+/// What a plugin declares: its properties, and its rules, queries and handlers in order of declaration.
 package struct PluginManifest: Sendable {
   /// A rule, without its functions.
   package struct Rule: Sendable {
@@ -8,9 +9,9 @@ package struct PluginManifest: Sendable {
     package let name: String
     /// The event types that it listens to.
     package let on: [EventPattern]
-    /// Higher runs first.
+    /// Rules with a higher priority run first.
     package let priority: Int
-    /// Where it is declared.
+    /// The file that declares it.
     package let file: String
     /// The line at which it is declared.
     package let line: Int
@@ -20,7 +21,7 @@ package struct PluginManifest: Sendable {
   package struct Handler: Sendable {
     /// The query's name, the host, or the sink.
     package let name: String
-    /// Where it is declared.
+    /// The file that declares it.
     package let file: String
     /// The line at which it is declared.
     package let line: Int
@@ -32,13 +33,13 @@ package struct PluginManifest: Sendable {
   package internal(set) var version = ""
   /// What it is for, in a sentence.
   package internal(set) var about = ""
-  /// Its settings with the configuration's values over its own.
+  /// Its settings, overridden by the configuration's.
   package internal(set) var settings = JSONObject()
-  /// Settings that the configuration gives and the plugin does not declare.
+  /// Settings of the configuration that the plugin does not declare.
   package internal(set) var unknownSettings: [String] = []
   /// The sinks it may emit to.
   package internal(set) var sinks: [String] = []
-  /// Sources whose events it sees; empty for all.
+  /// The sources whose events it sees; empty for all.
   package internal(set) var sources: [GlobPattern] = []
   /// What it may spend on one event.
   package internal(set) var budget = Budget()
@@ -48,9 +49,9 @@ package struct PluginManifest: Sendable {
   package internal(set) var queries: [Handler] = []
   /// The hosts that it answers for.
   package internal(set) var hosts: [Handler] = []
-  /// The sinks whose requests it makes.
+  /// The sinks whose requests it builds.
   package internal(set) var sinkHandlers: [Handler] = []
-  /// Its tests, where they were loaded.
+  /// Its tests, if they were loaded.
   package internal(set) var tests: [Handler] = []
 
   /// The rules in the order in which they run: by priority, then by declaration.
@@ -60,6 +61,40 @@ package struct PluginManifest: Sendable {
     }
   }
 
-  /// Whether events of that source are for this plugin.
+  /// Whether the plugin sees events of that source.
   package func accepts(source: String) -> Bool { sources.isEmpty || sources.contains { $0.matches(source) } }
+}
+
+/// What one plugin may spend on one event.
+package struct Budget: Sendable, Equatable {
+  /// How many instructions of the Lua VM.
+  package var instructions: Int
+  /// How many bytes beyond those that the plugin uses when the event begins.
+  package var memoryBytes: Int
+  /// How many microseconds of processor time.
+  package var processorTime: Int64
+
+  /// A budget.
+  package init(
+    instructions: Int = Limits.instructions, memoryBytes: Int = Limits.memoryBytes,
+    processorTime: Int64 = Limits.processorTime
+  ) {
+    self.instructions = instructions
+    self.memoryBytes = memoryBytes
+    self.processorTime = processorTime
+  }
+
+  /// What loading a plugin may cost.
+  package static let loading = Budget(
+    instructions: .max / 4, memoryBytes: Limits.loadMemoryBytes, processorTime: Limits.loadTime)
+
+  /// What one test may cost.
+  package static let test = Budget(
+    instructions: .max / 4, memoryBytes: Limits.loadMemoryBytes, processorTime: Limits.testTime)
+
+  var native: rb_budget {
+    rb_budget(
+      instructions: Int64(instructions), memory_bytes: Int64(memoryBytes), milliseconds: Int32(processorTime / 1000),
+      operations: Int32(Limits.operations))
+  }
 }

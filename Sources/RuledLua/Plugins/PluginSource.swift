@@ -1,4 +1,4 @@
-/// All that a plugin is made of: its folder's files and the shared library, as they stood at one moment.
+/// The files of a plugin and of the shared library, as they were read at one moment.
 package struct PluginSource: Sendable, Equatable {
   /// The folder's name, which is the plugin's.
   package let name: String
@@ -25,9 +25,49 @@ package struct PluginSource: Sendable, Equatable {
   /// The plugin's entry, `plugin.lua`.
   package var entry: SourceFile? { modules.first { $0.name == "plugin.lua" } }
 
-  /// The module that `require` finds under that name: beside the entry first, then in the library.
+  /// The module that `require` finds under that name: one beside the entry, or else one of the library.
   package func module(_ name: String) -> SourceFile? {
     let file = name + ".lua"
     return modules.first { $0.name == file } ?? library.first { $0.name == file }
+  }
+}
+
+/// One file of a rules folder, as it was read.
+package struct SourceFile: Sendable, Equatable {
+  /// The path relative to the rules folder, as in `greeter/plugin.lua`.
+  package let path: String
+  /// The content.
+  package let text: [UInt8]
+
+  /// A file.
+  package init(path: String, text: [UInt8]) {
+    self.path = path
+    self.text = text
+  }
+
+  /// The last part of the path.
+  package var name: String { path.split(separator: "/").last.map(String.init) ?? path }
+}
+
+/// Why a plugin or a configuration does not load, with file and line.
+package struct LoadError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The file relative to the rules folder; empty when it is no file's fault.
+  package var file: String
+  /// The line, 0 when it is not known.
+  package var line: Int
+  /// What is wrong and how to correct it.
+  package var message: String
+
+  /// An error.
+  package init(file: String, line: Int, _ message: String) {
+    self.file = file
+    self.line = line
+    self.message = message
+  }
+
+  /// The error as `file:line: message`.
+  package var description: String {
+    if file.isEmpty { return message }
+    return line > 0 ? "\(file):\(line): \(message)" : "\(file): \(message)"
   }
 }

@@ -1,30 +1,30 @@
 import Glibc
 
-/// Files that are read whole without waiting for anybody: what is no regular file, or larger than it may be, is refused before it is read.
+/// Reads whole files without ever blocking: what is not a regular file, or is too large, is refused before it is read.
 package enum RegularFile {
-  /// Why a file is not read, as a sentence that begins behind the file's name.
+  /// Why a file is not read: a sentence without its subject, the file's name.
   package struct Refusal: Error, Sendable, CustomStringConvertible {
     /// The sentence.
     package let description: String
-    /// Whether it is a link that leads out of the folder that alone may be read.
+    /// Whether it is a link that leads out of the folder that may be read.
     package let leavesFolder: Bool
 
-    /// A refusal for that reason.
+    /// A refusal with its sentence.
     package init(_ description: String, leavesFolder: Bool = false) {
       self.description = description
       self.leavesFolder = leavesFolder
     }
 
-    /// A refusal because the system gave an error number.
+    /// A refusal because of an error of the system.
     package init(number: Int32) { self.init("can't be read: \(String(cString: strerror(number)))") }
 
-    /// A refusal of what is not a regular file.
+    /// A refusal of a file of another kind.
     package init(kind: UInt32) {
       self.init("is \(RegularFile.name(of: kind)), and only regular files are read; remove it")
     }
   }
 
-  /// What files of that kind are called, with an article.
+  /// A noun with article for a file of that mode.
   package static func name(of mode: UInt32) -> String {
     switch mode & S_IFMT {
     case S_IFDIR: "a folder"
@@ -49,7 +49,7 @@ package enum RegularFile {
   private static func read(
     _ path: String, in folder: Int32, limit: Int, followsLinks: Bool
   ) throws(Refusal) -> [UInt8] {
-    // Looked at first, since to open a device may do something to it; then again, as it may have been replaced meanwhile.
+    // Check before opening, as opening a device may have an effect; check again after it, as the file may have been replaced.
     var status = stat()
     guard fstatat(folder, path, &status, followsLinks ? 0 : AT_SYMLINK_NOFOLLOW) == 0 else {
       throw Refusal(number: errno)
@@ -69,7 +69,7 @@ package enum RegularFile {
     guard status.st_size <= off_t(limit) else { throw tooLarge(limit) }
   }
 
-  /// Reads to the end, which may lie elsewhere than the size said: a file may change while it is read.
+  /// Reads to the end, whatever the size was: a file may change while it is read.
   private static func bytes(of descriptor: Int32, expecting size: Int, _ limit: Int) throws(Refusal) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(size)

@@ -1,8 +1,8 @@
 import CLuaBridge
 
-/// Looks at source texts without running them: which globals they touch, in any branch.
+/// Finds which globals a source text uses, in any branch, without running it.
 package final class SourceInspector {
-  /// How a text touches a global.
+  /// A use of a global.
   package struct Use: Sendable, Equatable {
     /// What is done with it.
     package enum Kind: Sendable { case read, write, call }
@@ -18,39 +18,39 @@ package final class SourceInspector {
   }
 
   private let worker: LuaWorker
-  private let machine: OpaquePointer
+  private let handle: OpaquePointer
   private var uses: [Use] = []
 
-  /// An inspector; nil when there is no memory for its machine.
+  /// An inspector; nil when there is no memory for its VM.
   package init?(worker: LuaWorker) {
     self.worker = worker
     var host = rb_host(call: nil, find: nil, declare: nil)
-    guard let machine = rb_vm_new(worker.handle, &host, nil) else { return nil }
-    self.machine = machine
+    guard let handle = rb_vm_new(worker.handle, &host, nil) else { return nil }
+    self.handle = handle
   }
 
-  deinit { rb_vm_free(machine) }
+  deinit { rb_vm_free(handle) }
 
-  /// What a file does with globals, in the order of its code.
+  /// The uses of globals in a file, in order of its code.
   ///
   /// - Throws: a syntax error with its line.
   package func uses(in file: SourceFile) throws(LoadError) -> [Use] {
     uses.removeAll()
     let context = Unmanaged.passUnretained(self).toOpaque()
     let status = file.text.withUnsafeBytes { text in
-      file.path.withSlice { path in rb_inspect(machine, rb_slice(text), path, context, takeFinding) }
+      file.path.withSlice { path in rb_inspect(handle, rb_slice(text), path, context, takeFinding) }
     }
     guard status != RB_OK else { return uses }
-    let failure = rb_failure_of(machine)
+    let failure = rb_failure_of(handle)
     throw LoadError(file: file.path, line: Int(failure.line), failure.message.text)
   }
 
   /// Whether rules have a global of that name.
   package func knows(_ name: String) -> Bool {
-    name == "settings" || name.withSlice { rb_has_global(machine, $0) }
+    name == "settings" || name.withSlice { rb_has_global(handle, $0) }
   }
 
-  /// The globals that rules have and that a misspelt name may mean.
+  /// The globals of rules that a misspelled name may mean.
   package static let globals = [
     "array", "assert", "calendar", "coroutine", "count", "counters", "data", "decide", "emit", "error", "forget", "geo",
     "hash", "ipairs", "json", "log", "math", "next", "now", "once", "pairs", "pcall", "peek", "plugin", "query",

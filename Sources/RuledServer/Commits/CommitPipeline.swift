@@ -55,7 +55,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   }
 
   /// Sets the counters that the store holds; before anything is submitted.
-  func begin(with counters: CounterTable.Kept) {
+  func begin(with counters: CounterTable.Stored) {
     lock.locked { queue = CommitQueue(counters: counters) }
   }
 

@@ -21,7 +21,7 @@ struct CommitQueue {
   /// The counters' values once all entries are durable.
   private var counters: [CounterTable.Key: CounterValue] = [:]
   /// The counters in the store at the start.
-  private let stored: CounterTable.Kept
+  private let stored: CounterTable.Stored
   /// How many changes for watchers the entries hold.
   private var changes = 0
   private let key = ByteBuffer(capacity: 256)
@@ -30,7 +30,7 @@ struct CommitQueue {
   /// An empty queue, which adds to the counters that the store holds.
   ///
   /// A counter whose stored value could not be read is counted in memory alone: a write would destroy what may still be repaired.
-  init(counters stored: CounterTable.Kept = CounterTable.Kept()) {
+  init(counters stored: CounterTable.Stored = CounterTable.Stored()) {
     self.stored = stored
     counters = stored.values
   }

@@ -90,9 +90,9 @@ final class Committer {
   /// Stores the time now and then: after a restart of the host the steady time continues from the last one that was stored.
   private func keepTime() {
     let now = Self.milliseconds
-    guard services.status.storeIsWell, now >= nextTime || KeptTime.isDue(services.context) else { return }
+    guard services.status.storeIsWell, now >= nextTime || StoredTime.needsSaving(services.context) else { return }
     nextTime = now + Self.timeInterval
-    do throws(StoreError) { try KeptTime.keep(services.context, durable: false) } catch {
+    do throws(StoreError) { try StoredTime.save(services.context, durable: false) } catch {
       services.context.log.write(LogLine(.error, "the time could not be kept in the store: \(error)"))
     }
   }

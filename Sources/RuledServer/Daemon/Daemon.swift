@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 package import RuledCore
-package import RuledEngine
+import RuledEngine
 import RuledStore
 import RuledThreads
 
@@ -49,7 +49,7 @@ package final class Daemon {
     let catalog = try startLoader(services)
     ConfigurationReview.warn(log, configuration, services.admins, catalog)
     do {
-      try KeptTime.resume(context)
+      try StoredTime.resume(context)
       services.hub.begin(after: try WatchSequence.read(from: context))
       services.commits.begin(with: try context.counters.load(from: context))
       try startCommitter(services)
@@ -57,7 +57,7 @@ package final class Daemon {
       try startWorkers(services, catalog)
       try startOutbox(services)
       try serve(services, catalog, socket)
-      if services.status.storeIsWell { try KeptTime.keep(context) }
+      if services.status.storeIsWell { try StoredTime.save(context) }
       try store.close()
     } catch let error as StoreError {
       throw StartError("the store failed: \(error)")

@@ -124,7 +124,7 @@ extension Services {
     } catch {
       context.log.write(LogLine(.error, "the messages that wait in the store can't all be counted: \(error)"))
     }
-    context.sequence(atLeast: last)
+    context.advanceSequence(to: last)
     for (worker, counts) in zip(workers, counts) {
       let found = counts.map { (sender: context.senders[$0.key], count: $0.value) }
       worker.send(.perform { $0.inbox.begin(found) })

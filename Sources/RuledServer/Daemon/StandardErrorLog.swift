@@ -1,6 +1,6 @@
 import Glibc
-import RuledCore
-package import RuledEngine
+package import RuledCore
+import RuledEngine
 import RuledJSON
 import Synchronization
 

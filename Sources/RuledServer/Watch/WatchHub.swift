@@ -154,7 +154,7 @@ enum WatchSequence {
       return UInt64(bigEndian: value.bytes.loadUnaligned(as: UInt64.self))
     } catch {
       guard error.isDamage else { throw error }
-      context.isDamaged(key.bytes, error)
+      context.noteDamage(key.bytes, error)
       return UInt64(max(context.clock.now.microseconds, 0))
     }
   }

@@ -10,7 +10,7 @@ struct BorrowedWorker: ~Copyable {
 
   /// Executes requests about the worker's subjects on the thread of `borrower`.
   func executeRequests(in bundle: RequestBundle, for borrower: Worker) {
-    worker.evaluator.lent(to: borrower.evaluator) { worker.executeRequests(in: bundle) }
+    worker.evaluator.runOnThread(of: borrower.evaluator) { worker.executeRequests(in: bundle) }
   }
 
   /// Commits what the requests wrote and sends what leaves; wakes the worker if that leaves it something to do.

@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledJSON
 import RuledStore
 
 /// The messages for one worker's subjects: a window on them in memory, the others only in the store.
@@ -91,7 +92,7 @@ final class MessageInbox {
   var retries: ParkedWalk?
   private var endsAt: UInt64?
   private let key = ByteBuffer(capacity: 320)
-  let document = EventDocument()
+  let document = TapeDocument()
 
   /// The inbox of the worker with the index `worker`.
   init(of worker: Int, services: Services, evaluator: Evaluator, settings: Settings) {

@@ -44,7 +44,7 @@ final class Router: ConnectionHandler {
     switch parser.parse(line, readable: line.count + LineFramer.padding) {
     case .single(.request(let request)):
       beginRequest(on: connection)
-      route(request, parsedBy: parser, text: line, target: target(connection))
+      route(request, text: line, target: target(connection))
     case .single(.invalid(let id, let error)): worker.replies.sendError(error, id: id, on: connection)
     case .invalid(let error): worker.replies.sendError(error, on: connection)
     case .batch(let batch):
@@ -115,14 +115,12 @@ final class Router: ConnectionHandler {
   /// Leaves a request to the worker that owns its subject.
   ///
   /// Executes it at once if this worker owns the subject, or if any worker can execute it.
-  /// `text` is the request's own, and `parser` the one that parsed it.
-  func route(
-    _ request: RequestView, parsedBy parser: RequestParser, text: UnsafeRawBufferPointer, target: ReplyTarget
-  ) {
+  /// `text` is the request's own.
+  func route(_ request: RequestView, text: UnsafeRawBufferPointer, target: ReplyTarget) {
     if let error = refusal(of: request, target) { return worker.replies.sendError(error, for: request, to: target) }
-    guard let subject = subject(of: request) else { return worker.call(request, parsedBy: parser, target) }
+    guard let subject = subject(of: request) else { return worker.call(request, target) }
     let owner = services.owner(ofHash: subject)
-    guard owner != index else { return worker.call(request, parsedBy: parser, target) }
+    guard owner != index else { return worker.call(request, target) }
     queue(text, target, subject: subject, for: owner)
   }
 

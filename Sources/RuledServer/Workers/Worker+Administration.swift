@@ -36,17 +36,17 @@ extension Worker {
     case .state:
       let params = try StateParams(request)
       try withBytes(params.subject, params.plugin) { subject, plugin throws(RequestError) in
-        try evaluator.state(subject, plugin: plugin, into: bytes)
+        try evaluator.administration.state(subject, plugin: plugin, into: bytes)
       }
     case .export:
       let params = try SubjectParams(request)
       try withBytes(params.subject, nil) { subject, _ throws(RequestError) in
-        try evaluator.export(subject).write(to: bytes)
+        try evaluator.administration.export(subject).write(to: bytes)
       }
     case .forget:
       let params = try SubjectParams(request)
       try withBytes(params.subject, nil) { subject, _ throws(RequestError) in
-        try evaluator.forget(subject).write(to: bytes)
+        try evaluator.administration.forget(subject).write(to: bytes)
       }
     case .subjects:
       let params = try SubjectsParams(request)

@@ -54,7 +54,7 @@ extension Worker {
     switch result {
     case .durable:
       submitted.removeFirst()
-      _ = evaluator.finished(done.batch, durable: true)
+      evaluator.complete(done.batch)
       sendReplies(of: done)
       let batch = done.batch
       send(batch.messages)
@@ -66,7 +66,7 @@ extension Worker {
       let refused = submitted + [submission]
       submitted.removeAll()
       services.commits.resume(index)
-      _ = evaluator.finished(done.batch, durable: false)
+      evaluator.discardAll(from: done.batch)
       submission = Submission(evaluator.batch)
       for submission in refused {
         refuseReplies(of: submission, result)
@@ -111,7 +111,7 @@ extension Worker {
   /// Ends this worker's use of a durable submission, which is then recycled unless other workers still use it.
   func release(_ durable: Submission) {
     guard durable.release() else { return }
-    evaluator.giveBack(durable.batch)
+    evaluator.recycle(durable.batch)
     if spareSubmissions.count < Self.spareLimit { spareSubmissions.append(durable) }
   }
 

@@ -8,7 +8,7 @@ extension Worker {
   func executeRequests(in bundle: RequestBundle) {
     let entries = bundle.entries
     for (index, entry) in entries.enumerated() {
-      evaluator.prefetch(from: index, in: entries.count) { entries[$0].subject }
+      evaluator.prefetch(after: index, of: entries.count) { entries[$0].subject }
       let text = bundle.text(of: entry)
       execute(text, readable: text.count + LineFramer.padding, entry.target)
     }
@@ -18,7 +18,7 @@ extension Worker {
   /// Parses a request, of which `readable` bytes may be read, and calls its method.
   func execute(_ text: UnsafeRawBufferPointer, readable: Int, _ target: ReplyTarget) {
     switch parser.parse(text, readable: readable) {
-    case .single(.request(let request)): call(request, parsedBy: parser, target)
+    case .single(.request(let request)): call(request, target)
     case .single(.invalid(let id, let error)): replies.sendError(error, id: id, to: target)
     case .invalid(let error): replies.sendError(error, id: nil, to: target)
     case .batch: replies.sendError(RequestError(.invalidRequest, "A request is an object."), id: nil, to: target)
@@ -29,12 +29,12 @@ extension Worker {
   func routeElement(_ text: [UInt8], _ target: ReplyTarget) {
     text.withUnsafeBytes { text in
       guard case .single(.request(let request)) = parser.parse(text) else { return }
-      router.route(request, parsedBy: parser, text: text, target: target)
+      router.route(request, text: text, target: target)
     }
   }
 
   /// Calls a request's method and replies: with the next commit, or at once where nothing is to be committed.
-  func call(_ request: RequestView, parsedBy parser: RequestParser, _ target: ReplyTarget) {
+  func call(_ request: RequestView, _ target: ReplyTarget) {
     if Self.isForControl(request.method) { return sendToControl(request, target) }
     if request.method == .watch || request.method == .unwatch { return watches.call(request, target) }
     let bytes = submission.replyBytes
@@ -45,8 +45,8 @@ extension Worker {
     do throws(RequestError) {
       ReplyWriter.beginResult(id: request.id, to: bytes)
       switch request.method {
-      case .event: cascade = try evaluate(request, document: parser.document.handle, into: bytes)
-      case .query: try query(QueryParams(request), document: parser.document.handle, into: bytes)
+      case .event: cascade = try evaluate(request, into: bytes)
+      case .query: try query(QueryParams(request), into: bytes)
       default: try administrate(request, into: bytes)
       }
       ReplyWriter.endResult(to: bytes)
@@ -75,7 +75,7 @@ extension Worker {
   ///
   /// Returns the cascade that the reply waits for, if the client wants it to.
   private func evaluate(
-    _ request: RequestView, document: OpaquePointer, into bytes: ByteBuffer
+    _ request: RequestView, into bytes: ByteBuffer
   ) throws(RequestError) -> (cascade: Cascade, key: UInt64)? {
     let view = try EventView(request)
     services.figures[index].events.wrappingAdd(1, ordering: .relaxed)
@@ -88,25 +88,25 @@ extension Worker {
     }
     var input = EventInput(
       type: view.type, subject: view.subject, source: view.source, id: id ?? generatedID.bytes,
-      time: view.time?.microseconds ?? now, document: document, data: view.data?.index ?? 0,
-      attributes: view.hasExtensions ? view.objectIndex : 0, text: view.text, now: now)
+      time: view.time?.microseconds ?? now, data: view.data, attributes: view.hasExtensions ? view.object : nil,
+      text: view.text, now: now)
     input.isDryRun = view.isDryRun
     input.isExplained = view.isExplained
     guard view.waitsForCascade, !request.isNotification else {
-      try evaluator.handle(input, into: bytes)
+      try evaluator.evaluate(input, into: bytes)
       return nil
     }
     lastCascade += 1
     let key = lastCascade
     let mailbox = services.workers[index]
     let cascade = Cascade { isWhole in _ = mailbox.send(.cascadeEnded(key, isWhole: isWhole)) }
-    try evaluator.handle(input, cascade: cascade, into: bytes)
+    try evaluator.evaluate(input, cascade: cascade, into: bytes)
     return (cascade, key)
   }
 
-  private func query(_ params: QueryParams, document: OpaquePointer, into bytes: ByteBuffer) throws(RequestError) {
+  private func query(_ params: QueryParams, into bytes: ByteBuffer) throws(RequestError) {
     let name = String(decoding: params.plugin, as: UTF8.self) + "." + String(decoding: params.query, as: UTF8.self)
-    try evaluator.query(
-      name, subject: params.subject, document: document, arguments: params.args?.index ?? 0, into: bytes)
+    try evaluator.handlers.query(
+      name, subject: params.subject, arguments: params.args, into: bytes)
   }
 }

@@ -27,7 +27,7 @@ extension Worker {
     let bytes = ByteBuffer(capacity: effect.count)
     effect.withUnsafeBytes { bytes.append($0) }
     do throws(Failure) {
-      guard let answer = try evaluator.sink(sink, plugin: plugin, effect: bytes.bytes) else { return .none }
+      guard let answer = try evaluator.handlers.sink(sink, plugin: plugin, effect: bytes.bytes) else { return .none }
       return HandlerAnswer(answer)
     } catch {
       return .failed("\(error.kind)" + (error.file.map { file in " at \(file):\(error.line ?? 0)" } ?? ""))
@@ -37,7 +37,7 @@ extension Worker {
   /// Calls the handler of a host; the reason of a failure goes to the log, not to the client.
   func callWebHandler(of host: String, _ request: ByteBuffer) -> HTTPResponse {
     do throws(Failure) {
-      guard let results = try evaluator.web(host: host, request: request.bytes) else {
+      guard let results = try evaluator.handlers.web(host: host, request: request.bytes) else {
         return HTTPResponse(RequestError(.notFound, "there is nothing at this host"))
       }
       if let response = HTTPResponse(webHandler: results[0]) { return response }

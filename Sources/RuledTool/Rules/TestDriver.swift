@@ -157,7 +157,8 @@ final class TestDriver: TestHost {
     let text = Array(JSONValue.object(request).text.utf8)
     let buffer = ByteBuffer(capacity: text.count)
     text.withUnsafeBytes { buffer.append($0) }
-    guard let answer = try engine.evaluator.web(host: Self.normalized(host: host), request: buffer.bytes) else {
+    guard let answer = try engine.evaluator.handlers.web(host: Self.normalized(host: host), request: buffer.bytes)
+    else {
       throw TestFailure("no plugin answers for the host '\(host)'")
     }
     return answer[0].map { [$0] } ?? []
@@ -175,7 +176,7 @@ final class TestDriver: TestHost {
     let buffer = ByteBuffer(capacity: 512)
     JSONValue.object(effect).write(to: buffer)
     let owner = effect["plugin"]?.stringValue ?? plugin
-    guard let answer = try engine.evaluator.sink(name, plugin: owner, effect: buffer.bytes) else {
+    guard let answer = try engine.evaluator.handlers.sink(name, plugin: owner, effect: buffer.bytes) else {
       throw TestFailure("plugin '\(owner)' has no handler for the sink '\(name)'")
     }
     guard let request = answer[0], !request.isNull else { return [.null, answer[1] ?? .null] }

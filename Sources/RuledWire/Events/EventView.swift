@@ -29,7 +29,8 @@ package struct EventView {
   /// A run of bytes of the request or its document.
   package typealias Bytes = UnsafeRawBufferPointer
 
-  private let object: TapeValue
+  /// The event's object.
+  package let object: TapeValue
 
   /// Reads and checks the event in `value`.
   ///
@@ -57,9 +58,6 @@ package struct EventView {
 
   /// The text of the data as sent, empty if there is none; finding it reads the event's text.
   package var dataText: Bytes { data == nil ? Bytes(start: nil, count: 0) : text.rawMember("data") }
-
-  /// The index of the event's object on the tape.
-  package var objectIndex: Int { object.index }
 
   /// Reads the event in a request's params.
   package init(_ request: RequestView) throws(RequestError) {

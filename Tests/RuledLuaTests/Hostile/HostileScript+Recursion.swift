@@ -1,5 +1,5 @@
 extension HostileScript {
-  /// What needs the machine's stack.
+  /// Scripts that need much stack.
   static let recursion: [HostileScript] = [
     HostileScript("a function in itself", [.error, .memory], run: #"local function f() return 1 + f() end f()"#),
     HostileScript(

@@ -22,7 +22,7 @@ import Testing
     onLargeStack {
       ends = HostileScript.Ends(of: script, attempting: true)
       let bench = try? Bench(Bench.rule("state.n = (state.n or 0) + 1 decide('n', state.n)"))
-      next = try? bench?.attempt(state: #"{"n":1}"#).outcome.decisions["n"]
+      next = try? bench?.runUncounted(state: #"{"n":1}"#).outcome.decisions["n"]
     }
     #expect(!ends.isEmpty && script.ends.isSuperset(of: ends), "it ended as \(ends)")
     #expect(next == "2")
@@ -30,14 +30,14 @@ import Testing
 }
 
 extension HostileScript.Ends: CustomStringConvertible {
-  /// How a script ends, on a first machine and on the one that follows when the first was left.
+  /// How a script ends, in a first VM and in the one that replaces it if it died.
   init(of script: HostileScript, attempting: Bool = false) {
     self.init()
     do {
       let bench = try Bench(script.source, name: "hostile")
       let event = #"{"data":{"a":1}}"#
       for _ in 1...2 {
-        let outcome = attempting ? try bench.attempt(event).outcome : try bench.handle(event)
+        let outcome = attempting ? try bench.runUncounted(event).outcome : try bench.handle(event)
         formUnion(Self.end(outcome.failure?.kind))
       }
     } catch {

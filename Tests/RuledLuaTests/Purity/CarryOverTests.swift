@@ -114,12 +114,12 @@ import Testing
 
   @Test func twoPluginsOfOneWorkerShareNothing() throws {
     let worker = LuaWorker()
-    func machine(_ name: String, _ run: String) throws -> PluginVM {
+    func makeVM(_ name: String, _ run: String) throws -> PluginVM {
       let file = SourceFile(path: "\(name)/plugin.lua", text: Array(Bench.rule(run, name: name).utf8))
       return try PluginVM(source: PluginSource(name: name, modules: [file]), worker: worker)
     }
-    let first = try machine("a", "for k in pairs(_ENV) do state[k] = true end")
-    let second = try machine("b", "string.x = 1")
+    let first = try makeVM("a", "for k in pairs(_ENV) do state[k] = true end")
+    let second = try makeVM("b", "string.x = 1")
     #expect(!first.isDead && !second.isDead)
     #expect(first.manifest.name == "a" && second.manifest.name == "b")
   }

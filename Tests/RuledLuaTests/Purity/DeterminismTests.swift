@@ -3,7 +3,7 @@ import Testing
 
 @testable import RuledLua
 
-/// The same event on the same state gives the same outcome, in whatever machine.
+/// The same event on the same state gives the same outcome in every VM.
 @Suite struct DeterminismTests {
   static let scripts = [
     "local t = {} for i = 1, 100 do t['k' .. (i * 7919) % 101] = i end local s = {} for k in pairs(t) do s[#s + 1] = k end decide('x', s)",

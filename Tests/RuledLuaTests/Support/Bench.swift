@@ -1,6 +1,5 @@
-import CJSON
-import CLuaBridge
 import RuledCore
+import RuledJSON
 
 @testable import RuledLua
 
@@ -8,12 +7,11 @@ import RuledCore
 final class Bench {
   let worker = LuaWorker()
   let host = ScriptedHost()
-  /// The plugin's machine; replaced when it was left.
+  /// The plugin's VM; replaced when it is dead.
   private(set) var vm: PluginVM
   private let source: PluginSource
-  private let document: OpaquePointer
-  private let text = ByteBuffer(capacity: 4096)
-  /// How many machines had to be built.
+  private let document = TapeDocument()
+  /// How many VMs were built.
   private(set) var built = 1
 
   /// Loads `source` as the plugin `t`; `modules`, `library` and `data` give further files by name.
@@ -25,13 +23,9 @@ final class Bench {
       name: name,
       modules: Bench.files("\(name)/", ["plugin.lua": source].merging(modules) { first, _ in first }),
       data: Bench.files("\(name)/", data), library: Bench.files("lib/", library))
-    guard let document = cj_new() else { fatalError("no memory") }
-    self.document = document
     vm = try PluginVM(source: self.source, settings: settings, worker: worker)
     vm.host = host
   }
-
-  deinit { cj_free(document) }
 
   /// A plugin with one rule for all events and what stands before it at file level.
   static func rule(_ run: String, before: String = "", name: String = "t") -> String {
@@ -46,7 +40,7 @@ final class Bench {
 
   /// Runs all rules on an event, which is an object with data and extensions.
   ///
-  /// A machine that was left is replaced first.
+  /// A dead VM is replaced first.
   func handle(
     _ event: String = "{}", id: String = "1", type: String = "x", state: String = "", seed: UInt64 = 1,
     budget: Budget = Budget(),
@@ -68,33 +62,33 @@ final class Bench {
         return outcome
       }
     }
-    guard vm.finish(limit: Limits.stateKiB << 10) == .done else {
+    guard vm.encodeState(limit: Limits.stateKiB << 10) == .done else {
       outcome.failure = vm.failure(rule: nil)
       return outcome
     }
     outcome.state = String(decoding: vm.output, as: UTF8.self)
-    for operation in vm.operations { note(operation, in: &outcome) }
+    for operation in vm.operations { outcome.note(operation) }
     return outcome
   }
 
-  /// Runs all rules on an event as the engine does: without counting first, and again when that proves nothing.
-  func attempt(
+  /// Runs all rules on an event as the engine does: uncounted first, and again with counting if that proves nothing.
+  func runUncounted(
     _ event: String = "{}", id: String = "1", type: String = "x", state: String = "", seed: UInt64 = 1,
     budget: Budget = Budget()
   ) throws -> (outcome: Outcome, held: Bool) {
     try replaceDead()
-    let outcome = run(event, id: id, type: type, state: state, seed: seed, budget: budget, attempt: true)
-    if vm.settle() { return (outcome, true) }
+    let outcome = run(event, id: id, type: type, state: state, seed: seed, budget: budget, uncounted: true)
+    if vm.endUncounted() { return (outcome, true) }
     try replaceDead()
-    return (run(event, id: id, type: type, state: state, seed: seed, budget: budget, attempt: false), false)
+    return (run(event, id: id, type: type, state: state, seed: seed, budget: budget, uncounted: false), false)
   }
 
   private func run(
-    _ event: String, id: String, type: String, state: String, seed: UInt64, budget: Budget, attempt: Bool
+    _ event: String, id: String, type: String, state: String, seed: UInt64, budget: Budget, uncounted: Bool
   ) -> Outcome {
     var outcome = Outcome()
-    let result = withNative(event, id: id, type: type, state: state, seed: seed) { native in
-      vm.run(&native, budget: budget, rules: vm.manifest.order, stateLimit: Limits.stateKiB << 10, attempt: attempt)
+    let result = withEvent(event, id: id, type: type, state: state, seed: seed, explain: false) { event in
+      vm.run(&event, budget: budget, rules: vm.manifest.order, stateLimit: Limits.stateKiB << 10, uncounted: uncounted)
     }
     switch result {
     case .ended: outcome.state = String(decoding: vm.output, as: UTF8.self)
@@ -103,11 +97,11 @@ final class Bench {
       outcome.failure = vm.failure(rule: rule.map { vm.manifest.rules[$0].name })
       return outcome
     }
-    for operation in vm.operations { note(operation, in: &outcome) }
+    for operation in vm.operations { outcome.note(operation) }
     return outcome
   }
 
-  /// Builds a machine anew when the last one was left.
+  /// Builds a new VM if the last one is dead.
   private func replaceDead() throws {
     guard vm.isDead else { return }
     vm = try PluginVM(source: source, worker: worker)
@@ -120,69 +114,47 @@ final class Bench {
     guard
       begin(arguments, id: "q", type: "", state: state, seed: 1, budget: Budget(), explain: false, readOnly: true)
         == .done,
-      vm.query(index, document: document, arguments: Int(CJ_ROOT)) == .done
+      vm.query(index, arguments: parse(arguments)) == .done
     else { return .failure(vm.failure(rule: nil)) }
     return .success(String(decoding: vm.output, as: UTF8.self))
+  }
+
+  private func parse(_ text: String) -> TapeValue? {
+    Array(text.utf8).withUnsafeBytes { try? document.parse(copyOf: $0) }
   }
 
   private func begin(
     _ event: String, id: String, type: String, state: String?, seed: UInt64, budget: Budget, explain: Bool,
     readOnly: Bool = false
   ) -> CallResult {
-    withNative(event, id: id, type: type, state: state, seed: seed) { native in
-      native.read_only = readOnly
-      native.explain = explain
-      return vm.begin(&native, budget: budget)
+    withEvent(event, id: id, type: type, state: state, seed: seed, explain: explain, readOnly: readOnly) { event in
+      vm.begin(&event, budget: budget)
     }
   }
 
-  /// Calls `body` with the event as a machine takes it.
-  private func withNative<Result>(
-    _ event: String, id: String, type: String, state: String?, seed: UInt64, _ body: (inout rb_event) -> Result
+  /// Calls `body` with the event as a VM takes it.
+  private func withEvent<Result>(
+    _ event: String, id: String, type: String, state: String?, seed: UInt64, explain: Bool, readOnly: Bool = false,
+    _ body: (inout RuleEvent) -> Result
   ) -> Result {
-    text.removeAll()
-    text.append(contentsOf: event)
-    text.reserve(64)
-    text.bytes.withMemoryRebound(to: CChar.self) { chars in
-      guard let bytes = chars.baseAddress else { preconditionFailure("a buffer has storage") }
-      precondition(cj_parse(document, bytes, text.count, text.count + 64) == 0, "an event that is not JSON: \(event)")
-    }
-    let data = "data".withCString { cj_member(cj_tape(document), cj_strings(document), 1, $0, 4) }
-    return id.withSlice { id in
-      type.withSlice { type in
-        (state ?? "").withSlice { state in
-          "user:1".withSlice { subject in
-            var native = rb_event()
-            native.id = id
-            native.source = subject
-            native.type = type
-            native.subject = subject
-            native.time = 1_000
-            native.now = 2_000
-            native.document = document
-            native.data = data
-            native.attributes = 1
-            native.seed = seed
-            native.state = state
-            native.chain = type
-            return body(&native)
-          }
-        }
-      }
-    }
-  }
-
-  private func note(_ operation: rb_op, in outcome: inout Outcome) {
-    let names = [
-      "decide", "shadowed", "emit", "raise", "send", "count", "timer.set", "timer.cancel", "forget", "log", "once",
-      "read",
-    ]
-    let parts = [
-      (operation.a, operation.a_length), (operation.b, operation.b_length), (operation.c, operation.c_length),
-      (operation.d, operation.d_length),
-    ].map { String(decoding: vm.bytes($0.0, $0.1), as: UTF8.self) }
-    if operation.kind == 0 { outcome.decisions[parts[0]] = parts[1] }
-    outcome.operations.append(([names[Int(operation.kind)]] + parts.filter { !$0.isEmpty }).joined(separator: " "))
+    guard let object = parse(event) else { preconditionFailure("an event that is not JSON: \(event)") }
+    let names = ByteBuffer(), states = ByteBuffer()
+    for name in [id, type, "user:1"] { names.append(contentsOf: name) }
+    states.append(contentsOf: state ?? "")
+    defer { withExtendedLifetime((names, states)) {} }
+    let typeStart = id.utf8.count, subjectStart = typeStart + type.utf8.count
+    let all = names.bytes
+    let subject = UnsafeRawBufferPointer(rebasing: all[subjectStart...])
+    let typeBytes = UnsafeRawBufferPointer(rebasing: all[typeStart..<subjectStart])
+    let stateBytes = state == nil ? nil : states.bytes
+    var event =
+      readOnly
+      ? RuleEvent(reading: state == nil ? nil : subject, state: stateBytes, now: 2_000_000_000)
+      : RuleEvent(
+        id: UnsafeRawBufferPointer(rebasing: all[..<typeStart]), source: subject, type: typeBytes, subject: subject,
+        time: 1_000_000_000, now: 2_000_000_000, data: object.member("data"), attributes: object, seed: seed,
+        state: stateBytes, isExplained: explain, depth: 0, chain: typeBytes)
+    return body(&event)
   }
 
   private static func files(_ folder: String, _ files: [String: String]) -> [SourceFile] {

@@ -1,4 +1,5 @@
 import RuledCore
+import RuledLua
 
 /// What an event came to.
 struct Outcome: Equatable {
@@ -12,4 +13,27 @@ struct Outcome: Equatable {
   var fired: [String] = []
   /// Why it failed.
   var failure: Failure?
+
+  /// Notes an operation as a line of its name and its parts.
+  mutating func note(_ operation: Operation) {
+    func text(_ bytes: Operation.Bytes) -> String { String(decoding: bytes, as: UTF8.self) }
+    let parts: [String] =
+      switch operation {
+      case .decide(let name, let value): ["decide", text(name), text(value)]
+      case .shadowed(let name, let rule): ["shadowed", text(name), "\(rule)"]
+      case .emit(let effect): ["emit", text(effect.sink), text(effect.type), text(effect.data), text(effect.id)]
+      case .raise(let type, let data, let chain, _): ["raise", text(type), text(data), text(chain)]
+      case .send(let subject, let type, let data): ["send", text(subject), text(type), text(data)]
+      case .count(let name, let labels, let amount): ["count", text(name), text(labels), "\(amount)"]
+      case .setTimer(let name, let type, let data, let due):
+        ["timer.set", text(name), text(type), text(data), "\(due)"]
+      case .cancelTimer(let name): ["timer.cancel", text(name)]
+      case .forget: ["forget"]
+      case .log(_, let message, let fields): ["log", text(message), text(fields)]
+      case .once(let key, _): ["once", text(key)]
+      case .read(let path): ["read", text(path)]
+      }
+    if case .decide(let name, let value) = operation { decisions[text(name)] = text(value) }
+    operations.append(parts.filter { !$0.isEmpty }.joined(separator: " "))
+  }
 }

@@ -26,7 +26,7 @@ import Testing
     let bench = try Bench(Bench.rule(run)), eager = try Bench(Bench.rule(run))
     for _ in 1...3 {
       let expected = try eager.handle(Self.event)
-      let outcome = try bench.attempt(Self.event).outcome
+      let outcome = try bench.runUncounted(Self.event).outcome
       #expect(expected.failure == nil)
       #expect(outcome.decisions == expected.decisions && outcome.state == expected.state)
       #expect(outcome.failure == expected.failure)
@@ -38,10 +38,10 @@ import Testing
       Bench.rule(
         "local n = 0 if event.data.all then for _ in pairs(event) do n = n + 1 end end decide('v', { n, event.trace or '-' })"
       ))
-    #expect(try bench.attempt(#"{"data":{"all":true},"trace":"t"}"#).outcome.decisions["v"] == #"[7,"t"]"#)
-    #expect(try bench.attempt(#"{"data":{"all":true}}"#).outcome.decisions["v"] == #"[6,"-"]"#)
-    #expect(try bench.attempt("{}").outcome.decisions["v"] == #"[0,"-"]"#)
-    #expect(try bench.attempt(#"{"data":[]}"#).outcome.decisions["v"] == #"[0,"-"]"#)
-    #expect(try bench.attempt(#"{"data":{"all":true}}"#).outcome.decisions["v"] == #"[6,"-"]"#)
+    #expect(try bench.runUncounted(#"{"data":{"all":true},"trace":"t"}"#).outcome.decisions["v"] == #"[7,"t"]"#)
+    #expect(try bench.runUncounted(#"{"data":{"all":true}}"#).outcome.decisions["v"] == #"[6,"-"]"#)
+    #expect(try bench.runUncounted("{}").outcome.decisions["v"] == #"[0,"-"]"#)
+    #expect(try bench.runUncounted(#"{"data":[]}"#).outcome.decisions["v"] == #"[0,"-"]"#)
+    #expect(try bench.runUncounted(#"{"data":{"all":true}}"#).outcome.decisions["v"] == #"[6,"-"]"#)
   }
 }

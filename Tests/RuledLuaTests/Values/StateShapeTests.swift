@@ -4,7 +4,7 @@ import Testing
 
 @testable import RuledLua
 
-/// What a machine keeps of the states it has seen makes reading and writing them cheaper, and nothing else.
+/// The shapes that a VM keeps make states cheaper to read and write, and change nothing else.
 @Suite struct StateShapeTests {
   /// Tells the state as it came, then changes it as the event says.
   static let rule = Bench.rule(
@@ -22,7 +22,7 @@ import Testing
     if event.data.wrong then state.wrong = ipairs end
     """)
 
-  /// What an event comes to, as a line: a failure's traces of the machine left out.
+  /// The outcome of an event as a line, without a failure's traces of the VM.
   private func line(_ outcome: Outcome) -> String {
     "\(outcome.decisions.sorted { $0.key < $1.key }) \(outcome.state ?? "-") \(outcome.failure?.message ?? "-")"
   }

@@ -1,5 +1,6 @@
 import Glibc
 import RuledEngine
+import RuledJSON
 import RuledLua
 import RuledStore
 import RuledThreads
@@ -84,12 +85,15 @@ final class DeliveryRig {
     let answer = Signal<String>()
     services.workers[0].send(
       .perform { worker in
-        let document = EventDocument()
+        let document = TapeDocument()
         let reply = ByteBuffer()
-        guard document.parse(Array(text.utf8)) else { return answer.set("null") }
-        var event = document.event(now: worker.services.context.clock.now.microseconds)
+        guard let object = Array(text.utf8).withUnsafeBytes({ try? document.parse(copyOf: $0) }) else {
+          return answer.set("null")
+        }
+        var event = EventInput(
+          stored: object, text: document.text, now: worker.services.context.clock.now.microseconds)
         event.origin = .client
-        do { try worker.evaluator.handle(event, into: reply) } catch { reply.append(contentsOf: "\"\(error)\"") }
+        do { try worker.evaluator.evaluate(event, into: reply) } catch { reply.append(contentsOf: "\"\(error)\"") }
         answer.set(reply.text)
       })
     return (try? JSONValue(parsing: answer.wait())) ?? .null

@@ -223,7 +223,7 @@ import Testing
       .perform { worker in
         let name = ByteBuffer()
         name.append(contentsOf: "s")
-        _ = try? worker.evaluator.forget(name.bytes)
+        _ = try? worker.evaluator.administration.forget(name.bytes)
       })
     try rig.emit("g", subject: "t")
     #expect(eventually { rig.undelivered.isEmpty })

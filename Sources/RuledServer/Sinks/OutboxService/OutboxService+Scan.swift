@@ -226,21 +226,21 @@ extension OutboxService {
     value.removeAll()
     do throws(StoreError) {
       guard try context.store.get(keyBuffer.bytes, into: value) else { return .gone }
-      context.isWhole(keyBuffer.bytes)
+      context.clearDamage(keyBuffer.bytes)
     } catch {
-      context.isDamaged(keyBuffer.bytes, of: key.subject, error)
+      context.noteDamage(keyBuffer.bytes, of: key.subject, error)
       return .unreadable
     }
     guard let effect = StoredEffect(value.bytes, document) else {
       reportMalformed(key)
       return .unreadable
     }
-    context.isWhole(keyBuffer.bytes, malformed: true)
+    context.clearDamage(keyBuffer.bytes, malformed: true)
     return .found(effect)
   }
 
   private func reportMalformed(_ key: EffectKey) {
-    services.context.isDamaged(
+    services.context.noteDamage(
       StoreKey.bytes { key.write(to: $0) }, of: key.subject, StoreError(.corrupt, "an effect has another form"),
       malformed: true)
   }

@@ -1,0 +1,187 @@
+package import RuledCore
+import RuledJSON
+import RuledStore
+
+/// Shows, exports and erases what is stored of a subject.
+package final class SubjectAdministration {
+  private let plugins: WorkerPlugins
+  private let batches: BatchQueue
+  private let subjects: SubjectCache
+  private let memory: OutcomeMemory
+  private let timers: TimerTable
+
+  init(
+    plugins: WorkerPlugins, batches: BatchQueue, subjects: SubjectCache, memory: OutcomeMemory, timers: TimerTable
+  ) {
+    self.plugins = plugins
+    self.batches = batches
+    self.subjects = subjects
+    self.memory = memory
+    self.timers = timers
+  }
+
+  /// Appends `{subject, version, plugins}` with the states of one plugin or of all.
+  package func state(_ name: UnsafeRawBufferPointer, plugin: UnsafeRawBufferPointer?, into reply: ByteBuffer)
+    throws(RequestError)
+  {
+    let subject = try subjects.load(name)
+    let record = try subjects.record(of: subject)
+    guard try isFound(subject, record) else { throw Self.notFound(name) }
+    if let plugin, record?.state(of: plugin) == nil {
+      let wanted = String(decoding: plugin, as: UTF8.self)
+      guard plugins.catalog.index(of: wanted) != nil else {
+        throw RequestError(.notFound, "there is no plugin '\(wanted)'")
+      }
+    }
+    reply.append("{\"subject\":" as StaticString)
+    reply.append(jsonString: name)
+    reply.append(",\"version\":" as StaticString)
+    reply.append(decimal: Int64(record?.version ?? 0))
+    reply.append(",\"plugins\":" as StaticString)
+    writeStates(record, only: plugin, to: reply)
+    reply.append(UInt8(ascii: "}"))
+  }
+
+  private func writeStates(_ record: SubjectRecordView?, only plugin: UnsafeRawBufferPointer?, to reply: ByteBuffer) {
+    reply.append(UInt8(ascii: "{"))
+    var isFirst = true
+    record?.forEachPlugin { name, state in
+      if let plugin, !plugin.elementsEqual(name) { return }
+      if !isFirst { reply.append(UInt8(ascii: ",")) }
+      isFirst = false
+      reply.append(jsonString: name)
+      reply.append(UInt8(ascii: ":"))
+      reply.append(state)
+    }
+    reply.append(UInt8(ascii: "}"))
+  }
+
+  private static func notFound(_ subject: UnsafeRawBufferPointer) -> RequestError {
+    RequestError(.notFound, "nothing is held on the subject '\(String(decoding: subject, as: UTF8.self))'")
+  }
+
+  /// Whether the subject has states, timers, `once` keys, effects to deliver or parked events.
+  private func isFound(_ subject: Subject, _ record: SubjectRecordView?) throws(RequestError) -> Bool {
+    if record?.hasPlugins == true { return true }
+    for kind in [StoreKey.Kind.timer, .once, .effect, .parked] {
+      let found = try batches.readAll(kind, of: subject.name)
+      if !found.isEmpty { return true }
+    }
+    return false
+  }
+
+  /// All stored data of the subject.
+  package func export(_ name: UnsafeRawBufferPointer) throws(RequestError) -> JSONValue {
+    let subject = try subjects.load(name)
+    let record = try subjects.record(of: subject)
+    guard try isFound(subject, record) else { throw Self.notFound(name) }
+    let states = ByteBuffer(capacity: 1024)
+    writeStates(record, only: nil, to: states)
+    return .object([
+      "subject": .string(String(decoding: name, as: UTF8.self)),
+      "version": .integer(Int64(record?.version ?? 0)),
+      "plugins": (try? JSONValue(parsing: states.bytes)) ?? .object([:]),
+      "timers": .array(try batches.readAll(.timer, of: subject.name).map(Self.timer)),
+      "once": .array(try batches.readAll(.once, of: subject.name).compactMap(Self.once)),
+      "effects": .array(try batches.readAll(.effect, of: subject.name).map { Self.json($0.value) }),
+      "parked": .array(try batches.readAll(.parked, of: subject.name).compactMap(Self.parked)),
+      "events": .array(try memory.all(of: subject, record).compactMap(Self.outcome)),
+    ])
+  }
+
+  /// Erases all stored data of the subject, and returns how much it was.
+  package func forget(_ name: UnsafeRawBufferPointer) throws(RequestError) -> JSONValue {
+    let subject = try subjects.load(name)
+    let record = try subjects.record(of: subject)
+    var states: Int64 = 0
+    record?.forEachPlugin { _, _ in states += 1 }
+    let timers = try batches.readAll(.timer, of: subject.name)
+    let effects = try batches.readAll(.effect, of: subject.name)
+    let parked = try batches.readAll(.parked, of: subject.name)
+    let events = try memory.all(of: subject, record)
+    var others: [(key: [UInt8], value: [UInt8])] = []
+    for kind in [.record, .earlierEvents, .outcomeIndex, .once, .message] as [StoreKey.Kind] {
+      others += try batches.readAll(kind, of: subject.name)
+    }
+    // All reads are done: from here on nothing fails.
+    for timer in timers {
+      if case .timer(_, let plugin, let name)? = timer.key.withUnsafeBytes({ try? ParsedKey($0) }) {
+        timer.value.withUnsafeBytes { self.timers.removeIndex(of: $0, name, of: plugin, subject: subject) }
+      }
+    }
+    for entries in [timers, effects, parked, events, others] {
+      for entry in entries { entry.key.withUnsafeBytes { batches.current.writes.delete($0) } }
+    }
+    subjects.setRecord(UnsafeRawBufferPointer(start: nil, count: 0), of: subject)
+    subject.lastCommit = batches.current.number
+    if record != nil || !timers.isEmpty || !effects.isEmpty || !parked.isEmpty || !events.isEmpty {
+      batches.current.changes.append(forgotten: name)
+    }
+    return .object([
+      "subject": .string(String(decoding: name, as: UTF8.self)),
+      "forgotten": .object([
+        "state": .integer(states), "timers": .integer(Int64(timers.count)), "effects": .integer(Int64(effects.count)),
+        "parked": .integer(Int64(parked.count)), "events": .integer(Int64(events.count)),
+      ]),
+    ])
+  }
+
+  // MARK: Entries
+
+  private static func json(_ bytes: [UInt8]) -> JSONValue {
+    (try? JSONValue(parsing: String(decoding: bytes, as: UTF8.self))) ?? .null
+  }
+
+  private static func timer(_ entry: (key: [UInt8], value: [UInt8])) -> JSONValue {
+    let value = json(entry.value)
+    guard case .timer(_, let plugin, let name)? = entry.key.withUnsafeBytes({ try? ParsedKey($0) }) else {
+      return value
+    }
+    return .object([
+      "plugin": .string(String(decoding: plugin, as: UTF8.self)),
+      "name": .string(String(decoding: name, as: UTF8.self)),
+      "due": .string(Timestamp(microseconds: value["due"]?.intValue ?? 0).rfc3339), "type": value["type"] ?? .null,
+      "data": value["data"] ?? .null,
+    ])
+  }
+
+  private static func once(_ entry: (key: [UInt8], value: [UInt8])) -> JSONValue? {
+    guard case .once(_, let plugin, let key)? = entry.key.withUnsafeBytes({ try? ParsedKey($0) }), key.first != 1 else {
+      return nil
+    }
+    let expiry = entry.value.withUnsafeBytes { StoredExpiry.read($0) } ?? 0
+    return .object([
+      "plugin": .string(String(decoding: plugin, as: UTF8.self)), "key": .string(String(decoding: key, as: UTF8.self)),
+      "expires": expiry == 0 ? .null : .string(Timestamp(microseconds: expiry).rfc3339),
+    ])
+  }
+
+  private static func outcome(_ entry: (key: [UInt8], value: [UInt8])) -> JSONValue? {
+    let text = ByteBuffer(capacity: 1024)
+    entry.key.withUnsafeBytes { key in
+      entry.value.withUnsafeBytes { value in
+        guard case .outcome(_, let subject, let identity)? = try? ParsedKey(key),
+          let outcome = try? RememberedOutcome(value)
+        else { return }
+        let id = if case .plain(_, let id) = identity { id } else { outcome.id }
+        OutcomeWriter.write(outcome, of: subject, id: id, isDuplicate: false, to: text)
+      }
+    }
+    return try? JSONValue(parsing: text.bytes)
+  }
+
+  /// A parked part as `parked` lists it.
+  package static func parked(_ entry: (key: [UInt8], value: [UInt8])) -> JSONValue? {
+    guard case .parked(let subject, let sequence)? = entry.key.withUnsafeBytes({ try? ParsedKey($0) }) else {
+      return nil
+    }
+    let value = json(entry.value)
+    var parked: JSONObject = [
+      "id": .string(ParkedKey(subject: Array(subject), sequence: sequence).id), "plugin": value["plugin"] ?? .null,
+      "subject": .string(String(decoding: subject, as: UTF8.self)), "events": value["events"] ?? .array([]),
+      "failure": value["failure"] ?? .null, "at": value["at"] ?? .null, "tries": value["tries"] ?? .integer(1),
+    ]
+    if let damaged = value["damaged"] { parked["damaged"] = damaged }
+    return .object(parked)
+  }
+}

@@ -1,0 +1,173 @@
+package import RuledCore
+package import RuledStore
+
+/// The commit batches of one worker: the one that collects writes, and those that were handed out and are not yet durable.
+///
+/// What it reads is the store as it will be once all of these batches are durable.
+final class BatchQueue {
+  /// How many finished batches are kept for reuse.
+  private static let mostSpare = 8
+
+  /// The batch that collects writes.
+  private(set) var current = CommitBatch(number: 1)
+  /// The batches that were handed out and have not finished, the oldest first.
+  private(set) var inFlight: [CommitBatch] = []
+  /// The number of the last durable batch.
+  private(set) var durable: UInt64 = 0
+
+  private var spare: [CommitBatch] = []
+  private let context: EngineContext
+
+  init(_ context: EngineContext) { self.context = context }
+
+  // MARK: Batches
+
+  /// Hands out the current batch, which is in flight from then on, and begins the next one.
+  func take() -> CommitBatch {
+    let batch = current
+    inFlight.append(batch)
+    current = next(after: batch)
+    return batch
+  }
+
+  private func next(after batch: CommitBatch) -> CommitBatch {
+    let number = batch.number + 1
+    let changes = context.changeLogs.take()
+    if let batch = spare.popLast(), batch.reuse(number: number, changes: changes) { return batch }
+    return CommitBatch(number: number, changes: changes)
+  }
+
+  /// Takes back a batch that nobody uses any longer.
+  func recycle(_ batch: CommitBatch) {
+    if spare.count < Self.mostSpare { spare.append(batch) }
+  }
+
+  /// Notes that the oldest batch in flight is durable.
+  func complete(_ batch: CommitBatch) {
+    precondition(inFlight.first === batch, "batches finish in the order in which they were taken")
+    inFlight.removeFirst()
+    durable = batch.number
+  }
+
+  /// Discards the oldest batch in flight, whose commit failed, and all later ones, the current one included.
+  func discardAll(from batch: CommitBatch) {
+    precondition(inFlight.first === batch, "batches finish in the order in which they were taken")
+    for batch in uncommitted { context.counters.release(batch.counters) }
+    inFlight.removeAll()
+    durable = current.number
+    current = CommitBatch(number: current.number + 1)
+  }
+
+  /// Removes from the current batch what was added since `mark`.
+  func rollBack(to mark: CommitBatch.Mark) {
+    context.counters.release(current.counters[mark.counters...])
+    current.rollBack(to: mark)
+  }
+
+  /// All batches that are not yet durable, the oldest first.
+  var uncommitted: [CommitBatch] { inFlight + [current] }
+
+  /// Whether nothing waits to be written, so that replies need not wait either.
+  var isQuiet: Bool { inFlight.isEmpty && current.isEmpty }
+
+  // MARK: Reading
+
+  /// Appends the value of a subject's key; false when there is none.
+  func read(_ key: UnsafeRawBufferPointer, of subject: Subject, into buffer: ByteBuffer) throws(RequestError) -> Bool {
+    if subject.lastCommit > durable {
+      var next: CommitBatch? = current
+      var remaining = inFlight.count
+      while let batch = next {
+        switch batch.writes.lookup(key) {
+        case .absent: break
+        case .deleted: return false
+        case .value(let bytes):
+          buffer.append(bytes)
+          return true
+        }
+        remaining -= 1
+        next = remaining >= 0 ? inFlight[remaining] : nil
+      }
+    }
+    return try readCommitted(key, of: subject.name, into: buffer)
+  }
+
+  /// Appends the value that the store holds under a subject's key; false when there is none.
+  func readCommitted(
+    _ key: UnsafeRawBufferPointer, of subject: UnsafeRawBufferPointer, into buffer: ByteBuffer
+  ) throws(RequestError) -> Bool {
+    do throws(StoreError) {
+      let isFound = try context.store.get(key, into: buffer)
+      context.clearDamage(key)
+      return isFound
+    } catch { throw unreadable(key, of: subject, error) }
+  }
+
+  /// All keys that begin with `prefix`, with their values, in byte order.
+  func readAll(
+    prefix: [UInt8], of subject: UnsafeRawBufferPointer
+  ) throws(RequestError) -> [(key: [UInt8], value: [UInt8])] {
+    var found: [[UInt8]: [UInt8]] = [:]
+    do throws(StoreError) {
+      try context.store.scan(prefix: prefix) { key, value in
+        found[Array(key)] = Array(value)
+        return true
+      }
+      context.clearDamage(prefix)
+    } catch { throw prefix.withUnsafeBytes { unreadable($0, of: subject, error) } }
+    for batch in uncommitted {
+      batch.writes.forEach { operation in
+        switch operation {
+        case .put(let key, let value): if key.starts(with: prefix) { found[Array(key)] = Array(value) }
+        case .delete(let key): if key.starts(with: prefix) { found[Array(key)] = nil }
+        }
+      }
+    }
+    return found.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { ($0.key, $0.value) }
+  }
+
+  /// All keys of a kind that belong to a subject, with their values, in byte order.
+  func readAll(
+    _ kind: StoreKey.Kind, of subject: UnsafeRawBufferPointer
+  ) throws(RequestError) -> [(key: [UInt8], value: [UInt8])] {
+    let prefix = ByteBuffer(capacity: 300)
+    StoreKey.subjectPrefix(kind, subject, into: prefix)
+    return try readAll(prefix: Array(prefix.bytes), of: subject)
+  }
+
+  /// Deletes all keys that begin with `prefix`, also those that are not yet durable.
+  ///
+  /// Each key is read and deleted by itself. So a read error fails this call alone, and the commit reads nothing.
+  func deleteAll(prefix: [UInt8], of subject: UnsafeRawBufferPointer) throws(RequestError) {
+    for entry in try readAll(prefix: prefix, of: subject) {
+      entry.key.withUnsafeBytes { current.writes.delete($0) }
+    }
+  }
+
+  /// Notes that a subject's key can't be read.
+  ///
+  /// A value that is `malformed` could be read, but not understood.
+  /// - Returns: the answer to a request that needs the value.
+  func unreadable(
+    _ key: UnsafeRawBufferPointer, of subject: UnsafeRawBufferPointer, _ error: StoreError, malformed: Bool = false
+  ) -> RequestError {
+    context.noteDamage(key, of: Array(subject), error, malformed: malformed)
+    return error.requestError(reading: key.first.flatMap { StoreKey.Kind(rawValue: $0) } ?? .record)
+  }
+}
+
+extension StoreError {
+  /// The answer to a request that the store failed.
+  package var requestError: RequestError {
+    RequestError(.unavailable, "the store failed, nothing was applied, send it again: \(description)")
+  }
+
+  /// The answer to a request that needs a value of some kind that can't be read.
+  package func requestError(reading kind: StoreKey.Kind) -> RequestError {
+    guard isDamage else { return requestError }
+    return RequestError(
+      .unavailable,
+      "the \(kind.noun) can't be read, nothing was applied; other subjects are served, and this one once its disk is mended or a "
+        + "backup of the store is restored: \(description)")
+  }
+}

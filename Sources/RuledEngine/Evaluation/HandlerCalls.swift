@@ -1,0 +1,107 @@
+package import RuledCore
+package import RuledJSON
+import RuledLua
+import RuledStore
+
+/// Calls those functions of plugins that change nothing: queries, and the handlers of hosts and sinks.
+package final class HandlerCalls {
+  private let context: EngineContext
+  private let plugins: WorkerPlugins
+  private let subjects: SubjectCache
+  private let transaction: EventTransaction
+
+  init(_ context: EngineContext, plugins: WorkerPlugins, subjects: SubjectCache, transaction: EventTransaction) {
+    self.context = context
+    self.plugins = plugins
+    self.subjects = subjects
+    self.transaction = transaction
+  }
+
+  // MARK: Queries
+
+  /// Appends the answer of a plugin's query.
+  ///
+  /// `name` is the full name, `plugin.query`. The query may be about a subject or about none.
+  package func query(
+    _ name: String, subject: UnsafeRawBufferPointer?, arguments: TapeValue?, into reply: ByteBuffer
+  ) throws(RequestError) {
+    guard let found = plugins.catalog.query(name) else { throw notFound(query: name) }
+    let plugin = plugins.all[found.plugin]
+    let query = plugin.entry.manifest.queries[found.query].name
+    var loaded: Subject?
+    var record: SubjectRecordView?
+    if let subject {
+      let subject = try subjects.load(subject)
+      loaded = subject
+      record = try subjects.record(of: subject)
+    }
+    transaction.beginReading(loaded, record: record, now: context.clock.now.microseconds, answerWaits: true)
+    defer { transaction.end() }
+    do throws(Failure) {
+      let vm = try call(plugin, name: query) {
+        $0.query(found.query, arguments: arguments)
+      }
+      if transaction.storeFailure == nil { reply.append(vm.output) }
+    } catch {
+      if let failure = transaction.storeFailure { throw failure }
+      var failure = error
+      failure.rule = query
+      throw failure.requestError
+    }
+    if let failure = transaction.storeFailure { throw failure }
+  }
+
+  private func notFound(query name: String) -> RequestError {
+    let all = plugins.catalog.plugins.flatMap { plugin in plugin.manifest.queries.map { "\(plugin.name).\($0.name)" } }
+    let near = NearestName.find(name, in: all).map { "; did you mean '\($0)'?" } ?? ""
+    return RequestError(.notFound, "there is no query '\(name)'\(near)")
+  }
+
+  // MARK: Handlers
+
+  /// Calls the handler of a host.
+  ///
+  /// - Returns: `[{status, headers, body}]`; nil when no plugin answers for the host.
+  package func web(host: String, request: UnsafeRawBufferPointer) throws(Failure) -> JSONValue? {
+    for plugin in plugins.all {
+      guard let index = plugin.entry.manifest.hosts.firstIndex(where: { $0.name.lowercased() == host }) else {
+        continue
+      }
+      return try handle(plugin, name: host) { $0.web(index, request: request) }
+    }
+    return nil
+  }
+
+  /// Calls the handler of a plugin's sink.
+  ///
+  /// - Returns: `[request]`, or `[null, why]`; nil when the plugin has no such handler.
+  package func sink(_ sink: String, plugin name: String, effect: UnsafeRawBufferPointer) throws(Failure) -> JSONValue? {
+    guard let plugin = plugins.all.first(where: { $0.entry.name == name }),
+      let index = plugin.entry.manifest.sinkHandlers.firstIndex(where: { $0.name == sink })
+    else { return nil }
+    return try handle(plugin, name: sink) { $0.sink(index, effect: effect) }
+  }
+
+  private func handle(
+    _ plugin: WorkerPlugin, name: String, _ body: (PluginVM) -> CallResult
+  ) throws(Failure) -> JSONValue {
+    transaction.beginReading(nil, record: nil, now: context.clock.now.microseconds, answerWaits: false)
+    defer { transaction.end() }
+    let vm = try call(plugin, name: name, body)
+    return (try? JSONValue(parsing: vm.output)) ?? .null
+  }
+
+  /// Calls a function of a plugin within the transaction that has begun; `name` is what a failure calls it.
+  private func call(
+    _ plugin: WorkerPlugin, name: String, _ body: (PluginVM) -> CallResult
+  ) throws(Failure) -> PluginVM {
+    let vm = try plugins.vm(of: plugin)
+    var event = transaction.readingEvent(for: plugin.entry)
+    defer { plugin.dropDeadVM() }
+    guard vm.begin(&event, budget: plugin.entry.manifest.budget) != .failed else { throw vm.failure(rule: nil) }
+    let result = body(vm)
+    transaction.writeLog(of: vm)
+    guard result != .failed else { throw vm.failure(rule: name) }
+    return vm
+  }
+}

@@ -1,0 +1,100 @@
+import RuledCore
+import RuledLua
+
+/// An event of a transaction: the one that was sent, or one that a rule raised.
+struct QueuedEvent {
+  /// Where it comes from.
+  enum Origin: Equatable {
+    /// It is the transaction's own event.
+    case sent
+    /// It was parked together with the transaction's event and is retried with it.
+    case parked
+    /// A rule of the plugin with that index raised it.
+    case raised(by: Int)
+  }
+
+  /// Where it comes from.
+  let origin: Origin
+  /// How many raises deep it is.
+  let depth: Int
+  fileprivate let type: Range<Int>
+  fileprivate let data: Range<Int>
+  fileprivate let chain: Range<Int>
+
+  /// Whether a rule raised it.
+  var isRaised: Bool { if case .raised = origin { true } else { false } }
+
+  /// Whether a rule of that plugin raised it.
+  func isRaised(by plugin: Int) -> Bool { origin == .raised(by: plugin) }
+}
+
+/// The events of one transaction, in the order in which plugins see them.
+final class EventQueue {
+  /// How many events there may be.
+  static let limit = 1024
+
+  private var events: [QueuedEvent] = []
+  private let bytes = ByteBuffer(capacity: 1024)
+
+  /// How many events there are.
+  var count: Int { events.count }
+
+  subscript(index: Int) -> QueuedEvent { events[index] }
+
+  /// The type of an event; valid until the next change of the queue.
+  func type(of event: QueuedEvent) -> UnsafeRawBufferPointer { slice(event.type) }
+
+  /// The data of an event that was parked or raised, as JSON; valid until the next change of the queue.
+  func data(of event: QueuedEvent) -> UnsafeRawBufferPointer { slice(event.data) }
+
+  /// The types that led to an event, its own last; valid until the next change of the queue.
+  func chain(of event: QueuedEvent) -> UnsafeRawBufferPointer { slice(event.chain) }
+
+  /// Empties the queue.
+  func removeAll() {
+    events.removeAll(keepingCapacity: true)
+    bytes.removeAll()
+  }
+
+  /// Adds the transaction's own event.
+  func append(sent type: UnsafeRawBufferPointer) {
+    let type = copy(type)
+    events.append(QueuedEvent(origin: .sent, depth: 0, type: type, data: 0..<0, chain: type))
+  }
+
+  /// Adds an event that was parked with the first one.
+  func append(parked type: String, data: String) {
+    let start = bytes.count
+    bytes.append(contentsOf: type)
+    let typeEnd = bytes.count
+    bytes.append(contentsOf: data)
+    events.append(
+      QueuedEvent(origin: .parked, depth: 0, type: start..<typeEnd, data: typeEnd..<bytes.count, chain: 0..<0))
+  }
+
+  /// Adds an event that a plugin raised; `chain` are the types that led to it.
+  func append(
+    raised type: UnsafeRawBufferPointer, data: UnsafeRawBufferPointer, chain: UnsafeRawBufferPointer, depth: Int,
+    by plugin: Int
+  ) {
+    let start = bytes.count
+    bytes.append(chain)
+    bytes.append(" > " as StaticString)
+    let typeStart = bytes.count
+    bytes.append(type)
+    let end = bytes.count
+    events.append(
+      QueuedEvent(
+        origin: .raised(by: plugin), depth: depth, type: typeStart..<end, data: copy(data), chain: start..<end))
+  }
+
+  private func copy(_ other: UnsafeRawBufferPointer) -> Range<Int> {
+    let start = bytes.count
+    bytes.append(other)
+    return start..<bytes.count
+  }
+
+  private func slice(_ range: Range<Int>) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: bytes.bytes[range])
+  }
+}

@@ -1,0 +1,128 @@
+import RuledCore
+import RuledJSON
+import RuledLua
+import RuledStore
+
+extension EventTransaction {
+  /// Adds all that the event changes to the current batch, or nothing if the store fails.
+  ///
+  /// - Parameters:
+  ///   - outcome: the outcome, which is remembered if a client sent the event.
+  ///   - identity: the event's hash in its subject's history.
+  ///   - cascade: what waits for the messages that the event sends.
+  /// - Throws: when the store fails.
+  func commit(_ outcome: RememberedOutcome, identity: UInt64, cascade: Cascade?) throws(RequestError) {
+    guard let subject else { return }
+    let mark = batches.current.mark
+    do throws(RequestError) {
+      if event.origin == .client {
+        try memory.remember(
+          outcome, of: event, identity: identity, subject: subject, record: record, history: &history)
+      } else {
+        memory.readHistory(of: record, into: &history)
+      }
+      for plugin in touched { try commit(runs[plugin], subject, cascade) }
+    } catch {
+      batches.rollBack(to: mark)
+      throw error
+    }
+    writeRecord(of: subject, version: outcome.version)
+    noteChange(version: outcome.version)
+  }
+
+  /// Adds what a plugin's rules asked for, or parks the event for it if it failed.
+  private func commit(_ run: PluginRun, _ subject: Subject, _ cascade: Cascade?) throws(RequestError) {
+    if run.hasFailed { return parked.park(run, of: self) }
+    guard !run.operations.isDisjoint(with: .written), let vm = run.plugin.vm else { return }
+    try items.write(
+      vm.operations, of: run.plugin, event, subject: subject, maySend: run.sends > 0 ? messageShare : 0,
+      cascade: cascade)
+    if run.operations.contains(.count) { run.counts.move(to: batches.current, of: run.plugin.entry) }
+  }
+
+  /// How many messages may follow from each that the event sends.
+  private var messageShare: Int {
+    var sends = 0
+    forEachTouched { run in if !run.hasFailed { sends += run.sends } }
+    return sends > 0 ? (event.maySend - sends) / sends : 0
+  }
+
+  // MARK: Record
+
+  /// Writes the subject's record: the plugins' states in order of name, the new ones in place of the old ones.
+  private func writeRecord(of subject: Subject, version: UInt64) {
+    nextRecord.removeAll()
+    SubjectRecord.writeHeader(version: version, until: history.until, recent: history.recent, into: nextRecord)
+    var next = 0
+    record?.forEachPlugin { name, state in
+      while let index = firstDone(from: next) {
+        let order = withRun(of: touched[index]) { ByteOrder.compare($0.plugin.entry.nameBytes, name) }
+        next = order <= 0 ? index + 1 : index
+        if order <= 0 { writeState(of: touched[index]) }
+        if order == 0 { return }
+        if order > 0 { break }
+      }
+      SubjectRecord.writePlugin(name, state: state, into: nextRecord)
+    }
+    while let index = firstDone(from: next) {
+      writeState(of: touched[index])
+      next = index + 1
+    }
+    subjects.setRecord(nextRecord.bytes, of: subject)
+    subject.lastCommit = batches.current.number
+    key.removeAll()
+    StoreKey.record(subject.name, into: key)
+    batches.current.writes.put(key.bytes, nextRecord.bytes)
+  }
+
+  /// The index in `touched` of the first plugin from `start` on that has a new state.
+  private func firstDone(from start: Int) -> Int? {
+    var index = start
+    while index < touched.count {
+      if withRun(of: touched[index], { $0.isDone }) { return index }
+      index += 1
+    }
+    return nil
+  }
+
+  private func writeState(of plugin: Int) {
+    withRun(of: plugin) { run in
+      let state = run.state(in: self)
+      // An empty table is no state.
+      if state.count > 2 { SubjectRecord.writePlugin(run.plugin.entry.nameBytes, state: state, into: nextRecord) }
+    }
+  }
+
+  // MARK: Watchers
+
+  /// Adds the change to those that watchers get.
+  private func noteChange(version: UInt64) {
+    let changes = batches.current.changes
+    let bytes = changes.bytes
+    let start = bytes.count
+    bytes.append(event.subject)
+    let subject = start..<bytes.count
+    bytes.append("\"subject\":" as StaticString)
+    bytes.append(jsonString: event.subject)
+    bytes.append(",\"version\":" as StaticString)
+    bytes.append(decimal: Int64(truncatingIfNeeded: version))
+    bytes.append(",\"event\":{\"id\":" as StaticString)
+    bytes.append(jsonString: event.id)
+    bytes.append(",\"type\":" as StaticString)
+    bytes.append(jsonString: event.type)
+    bytes.append("},\"plugins\":[" as StaticString)
+    let names = bytes.count
+    forEachTouched { run in
+      guard !run.hasFailed else { return }
+      if bytes.count > names { bytes.append(UInt8(ascii: ",")) }
+      bytes.append(run.plugin.entry.quotedName)
+    }
+    let plugins = names..<bytes.count
+    bytes.append("],\"decisions\":{" as StaticString)
+    bytes.append(parts.decisions)
+    bytes.append("},\"effects\":[" as StaticString)
+    bytes.append(parts.effects)
+    bytes.append("]" as StaticString)
+    changes.append(subject: subject, version: version, plugins: plugins)
+  }
+}

@@ -1,0 +1,290 @@
+import RuledCore
+import RuledJSON
+import RuledLua
+import RuledStore
+
+/// The event at hand: what its rules did so far, until all of it joins the batch or none of it.
+///
+/// A worker has one transaction and uses it for each event again, so that an event allocates nothing. The steps are `begin`, `run`, `outcome`,
+/// `commit` unless it is a dry run, and `end`.
+final class EventTransaction {
+  let context: EngineContext
+  let plugins: WorkerPlugins
+  let batches: BatchQueue
+  let subjects: SubjectCache
+  let memory: OutcomeMemory
+  let items: SubjectItems
+  let parked: ParkedEvents
+
+  /// The event.
+  private(set) var event = EventInput.none
+  /// The subject; nil for a query or a handler without one.
+  private(set) var subject: Subject?
+  /// The subject's record before the event.
+  private(set) var record: SubjectRecordView?
+  /// The plugin whose parked part is retried, nil for an event that is evaluated for the first time.
+  private(set) var retriedPlugin: Int?
+  /// Whether the answer leaves only once all that was evaluated before it is durable.
+  private(set) var answerWaits = false
+  /// Why the store could not answer what a rule asked.
+  ///
+  /// The whole transaction then fails.
+  var storeFailure: RequestError?
+
+  /// The events that the plugins see.
+  let queue = EventQueue()
+  /// Parses the data of the raised event at hand.
+  let raisedData = TapeDocument()
+  /// The encoded states of the plugins that ran.
+  let states = ByteBuffer(capacity: 4096)
+  /// The parts of the outcome.
+  let parts = OutcomeParts()
+  /// Why rules fired or not, for an event that is explained.
+  let trace = TraceWriter()
+  /// Each plugin's part, in the catalog's order.
+  private(set) var runs: [PluginRun]
+  /// The indices of the plugins that have seen an event; in order once the outcome is collected.
+  private(set) var touched: [Int] = []
+  private var runCount: UInt64 = 0
+
+  // Used by the commit.
+  var history = OutcomeMemory.History()
+  let key = ByteBuffer(capacity: 320)
+  let nextRecord = ByteBuffer(capacity: 1024)
+
+  init(
+    _ context: EngineContext, plugins: WorkerPlugins, batches: BatchQueue, subjects: SubjectCache,
+    memory: OutcomeMemory,
+    items: SubjectItems, parked: ParkedEvents
+  ) {
+    self.context = context
+    self.plugins = plugins
+    self.batches = batches
+    self.subjects = subjects
+    self.memory = memory
+    self.items = items
+    self.parked = parked
+    runs = plugins.all.map { PluginRun($0) }
+  }
+
+  /// Follows `plugins` when other rules are put in force.
+  func adoptPlugins() { runs = plugins.all.map { PluginRun($0) } }
+
+  // MARK: Begin and end
+
+  /// Begins an event.
+  func begin(_ event: EventInput, of subject: Subject, record: SubjectRecordView?) {
+    self.event = event
+    self.subject = subject
+    self.record = record
+    queue.append(sent: event.type)
+  }
+
+  /// Begins a call that changes nothing.
+  ///
+  /// It may be about a subject or about none. `answerWaits`: the answer leaves only once all that was evaluated before it is durable.
+  func beginReading(_ subject: Subject?, record: SubjectRecordView?, now: Int64, answerWaits: Bool) {
+    event = EventInput.none
+    if let subject { event.subject = subject.name }
+    event.time = now
+    event.now = now
+    self.subject = subject
+    self.record = record
+    self.answerWaits = answerWaits
+  }
+
+  /// Forgets the event, and gives back what did not join the batch.
+  func end() {
+    event = .none
+    subject = nil
+    record = nil
+    retriedPlugin = nil
+    answerWaits = false
+    storeFailure = nil
+    forEachTouched { run in
+      run.counts.release(in: context)
+      run.reset()
+    }
+    touched.removeAll(keepingCapacity: true)
+    queue.removeAll()
+    states.removeAll()
+    parts.removeAll()
+    trace.removeAll()
+  }
+
+  // MARK: Run
+
+  /// Runs the rules of all plugins on the event, in order of name, and then on what they raised, in the order raised.
+  func run() throws(RequestError) {
+    var index = 0
+    while index < queue.count, storeFailure == nil {
+      runPlugins(onEventAt: index)
+      index += 1
+    }
+    if let storeFailure { throw storeFailure }
+  }
+
+  private func runPlugins(onEventAt index: Int) {
+    let queued = queue[index]
+    guard !event.isExplained else { return explainPlugins(onEventAt: index) }
+    let listeners = plugins.listeners(to: queue.type(of: queued))
+    for listener in listeners.plugins where !queued.isRaised(by: listener.plugin) {
+      if let retriedPlugin, !queued.isRaised, listener.plugin != retriedPlugin { continue }
+      withRun(of: listener.plugin) { $0.run(listener.rules, onEventAt: index, in: self) }
+    }
+  }
+
+  /// As `runPlugins`, with entries in the trace for the plugins that do not listen to the event.
+  private func explainPlugins(onEventAt index: Int) {
+    let queued = queue[index]
+    let type = typeText(of: queued)
+    let listeners = plugins.catalog.listeners(to: type)
+    for run in runs where !queued.isRaised(by: run.plugin.index) {
+      if let listener = listeners.first(where: { $0.plugin == run.plugin.index }) {
+        run.run(listener.rules, onEventAt: index, in: self)
+      } else {
+        trace.skip(run.plugin.entry.order[...], of: run.plugin.entry, listeners: [], type: type, reason: "")
+      }
+    }
+  }
+
+  /// Evaluates the events of a plugin's parked part again, and commits if the plugin no longer fails.
+  ///
+  /// - Returns: why the plugin failed again; nil when it succeeded.
+  func retry(
+    _ event: EventInput, furtherEvents: some Sequence<JSONValue>, of subject: Subject, record: SubjectRecordView?,
+    plugin: Int
+  ) throws(RequestError) -> Failure? {
+    begin(event, of: subject, record: record)
+    defer { end() }
+    retriedPlugin = plugin
+    for event in furtherEvents {
+      queue.append(parked: event["type"]?.stringValue ?? "", data: event["data"]?.text ?? "{}")
+    }
+    try run()
+    if let failure = runs[plugin].failure { return failure }
+    try commit(try outcome(), identity: 0, cascade: nil)
+    return nil
+  }
+
+  // MARK: Outcome
+
+  /// Collects decisions, effects and failures, and writes what the rules logged.
+  ///
+  /// - Returns: the outcome, valid until the transaction ends.
+  func outcome() throws(RequestError) -> RememberedOutcome {
+    if touched.count > 1 { touched.sort() }
+    forEachTouched { collect($0) }
+    if let storeFailure { throw storeFailure }
+    let isCounted = !event.isDryRun && retriedPlugin == nil
+    return RememberedOutcome(
+      version: (record?.version ?? 0) + (isCounted ? 1 : 0), revision: plugins.catalog.revisionText.bytes,
+      decisions: parts.decisions.bytes, effects: parts.effects.bytes, failures: parts.failures.bytes)
+  }
+
+  private func collect(_ run: PluginRun) {
+    if let failure = run.failure { return parts.add(failure) }
+    guard !run.operations.isEmpty, let vm = run.plugin.vm else { return }
+    if !run.operations.isDisjoint(with: .collapsing) { vm.collapseOperations() }
+    if run.operations.contains(.decide) { parts.addDecisions(in: vm.operations, of: run.plugin.entry) }
+    if run.operations.contains(.emit) { collectEffects(in: vm.operations, of: run.plugin.entry) }
+    if run.operations.contains(.log) { writeLog(of: vm) }
+  }
+
+  private func collectEffects(in operations: Operations, of plugin: Catalog.Plugin) {
+    guard let subject else { return }
+    for index in operations.indices where !operations.isVoid(at: index) {
+      guard case .emit(let effect) = operations[index] else { continue }
+      do throws(RequestError) {
+        guard try !items.effects.isRepeated(effect, of: plugin.name, subject: subject) else { continue }
+        parts.add(effect, of: plugin)
+      } catch { storeFailure = error }
+    }
+  }
+
+  // MARK: Runs
+
+  /// Calls `body` with a plugin's run; `runs` keeps it alive meanwhile, so that no reference is counted.
+  @inline(__always)
+  func withRun<Result>(of plugin: Int, _ body: (PluginRun) -> Result) -> Result {
+    Unmanaged.passUnretained(runs[plugin])._withUnsafeGuaranteedRef(body)
+  }
+
+  /// Calls `body` with each run that has seen an event.
+  @inline(__always)
+  func forEachTouched(_ body: (PluginRun) -> Void) {
+    for index in 0..<touched.count { withRun(of: touched[index], body) }
+  }
+
+  /// Notes that a plugin has seen an event.
+  func touch(_ plugin: WorkerPlugin) { touched.append(plugin.index) }
+
+  /// Whether the plugin's parked part is retried.
+  func isRetrying(_ plugin: WorkerPlugin) -> Bool { retriedPlugin == plugin.index }
+
+  /// How many messages the other plugins send.
+  func sends(besides run: PluginRun) -> Int {
+    var sends = 0
+    forEachTouched { other in if other !== run, !other.hasFailed { sends += other.sends } }
+    return sends
+  }
+
+  /// Whether the time of the next run is measured, which is every sixteenth.
+  func isNextRunMeasured() -> Bool {
+    runCount &+= 1
+    return runCount & 15 == 0
+  }
+
+  // MARK: Events for rules
+
+  /// An event of the queue as a plugin that has not yet seen any takes it.
+  func ruleEvent(_ queued: QueuedEvent, for plugin: Catalog.Plugin) -> RuleEvent {
+    let isSent = queued.origin == .sent
+    return RuleEvent(
+      id: event.id, source: event.source, type: queue.type(of: queued), subject: event.subject, time: event.time,
+      now: event.now, data: isSent ? event.data : try? raisedData.parse(copyOf: queue.data(of: queued)),
+      attributes: isSent ? event.attributes : nil,
+      seed: hash64(event.id, seed: hash64(event.subject, seed: 0)), state: record?.state(of: plugin.nameBytes),
+      isExplained: event.isExplained, depth: queued.depth, chain: queue.chain(of: queued))
+  }
+
+  /// What a function of a plugin sees that changes nothing.
+  func readingEvent(for plugin: Catalog.Plugin) -> RuleEvent {
+    RuleEvent(reading: subject?.name, state: record?.state(of: plugin.nameBytes), now: event.now)
+  }
+
+  /// The type of an event of the queue, as text.
+  func typeText(of queued: QueuedEvent) -> String { String(decoding: queue.type(of: queued), as: UTF8.self) }
+
+  // MARK: Log
+
+  /// Writes to the log what the rules of a VM logged.
+  func writeLog(of vm: PluginVM) {
+    let operations = vm.operations
+    let rules = vm.manifest.rules
+    for index in operations.indices {
+      guard case .log(let level, let message, let fields) = operations[index] else { continue }
+      let rule = operations.rule(at: index)
+      context.log.write(
+        LogLine(
+          LogLine.Level(rawValue: level) ?? .info, String(decoding: message, as: UTF8.self), plugin: vm.source.name,
+          rule: rules.indices.contains(rule) ? rules[rule].name : nil, event: eventID, subjectHash: subjectHash,
+          fields: String(decoding: fields, as: UTF8.self)))
+    }
+  }
+
+  /// Writes a line on a failure to the log.
+  func log(_ level: LogLine.Level, _ message: String, _ failure: Failure) {
+    let position = failure.file.map { file in " at \(file):\(failure.line ?? 0)" } ?? ""
+    context.log.write(
+      LogLine(
+        level, message + position, plugin: failure.plugin, rule: failure.rule, event: eventID,
+        subjectHash: subjectHash))
+  }
+
+  private var eventID: String { String(decoding: event.id, as: UTF8.self) }
+
+  private var subjectHash: String? {
+    subject.map { subject in String(SHA256.hash(subject.name).hex.prefix(12)) }
+  }
+}

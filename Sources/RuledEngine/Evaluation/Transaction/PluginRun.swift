@@ -1,0 +1,335 @@
+import RuledCore
+import RuledJSON
+import RuledLua
+import RuledStore
+
+/// One plugin's part in a transaction: state in, rules, state and operations out.
+///
+/// It is committed whole or not at all.
+///
+/// Each plugin has one run on a worker, which is reset after each event.
+final class PluginRun {
+  /// The plugin.
+  let plugin: WorkerPlugin
+  /// Whether its VM has begun the event.
+  private(set) var began = false
+  /// Why it failed; what it did is then void.
+  private(set) var failure: Failure?
+  /// Whether it failed.
+  private(set) var hasFailed = false
+  /// The kinds of the operations that its rules asked for.
+  private(set) var operations: Operation.Kinds = []
+  /// How many messages it sends.
+  private(set) var sends = 0
+  /// What it counts.
+  var counts = CounterTable.Reservation()
+  /// The events that it has seen, as indices in the queue.
+  private(set) var seen: [Int] = []
+
+  /// Its encoded state, as a range of the transaction's `states`.
+  private var state = 0..<0
+  /// How many of its operations were searched for raised events.
+  private var searched = 0
+  /// How many of its operations were checked.
+  private var checked = 0
+  /// How many bytes its decisions and effects have, of the operations that were checked.
+  private var outcomeBytes = 0
+  /// How much processor time, in microseconds, the events took that other plugins raised.
+  private var raisedTime: Int64 = 0
+
+  init(_ plugin: WorkerPlugin) { self.plugin = plugin }
+
+  /// Whether it has a new state to be written.
+  var isDone: Bool { began && !hasFailed }
+
+  /// The encoded state after the event; valid until another plugin runs.
+  func state(in transaction: EventTransaction) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: transaction.states.bytes[state])
+  }
+
+  /// Makes it ready for the next event; its counts must have joined a batch or been released.
+  func reset() {
+    began = false
+    if hasFailed {
+      failure = nil
+      hasFailed = false
+    }
+    operations = []
+    sends = 0
+    seen.removeAll(keepingCapacity: true)
+    state = 0..<0
+    searched = 0
+    checked = 0
+    outcomeBytes = 0
+    raisedTime = 0
+  }
+
+  // MARK: Running
+
+  /// Runs those of the plugin's rules that listen to an event of the queue.
+  ///
+  /// A failure voids all that the plugin did in the transaction.
+  func run(_ rules: [Int], onEventAt index: Int, in transaction: EventTransaction) {
+    let entry = plugin.entry
+    let queued = transaction.queue[index]
+    if !entry.manifest.sources.isEmpty {
+      let source = String(decoding: transaction.event.source, as: UTF8.self)
+      guard entry.manifest.accepts(source: source) else {
+        if transaction.event.isExplained {
+          let sources = entry.manifest.sources.map { "'\($0.text)'" }.joined(separator: ", ")
+          transaction.trace.skip(
+            entry.order[...], of: entry, listeners: rules, type: transaction.typeText(of: queued),
+            reason: "the plugin takes sources \(sources), not '\(source)'")
+        }
+        return
+      }
+    }
+    if seen.isEmpty { transaction.touch(plugin) }
+    seen.append(index)
+    guard !hasFailed else { return }
+    guard !entry.runtime.isSuspended || transaction.isRetrying(plugin) else {
+      setFailure(
+        Failure(
+          plugin: entry.name, kind: .error,
+          message: "the plugin is suspended, as it was stopped three times in a row; reload it or retry its events"))
+      if transaction.event.isExplained {
+        transaction.trace.skip(
+          entry.order[...], of: entry, listeners: rules, type: transaction.typeText(of: queued),
+          reason: "the plugin is suspended; reload it or retry its events")
+      }
+      return
+    }
+    let isMeasured = transaction.isNextRunMeasured()
+    let started = isMeasured ? EngineClock.monotonic : 0
+    do throws(Failure) {
+      try run(rules, on: queued, in: transaction)
+      entry.runtime.succeeded()
+    } catch { fail(error, in: transaction) }
+    if isMeasured { entry.runtime.took(EngineClock.monotonic - started) }
+  }
+
+  private func fail(_ failure: Failure, in transaction: EventTransaction) {
+    setFailure(failure)
+    if let vm = plugin.vm, began || vm.isDead {
+      transaction.writeLog(of: vm)
+      plugin.dropDeadVM()
+    }
+    guard transaction.storeFailure == nil else { return }
+    let isSuspended = plugin.entry.runtime.failed(failure.kind)
+    transaction.log(.warn, "a rule failed: \(failure.message)", failure)
+    if isSuspended {
+      transaction.log(.error, "the plugin is suspended, as it was stopped three times in a row", failure)
+    }
+  }
+
+  private func setFailure(_ failure: Failure) {
+    self.failure = failure
+    hasFailed = true
+  }
+
+  /// Runs rules on an event, keeps the encoded state, checks the operations, and queues what was raised.
+  private func run(_ rules: [Int], on queued: QueuedEvent, in transaction: EventTransaction) throws(Failure) {
+    let vm =
+      began
+      ? try runFurther(rules, on: queued, in: transaction) : try runFirst(rules, on: queued, in: transaction)
+    let start = transaction.states.count
+    transaction.states.append(vm.output)
+    state = start..<transaction.states.count
+    try check(vm.operations, in: transaction)
+    if operations.contains(.raise) { try queueRaised(vm.operations, in: transaction) }
+  }
+
+  // MARK: The first event
+
+  /// Runs rules on the first event that the plugin sees: uncounted if that may do, and once more, counted, if it did not.
+  private func runFirst(
+    _ rules: [Int], on queued: QueuedEvent, in transaction: EventTransaction
+  ) throws(Failure) -> PluginVM {
+    let uncounted = !transaction.event.isExplained && plugin.uncounted.shouldTry()
+    let vm = try transaction.plugins.vm(of: plugin)
+    let storeFailure = transaction.storeFailure
+    var failure: Failure?
+    do throws(Failure) {
+      try runFirst(rules, on: queued, vm, uncounted: uncounted, in: transaction)
+    } catch { failure = error }
+    if vm.endUncounted() {
+      if uncounted { plugin.uncounted.noteSuccess() }
+      if let failure { throw failure }
+      return vm
+    }
+    plugin.uncounted.noteFailure()
+    began = false
+    transaction.storeFailure = storeFailure
+    plugin.dropDeadVM()
+    let fresh = try transaction.plugins.vm(of: plugin)
+    try runFirst(rules, on: queued, fresh, uncounted: false, in: transaction)
+    return fresh
+  }
+
+  private func runFirst(
+    _ rules: [Int], on queued: QueuedEvent, _ vm: PluginVM, uncounted: Bool, in transaction: EventTransaction
+  ) throws(Failure) {
+    let entry = plugin.entry
+    let stateLimit = transaction.context.stateBytes
+    var event = transaction.ruleEvent(queued, for: entry)
+    if transaction.event.isExplained {
+      guard vm.begin(&event, budget: entry.manifest.budget) != .failed else { throw vm.failure(rule: nil) }
+      began = true
+      try runAll(rules, on: queued, vm, in: transaction)
+    } else {
+      began = true
+      switch vm.run(
+        &event, budget: entry.manifest.budget, rules: rules, stateLimit: stateLimit, uncounted: uncounted)
+      {
+      case .ended: return
+      case .failed(let rule): throw vm.failure(rule: rule.map { entry.manifest.rules[$0].name })
+      case .raised(let done):
+        try runRaised(from: 0, vm, in: transaction)
+        try runRules(Array(rules[done...]), vm, in: transaction)
+      }
+    }
+    guard vm.encodeState(limit: stateLimit) != .failed else { throw vm.failure(rule: nil) }
+  }
+
+  // MARK: Further events
+
+  /// Runs rules on a further event, which another plugin raised or which was parked with the first.
+  private func runFurther(
+    _ rules: [Int], on queued: QueuedEvent, in transaction: EventTransaction
+  ) throws(Failure) -> PluginVM {
+    guard raisedTime < Limits.raisedTime else {
+      throw Failure(
+        plugin: plugin.entry.name, kind: .time,
+        message: "stopped: the events raised within one event took more than 1 s of processor time")
+    }
+    let started = EngineClock.processorTime
+    defer { raisedTime += EngineClock.processorTime - started }
+    let vm = try transaction.plugins.vm(of: plugin)
+    guard let data = try? transaction.raisedData.parse(copyOf: transaction.queue.data(of: queued)) else { return vm }
+    let begun = vm.beginRaised(
+      type: transaction.queue.type(of: queued), data: data, budget: plugin.entry.manifest.budget, depth: queued.depth,
+      chain: transaction.queue.chain(of: queued))
+    guard begun != .failed else { throw vm.failure(rule: nil) }
+    try runAll(rules, on: queued, vm, in: transaction)
+    vm.endRaised()
+    guard vm.encodeState(limit: transaction.context.stateBytes) != .failed else { throw vm.failure(rule: nil) }
+    return vm
+  }
+
+  // MARK: Rules
+
+  /// Runs rules in order.
+  ///
+  /// An explanation also lists the plugin's other rules, in their places among them.
+  private func runAll(
+    _ rules: [Int], on queued: QueuedEvent, _ vm: PluginVM, in transaction: EventTransaction
+  ) throws(Failure) {
+    guard transaction.event.isExplained else { return try runRules(rules, vm, in: transaction) }
+    let type = transaction.typeText(of: queued)
+    let entry = plugin.entry
+    for (index, rule) in entry.order.enumerated() {
+      guard rules.contains(rule) else {
+        transaction.trace.skip([rule], of: entry, listeners: [], type: type, reason: "")
+        continue
+      }
+      do throws(Failure) { try runRules([rule], vm, in: transaction) } catch {
+        transaction.trace.skip(
+          entry.order[(index + 1)...], of: entry, listeners: rules, type: type,
+          reason: "a rule of the plugin failed before it")
+        throw error
+      }
+    }
+  }
+
+  /// Runs rules in order, each followed by the plugin's own rules for what it raised.
+  private func runRules(_ rules: [Int], _ vm: PluginVM, in transaction: EventTransaction) throws(Failure) {
+    let entry = plugin.entry
+    for rule in rules {
+      let before = vm.operations.count
+      let result =
+        transaction.event.isExplained ? transaction.trace.run(rule, of: entry, on: vm) : vm.run(rule: rule)
+      guard result != .failed else { throw vm.failure(rule: entry.manifest.rules[rule].name) }
+      guard result == .done else { continue }
+      try runRaised(from: before, vm, in: transaction)
+    }
+  }
+
+  /// Runs the plugin's own rules on what its operations from `first` on raise.
+  private func runRaised(from first: Int, _ vm: PluginVM, in transaction: EventTransaction) throws(Failure) {
+    for index in first..<vm.operations.count {
+      guard case .raise(let raised, let data, _, _) = vm.operations[index] else { continue }
+      let type = Array(raised)
+      let listener = type.withUnsafeBytes { transaction.plugins.listeners(to: $0) }.plugins.first {
+        $0.plugin == plugin.index
+      }
+      guard let listener, let data = try? transaction.raisedData.parse(copyOf: data) else { continue }
+      let begun = type.withUnsafeBytes {
+        vm.beginRaised(type: $0, data: data)
+      }
+      guard begun != .failed else { throw vm.failure(rule: nil) }
+      try runRules(listener.rules, vm, in: transaction)
+      vm.endRaised()
+    }
+  }
+
+  // MARK: Operations
+
+  /// Queues for the other plugins what this one raised, now that its rules ran without a failure.
+  private func queueRaised(_ operations: Operations, in transaction: EventTransaction) throws(Failure) {
+    for index in searched..<operations.count {
+      guard case .raise(let type, let data, let chain, let depth) = operations[index] else { continue }
+      guard transaction.queue.count < EventQueue.limit else {
+        throw Failure(
+          plugin: plugin.entry.name, kind: .cycle,
+          message: "more than \(EventQueue.limit) events were raised within one event")
+      }
+      transaction.queue.append(raised: type, data: data, chain: chain, depth: depth, by: plugin.index)
+    }
+    searched = operations.count
+  }
+
+  /// Checks what is known only once rules have run: the number of messages, the size of the outcome, and room for counters.
+  private func check(_ operations: Operations, in transaction: EventTransaction) throws(Failure) {
+    var newSends = 0
+    let counted = counts.count
+    for index in checked..<operations.count {
+      self.operations.formUnion(operations.kind(at: index))
+      switch operations[index] {
+      case .decide(let name, let value): outcomeBytes += name.count + value.count + 64
+      case .emit(let effect): outcomeBytes += effect.sink.count + effect.type.count + effect.data.count + 64
+      case .send: newSends += 1
+      case .count(let name, let labels, let amount):
+        counts.append(CounterTable.Delta(name: name, labels: labels, amount: CounterValue(amount)))
+      default: break
+      }
+    }
+    checked = operations.count
+    if counts.count > counted { try counts.reserve(from: counted, of: plugin.entry.name, in: transaction.context) }
+    if newSends > 0 { try checkSends(sends + newSends, in: transaction) }
+    guard outcomeBytes <= Limits.outcomeBytes else {
+      throw Failure(
+        plugin: plugin.entry.name, kind: .value,
+        message: "decisions and effects are \(outcomeBytes) bytes, more than the 1 MiB that an outcome may have")
+    }
+  }
+
+  private func checkSends(_ sends: Int, in transaction: EventTransaction) throws(Failure) {
+    let event = transaction.event
+    guard sends <= Limits.messagesPerEvent else {
+      throw Failure(
+        plugin: plugin.entry.name, kind: .value,
+        message: "\(sends) messages are sent for one event; a plugin may send \(Limits.messagesPerEvent)")
+    }
+    let all = transaction.sends(besides: self) + sends
+    guard event.hops < Limits.messageHops, all <= event.maySend else {
+      if !event.isDryRun { plugin.sender(in: transaction.context.senders).wasStopped() }
+      throw Failure(
+        plugin: plugin.entry.name, kind: .cycle,
+        message: event.hops < Limits.messageHops
+          ? "\(all) messages would follow where \(event.maySend) more may: \(Limits.messagesPerCascade) may follow from "
+            + "one event, and what is left is divided among the messages that an event sends"
+          : "a message that follows from more than \(Limits.messageHops) others is not sent")
+    }
+    self.sends = sends
+  }
+}

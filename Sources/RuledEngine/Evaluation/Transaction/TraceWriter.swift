@@ -1,0 +1,147 @@
+import RuledCore
+import RuledJSON
+import RuledLua
+
+/// Explains an event: writes for each rule that was considered whether it fired, and why.
+final class TraceWriter {
+  /// The entries, JSON objects with commas between them.
+  var bytes: UnsafeRawBufferPointer { trace.bytes }
+  private let trace = ByteBuffer(capacity: 256)
+
+  /// Removes all entries.
+  func removeAll() { trace.removeAll() }
+
+  /// Writes entries for rules of a plugin that do not run on an event of `type`.
+  ///
+  /// Those in `listeners` listen to the type and get `reason`. The others get the types that they listen to.
+  func skip(_ rules: ArraySlice<Int>, of plugin: Catalog.Plugin, listeners: [Int], type: String, reason: String) {
+    for rule in rules {
+      var reason = reason
+      if !listeners.contains(rule) {
+        let patterns = plugin.manifest.rules[rule].on.map { "'\($0.text)'" }.joined(separator: ", ")
+        reason = "listens to \(patterns), not to '\(type)'"
+      }
+      var json = beginEntry(plugin, rule, fired: false, reason)
+      endEmptyEntry(&json, microseconds: 0)
+    }
+  }
+
+  /// Runs a rule and writes an entry for what it did.
+  func run(_ rule: Int, of plugin: Catalog.Plugin, on vm: PluginVM) -> CallResult {
+    _ = vm.encodeState(limit: .max)
+    let before = try? JSONValue(parsing: vm.output)
+    let first = vm.operations.count
+    let started = EngineClock.monotonic
+    let result = vm.run(rule: rule)
+    let microseconds = Int64((EngineClock.monotonic - started) / 1000)
+    guard result != .failed else {
+      var json = beginEntry(plugin, rule, fired: true, "failed: \(vm.failure(rule: nil).message)")
+      endEmptyEntry(&json, microseconds: microseconds)
+      return result
+    }
+    var json = beginEntry(plugin, rule, fired: result == .done, result == .done ? "its event came" : "'when' was false")
+    writeReads(vm.operations, to: &json)
+    guard result == .done, vm.encodeState(limit: .max) != .failed else {
+      endEmptyEntry(&json, microseconds: microseconds)
+      return result
+    }
+    let after = try? JSONValue(parsing: vm.output)
+    writeList("writes", Self.changes(from: before ?? .object([:]), to: after ?? .object([:]), at: "state"), to: &json)
+    writeOperations(vm.operations[first...], of: plugin, to: &json)
+    endEntry(&json, microseconds: microseconds)
+    return result
+  }
+
+  // MARK: Entries
+
+  private func beginEntry(_ plugin: Catalog.Plugin, _ rule: Int, fired: Bool, _ reason: String) -> JSONWriter {
+    var json = JSONWriter(continuing: trace)
+    json.beginObject()
+    json.member("plugin", plugin.name)
+    json.member("rule", plugin.manifest.rules[rule].name)
+    json.member("fired", fired)
+    json.member("reason", reason)
+    return json
+  }
+
+  /// Ends the entry of a rule that did nothing.
+  private func endEmptyEntry(_ json: inout JSONWriter, microseconds: Int64) {
+    for name in ["writes", "decisions", "effects"] as [StaticString] { writeList(name, [], to: &json) }
+    endEntry(&json, microseconds: microseconds)
+  }
+
+  private func endEntry(_ json: inout JSONWriter, microseconds: Int64) {
+    json.member("micros", microseconds)
+    json.endObject()
+  }
+
+  private func writeList(_ name: StaticString, _ items: [String], to json: inout JSONWriter) {
+    json.member(name)
+    json.beginArray()
+    for item in items { json.string(item) }
+    json.endArray()
+  }
+
+  /// Writes which parts of the state the last rule read.
+  private func writeReads(_ operations: Operations, to json: inout JSONWriter) {
+    guard let last = operations.indices.last else { return }
+    let reads = operations.indices.compactMap { index -> String? in
+      guard operations.rule(at: index) == operations.rule(at: last), case .read(let path) = operations[index] else {
+        return nil
+      }
+      return String(decoding: path, as: UTF8.self)
+    }
+    if !reads.isEmpty { writeList("reads", reads, to: &json) }
+  }
+
+  /// Writes what a rule decided, emitted and raised, and its decisions that another rule had made already.
+  private func writeOperations(_ operations: Slice<Operations>, of plugin: Catalog.Plugin, to json: inout JSONWriter) {
+    var decisions: [String] = []
+    var effects: [String] = []
+    var raised: [String] = []
+    var shadowed: [(name: String, rule: Int)] = []
+    for operation in operations {
+      switch operation {
+      case .decide(let name, _): decisions.append(String(decoding: name, as: UTF8.self))
+      case .emit(let effect): effects.append(String(decoding: effect.id, as: UTF8.self))
+      case .raise(let type, _, _, _): raised.append(String(decoding: type, as: UTF8.self))
+      case .shadowed(let name, let rule): shadowed.append((String(decoding: name, as: UTF8.self), rule))
+      default: break
+      }
+    }
+    writeList("decisions", decisions, to: &json)
+    writeList("effects", effects, to: &json)
+    if !raised.isEmpty { writeList("raised", raised, to: &json) }
+    guard !shadowed.isEmpty else { return }
+    json.member("shadowed")
+    json.beginArray()
+    for decision in shadowed {
+      json.beginObject()
+      json.member("key", decision.name)
+      json.member("by", plugin.manifest.rules[decision.rule].name)
+      json.endObject()
+    }
+    json.endArray()
+  }
+
+  // MARK: Differences
+
+  /// The paths at which two states differ, down to the members that changed.
+  private static func changes(from old: JSONValue, to new: JSONValue, at path: String) -> [String] {
+    if old == new { return [] }
+    if case .object(let left) = old, case .object(let right) = new {
+      let names = Set(left.names).union(right.names).sorted()
+      return names.flatMap { name -> [String] in
+        guard let before = left[name], let after = right[name] else { return ["\(path).\(name)"] }
+        return changes(from: before, to: after, at: "\(path).\(name)")
+      }
+    }
+    if case .array(let left) = old, case .array(let right) = new {
+      return (0..<max(left.count, right.count)).flatMap { index -> [String] in
+        guard index < left.count, index < right.count else { return ["\(path)[\(index + 1)]"] }
+        return changes(from: left[index], to: right[index], at: "\(path)[\(index + 1)]")
+      }
+    }
+    return [path]
+  }
+}

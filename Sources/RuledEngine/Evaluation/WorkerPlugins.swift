@@ -1,0 +1,144 @@
+import Glibc
+import RuledCore
+import RuledLua
+
+/// The rules in force on one worker: the catalog, a VM for each plugin, and which plugins listen to which type.
+final class WorkerPlugins {
+  /// The rules in force.
+  private(set) var catalog: Catalog
+  /// The plugins in the catalog's order.
+  private(set) var all: [WorkerPlugin]
+  /// Records which lines of the rules run, where their tests ask for it.
+  var coverage: Coverage?
+  /// Answers what rules ask while they run.
+  unowned(unsafe) var host: (any RuleHost)?
+
+  private let lua: LuaWorker
+  private var listeners = ListenerTable()
+
+  init(_ catalog: Catalog, lua: LuaWorker) {
+    self.catalog = catalog
+    self.lua = lua
+    all = catalog.plugins.enumerated().map { WorkerPlugin($0.element, index: $0.offset) }
+  }
+
+  /// Puts other rules in force; plugins that did not change keep their VMs.
+  func adopt(_ next: Catalog) {
+    var vms: [UInt64: PluginVM] = [:]
+    for plugin in all { if let vm = plugin.vm { vms[plugin.entry.generation] = vm } }
+    catalog = next
+    all = next.plugins.enumerated().map { index, entry in
+      WorkerPlugin(entry, index: index, vm: vms[entry.generation])
+    }
+    listeners = ListenerTable()
+  }
+
+  /// The plugins that listen to a type, with their rules.
+  func listeners(to type: UnsafeRawBufferPointer) -> Listeners {
+    let hash = hash64(type)
+    if let known = listeners.find(type, hash: hash) { return known }
+    let found = Listeners(
+      type: Array(type), hash: hash, plugins: catalog.listeners(to: String(decoding: type, as: UTF8.self)))
+    listeners.insert(found)
+    return found
+  }
+
+  /// The plugin's VM; where there is none or it is dead, one that was built ahead, or else a new one.
+  func vm(of plugin: WorkerPlugin) throws(Failure) -> PluginVM {
+    if let vm = plugin.vm, !vm.isDead { return vm }
+    let entry = plugin.entry
+    let vm: PluginVM
+    if coverage == nil, let ready = entry.readyVMs.take(for: lua) {
+      vm = ready
+    } else {
+      do throws(LoadError) {
+        vm = try PluginVM(source: entry.source, settings: entry.overrides, worker: lua, covering: coverage)
+      } catch {
+        throw Failure(plugin: entry.name, kind: .error, message: error.message, file: error.file, line: error.line)
+      }
+    }
+    install(vm, for: plugin)
+    return vm
+  }
+
+  /// Makes a VM of this thread the plugin's.
+  func install(_ vm: PluginVM, for plugin: WorkerPlugin) {
+    vm.host = host
+    plugin.vm = vm
+  }
+
+  /// Runs `body` on the thread of `other`, which may run the rules of this worker in there while this worker's own thread sleeps.
+  func runOnThread(of other: WorkerPlugins, _ body: () -> Void) { lua.runOnThread(of: other.lua, body) }
+}
+
+/// A plugin on one worker: its VM, and what is remembered of it from event to event.
+final class WorkerPlugin {
+  /// The plugin as the catalog has it.
+  let entry: Catalog.Plugin
+  /// Its index in the catalog.
+  let index: Int
+  /// Its VM, nil before its first event and after it was stopped.
+  fileprivate(set) var vm: PluginVM?
+  /// Whether its next event is run without counting instructions.
+  ///
+  /// This changes what an event costs, never its outcome.
+  var uncounted = AttemptSkipper(fewest: 8, most: 1024)
+  private var knownSender: MessageSender?
+
+  init(_ entry: Catalog.Plugin, index: Int, vm: PluginVM? = nil) {
+    self.entry = entry
+    self.index = index
+    self.vm = vm
+  }
+
+  /// The counts of the plugin's messages.
+  func sender(in senders: MessageSenders) -> MessageSender {
+    if let knownSender { return knownSender }
+    let sender = senders[entry.name]
+    knownSender = sender
+    return sender
+  }
+
+  /// Lets the VM go if it was stopped.
+  func dropDeadVM() {
+    if let vm, vm.isDead { self.vm = nil }
+  }
+}
+
+/// The plugins that listen to a type.
+final class Listeners {
+  /// The type.
+  let type: [UInt8]
+  /// Its hash.
+  let hash: UInt64
+  /// The indices of the plugins, each with its rules in the order in which they run.
+  let plugins: [(plugin: Int, rules: [Int])]
+
+  init(type: [UInt8], hash: UInt64, plugins: [(plugin: Int, rules: [Int])]) {
+    self.type = type
+    self.hash = hash
+    self.plugins = plugins
+  }
+}
+
+/// A cache of listeners with one slot for each hash: a type replaces the other types of its slot.
+private struct ListenerTable {
+  private static let slotCount = 4096
+
+  private var slots: [Listeners?] = Array(repeating: nil, count: slotCount)
+
+  /// What is known of a type.
+  func find(_ type: UnsafeRawBufferPointer, hash: UInt64) -> Listeners? {
+    guard let known = slots[Self.slot(hash)], known.hash == hash, known.type.count == type.count else { return nil }
+    let isSame = known.type.withUnsafeBytes { own in
+      guard let own = own.baseAddress, let other = type.baseAddress else { return true }
+      return memcmp(own, other, type.count) == 0
+    }
+    return isSame ? known : nil
+  }
+
+  /// Puts a type into its slot.
+  mutating func insert(_ listeners: Listeners) { slots[Self.slot(listeners.hash)] = listeners }
+
+  private static func slot(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash) & (slotCount - 1) }
+}

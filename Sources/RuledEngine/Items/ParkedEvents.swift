@@ -1,0 +1,240 @@
+package import RuledCore
+import RuledJSON
+import RuledLua
+import RuledStore
+
+/// The events that plugins failed on, one entry for each event and plugin: parked until they are retried with success or dropped.
+final class ParkedEvents {
+  private let context: EngineContext
+  private let batches: BatchQueue
+  private let subjects: SubjectCache
+  private let plugins: WorkerPlugins
+  private let messages: MessageTable
+  private let key = ByteBuffer(capacity: 320)
+  private let value = ByteBuffer(capacity: 1024)
+
+  init(
+    _ context: EngineContext, batches: BatchQueue, subjects: SubjectCache, plugins: WorkerPlugins,
+    messages: MessageTable
+  ) {
+    self.context = context
+    self.batches = batches
+    self.subjects = subjects
+    self.plugins = plugins
+    self.messages = messages
+  }
+
+  // MARK: Parking
+
+  /// Parks a failed plugin's part of a transaction: all events that it has seen, and why it failed.
+  func park(_ run: PluginRun, of transaction: EventTransaction) {
+    guard let failure = run.failure, let subject = transaction.subject else { return }
+    let event = transaction.event
+    write(sequence: context.nextSequence(), failure: failure, tries: 1, event: event, of: subject) { json in
+      for index in run.seen {
+        let seen = transaction.queue[index]
+        json.raw { buffer in
+          if seen.origin == .sent {
+            event.writeAsSent(to: buffer)
+          } else {
+            event.write(type: transaction.queue.type(of: seen), data: transaction.queue.data(of: seen), to: buffer)
+          }
+        }
+      }
+    }
+  }
+
+  /// Parks a message whose plugin must not run, under the message's own number: so the messages of a subject keep their order.
+  func park(_ message: MessageTable.Taken, plugin name: String, reason: String, of subject: Subject, sequence: UInt64) {
+    let failure = Failure(plugin: name, kind: .error, message: reason)
+    write(sequence: sequence, failure: failure, tries: 1, event: message.event, of: subject) { json in
+      json.raw { message.event.write(type: message.event.type, data: message.data, to: $0) }
+    } more: { json in
+      json.member("message_from", string: message.from)
+    }
+  }
+
+  /// Parks the bytes of a message that can't be read, for somebody to look at.
+  func park(damaged bytes: [UInt8], of subject: Subject, sequence: UInt64) {
+    let failure = Failure(
+      plugin: "", kind: .error,
+      message:
+        "a message of \(bytes.count) bytes could not be read: what is stored of it is damaged. It is kept here; drop it"
+    )
+    var event = EventInput.none
+    event.subject = subject.name
+    event.now = context.clock.now.microseconds
+    write(sequence: sequence, failure: failure, tries: 1, event: event, of: subject) { _ in
+    } more: { json in
+      json.member("damaged")
+      json.string(plain: { buffer in
+        for byte in bytes {
+          buffer.append(hexDigit: byte >> 4)
+          buffer.append(hexDigit: byte & 15)
+        }
+      })
+    }
+    context.damagedMessages.wrappingAdd(1, ordering: .relaxed)
+    context.log.write(
+      LogLine(.error, "a message that can't be read was set aside: see parked events without a plugin", plugin: ""))
+  }
+
+  /// Adds a parked part to the batch, as of the time of `event` and with what may follow from it.
+  private func write(
+    sequence: UInt64, failure: Failure, tries: Int64, event: EventInput, of subject: Subject,
+    events: (inout JSONWriter) -> Void, more: (inout JSONWriter) -> Void = { _ in }
+  ) {
+    writeKey(sequence, of: subject)
+    value.removeAll()
+    var json = JSONWriter(value)
+    json.beginObject()
+    json.member("plugin", failure.plugin)
+    json.member("events")
+    json.beginArray()
+    events(&json)
+    json.endArray()
+    json.member("failure")
+    json.raw(failure.write(to:))
+    json.member("at", Timestamp(microseconds: event.now))
+    json.member("tries", tries)
+    json.member("hops", event.hops)
+    json.member("may_send", event.maySend)
+    more(&json)
+    json.endObject()
+    batches.current.writes.put(key.bytes, value.bytes)
+    subject.lastCommit = batches.current.number
+  }
+
+  private func writeKey(_ sequence: UInt64, of subject: Subject) {
+    key.removeAll()
+    StoreKey.parked(subject.name, sequence: sequence, into: key)
+  }
+
+  // MARK: Retrying
+
+  /// Tries a parked part again and removes it if that succeeds; nil when it is gone.
+  func retry(_ parked: ParkedKey, in transaction: EventTransaction) throws(RequestError) -> RetryResult? {
+    let subject = try subjects.load(parked.subject)
+    guard let entry = try read(parked, of: subject) else { return nil }
+    guard let first = entry.events.first else {
+      return entry.json["failure"].flatMap { Failure(json: $0) }.map { .failed($0) }  // a damaged message
+    }
+    guard let index = plugins.catalog.index(of: entry.plugin) else {
+      return .failed(
+        Failure(plugin: entry.plugin, kind: .error, message: "there is no plugin '\(entry.plugin)' any more"))
+    }
+    let document = TapeDocument()
+    let text = ByteBuffer(capacity: 512)
+    first.write(to: text)
+    guard let object = try? document.parse(copyOf: text.bytes) else { return nil }
+    var event = EventInput(stored: object, text: document.text, now: context.clock.now.microseconds)
+    event.hops = Int(entry.json["hops"]?.intValue ?? 0)
+    event.maySend =
+      entry.json["may_send"]?.intValue.map { Int($0) }
+      ?? (event.hops == 0 ? Limits.messagesPerCascade : Limits.messagesPerOldMessage)
+    let mark = batches.current.mark
+    batches.current.writes.delete(key.bytes)
+    subject.lastCommit = batches.current.number
+    if let from = entry.json["message_from"] {
+      messages.resend(
+        event, data: event.storedData, from: from, of: plugins.all[index], to: subject,
+        sequence: parked.sequence)
+      return .succeeded
+    }
+    let failure: Failure?
+    do throws(RequestError) {
+      failure = try transaction.retry(
+        event, furtherEvents: entry.events.dropFirst(), of: subject, record: try subjects.record(of: subject),
+        plugin: index)
+    } catch {
+      batches.rollBack(to: mark)
+      throw error
+    }
+    guard let failure else { return .succeeded }
+    batches.rollBack(to: mark)
+    let tries = (entry.json["tries"]?.intValue ?? 1) + 1
+    write(sequence: parked.sequence, failure: failure, tries: tries, event: event, of: subject) { json in
+      for event in entry.events { json.raw(event.write(to:)) }
+    }
+    return .failed(failure)
+  }
+
+  /// Removes a parked part; false when it is gone.
+  func drop(_ parked: ParkedKey) throws(RequestError) -> Bool {
+    let subject = try subjects.load(parked.subject)
+    writeKey(parked.sequence, of: subject)
+    value.removeAll()
+    guard try batches.read(key.bytes, of: subject, into: value) else { return false }
+    if TapeDocument().plugin(of: value.bytes) == "", context.damagedMessages.load(ordering: .relaxed) > 0 {
+      context.damagedMessages.wrappingSubtract(1, ordering: .relaxed)
+    }
+    batches.current.writes.delete(key.bytes)
+    subject.lastCommit = batches.current.number
+    return true
+  }
+
+  /// Reads a parked part; `key` then holds its key.
+  private func read(
+    _ parked: ParkedKey, of subject: Subject
+  ) throws(RequestError) -> (json: JSONValue, events: [JSONValue], plugin: String)? {
+    writeKey(parked.sequence, of: subject)
+    value.removeAll()
+    guard try batches.read(key.bytes, of: subject, into: value) else { return nil }
+    guard let json = try? JSONValue(parsing: value.bytes), let events = json["events"]?.arrayValue,
+      let plugin = json["plugin"]?.stringValue
+    else {
+      throw batches.unreadable(
+        key.bytes, of: subject.name, StoreError(.corrupt, "a parked event's value has another form"), malformed: true)
+    }
+    return (json, events, plugin)
+  }
+}
+
+extension EventInput {
+  /// Appends the event as it was sent, with the id and the time that the daemon gave it where it had none.
+  fileprivate func writeAsSent(to buffer: ByteBuffer) {
+    guard var object = (try? JSONValue(parsing: text))?.objectValue else {
+      buffer.append(text)
+      return
+    }
+    object["id"] = .string(String(decoding: id, as: UTF8.self))
+    if object["time"]?.stringValue == nil { object["time"] = .string(Timestamp(microseconds: time).rfc3339) }
+    let instructions =
+      origin == .client ? ["explain", "wait", "dryrun"] : ["hops", "from", "due", "may_send", "sent_by"]
+    for name in instructions { object[name] = nil }
+    JSONValue.object(object).write(to: buffer)
+  }
+}
+
+/// The result of a retry.
+package enum RetryResult: Sendable {
+  /// The plugin handled the events.
+  case succeeded
+  /// It failed again, and the events stay parked.
+  case failed(Failure)
+}
+
+/// The key of a parked part.
+///
+/// Its id in the protocol is the sequence in hexadecimal, a dash, and the subject.
+package struct ParkedKey: Sendable, Equatable {
+  /// The subject.
+  package let subject: [UInt8]
+  /// Its number among messages, effects and parked parts.
+  package let sequence: UInt64
+
+  /// The key of a part.
+  package init(subject: [UInt8], sequence: UInt64) {
+    self.subject = subject
+    self.sequence = sequence
+  }
+
+  /// The part that an id names.
+  package init?(id: String) {
+    guard let dash = id.firstIndex(of: "-"), let sequence = UInt64(id[..<dash], radix: 16) else { return nil }
+    self.init(subject: Array(id[id.index(after: dash)...].utf8), sequence: sequence)
+  }
+
+  /// The id.
+  package var id: String { String(sequence, radix: 16) + "-" + String(decoding: subject, as: UTF8.self) }
+}

@@ -1,0 +1,168 @@
+import RuledCore
+import RuledJSON
+import RuledLua
+import RuledStore
+
+/// A timer that is due.
+package struct DueTimer: Sendable, Hashable {
+  /// When it is due, in microseconds.
+  package let due: Int64
+  /// The subject that it belongs to.
+  package let subject: [UInt8]
+  /// The plugin that set it.
+  package let plugin: [UInt8]
+  /// Its name.
+  package let name: [UInt8]
+
+  /// A timer.
+  package init(due: Int64, subject: [UInt8], plugin: [UInt8], name: [UInt8]) {
+    self.due = due
+    self.subject = subject
+    self.plugin = plugin
+    self.name = name
+  }
+}
+
+/// The timers that plugins set for subjects.
+///
+/// A timer has two keys: one by its name, which holds its event, and one by its due time, by which it is found when it is due.
+final class TimerTable {
+  /// How late a timer may fire and still be evaluated as of its due time, in microseconds.
+  private static let grace: Int64 = 1_000_000
+
+  private let context: EngineContext
+  private let batches: BatchQueue
+  private let key = ByteBuffer(capacity: 320)
+  private let value = ByteBuffer(capacity: 1024)
+  /// The timer that is firing; holds its event while that is evaluated.
+  private let firing = TapeDocument()
+  /// A stored timer of which only the due time is read.
+  private let stored = TapeDocument()
+
+  init(_ context: EngineContext, batches: BatchQueue) {
+    self.context = context
+    self.batches = batches
+  }
+
+  /// When a plugin's timer is due, in microseconds; nil when there is none of that name.
+  func due(_ name: UnsafeRawBufferPointer, of plugin: String, subject: Subject) throws(RequestError) -> Int64? {
+    guard try read(name, of: plugin, subject) else { return nil }
+    return due(value.bytes)
+  }
+
+  /// Sets a timer, in place of one of the same name.
+  func set(
+    _ name: UnsafeRawBufferPointer, type: UnsafeRawBufferPointer, data: UnsafeRawBufferPointer, due seconds: Double,
+    of plugin: Catalog.Plugin, _ event: EventInput, subject: Subject
+  ) throws(RequestError) {
+    try cancel(name, of: plugin.name, subject: subject)
+    let due = Int64((seconds * 1e6).rounded())
+    let identity = ByteBuffer(capacity: 256)
+    identity.append(event.subject)
+    identity.append(0)
+    identity.append(plugin.nameBytes)
+    identity.append(0)
+    identity.append(event.id)
+    identity.append(0)
+    identity.append(name)
+    identity.append(decimal: due)
+    value.removeAll()
+    var json = JSONWriter(value)
+    json.beginObject()
+    json.member("due", due)
+    json.member("type", string: type)
+    json.member("subject", string: event.subject)
+    json.member("id")
+    json.string(plain: UUIDText.derived(from: identity.bytes).write(to:))
+    json.member("source", string: event.source)
+    json.member("data", raw: data)
+    json.endObject()
+    let batch = batches.current
+    writeKey(name, of: plugin.name, subject)
+    batch.writes.put(key.bytes, value.bytes)
+    writeIndexKey(due, name, of: plugin.name, subject)
+    batch.writes.put(key.bytes, UnsafeRawBufferPointer(start: nil, count: 0))
+    batch.earliestTimer = min(batch.earliestTimer ?? due, due)
+    subject.lastCommit = batch.number
+  }
+
+  /// Removes a timer, if there is one of that name.
+  func cancel(_ name: UnsafeRawBufferPointer, of plugin: String, subject: Subject) throws(RequestError) {
+    guard try read(name, of: plugin, subject) else { return }
+    batches.current.writes.delete(key.bytes)
+    removeIndex(of: value.bytes, name, of: plugin, subject: subject)
+    subject.lastCommit = batches.current.number
+  }
+
+  /// Removes all timers of a plugin for the subject.
+  func removeAll(of plugin: String, subject: Subject) throws(RequestError) {
+    let prefix = StoreKey.bytes { StoreKey.pluginPrefix(.timer, subject.name, plugin: plugin, into: $0) }
+    for timer in try batches.readAll(prefix: prefix, of: subject.name) {
+      timer.key.withUnsafeBytes { batches.current.writes.delete($0) }
+      timer.value.withUnsafeBytes { value in
+        removeIndex(of: value, Array(timer.key[prefix.count...]), of: plugin, subject: subject)
+      }
+    }
+    subject.lastCommit = batches.current.number
+  }
+
+  /// Removes the key by which a stored timer is found when it is due.
+  func removeIndex(of timer: UnsafeRawBufferPointer, _ name: some KeyPart, of plugin: some KeyPart, subject: Subject) {
+    guard let due = due(timer) else { return }
+    writeIndexKey(due, name, of: plugin, subject)
+    batches.current.writes.delete(key.bytes)
+  }
+
+  /// Removes a timer that is due.
+  ///
+  /// - Returns: the timer's event, valid until the next call; nil when the timer was cancelled or set anew since it was found due.
+  func take(_ timer: DueTimer, of subject: Subject) throws(RequestError) -> EventInput? {
+    var event: EventInput?
+    if try read(timer.name, of: timer.plugin, subject) {
+      guard let stored = try? firing.parse(copyOf: value.bytes), let due = stored.member("due")?.integer else {
+        throw batches.unreadable(
+          key.bytes, of: subject.name, StoreError(.corrupt, "a timer's value has another form"), malformed: true)
+      }
+      context.clearDamage(key.bytes, malformed: true)
+      if due == timer.due {
+        batches.current.writes.delete(key.bytes)
+        event = firingEvent(stored, due: due)
+      }
+    }
+    writeIndexKey(timer.due, timer.name, of: timer.plugin, subject)
+    batches.current.writes.delete(key.bytes)
+    subject.lastCommit = batches.current.number
+    return event
+  }
+
+  private func firingEvent(_ stored: TapeValue, due: Int64) -> EventInput {
+    let now = context.clock.now.microseconds
+    var event = EventInput(stored: stored, text: firing.text, now: now - due > Self.grace ? now : due)
+    event.time = due
+    event.attributes = nil
+    return event
+  }
+
+  /// Reads a stored timer into `value`, its key into `key`; false when there is none.
+  private func read(
+    _ name: some KeyPart, of plugin: some KeyPart, _ subject: Subject
+  ) throws(RequestError) -> Bool {
+    writeKey(name, of: plugin, subject)
+    value.removeAll()
+    return try batches.read(key.bytes, of: subject, into: value)
+  }
+
+  private func due(_ timer: UnsafeRawBufferPointer) -> Int64? {
+    (try? stored.parse(copyOf: timer))?.member("due")?.integer
+  }
+
+  private func writeKey(_ name: some KeyPart, of plugin: some KeyPart, _ subject: Subject) {
+    key.removeAll()
+    StoreKey.timer(subject.name, plugin: plugin, name: name, into: key)
+  }
+
+  private func writeIndexKey(_ due: Int64, _ name: some KeyPart, of plugin: some KeyPart, _ subject: Subject) {
+    key.removeAll()
+    StoreKey.timerIndex(due: due, subject.name, plugin: plugin, name: name, into: key)
+  }
+}

@@ -1,0 +1,48 @@
+import CLuaBridge
+import Glibc
+package import RuledCore
+
+/// What all VMs of one thread share: the timer that stops rules at their deadline, and the time zones.
+///
+/// It belongs to the thread that makes it. Another thread may use it only within `runOnThread`.
+package final class LuaWorker {
+  let handle: OpaquePointer
+  /// The time zones of this host.
+  package let zones: ZoneDatabase
+
+  /// Prepares the calling thread; traps when the kernel has no timer left, as nothing could hold a rule to its budget then.
+  package init() {
+    guard let handle = rb_worker_new() else { fatalError("the kernel grants no timer for this thread") }
+    self.handle = handle
+    zones = ZoneDatabase { ZoneFiles.read($0) }
+  }
+
+  deinit { rb_worker_free(handle) }
+
+  /// Runs `body` on the thread of `other`, which may run the VMs of this worker in there while this one's own thread sleeps.
+  ///
+  /// Deadlines are then measured in that thread's processor time.
+  package func runOnThread(of other: LuaWorker, _ body: () -> Void) {
+    rb_worker_run_on(handle, other.handle)
+    body()
+    rb_worker_run_on(handle, handle)
+  }
+}
+
+/// The time zones that the operating system keeps under /usr/share/zoneinfo.
+enum ZoneFiles {
+  /// The file of the zone of that name, or nil when there is none; the name has been checked to stay within the folder.
+  static func read(_ name: String) -> [UInt8]? {
+    let descriptor = open("/usr/share/zoneinfo/" + name, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 16_384)
+    while true {
+      let count = Glibc.read(descriptor, &chunk, chunk.count)
+      guard count >= 0 else { return nil }
+      if count == 0 { return bytes }
+      bytes.append(contentsOf: chunk[..<count])
+    }
+  }
+}

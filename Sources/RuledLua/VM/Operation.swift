@@ -1,0 +1,167 @@
+package import CLuaBridge
+
+/// What a rule asked for while it ran; nothing of it happens before the event is committed.
+///
+/// The bytes belong to the plugin's VM and are valid until its next call.
+package enum Operation {
+  package typealias Bytes = UnsafeRawBufferPointer
+
+  /// An effect for a sink.
+  package struct Effect {
+    package let sink: Bytes
+    package let type: Bytes
+    /// JSON.
+    package let data: Bytes
+    package let id: Bytes
+    /// Whether the rule gave a key: the effect is then recorded once for its subject.
+    package let isKeyed: Bool
+    /// Whether it is keyed and follows a `forget` of the same event, so that nothing recorded before the event counts as a repeat.
+    package let followsForget: Bool
+
+    @inlinable
+    package init(sink: Bytes, type: Bytes, data: Bytes, id: Bytes, isKeyed: Bool, followsForget: Bool) {
+      self.sink = sink
+      self.type = type
+      self.data = data
+      self.id = id
+      self.isKeyed = isKeyed
+      self.followsForget = followsForget
+    }
+  }
+
+  /// What is added to a counter.
+  package enum Amount {
+    case integer(Int64)
+    case number(Double)
+  }
+
+  /// A decision; the value is JSON.
+  case decide(name: Bytes, value: Bytes)
+  /// A decision that another rule of the plugin had made already.
+  case shadowed(name: Bytes, byRule: Int)
+  case emit(Effect)
+  /// An event for the rules of all plugins; `chain` are the types that led to it, `depth` is how many raises deep it is.
+  case raise(type: Bytes, data: Bytes, chain: Bytes, depth: Int)
+  case send(subject: Bytes, type: Bytes, data: Bytes)
+  /// `labels` is a JSON object whose members are in order.
+  case count(name: Bytes, labels: Bytes, amount: Amount)
+  /// A timer that is due at `due` in seconds since 1970.
+  case setTimer(name: Bytes, type: Bytes, data: Bytes, due: Double)
+  case cancelTimer(name: Bytes)
+  /// Erases the plugin's state, timers and `once` keys for the subject.
+  case forget
+  /// A line of the log; `level` is 0 (debug) to 3 (error), `fields` a JSON object or empty.
+  case log(level: Int, message: Bytes, fields: Bytes)
+  /// A claimed `once` key, for so many seconds or for ever.
+  case once(key: Bytes, lifetime: Double?)
+  /// A path of the state that a rule read; recorded only for explanations.
+  case read(path: Bytes)
+
+  /// A set of kinds of operations.
+  package struct Kinds: OptionSet {
+    package let rawValue: UInt32
+
+    @inlinable
+    package init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    @inlinable
+    package init(_ kind: rb_op_kind) { rawValue = 1 << kind.rawValue }
+
+    @inlinable package static var decide: Self { Self(RB_OP_DECIDE) }
+    @inlinable package static var shadowed: Self { Self(RB_OP_SHADOWED) }
+    @inlinable package static var emit: Self { Self(RB_OP_EMIT) }
+    @inlinable package static var raise: Self { Self(RB_OP_RAISE) }
+    @inlinable package static var send: Self { Self(RB_OP_SEND) }
+    @inlinable package static var count: Self { Self(RB_OP_COUNT) }
+    @inlinable package static var once: Self { Self(RB_OP_ONCE) }
+    @inlinable package static var forget: Self { Self(RB_OP_FORGET) }
+    @inlinable package static var log: Self { Self(RB_OP_LOG) }
+    @inlinable package static var read: Self { Self(RB_OP_READ) }
+    @inlinable package static var setTimer: Self { Self(RB_OP_TIMER_SET) }
+    @inlinable package static var cancelTimer: Self { Self(RB_OP_TIMER_CANCEL) }
+    /// Those of which a later one may undo an earlier one.
+    @inlinable package static var collapsing: Self {
+      Self(
+        rawValue: Self.emit.rawValue | Self.setTimer.rawValue | Self.cancelTimer.rawValue | Self.forget.rawValue)
+    }
+    /// Those that are written beside the plugin's state and the outcome.
+    @inlinable package static var written: Self {
+      Self(
+        rawValue: Self.collapsing.rawValue | Self.send.rawValue | Self.count.rawValue | Self.once.rawValue)
+    }
+  }
+}
+
+/// The operations of one event and plugin, in the order in which rules asked for them.
+package struct Operations: RandomAccessCollection {
+  @usableFromInline let operations: UnsafeBufferPointer<rb_op>
+  @usableFromInline let bytes: UnsafeRawPointer?
+
+  @usableFromInline
+  init(_ operations: UnsafeBufferPointer<rb_op>, bytes: UnsafeRawPointer?) {
+    self.operations = operations
+    self.bytes = bytes
+  }
+
+  package var startIndex: Int { @inlinable get { 0 } }
+  package var endIndex: Int { @inlinable get { operations.count } }
+
+  /// The kind of the operation at `index`, as a set of one.
+  @inlinable
+  package func kind(at index: Int) -> Operation.Kinds {
+    Operation.Kinds(rawValue: 1 << UInt32(operations[index].kind))
+  }
+
+  /// Whether a later operation of the event undoes the one at `index`, or it repeats an earlier effect; known after `collapseOperations`.
+  @inlinable
+  package func isVoid(at index: Int) -> Bool { operations[index].flags & UInt8(RB_OP_VOID) != 0 }
+
+  /// The index of the rule that asked for the operation at `index`.
+  @inlinable
+  package func rule(at index: Int) -> Int { Int(operations[index].rule) }
+
+  @inlinable
+  package subscript(index: Int) -> Operation {
+    let operation = operations[index]
+    let a = slice(operation.a, operation.a_length)
+    switch rb_op_kind(UInt32(operation.kind)) {
+    case RB_OP_DECIDE: return .decide(name: a, value: slice(operation.b, operation.b_length))
+    case RB_OP_SHADOWED: return .shadowed(name: a, byRule: Int(operation.integer))
+    case RB_OP_EMIT:
+      return .emit(
+        Operation.Effect(
+          sink: a, type: slice(operation.b, operation.b_length), data: slice(operation.c, operation.c_length),
+          id: slice(operation.d, operation.d_length), isKeyed: operation.flags & UInt8(RB_OP_KEYED) != 0,
+          followsForget: operation.flags & UInt8(RB_OP_FOLLOWS_FORGET) != 0))
+    case RB_OP_RAISE:
+      return .raise(
+        type: a, data: slice(operation.b, operation.b_length), chain: slice(operation.c, operation.c_length),
+        depth: Int(operation.integer))
+    case RB_OP_SEND:
+      return .send(
+        subject: a, type: slice(operation.b, operation.b_length), data: slice(operation.c, operation.c_length))
+    case RB_OP_COUNT:
+      return .count(
+        name: a, labels: slice(operation.b, operation.b_length),
+        amount: operation.flags & 1 != 0 ? .number(operation.number) : .integer(operation.integer))
+    case RB_OP_TIMER_SET:
+      return .setTimer(
+        name: a, type: slice(operation.b, operation.b_length), data: slice(operation.c, operation.c_length),
+        due: operation.number)
+    case RB_OP_TIMER_CANCEL: return .cancelTimer(name: a)
+    case RB_OP_FORGET: return .forget
+    case RB_OP_LOG:
+      return .log(
+        level: Int(operation.integer), message: a, fields: slice(operation.b, operation.b_length))
+    case RB_OP_ONCE: return .once(key: a, lifetime: operation.flags & 1 != 0 ? operation.number : nil)
+    default: return .read(path: a)
+    }
+  }
+
+  @usableFromInline
+  @inline(__always)
+  func slice(_ offset: UInt32, _ length: UInt32) -> Operation.Bytes {
+    guard length > 0, let bytes else { return Operation.Bytes(start: nil, count: 0) }
+    return Operation.Bytes(start: bytes + Int(offset), count: Int(length))
+  }
+}

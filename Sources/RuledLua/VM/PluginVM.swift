@@ -1,0 +1,256 @@
+import CLuaBridge
+package import RuledCore
+package import RuledJSON
+
+/// The Lua VM of one plugin on one worker, with memory of its own that is freed as a whole.
+///
+/// A rule that exceeds its budget is stopped for good and leaves the VM unusable: `isDead` is then true, and a new one must be built.
+package final class PluginVM {
+  /// The plugin's files.
+  package let source: PluginSource
+  /// What it declared.
+  package var manifest: PluginManifest { builder.manifest }
+  /// Answers what rules ask.
+  ///
+  /// The one who sets it keeps it alive while rules run.
+  package unowned(unsafe) var host: (any RuleHost)?
+  /// Drives the plugin's tests.
+  package weak var testHost: (any TestHost)?
+
+  /// The time zones of the thread that it belongs to.
+  private(set) var zones: ZoneDatabase
+  /// The worker of the thread that it belongs to, which must outlive the VM there.
+  private var worker: LuaWorker?
+  private let coverage: Coverage?
+  let notes: LoadNotes?
+  var handle: OpaquePointer
+  var builder: ManifestBuilder
+  /// Holds the bytes that a callback returns to Lua, until the next callback.
+  let answer = ByteBuffer(capacity: 256)
+  var declarationError = ByteBuffer(capacity: 256)
+  /// How many ids rules have drawn for the current event.
+  var drawn: UInt64 = 0
+
+  /// Loads the plugin.
+  ///
+  /// With `tests` its test files are loaded too, and nothing is frozen.
+  ///
+  /// - Parameters:
+  ///   - source: the plugin's files.
+  ///   - settings: what the configuration sets.
+  ///   - worker: the calling thread's.
+  ///   - tests: whether the test files are loaded too.
+  ///   - coverage: records which lines run.
+  ///   - notes: collects wrong declarations, so that loading continues and finds more of them.
+  /// - Throws: the file and line at which it does not load, and why.
+  package init(
+    source: PluginSource, settings: JSONObject = JSONObject(), worker: LuaWorker, tests: Bool = false,
+    covering coverage: Coverage? = nil, noting notes: LoadNotes? = nil
+  ) throws(LoadError) {
+    self.source = source
+    self.coverage = coverage
+    self.notes = notes
+    self.worker = worker
+    zones = worker.zones
+    builder = ManifestBuilder(folder: source.name, overrides: settings, takesTests: tests, notes: notes)
+    var host = rb_host(call: answerCall, find: findModule, declare: takeDeclaration)
+    guard let handle = rb_vm_new(worker.handle, &host, nil) else {
+      throw LoadError(file: "", line: 0, "there is no memory for the plugin \(source.name)")
+    }
+    self.handle = handle
+    rb_vm_set_context(handle, Unmanaged.passUnretained(self).toOpaque())
+    if coverage != nil { rb_coverage_start(handle) }
+    try load(tests: tests)
+  }
+
+  deinit {
+    if let coverage {
+      rb_coverage_runs(handle, Unmanaged.passUnretained(coverage).toOpaque(), addRuns)
+    }
+    rb_vm_free(handle)
+  }
+
+  /// Whether a rule was stopped, so that nothing can run in the VM any more.
+  package var isDead: Bool { rb_vm_dead(handle) }
+
+  /// How many bytes the plugin uses.
+  package var memory: Int { rb_vm_memory(handle) }
+
+  /// Detaches the VM from its thread: nothing may run in it until `attach` gives it to another.
+  package func detach() {
+    host = nil
+    worker = nil
+    rb_vm_move(handle, nil)
+  }
+
+  /// Attaches the VM to the calling thread, whose worker this is.
+  package func attach(to worker: LuaWorker) {
+    self.worker = worker
+    zones = worker.zones
+    rb_vm_move(handle, worker.handle)
+  }
+
+  private func load(tests: Bool) throws(LoadError) {
+    let entry = "\(source.name)/plugin.lua"
+    guard let file = source.entry else {
+      throw LoadError(file: entry, line: 0, "a folder under rules/ is a plugin and needs a plugin.lua")
+    }
+    try run(file, budget: .loading)
+    guard !manifest.name.isEmpty else {
+      throw LoadError(
+        file: file.path, line: 1, "the file declares no plugin: begin with plugin { name = \"\(source.name)\" }")
+    }
+    if tests {
+      for file in source.tests { try run(file, budget: .loading) }
+    } else {
+      try check(rb_seal(handle), entry)
+    }
+  }
+
+  private func run(_ file: SourceFile, budget: Budget) throws(LoadError) {
+    var native = budget.native
+    let status = file.text.withUnsafeBytes { text in
+      file.path.withSlice { path in rb_load(handle, rb_slice(text), path, &native) }
+    }
+    try check(status, file.path)
+  }
+
+  private func check(_ status: rb_status, _ file: String) throws(LoadError) {
+    guard status != RB_OK else { return }
+    let failure = rb_failure_of(handle)
+    let path = failure.file.length > 0 ? failure.file.text : file
+    throw LoadError(file: path, line: Int(failure.line), failure.message.text)
+  }
+
+  /// Why the last call failed.
+  package func failure(rule: String?) -> Failure {
+    let native = rb_failure_of(handle)
+    let kinds: [Failure.Kind] = [.error, .instructions, .memory, .time, .state, .value, .cycle]
+    let kind = kinds[Int(native.kind.rawValue)]
+    return Failure(
+      plugin: source.name, rule: rule, kind: kind, message: native.message.text,
+      file: native.file.length > 0 ? native.file.text : nil, line: native.line > 0 ? Int(native.line) : nil)
+  }
+}
+
+/// How a call into a plugin ended.
+package enum CallResult {
+  /// It ran.
+  case done
+  /// The rule's `when` was false.
+  case skipped
+  /// It failed; `failure(rule:)` tells why.
+  case failed
+}
+
+/// How far `run` came with an event.
+package enum RunResult {
+  /// All rules ran, and the state is encoded in `output`.
+  case ended
+  /// A rule raised something; so many rules are done. The others and `encodeState` are left.
+  case raised(done: Int)
+  /// A rule failed, or something around the rules; `failure(rule:)` tells why.
+  case failed(rule: Int?)
+}
+
+extension PluginVM {
+  /// Begins an event, runs the rules in order and encodes the state, in at most `stateLimit` bytes.
+  ///
+  /// With `uncounted`, instructions are not counted if the time can show afterwards that they were within the budget. Call `endUncounted` once
+  /// the event is done.
+  package func run(
+    _ event: inout RuleEvent, budget: Budget, rules: [Int], stateLimit: Int, uncounted: Bool
+  ) -> RunResult {
+    var native = budget.native
+    drawn = 0
+    return rules.withUnsafeBufferPointer { rules in
+      var run = rb_progress()
+      run.rules = rules.baseAddress
+      run.count = rules.count
+      run.state_limit = stateLimit
+      guard rb_run(handle, &event.native, &native, uncounted, &run) == RB_OK else {
+        return .failed(rule: run.rule >= 0 ? Int(run.rule) : nil)
+      }
+      return run.ended ? .ended : .raised(done: run.next)
+    }
+  }
+
+  /// Ends an event that was run uncounted, whether it failed or not.
+  ///
+  /// - Returns: false when it may have used more instructions than its budget: what it did is void, and it must run again, counted.
+  package func endUncounted() -> Bool { rb_end_uncounted(handle) }
+
+  /// Begins an event with the plugin's state for its subject.
+  package func begin(_ event: inout RuleEvent, budget: Budget) -> CallResult {
+    var native = budget.native
+    drawn = 0
+    return result(rb_begin(handle, &event.native, &native))
+  }
+
+  /// Begins an event that a rule of this plugin raised, within the current one; the state stays as it is.
+  package func beginRaised(type: UnsafeRawBufferPointer, data: TapeValue) -> CallResult {
+    result(rb_begin_raised(handle, rb_slice(type), rb_json(data), data.index, nil, 0, rb_slice()))
+  }
+
+  /// Begins an event that another plugin raised within the same transaction; a new budget starts.
+  package func beginRaised(
+    type: UnsafeRawBufferPointer, data: TapeValue, budget: Budget, depth: Int, chain: UnsafeRawBufferPointer
+  ) -> CallResult {
+    var native = budget.native
+    return result(
+      rb_begin_raised(handle, rb_slice(type), rb_json(data), data.index, &native, Int32(depth), rb_slice(chain)))
+  }
+
+  /// Ends the event that the last `beginRaised` began.
+  package func endRaised() { rb_end_raised(handle) }
+
+  /// Runs the rule of that index on the current event.
+  package func run(rule: Int) -> CallResult { result(rb_run_rule(handle, Int32(rule))) }
+
+  /// Encodes the state into `output`.
+  ///
+  /// Fails if it can't be stored or is larger than `limit` bytes.
+  package func encodeState(limit: Int) -> CallResult { result(rb_encode_state(handle, limit)) }
+
+  /// Answers the query of that index into `output`.
+  package func query(_ index: Int, arguments: TapeValue?) -> CallResult {
+    result(rb_query(handle, Int32(index), arguments.map { rb_json($0) } ?? rb_json(), arguments?.index ?? 0))
+  }
+
+  /// Calls a `web` handler with the request as JSON; `output` is an array of its results.
+  package func web(_ index: Int, request: UnsafeRawBufferPointer) -> CallResult {
+    result(rb_handle(handle, RB_DECLARE_WEB, Int32(index), rb_slice(request)))
+  }
+
+  /// Calls a `sink` handler with the effect as JSON; `output` is an array of its results.
+  package func sink(_ index: Int, effect: UnsafeRawBufferPointer) -> CallResult {
+    result(rb_handle(handle, RB_DECLARE_SINK, Int32(index), rb_slice(effect)))
+  }
+
+  /// Runs the test of that index.
+  package func test(_ index: Int) -> CallResult {
+    var native = Budget.test.native
+    return result(rb_test(handle, Int32(index), &native))
+  }
+
+  /// The result of the last call, as JSON: the state or what a function returned; valid until the next call.
+  package var output: UnsafeRawBufferPointer { rb_result(handle).raw }
+
+  /// The operations that rules asked for since `begin`; valid until the next call.
+  package var operations: Operations {
+    var count = 0
+    let first = rb_ops(handle, &count)
+    return Operations(UnsafeBufferPointer(start: first, count: count), bytes: rb_op_bytes(handle))
+  }
+
+  /// Marks the operations that later ones of the event undo; to be called once all rules of the event have run.
+  package func collapseOperations() { rb_collapse_ops(handle) }
+
+  private func result(_ status: rb_status) -> CallResult {
+    switch status {
+    case RB_OK: .done
+    case RB_NOT_FIRED: .skipped
+    default: .failed
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import CLuaBridge
+package import RuledJSON
+
+/// An event as rules see it; its bytes are borrowed for the time of the call.
+package struct RuleEvent {
+  var native: rb_event
+
+  /// An event.
+  ///
+  /// - Parameters:
+  ///   - id: its id.
+  ///   - source: who observed it; may be empty.
+  ///   - type: what happened.
+  ///   - subject: the subject to whom it happened.
+  ///   - time: when it happened, in microseconds since 1970.
+  ///   - now: when it is evaluated, likewise.
+  ///   - data: its data, nil for none.
+  ///   - attributes: the object whose further members are extensions, nil for none; of the same text as the data.
+  ///   - seed: of `math.random`.
+  ///   - state: the plugin's state as JSON; nil when there is none yet.
+  ///   - isExplained: whether reads of the state are recorded.
+  ///   - depth: how many raises deep it is.
+  ///   - chain: the types that led to it, its own last.
+  package init(
+    id: UnsafeRawBufferPointer, source: UnsafeRawBufferPointer, type: UnsafeRawBufferPointer,
+    subject: UnsafeRawBufferPointer, time: Int64, now: Int64, data: TapeValue?, attributes: TapeValue?,
+    seed: UInt64, state: UnsafeRawBufferPointer?, isExplained: Bool, depth: Int, chain: UnsafeRawBufferPointer
+  ) {
+    native = rb_event()
+    native.id = rb_slice(id)
+    native.source = rb_slice(source)
+    native.type = rb_slice(type)
+    native.subject = rb_slice(subject)
+    native.time = Double(time) / 1e6
+    native.now = Double(now) / 1e6
+    if let text = data ?? attributes { native.json = rb_json(text) }
+    native.data = data?.index ?? 0
+    native.attributes = attributes?.index ?? 0
+    native.seed = seed
+    native.state = Self.slice(ofState: state)
+    native.explain = isExplained
+    native.depth = Int32(depth)
+    native.chain = rb_slice(chain)
+  }
+
+  /// What a query or a handler sees in the place of an event: a subject or none, its state, which can't be changed, and the time.
+  package init(reading subject: UnsafeRawBufferPointer?, state: UnsafeRawBufferPointer?, now: Int64) {
+    native = rb_event()
+    native.time = Double(now) / 1e6
+    native.now = Double(now) / 1e6
+    native.read_only = true
+    guard let subject else { return }
+    native.subject = rb_slice(subject)
+    native.state = Self.slice(ofState: state)
+  }
+
+  /// A state as C takes it: one that does not exist yet is empty, but has an address.
+  static func slice(ofState state: UnsafeRawBufferPointer?) -> rb_slice {
+    let empty: StaticString = ""
+    return rb_slice(state ?? UnsafeRawBufferPointer(start: empty.utf8Start, count: 0))
+  }
+}
+
+extension rb_slice {
+  /// The bytes that the slice stands for.
+  var raw: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: bytes, count: length) }
+
+  /// The bytes as text.
+  var text: String { String(decoding: raw, as: UTF8.self) }
+
+  /// The slice that borrows `bytes`.
+
+  init(_ bytes: UnsafeRawBufferPointer) {
+    self.init(bytes: bytes.baseAddress?.assumingMemoryBound(to: CChar.self), length: bytes.count)
+  }
+}
+
+extension String {
+  /// Calls `body` with the UTF-8 of the text.
+  func withSlice<Result>(_ body: (rb_slice) -> Result) -> Result {
+    var copy = self
+    return copy.withUTF8 { body(rb_slice(UnsafeRawBufferPointer($0))) }
+  }
+}
+
+extension rb_json {
+  /// The parsed text that holds a value.
+  init(_ value: TapeValue) { self.init(tape: value.tape, strings: value.strings) }
+}
