@@ -1,0 +1,138 @@
+import Testing
+
+/// Checks that the pages name only what exists: functions, types, folders and links.
+@Suite struct PageTests {
+  static let page = Repository.lines(of: Repository.root + "/docs/architecture.md")
+  static let pages =
+    Repository.files(in: Repository.root + "/docs", endingIn: [".md"])
+    + ["README.md", "Torture/README.md", "Benchmarks/README.md", "Benchmarks/notes.md"].map {
+      "\(Repository.root)/\($0)"
+    }
+  /// Sources and tests by path.
+  static let code: [(path: String, text: String)] = ["Sources", "Tests"].flatMap { folder in
+    Repository.files(in: "\(Repository.root)/\(folder)", endingIn: [".swift", ".c", ".h", ".cpp", ".cc"])
+      .map { ($0, Repository.text(of: $0)) }
+  }
+  /// Names on the pages that belong to other programs.
+  static let foreign: Set<String> = ["IngestExternalFile", "Env", "TasksMax", "PrivateUsers", "AppDelegate"]
+
+  /// The functions in the walk of one event.
+  static let walk: [String] = {
+    let start = page.firstIndex { $0.hasPrefix("## The walk") } ?? page.endIndex
+    let fenced = page[start...].split { $0.hasPrefix("```") }
+    return fenced.dropFirst().first.map { $0.compactMap { $0.split(separator: " ").first.map(String.init) } } ?? []
+  }()
+
+  @Test func `the walk of one event is found on the page`() {
+    #expect(Self.walk.count > 8)
+    #expect(Self.walk.allSatisfy { $0.split(separator: ".").count == 2 })
+  }
+
+  @Test(arguments: walk)
+  func `each function of the walk is in a file of its type`(function: String) throws {
+    let parts = function.split(separator: ".")
+    try #require(parts.count == 2)
+    let files = Self.code.filter { file in
+      let name = file.path.split(separator: "/").last ?? ""
+      return file.path.contains("/Sources/") && (name == "\(parts[0]).swift" || name.hasPrefix("\(parts[0])+"))
+    }
+    #expect(!files.isEmpty, "there is no file \(parts[0]).swift")
+    #expect(files.contains { Self.declares($0.text, String(parts[1])) }, "no file of \(parts[0]) declares \(parts[1])")
+  }
+
+  /// Whether a text declares a function of that name.
+  static func declares(_ text: String, _ function: String) -> Bool {
+    ["(", "<"].contains { text.contains("func \(function)\($0)") }
+  }
+
+  @Test func `the table of modules lists exactly the folders of Sources`() {
+    let start = Self.page.firstIndex { $0.hasPrefix("| folder in") } ?? Self.page.endIndex
+    let rows = Self.page[start...].dropFirst(2).prefix { $0.hasPrefix("|") }
+    let listed = rows.flatMap { Self.names(in: $0.dropFirst().prefix { $0 != "|" }) }
+    #expect(listed.sorted() == Repository.entries(of: Repository.root + "/Sources"))
+  }
+
+  /// Tables of the page that a comment in the sources has too, by their first column's title.
+  @Test(arguments: [("key", "StoreKey.swift"), ("lock", "StoreState.swift")])
+  func `a table lists the same keys or locks as the comment in the sources`(title: String, file: String) throws {
+    let path = try #require(Self.code.first { $0.path.hasSuffix("/\(file)") }?.path)
+    let comment = Repository.lines(of: path).compactMap { $0.hasPrefix("/// ") ? $0.dropFirst(4) : nil }
+    let rows = Self.rows(of: title, in: comment)
+    #expect(rows.count > 4)
+    #expect(Self.rows(of: title, in: Self.page) == rows)
+  }
+
+  /// The first column of the table whose title begins like that.
+  static func rows(of title: String, in lines: [Substring]) -> [String] {
+    let start = lines.firstIndex { $0.hasPrefix("| \(title) |") } ?? lines.endIndex
+    return lines[start...].dropFirst(2).prefix { $0.hasPrefix("|") }.map { String($0.dropFirst().prefix { $0 != "|" }) }
+  }
+
+  /// The words of a text that stand between backquotes.
+  static func names(in text: some StringProtocol) -> [String] {
+    text.split(separator: "`", omittingEmptySubsequences: false).enumerated()
+      .filter { $0.offset % 2 == 1 }.map { String($0.element) }
+  }
+
+  @Test func `each test of a rule that the page of products names exists`() {
+    let tests = Repository.files(in: Repository.root + "/rules", endingIn: [".lua"]).map(Repository.text).joined()
+    for line in Repository.lines(of: Repository.root + "/docs/products.md") where line.hasPrefix("|") {
+      let column = line.split(separator: "|").last ?? ""
+      for quoted in column.split(separator: "“").dropFirst() {
+        let title = quoted.prefix { $0 != "”" && $0 != "…" }
+        #expect(tests.contains("\"\(title)"), "there is no test “\(title)”")
+      }
+    }
+  }
+
+  @Test(arguments: pages)
+  func `each type and C function that a page names exists`(page: String) {
+    var isFenced = false
+    for line in Repository.lines(of: page) {
+      if line.hasPrefix("```") { isFenced.toggle() }
+      guard !isFenced else { continue }
+      for name in Self.names(in: line) where Self.isOurs(name) {
+        let type = String(name.split(separator: ".")[0].split(separator: "+")[0])
+        #expect(Self.code.contains { $0.text.contains(type) || $0.path.contains(type) }, "\(page) names \(name)")
+      }
+    }
+  }
+
+  /// Whether a name looks like a Swift type, with a member or an aspect, or like a function of our C modules.
+  static func isOurs(_ name: String) -> Bool {
+    if ["rb_", "cj_", "cl_"].contains(where: { name.hasPrefix($0) }) {
+      return name.allSatisfy { $0.isLetter || $0 == "_" }
+    }
+    guard name.first?.isUppercase == true, name.dropFirst().contains(where: \.isUppercase), !foreign.contains(name)
+    else {
+      return false
+    }
+    return name.contains(where: \.isLowercase) && name.allSatisfy { $0.isLetter || $0 == "." || $0 == "+" }
+      && (name.prefix { $0 != "." && $0 != "+" }.contains(where: \.isLowercase))
+  }
+
+  @Test(arguments: pages)
+  func `each link of a page leads to a file and a heading`(page: String) {
+    let folder = page.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 }
+    for link in Self.links(in: Repository.text(of: page)) where !link.contains("://") {
+      let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+      let target = parts[0].isEmpty ? page : "\(folder)/\(parts[0])"
+      #expect(Repository.exists(target), "\(page) links to \(link)")
+      guard parts.count == 2 else { continue }
+      let anchors = Repository.lines(of: target).filter { $0.hasPrefix("#") }.map(Self.anchor)
+      #expect(anchors.contains(String(parts[1])), "\(page) links to \(link)")
+    }
+  }
+
+  /// The targets of a page's links.
+  static func links(in text: String) -> [Substring] {
+    text.split(separator: "](", omittingEmptySubsequences: false).dropFirst().map { $0.prefix { $0 != ")" } }
+  }
+
+  /// The anchor of a heading.
+  static func anchor(of heading: Substring) -> String {
+    let words = heading.drop { $0 == "#" || $0 == " " }.lowercased()
+    return String(
+      words.filter { $0.isLetter || $0.isNumber || $0 == " " || $0 == "-" || $0 == "_" }.map { $0 == " " ? "-" : $0 })
+  }
+}
