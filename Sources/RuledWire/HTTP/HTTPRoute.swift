@@ -49,9 +49,9 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
   case watch
   case rules, reload
   case parked, retry, parkedEvent
-  case counters
+  case counters, samples
   case health, alive, ready, metrics
-  case dashboard
+  case dashboard, dashboardFile
 
   /// The path; a segment in braces stands for a name.
   package var path: String {
@@ -68,11 +68,13 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .retry: "/v1/parked/{id}/retry"
     case .parkedEvent: "/v1/parked/{id}"
     case .counters: "/v1/counters"
+    case .samples: "/v1/samples"
     case .health: "/healthz"
     case .alive: "/livez"
     case .ready: "/readyz"
     case .metrics: "/metrics"
     case .dashboard: "/"
+    case .dashboardFile: "/dashboard/{file}"
     }
   }
 
@@ -82,7 +84,9 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .events, .query, .reload, .retry: ["POST"]
     case .subject: ["GET", "HEAD", "DELETE"]
     case .parkedEvent: ["DELETE"]
-    case .subjects, .export, .watch, .rules, .parked, .counters, .health, .alive, .ready, .metrics, .dashboard:
+    case .subjects, .export, .watch, .rules, .parked, .counters, .samples, .health, .alive, .ready, .metrics,
+      .dashboard,
+      .dashboardFile:
       ["GET", "HEAD"]
     }
   }
@@ -102,8 +106,9 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .retry: .retry
     case .parkedEvent: .drop
     case .counters: .counters
+    case .samples: .samples
     case .health: .health
-    case .alive, .ready, .metrics, .dashboard: nil
+    case .alive, .ready, .metrics, .dashboard, .dashboardFile: nil
     }
   }
 
@@ -112,6 +117,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     switch self {
     case .subjects, .watch, .parked, .counters: method(httpMethod)?.members.map(\.description) ?? []
     case .subject where httpMethod != "DELETE": ["plugin"]
+    case .dashboard: ["token"]
     default: []
     }
   }
@@ -123,7 +129,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .events, .watch: .writer
     case .export, .reload, .retry, .parkedEvent: .admin
     case .subject: httpMethod == "DELETE" ? .admin : .reader
-    case .query, .subjects, .rules, .parked, .counters, .metrics, .dashboard: .reader
+    case .query, .subjects, .rules, .parked, .counters, .samples, .metrics, .dashboard, .dashboardFile: .reader
     }
   }
 
