@@ -17,7 +17,7 @@ function paint(chart) {
   for (const scale of Object.values(chart.options.scales)) {
     scale.grid.color = colour("line");
     scale.ticks.color = colour("dim");
-    if (scale.title) scale.title.color = colour("dim");
+    scale.title.color = colour("dim");
   }
   chart.options.plugins.legend.labels.color = colour("text");
   chart.update("none");
@@ -57,11 +57,11 @@ export function chart(name, { type = "line", unit = "", stacked = false, format 
       elements: { point: { radius: 0, hitRadius: 8 }, line: { borderWidth: 2, tension: 0.25 } },
       transitions: still.matches ? { active: { animation: { duration: 0 } } } : {},
       scales: {
-        x: { stacked, grid: { display: false }, ticks: { maxTicksLimit: 7, maxRotation: 0, autoSkipPadding: 16 } },
+        x: { stacked, grid: { display: false }, title: { display: false }, ticks: { maxTicksLimit: 7, maxRotation: 0, autoSkipPadding: 16 } },
         y: {
           stacked, beginAtZero: true, max: percent ? 100 : undefined, suggestedMax: percent ? undefined : 1, grid: {},
           ticks: { maxTicksLimit: 5, callback: (value) => format(value) },
-          title: unit ? { display: true, text: unit } : undefined,
+          title: { display: unit !== "", text: unit },
         },
       },
       plugins: {

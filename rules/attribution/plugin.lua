@@ -8,7 +8,7 @@ plugin {
   settings = {
     reprompt_days = 14,        -- days of 24 hours between a prompt and the next
     facebook_sources = { "facebook" }, -- utm_source values that are Facebook's, in lower case
-    counted_sources = { "facebook", "instagram", "google", "tiktok", "apple", "email" }, -- each has a counter; the others share one
+    counted_sources = { "facebook", "instagram", "google", "tiktok", "apple", "email" }, -- the others count as "other"
     client_event = "fb_mobile_activate_app", -- name of both events in the Facebook SDK
     expire_days = 7,           -- Meta refuses older events
     url = "",                  -- where conversions go; empty: the URL that the sink is configured with
