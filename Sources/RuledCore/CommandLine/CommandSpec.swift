@@ -115,6 +115,12 @@ package struct OptionSpec: Sendable, Equatable {
   package static let version = OptionSpec("version", short: "V", "Shows the version.")
 }
 
+/// The version of the programs.
+package enum Version {
+  /// What `--version` shows.
+  package static let current = "0.1.0"
+}
+
 /// What a shell offers for a value or an operand.
 package enum Completion: Sendable, Equatable {
   /// Nothing: the value is free.
