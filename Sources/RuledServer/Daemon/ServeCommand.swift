@@ -22,7 +22,7 @@ package enum ServeCommand {
       if options.salvages { return try salvage(options) }
       let configuration = try options.configuration()
       try Daemon(
-        configuration: configuration, manualClock: options.hasManualClock, log: StandardErrorLog(),
+        configuration: configuration, manualClock: options.hasManualClock, log: JournalLog() ?? StandardErrorLog(),
         readConfiguration: options.configuration
       ).run()
       return 0
