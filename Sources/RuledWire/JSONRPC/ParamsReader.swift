@@ -1,14 +1,21 @@
-import RuledCore
+package import RuledCore
 import RuledJSON
 
-/// Reads members of a request's params, which must be an object; the others are ignored.
+/// Reads members of a request's params, which must be an object with no members but those of the request's method.
 struct ParamsReader {
   private let object: TapeValue?
 
   /// A reader of the request's params; absent params are an empty object.
   init(_ request: RequestView) throws(RequestError) {
     object = request.params
-    if let object, object.kind != .object { throw .invalidParams(path: "params", "must be an object") }
+    guard let object else { return }
+    guard object.kind == .object else { throw .invalidParams(path: "params", "must be an object") }
+    let known = request.method.members
+    var members = object.members
+    while let member = members.next() {
+      guard !known.contains(where: { member.name.equals($0) }) else { continue }
+      throw .unknownMember(member.name, of: "params", known: known.map(\.description))
+    }
   }
 
   /// The member, or nil if it is absent or null.
@@ -61,6 +68,16 @@ struct ParamsReader {
   /// `invalid_params` at a member.
   func error(_ name: StaticString, _ detail: String) -> RequestError {
     .invalidParams(path: JSONPath.member("params", name), detail)
+  }
+}
+
+extension RequestError {
+  /// `invalid_params` at a member that nobody reads, with the one that was probably meant.
+  package static func unknownMember(_ name: UnsafeRawBufferPointer, of parent: String, known: [String]) -> RequestError
+  {
+    let all = known.isEmpty ? "there are none" : "known are \(known.joined(separator: ", "))"
+    let hint = NearestName.hint(String(decoding: name, as: UTF8.self), in: known, otherwise: all) { "“\($0)”" }
+    return .invalidParams(path: JSONPath.member(parent, name), "is unknown\(hint)")
   }
 }
 
