@@ -12,7 +12,8 @@ function paint(chart) {
   for (const [index, set] of chart.data.datasets.entries()) {
     const shade = colour(set.shade ?? `series-${index % 6 + 1}`);
     set.borderColor = shade;
-    set.backgroundColor = chart.config.type === "bar" ? shade : shade + "22";
+    set.pointBackgroundColor = shade;
+    set.backgroundColor = chart.config.type === "bar" || !set.fill ? shade : shade + "22";
   }
   for (const scale of Object.values(chart.options.scales)) {
     scale.grid.color = colour("line");
@@ -20,7 +21,12 @@ function paint(chart) {
     scale.title.color = colour("dim");
   }
   chart.options.plugins.legend.labels.color = colour("text");
-  chart.update("none");
+  chart.update();
+}
+
+// As many labels below a chart as have room.
+function fit(chart, size) {
+  chart.options.scales.x.ticks.maxTicksLimit = Math.max(2, Math.floor(size.width / 90));
 }
 
 dark.addEventListener("change", () => charts.forEach(paint));
@@ -53,11 +59,11 @@ export function chart(name, { type = "line", unit = "", stacked = false, format 
     type,
     data: { labels: [], datasets: [] },
     options: {
-      animation: false, responsive: true, maintainAspectRatio: false, interaction: { mode: "index", intersect: false },
+      onResize: fit, animation: false, responsive: true, maintainAspectRatio: false, interaction: { mode: "index", intersect: false },
       elements: { point: { radius: 0, hitRadius: 8 }, line: { borderWidth: 2, tension: 0.25 } },
       transitions: still.matches ? { active: { animation: { duration: 0 } } } : {},
       scales: {
-        x: { stacked, grid: { display: false }, title: { display: false }, ticks: { maxTicksLimit: 7, maxRotation: 0, autoSkipPadding: 16 } },
+        x: { stacked, grid: { display: false }, title: { display: false }, ticks: { maxRotation: 0 } },
         y: {
           stacked, beginAtZero: true, max: percent ? 100 : undefined, suggestedMax: percent ? undefined : 1, grid: {},
           ticks: { maxTicksLimit: 5, callback: (value) => format(value) },
@@ -65,7 +71,7 @@ export function chart(name, { type = "line", unit = "", stacked = false, format 
         },
       },
       plugins: {
-        legend: { position: "bottom", labels: { boxWidth: 10, boxHeight: 10, usePointStyle: true, pointStyle: "circle" } },
+        legend: { position: "bottom", labels: { boxWidth: 9, boxHeight: 9, usePointStyle: true, pointStyle: "circle" } },
         tooltip: { callbacks: { label: (item) => ` ${item.dataset.label}: ${format(item.parsed.y)}` } },
       },
     },
@@ -91,6 +97,7 @@ export function chart(name, { type = "line", unit = "", stacked = false, format 
         pointRadius: labels.length < 3 ? 3 : 0, borderRadius: type === "bar" ? 4 : 0, maxBarThickness: 44, order: index,
       }));
       drawn.options.plugins.legend.display = sets.length > 1;
+      fit(drawn, drawn);
       paint(drawn);
     },
   };

@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { chart } from "./charts.js";
-import { card, duration, el, head, micros, number, plural, segments, tiles, time } from "./dom.js";
+import { card, duration, el, head, micros, number, plural, segments, tiles } from "./dom.js";
 
 const spans = [["short", "5 minutes"], ["long", "1 hour"]];
 let span = "short";
@@ -54,7 +54,9 @@ function showProblems(health) {
   }
   if (health.unconfigured_sinks?.length) {
     notices.push(el("div", { class: "notice warn" }, el("strong", {}, "Without configuration: "),
-      `the ${health.unconfigured_sinks.length === 1 ? "sink" : "sinks"} ${health.unconfigured_sinks.join(", ")} keep their effects until the configuration says where they go.`));
+      health.unconfigured_sinks.length === 1
+        ? `the sink ${health.unconfigured_sinks[0]} keeps its effects until the configuration says where they go.`
+        : `the sinks ${health.unconfigured_sinks.join(", ")} keep their effects until the configuration says where they go.`));
   }
   parts.problems.hidden = notices.length === 0;
   parts.problems.replaceChildren(...notices);

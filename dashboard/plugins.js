@@ -1,7 +1,7 @@
 // The plugins in force with their rules, and why the ones on disk do not load.
 
 import * as api from "./api.js";
-import { card, el, empty, head, micros, number, run, table, tag, tags, time, toast } from "./dom.js";
+import { card, el, empty, head, micros, number, plural, run, table, tag, tags, time, toast } from "./dom.js";
 import { loadError } from "./overview.js";
 
 let parts;
@@ -30,7 +30,7 @@ export async function refresh() {
     : []));
   parts.errors.hidden = !errors.length;
   const open = new Set([...parts.list.querySelectorAll("details[open]")].map((details) => details.dataset.key));
-  parts.list.replaceChildren(card("In force", `${rules.plugins.length} plugins`, rules.plugins.length ? table("Plugins", [
+  parts.list.replaceChildren(card("In force", plural(rules.plugins.length, "plugin"), rules.plugins.length ? table("Plugins", [
     { title: "Plugin", head: true, value: (plugin) => [plugin.name, " ", el("span", { class: "dim small" }, plugin.version)] },
     { title: "Runs", number: true, value: (plugin) => number(plugin.runs) },
     { title: "Failures", number: true, value: (plugin) => el("span", { class: plugin.failures ? "bad" : "" }, number(plugin.failures)) },
@@ -40,11 +40,11 @@ export async function refresh() {
       : plugin.runs > 0 && plugin.failures === plugin.runs ? tag("every run fails", "bad")
       : plugin.failures ? tag("has failed", "warn") : tag("good", "good") },
   ], rules.plugins) : empty("No plugin is loaded.")),
-  ...rules.plugins.map((plugin) => details(plugin, open.has(plugin.name))));
+  card("Rules and queries", "", rules.plugins.map((plugin) => details(plugin, open.has(plugin.name)))));
 }
 
-const details = (plugin, isOpen) => el("details", { class: "card", "data-key": plugin.name, open: isOpen },
-  el("summary", {}, el("strong", {}, plugin.name), ` · ${plugin.rules.length} rules, ${plugin.queries.length} queries`),
+const details = (plugin, isOpen) => el("details", { class: "entry", "data-key": plugin.name, open: isOpen },
+  el("summary", {}, el("strong", {}, plugin.name), ` · ${plural(plugin.rules.length, "rule")}, ${plugin.queries.length === 1 ? "1 query" : `${plugin.queries.length} queries`}`),
   el("p", { class: "dim" }, plugin.about),
   el("h4", {}, "Rules"), tags(plugin.rules.map((rule) => rule.name ?? rule)),
   el("h4", {}, "Queries"), plugin.queries.length ? tags(plugin.queries.map((query) => `${plugin.name}.${query}`)) : empty("none"));

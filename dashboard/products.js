@@ -17,6 +17,8 @@ export async function show() {
 
 const civil = (date) => date.toISOString().slice(0, 10);
 
+const short = (day) => new Date(day + "T00:00:00Z").toLocaleDateString("en", { day: "numeric", month: "short", timeZone: "UTC" });
+
 // Today by the daemon's clock, which tests may have set.
 async function today() {
   const { range } = await api.query("analytics.kpis", {});
@@ -42,13 +44,14 @@ async function analytics() {
   const from = new Date(to);
   from.setUTCDate(from.getUTCDate() - days + 1);
   const { days: list, range } = await api.query("analytics.kpis", { from: civil(from), to: civil(to) });
-  const labels = list.map((day) => day.day);
+  const dates = list.map((day) => day.day);
+  const labels = dates.map(short);
   const column = (read) => list.map(read);
   const draw = (title, note, options, sets) => {
     const drawn = chart(title, options);
-    drawn.set({ labels, sets, summary: `${labels[0]} to ${labels.at(-1)}` });
+    drawn.set({ labels, sets, summary: `${dates[0]} to ${dates.at(-1)}` });
     return card(title, el("div", { class: "actions" }, el("span", { class: "dim small" }, note),
-      csvButton(title.toLowerCase().replaceAll(" ", "-"), ["day", ...sets.map((set) => set.label)], () => labels.map((day, index) => [day, ...sets.map((set) => set.values[index])]))), drawn.element);
+      csvButton(title.toLowerCase().replaceAll(" ", "-"), ["day", ...sets.map((set) => set.label)], () => dates.map((day, index) => [day, ...sets.map((set) => set.values[index])]))), drawn.element);
   };
   return [
     tiles([
@@ -109,11 +112,11 @@ function attribution(installs) {
     sources.set(source, (sources.get(source) ?? 0) + count);
   }
   const names = [...sources.keys()].sort((left, right) => sources.get(right) - sources.get(left));
-  const labels = [...byDay.keys()].sort().slice(-days);
-  if (!labels.length) return card("Attribution", "installs by source", empty("No install was counted yet."));
+  const dates = [...byDay.keys()].sort().slice(-days);
+  if (!dates.length) return card("Attribution", "installs by source", empty("No install was counted yet."));
   const drawn = chart("Installs by source", { type: "bar", stacked: true });
-  const values = (name) => labels.map((day) => byDay.get(day)[name] ?? 0);
-  drawn.set({ labels, sets: names.map((name) => ({ label: name, values: values(name) })), summary: names.map((name) => `${name} ${sources.get(name)}`).join(", ") });
+  const values = (name) => dates.map((day) => byDay.get(day)[name] ?? 0);
+  drawn.set({ labels: dates.map(short), sets: names.map((name) => ({ label: name, values: values(name) })), summary: names.map((name) => `${name} ${sources.get(name)}`).join(", ") });
   return card("Attribution", el("div", { class: "actions" }, el("span", { class: "dim small" }, "first launches by source"),
-    csvButton("attribution", ["day", ...names], () => labels.map((day) => [day, ...names.map((name) => byDay.get(day)[name] ?? 0)]))), drawn.element);
+    csvButton("attribution", ["day", ...names], () => dates.map((day) => [day, ...names.map((name) => byDay.get(day)[name] ?? 0)]))), drawn.element);
 }

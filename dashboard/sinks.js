@@ -36,11 +36,7 @@ export async function refresh() {
 let known;
 
 async function showFailed(shown) {
-  let effects;
-  try { effects = await api.effects("failed"); } catch (error) {
-    if (error.status !== 404) throw error;
-    return;
-  }
+  const effects = await api.effects("failed");
   const state = effects.items.map((effect) => `${effect.id} ${effect.tries}`).join();
   if (shown !== parts || state === known && parts.failed.children.length) return;
   known = state;

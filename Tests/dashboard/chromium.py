@@ -15,7 +15,7 @@ class Chromium:
     def __init__(self):
         program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
         if not program:
-            raise SystemExit("Chromium is missing; run scripts/install-dependencies --dashboard")
+            raise SystemExit("Chromium is missing; run scripts/install-dependencies chromium")
         self.profile = tempfile.mkdtemp(prefix="ruled-chromium-")
         to_browser, self.output = os.pipe()
         self.input, from_browser = os.pipe()

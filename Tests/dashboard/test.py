@@ -6,8 +6,10 @@ usage: test.py PROGRAMS [--screenshots FOLDER]    PROGRAMS holds ruled and rulec
 
 import argparse
 import http.client
+import json
 import os
 import re
+import socket
 import subprocess
 import tempfile
 import threading
@@ -69,11 +71,11 @@ def check_sessions(daemon):
     check(ask("GET", path)[0].status == 401, "a link works once")
     session = {"Cookie": cookie.split(";")[0]}
     check(ask("GET", "/", session)[0].status == 200, "the session opens the page")
-    json = {**session, "Content-Type": "application/json"}
-    check(ask("POST", "/v1/rules/reload", json, "{}")[0].status == 403, "a request without the page's header is refused")
-    foreign = {**json, "ruled-dashboard": "1", "Origin": "http://evil.example"}
+    posted = {**session, "Content-Type": "application/json"}
+    check(ask("POST", "/v1/rules/reload", posted, "{}")[0].status == 403, "a request without the page's header is refused")
+    foreign = {**posted, "ruled-dashboard": "1", "Origin": "http://evil.example"}
     check(ask("POST", "/v1/rules/reload", foreign, "{}")[0].status == 403, "a request of another origin is refused")
-    own = {**json, "ruled-dashboard": "1", "Origin": f"http://127.0.0.1:{daemon.port}"}
+    own = {**posted, "ruled-dashboard": "1", "Origin": f"http://127.0.0.1:{daemon.port}"}
     check(ask("POST", "/v1/rules/reload", own, "{}")[0].status == 200, "a request of the page is executed")
     page = ask("GET", "/", session)[0]
     policy = page.getheader("content-security-policy")
@@ -216,7 +218,9 @@ def check_load_errors(browser, base, daemon):
 
 
 def check_keyboard(browser, base):
-    browser.open(base + "/#overview")
+    show(browser, base, "overview")
+    browser.call("Page.reload")
+    browser.until("document.readyState === 'complete' && document.activeElement === document.body")
     browser.until("document.querySelector('main').dataset.ready === 'overview'")
     seen = []
     for _ in range(9):
@@ -276,9 +280,17 @@ def take_screenshots(browser, base, folder):
 def drive_load(daemon, stop):
     """Events at a changing rate, so that the charts of the load show something."""
     number = 0
-    while not stop.wait(0.2):
-        daemon.rulectl("bench", "--seconds", "1", "--connections", "1", "--rate", str(150 + 100 * (number % 4)))
-        number += 1
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(daemon.socket_path)
+        replies = connection.makefile("r")
+        while not stop.wait(0.1):
+            count = 12 + 6 * (number // 10 % 3) + number % 5
+            for _ in range(count):
+                number += 1
+                data = {"flirt_index": number % 3, "scroll_duration_ms": 900, "reveal_method": "scroll"}
+                event = {"type": "flirt.revealed", "subject": f"user:load{number % 50}", "data": data}
+                connection.sendall((json.dumps({"jsonrpc": "2.0", "id": 1, "method": "event", "params": event}) + "\n").encode())
+                replies.readline()
 
 
 def main():

@@ -87,7 +87,7 @@ package final class Services: Sendable {
 
   /// Logs the names in the configuration that the rules or this host do not know.
   func warnOfUnknownNames(_ catalog: Catalog) {
-    for name in catalog.unknownNames(in: configuration) {
+    for name in catalog.problems(in: configuration) {
       context.log.write(LogLine(.warn, "the configuration: \(name.message)"))
     }
     for name in admins.unknown {

@@ -60,6 +60,15 @@ package struct ToolEnvironment {
     if arguments.has("json") { print(json: answer) } else { output.write(text(answer)) }
   }
 
+  /// Asks a person on a terminal whether to do what can't be undone; true without a terminal, or with `--yes`.
+  func confirms(_ question: String, _ arguments: Arguments) throws(ToolError) -> Bool {
+    guard !arguments.has("yes"), input.isTerminal else { return true }
+    errors.write("\(question.printable) [y/N] ")
+    errors.flush()
+    let answer = try input.nextLine().map { String(decoding: $0, as: UTF8.self).lowercased() }
+    return answer == "y" || answer == "yes"
+  }
+
   /// Prints JSON: indented on a terminal, on one line elsewhere.
   package func print(json: JSONValue) {
     output.write((output.isTerminal ? json.prettyText() : json.text) + "\n")
