@@ -3,6 +3,7 @@ package import RuledCore
 /// The routes of the HTTP API.
 package enum HTTPRoute: Sendable, Equatable {
   case events, subjects, watch, rules, reload, parked, counters, health, metrics, dashboard
+  case effects, resendEffects, dropEffects, lease, confirm
   /// A query of a plugin, by its full name.
   case query(String)
   /// A subject.
@@ -13,6 +14,10 @@ package enum HTTPRoute: Sendable, Equatable {
   case parkedEvent(String)
   /// The retry of a parked event, by its id.
   case retry(String)
+  /// An effect that is not delivered, by its id.
+  case effect(String)
+  /// Another try of an effect, by its id.
+  case resend(String)
 
   /// The route of a path; nil for an unknown path.
   package init?(_ target: HTTPTarget) {
@@ -43,6 +48,11 @@ package enum HTTPRoute: Sendable, Equatable {
     case "rules": self = .rules
     case "parked": self = .parked
     case "counters": self = .counters
+    case "effects": self = .effects
+    case "resend": self = .resendEffects
+    case "drop_effects": self = .dropEffects
+    case "lease": self = .lease
+    case "confirm": self = .confirm
     default: return nil
     }
   }
@@ -53,6 +63,7 @@ package enum HTTPRoute: Sendable, Equatable {
     case "subjects": self = .subject(item)
     case "rules" where item == "reload": self = .reload
     case "parked": self = .parkedEvent(item)
+    case "effects": self = .effect(item)
     default: return nil
     }
   }
@@ -61,6 +72,7 @@ package enum HTTPRoute: Sendable, Equatable {
     switch (collection, action) {
     case ("subjects", "export"): self = .export(item)
     case ("parked", "retry"): self = .retry(item)
+    case ("effects", "resend"): self = .resend(item)
     default: return nil
     }
   }
@@ -68,8 +80,8 @@ package enum HTTPRoute: Sendable, Equatable {
   /// The HTTP methods that the route accepts.
   package var methods: [String] {
     switch self {
-    case .events, .query, .reload, .retry: ["POST"]
-    case .subject: ["GET", "HEAD", "DELETE"]
+    case .events, .query, .reload, .retry, .resend, .resendEffects, .dropEffects, .lease, .confirm: ["POST"]
+    case .subject, .effect: ["GET", "HEAD", "DELETE"]
     case .parkedEvent: ["DELETE"]
     default: ["GET", "HEAD"]
     }
@@ -81,6 +93,7 @@ package enum HTTPRoute: Sendable, Equatable {
     case .health: nil
     case .events, .watch: .writer
     case .export, .reload, .retry, .parkedEvent: .admin
+    case .effect, .resend, .resendEffects, .dropEffects, .lease, .confirm: .admin
     case .subject: method == "DELETE" ? .admin : .reader
     default: .reader
     }

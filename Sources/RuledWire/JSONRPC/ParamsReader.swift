@@ -4,11 +4,19 @@ import RuledJSON
 /// Reads members of a request's params, which must be an object; the others are ignored.
 struct ParamsReader {
   private let object: TapeValue?
+  private let path: String
 
   /// A reader of the request's params; absent params are an empty object.
   init(_ request: RequestView) throws(RequestError) {
     object = request.params
+    path = "params"
     if let object, object.kind != .object { throw .invalidParams(path: "params", "must be an object") }
+  }
+
+  /// A reader of an object within the params.
+  init(_ object: TapeValue, path: String) {
+    self.object = object
+    self.path = path
   }
 
   /// The member, or nil if it is absent or null.
@@ -22,6 +30,27 @@ struct ParamsReader {
     guard let value = value(name) else { return nil }
     guard let text = value.text else { throw error(name, "must be a string") }
     return text
+  }
+
+  /// An optional boolean.
+  func boolean(_ name: StaticString) throws(RequestError) -> Bool? {
+    guard let value = value(name) else { return nil }
+    guard let bool = value.bool else { throw error(name, "must be true or false") }
+    return bool
+  }
+
+  /// An optional array of strings.
+  func strings(_ name: StaticString) throws(RequestError) -> [String]? {
+    guard let value = value(name) else { return nil }
+    guard value.kind == .array else { throw error(name, "must be an array of strings") }
+    var texts: [String] = []
+    for element in value.children {
+      guard let text = element.text else {
+        throw .invalidParams(path: "\(JSONPath.member(path, name))[\(texts.count)]", "must be a string")
+      }
+      texts.append(text)
+    }
+    return texts
   }
 
   /// A required string that is not empty.
@@ -60,7 +89,7 @@ struct ParamsReader {
 
   /// `invalid_params` at a member.
   func error(_ name: StaticString, _ detail: String) -> RequestError {
-    .invalidParams(path: JSONPath.member("params", name), detail)
+    .invalidParams(path: JSONPath.member(path, name), detail)
   }
 }
 
