@@ -6,7 +6,7 @@ import Testing
 @Suite("CloudEvents")
 struct EventViewTests {
   private func fault(_ members: String) throws -> String? {
-    try Wire.fault("{\"type\":\"t\",\"subject\":\"s\"\(members.isEmpty ? "" : ",")\(members)}") {
+    try Wire.fault("event", "{\"type\":\"t\",\"subject\":\"s\"\(members.isEmpty ? "" : ",")\(members)}") {
       (request) throws(RequestError) in try EventView(request)
     }
   }
@@ -97,7 +97,7 @@ struct EventViewTests {
   @Test("Type and subject are required, and 256 bytes are the most")
   func requiredAndLength() throws {
     func check(_ params: String) throws -> String? {
-      try Wire.fault(params) { (request) throws(RequestError) in try EventView(request) }
+      try Wire.fault("event", params) { (request) throws(RequestError) in try EventView(request) }
     }
     let (fits, over) = (String(repeating: "é", count: 128), String(repeating: "é", count: 128) + "a")
     #expect(try check("{\"type\":\"\(fits)\",\"subject\":\"\(fits)\"}") == nil)

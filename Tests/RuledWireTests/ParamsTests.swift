@@ -22,15 +22,33 @@ struct ParamsTests {
     }
   }
 
-  @Test("Lists have 100 entries unless asked for otherwise, and unknown members are ignored")
+  @Test(
+    "A member that a method does not read is an error that names the nearest one",
+    arguments: [
+      ("watch", #"{"sujbect":"s"}"#, "params.sujbect: is unknown; did you mean “subject”?"),
+      ("subjects", #"{"limit":1,"frm":"a"}"#, "params.frm: is unknown; known are prefix, after, limit"),
+      ("state", #"{"subject":"s","plugins":null}"#, "params.plugins: is unknown; did you mean “plugin”?"),
+      ("health", #"{"x":1}"#, "params.x: is unknown; there are none"),
+      ("query", #"{"name":"p.q","arg":{}}"#, "params.arg: is unknown; did you mean “args”?"),
+      ("clock", #"{"advanced":"1s"}"#, "params.advanced: is unknown; did you mean “advance”?"),
+      ("drop", #"{"":1}"#, #"params[""]: is unknown; known are parked, plugin"#),
+    ])
+  func unknownMembers(_ method: String, _ params: String, _ message: String) throws {
+    let error = #expect(throws: RequestError.self) {
+      try Wire.request(method, params) { _ = try ParamsReader($0) }
+    }
+    #expect(error?.code == .invalidParams && error?.message == message)
+  }
+
+  @Test("Lists have 100 entries unless asked for otherwise")
   func lists() throws {
-    #expect(
-      try Wire.request("subjects", #"{"prefix":"d","after":"x","other":1}"#) { try SubjectsParams($0).limit } == 100)
+    #expect(try Wire.request("subjects", #"{"prefix":"d","after":"x"}"#) { try SubjectsParams($0).limit } == 100)
     #expect(try Wire.request("parked", #"{"limit":1000}"#) { try ParkedParams($0).limit } == 1000)
     #expect(try Wire.request("parked", #"{"limit":7.0}"#) { try ParkedParams($0).limit } == 7)
     for limit in ["0", "1001", "-1", "1.5", "\"7\"", "true", "1e300", "18446744073709551615"] {
       #expect(
-        try Wire.fault("{\"limit\":\(limit)}") { (r) throws(RequestError) in try SubjectsParams(r) } == "params.limit")
+        try Wire.fault("subjects", "{\"limit\":\(limit)}") { (r) throws(RequestError) in try SubjectsParams(r) }
+          == "params.limit")
     }
   }
 
@@ -45,10 +63,10 @@ struct ParamsTests {
       (#"{"plugins":["a",1]}"#, "params.plugins[1]"), (#"{"plugins":"a"}"#, "params.plugins"),
       (#"{"after":-1}"#, "params.after"), (#"{"subject":1}"#, "params.subject"),
     ] {
-      #expect(try Wire.fault(params) { (r) throws(RequestError) in try WatchParams(r) } == path)
+      #expect(try Wire.fault("watch", params) { (r) throws(RequestError) in try WatchParams(r) } == path)
     }
     #expect(try Wire.request("unwatch", #"{"watch":3}"#) { try UnwatchParams($0).watch } == 3)
-    #expect(try Wire.fault("{}") { (r) throws(RequestError) in try UnwatchParams(r) } == "params.watch")
+    #expect(try Wire.fault("unwatch", "{}") { (r) throws(RequestError) in try UnwatchParams(r) } == "params.watch")
   }
 
   @Test("Parked events are chosen by id or by plugin, not by both")
@@ -57,7 +75,7 @@ struct ParamsTests {
       try Wire.request("retry", params) { try ParkedSelection($0) }
     }
     func fault(_ params: String) throws -> String? {
-      try Wire.fault(params) { (r) throws(RequestError) in try ParkedSelection(r) }
+      try Wire.fault("drop", params) { (r) throws(RequestError) in try ParkedSelection(r) }
     }
     #expect(try select(#"{"parked":"17"}"#) == .event(id: "17"))
     #expect(try select(#"{"plugin":"a","parked":null}"#) == .plugin("a"))
@@ -73,16 +91,19 @@ struct ParamsTests {
     #expect(counters.prefix == "a")
     #expect(counters.labels == [.init(name: "n", value: "1.0"), .init(name: "day", value: "y")])
     #expect(
-      try Wire.fault(#"{"labels":{"a":{}}}"#) { (r) throws(RequestError) in try CountersParams(r) } == "params.labels.a"
+      try Wire.fault("counters", #"{"labels":{"a":{}}}"#) { (r) throws(RequestError) in try CountersParams(r) }
+        == "params.labels.a"
     )
-    #expect(try Wire.fault(#"{"labels":[]}"#) { (r) throws(RequestError) in try CountersParams(r) } == "params.labels")
+    #expect(
+      try Wire.fault("counters", #"{"labels":[]}"#) { (r) throws(RequestError) in try CountersParams(r) }
+        == "params.labels")
   }
 
   @Test("The clock is set or advanced")
   func clock() throws {
     func read(_ params: String) throws -> ClockParams { try Wire.request("clock", params) { try ClockParams($0) } }
     func fault(_ params: String) throws -> String? {
-      try Wire.fault(params) { (r) throws(RequestError) in try ClockParams(r) }
+      try Wire.fault("clock", params) { (r) throws(RequestError) in try ClockParams(r) }
     }
     #expect(try read(#"{"set":"1970-01-01T00:00:01Z"}"#) == .set(Timestamp(microseconds: 1_000_000)))
     #expect(try read(#"{"advance":"14d"}"#) == .advance(microseconds: 14 * 86_400_000_000))
@@ -96,10 +117,10 @@ struct ParamsTests {
 
   @Test("Every method refuses an array for its params")
   func arrays() throws {
-    #expect(try Wire.fault("[]") { (r) throws(RequestError) in try EmptyParams(r) } == "params")
-    #expect(try Wire.fault("[1]") { (r) throws(RequestError) in try SubjectParams(r) } == "params")
-    #expect(try Wire.fault("[]") { (r) throws(RequestError) in try QueryParams(r) } == "params")
-    #expect(try Wire.fault("{}") { (r) throws(RequestError) in try QueryParams(r) } == "params.name")
-    #expect(try Wire.fault("{}") { (r) throws(RequestError) in try StateParams(r) } == "params.subject")
+    #expect(try Wire.fault("health", "[]") { (r) throws(RequestError) in try EmptyParams(r) } == "params")
+    #expect(try Wire.fault("export", "[1]") { (r) throws(RequestError) in try SubjectParams(r) } == "params")
+    #expect(try Wire.fault("query", "[]") { (r) throws(RequestError) in try QueryParams(r) } == "params")
+    #expect(try Wire.fault("query", "{}") { (r) throws(RequestError) in try QueryParams(r) } == "params.name")
+    #expect(try Wire.fault("state", "{}") { (r) throws(RequestError) in try StateParams(r) } == "params.subject")
   }
 }

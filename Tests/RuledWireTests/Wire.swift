@@ -54,9 +54,9 @@ enum Wire {
 
   /// What is wrong with params: the offending member's path, or nil if nothing is.
   static func fault<Params>(
-    _ params: String, _ decode: (RequestView) throws(RequestError) -> Params
+    _ method: String, _ params: String, _ decode: (RequestView) throws(RequestError) -> Params
   ) throws -> String? {
-    try request("event", params) { request in
+    try request(method, params) { request in
       do throws(RequestError) {
         _ = try decode(request)
         return nil

@@ -6,8 +6,6 @@ import RuledStore
 
 /// The command line of `ruled`.
 package enum ServeCommand {
-  private static let version = "0.1.0"
-
   /// Runs the program and returns its exit code.
   package static func run(_ arguments: [String]) -> Int32 {
     do throws(StartError) {
@@ -17,14 +15,14 @@ package enum ServeCommand {
         return 0
       }
       if options.showsVersion {
-        print("ruled \(version)")
+        print("ruled \(Version.current)")
         return 0
       }
       if options.checks { return try check(options) }
       if options.salvages { return try salvage(options) }
       let configuration = try options.configuration()
       try Daemon(
-        configuration: configuration, manualClock: options.hasManualClock, log: StandardErrorLog(),
+        configuration: configuration, manualClock: options.hasManualClock, log: JournalLog() ?? StandardErrorLog(),
         readConfiguration: options.configuration
       ).run()
       return 0
@@ -81,12 +79,12 @@ package enum ServeCommand {
       let catalog = try CatalogBuilder.build(
         try RulesFolder.read(configuration.rules), configuration: configuration.plugins, previous: nil,
         worker: LuaWorker(), now: EngineClock.wall)
-      let problems = ConfigurationReview.problems(configuration, catalog)
-      for problem in problems {
+      let unknown = catalog.unknownNames(in: configuration)
+      for problem in unknown {
         let line = options.config.map { ConfigurationFile.line(of: problem.path, in: $0) } ?? 0
         complain(LoadError(file: options.config ?? "", line: line, problem.message).description)
       }
-      guard problems.isEmpty else { return 1 }
+      guard unknown.isEmpty else { return 1 }
       print("\(catalog.plugins.count) plugins load, revision \(catalog.revision)")
       return 0
     } catch {

@@ -21,8 +21,8 @@ struct HTTPResponse: Sendable {
   /// A response with a body that is JSON text.
   init(_ status: Int, json body: [UInt8]) { self.init(status, type: "application/json", body) }
 
-  /// A response of 200 with a JSON value.
-  init(_ value: JSONValue) { self.init(200, json: Array(value.text.utf8)) }
+  /// A response with a JSON value.
+  init(_ value: JSONValue, status: Int = 200) { self.init(status, json: Array(value.text.utf8)) }
 
   /// A response with an error object, by default under the status of its code.
   init(_ error: RequestError, status: Int? = nil) { self.init(HTTPError(error, status: status)) }

@@ -22,14 +22,17 @@ final class HTTPRouter {
     do throws(HTTPError) {
       let host = HTTPHost.normalized(exchange.target.authority ?? exchange.headers["host"] ?? "")
       let isClaimed = services.status.catalog?.claims(host: host) ?? false
-      let role = try role(of: exchange, needsToken: isClaimed || exchange.target.path != "/healthz")
+      let found = isClaimed ? nil : HTTPRoute(exchange.target)
+      let role = try role(of: exchange, needsToken: found?.endpoint.isForProbes != true)
       if exchange.isTooLarge { throw tooLarge }
       if isClaimed {
         try checkInFlight()
         return server.callWebHandler(of: host, for: exchange, on: nextWorker())
       }
-      let route = try route(of: exchange)
-      try authorize(route, exchange, role)
+      guard let route = found else { throw Self.unknownPath }
+      try checkMethod(of: exchange, route.endpoint)
+      try authorize(route.endpoint, exchange, role)
+      try checkParameters(of: exchange, route.endpoint)
       try answer(route, exchange, on: connection)
     } catch {
       connection.respond(HTTPResponse(error))
@@ -55,27 +58,33 @@ final class HTTPRouter {
       headers: [.init(name: "www-authenticate", value: "Bearer realm=\"ruled\"")])
   }
 
-  private func route(of exchange: HTTPExchange) throws(HTTPError) -> HTTPRoute {
-    guard let route = HTTPRoute(exchange.target) else { throw Self.unknownPath }
-    guard route.methods.contains(exchange.method) else {
-      let methods = route.methods.joined(separator: ", ")
-      throw HTTPError(
-        RequestError(.unknownMethod, "this path takes \(methods)"), status: 405,
-        headers: [.init(name: "allow", value: methods)])
-    }
-    return route
+  private func checkMethod(of exchange: HTTPExchange, _ endpoint: HTTPEndpoint) throws(HTTPError) {
+    guard !endpoint.methods.contains(exchange.method) else { return }
+    let methods = endpoint.methods.joined(separator: ", ")
+    throw HTTPError(
+      RequestError(.unknownMethod, "this path takes \(methods)"), status: 405,
+      headers: [.init(name: "allow", value: methods)])
   }
 
-  private func authorize(_ route: HTTPRoute, _ exchange: HTTPExchange, _ role: Role?) throws(HTTPError) {
+  private func authorize(_ endpoint: HTTPEndpoint, _ exchange: HTTPExchange, _ role: Role?) throws(HTTPError) {
     if let role {
-      if let needed = route.requiredRole(method: exchange.method), role < needed {
+      if let needed = endpoint.requiredRole(exchange.method), role < needed {
         throw HTTPError(RequestError(.forbidden, "the token's role is \(role.rawValue), this needs \(needed.rawValue)"))
       }
-    } else if !route.isOpen, !exchange.peer.isAdmin {
+    } else if !endpoint.isOpen, !exchange.peer.isAdmin {
       throw HTTPError(
         RequestError(.forbidden, "only root, the daemon's own user and the configured admins may call this"))
     }
-    if route != .health, route != .metrics { try checkInFlight() }
+    if !endpoint.isForProbes, endpoint != .metrics { try checkInFlight() }
+  }
+
+  /// Refuses a query string with a name that the endpoint does not read.
+  private func checkParameters(of exchange: HTTPExchange, _ endpoint: HTTPEndpoint) throws(HTTPError) {
+    let parameters = exchange.target.parameters
+    guard !parameters.isEmpty else { return }
+    let known = endpoint.parameters(exchange.method)
+    guard var unknown = parameters.first(where: { !known.contains($0.name) })?.name else { return }
+    throw HTTPError(unknown.withUTF8 { .unknownMember(UnsafeRawBufferPointer($0), of: "params", known: known) })
   }
 
   private func checkInFlight() throws(HTTPError) {
@@ -92,8 +101,10 @@ final class HTTPRouter {
   private func answer(
     _ route: HTTPRoute, _ exchange: HTTPExchange, on connection: HTTPConnection
   ) throws(HTTPError) {
-    switch route {
+    switch route.endpoint {
     case .health: return connection.respond(HTTPResponse(services.status.health(services)))
+    case .alive: return connection.respond(HTTPResponse(["status": "alive"]))
+    case .ready: return connection.respond(readiness)
     case .metrics:
       let text = PrometheusText.make(services)
       return connection.respond(HTTPResponse(200, type: "text/plain; version=0.0.4; charset=utf-8", text))
@@ -105,6 +116,17 @@ final class HTTPRouter {
     if requests.requests.isEmpty { return connection.respond(requests.response) }
     guard requests.heldBytes <= HTTPServer.smallRequest || server.hasRoom else { throw HTTPServer.noRoom }
     server.execute(requests, for: exchange)
+  }
+
+  /// Whether the daemon should get requests; a status other than 200 says why it should not.
+  private var readiness: HTTPResponse {
+    if server.isDraining {
+      return HTTPResponse(["status": "stopping", "problems": ["the daemon is shutting down"]], status: 503)
+    }
+    let health = services.status.health(services)
+    let status = health["status"] ?? .null
+    guard status != "ready" else { return HTTPResponse(["status": status]) }
+    return HTTPResponse(["status": status, "problems": health["problems"] ?? []], status: 503)
   }
 
   private func watch(_ exchange: HTTPExchange, on connection: HTTPConnection) throws(HTTPError) {
@@ -129,29 +151,28 @@ final class HTTPRouter {
 
   /// The JSON-RPC requests that a route and its request stand for.
   private func requests(_ route: HTTPRoute, _ exchange: HTTPExchange) throws(HTTPError) -> RPCRequests {
-    switch route {
+    let item = route.item
+    switch route.endpoint {
     case .events: return try events(exchange)
-    case .query(let name): return try query(name, exchange)
+    case .query: return try query(item, exchange)
     case .subjects: return list(.subjects, exchange)
     case .parked: return list(.parked, exchange)
     case .counters: return list(.counters, exchange)
     case .rules: return list(.rules, exchange)
-    case .subject(let subject) where exchange.method == "DELETE": return request(.forget, about: subject)
-    case .subject(let subject):
-      return request(.state, about: subject, JSONRPCRequest.params(of: exchange.target, for: .state))
-    case .export(let subject): return request(.export, about: subject)
+    case .subject where exchange.method == "DELETE": return request(.forget, about: item)
+    case .subject: return request(.state, about: item, JSONRPCRequest.params(of: exchange.target, for: .state))
+    case .export: return request(.export, about: item)
     case .reload: return request(.reload, JSONObject())
-    case .retry(let id): return request(.retry, ["parked": .string(id)])
-    case .parkedEvent(let id): return request(.drop, ["parked": .string(id)])
+    case .retry: return request(.retry, ["parked": .string(item)])
+    case .parkedEvent: return request(.drop, ["parked": .string(item)])
     case .effects: return list(.effects, exchange)
-    case .effect(let id):
-      return request(exchange.method == "DELETE" ? .dropEffects : .effect, Self.effect(id, exchange))
-    case .resend(let id): return request(.resend, Self.effect(id, exchange))
+    case .effect: return request(exchange.method == "DELETE" ? .dropEffects : .effect, Self.effect(item, exchange))
+    case .resend: return request(.resend, Self.effect(item, exchange))
     case .resendEffects: return try body(.resend, exchange)
     case .dropEffects: return try body(.dropEffects, exchange)
     case .lease: return try body(.lease, exchange)
     case .confirm: return try body(.confirm, exchange)
-    case .watch, .health, .metrics, .dashboard: throw Self.unknownPath
+    case .watch, .health, .alive, .ready, .metrics, .dashboard: throw Self.unknownPath
     }
   }
 
@@ -205,10 +226,11 @@ final class HTTPRouter {
     do throws(RequestError) {
       let object = body.isEmpty ? nil : try parser.value(body)
       guard object == nil || object?.kind == .object else { throw .invalidParams(path: "params", "must be an object") }
+      try Self.checkMembers(ofQuery: object)
       let text = JSONRPCRequest.text(.query, capacity: body.count) { writer in
         writer.beginObject()
         writer.member("name", name)
-        for member in ["subject", "args"] as [StaticString] where object?.member(member) != nil {
+        for member in Self.queryMembers where object?.member(member) != nil {
           writer.member(member, raw: body.rawMember(member))
         }
         writer.endObject()
@@ -216,6 +238,17 @@ final class HTTPRouter {
       return RPCRequests(.init(text: text, worker: object.map { owner(of: $0) } ?? nextWorker()))
     } catch { throw HTTPError(error) }
   }
+
+  /// Refuses a query's body with a member that nobody reads; the query's name is in the path.
+  private static func checkMembers(ofQuery body: TapeValue?) throws(RequestError) {
+    guard var members = body?.members else { return }
+    while let member = members.next() {
+      guard !queryMembers.contains(where: { member.name.equals($0) }) else { continue }
+      throw .unknownMember(member.name, of: "params", known: queryMembers.map(\.description))
+    }
+  }
+
+  private static let queryMembers = Method.query.members.filter { $0.description != "name" }
 
   private func events(_ exchange: HTTPExchange) throws(HTTPError) -> RPCRequests {
     let headers = exchange.headers

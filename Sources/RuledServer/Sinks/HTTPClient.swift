@@ -230,7 +230,7 @@ final class HTTPClient {
   /// The result of a transfer that ended with an error; what libcurl wrote of it says more than its code.
   private static func result(of code: CURLcode, _ transfer: Transfer? = nil) -> HTTPResult {
     let detail = transfer.map { String(cString: $0.errorText) } ?? ""
-    let reason = String(cString: curl_easy_strerror(code)) + (detail.isEmpty ? "" : ": \(detail)")
+    let reason = detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail
     return code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL ? .refused(reason) : .failed(reason)
   }
 

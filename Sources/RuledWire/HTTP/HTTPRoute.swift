@@ -1,109 +1,177 @@
 package import RuledCore
 
-/// The routes of the HTTP API.
-package enum HTTPRoute: Sendable, Equatable {
-  case events, subjects, watch, rules, reload, parked, counters, health, metrics, dashboard
-  case effects, resendEffects, dropEffects, lease, confirm
-  /// A query of a plugin, by its full name.
-  case query(String)
-  /// A subject.
-  case subject(String)
-  /// All data that is stored about a subject.
-  case export(String)
-  /// A parked event, by its id.
-  case parkedEvent(String)
-  /// The retry of a parked event, by its id.
-  case retry(String)
-  /// An effect that is not delivered, by its id.
-  case effect(String)
-  /// Another try of an effect, by its id.
-  case resend(String)
+/// The endpoint that a path leads to, and what the path names there.
+package struct HTTPRoute: Sendable, Equatable {
+  /// The endpoint.
+  package let endpoint: HTTPEndpoint
+  /// What stands in the path's place for a name, decoded; empty for a path without one.
+  package let item: String
 
   /// The route of a path; nil for an unknown path.
   package init?(_ target: HTTPTarget) {
-    guard let segments = target.segments, !segments.contains("") || segments.count == 1 else { return nil }
-    switch segments.count {
-    case 1: self.init(top: segments[0])
-    case 2 where segments[0] == "v1": self.init(segments[1])
-    case 3 where segments[0] == "v1": self.init(segments[1], segments[2])
-    case 4 where segments[0] == "v1": self.init(segments[1], segments[2], segments[3])
-    default: return nil
+    guard let segments = target.segments else { return nil }
+    for (endpoint, pattern) in HTTPEndpoint.patterns where pattern.count == segments.count {
+      if let item = Self.item(segments, pattern) {
+        self.init(endpoint, item)
+        return
+      }
+    }
+    return nil
+  }
+
+  /// A route.
+  package init(_ endpoint: HTTPEndpoint, _ item: String = "") {
+    self.endpoint = endpoint
+    self.item = item
+  }
+
+  /// What the segments name if they match the pattern; nil if they don't.
+  private static func item(_ segments: [String], _ pattern: [HTTPEndpoint.Segment]) -> String? {
+    var item = ""
+    for (segment, expected) in zip(segments, pattern) {
+      switch expected {
+      case .fixed(let text): guard segment == text else { return nil }
+      case .item:
+        guard !segment.isEmpty else { return nil }
+        item = segment
+      }
+    }
+    return item
+  }
+}
+
+/// The endpoints of the HTTP API: the one table that requests are routed by and the OpenAPI document is made of.
+///
+/// Of two whose paths match, the first one counts.
+package enum HTTPEndpoint: Sendable, CaseIterable {
+  case events, query
+  case subjects, subject, export
+  case watch
+  case rules, reload
+  case parked, retry, parkedEvent
+  case counters
+  case effects, resend, effect, resendEffects, dropEffects, lease, confirm
+  case health, alive, ready, metrics
+  case dashboard
+
+  /// The path; a segment in braces stands for a name.
+  package var path: String {
+    switch self {
+    case .events: "/v1/events"
+    case .query: "/v1/query/{query}"
+    case .subjects: "/v1/subjects"
+    case .subject: "/v1/subjects/{subject}"
+    case .export: "/v1/subjects/{subject}/export"
+    case .watch: "/v1/watch"
+    case .rules: "/v1/rules"
+    case .reload: "/v1/rules/reload"
+    case .parked: "/v1/parked"
+    case .retry: "/v1/parked/{id}/retry"
+    case .parkedEvent: "/v1/parked/{id}"
+    case .counters: "/v1/counters"
+    case .effects: "/v1/effects"
+    case .resend: "/v1/effects/{id}/resend"
+    case .effect: "/v1/effects/{id}"
+    case .resendEffects: "/v1/resend"
+    case .dropEffects: "/v1/drop_effects"
+    case .lease: "/v1/lease"
+    case .confirm: "/v1/confirm"
+    case .health: "/healthz"
+    case .alive: "/livez"
+    case .ready: "/readyz"
+    case .metrics: "/metrics"
+    case .dashboard: "/"
     }
   }
 
-  private init?(top: String) {
-    switch top {
-    case "": self = .dashboard
-    case "healthz": self = .health
-    case "metrics": self = .metrics
-    default: return nil
-    }
-  }
-
-  private init?(_ name: String) {
-    switch name {
-    case "events": self = .events
-    case "subjects": self = .subjects
-    case "watch": self = .watch
-    case "rules": self = .rules
-    case "parked": self = .parked
-    case "counters": self = .counters
-    case "effects": self = .effects
-    case "resend": self = .resendEffects
-    case "drop_effects": self = .dropEffects
-    case "lease": self = .lease
-    case "confirm": self = .confirm
-    default: return nil
-    }
-  }
-
-  private init?(_ collection: String, _ item: String) {
-    switch collection {
-    case "query": self = .query(item)
-    case "subjects": self = .subject(item)
-    case "rules" where item == "reload": self = .reload
-    case "parked": self = .parkedEvent(item)
-    case "effects": self = .effect(item)
-    default: return nil
-    }
-  }
-
-  private init?(_ collection: String, _ item: String, _ action: String) {
-    switch (collection, action) {
-    case ("subjects", "export"): self = .export(item)
-    case ("parked", "retry"): self = .retry(item)
-    case ("effects", "resend"): self = .resend(item)
-    default: return nil
-    }
-  }
-
-  /// The HTTP methods that the route accepts.
+  /// The HTTP methods that it accepts.
   package var methods: [String] {
     switch self {
     case .events, .query, .reload, .retry, .resend, .resendEffects, .dropEffects, .lease, .confirm: ["POST"]
     case .subject, .effect: ["GET", "HEAD", "DELETE"]
     case .parkedEvent: ["DELETE"]
-    default: ["GET", "HEAD"]
+    case .subjects, .export, .watch, .rules, .parked, .counters, .effects, .health, .alive, .ready, .metrics, .dashboard:
+      ["GET", "HEAD"]
     }
   }
 
-  /// The role that a bearer token needs for the route and HTTP method; nil when it needs none.
-  package func requiredRole(method: String) -> Role? {
+  /// The method of the protocol that an HTTP method stands for; nil where there is none.
+  package func method(_ httpMethod: String) -> Method? {
     switch self {
-    case .health: nil
+    case .events: .event
+    case .query: .query
+    case .subjects: .subjects
+    case .subject: httpMethod == "DELETE" ? .forget : .state
+    case .export: .export
+    case .watch: .watch
+    case .rules: .rules
+    case .reload: .reload
+    case .parked: .parked
+    case .retry: .retry
+    case .parkedEvent: .drop
+    case .counters: .counters
+    case .effects: .effects
+    case .effect: httpMethod == "DELETE" ? .dropEffects : .effect
+    case .resend, .resendEffects: .resend
+    case .dropEffects: .dropEffects
+    case .lease: .lease
+    case .confirm: .confirm
+    case .health: .health
+    case .alive, .ready, .metrics, .dashboard: nil
+    }
+  }
+
+  /// The names that a request's query string may have: the members of the method's params that neither the path nor the body holds.
+  package func parameters(_ httpMethod: String) -> [String] {
+    switch self {
+    case .subjects, .watch, .parked, .counters, .effects: method(httpMethod)?.members.map(\.description) ?? []
+    case .subject where httpMethod != "DELETE": ["plugin"]
+    case .effect, .resend: ["subject"]
+    default: []
+    }
+  }
+
+  /// The role that a bearer token needs for an HTTP method; nil when it needs none.
+  package func requiredRole(_ httpMethod: String) -> Role? {
+    switch self {
+    case .health, .alive, .ready: nil
     case .events, .watch: .writer
     case .export, .reload, .retry, .parkedEvent: .admin
     case .effect, .resend, .resendEffects, .dropEffects, .lease, .confirm: .admin
-    case .subject: method == "DELETE" ? .admin : .reader
-    default: .reader
+    case .subject: httpMethod == "DELETE" ? .admin : .reader
+    case .query, .subjects, .rules, .parked, .counters, .effects, .metrics, .dashboard: .reader
     }
   }
 
-  /// Whether everybody who can open the Unix socket may use the route; the others need an administrator.
-  package var isOpen: Bool {
+  /// Whether it needs neither a token nor room among the requests in flight: what watches the daemon must reach it at all times.
+  package var isForProbes: Bool {
     switch self {
-    case .events, .query, .watch, .health: true
+    case .health, .alive, .ready: true
     default: false
     }
   }
+
+  /// Whether everybody who can open the Unix socket may use it; the others need an administrator.
+  package var isOpen: Bool {
+    switch self {
+    case .events, .query, .watch: true
+    default: isForProbes
+    }
+  }
+
+  /// A part of a path between two slashes.
+  enum Segment: Sendable {
+    case fixed(String)
+    case item
+  }
+
+  /// The paths of all endpoints, split.
+  static let patterns = allCases.map { endpoint in
+    (endpoint, endpoint.path.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map(Segment.init))
+  }
+}
+
+extension HTTPEndpoint.Segment {
+  /// The segment of a path's text.
+  fileprivate init(_ text: Substring) { self = text.hasPrefix("{") ? .item : .fixed(String(text)) }
 }

@@ -158,11 +158,14 @@ package struct ConfirmParams: Sendable, Equatable {
       guard results.count < Limits.listMaximum else {
         throw reader.error("leases", "must have \(Limits.listMaximum) elements at most")
       }
-      guard element.kind == .object else { throw .invalidParams(path: path, "must be an object") }
-      results.append(try Self.read(ParamsReader(element, path: path)))
+      results.append(try Self.read(ParamsReader(element, at: path, known: Self.members)))
     }
     self.results = results
   }
+
+  private static let members: [StaticString] = [
+    "lease", "result", "error", "status", "body", "retry_after_s", "hold",
+  ]
 
   private static func read(_ reader: ParamsReader) throws(RequestError) -> Result {
     let lease = try reader.required("lease")

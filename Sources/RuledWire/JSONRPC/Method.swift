@@ -43,4 +43,27 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .unknown: ""
     }
   }
+
+  /// The members that its params may have; those of an event are checked by `EventView`, which takes extensions.
+  package var members: [StaticString] {
+    switch self {
+    case .event, .unknown: []
+    case .query: ["name", "subject", "args"]
+    case .state: ["subject", "plugin"]
+    case .subjects: ["prefix", "after", "limit"]
+    case .export, .forget: ["subject"]
+    case .watch: ["subject", "prefix", "plugins", "after"]
+    case .unwatch: ["watch"]
+    case .rules, .reload, .health: []
+    case .parked: ["plugin", "after", "limit"]
+    case .retry, .drop: ["parked", "plugin"]
+    case .counters: ["prefix", "labels"]
+    case .clock: ["set", "advance"]
+    case .effects: ["sink", "plugin", "subject", "type", "status", "data", "after", "limit"]
+    case .effect: ["id", "subject", "keys"]
+    case .resend, .dropEffects: ["id", "subject", "keys", "sink", "status"]
+    case .lease: ["sink", "sinks", "limit", "seconds", "wait"]
+    case .confirm: ["leases"]
+    }
+  }
 }

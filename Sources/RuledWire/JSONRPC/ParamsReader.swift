@@ -1,7 +1,7 @@
-import RuledCore
+package import RuledCore
 import RuledJSON
 
-/// Reads members of a request's params, which must be an object; the others are ignored.
+/// Reads members of a request's params, which must be an object with no members but those of the request's method.
 struct ParamsReader {
   private let object: TapeValue?
   private let path: String
@@ -10,13 +10,23 @@ struct ParamsReader {
   init(_ request: RequestView) throws(RequestError) {
     object = request.params
     path = "params"
-    if let object, object.kind != .object { throw .invalidParams(path: "params", "must be an object") }
+    if let object { try Self.check(object, at: path, known: request.method.members) }
   }
 
-  /// A reader of an object within the params.
-  init(_ object: TapeValue, path: String) {
+  /// A reader of an object within the params, which has no members but `known`.
+  init(_ object: TapeValue, at path: String, known: [StaticString]) throws(RequestError) {
     self.object = object
     self.path = path
+    try Self.check(object, at: path, known: known)
+  }
+
+  private static func check(_ object: TapeValue, at path: String, known: [StaticString]) throws(RequestError) {
+    guard object.kind == .object else { throw .invalidParams(path: path, "must be an object") }
+    var members = object.members
+    while let member = members.next() {
+      guard !known.contains(where: { member.name.equals($0) }) else { continue }
+      throw .unknownMember(member.name, of: path, known: known.map(\.description))
+    }
   }
 
   /// The member, or nil if it is absent or null.
@@ -90,6 +100,16 @@ struct ParamsReader {
   /// `invalid_params` at a member.
   func error(_ name: StaticString, _ detail: String) -> RequestError {
     .invalidParams(path: JSONPath.member(path, name), detail)
+  }
+}
+
+extension RequestError {
+  /// `invalid_params` at a member that nobody reads, with the one that was probably meant.
+  package static func unknownMember(_ name: UnsafeRawBufferPointer, of parent: String, known: [String]) -> RequestError
+  {
+    let all = known.isEmpty ? "there are none" : "known are \(known.joined(separator: ", "))"
+    let hint = NearestName.hint(String(decoding: name, as: UTF8.self), in: known, otherwise: all) { "“\($0)”" }
+    return .invalidParams(path: JSONPath.member(parent, name), "is unknown\(hint)")
   }
 }
 

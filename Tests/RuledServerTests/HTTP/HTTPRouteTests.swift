@@ -59,7 +59,11 @@ import Testing
     ("GET", "/healthz", 200), ("GET", "/metrics", 200), ("GET", "/v1/rules", 200), ("GET", "/v1/parked", 200),
     ("GET", "/v1/subjects?limit=x", 400), ("GET", "/v1/subjects/", 404), ("GET", "/v1//rules", 404),
     ("GET", "/v1/watch?after=x", 400), ("POST", "/v1/query/p.broken", 500), ("POST", "/v1/query/p.none", 404),
-    ("GET", "http://localhost/healthz", 200), ("BREW", "/v1/rules", 405),
+    ("GET", "http://localhost/healthz", 200), ("BREW", "/v1/rules", 405), ("GET", "/livez", 200),
+    ("HEAD", "/livez", 200),
+    ("GET", "/readyz", 200), ("HEAD", "/readyz", 200), ("POST", "/readyz", 405), ("GET", "/v1/subjects?limit=", 200),
+    ("GET", "/v1/subjects?limti=", 400), ("GET", "/healthz?x", 400), ("POST", "/v1/events?source=a", 400),
+    ("DELETE", "/v1/subjects/a?plugin=p", 400),
   ])
   func `a route answers with its status`(_ method: String, _ target: String, _ status: Int) throws {
     let rig = try ServerRig()
@@ -67,6 +71,37 @@ import Testing
     let answer = HTTPClient(rig.client()).ask(method, target, method == "POST" ? "{}" : nil)
     #expect(answer?.status == status)
     #expect((answer?.headers["allow"] != nil) == (status == 405))
+  }
+
+  @Test(arguments: [
+    ("GET", "/v1/watch?sujbect=a", "params.sujbect: is unknown; did you mean “subject”?"),
+    ("GET", "/v1/counters?perfix=a", "params.perfix: is unknown; did you mean “prefix”?"),
+    ("GET", "/v1/rules?all", "params.all: is unknown; there are none"),
+    ("POST", "/v1/query/p.n", "params.subjects: is unknown; did you mean “subject”?"),
+  ])
+  func `a name that nobody reads is an error that names the nearest`(
+    _ method: String, _ target: String, _ message: String
+  ) throws {
+    let rig = try ServerRig()
+    defer { rig.stop() }
+    let answer = HTTPClient(rig.client()).ask(method, target, method == "POST" ? #"{"subjects":"a"}"# : nil)
+    #expect(answer?.status == 400 && answer?.json?["data"]?["code"] == "invalid_params")
+    #expect(answer?.json?["message"]?.stringValue == message)
+  }
+
+  @Test func `a daemon that is degraded is alive and not ready, and says why`() throws {
+    let rig = try ServerRig()
+    defer { rig.stop() }
+    let client = HTTPClient(rig.client())
+    #expect(client.ask("GET", "/readyz")?.json == ["status": "ready"])
+    rig.services.status.store("the disk is full")
+    let ready = client.ask("GET", "/readyz")
+    #expect(ready?.status == 503)
+    #expect(ready?.json == ["status": "degraded", "problems": ["the store failed: the disk is full"]])
+    #expect(client.ask("HEAD", "/readyz")?.status == 503)
+    #expect(client.ask("GET", "/livez")?.json == ["status": "alive"])
+    rig.services.status.store(nil)
+    #expect(client.ask("GET", "/readyz")?.status == 200)
   }
 
   @Test func `an unknown content type is refused`() throws {
@@ -133,7 +168,7 @@ import Testing
     let rig = try ServerRig(token: "secret")
     defer { rig.stop() }
     let client = HTTPClient(try rig.loopbackClient())
-    #expect(client.ask("GET", "/healthz")?.status == 200)
+    for path in ["/healthz", "/livez", "/readyz"] { #expect(client.ask("GET", path)?.status == 200) }
     for headers in [[:], ["Authorization": "Bearer wrong"], ["Authorization": "secret"]] {
       let refused = client.ask("GET", "/v1/rules", nil, headers)
       #expect(refused?.status == 401)

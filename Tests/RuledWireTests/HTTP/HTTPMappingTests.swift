@@ -22,9 +22,11 @@ import Testing
   }
 
   @Test(arguments: [
-    ("/v1/subjects/a%2Fb", HTTPRoute.subject("a/b")), ("/v1/subjects/a/export", .export("a")), ("/", .dashboard),
-    ("/v1/query/p.q.r", .query("p.q.r")), ("/v1/parked/1/retry", .retry("1")), ("/v1/rules/reload", .reload),
-    ("/v1/subjects/a/b", nil), ("/v1/subjects/", nil), ("/v2/events", nil), ("*", nil), ("/v1/events/", nil),
+    ("/v1/subjects/a%2Fb", HTTPRoute(.subject, "a/b")), ("/v1/subjects/a/export", HTTPRoute(.export, "a")),
+    ("/", HTTPRoute(.dashboard)), ("/v1/query/p.q.r", HTTPRoute(.query, "p.q.r")),
+    ("/v1/parked/1/retry", HTTPRoute(.retry, "1")), ("/v1/rules/reload", HTTPRoute(.reload)),
+    ("/livez", HTTPRoute(.alive)), ("/readyz", HTTPRoute(.ready)), ("/v1/subjects/a/b", nil), ("/v1/subjects/", nil),
+    ("/v2/events", nil), ("*", nil), ("/v1/events/", nil),
   ])
   func `a path leads to its route`(_ path: String, _ route: HTTPRoute?) {
     #expect(HTTPRoute(HTTPTarget(path)) == route)
