@@ -75,7 +75,8 @@ package final class SinkFigures: Sendable {
   func problem(of sink: String, now: UInt64) -> String? {
     guard waiting > 0 || givenUp > 0 else { return nil }
     if let seconds = failingSeconds(now: now), seconds >= Self.failingSeconds {
-      let resend = givenUp > 0 ? "; then 'rulectl effects resend --failed --sink \(sink)' tries again what was given up" : ""
+      let resend =
+        givenUp > 0 ? "; then 'rulectl effects resend --failed --sink \(sink)' tries again what was given up" : ""
       return "the sink \(sink) has failed for \(seconds / 60) min, \(waiting) of its effects wait and \(givenUp) are "
         + "given up: 'rulectl effects --sink \(sink)' shows why, repair its receiver or its configuration\(resend)"
     }

@@ -120,7 +120,9 @@ private struct EffectChoice {
 
   init(_ arguments: Arguments) throws(UsageError) {
     let action = arguments.operand(0) ?? ""
-    if arguments.has("waiting") { throw UsageError("--waiting belongs to the list; '\(action)' takes an ID or --failed") }
+    if arguments.has("waiting") {
+      throw UsageError("--waiting belongs to the list; '\(action)' takes an ID or --failed")
+    }
     sink = arguments.value("sink")
     switch (arguments.operand(1), arguments.has("failed"), sink) {
     case (let id?, false, nil):
@@ -213,7 +215,9 @@ private final class AppendedFile {
     let text = Array(values.map { $0.text + "\n" }.joined().utf8)
     var written = 0
     while written < text.count {
-      let count = text.withUnsafeBytes { write(descriptor, $0.baseAddress?.advanced(by: written), text.count - written) }
+      let count = text.withUnsafeBytes {
+        write(descriptor, $0.baseAddress?.advanced(by: written), text.count - written)
+      }
       if count >= 0 { written += count } else if errno != EINTR { throw Self.error(path) }
     }
     guard fsync(descriptor) == 0 || errno == EINVAL else { throw Self.error(path) }

@@ -90,7 +90,8 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .events, .query, .reload, .retry, .resend, .resendEffects, .dropEffects, .lease, .confirm: ["POST"]
     case .subject, .effect: ["GET", "HEAD", "DELETE"]
     case .parkedEvent: ["DELETE"]
-    case .subjects, .export, .watch, .rules, .parked, .counters, .effects, .health, .alive, .ready, .metrics, .dashboard:
+    case .subjects, .export, .watch, .rules, .parked, .counters, .effects, .health, .alive, .ready, .metrics,
+      .dashboard:
       ["GET", "HEAD"]
     }
   }

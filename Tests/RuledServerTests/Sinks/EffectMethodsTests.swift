@@ -3,8 +3,8 @@ import RuledCore
 import RuledEngine
 import RuledJSON
 import RuledStore
-import Testing
 import TestSupport
+import Testing
 
 @testable import RuledServer
 

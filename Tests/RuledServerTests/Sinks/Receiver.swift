@@ -95,7 +95,8 @@ final class Receiver: Sendable {
       let answer = answer(index, request(0))
       usleep(answer.delay * 1000)
       state.withLock { $0.active -= 1 }
-      let lines = ["HTTP/1.1 \(answer.status) Answer", "Content-Length: \(answer.body.utf8.count)"] + answer.headers
+      let lines =
+        ["HTTP/1.1 \(answer.status) Answer", "Content-Length: \(answer.body.utf8.count)"] + answer.headers
         + ["", answer.body]
       let text = lines.joined(separator: "\r\n")
       _ = text.withCString { send(connection, $0, text.utf8.count, Int32(MSG_NOSIGNAL)) }

@@ -29,7 +29,8 @@ import Testing
     let mark = StoredEffect.Mark(at: "2025-11-10T12:34:56.789Z", tries: 3, failure: failure, after: 7)
     let marked = String(decoding: StoredEffect.marked(Array(text.utf8), mark), as: UTF8.self)
     #expect(
-      marked == #"{"failed":{"at":"2025-11-10T12:34:56.789Z","tries":3,"why":"\"no\"","status":400,"body":"b","after":7},"#
+      marked
+        == #"{"failed":{"at":"2025-11-10T12:34:56.789Z","tries":3,"why":"\"no\"","status":400,"body":"b","after":7},"#
         + text.dropFirst())
     let effect = try #require(read(marked))
     #expect(effect.id == "e\n1" && effect.mark == mark)

@@ -19,7 +19,8 @@ extension OutboxService {
     var range = Self.range(of: params.subject)
     if let after = params.after {
       guard let key = EffectKey(text: after) else {
-        return reply(.failure(.invalidParams(path: "params.after", "must be the \"next\" of an earlier list")), to: caller)
+        return reply(
+          .failure(.invalidParams(path: "params.after", "must be the \"next\" of an earlier list")), to: caller)
       }
       let next = StoreKey.bytes { key.write(to: $0) } + [0]
       if range.lower.lexicographicallyPrecedes(next) { range.lower = next }
@@ -58,7 +59,8 @@ extension OutboxService {
           guard found.count == 1 else {
             return .failure(
               .invalidParams(
-                path: "params.subject", "several effects have this id; name the subject, or the key that effects lists"))
+                path: "params.subject", "several effects have this id; name the subject, or the key that effects lists")
+            )
           }
           return .success(first)
         }, to: caller)
@@ -77,7 +79,8 @@ extension OutboxService {
     let failure = (isFirst ? subject?.failure : nil) ?? (isFailed ? nil : queue?.failure) ?? effect.mark?.failure
     let at = stored?.member("at")?.string.flatMap { Timestamp(rfc3339: $0) }?.microseconds ?? 0
     var object: JSONObject = [
-      "id": .string(effect.id), "key": .string(key.text), "sink": .string(effect.sink), "plugin": .string(effect.plugin),
+      "id": .string(effect.id), "key": .string(key.text), "sink": .string(effect.sink),
+      "plugin": .string(effect.plugin),
       "subject": .string(String(decoding: key.subject, as: UTF8.self)), "type": .string(effect.type),
       "at": .string(Timestamp(microseconds: at).rfc3339),
       "age_s": .integer(max(0, (services.context.clock.now.microseconds - at) / 1_000_000)),

@@ -158,7 +158,9 @@ final class OutboxService {
   func sink(_ name: String) -> Sink {
     if let sink = sinks[name] { return sink }
     let made = Sink(name: name, configuration: configured[name], figures: services.outbox.figures(of: name))
-    if case .url(let receiver) = made.target, deliverer != nil { Deliverer.readFiles(of: receiver, services.context.log) }
+    if case .url(let receiver) = made.target, deliverer != nil {
+      Deliverer.readFiles(of: receiver, services.context.log)
+    }
     sinks[name] = made
     return made
   }
