@@ -60,7 +60,7 @@ export function chart(name, { type = "line", unit = "", stacked = false, format 
     data: { labels: [], datasets: [] },
     options: {
       onResize: fit, animation: false, responsive: true, maintainAspectRatio: false, interaction: { mode: "index", intersect: false },
-      elements: { point: { radius: 0, hitRadius: 8 }, line: { borderWidth: 2, tension: 0.25 } },
+      elements: { point: { radius: 0, hitRadius: 8 }, line: { borderWidth: 2, cubicInterpolationMode: "monotone" } },
       transitions: still.matches ? { active: { animation: { duration: 0 } } } : {},
       scales: {
         x: { stacked, grid: { display: false }, title: { display: false }, ticks: { maxRotation: 0 } },

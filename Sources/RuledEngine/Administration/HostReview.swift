@@ -31,6 +31,8 @@ package struct HostReview {
 
   // MARK: Sinks
 
+  private static let maximumCertificateBytes = 4 << 20
+
   private mutating func review(_ sink: Configuration.Sink, _ name: String, _ known: [String]?) {
     if let known, !known.contains(name) {
       let hint = NearestName.hint(name, in: known, otherwise: "they have \(known.sorted().joined(separator: ", "))")
@@ -39,6 +41,12 @@ package struct HostReview {
     if let path = sink.secretFile {
       do throws(RegularFile.Refusal) { _ = try SecretFile.secret(path) } catch {
         add(["sinks", name, "secret_file"], "\(path) \(error)")
+      }
+    }
+    for (key, path) in [("cert", sink.certificateFile), ("ca", sink.authoritiesFile)] {
+      guard let path else { continue }
+      do throws(RegularFile.Refusal) { _ = try RegularFile.read(path, limit: Self.maximumCertificateBytes) } catch {
+        add(["sinks", name, key], "\(path) \(error)")
       }
     }
     if let path = sink.file { reviewLines(path, ["sinks", name, "file"]) }

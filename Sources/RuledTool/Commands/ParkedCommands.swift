@@ -23,7 +23,9 @@ package enum ParkedCommand: Command {
   /// Asks for the parked events and prints them.
   package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     guard ["kind", "message", "group"].contains(where: { arguments.has($0) }) else {
-      try PagedList.show("parked", option: "plugin", arguments, environment) { text($0, environment.style) }
+      try PagedList.show("parked", PagedList.params(["plugin"], arguments), arguments, environment) {
+        text($0, environment.style)
+      }
       return .done
     }
     if arguments.has("after") { throw UsageError("--after continues a list of all; leave it out, and give --limit") }

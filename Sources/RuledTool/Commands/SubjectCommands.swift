@@ -80,7 +80,9 @@ package enum SubjectsCommand: Command {
   /// Asks for the subjects and prints them.
   package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     guard let pattern = arguments.operand(0) else {
-      try PagedList.show("subjects", option: "prefix", arguments, environment) { text($0, environment) }
+      try PagedList.show("subjects", PagedList.params(["prefix"], arguments), arguments, environment) {
+        text($0, environment)
+      }
       return .done
     }
     if arguments.has("prefix") { throw UsageError("give PATTERN or --prefix, not both") }

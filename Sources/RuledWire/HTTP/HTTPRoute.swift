@@ -50,6 +50,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
   case rules, reload
   case parked, retry, parkedEvent
   case counters, samples
+  case effects, resend, effect, resendEffects, dropEffects, lease, confirm
   case health, alive, ready, metrics
   case dashboard, dashboardFile
 
@@ -69,6 +70,13 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .parkedEvent: "/v1/parked/{id}"
     case .counters: "/v1/counters"
     case .samples: "/v1/samples"
+    case .effects: "/v1/effects"
+    case .resend: "/v1/effects/{id}/resend"
+    case .effect: "/v1/effects/{id}"
+    case .resendEffects: "/v1/resend"
+    case .dropEffects: "/v1/drop_effects"
+    case .lease: "/v1/lease"
+    case .confirm: "/v1/confirm"
     case .health: "/healthz"
     case .alive: "/livez"
     case .ready: "/readyz"
@@ -81,12 +89,11 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
   /// The HTTP methods that it accepts.
   package var methods: [String] {
     switch self {
-    case .events, .query, .reload, .retry: ["POST"]
-    case .subject: ["GET", "HEAD", "DELETE"]
+    case .events, .query, .reload, .retry, .resend, .resendEffects, .dropEffects, .lease, .confirm: ["POST"]
+    case .subject, .effect: ["GET", "HEAD", "DELETE"]
     case .parkedEvent: ["DELETE"]
-    case .subjects, .export, .watch, .rules, .parked, .counters, .samples, .health, .alive, .ready, .metrics,
-      .dashboard,
-      .dashboardFile:
+    case .subjects, .export, .watch, .rules, .parked, .counters, .samples, .effects, .health, .alive, .ready, .metrics,
+      .dashboard, .dashboardFile:
       ["GET", "HEAD"]
     }
   }
@@ -107,6 +114,12 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .parkedEvent: .drop
     case .counters: .counters
     case .samples: .samples
+    case .effects: .effects
+    case .effect: httpMethod == "DELETE" ? .dropEffects : .effect
+    case .resend, .resendEffects: .resend
+    case .dropEffects: .dropEffects
+    case .lease: .lease
+    case .confirm: .confirm
     case .health: .health
     case .alive, .ready, .metrics, .dashboard, .dashboardFile: nil
     }
@@ -115,9 +128,10 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
   /// The names that a request's query string may have: the members of the method's params that neither the path nor the body holds.
   package func parameters(_ httpMethod: String) -> [String] {
     switch self {
-    case .subjects, .watch, .parked, .counters: method(httpMethod)?.members.map(\.description) ?? []
+    case .subjects, .watch, .parked, .counters, .effects: method(httpMethod)?.members.map(\.description) ?? []
     case .subject where httpMethod != "DELETE": ["plugin"]
     case .dashboard: ["token"]
+    case .effect, .resend: ["subject"]
     default: []
     }
   }
@@ -128,8 +142,9 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .health, .alive, .ready: nil
     case .events, .watch: .writer
     case .export, .reload, .retry, .parkedEvent: .admin
+    case .effect, .resend, .resendEffects, .dropEffects, .lease, .confirm: .admin
     case .subject: httpMethod == "DELETE" ? .admin : .reader
-    case .query, .subjects, .rules, .parked, .counters, .samples, .metrics, .dashboard, .dashboardFile: .reader
+    case .query, .subjects, .rules, .parked, .counters, .samples, .effects, .metrics, .dashboard, .dashboardFile: .reader
     }
   }
 

@@ -2,6 +2,7 @@
 package enum Method: Sendable, Hashable, CaseIterable {
   case event, query, state, subjects, export, forget, watch, unwatch
   case rules, reload, parked, retry, drop, counters, clock, health, samples, dashboard
+  case effects, effect, resend, dropEffects, lease, confirm
   /// None of ours; the request holds its name.
   case unknown
 
@@ -35,6 +36,12 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .health: "health"
     case .samples: "samples"
     case .dashboard: "dashboard"
+    case .effects: "effects"
+    case .effect: "effect"
+    case .resend: "resend"
+    case .dropEffects: "drop_effects"
+    case .lease: "lease"
+    case .confirm: "confirm"
     case .unknown: ""
     }
   }
@@ -55,6 +62,11 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .retry, .drop: ["parked", "plugin"]
     case .counters: ["prefix", "labels"]
     case .clock: ["set", "advance"]
+    case .effects: ["sink", "plugin", "subject", "type", "status", "data", "after", "limit"]
+    case .effect: ["id", "subject", "keys"]
+    case .resend, .dropEffects: ["id", "subject", "keys", "sink", "status"]
+    case .lease: ["sink", "sinks", "limit", "seconds", "wait"]
+    case .confirm: ["leases"]
     }
   }
 }
