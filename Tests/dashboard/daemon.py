@@ -13,6 +13,7 @@ import time
 FAULTY = """
 plugin { name = "orders", version = "1.0.0", about = "Adds up what was ordered." }
 rule "total" { on = "order.placed", run = function(event, state)
+  if event.data.stuck then error("the order " .. event.id .. " is stuck") end
   state.total = (state.total or 0) + event.data.amount
   decide("total", state.total)
 end }
@@ -21,10 +22,12 @@ FIRST_DAY = datetime.datetime(2026, 3, 1, 8, tzinfo=datetime.timezone.utc)
 
 
 class Refusing(http.server.BaseHTTPRequestHandler):
+    status = 400
+
     def do_POST(self):
         self.rfile.read(int(self.headers.get("content-length", 0)))
         body = b'{"error":"the pixel is not known"}'
-        self.send_response(400)
+        self.send_response(self.status)
         self.send_header("content-length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -182,7 +185,7 @@ def visit(subject, user, day, age):
 def fail(daemon):
     """Parks events in two groups."""
     events = [{"type": "order.placed", "subject": f"user:u{number:02}", "data": {"amount": "a lot"}} for number in range(6)]
-    events += [{"type": "order.placed", "subject": f"user:u{number:02}", "data": {}} for number in range(6, 9)]
+    events += [{"type": "order.placed", "subject": f"user:u{number:02}", "id": f"order-{number}", "data": {"stuck": True}} for number in range(6, 9)]
     events.append({"type": "order.placed", "subject": "user:u09", "data": {"amount": 5}})
     for reply in daemon.call_all("event", events):
         assert "result" in reply, reply

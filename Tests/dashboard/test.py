@@ -23,8 +23,8 @@ VIEWS = ["overview", "plugins", "parked", "sinks", "subjects/device%3Au03", "pro
 EXPECTED = {
     "overview": ["Events a second", "Run time, p99", "Messages waiting", "revision ", "rejected"],
     "plugins": ["analytics", "attribution", "gamification", "onboarding", "orders", "has failed"],
-    "parked": ["9 events", "2 kinds of failure", "orders, rule 'total'", "orders/plugin.lua:4", "Retry 6 events"],
-    "sinks": ["analytics", "conversions", "rejected", "no configuration"],
+    "parked": ["9 events", "2 kinds of failure", "orders, rule 'total'", "orders/plugin.lua:5", "Retry 6 events", "is stuck"],
+    "sinks": ["analytics", "conversions", "rejected", "no configuration", "Given up", "the pixel is not known"],
     "subjects/device%3Au03": ["device:u03", "State", "History", "gamification.points", "Try an event on it"],
     "products": ["Active users", "Retention", "Streaks", "Milestones", "Opened the bell", "first launches by source", "network_error"],
     "playground": ["Dry run", "Data, a JSON object"],
@@ -191,11 +191,13 @@ def check_playground(browser, base):
 
 
 def check_parked(browser, base, daemon, folder):
-    daemon.write_rule(FAULTY.replace("event.data.amount", "(tonumber(event.data.amount) or 1)"))
-    check(daemon.rulectl("reload").returncode == 0, "the rule is repaired")
     show(browser, base, "parked")
     click(browser, "Retry 6 events")
-    browser.until("document.querySelector('main').textContent.includes('3 events')")
+    browser.until("document.getElementById('toast').textContent.includes('6 events failed again')")
+    # Repaired rules try what is parked again by themselves.
+    daemon.write_rule(FAULTY.replace("event.data.amount", "(tonumber(event.data.amount) or 1)"))
+    check(daemon.rulectl("reload").returncode == 0, "the rule is repaired")
+    browser.until("!document.querySelector('main').textContent.includes('6 events')")
     click(browser, "Drop …")
     browser.until("document.querySelector('dialog[open]')")
     click(browser, "Drop 3 events", "dialog button")
@@ -203,6 +205,17 @@ def check_parked(browser, base, daemon, folder):
     check(daemon.call("parked")["parked"] == [], "nothing is parked")
     check(os.path.exists(os.path.join(folder, "dropped.json")), "what was dropped is saved")
     step("retry and drop")
+
+
+def check_resend(browser, base, daemon):
+    failed = len(daemon.call("effects", {"status": "failed"})["effects"])
+    check(failed > 0, "effects are given up")
+    show(browser, base, "sinks")
+    daemon.receiver.RequestHandlerClass.status = 200
+    click(browser, f"Resend {failed} effects")
+    browser.until("document.querySelector('main').textContent.includes('No effect was given up')")
+    check(daemon.call("effects", {"status": "failed"})["effects"] == [], "all were sent")
+    step("resend")
 
 
 def check_load_errors(browser, base, daemon):
@@ -322,6 +335,7 @@ def main():
                 check_playground(browser, base)
                 check_keyboard(browser, base)
                 check_parked(browser, base, daemon, folder)
+                check_resend(browser, base, daemon)
                 check_load_errors(browser, base, daemon)
             finally:
                 stop.set()

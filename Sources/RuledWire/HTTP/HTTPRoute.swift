@@ -144,7 +144,8 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .export, .reload, .retry, .parkedEvent: .admin
     case .effect, .resend, .resendEffects, .dropEffects, .lease, .confirm: .admin
     case .subject: httpMethod == "DELETE" ? .admin : .reader
-    case .query, .subjects, .rules, .parked, .counters, .samples, .effects, .metrics, .dashboard, .dashboardFile: .reader
+    case .query, .subjects, .rules, .parked, .counters, .samples, .effects, .metrics, .dashboard, .dashboardFile:
+      .reader
     }
   }
 
