@@ -37,6 +37,7 @@ package enum JSONRPCRequest {
       case "limit": params[name] = number(value)
       case "after" where method == .watch: params[name] = number(value)
       case "plugins": params[name] = .array(value.split(separator: ",").map { .string(String($0)) })
+      case "data" where method == .effects: params[name] = Bool(value).map { .bool($0) } ?? .string(value)
       case "labels": params[name] = (try? JSONValue(parsing: value)) ?? .string(value)
       default: params[name] = .string(value)
       }
