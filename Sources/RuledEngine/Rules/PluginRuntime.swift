@@ -11,7 +11,9 @@ package final class PluginRuntime: Sendable {
   private let stopsInARow = Atomic<Int>(0)
   private let suspended = Atomic<Bool>(false)
   /// Four buckets for each doubling: one plugin takes 2 KiB.
-  private let latency = Mutex(LatencyHistogram(precision: 2))
+  private let latency = Mutex(LatencyHistogram(precision: PluginRuntime.precision))
+  /// The precision of `durations`.
+  package static let precision = 2
 
   /// A plugin that has not run yet.
   package init() {}
@@ -52,6 +54,9 @@ package final class PluginRuntime: Sendable {
 
   /// Notes how long an event took, in nanoseconds.
   package func took(_ nanoseconds: UInt64) { latency.withLock { $0.record(nanoseconds) } }
+
+  /// How long the measured events took.
+  package var durations: LatencyHistogram { latency.withLock { $0 } }
 
   /// The time in microseconds that a share of the events, 0 to 1, did not exceed; 0 before the first event.
   package func percentile(_ share: Double) -> Double { Double(latency.withLock { $0.quantile(share) }) / 1000 }

@@ -1,0 +1,229 @@
+internal import RuledCore
+internal import RuledEngine
+internal import RuledJSON
+internal import RuledLua
+
+/// Finds what is wrong in a rules folder: in every branch, and also after the first error.
+struct RulesCheck {
+  /// The findings, by file and line.
+  var findings: [Finding] { found.sorted { $0.file != $1.file ? $0.file < $1.file : $0.line < $1.line } }
+  /// The plugins that were checked.
+  private(set) var plugins: [PluginSource] = []
+  /// Their manifests, as far as they load.
+  private(set) var manifests: [PluginManifest] = []
+  /// The worker that loads the plugins.
+  private let worker = LuaWorker()
+  private var found: [Finding] = []
+
+  /// Checks the selected plugins.
+  init(_ selection: RulesSelection) throws {
+    plugins = try read(selection).filter { selection.contains($0.name) }
+    guard let inspector = SourceInspector(worker: worker) else {
+      throw ToolError("there is no memory for a Lua VM")
+    }
+    for file in plugins.first?.library ?? [] { inspect(file, inspector) }
+    for plugin in plugins {
+      for file in plugin.modules + plugin.tests { inspect(file, inspector) }
+      load(plugin)
+      checkNames(plugin, inspector)
+    }
+    checkHosts()
+  }
+
+  /// Adds a finding, unless there is one for this line already.
+  private mutating func add(_ file: String, _ line: Int, _ message: String) {
+    guard !found.contains(where: { $0.file == file && $0.line == line && line > 0 }) else { return }
+    found.append(Finding(file: file, line: line, message: message))
+  }
+
+  private mutating func add(_ error: LoadError) { add(error.file, error.line, error.message) }
+
+  /// How many rules the plugins declare.
+  var ruleCount: Int { manifests.reduce(0) { $0 + $1.rules.count } }
+
+  /// Reads the rules folder; what cannot be read becomes a finding.
+  private mutating func read(_ selection: RulesSelection) throws -> [PluginSource] {
+    do throws(ReloadError) { return try selection.read().plugins } catch {
+      for error in error.errors { add(error) }
+      let broken = Set(error.errors.map { String($0.file.prefix { $0 != "/" }) })
+      guard !broken.contains(""), !broken.contains("lib") else { return [] }
+      return (try? RulesFolder.read(selection.root) { !broken.contains($0) }.plugins) ?? []
+    }
+  }
+
+  // MARK: Sources
+
+  /// Finds syntax errors and unknown globals.
+  private mutating func inspect(_ file: SourceFile, _ inspector: SourceInspector) {
+    let uses: [SourceInspector.Use]
+    do throws(LoadError) { uses = try inspector.uses(in: file) } catch {
+      add(error)
+      return
+    }
+    for use in uses {
+      switch use.kind {
+      case .write: add(file.path, use.line, "assigns the global '\(use.name)'; declare it with 'local'")
+      case .read where !inspector.knows(use.name):
+        let hint = NearestName.hint(use.name, in: SourceInspector.globals)
+        add(file.path, use.line, "there is no global '\(use.name)'\(hint)")
+      default: break
+      }
+    }
+  }
+
+  /// Finds uses of sinks, files and modules that the plugin does not have.
+  private mutating func checkNames(_ plugin: PluginSource, _ inspector: SourceInspector) {
+    let manifest = manifests.first { $0.name == plugin.name }
+    for file in plugin.modules + CatalogBuilder.required(by: plugin) {
+      for use in (try? inspector.uses(in: file)) ?? [] where use.kind == .call {
+        switch use.name {
+        case "emit":
+          guard let manifest, !manifest.sinks.contains(use.argument) else { continue }
+          add(file.path, use.line, unknown(sink: use.argument, manifest))
+        case "data":
+          let files = plugin.data.map(\.name)
+          guard !files.contains(use.argument) else { continue }
+          let hint = NearestName.hint(use.argument, in: files)
+          add(file.path, use.line, "there is no '\(use.argument)' in \(plugin.name)/\(hint)")
+        case "require":
+          guard plugin.module(use.argument) == nil else { continue }
+          let modules = (plugin.modules + plugin.library).map { String($0.name.dropLast(4)) }
+          let hint = NearestName.hint(use.argument, in: modules)
+          add(file.path, use.line, "there is no '\(use.argument).lua' beside plugin.lua or in lib\(hint)")
+        default: break
+        }
+      }
+    }
+    for sink in manifest?.sinkHandlers ?? [] {
+      if let manifest, !manifest.sinks.contains(sink.name) {
+        add(sink.file, sink.line, unknown(sink: sink.name, manifest))
+      }
+    }
+    for file in plugin.data { checkJSON(file) }
+  }
+
+  private func unknown(sink: String, _ manifest: PluginManifest) -> String {
+    let declared = manifest.sinks.isEmpty ? "it declares none" : "it declares \(manifest.sinks.joined(separator: ", "))"
+    let hint = NearestName.hint(sink, in: manifest.sinks, otherwise: declared)
+    return "plugin '\(manifest.name)' has no sink '\(sink)'\(hint)"
+  }
+
+  private mutating func checkJSON(_ file: SourceFile) {
+    do throws(JSONError) { _ = try JSONValue(parsing: String(decoding: file.text, as: UTF8.self)) } catch {
+      let line = 1 + file.text.prefix(error.offset).count { $0 == UInt8(ascii: "\n") }
+      add(file.path, line, "is not JSON: \(error.message)")
+    }
+  }
+
+  // MARK: Loading
+
+  /// Loads the plugin and its tests as the daemon does, and finds every wrong declaration.
+  private mutating func load(_ plugin: PluginSource) {
+    let notes = LoadNotes()
+    var loads = true
+    do throws(LoadError) {
+      _ = try PluginVM(source: plugin, worker: worker, noting: notes)
+    } catch {
+      loads = false
+      add(notes, plugin)
+      add(error)
+    }
+    add(notes, plugin)
+    if !notes.manifest.name.isEmpty { manifests.append(notes.manifest) }
+    checkReach(notes.manifest)
+    guard loads else { return }
+    let testNotes = LoadNotes()
+    do throws(LoadError) {
+      _ = try PluginVM(source: plugin, worker: worker, tests: true, noting: testNotes)
+      add(testNotes, plugin)
+    } catch { add(error) }
+    let required = notes.required.union(testNotes.required)
+    for module in plugin.modules where module.name != "plugin.lua" && !required.contains(module.path) {
+      add(module.path, 1, "nothing requires this file, so no event can reach what it declares")
+    }
+  }
+
+  private mutating func add(_ notes: LoadNotes, _ plugin: PluginSource) {
+    for note in notes.notes {
+      var line = note.error.line
+      if let key = note.key,
+        let file = (plugin.modules + plugin.tests + plugin.library).first(where: { $0.path == note.error.file })
+      {
+        line = Self.line(of: key, in: file, from: line)
+      }
+      let finding = Finding(file: note.error.file, line: line, message: note.error.message)
+      if !found.contains(finding) { found.append(finding) }
+    }
+  }
+
+  /// The first line, from line `first` on, that assigns the member `key`; `first` when there is none.
+  private static func line(of key: String, in file: SourceFile, from first: Int) -> Int {
+    let lines = String(decoding: file.text, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+    for line in max(first, 1)..<max(lines.count + 1, first + 1) where line <= lines.count {
+      let text = lines[line - 1]
+      guard let range = text.firstRange(of: key) else { continue }
+      let remainder = text[range.upperBound...].drop { " \t\"']".contains($0) }
+      if remainder.hasPrefix("=") { return line }
+    }
+    return first
+  }
+
+  /// Finds rules that no event can reach, because no event can have a source that the plugin accepts.
+  private mutating func checkReach(_ manifest: PluginManifest) {
+    let isUnreachable =
+      !manifest.sources.isEmpty && manifest.sources.allSatisfy { $0.text.utf8.contains { $0 < 0x20 || $0 == 0x7F } }
+    guard isUnreachable else { return }
+    for rule in manifest.rules {
+      add(rule.file, rule.line, "no event can reach rule '\(rule.name)', as no source can match the plugin's 'sources'")
+    }
+  }
+
+  /// Finds hosts that two plugins answer for.
+  private mutating func checkHosts() {
+    var owners: [String: String] = [:]
+    for manifest in manifests {
+      for host in manifest.hosts {
+        let name = host.name.lowercased()
+        if let owner = owners[name] {
+          add(host.file, host.line, "plugin '\(owner)' answers for the host '\(host.name)' already")
+        }
+        owners[name] = owners[name] ?? manifest.name
+      }
+    }
+  }
+}
+
+// MARK: Configuration
+
+extension RulesCheck {
+  /// Finds what is wrong in a configuration file, the plugins, settings and sinks in it that do not exist, and the files, folders and
+  /// accounts that this host does not have.
+  mutating func check(configuration path: String) {
+    let configuration: Configuration
+    do throws(ConfigurationFileError) { configuration = try ConfigurationFile.load(path) } catch {
+      for error in error.errors { add(error.file, error.line, error.message) }
+      return
+    }
+    add(configuration.unknownPlugins(known: plugins.map(\.name)), path)
+    for plugin in plugins {
+      checkSettings(configuration.plugins[plugin.name]?.settings ?? JSONObject(), of: plugin, path)
+    }
+    let sinks = manifests.count == plugins.count ? manifests.flatMap(\.sinks) : nil
+    add(HostReview(configuration, sinks: sinks).problems, path)
+  }
+
+  private mutating func add(_ problems: [ConfigurationProblem], _ path: String) {
+    for problem in problems { add(path, ConfigurationFile.line(of: problem.path, in: path), problem.message) }
+  }
+
+  private mutating func checkSettings(_ settings: JSONObject, of plugin: PluginSource, _ path: String) {
+    guard !settings.isEmpty, manifests.contains(where: { $0.name == plugin.name }) else { return }
+    do throws(LoadError) {
+      add(try PluginVM(source: plugin, settings: settings, worker: worker).manifest.settingProblems, path)
+    } catch {
+      add(
+        path, ConfigurationFile.line(of: ["plugins", plugin.name], in: path),
+        "with these settings plugin '\(plugin.name)' does not load: \(error.description)")
+    }
+  }
+}
