@@ -10,6 +10,9 @@ package protocol StateStore: AnyObject, Sendable {
   /// About how many bytes the contents take.
   var approximateBytes: Int { get }
 
+  /// What the store takes on the disk; nil for a store that is not on one.
+  var disk: StoreDisk? { get }
+
   /// Appends the value under `key` to `buffer`; false when there is none.
   func get(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) throws(StoreError) -> Bool
 
@@ -67,7 +70,19 @@ package protocol StateStore: AnyObject, Sendable {
   func close() throws(StoreError)
 }
 
+/// What a store takes on the disk.
+package struct StoreDisk: Sendable {
+  /// The bytes that its files take.
+  package let bytes: Int
+  /// The bytes of the log that are committed and not in the database yet.
+  package let logBytes: Int
+  /// The full segments of the log that wait to be brought into the database.
+  package let sealedSegments: Int
+}
+
 extension StateStore {
+  package var disk: StoreDisk? { nil }
+
   /// Appends `set`, waiting for the disk where need be; gives its number.
   package func append(_ set: WriteSet) throws(StoreError) -> UInt64 {
     while true {

@@ -18,6 +18,8 @@ package struct Configuration: Sendable, Equatable {
   package var limits = Bounds()
   /// How long an outcome is remembered, in microseconds.
   package var dedupWindow = Limits.dedupWindow
+  /// What is shown among the metrics.
+  package var metrics = Metrics()
   /// What is set for plugins, by name.
   package var plugins: [String: Plugin] = [:]
   /// What is set for sinks, by name.
@@ -50,6 +52,14 @@ package struct Configuration: Sendable, Equatable {
     package var counters = Limits.counters
     /// The cache of hot subjects, in MiB.
     package var cacheMiB = Limits.cacheMiB
+  }
+
+  /// What the configuration adds to the metrics.
+  package struct Metrics: Sendable, Equatable {
+    /// How the names of the rules' counters begin that are shown; none unless asked for.
+    package var counters: [String] = []
+    /// How many of these counters are shown at most, each name with labels counted.
+    package var series = Limits.metricSeries
   }
 
   /// What is set for one plugin.

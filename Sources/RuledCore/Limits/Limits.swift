@@ -22,6 +22,8 @@ package enum Limits {
   package static let stateKiB = 256
   /// One plugin's series of counters, by default: names with their labels.
   package static let counters = 100_000
+  /// How many counters of rules the metrics show, by default.
+  package static let metricSeries = 1_000
   /// The cache of hot subjects, in MiB, by default.
   package static let cacheMiB = 256
   /// How long an outcome is remembered, by default.

@@ -53,6 +53,7 @@ package final class Daemon {
       services.hub.begin(after: try WatchSequence.read(from: context))
       services.commits.begin(with: try context.counters.load(from: context))
       try startCommitter(services)
+      services.countParked()
       services.resumeMessages()
       try startWorkers(services, catalog)
       try startOutbox(services)

@@ -6,7 +6,8 @@ import RuledStore
 
 /// The command line of `ruled`.
 package enum ServeCommand {
-  private static let version = "0.1.0"
+  /// The version of the daemon.
+  static let version = "0.1.0"
 
   /// Runs the program and returns its exit code.
   package static func run(_ arguments: [String]) -> Int32 {

@@ -106,8 +106,7 @@ final class HTTPRouter {
     case .alive: return connection.respond(HTTPResponse(["status": "alive"]))
     case .ready: return connection.respond(readiness)
     case .metrics:
-      let text = PrometheusText.make(services)
-      return connection.respond(HTTPResponse(200, type: "text/plain; version=0.0.4; charset=utf-8", text))
+      return connection.respond(HTTPResponse(200, type: MetricsWriter.contentType, DaemonMetrics.text(services)))
     case .dashboard: return connection.respond(Dashboard.response)
     case .watch: return try watch(exchange, on: connection)
     default: break

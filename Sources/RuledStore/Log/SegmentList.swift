@@ -70,6 +70,9 @@ final class SegmentList: @unchecked Sendable {  // `index` and `tail` guard what
     index.reading { sealed.reduce(active.committed) { $0 + $1.committed } }
   }
 
+  /// How many sealed segments wait to be flushed.
+  var sealedCount: Int { index.reading { sealed.count } }
+
   /// Whether frames were appended that are not committed; under `tail`.
   var hasUncommitted: Bool { index.reading { active.committed < active.end } }
 

@@ -65,6 +65,10 @@ package final class RocksStore: StateStore {
     return (size ?? 0) + logBytes
   }
 
+  package var disk: StoreDisk? {
+    StoreDisk(bytes: Folder.diskBytes(path), logBytes: logBytes, sealedSegments: log.segments.sealedCount)
+  }
+
   /// How many bytes the log holds.
   var logBytes: Int { log.segments.byteCount }
 
