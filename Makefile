@@ -1,13 +1,18 @@
 # Each target installs what it needs first.
-.PHONY: help run test test-release build deps bench torture house clean
+.PHONY: help run test test-release test-package build install deb deps bench torture house clean
+
+PREFIX ?= /usr/local
 
 help:
 	@echo "make run           build, start the daemon with the shipped rules, send it the examples, keep serving"
 	@echo "make test          run every test"
 	@echo "make test-release  run the end-to-end tests with optimised programs that check exclusivity"
+	@echo "make test-package  install, start, upgrade and purge the Debian package in a chroot; needs root"
 	@echo "make bench         compare with Redis and Tarantool on this host, about an hour"
 	@echo "make torture       kills, power cuts, failing calls and full disks, about an hour"
 	@echo "make build         build the release programs into .build/release"
+	@echo "make deb           build .build/deb/ruled_VERSION_ARCHITECTURE.deb"
+	@echo "make install       install what make build built; takes DESTDIR and PREFIX ($(PREFIX))"
 	@echo "make house         print figures of the source code"
 	@echo "make clean         remove what was built, and the store of make run"
 
@@ -17,6 +22,13 @@ deps:
 build: deps
 	@scripts/build release --static-swift-stdlib
 
+# Does not build, so that it can run as root.
+install:
+	@scripts/install "$(DESTDIR)" --prefix "$(PREFIX)"
+
+deb: deps
+	@scripts/make-deb
+
 run: build
 	@scripts/run
 
@@ -25,6 +37,9 @@ test: deps
 
 test-release: deps
 	@scripts/test-release
+
+test-package: deps
+	@scripts/test-package
 
 bench: build
 	@Benchmarks/run

@@ -41,6 +41,7 @@ let package = Package(
     .systemLibrary(name: "CRocksDB", pkgConfig: "rocksdb", providers: [.apt(["librocksdb-dev"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CUV", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
+    .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     .target(
       name: "CJSON", cxxSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
       linkerSettings: [.linkedLibrary("simdjson")]),
@@ -63,7 +64,7 @@ let package = Package(
       "RuledServer",
       [
         "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledLua", "RuledStore", "RuledWire", "CCurl",
-        "CLinux", "CUV",
+        "CLinux", "CSystemd", "CUV",
       ]),
     module("RuledTool", ["RuledCore", "RuledJSON", "RuledEngine", "RuledLua", "RuledStore", "RuledWire"]),
     .executableTarget(

@@ -41,6 +41,7 @@ package final class Daemon {
     let count = configuration.workers > 0 ? configuration.workers : Int(cl_processors())
     let connections = try ProcessLimits.check(configuration, workers: count, log)
     let socket = try listen()
+    let path = socket.path ?? configuration.socket
     try listenOnLoopback()
     let store = try openStore()
     let clock = try makeClock(store)
@@ -57,7 +58,7 @@ package final class Daemon {
       services.resumeMessages()
       try startWorkers(services, catalog)
       try startOutbox(services)
-      try serve(services, catalog, socket)
+      try serve(services, catalog, socket, at: path)
       if services.status.storeIsWell { try StoredTime.save(context) }
       try store.close()
     } catch let error as StoreError {
@@ -158,7 +159,7 @@ package final class Daemon {
   // MARK: Serving
 
   private func serve(
-    _ services: Services, _ catalog: Catalog, _ socket: consuming ListeningSocket
+    _ services: Services, _ catalog: Catalog, _ socket: consuming ListeningSocket, at path: String
   ) throws(SystemError) {
     let loop = try EventLoop()
     var control: Control?
@@ -171,7 +172,7 @@ package final class Daemon {
     notifier.ready(status: services.status.line)
     log.write(
       LogLine(
-        .info, "serving on \(configuration.socket), revision \(catalog.revision), \(catalog.plugins.count) plugins"))
+        .info, "serving on \(path), revision \(catalog.revision), \(catalog.plugins.count) plugins"))
     services.reloads.serve()
     loop.run()
     started.close()

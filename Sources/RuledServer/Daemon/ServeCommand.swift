@@ -6,9 +6,6 @@ import RuledStore
 
 /// The command line of `ruled`.
 package enum ServeCommand {
-  /// The version of the daemon.
-  static let version = "0.1.0"
-
   /// Runs the program and returns its exit code.
   package static func run(_ arguments: [String]) -> Int32 {
     do throws(StartError) {
@@ -18,14 +15,14 @@ package enum ServeCommand {
         return 0
       }
       if options.showsVersion {
-        print("ruled \(version)")
+        print("ruled \(Version.current)")
         return 0
       }
       if options.checks { return try check(options) }
       if options.salvages { return try salvage(options) }
       let configuration = try options.configuration()
       try Daemon(
-        configuration: configuration, manualClock: options.hasManualClock, log: StandardErrorLog(),
+        configuration: configuration, manualClock: options.hasManualClock, log: JournalLog() ?? StandardErrorLog(),
         readConfiguration: options.configuration
       ).run()
       return 0

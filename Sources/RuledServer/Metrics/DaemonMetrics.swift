@@ -44,7 +44,7 @@ struct DaemonMetrics {
 
   private func writeDaemon() {
     let status = services.status
-    text.info("ruled_build_info", "The version of the daemon.", [[("version", ServeCommand.version)]])
+    text.info("ruled_build_info", "The version of the daemon.", [[("version", Version.current)]])
     text.info(
       "ruled_rules_info", "The revision of the rules in force.", [[("revision", status.catalog?.revision ?? "")]])
     text.info(

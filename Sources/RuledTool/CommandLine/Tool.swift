@@ -14,7 +14,7 @@ package struct Tool {
   package var examples: [CommandSpec.Example]
 
   /// `rulectl` in this version.
-  package static func rulectl(version: String) -> Tool {
+  package static func rulectl(version: String = Version.current) -> Tool {
     Tool(
       name: "rulectl", version: version, about: "Talks to ruled, the daemon that turns events into decisions.",
       commands: [
@@ -22,7 +22,7 @@ package struct Tool {
         ExportCommand.self, ForgetCommand.self, WatchCommand.self, RulesCommand.self, ReloadCommand.self,
         ParkedCommand.self, RetryCommand.self, DropCommand.self, CountersCommand.self, HealthCommand.self,
         ClockCommand.self, TopCommand.self, BenchCommand.self, NewCommand.self, CheckCommand.self, TestCommand.self,
-        CompletionsCommand.self,
+        CompletionsCommand.self, ManualCommand.self,
       ],
       examples: [
         .init("rulectl event app.launched device:9f2c platform=ios", "sends an event and shows the decisions"),

@@ -36,6 +36,24 @@ import Testing
     #expect(mode(path) == nil)
   }
 
+  @Test(arguments: [false, true])
+  func `an inherited socket knows its own path`(isAbstract: Bool) throws {
+    let path = (isAbstract ? "@" : "") + folder("handed")
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    let address = try #require(UnixAddress(path))
+    #expect(address.withSockaddr { bind(descriptor, $0, $1) } == 0)
+    #expect(listen(descriptor, 1) == 0)
+    let inherited = try ListeningSocket(inheriting: descriptor)
+    #expect(inherited.path == path)
+    _ = consume inherited
+  }
+
+  @Test func `a socket that is bound to nothing has no path`() {
+    let descriptor = OwnedDescriptor(owning: socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0))
+    #expect(UnixAddress(of: descriptor.number) == nil)
+    _ = consume descriptor
+  }
+
   @Test func aStaleSocketIsReplaced() throws {
     try leaveStaleSocket(folder("s"))
     let socket = try ListeningSocket(path: folder("s"))

@@ -18,6 +18,9 @@ package struct ListeningSocket: ~Copyable {
     let inode: UInt
   }
 
+  /// Where clients connect to: the path that it is bound to, or `@name` in the abstract namespace; nil if it is bound to nothing.
+  package var path: String? { UnixAddress(of: descriptor)?.path }
+
   /// Takes over an inherited descriptor that already listens.
   ///
   /// Its file, if any, is not removed.

@@ -15,6 +15,24 @@ package struct UnixAddress: Sendable {
     self.path = path
   }
 
+  /// The address that a socket is bound to, or nil when it is bound to none.
+  init?(of descriptor: Int32) {
+    var address = sockaddr_un()
+    let head = MemoryLayout<sa_family_t>.size
+    var length = socklen_t(MemoryLayout<sockaddr_un>.size)
+    let status = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+    }
+    guard status == 0, address.sun_family == sa_family_t(AF_UNIX), Int(length) > head else { return nil }
+    var name = withUnsafeBytes(of: &address.sun_path) { Array($0.prefix(Int(length) - head)) }
+    if name[0] == 0 {
+      name[0] = UInt8(ascii: "@")
+    } else {
+      name = Array(name.prefix { $0 != 0 })
+    }
+    self.init(String(decoding: name, as: UTF8.self))
+  }
+
   /// Calls `body` with the address as the socket calls take it.
   func withSockaddr<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
     var address = sockaddr_un()

@@ -1,0 +1,2 @@
+/* The one header through which libsystemd is imported. */
+#include <systemd/sd-journal.h>
