@@ -93,9 +93,9 @@ let package = Package(
         "RuledServer", "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledLua", "RuledStore",
         "CAllocations", "CLinux", "StoreTestSupport", "TestSupport",
       ]),
-    tests("RuledToolTests", ["RuledTool", "RuledJSON"]),
+    tests("RuledToolTests", ["RuledTool", "RuledJSON", "TestSupport"]),
     tests("ArchitectureTests", []),
-    tests("EndToEndTests", ["RuledCore", "RuledJSON", "ruled", "rulectl"]),
+    tests("EndToEndTests", ["RuledCore", "RuledJSON", "TestSupport", "ruled", "rulectl"]),
   ],
   cLanguageStandard: .c11,
   cxxLanguageStandard: .cxx17

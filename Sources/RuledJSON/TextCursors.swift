@@ -1,12 +1,26 @@
 import CJSON
 import Glibc
 
+/// Where a walk through an array or an object is, on the tape and in the text.
+private struct ContainerPosition {
+  let container: TapeValue
+  let end: Int
+  var index: Int
+  var text: cj_cursor
+
+  var isAtEnd: Bool { index >= end }
+
+  init(_ container: TapeValue, text: UnsafeRawBufferPointer) {
+    self.container = container
+    end = cj_end(container.tape, container.index)
+    index = cj_first(container.index)
+    self.text = text.withCharacters { cj_raw_open($0, $1) }
+  }
+}
+
 /// Walks an object's members on the tape and in the text at once, so that each comes with its text as sent.
 package struct MemberCursor {
-  private let object: TapeValue
-  private let end: Int
-  private var index: Int
-  private var cursor: cj_cursor
+  private var position: ContainerPosition
 
   /// A member of an object.
   package struct Member {
@@ -20,18 +34,16 @@ package struct MemberCursor {
 
   /// A cursor before the first member of `object`, whose text is `text`.
   package init(_ object: TapeValue, text: UnsafeRawBufferPointer) {
-    self.object = object
-    end = cj_end(object.tape, object.index)
-    index = cj_first(object.index)
-    cursor = text.withCharacters { cj_raw_open($0, $1) }
+    position = ContainerPosition(object, text: text)
   }
 
   /// The next member, or nil at the end.
   package mutating func next() -> Member? {
-    guard index < end else { return nil }
+    guard !position.isAtEnd else { return nil }
+    let (object, index) = (position.container, position.index)
     let name = object.value(at: index).string ?? UnsafeRawBufferPointer(start: nil, count: 0)
     let value = object.value(at: index + 1)
-    index = cj_next(object.tape, index + 1)
+    position.index = cj_next(object.tape, index + 1)
     guard let text = skipPlain(name, value) ?? scan() else { return nil }
     return Member(name: name, value: value, text: text)
   }
@@ -39,7 +51,7 @@ package struct MemberCursor {
   /// Moves over a member by reading each of its characters; returns the value's text.
   private mutating func scan() -> UnsafeRawBufferPointer? {
     var (name, value) = (cj_slice(), cj_slice())
-    guard cj_raw_member_next(&cursor, &name, &value) else { return nil }
+    guard cj_raw_member_next(&position.text, &name, &value) else { return nil }
     return UnsafeRawBufferPointer(start: value.bytes, count: value.length)
   }
 
@@ -50,14 +62,14 @@ package struct MemberCursor {
   /// Moves over a member whose text is as long as what is decoded says; returns the value's text.
   @inline(__always)
   private mutating func skipPlain(_ name: UnsafeRawBufferPointer, _ value: TapeValue) -> UnsafeRawBufferPointer? {
-    var start = skipSpace(cursor.at)
-    if start < cursor.end, byte(start) == UInt8(ascii: ",") { start = skipSpace(start + 1) }
+    var start = skipSpace(position.text.at)
+    if start < position.text.end, byte(start) == UInt8(ascii: ",") { start = skipSpace(start + 1) }
     guard let nameEnd = endOfString(start, name) else { return nil }
     let colon = skipSpace(nameEnd)
-    guard colon < cursor.end else { return nil }
+    guard colon < position.text.end else { return nil }
     let valueStart = skipSpace(colon + 1)
-    guard valueStart < cursor.end, let valueEnd = endOfValue(valueStart, value) else { return nil }
-    cursor.at = valueEnd
+    guard valueStart < position.text.end, let valueEnd = endOfValue(valueStart, value) else { return nil }
+    position.text.at = valueEnd
     return UnsafeRawBufferPointer(start: valueStart, count: valueEnd - valueStart)
   }
 
@@ -67,12 +79,12 @@ package struct MemberCursor {
     if let string = value.string { return endOfString(start, string) }
     guard value.isContainer else {
       var at = start
-      while at < cursor.end, !Self.endsScalar(byte(at)) { at += 1 }
+      while at < position.text.end, !Self.endsScalar(byte(at)) { at += 1 }
       return at
     }
     // The last value of an object ends before the object's own brace.
-    guard index >= end else { return nil }
-    var at = cursor.end
+    guard position.isAtEnd else { return nil }
+    var at = position.text.end
     while at > start, byte(at - 1) != UInt8(ascii: "}") { at -= 1 }
     at -= 1
     while at > start, Self.isSpace(byte(at - 1)) { at -= 1 }
@@ -85,7 +97,7 @@ package struct MemberCursor {
   @inline(__always)
   private func endOfString(_ quote: UnsafePointer<CChar>, _ decoded: UnsafeRawBufferPointer) -> UnsafePointer<CChar>? {
     let count = decoded.count
-    guard cursor.end - quote >= count + 2, byte(quote + count + 1) == UInt8(ascii: "\"") else { return nil }
+    guard position.text.end - quote >= count + 2, byte(quote + count + 1) == UInt8(ascii: "\"") else { return nil }
     if let bytes = decoded.baseAddress, count > 0, memcmp(bytes, quote + 1, count) != 0 { return nil }
     return quote + count + 2
   }
@@ -96,7 +108,7 @@ package struct MemberCursor {
   @inline(__always)
   private func skipSpace(_ start: UnsafePointer<CChar>) -> UnsafePointer<CChar> {
     var at = start
-    while at < cursor.end, Self.isSpace(byte(at)) { at += 1 }
+    while at < position.text.end, Self.isSpace(byte(at)) { at += 1 }
     return at
   }
 
@@ -113,10 +125,7 @@ package struct MemberCursor {
 
 /// Walks an array's elements on the tape and in the text at once, so that each comes with its text as sent.
 package struct ElementCursor {
-  private let array: TapeValue
-  private let end: Int
-  private var index: Int
-  private var cursor: cj_cursor
+  private var position: ContainerPosition
 
   /// An element of an array.
   package struct Element {
@@ -128,21 +137,18 @@ package struct ElementCursor {
 
   /// A cursor before the first element of `array`, whose text is `text`.
   package init(_ array: TapeValue, text: UnsafeRawBufferPointer) {
-    self.array = array
-    end = cj_end(array.tape, array.index)
-    index = cj_first(array.index)
-    cursor = text.withCharacters { cj_raw_open($0, $1) }
+    position = ContainerPosition(array, text: text)
   }
 
   /// Whether there is no further element.
-  package var isAtEnd: Bool { index >= end }
+  package var isAtEnd: Bool { position.isAtEnd }
 
   /// The next element, or nil at the end.
   package mutating func next() -> Element? {
     var raw = cj_slice()
-    guard index < end, cj_raw_element(&cursor, &raw) else { return nil }
-    let value = array.value(at: index)
-    index = cj_next(array.tape, index)
+    guard !position.isAtEnd, cj_raw_element(&position.text, &raw) else { return nil }
+    let value = position.container.value(at: position.index)
+    position.index = cj_next(position.container.tape, position.index)
     return Element(value: value, text: UnsafeRawBufferPointer(start: raw.bytes, count: raw.length))
   }
 }

@@ -3,81 +3,35 @@ import RuledCore
 import RuledEngine
 import RuledLua
 import Synchronization
+import TestSupport
 import Testing
 
 /// What a rules folder may hold, and what is said of the rest.
 struct RulesFolderTests {
-  private let folder = Folder()
+  private let folder = TemporaryFolder()
+  private var rules: String { folder("rules") }
 
-  /// A folder with a rules folder in it, removed at the end.
-  private final class Folder {
-    let path: String
+  init() { folder.write("rules/greeter/plugin.lua", "plugin { name = 'greeter' }") }
 
-    init() {
-      var template = Array("/tmp/ruled-folder-XXXXXX".utf8CString)
-      guard mkdtemp(&template) != nil else { preconditionFailure("mkdtemp: \(errno)") }
-      path = String(decoding: template.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-      write("rules/greeter/plugin.lua", "plugin { name = 'greeter' }")
-    }
-
-    deinit { Self.remove(path) }
-
-    var rules: String { "\(path)/rules" }
-
-    func write(_ name: String, _ text: String) {
-      makeFolders(to: name)
-      guard let file = fopen("\(path)/\(name)", "we") else { preconditionFailure("\(name): \(errno)") }
-      fputs(text, file)
-      fclose(file)
-    }
-
-    func makeFolders(to name: String) {
-      var folder = path
-      for part in name.split(separator: "/").dropLast() {
-        folder += "/\(part)"
-        mkdir(folder, 0o755)
-      }
-    }
-
-    func link(_ name: String, to target: String) {
-      makeFolders(to: name)
-      #expect(symlink(target, "\(path)/\(name)") == 0)
-    }
-
-    /// A file that has that size and takes no room.
-    func makeSparse(_ name: String, size: Int) {
-      write(name, "")
-      #expect(truncate("\(path)/\(name)", off_t(size)) == 0)
-    }
-
-    static func remove(_ path: String) {
-      if unlink(path) == 0 { return }
-      if let folder = opendir(path) {
-        while let entry = readdir(folder) {
-          let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-            String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-          }
-          if name != ".", name != ".." { remove("\(path)/\(name)") }
-        }
-        closedir(folder)
-      }
-      rmdir(path)
-    }
+  /// Makes a file that has that size and takes no room.
+  private func makeSparse(_ name: String, size: Int) {
+    folder.write(name, "")
+    #expect(truncate(folder(name), off_t(size)) == 0)
   }
 
-  private func read() throws -> RulesSource { try RulesFolder.read(folder.rules) }
+  private func read() throws -> RulesSource { try RulesFolder.read(rules) }
 
   /// What is wrong with the folder, by file.
   private func errors() -> [String: String] {
     do throws(ReloadError) {
-      _ = try RulesFolder.read(folder.rules)
+      _ = try RulesFolder.read(rules)
       return [:]
     } catch { return Dictionary(error.errors.map { ($0.file, $0.message) }) { first, _ in first } }
   }
 
   @Test(arguments: ["d.json", "more.lua", "plugin.lua", "tests/t.lua"])
   func `a FIFO, a socket, a device or a folder in a file's place is named and not waited for`(name: String) throws {
-    let path = "\(folder.rules)/greeter/\(name)"
+    let path = "\(rules)/greeter/\(name)"
     folder.makeFolders(to: "rules/greeter/\(name)")
     unlink(path)
     #expect(mkfifo(path, 0o644) == 0)
@@ -105,24 +59,24 @@ struct RulesFolderTests {
   }
 
   @Test func `a file that is too large is refused by its size, before it is read`() {
-    folder.makeSparse("rules/greeter/d.json", size: 1 << 30)
-    folder.makeSparse("rules/greeter/more.lua", size: Limits.sourceFileBytes + 1)
+    makeSparse("rules/greeter/d.json", size: 1 << 30)
+    makeSparse("rules/greeter/more.lua", size: Limits.sourceFileBytes + 1)
     #expect(errors()["greeter/d.json"]?.contains("larger than 4 MiB") == true)
     #expect(errors()["greeter/more.lua"]?.contains("larger than 256 KiB") == true)
   }
 
   @Test func `files of the largest size are read`() throws {
-    folder.makeSparse("rules/greeter/d.json", size: Limits.dataFileBytes)
-    folder.makeSparse("rules/greeter/more.lua", size: Limits.sourceFileBytes)
+    makeSparse("rules/greeter/d.json", size: Limits.dataFileBytes)
+    makeSparse("rules/greeter/more.lua", size: Limits.sourceFileBytes)
     let plugin = try #require(try read().plugins.first)
     #expect(plugin.data.map(\.text.count) == [Limits.dataFileBytes])
     #expect(plugin.modules.map(\.text.count) == [Limits.sourceFileBytes, 27])
   }
 
   @Test func `the folder as a whole is bounded, by bytes and by entries`() {
-    for number in 0...16 { folder.makeSparse("rules/greeter/\(number).json", size: Limits.dataFileBytes) }
+    for number in 0...16 { makeSparse("rules/greeter/\(number).json", size: Limits.dataFileBytes) }
     #expect(errors().values.contains { $0.contains("more than 64 MiB") })
-    for number in 0...16 { unlink("\(folder.rules)/greeter/\(number).json") }
+    for number in 0...16 { unlink("\(rules)/greeter/\(number).json") }
     #expect(errors().isEmpty)
     for number in 0...Limits.folderEntries { folder.write("rules/greeter/\(number).txt", "") }
     #expect(errors()["greeter"]?.contains("more than 10000 files") == true)
@@ -136,7 +90,7 @@ struct RulesFolderTests {
       // From the top ".." leaves at once, from a plugin's folder it is the rules folder itself.
       let stays = target == ".." && name.contains("/")
       #expect((errors()[name]?.contains("leaves the rules folder") == true) != stays, "\(name): \(errors())")
-      unlink("\(folder.rules)/\(name)")
+      unlink("\(rules)/\(name)")
     }
     #expect(errors().isEmpty)
   }
@@ -155,7 +109,7 @@ struct RulesFolderTests {
   @Test func `links that stay in the folder are followed, and the folder itself may be a link`() throws {
     folder.write("rules/lib/common.lua", "return 1")
     folder.link("rules/greeter/common.lua", to: "../lib/common.lua")
-    folder.link("rules/greeter/again.lua", to: "\(folder.rules)/lib/common.lua")
+    folder.link("rules/greeter/again.lua", to: "\(rules)/lib/common.lua")
     folder.link("rules/greeter/more.lua", to: "../greeter/../lib/./again.lua")
     folder.link("rules/lib/again.lua", to: "common.lua")
     folder.link("current", to: "rules")
@@ -172,7 +126,7 @@ struct RulesFolderTests {
     func text() throws -> [UInt8]? { try read().plugins.first { $0.name == "hello" }?.entry?.text }
     #expect(try text() == Array("one".utf8))
     folder.link("rules/..next", to: "..2026_02")
-    #expect(rename("\(folder.rules)/..next", "\(folder.rules)/..data") == 0)
+    #expect(rename("\(rules)/..next", "\(rules)/..data") == 0)
     #expect(try text() == Array("two".utf8))
   }
 
@@ -180,13 +134,13 @@ struct RulesFolderTests {
     folder.write("rules/README.md", "")
     folder.write("rules/greeter/assets/deep/x.lua", "")
     folder.link("rules/greeter/assets/out", to: "/")
-    #expect(mkfifo("\(folder.rules)/pipe", 0o644) == 0)
-    #expect(mkfifo("\(folder.rules)/greeter/pipe", 0o644) == 0)
+    #expect(mkfifo("\(rules)/pipe", 0o644) == 0)
+    #expect(mkfifo("\(rules)/greeter/pipe", 0o644) == 0)
     #expect(try read().plugins.map(\.name) == ["greeter"])
   }
 
   @Test func `a folder that is no plugin and a rules folder that is none are told`() {
-    mkdir("\(folder.rules)/empty", 0o755)
+    mkdir("\(rules)/empty", 0o755)
     #expect(errors()["empty/plugin.lua"]?.contains("needs a plugin.lua") == true)
     #expect(throws: ReloadError.self) { try RulesFolder.read("\(folder.path)/nowhere") }
     #expect(mkfifo("\(folder.path)/pipe", 0o644) == 0)
@@ -194,7 +148,7 @@ struct RulesFolderTests {
   }
 
   @Test func `no more than a hundred errors are told`() {
-    for number in 0..<500 { mkdir("\(folder.rules)/p\(number)", 0o755) }
+    for number in 0..<500 { mkdir("\(rules)/p\(number)", 0o755) }
     #expect(errors().count == 100)
   }
 }

@@ -94,9 +94,8 @@ package struct ArgumentParser {
       throw UsageError("--\(name) is ambiguous; write \(names)")
     }
     if let option = matching.first { return option }
-    let nearest = NearestName.find(name, in: options.map(\.name))
-    throw UsageError(
-      "unknown option --\(name); \(nearest.map { "did you mean --\($0)?" } ?? "--help lists the options")")
+    let hint = NearestName.hint(name, in: options.map(\.name), otherwise: "--help lists the options") { "--\($0)" }
+    throw UsageError("unknown option --\(name)\(hint)")
   }
 
   /// Adds an option whose value, if it takes one, is attached to its name or is the next word.

@@ -115,6 +115,14 @@ package struct OptionSpec: Sendable, Equatable {
   package static let version = OptionSpec("version", short: "V", "Shows the version.")
 }
 
+/// The version of ruled and rulectl.
+package enum Version {
+  /// What `--version` shows; `packaging/debian/changelog` begins with the same.
+  package static let current = "0.1.0"
+  /// The day of this version, as manual pages show it.
+  package static let date = "November 22, 2026"
+}
+
 /// What a shell offers for a value or an operand.
 package enum Completion: Sendable, Equatable {
   /// Nothing: the value is free.

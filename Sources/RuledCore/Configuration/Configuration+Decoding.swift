@@ -167,8 +167,8 @@ final class ConfigurationSection {
   /// Notes each key that was not asked for, and the known one that was probably meant.
   func finish() {
     for name in remaining.names {
-      let meant = NearestName.find(name, in: known).map { "did you mean \"\($0)\"?" }
-      note([name], "unknown key; " + (meant ?? "known are \(known.joined(separator: ", "))"))
+      let all = "known are \(known.joined(separator: ", "))"
+      note([name], "unknown key" + NearestName.hint(name, in: known, otherwise: all) { "\"\($0)\"" })
     }
   }
 }

@@ -22,6 +22,15 @@ package enum NearestName {
     return best?.name
   }
 
+  /// The end of an error message about an unknown name: `; did you mean 'NAME'?` with the known name that is near.
+  ///
+  /// When none is near, `; ` and `otherwise`, or nothing without it. `write` puts a name as the user writes it, quoted by default.
+  package static func hint(
+    _ name: String, in known: some Sequence<String>, otherwise: String? = nil, write: (String) -> String = { "'\($0)'" }
+  ) -> String {
+    (find(name, in: known).map { "did you mean \(write($0))?" } ?? otherwise).map { "; \($0)" } ?? ""
+  }
+
   private static func distance(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar]) -> Int {
     var beforePrevious: [Int] = []
     var previous = Array(0...right.count)

@@ -53,8 +53,7 @@ package final class HandlerCalls {
 
   private func notFound(query name: String) -> RequestError {
     let all = plugins.catalog.plugins.flatMap { plugin in plugin.manifest.queries.map { "\(plugin.name).\($0.name)" } }
-    let near = NearestName.find(name, in: all).map { "; did you mean '\($0)'?" } ?? ""
-    return RequestError(.notFound, "there is no query '\(name)'\(near)")
+    return RequestError(.notFound, "there is no query '\(name)'\(NearestName.hint(name, in: all))")
   }
 
   // MARK: Handlers

@@ -75,6 +75,11 @@ package final class Catalog: Sendable {
     revisionText.append(contentsOf: revision)
   }
 
+  /// The configured plugins and settings that do not exist.
+  package func unknownNames(in configuration: Configuration) -> [UnknownName] {
+    configuration.unknownPlugins(known: plugins.map(\.name)) + plugins.flatMap(\.manifest.unknownNames)
+  }
+
   /// The index of the plugin of that name.
   package func index(of name: String) -> Int? { plugins.firstIndex { $0.name == name } }
 

@@ -67,6 +67,36 @@ package struct ConfigurationFileError: Error, Sendable, CustomStringConvertible 
   package var description: String { errors.map(\.description).joined(separator: "\n") }
 }
 
+/// A name in the configuration that the rules do not know.
+package struct UnknownName: Sendable {
+  /// The path of its key, as in `["plugins", "greeter"]`.
+  package let path: [String]
+  /// What is unknown, and which name was probably meant.
+  package let message: String
+}
+
+extension Configuration {
+  /// The configured plugins that do not exist.
+  package func unknownPlugins(known: [String]) -> [UnknownName] {
+    plugins.keys.sorted().filter { !known.contains($0) }.map { name in
+      UnknownName(
+        path: ["plugins", name], message: "there is no plugin '\(name)'\(NearestName.hint(name, in: known))")
+    }
+  }
+}
+
+extension PluginManifest {
+  /// The configured settings that the plugin does not declare.
+  package var unknownNames: [UnknownName] {
+    let known = settings.names.filter { !unknownSettings.contains($0) }
+    return unknownSettings.map { setting in
+      UnknownName(
+        path: ["plugins", name, setting],
+        message: "plugin '\(name)' has no setting '\(setting)'\(NearestName.hint(setting, in: known))")
+    }
+  }
+}
+
 /// The text of a configuration file, to find the lines of keys in it.
 struct ConfigurationText {
   private let lines: [[UInt8]]

@@ -89,8 +89,8 @@ extension PluginVM {
   private func answerData(_ arguments: HostArguments, _ answers: inout HostAnswers) throws(HostRefusal) {
     let name = try arguments.text(0, "data's file")
     guard let file = source.data.first(where: { $0.name == name }) else {
-      let near = NearestName.find(name, in: source.data.map(\.name)).map { "; did you mean '\($0)'?" } ?? ""
-      throw HostRefusal("there is no '\(name)' in the plugin's folder\(near)")
+      let hint = NearestName.hint(name, in: source.data.map(\.name))
+      throw HostRefusal("there is no '\(name)' in the plugin's folder\(hint)")
     }
     let value: JSONValue
     do throws(JSONError) {

@@ -108,10 +108,8 @@ struct ManifestBuilder {
 
   private func check(_ names: [String], known: [String], of what: String) throws(Refusal) {
     for name in names where !known.contains(name) {
-      let near =
-        NearestName.find(name, in: known).map { "; did you mean '\($0)'?" }
-        ?? "; it knows \(known.joined(separator: ", "))"
-      let message = "\(what) has no key '\(name)'\(near)"
+      let all = "it knows \(known.joined(separator: ", "))"
+      let message = "\(what) has no key '\(name)'" + NearestName.hint(name, in: known, otherwise: all)
       guard let notes else { throw Refusal(message) }
       notes.note(key: name, message)
     }

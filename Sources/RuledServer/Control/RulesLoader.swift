@@ -149,7 +149,7 @@ final class RulesLoader {
     notify { $0.ready(status: services.status.line) }
     reply(result)
     if isConfigured == true {
-      ConfigurationReview.warn(services.context.log, services.configuration, services.admins, catalog)
+      services.warnOfUnknownNames(catalog)
     }
     switch result {
     case .success(true)?:

@@ -48,7 +48,7 @@ package final class Daemon {
     let context = EngineContext(store: store, clock: clock, configuration: configuration, log: log)
     let services = Services(context: context, workers: count, notifier: notifier, connectionLimit: connections)
     let catalog = try startLoader(services)
-    ConfigurationReview.warn(log, configuration, services.admins, catalog)
+    services.warnOfUnknownNames(catalog)
     do {
       try StoredTime.resume(context)
       services.hub.begin(after: try WatchSequence.read(from: context))

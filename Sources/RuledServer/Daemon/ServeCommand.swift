@@ -79,12 +79,12 @@ package enum ServeCommand {
       let catalog = try CatalogBuilder.build(
         try RulesFolder.read(configuration.rules), configuration: configuration.plugins, previous: nil,
         worker: LuaWorker(), now: EngineClock.wall)
-      let problems = ConfigurationReview.problems(configuration, catalog)
-      for problem in problems {
+      let unknown = catalog.unknownNames(in: configuration)
+      for problem in unknown {
         let line = options.config.map { ConfigurationFile.line(of: problem.path, in: $0) } ?? 0
         complain(LoadError(file: options.config ?? "", line: line, problem.message).description)
       }
-      guard problems.isEmpty else { return 1 }
+      guard unknown.isEmpty else { return 1 }
       print("\(catalog.plugins.count) plugins load, revision \(catalog.revision)")
       return 0
     } catch {

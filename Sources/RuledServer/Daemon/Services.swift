@@ -82,6 +82,18 @@ package final class Services: Sendable {
     generations.wrappingAdd(1, ordering: .relaxed)
   }
 
+  /// Logs the names in the configuration that the rules or this host do not know.
+  func warnOfUnknownNames(_ catalog: Catalog) {
+    for name in catalog.unknownNames(in: configuration) {
+      context.log.write(LogLine(.warn, "the configuration: \(name.message)"))
+    }
+    for name in admins.unknown {
+      let kind = name.hasPrefix("@") ? "group" : "user"
+      context.log.write(
+        LogLine(.warn, "the configuration's admins name a \(kind) '\(name)' that this host does not know"))
+    }
+  }
+
   /// Reports the daemon's state to systemd.
   func notifyStatus() { notifier.status(status.line) }
 

@@ -125,21 +125,31 @@ private final class SystemFile: StoreFile {
   }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(StoreError) {
-    var done = 0
-    while done < buffer.count {
-      let count = pread(descriptor, buffer.baseAddress.map { $0 + done }, buffer.count - done, off_t(offset + done))
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw StoreError.system("the file \(path) can't be read", count < 0 ? errno : EIO) }
-      done += count
+    try transfer(buffer.count, "read", atEnd: EIO) { done in
+      pread(descriptor, buffer.baseAddress.map { $0 + done }, buffer.count - done, off_t(offset + done))
     }
   }
 
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(StoreError) {
+    try transfer(bytes.count, "written", atEnd: ENOSPC) { done in
+      pwrite(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done, off_t(offset + done))
+    }
+  }
+
+  /// Repeats a call until `total` bytes are done; the call gets the number that are.
+  ///
+  /// A call that moves no bytes fails with `end`.
+  @inline(__always)
+  private func transfer(
+    _ total: Int, _ participle: String, atEnd end: Int32, _ call: (_ done: Int) -> Int
+  ) throws(StoreError) {
     var done = 0
-    while done < bytes.count {
-      let count = pwrite(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done, off_t(offset + done))
+    while done < total {
+      let count = call(done)
       if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw StoreError.system("the file \(path) can't be written", count < 0 ? errno : ENOSPC) }
+      guard count > 0 else {
+        throw StoreError.system("the file \(path) can't be \(participle)", count < 0 ? errno : end)
+      }
       done += count
     }
   }

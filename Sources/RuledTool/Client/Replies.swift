@@ -37,47 +37,54 @@ extension JSONValue {
 }
 
 /// A list that a daemon answers in pages.
-package enum PagedList {
+enum PagedList {
   /// The options of every command that shows such a list.
-  package static let options = [
+  static let options = [
     OptionSpec("limit", value: "N", "How many to list, 1 to \(Limits.listMaximum); \(Limits.listDefault) by default."),
     OptionSpec("after", value: "NEXT", "Continues after the last entry of an earlier list."),
     OptionSpec("all", "Lists all."),
   ]
 
-  /// Reads one page, or with `--all` every page.
+  /// Prints one page, or with `--all` every page, and on standard error whether there is more.
   ///
   /// - Parameters:
-  ///   - method: The method that lists.
-  ///   - member: The member of its result that holds the list.
-  ///   - params: The parameters other than `after` and `limit`.
+  ///   - method: The method that lists; its result's member of that name holds the entries.
+  ///   - option: The option that selects entries; the method's parameter has the same name.
   ///   - arguments: The command line.
-  ///   - client: The connection.
-  /// - Returns: The method's result; with `--all`, one with all pages' entries and without `next`.
-  /// - Throws: `UsageError` for an option out of range, and what `client` throws.
-  package static func read(
-    _ method: String, _ member: String, _ params: JSONObject, _ arguments: Arguments, _ client: Client
+  ///   - environment: Where the daemon is, and where to print.
+  ///   - text: How entries look without `--json`.
+  /// - Throws: `UsageError` for an option out of range, and what the client throws.
+  static func show(
+    _ method: String, option: String, _ arguments: Arguments, _ environment: ToolEnvironment,
+    as text: ([JSONValue]) -> String
+  ) throws {
+    let page = try read(method, option: option, arguments, environment.connect())
+    let entries = page.elements(method)
+    environment.show(page, arguments) { _ in text(entries) }
+    if let next = page.member("next"), !arguments.has("json") {
+      environment.errors.write(
+        "\(Figures.count(entries.count)) shown, and there are more: list them with --all, or continue with --after "
+          + "\(next.brief.printable)\n")
+    }
+  }
+
+  /// The method's result; with `--all`, one with the entries of all pages and without `next`.
+  private static func read(
+    _ method: String, option: String, _ arguments: Arguments, _ client: Client
   ) throws -> JSONValue {
     let limit = try arguments.integer("limit", in: 1...Limits.listMaximum)
-    var params = params
+    var params = JSONObject()
+    params[option] = arguments.value(option).map(JSONValue.string)
     params["after"] = arguments.value("after").map(JSONValue.string)
     params["limit"] = limit.map { .integer(Int64($0)) } ?? (arguments.has("all") ? .integer(1_000) : nil)
     var page = try client.call(method, .object(params))
     guard arguments.has("all") else { return page }
-    var elements = page.elements(member)
+    var elements = page.elements(method)
     while let next = page.member("next"), next != params["after"] {
       params["after"] = next
       page = try client.call(method, .object(params))
-      elements += page.elements(member)
+      elements += page.elements(method)
     }
-    return .object([member: .array(elements)])
-  }
-
-  /// Writes on standard error that there are more entries.
-  package static func writeHint(after page: JSONValue, shown: Int, _ environment: ToolEnvironment) {
-    guard let next = page.member("next") else { return }
-    environment.errors.write(
-      "\(Figures.count(shown)) shown, and there are more: list them with --all, or continue with --after "
-        + "\(next.brief.printable)\n")
+    return .object([method: .array(elements)])
   }
 }

@@ -14,9 +14,9 @@ package struct Tool {
   package var examples: [CommandSpec.Example]
 
   /// `rulectl` in this version.
-  package static func rulectl(version: String = Version.current) -> Tool {
+  package static var rulectl: Tool {
     Tool(
-      name: "rulectl", version: version, about: "Talks to ruled, the daemon that turns events into decisions.",
+      name: "rulectl", version: Version.current, about: "Talks to ruled, the daemon that turns events into decisions.",
       commands: [
         EventCommand.self, QueryCommand.self, ExplainCommand.self, StateCommand.self, SubjectsCommand.self,
         ExportCommand.self, ForgetCommand.self, WatchCommand.self, RulesCommand.self, ReloadCommand.self,
@@ -97,9 +97,9 @@ package struct Tool {
 
   private func command(named word: String) throws(UsageError) -> any Command.Type {
     if let command = commands.first(where: { $0.spec.name == word }) { return command }
-    let nearest = NearestName.find(word, in: commands.map { $0.spec.name })
+    let names = commands.map { $0.spec.name }
     throw UsageError(
-      "unknown command '\(word)'; " + (nearest.map { "did you mean '\($0)'?" } ?? "'\(name) --help' lists them"))
+      "unknown command '\(word)'" + NearestName.hint(word, in: names, otherwise: "'\(name) --help' lists them"))
   }
 
   private func showOverview(_ help: HelpText, _ environment: ToolEnvironment) -> ExitCode {

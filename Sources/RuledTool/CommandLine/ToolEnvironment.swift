@@ -55,6 +55,11 @@ package struct ToolEnvironment {
   /// Opens a file that an argument names; `-` is standard input.
   package func open(_ path: String) throws(ToolError) -> Input { path == "-" ? input : try Input(path: path) }
 
+  /// Prints an answer of the daemon: with `--json` as it is, otherwise as `text` puts it.
+  func show(_ answer: JSONValue, _ arguments: Arguments, as text: (JSONValue) -> String) {
+    if arguments.has("json") { print(json: answer) } else { output.write(text(answer)) }
+  }
+
   /// Prints JSON: indented on a terminal, on one line elsewhere.
   package func print(json: JSONValue) {
     output.write((output.isTerminal ? json.prettyText() : json.text) + "\n")

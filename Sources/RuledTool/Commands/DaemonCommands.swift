@@ -13,18 +13,17 @@ package enum HealthCommand: Command {
   package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let result = try environment.connect().call("health", [:])
     let isReady = result.member("status")?.stringValue == "ready"
-    if arguments.has("json") {
-      environment.print(json: result)
-      return isReady ? .done : .no
-    }
-    let style = environment.style
+    environment.show(result, arguments) { text($0, isReady, environment.style) }
+    return isReady ? .done : .no
+  }
+
+  private static func text(_ result: JSONValue, _ isReady: Bool, _ style: Style) -> String {
     let members = result.objectValue?.members ?? []
     let width = members.map(\.name.count).max() ?? 0
-    for (name, value) in members {
-      let space = String(repeating: " ", count: width - name.count)
-      environment.output.write("\(style.dim(name.printable))\(space)  \(text(name, value, isReady, style))\n")
+    return members.reduce(into: "") { lines, member in
+      let space = String(repeating: " ", count: width - member.name.count)
+      lines += "\(style.dim(member.name.printable))\(space)  \(text(member.name, member.value, isReady, style))\n"
     }
-    return isReady ? .done : .no
   }
 
   private static func text(_ name: String, _ value: JSONValue, _ isReady: Bool, _ style: Style) -> String {
@@ -65,11 +64,7 @@ package enum ClockCommand: Command {
     } catch let error as DaemonError where error.code == "unknown_method" {
       throw ToolError("the daemon uses the host's clock; start it with 'ruled --clock manual' to move its clock")
     }
-    if arguments.has("json") {
-      environment.print(json: result)
-    } else {
-      environment.output.write((result.member("now")?.brief.printable ?? "?") + "\n")
-    }
+    environment.show(result, arguments) { ($0.member("now")?.brief.printable ?? "?") + "\n" }
     return .done
   }
 }
@@ -93,15 +88,12 @@ package enum CountersCommand: Command {
     if let first = words.first, KeyValue(first) == nil { prefix = words.removeFirst() }
     let result = try environment.connect().call(
       "counters", .members(["prefix": prefix.map(JSONValue.string), "labels": try KeyValue.object(words)]))
-    if arguments.has("json") {
-      environment.print(json: result)
-      return .done
-    }
-    let counters = result.arrayValue ?? []
-    guard !counters.isEmpty else {
-      environment.output.write("no counters\n")
-      return .done
-    }
+    environment.show(result, arguments) { text($0.arrayValue ?? [], environment.style) }
+    return .done
+  }
+
+  private static func text(_ counters: [JSONValue], _ style: Style) -> String {
+    if counters.isEmpty { return "no counters\n" }
     var table = Table(["NAME": .left, "VALUE": .right, "LABELS": .left])
     for counter in counters {
       let labels = counter.member("labels")?.objectValue?.members ?? []
@@ -111,7 +103,6 @@ package enum CountersCommand: Command {
         labels.map { "\($0.name)=\($0.value.brief)" }.joined(separator: " "),
       ])
     }
-    environment.output.write(table.text(environment.style))
-    return .done
+    return table.text(style)
   }
 }

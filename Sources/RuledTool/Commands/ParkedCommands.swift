@@ -13,18 +13,12 @@ package enum ParkedCommand: Command {
 
   /// Asks for the parked events and prints them.
   package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
-    var params = JSONObject()
-    params["plugin"] = arguments.value("plugin").map(JSONValue.string)
-    let page = try PagedList.read("parked", "parked", params, arguments, environment.connect())
-    if arguments.has("json") {
-      environment.print(json: page)
-      return .done
-    }
-    let parked = page.elements("parked")
-    guard !parked.isEmpty else {
-      environment.output.write("nothing is parked\n")
-      return .done
-    }
+    try PagedList.show("parked", option: "plugin", arguments, environment) { text($0, environment.style) }
+    return .done
+  }
+
+  private static func text(_ parked: [JSONValue], _ style: Style) -> String {
+    if parked.isEmpty { return "nothing is parked\n" }
     var table = Table([
       "ID": .left, "PLUGIN": .left, "SUBJECT": .left, "EVENT": .left, "AT": .left, "TRIES": .right, "FAILURE": .left,
     ])
@@ -35,9 +29,7 @@ package enum ParkedCommand: Command {
         item.member("failure").map(failure) ?? "-",
       ])
     }
-    environment.output.write(table.text(environment.style))
-    PagedList.writeHint(after: page, shown: parked.count, environment)
-    return .done
+    return table.text(style)
   }
 
   /// A failure without its plugin, which has a column of its own.
@@ -57,53 +49,46 @@ package enum ParkedCommand: Command {
 /// `rulectl retry`: tries parked events again.
 package enum RetryCommand: Command {
   /// Name, options and help.
-  package static let spec = CommandSpec(
+  package static let spec = ParkedSelection.spec(
     "retry", "Tries parked events again.",
-    synopsis: ["ID", "--plugin PLUGIN"], optional: 1, options: ParkedSelection.options + [.json],
     details: "What fails again stays parked, and the exit code is 1.",
-    examples: [.init("rulectl retry --plugin attribution", "after its rules were repaired")])
+    example: .init("rulectl retry --plugin attribution", "after its rules were repaired"))
 
   /// Retries them and prints how many succeeded, and each failure.
   package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let result = try environment.connect().call("retry", ParkedSelection.params(arguments))
-    let failed = result.count("failed")
-    if arguments.has("json") {
-      environment.print(json: result)
-      return failed > 0 ? .no : .done
-    }
+    environment.show(result, arguments) { text($0, environment.style) }
+    return result.count("failed") > 0 ? .no : .done
+  }
+
+  private static func text(_ result: JSONValue, _ style: Style) -> String {
     let retried = result.count("retried")
-    let succeeded = result.count("succeeded")
-    environment.output.write(
-      retried == 0
-        ? "nothing is parked\n"
-        : "\(Figures.count(retried)) retried: \(Figures.count(succeeded)) succeeded, \(Figures.count(failed)) failed\n")
+    if retried == 0 { return "nothing is parked\n" }
+    let (succeeded, failed) = (Figures.count(result.count("succeeded")), Figures.count(result.count("failed")))
+    var text = "\(Figures.count(retried)) retried: \(succeeded) succeeded, \(failed) failed\n"
     for item in result.elements("results") {
       guard let failure = item.member("failure") else { continue }
-      environment.output.write(
-        "  \((item.member("id")?.brief ?? "?").printable)  "
-          + environment.style.red(ReportedFailure(failure).line.printable) + "\n")
+      let id = (item.member("id")?.brief ?? "?").printable
+      text += "  \(id)  \(style.red(ReportedFailure(failure).line.printable))\n"
     }
-    return failed > 0 ? .no : .done
+    return text
   }
 }
 
 /// `rulectl drop`: discards parked events.
 package enum DropCommand: Command {
   /// Name, options and help.
-  package static let spec = CommandSpec(
+  package static let spec = ParkedSelection.spec(
     "drop", "Discards parked events: the plugin will never see them.",
-    synopsis: ["ID", "--plugin PLUGIN"], optional: 1, options: ParkedSelection.options + [.json],
     details: "This cannot be undone; 'rulectl parked --json' makes a copy first.",
-    examples: [.init("rulectl drop --plugin old", "all that is parked for a plugin that was removed")])
+    example: .init("rulectl drop --plugin old", "all that is parked for a plugin that was removed"))
 
   /// Discards them and prints how many they were.
   package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let result = try environment.connect().call("drop", ParkedSelection.params(arguments))
-    if arguments.has("json") {
-      environment.print(json: result)
-    } else {
+    environment.show(result, arguments) { result in
       let dropped = result.count("dropped")
-      environment.output.write(dropped == 0 ? "nothing is parked\n" : "\(Figures.count(dropped)) dropped\n")
+      return dropped == 0 ? "nothing is parked\n" : "\(Figures.count(dropped)) dropped\n"
     }
     return .done
   }
@@ -111,9 +96,13 @@ package enum DropCommand: Command {
 
 /// The parked events that a command is for: one, by its id, or all of a plugin.
 private enum ParkedSelection {
-  static let options = [
-    OptionSpec("plugin", short: "p", value: "PLUGIN", "All that is parked for this plugin.")
-  ]
+  /// The command line of a command that takes such a selection.
+  static func spec(_ name: String, _ about: String, details: String, example: CommandSpec.Example) -> CommandSpec {
+    let plugin = OptionSpec("plugin", short: "p", value: "PLUGIN", "All that is parked for this plugin.")
+    return CommandSpec(
+      name, about, synopsis: ["ID", "--plugin PLUGIN"], optional: 1, options: [plugin, .json], details: details,
+      examples: [example])
+  }
 
   /// The method's parameters.
   static func params(_ arguments: Arguments) throws(UsageError) -> JSONValue {

@@ -17,25 +17,25 @@ package enum RulesCommand: Command {
     let plugins = result.elements("plugins")
     if let name = arguments.operand(0) {
       guard let plugin = plugins.first(where: { $0.member("name")?.stringValue == name }) else {
-        let nearest = NearestName.find(name, in: plugins.compactMap { $0.member("name")?.stringValue })
+        let names = plugins.compactMap { $0.member("name")?.stringValue }
         throw ToolError(
-          "no plugin '\(name)' is loaded; " + (nearest.map { "did you mean '\($0)'?" } ?? "'rulectl rules' lists them"),
+          "no plugin '\(name)' is loaded" + NearestName.hint(name, in: names, otherwise: "'rulectl rules' lists them"),
           exit: .no)
       }
-      if arguments.has("json") { environment.print(json: plugin) } else { print(plugin, environment) }
+      environment.show(plugin, arguments) { text(ofPlugin: $0, environment.style) }
       return .done
     }
-    if arguments.has("json") { environment.print(json: result) } else { print(plugins, of: result, environment) }
+    environment.show(result, arguments) { text(of: $0, environment.style) }
     return .done
   }
 
-  private static func print(_ plugins: [JSONValue], of result: JSONValue, _ environment: ToolEnvironment) {
-    let style = environment.style
+  private static func text(of result: JSONValue, _ style: Style) -> String {
+    let plugins = result.elements("plugins")
     let revision = result.member("revision")?.brief.printable ?? "?"
     let loaded = result.member("loaded_at").map { ", loaded \($0.brief.printable)" } ?? ""
-    environment.output.write("revision \(style.bold(revision))\(loaded)\n\n")
+    var text = "revision \(style.bold(revision))\(loaded)\n\n"
     if plugins.isEmpty {
-      environment.output.write("no plugins are loaded\n")
+      text += "no plugins are loaded\n"
     } else {
       var table = Table([
         "PLUGIN": .left, "VERSION": .left, "RULES": .right, "QUERIES": .right, "RUNS": .right, "FAILURES": .right,
@@ -50,15 +50,15 @@ package enum RulesCommand: Command {
           micros(plugin, "p99_us"),
         ])
       }
-      environment.output.write(table.text(style))
+      text += table.text(style)
     }
     let errors = result.elements("errors")
-    if !errors.isEmpty { environment.output.write("\n" + style.red("what is on disk does not load") + "\n") }
-    for error in errors { environment.output.write("  \(error.locatedMessage.printable)\n") }
+    if !errors.isEmpty { text += "\n" + style.red("what is on disk does not load") + "\n" }
+    for error in errors { text += "  \(error.locatedMessage.printable)\n" }
+    return text
   }
 
-  private static func print(_ plugin: JSONValue, _ environment: ToolEnvironment) {
-    let style = environment.style
+  private static func text(ofPlugin plugin: JSONValue, _ style: Style) -> String {
     let name = plugin.member("name")?.brief.printable ?? "?"
     let version = plugin.member("version").map { " \($0.brief.printable)" } ?? ""
     let failures = Figures.count(plugin.count("failures"), "failure")
@@ -71,7 +71,7 @@ package enum RulesCommand: Command {
       if items.isEmpty { text += "  none\n" }
       for item in items { text += "  \((item.member("name") ?? item).brief.printable)\n" }
     }
-    environment.output.write(text)
+    return text
   }
 
   private static func micros(_ plugin: JSONValue, _ member: String) -> String {
@@ -91,13 +91,11 @@ package enum ReloadCommand: Command {
   /// Reloads the rules and prints the revision.
   package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let result = try environment.connect().call("reload", [:])
-    if arguments.has("json") {
-      environment.print(json: result)
-      return .done
+    environment.show(result, arguments) { result in
+      let revision = result.member("revision")?.brief.printable ?? "?"
+      let changed = result.member("changed")?.boolValue ?? false
+      return changed ? "revision \(revision) serves now\n" : "nothing changed; revision \(revision)\n"
     }
-    let revision = result.member("revision")?.brief.printable ?? "?"
-    let changed = result.member("changed")?.boolValue ?? false
-    environment.output.write(changed ? "revision \(revision) serves now\n" : "nothing changed; revision \(revision)\n")
     return .done
   }
 }

@@ -50,17 +50,14 @@ package enum StateCommand: Command {
     let plugin = arguments.value("plugin")
     let result = try environment.connect().call(
       "state", .members(["subject": .string(subject), "plugin": plugin.map(JSONValue.string)]))
-    if arguments.has("json") {
-      environment.print(json: result)
-      return .done
-    }
-    let style = environment.style
-    let version = result.member("version")?.brief ?? "?"
-    environment.output.write("\(style.bold(subject.printable))  version \(version)\n")
-    let plugins = result.member("plugins")?.objectValue?.members ?? []
-    if plugins.isEmpty { environment.output.write("no plugin has state for it\n") }
-    for (name, state) in plugins {
-      environment.output.write("\n\(style.cyan(name.printable))\n\(state.prettyText())\n")
+    environment.show(result, arguments) { result in
+      let style = environment.style
+      let version = result.member("version")?.brief ?? "?"
+      let plugins = result.member("plugins")?.objectValue?.members ?? []
+      var text = "\(style.bold(subject.printable))  version \(version)\n"
+      if plugins.isEmpty { text += "no plugin has state for it\n" }
+      for (name, state) in plugins { text += "\n\(style.cyan(name.printable))\n\(state.prettyText())\n" }
+      return text
     }
     return .done
   }
@@ -81,17 +78,10 @@ package enum SubjectsCommand: Command {
 
   /// Asks for the subjects and prints them.
   package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
-    var params = JSONObject()
-    params["prefix"] = arguments.value("prefix").map(JSONValue.string)
-    let page = try PagedList.read("subjects", "subjects", params, arguments, environment.connect())
-    if arguments.has("json") {
-      environment.print(json: page)
-      return .done
+    try PagedList.show("subjects", option: "prefix", arguments, environment) { subjects in
+      if subjects.isEmpty { environment.errors.write("no subjects\n") }
+      return subjects.reduce(into: "") { $0 += $1.brief.printable + "\n" }
     }
-    let subjects = page.elements("subjects")
-    for subject in subjects { environment.output.write(subject.brief.printable + "\n") }
-    if subjects.isEmpty { environment.errors.write("no subjects\n") }
-    PagedList.writeHint(after: page, shown: subjects.count, environment)
     return .done
   }
 }
@@ -127,16 +117,12 @@ package enum ForgetCommand: Command {
   package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let subject = arguments.operands[0]
     let result = try environment.connect().call("forget", ["subject": .string(subject)])
-    if arguments.has("json") {
-      environment.print(json: result)
-      return .done
+    environment.show(result, arguments) { result in
+      let counts = (result.member("forgotten")?.objectValue?.members ?? []).filter { $0.value.intValue != 0 }
+      if counts.isEmpty { return "nothing was stored of \(subject.printable)\n" }
+      let texts = counts.map { "\($0.name.printable) \(Figures.count(Int($0.value.intValue ?? 0)))" }
+      return "forgot \(subject.printable): \(texts.joined(separator: ", "))\n"
     }
-    let counts = (result.member("forgotten")?.objectValue?.members ?? []).filter { $0.value.intValue != 0 }
-    let text = counts.map { "\($0.name.printable) \(Figures.count(Int($0.value.intValue ?? 0)))" }
-    environment.output.write(
-      text.isEmpty
-        ? "nothing was stored of \(subject.printable)\n"
-        : "forgot \(subject.printable): \(text.joined(separator: ", "))\n")
     return .done
   }
 }

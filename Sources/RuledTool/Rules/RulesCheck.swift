@@ -64,8 +64,8 @@ struct RulesCheck {
       switch use.kind {
       case .write: add(file.path, use.line, "assigns the global '\(use.name)'; declare it with 'local'")
       case .read where !inspector.knows(use.name):
-        add(
-          file.path, use.line, "there is no global '\(use.name)'\(Self.suggestion(use.name, SourceInspector.globals))")
+        let hint = NearestName.hint(use.name, in: SourceInspector.globals)
+        add(file.path, use.line, "there is no global '\(use.name)'\(hint)")
       default: break
       }
     }
@@ -83,15 +83,13 @@ struct RulesCheck {
         case "data":
           let files = plugin.data.map(\.name)
           guard !files.contains(use.argument) else { continue }
-          add(
-            file.path, use.line,
-            "there is no '\(use.argument)' in \(plugin.name)/\(Self.suggestion(use.argument, files))")
+          let hint = NearestName.hint(use.argument, in: files)
+          add(file.path, use.line, "there is no '\(use.argument)' in \(plugin.name)/\(hint)")
         case "require":
           guard plugin.module(use.argument) == nil else { continue }
           let modules = (plugin.modules + plugin.library).map { String($0.name.dropLast(4)) }
-          add(
-            file.path, use.line,
-            "there is no '\(use.argument).lua' beside plugin.lua or in lib\(Self.suggestion(use.argument, modules))")
+          let hint = NearestName.hint(use.argument, in: modules)
+          add(file.path, use.line, "there is no '\(use.argument).lua' beside plugin.lua or in lib\(hint)")
         default: break
         }
       }
@@ -106,8 +104,8 @@ struct RulesCheck {
 
   private func unknown(sink: String, _ manifest: PluginManifest) -> String {
     let declared = manifest.sinks.isEmpty ? "it declares none" : "it declares \(manifest.sinks.joined(separator: ", "))"
-    let suggestion = Self.suggestion(sink, manifest.sinks)
-    return "plugin '\(manifest.name)' has no sink '\(sink)'" + (suggestion.isEmpty ? "; \(declared)" : suggestion)
+    let hint = NearestName.hint(sink, in: manifest.sinks, otherwise: declared)
+    return "plugin '\(manifest.name)' has no sink '\(sink)'\(hint)"
   }
 
   private mutating func checkJSON(_ file: SourceFile) {
@@ -115,11 +113,6 @@ struct RulesCheck {
       let line = 1 + file.text.prefix(error.offset).count { $0 == UInt8(ascii: "\n") }
       add(file.path, line, "is not JSON: \(error.message)")
     }
-  }
-
-  /// `; did you mean 'NAME'?` with the known name nearest to `name`; empty when none is near.
-  private static func suggestion(_ name: String, _ known: [String]) -> String {
-    NearestName.find(name, in: known).map { "; did you mean '\($0)'?" } ?? ""
   }
 
   // MARK: Loading
@@ -210,30 +203,25 @@ extension RulesCheck {
       for error in error.errors { add(error.file, error.line, error.message) }
       return
     }
-    for name in configuration.plugins.keys.sorted() {
-      guard let plugin = plugins.first(where: { $0.name == name }) else {
-        let suggestion = Self.suggestion(name, plugins.map(\.name))
-        add(path, ConfigurationFile.line(of: ["plugins", name], in: path), "there is no plugin '\(name)'\(suggestion)")
-        continue
-      }
-      checkSettings(configuration.plugins[name]?.settings ?? JSONObject(), of: plugin, path)
+    add(configuration.unknownPlugins(known: plugins.map(\.name)), path)
+    for plugin in plugins {
+      checkSettings(configuration.plugins[plugin.name]?.settings ?? JSONObject(), of: plugin, path)
     }
     let sinks = manifests.flatMap(\.sinks)
     for name in configuration.sinks.keys.sorted() where !sinks.contains(name) {
       let line = ConfigurationFile.line(of: ["sinks", name], in: path)
-      add(path, line, "no plugin has a sink '\(name)'\(Self.suggestion(name, sinks))")
+      add(path, line, "no plugin has a sink '\(name)'\(NearestName.hint(name, in: sinks))")
     }
+  }
+
+  private mutating func add(_ unknown: [UnknownName], _ path: String) {
+    for name in unknown { add(path, ConfigurationFile.line(of: name.path, in: path), name.message) }
   }
 
   private mutating func checkSettings(_ settings: JSONObject, of plugin: PluginSource, _ path: String) {
     guard !settings.isEmpty, manifests.contains(where: { $0.name == plugin.name }) else { return }
     do throws(LoadError) {
-      let manifest = try PluginVM(source: plugin, settings: settings, worker: worker).manifest
-      let known = manifest.settings.names.filter { !manifest.unknownSettings.contains($0) }
-      for name in manifest.unknownSettings {
-        let line = ConfigurationFile.line(of: ["plugins", plugin.name, name], in: path)
-        add(path, line, "plugin '\(plugin.name)' has no setting '\(name)'\(Self.suggestion(name, known))")
-      }
+      add(try PluginVM(source: plugin, settings: settings, worker: worker).manifest.unknownNames, path)
     } catch {
       add(
         path, ConfigurationFile.line(of: ["plugins", plugin.name], in: path),

@@ -75,9 +75,9 @@ extension RequestError {
   /// `invalid_params` at a member that nobody reads, with the one that was probably meant.
   package static func unknownMember(_ name: UnsafeRawBufferPointer, of parent: String, known: [String]) -> RequestError
   {
-    let meant = NearestName.find(String(decoding: name, as: UTF8.self), in: known).map { "did you mean “\($0)”?" }
     let all = known.isEmpty ? "there are none" : "known are \(known.joined(separator: ", "))"
-    return .invalidParams(path: JSONPath.member(parent, name), "is unknown; \(meant ?? all)")
+    let hint = NearestName.hint(String(decoding: name, as: UTF8.self), in: known, otherwise: all) { "“\($0)”" }
+    return .invalidParams(path: JSONPath.member(parent, name), "is unknown\(hint)")
   }
 }
 

@@ -1,5 +1,6 @@
 import Glibc
 import RuledCore
+import TestSupport
 import Testing
 
 extension EndToEnd {
@@ -50,7 +51,7 @@ extension EndToEnd {
     private static func damage(_ text: String, in store: String, last isLast: Bool = false) throws -> Bit {
       for start in 0..<text.utf8.count - 10 {
         let part = Array(text.utf8.dropFirst(start).prefix(10))
-        for name in TestFolder.names(store) where name.hasSuffix(".sst") {
+        for name in TemporaryFolder.names(store) where name.hasSuffix(".sst") {
           guard let offset = place(of: part, in: "\(store)/\(name)", last: isLast) else { continue }
           let bit = Bit(path: "\(store)/\(name)", offset: offset + 2)
           try bit.flip()

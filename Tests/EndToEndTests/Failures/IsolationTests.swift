@@ -76,7 +76,7 @@ extension EndToEnd {
       #expect(kinds.isSubset(of: ["instructions", "time", "error"]))
       #expect(!kinds.isDisjoint(with: ["instructions", "time"]))
       let total = Int64(perSubject * 8)
-      daemon.folder.write(Self.wild(""), to: "rules/wild/plugin.lua")
+      daemon.folder.replace("rules/wild/plugin.lua", with: Self.wild(""))
       _ = try client.call("reload")
       for _ in 0..<6000 where try client.call("parked")["parked"] != [] { usleep(5000) }
       var sum: Int64 = 0
@@ -134,10 +134,11 @@ extension EndToEnd {
       try daemon.start()
       client = try daemon.client()
       #expect(try client.call("parked")["parked"]?.arrayValue?.count == 10)
-      daemon.folder.write(Self.good("a") + "\n", to: "rules/a/plugin.lua")
+      daemon.folder.replace("rules/a/plugin.lua", with: Self.good("a") + "\n")
       _ = try client.call("reload")
       #expect(try client.call("parked")["parked"]?[0]?["tries"] == 1)
-      daemon.folder.write(Self.wild("if event.data.n % 10 == 0 then error('still') end"), to: "rules/wild/plugin.lua")
+      let stillWild = Self.wild("if event.data.n % 10 == 0 then error('still') end")
+      daemon.folder.replace("rules/wild/plugin.lua", with: stillWild)
       _ = try client.call("reload")
       var parked: [JSONValue] = []
       for _ in 0..<6000 {

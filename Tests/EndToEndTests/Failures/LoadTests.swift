@@ -120,11 +120,11 @@ extension EndToEnd {
       let daemon = try RuledDaemon(rules: ["numbered/plugin.lua": Self.rules(1)])
       let failures = try Askers().around(daemon) {
         try waitFor(1, daemon)
-        daemon.folder.write(Self.rules(2), to: "rules/numbered/plugin.lua")
+        daemon.folder.replace("rules/numbered/plugin.lua", with: Self.rules(2))
         try waitFor(2, daemon)
-        daemon.folder.overwrite(Self.rules(3), "rules/numbered/plugin.lua")
+        daemon.folder.write("rules/numbered/plugin.lua", Self.rules(3))
         try waitFor(3, daemon)
-        daemon.folder.write(Self.rules(4), to: "staged/numbered/plugin.lua")
+        daemon.folder.replace("staged/numbered/plugin.lua", with: Self.rules(4))
         rename("\(daemon.folder.path)/rules/numbered", "\(daemon.folder.path)/numbered.old")
         rename("\(daemon.folder.path)/staged/numbered", "\(daemon.folder.path)/rules/numbered")
         try waitFor(4, daemon)
@@ -137,15 +137,15 @@ extension EndToEnd {
     func followsLinks() throws {
       let daemon = try RuledDaemon(rules: [:])
       let path = daemon.folder.path
-      daemon.folder.write(Self.rules(1), to: "rules/.one/plugin.lua")
-      daemon.folder.write(Self.rules(2), to: "rules/.two/plugin.lua")
+      daemon.folder.replace("rules/.one/plugin.lua", with: Self.rules(1))
+      daemon.folder.replace("rules/.two/plugin.lua", with: Self.rules(2))
       symlink(".one", "\(path)/rules/numbered")
       try waitFor(1, daemon)
       let failures = try Askers().around(daemon) {
         symlink("\(path)/rules/.two", "\(path)/link")
         rename("\(path)/link", "\(path)/rules/numbered")
         try waitFor(2, daemon)
-        daemon.folder.write(Self.rules(3), to: "rules/.two/plugin.lua")
+        daemon.folder.replace("rules/.two/plugin.lua", with: Self.rules(3))
         try waitFor(3, daemon)
       }
       #expect(failures.isEmpty, "\(failures.count), such as \(failures.first ?? "")")
@@ -157,7 +157,7 @@ extension EndToEnd {
       let client = try daemon.client()
       let revision = try client.call("rules")["revision"]
       let failures = try Askers().around(daemon) {
-        daemon.folder.write(Self.rules(2) + "\nrule \"broken\" {", to: "rules/numbered/plugin.lua")
+        daemon.folder.replace("rules/numbered/plugin.lua", with: Self.rules(2) + "\nrule \"broken\" {")
         var errors: JSONValue = []
         for _ in 0..<6000 where errors == [] {
           errors = try client.call("rules")["errors"] ?? []
@@ -172,7 +172,7 @@ extension EndToEnd {
         #expect(error["code"] == -32006)
         #expect(error["data"]?["code"] == "reload_failed")
         #expect(error["data"]?["errors"]?[0]?["file"] == "numbered/plugin.lua")
-        daemon.folder.write(Self.rules(3), to: "rules/numbered/plugin.lua")
+        daemon.folder.replace("rules/numbered/plugin.lua", with: Self.rules(3))
         try waitFor(3, daemon)
       }
       #expect(try client.call("rules")["errors"] == [])
@@ -188,7 +188,7 @@ extension EndToEnd {
       let askers = Askers(dryRuns: true)
       let failures = try askers.around(daemon) {
         for number in 1...EndToEnd.reloads {
-          daemon.folder.write(Self.rules(number), to: "rules/numbered/plugin.lua")
+          daemon.folder.replace("rules/numbered/plugin.lua", with: Self.rules(number))
           _ = try client.call("reload")
           let decided = try client.event("ask", "asker:main")["decisions"]?["numbered"]?["number"]
           #expect(decided == .integer(Int64(number)))

@@ -2,6 +2,7 @@ import Glibc
 import RuledCore
 import RuledJSON
 import Synchronization
+import TestSupport
 import Testing
 
 extension EndToEnd {
@@ -71,8 +72,8 @@ extension EndToEnd {
       #expect(errors.contains { $0["file"]?.stringValue == file }, "\(error.text)")
       #expect(try client.event("ask", "a")["decisions"]?["numbered"]?["number"] == 1)
       #expect(try daemon.client().call("health")["status"] == "ready")
-      TestFolder.remove(path)
-      daemon.folder.write(Self.rules(2), to: "rules/numbered/plugin.lua")
+      TemporaryFolder.remove(path)
+      daemon.folder.replace("rules/numbered/plugin.lua", with: Self.rules(2))
       _ = try client.call("reload")
       #expect(try client.event("ask", "a")["decisions"]?["numbered"]?["number"] == 2)
       #expect(try client.call("rules")["errors"] == [])
@@ -85,8 +86,8 @@ extension EndToEnd {
       let (path, client) = (daemon.folder.path, try daemon.client())
       let asking = try daemon.client()
       for number in 2...5 {
-        daemon.folder.write(Self.rules(number), to: "staged/plugin.lua")
-        daemon.folder.write(Self.slow("slow", 5_000_000 + number), to: "rules/slow/plugin.lua")
+        daemon.folder.replace("staged/plugin.lua", with: Self.rules(number))
+        daemon.folder.replace("rules/slow/plugin.lua", with: Self.slow("slow", 5_000_000 + number))
         asking.send(#"{"jsonrpc":"2.0","id":1,"method":"reload"}"# + "\n")
         usleep(10_000 * UInt32(number))
         rename("\(path)/rules/numbered", "\(path)/old\(number)")
@@ -102,7 +103,7 @@ extension EndToEnd {
 
     /// A client that has requested a reload and has no answer yet.
     private static func beginReload(_ daemon: RuledDaemon) throws -> Client {
-      for number in 1...8 { daemon.folder.write(slow("slow\(number)"), to: "rules/slow\(number)/plugin.lua") }
+      for number in 1...8 { daemon.folder.replace("rules/slow\(number)/plugin.lua", with: slow("slow\(number)")) }
       let client = try daemon.client()
       client.send(#"{"jsonrpc":"2.0","id":1,"method":"reload"}"# + "\n")
       return client
@@ -164,13 +165,13 @@ extension EndToEnd {
     @Test("each reload request is answered by a load that saw the files as they were at the request")
     func answersWithWhatWasThere() throws {
       let daemon = try RuledDaemon(rules: ["slow/plugin.lua": Self.slow("slow")])
-      for thread in 0..<6 { daemon.folder.write(Self.own(thread, 0), to: "rules/p\(thread)/plugin.lua") }
+      for thread in 0..<6 { daemon.folder.replace("rules/p\(thread)/plugin.lua", with: Self.own(thread, 0)) }
       let wrong = Mutex<[String]>([])
       Threads.run(6) { thread in
         do {
           let client = try daemon.client()
           for round in 1...10 {
-            daemon.folder.write(Self.own(thread, round), to: "rules/p\(thread)/plugin.lua")
+            daemon.folder.replace("rules/p\(thread)/plugin.lua", with: Self.own(thread, round))
             _ = try client.call("reload")
             let decided = try client.event("ask", "s:\(thread)")["decisions"]?["p\(thread)"]?["round"]
             if decided != .integer(Int64(round)) {
@@ -194,7 +195,7 @@ extension EndToEnd {
 
     @Test("systemd gets RELOADING before READY for each load, and nothing about loads after STOPPING")
     func notifies() throws {
-      let folder = TestFolder()
+      let folder = TemporaryFolder()
       let listener = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
       defer { close(listener) }
       var address = sockaddr_un()

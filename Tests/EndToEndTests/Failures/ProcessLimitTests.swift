@@ -1,5 +1,6 @@
 import Glibc
 import RuledCore
+import TestSupport
 import Testing
 
 extension EndToEnd {
@@ -14,9 +15,9 @@ extension EndToEnd {
 
     /// Starts the daemon in a shell with a limit; returns its exit code and output.
     private func start(_ preparation: String, as user: String = "") -> (code: Int32, output: String) {
-      let folder = TestFolder()
+      let folder = TemporaryFolder()
       chmod(folder.path, 0o777)
-      for (name, text) in Self.rules { folder.write(text, to: "rules/\(name)") }
+      for (name, text) in Self.rules { folder.replace("rules/\(name)", with: text) }
       let words = [
         "--rules", "\(folder.path)/rules", "--socket", "\(folder.path)/s", "--store", "rocksdb:\(folder.path)/store",
       ]

@@ -1,5 +1,6 @@
 import Glibc
 import RuledCore
+import TestSupport
 import Testing
 
 extension EndToEnd {
@@ -8,7 +9,7 @@ extension EndToEnd {
     private final class SmallDisk {
       /// Whether this process may mount one.
       static let isAvailable = SmallDisk() != nil
-      let folder = TestFolder()
+      let folder = TemporaryFolder()
 
       init?() {
         guard mount("tmpfs", folder.path, "tmpfs", 0, "size=24m") == 0 else { return nil }

@@ -1,6 +1,7 @@
 import Glibc
 import RuledCore
 import RuledJSON
+import TestSupport
 import Testing
 
 extension EndToEnd {
@@ -71,14 +72,15 @@ extension EndToEnd {
       let health = try client.call("health")
       #expect(health["status"] == "degraded" && health["problems"]?.text.holds("storm") == true)
       #expect(try Self.got(client, "receiver") == Array(1...50))
-      TestFolder.remove("\(daemon.folder.path)/rules/storm")
+      TemporaryFolder.remove("\(daemon.folder.path)/rules/storm")
       _ = try client.call("reload")
       #expect(try Self.wait { try Self.waiting(client) == 0 })
       let parked = try client.call("parked", ["plugin": "storm", "limit": 1000])["parked"]?.arrayValue ?? []
       #expect(parked.contains { $0["failure"]?["message"]?.stringValue?.holds("no plugin 'storm'") == true })
-      daemon.folder.write(
-        "plugin { name = 'storm', version = '2' } rule 'r' { on = 'storm', run = function(e, s) s.calm = true end }",
-        to: "rules/storm/plugin.lua")
+      daemon.folder.replace(
+        "rules/storm/plugin.lua",
+        with:
+          "plugin { name = 'storm', version = '2' } rule 'r' { on = 'storm', run = function(e, s) s.calm = true end }")
       _ = try client.call("reload")
       #expect(try Self.wait { try client.call("parked", ["plugin": "storm"])["parked"] == [] })
       #expect(daemon.end(SIGTERM) == 0)

@@ -1,10 +1,11 @@
 import Glibc
 import RuledCore
+import TestSupport
 
 /// The real `ruled` on its own folder, with rules given as text.
 final class RuledDaemon: @unchecked Sendable {  // one thread starts and stops it
   /// Holds rules, store, socket and log.
-  let folder = TestFolder()
+  let folder = TemporaryFolder()
   /// The process, 0 while there is none.
   private(set) var process: pid_t = 0
   private var arguments: [String]
@@ -30,11 +31,11 @@ final class RuledDaemon: @unchecked Sendable {  // one thread starts and stops i
     arguments += ["--store", store ?? "rocksdb:\(folder.path)/store"]
     if manualClock { arguments += ["--clock", "manual"] }
     if let configuration {
-      folder.write(configuration, to: "ruled.conf.lua")
+      folder.replace("ruled.conf.lua", with: configuration)
       arguments += ["--config", "\(folder.path)/ruled.conf.lua"]
     }
     mkdir("\(folder.path)/rules", 0o755)
-    for (name, text) in rules { folder.write(text, to: "rules/\(name)") }
+    for (name, text) in rules { folder.replace("rules/\(name)", with: text) }
     try start()
   }
 
@@ -101,7 +102,7 @@ final class RuledDaemon: @unchecked Sendable {  // one thread starts and stops i
 
   /// Memory in use, in KiB.
   var residentKiB: Int {
-    for line in TestFolder.read("/proc/\(process)/status").split(separator: "\n") where line.hasPrefix("VmRSS:") {
+    for line in TemporaryFolder.read("/proc/\(process)/status").split(separator: "\n") where line.hasPrefix("VmRSS:") {
       return Int(line.split(separator: " ").dropLast().last ?? "") ?? 0
     }
     return 0
@@ -109,8 +110,8 @@ final class RuledDaemon: @unchecked Sendable {  // one thread starts and stops i
 
   /// Processor time, in kernel ticks, of the threads whose names begin with `name`; with `digits`, only of those that end with a number.
   func ticks(ofThreads name: String, digits: Bool) -> Int {
-    TestFolder.names("/proc/\(process)/task").reduce(0) { sum, task in
-      let text = TestFolder.read("/proc/\(process)/task/\(task)/stat")
+    TemporaryFolder.names("/proc/\(process)/task").reduce(0) { sum, task in
+      let text = TemporaryFolder.read("/proc/\(process)/task/\(task)/stat")
       guard let open = text.firstIndex(of: "("), let end = text.lastIndex(of: ")") else { return sum }
       let thread = text[text.index(after: open)..<end]
       guard thread.hasPrefix(name), !digits || thread.last?.isNumber == true else { return sum }
@@ -120,7 +121,7 @@ final class RuledDaemon: @unchecked Sendable {  // one thread starts and stops i
   }
 
   /// How many files are open.
-  var openFiles: Int { TestFolder.names("/proc/\(process)/fd").count }
+  var openFiles: Int { TemporaryFolder.names("/proc/\(process)/fd").count }
 }
 
 /// Running programs.
@@ -152,7 +153,7 @@ enum Program {
 
   /// Runs a program to its end; returns its exit code and its output.
   static func run(_ path: String, _ arguments: [String]) -> (code: Int32, output: String) {
-    let folder = TestFolder()
+    let folder = TemporaryFolder()
     let process = spawn(path, arguments, output: "\(folder.path)/out")
     return (wait(process), folder.read("out"))
   }

@@ -1,5 +1,6 @@
 import CUV
 import Glibc
+import TestSupport
 import Testing
 
 @testable import RuledServer

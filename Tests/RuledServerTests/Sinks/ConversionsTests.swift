@@ -1,6 +1,7 @@
 import RuledCore
 import RuledEngine
 import RuledJSON
+import TestSupport
 import Testing
 
 @testable import RuledServer

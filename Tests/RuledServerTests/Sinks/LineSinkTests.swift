@@ -2,6 +2,7 @@ import Glibc
 import RuledEngine
 import RuledJSON
 import RuledStore
+import TestSupport
 import Testing
 
 @testable import RuledCore

@@ -5,6 +5,7 @@ import RuledJSON
 import RuledStore
 import StoreTestSupport
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import RuledServer

@@ -1,6 +1,7 @@
 import Glibc
 import RuledCore
 import RuledLua
+import TestSupport
 import Testing
 
 @testable import RuledServer

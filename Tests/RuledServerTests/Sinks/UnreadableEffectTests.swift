@@ -2,6 +2,7 @@ import RuledEngine
 import RuledJSON
 import RuledStore
 import StoreTestSupport
+import TestSupport
 import Testing
 
 @testable import RuledCore

@@ -4,6 +4,7 @@ import RuledEngine
 import RuledStore
 import RuledThreads
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import RuledServer

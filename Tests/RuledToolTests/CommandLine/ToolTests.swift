@@ -1,6 +1,7 @@
 import Glibc
 import RuledCore
 import RuledTool
+import TestSupport
 import Testing
 
 /// The program around the commands.
@@ -9,7 +10,7 @@ struct ToolTests {
     let help = Run("--help")
     #expect(help.exit == .done)
     #expect(help.errors.isEmpty)
-    let specs = Tool.rulectl(version: "").commands.map { $0.spec }
+    let specs = Tool.rulectl.commands.map { $0.spec }
     for spec in specs {
       #expect(help.output.contains("  \(spec.name) "))
       let own = Run(spec.name, "--help")
@@ -121,7 +122,7 @@ struct CompletionsTests {
   func `Every command and option is in the script`(shell: String) {
     let run = Run("completions", shell)
     #expect(run.exit == .done)
-    for command in Tool.rulectl(version: "").commands {
+    for command in Tool.rulectl.commands {
       #expect(run.output.contains(command.spec.name))
       for option in command.spec.options { #expect(run.output.contains(option.name)) }
     }
@@ -140,18 +141,11 @@ struct CompletionsTests {
     (["rulectl", "--socket", "/proc/self/statu"], ["/proc/self/status"]),
   ])
   func `Bash completes by the script`(words: [String], expected: [String]) throws {
-    let folder = try FakeDaemon.makeFolder()
-    let path = folder + "/completions.bash"
-    defer {
-      unlink(path)
-      rmdir(folder)
-    }
-    let handle = try #require(fopen(path, "w"))
-    fputs(Run("completions", "bash").output, handle)
+    let folder = TemporaryFolder()
     let quoted = words.map { "'\($0)'" }.joined(separator: " ")
-    fputs("COMP_WORDS=(\(quoted)); COMP_CWORD=\(words.count - 1); _rulectl; echo \"${COMPREPLY[@]}\"\n", handle)
-    fclose(handle)
-    let pipe = try #require(popen("bash \(path)", "r"))
+    let call = "COMP_WORDS=(\(quoted)); COMP_CWORD=\(words.count - 1); _rulectl; echo \"${COMPREPLY[@]}\"\n"
+    folder.write("completions.bash", Run("completions", "bash").output + call)
+    let pipe = try #require(popen("bash \(folder("completions.bash"))", "r"))
     var line = [CChar](repeating: 0, count: 1024)
     fgets(&line, 1024, pipe)
     #expect(pclose(pipe) == 0)

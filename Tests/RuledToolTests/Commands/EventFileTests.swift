@@ -3,6 +3,7 @@ import RuledCore
 import RuledJSON
 import RuledTool
 import Synchronization
+import TestSupport
 import Testing
 
 /// `rulectl event --file`.
@@ -46,16 +47,9 @@ struct EventFileTests {
   @Test func `A file without errors ends well and each event can be shown`() throws {
     let daemon = try FakeDaemon { [Self.answer($0)] }
     defer { daemon.stop() }
-    let folder = try FakeDaemon.makeFolder()
-    let path = folder + "/events.ndjson"
-    defer {
-      unlink(path)
-      rmdir(folder)
-    }
-    let handle = try #require(fopen(path, "w"))
-    fputs("{\"type\":\"t\",\"subject\":\"a\"}\n{\"type\":\"u\",\"subject\":\"b\"}\n", handle)
-    fclose(handle)
-    let run = Run("event", "--file", path, "--show", on: daemon)
+    let folder = TemporaryFolder()
+    folder.write("events.ndjson", "{\"type\":\"t\",\"subject\":\"a\"}\n{\"type\":\"u\",\"subject\":\"b\"}\n")
+    let run = Run("event", "--file", folder("events.ndjson"), "--show", on: daemon)
     #expect(run.exit == .done)
     #expect(run.output == "1  t  a  p.k=\"a\"\n2  u  b  p.k=\"b\"\n")
     #expect(run.errors == "sent 2 events: 0 duplicates, 0 with failures; 0 refused\n")
@@ -124,7 +118,7 @@ struct EventFileTests {
     let environment = ToolEnvironment(
       input: Input(descriptor: readEnd, closes: true), output: Output(), errors: Output(),
       variables: ["RULED_SOCKET": daemon.path])
-    #expect(Tool.rulectl(version: "").run(["event", "--file", "-"], environment) == .done)
+    #expect(Tool.rulectl.run(["event", "--file", "-"], environment) == .done)
     #expect(daemon.requests.map { $0.params["subject"] } == ["first", "second"])
   }
 

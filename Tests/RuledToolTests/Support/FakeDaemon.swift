@@ -2,6 +2,7 @@ import Glibc
 import RuledCore
 import RuledJSON
 import Synchronization
+import TestSupport
 
 /// A daemon that answers by a script, on a real socket in a folder of its own.
 final class FakeDaemon: Sendable {
@@ -39,7 +40,7 @@ final class FakeDaemon: Sendable {
 
   /// Where it listens.
   let path: String
-  private let folder: String
+  private let folder = TemporaryFolder()
   private let listener: Int32
   private let script: Script
   private let received = Mutex<[Request]>([])
@@ -47,9 +48,7 @@ final class FakeDaemon: Sendable {
   /// A daemon that answers by `script`.
   init(_ script: @escaping Script) throws {
     self.script = script
-    let folder = try Self.makeFolder()
-    self.folder = folder
-    path = folder + "/ruled.sock"
+    path = folder("ruled.sock")
     listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
@@ -85,14 +84,6 @@ final class FakeDaemon: Sendable {
   func stop() {
     shutdown(listener, Int32(SHUT_RDWR))
     unlink(path)
-    rmdir(folder)
-  }
-
-  /// A new folder for a socket or a file.
-  static func makeFolder() throws -> String {
-    var template = Array("/tmp/rulectl-test-XXXXXX".utf8CString)
-    guard mkdtemp(&template) != nil else { throw RequestError(.unavailable, "cannot make a folder") }
-    return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
   fileprivate func run() {

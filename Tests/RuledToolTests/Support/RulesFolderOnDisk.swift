@@ -1,44 +1,19 @@
-import Glibc
+import TestSupport
 
-/// A rules folder under /tmp that is removed with this value's owner.
-final class RulesFolderOnDisk {
+/// A rules folder in `/tmp`, removed when the test releases it.
+struct RulesFolderOnDisk {
+  private let folder = TemporaryFolder()
+
   /// The folder's path.
-  let path: String
+  var path: String { folder.path }
 
   /// A folder with these files, by path.
   init(_ files: KeyValuePairs<String, String>) {
-    var template = Array("/tmp/ruled-rules-XXXXXX".utf8CString)
-    path = template.withUnsafeMutableBufferPointer { buffer in
-      buffer.baseAddress.flatMap { mkdtemp($0) }.map { String(cString: $0) } ?? ""
-    }
-    precondition(!path.isEmpty, "no folder could be made in /tmp")
     for (name, text) in files { write(name, text) }
   }
 
-  deinit { Self.remove(path) }
-
-  private static func remove(_ path: String) {
-    if let folder = opendir(path) {
-      while let entry = readdir(folder) {
-        let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-        if name != ".", name != ".." { remove("\(path)/\(name)") }
-      }
-      closedir(folder)
-    }
-    Glibc.remove(path)
-  }
-
   /// Writes a file, and the folders that lead to it.
-  func write(_ name: String, _ text: String) {
-    var folder = path
-    for part in name.split(separator: "/").dropLast() {
-      folder += "/\(part)"
-      mkdir(folder, 0o755)
-    }
-    guard let file = fopen("\(path)/\(name)", "we") else { preconditionFailure("cannot write \(name)") }
-    fputs(text, file)
-    fclose(file)
-  }
+  func write(_ name: String, _ text: String) { folder.replace(name, with: text) }
 
   /// The files of a plugin called `greeter` that greets once a day.
   static let greeter = """

@@ -36,7 +36,8 @@ struct Run {
     let environment = ToolEnvironment(
       input: Input(text: input), output: Output(isTerminal: terminal), errors: Output(isTerminal: terminal),
       variables: variables)
-    var tool = Tool.rulectl(version: "1.2.3")
+    var tool = Tool.rulectl
+    tool.version = "1.2.3"
     tool.commands += more
     exit = tool.run(words, environment)
     output = environment.output.text

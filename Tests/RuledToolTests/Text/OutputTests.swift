@@ -1,6 +1,7 @@
 import Glibc
 import RuledCore
 import RuledTool
+import TestSupport
 import Testing
 
 /// What people see: tables, figures, trees.
@@ -21,17 +22,10 @@ struct OutputTests {
   }
 
   @Test func `Lines are read whatever the size of the reads`() throws {
-    let folder = try FakeDaemon.makeFolder()
-    let path = folder + "/lines"
-    defer {
-      unlink(path)
-      rmdir(folder)
-    }
+    let folder = TemporaryFolder()
     let lines = (0..<300).map { String(repeating: "x", count: $0 * 13 % 4001 * 3) }
-    let handle = try #require(fopen(path, "w"))
-    fputs(lines.joined(separator: "\n"), handle)
-    fclose(handle)
-    let input = try Input(path: path)
+    folder.write("lines", lines.joined(separator: "\n"))
+    let input = try Input(path: folder("lines"))
     var read: [String] = []
     while let line = try input.nextLine() { read.append(String(decoding: line, as: UTF8.self)) }
     #expect(read == lines)

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 
 @testable import RuledStore
 
@@ -7,26 +8,7 @@ extension LogSettings {
   static let small = LogSettings(segmentBytes: 1 << 16)
 }
 
-/// A folder of a test's own, removed with everything in it when the test lets go of it.
-final class TemporaryFolder: Sendable {
-  /// Where it is.
-  let path: String
-
-  /// Makes a new empty folder.
-  init() {
-    var template = Array("/tmp/ruled-store-XXXXXX".utf8CString)
-    guard mkdtemp(&template) != nil else { preconditionFailure("mkdtemp: \(errno)") }
-    path = String(decoding: template.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  }
-
-  deinit { Self.remove(path) }
-
-  /// Removes a folder with everything in it.
-  static func remove(_ path: String) {
-    for name in names(path) where unlink("\(path)/\(name)") != 0 { remove("\(path)/\(name)") }
-    rmdir(path)
-  }
-
+extension TemporaryFolder {
   /// Copies all that is in `folder` to `target`, a new folder, as a crash would leave them.
   static func copy(_ folder: String, to target: String) {
     mkdir(target, 0o700)
@@ -57,10 +39,6 @@ final class TemporaryFolder: Sendable {
     let descriptor = open(path, O_RDWR)
     defer { close(descriptor) }
     pwrite(descriptor, [UInt8](repeating: 0, count: count), count, off_t(offset))
-  }
-
-  private static func names(_ path: String) -> [String] {
-    ((try? Folder.names(path)) ?? []).filter { $0 != "." && $0 != ".." }
   }
 
   private static func copyFile(_ source: String, _ target: String) {
