@@ -42,6 +42,7 @@ extension Configuration.HTTP {
   fileprivate mutating func read(_ section: ConfigurationSection) {
     let address = "a loopback address and port such as \"127.0.0.1:8787\""
     section.text("listen", expected: address, ListenAddress.init).map { listen = $0 }
+    section.text("sites", expected: address, ListenAddress.init).map { sites = $0 }
     section.path("token_file").map { tokenFile = $0 }
     section.text("role", expected: "\"reader\", \"writer\" or \"admin\"", Role.init).map { role = $0 }
     if listen != nil, tokenFile == nil {

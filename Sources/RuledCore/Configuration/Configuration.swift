@@ -36,6 +36,8 @@ package struct Configuration: Sendable, Equatable {
     package var tokenFile: String?
     /// What the token's holder may call.
     package var role = Role.reader
+    /// Where to listen for the plugins' sites, which need no token; nil is off.
+    package var sites: ListenAddress?
   }
 
   /// The limits that the configuration may change.

@@ -143,13 +143,16 @@ struct RPCRequests: Sendable {
 
 /// Who is at the other end of an HTTP connection.
 struct HTTPPeer: Sendable {
-  /// Whether the connection came over the loopback listener, where a token decides, and not over the Unix socket.
+  /// Whether the connection came over a TCP listener, where a token decides, and not over the Unix socket.
   let isLoopback: Bool
+  /// Whether the connection came over the listener for sites, where there is nothing but the plugins' sites.
+  let isVisitor: Bool
   /// Whether the kernel's credentials of the peer are an administrator's.
   let isAdmin: Bool
 
-  /// The peer of a connected socket.
-  init(_ descriptor: Int32, admins: Administrators) {
+  /// The peer of a connected socket, which came over the listener for sites if it `isVisitor`.
+  init(_ descriptor: Int32, isVisitor: Bool, admins: Administrators) {
+    self.isVisitor = isVisitor
     if let peer = PeerCredentials(of: descriptor), SystemCalls.isUnixSocket(descriptor) {
       isLoopback = false
       isAdmin = admins.include(peer, groups: PeerCredentials.groups(of: descriptor))

@@ -22,7 +22,8 @@ final class HTTPRouter {
     do throws(HTTPError) {
       let host = HTTPHost.normalized(exchange.target.authority ?? exchange.headers["host"] ?? "")
       let isClaimed = services.status.catalog?.claims(host: host) ?? false
-      let found = isClaimed ? nil : HTTPRoute(exchange.target)
+      if exchange.peer.isVisitor, !isClaimed { throw Self.unknownHost }
+      let found = isClaimed || exchange.peer.isVisitor ? nil : HTTPRoute(exchange.target)
       let role = try role(of: exchange, needsToken: found?.endpoint.isForProbes != true)
       if exchange.isTooLarge { throw tooLarge }
       if isClaimed {
@@ -48,7 +49,7 @@ final class HTTPRouter {
 
   /// The role of the bearer token's holder; nil where the kernel's credentials of the peer decide.
   private func role(of exchange: HTTPExchange, needsToken: Bool) throws(HTTPError) -> Role? {
-    guard exchange.peer.isLoopback else { return nil }
+    guard exchange.peer.isLoopback, !exchange.peer.isVisitor else { return nil }
     if let token = server.token, token.matches(authorization: exchange.headers["authorization"]) {
       return services.context.configuration.http.role
     }
@@ -94,6 +95,8 @@ final class HTTPRouter {
         .overloaded, "too many requests are in flight; try again", details: [.init("retry_after_ms", 100)]))
   }
 
+  private static let unknownHost = HTTPError(RequestError(.notFound, "there is nothing at this host"))
+
   private static let unknownPath = HTTPError(RequestError(.unknownMethod, "there is nothing at this path"))
 
   // MARK: Routes
@@ -107,6 +110,7 @@ final class HTTPRouter {
     case .ready: return connection.respond(readiness)
     case .metrics:
       return connection.respond(HTTPResponse(200, type: MetricsWriter.contentType, DaemonMetrics.text(services)))
+    case .openapi: return connection.respond(HTTPResponse(200, json: OpenAPIDocument.json))
     case .dashboard: return connection.respond(Dashboard.response)
     case .watch: return try watch(exchange, on: connection)
     default: break
@@ -164,7 +168,7 @@ final class HTTPRouter {
     case .reload: return request(.reload, JSONObject())
     case .retry: return request(.retry, ["parked": .string(item)])
     case .parkedEvent: return request(.drop, ["parked": .string(item)])
-    case .watch, .health, .alive, .ready, .metrics, .dashboard: throw Self.unknownPath
+    case .watch, .health, .alive, .ready, .metrics, .openapi, .dashboard: throw Self.unknownPath
     }
   }
 

@@ -50,7 +50,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
   case rules, reload
   case parked, retry, parkedEvent
   case counters
-  case health, alive, ready, metrics
+  case health, alive, ready, metrics, openapi
   case dashboard
 
   /// The path; a segment in braces stands for a name.
@@ -72,6 +72,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .alive: "/livez"
     case .ready: "/readyz"
     case .metrics: "/metrics"
+    case .openapi: "/openapi.json"
     case .dashboard: "/"
     }
   }
@@ -82,7 +83,8 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .events, .query, .reload, .retry: ["POST"]
     case .subject: ["GET", "HEAD", "DELETE"]
     case .parkedEvent: ["DELETE"]
-    case .subjects, .export, .watch, .rules, .parked, .counters, .health, .alive, .ready, .metrics, .dashboard:
+    case .subjects, .export, .watch, .rules, .parked, .counters, .health, .alive, .ready, .metrics, .openapi,
+      .dashboard:
       ["GET", "HEAD"]
     }
   }
@@ -103,7 +105,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .parkedEvent: .drop
     case .counters: .counters
     case .health: .health
-    case .alive, .ready, .metrics, .dashboard: nil
+    case .alive, .ready, .metrics, .openapi, .dashboard: nil
     }
   }
 
@@ -123,7 +125,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .events, .watch: .writer
     case .export, .reload, .retry, .parkedEvent: .admin
     case .subject: httpMethod == "DELETE" ? .admin : .reader
-    case .query, .subjects, .rules, .parked, .counters, .metrics, .dashboard: .reader
+    case .query, .subjects, .rules, .parked, .counters, .metrics, .openapi, .dashboard: .reader
     }
   }
 
@@ -138,7 +140,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
   /// Whether everybody who can open the Unix socket may use it; the others need an administrator.
   package var isOpen: Bool {
     switch self {
-    case .events, .query, .watch: true
+    case .events, .query, .watch, .openapi: true
     default: isForProbes
     }
   }
