@@ -1,4 +1,4 @@
-import CJSON
+public import CJSON
 
 /// Pieces of JSON text, as sent.
 ///
@@ -64,7 +64,7 @@ extension UnsafeRawBufferPointer {
       return start.loadUnaligned(as: UInt64.self) == wanted.loadUnaligned(as: UInt64.self)
         && start.loadUnaligned(fromByteOffset: end, as: UInt64.self)
           == wanted.loadUnaligned(fromByteOffset: end, as: UInt64.self)
-    default: return elementsEqual(UnsafeRawBufferPointer(start: wanted, count: count))
+    default: return memcmp(start, wanted, count) == 0
     }
   }
 }

@@ -1,4 +1,4 @@
-package import RuledCore
+public import RuledCore
 
 /// Writes JSON into a buffer, value after value, and puts the commas.
 ///
@@ -13,17 +13,17 @@ package import RuledCore
 /// It allocates nothing and checks nothing: whoever calls it closes what was begun, and gives each member one value. What others append to
 /// the buffer meanwhile goes through `raw`, so that the next comma is right. Within a function that is inlined, the compiler knows where
 /// commas belong, and the calls cost no more than appending literals.
-package struct JSONWriter {
+public struct JSONWriter {
   /// Where the text goes.
-  package let buffer: ByteBuffer
+  public let buffer: ByteBuffer
   /// Whether a comma belongs before the next member or value.
   @usableFromInline var needsComma = false
 
   /// A writer whose first value needs no comma.
-  @inlinable package init(_ buffer: ByteBuffer) { self.buffer = buffer }
+  @inlinable public init(_ buffer: ByteBuffer) { self.buffer = buffer }
 
   /// A writer of further members or elements of a list that `buffer` holds alone, without its brackets.
-  @inlinable package init(continuing buffer: ByteBuffer) {
+  @inlinable public init(continuing buffer: ByteBuffer) {
     self.buffer = buffer
     needsComma = buffer.count > 0
   }
@@ -31,16 +31,16 @@ package struct JSONWriter {
   // MARK: Containers
 
   /// Begins an object: members follow, then `endObject`.
-  @inlinable package mutating func beginObject() { begin(UInt8(ascii: "{")) }
+  @inlinable public mutating func beginObject() { begin(UInt8(ascii: "{")) }
 
   /// Ends an object.
-  @inlinable package mutating func endObject() { end(UInt8(ascii: "}")) }
+  @inlinable public mutating func endObject() { end(UInt8(ascii: "}")) }
 
   /// Begins an array: values follow, then `endArray`.
-  @inlinable package mutating func beginArray() { begin(UInt8(ascii: "[")) }
+  @inlinable public mutating func beginArray() { begin(UInt8(ascii: "[")) }
 
   /// Ends an array.
-  @inlinable package mutating func endArray() { end(UInt8(ascii: "]")) }
+  @inlinable public mutating func endArray() { end(UInt8(ascii: "]")) }
 
   @inlinable
   @inline(__always)
@@ -72,25 +72,25 @@ package struct JSONWriter {
   /// - Precondition: `name` needs no escape.
   @inlinable
   @inline(__always)
-  package mutating func member(_ name: StaticString) {
+  public mutating func member(_ name: StaticString) {
     buffer.append(jsonName: name, afterComma: needsComma)
     needsComma = false
   }
 
   /// Writes a member's name, escaped where need be; one value has to follow.
-  @inlinable package mutating func member(named name: UnsafeRawBufferPointer) {
+  @inlinable public mutating func member(named name: UnsafeRawBufferPointer) {
     string(name)
     colon()
   }
 
   /// Writes a member's name, escaped where need be; one value has to follow.
-  package mutating func member(named name: String) {
+  public mutating func member(named name: String) {
     string(name)
     colon()
   }
 
   /// Writes a member's name that is a JSON string already; one value has to follow.
-  @inlinable package mutating func member(quoted name: ByteBuffer) {
+  @inlinable public mutating func member(quoted name: ByteBuffer) {
     raw(name)
     colon()
   }
@@ -105,13 +105,13 @@ package struct JSONWriter {
   // MARK: Values
 
   /// Writes a string, escaped where need be.
-  @inlinable package mutating func string(_ text: UnsafeRawBufferPointer) {
+  @inlinable public mutating func string(_ text: UnsafeRawBufferPointer) {
     separate()
     buffer.append(jsonString: text)
   }
 
   /// Writes a string, escaped where need be.
-  @inlinable package mutating func string(_ text: String) {
+  @inlinable public mutating func string(_ text: String) {
     separate()
     buffer.append(jsonString: text)
   }
@@ -119,7 +119,7 @@ package struct JSONWriter {
   /// Writes a string that needs no escape.
   @inlinable
   @inline(__always)
-  package mutating func string(plain text: StaticString) {
+  public mutating func string(plain text: StaticString) {
     separate()
     buffer.append(UInt8(ascii: "\""))
     buffer.append(text)
@@ -129,7 +129,7 @@ package struct JSONWriter {
   /// Writes a string that needs no escape, which `body` appends without its quotes.
   @inlinable
   @inline(__always)
-  package mutating func string(plain body: (ByteBuffer) -> Void) {
+  public mutating func string(plain body: (ByteBuffer) -> Void) {
     separate()
     buffer.append(UInt8(ascii: "\""))
     body(buffer)
@@ -137,43 +137,43 @@ package struct JSONWriter {
   }
 
   /// Writes a moment as a string in RFC 3339, in UTC with whole milliseconds.
-  package mutating func time(_ time: Timestamp) { string(plain: time.write(to:)) }
+  public mutating func time(_ time: Timestamp) { string(plain: time.write(to:)) }
 
   /// Writes an integer.
-  @inlinable package mutating func integer(_ value: Int64) {
+  @inlinable public mutating func integer(_ value: Int64) {
     separate()
     buffer.append(decimal: value)
   }
 
   /// Writes the shortest number that reads back as `value`, always with a point or an exponent; infinities and NaN are `null`.
-  package mutating func number(_ value: Double) {
+  public mutating func number(_ value: Double) {
     separate()
     buffer.append(jsonNumber: value)
   }
 
   /// Writes `true` or `false`.
-  @inlinable package mutating func bool(_ value: Bool) {
+  @inlinable public mutating func bool(_ value: Bool) {
     separate()
     if value { buffer.append("true" as StaticString) } else { buffer.append("false" as StaticString) }
   }
 
   /// Writes `null`.
-  @inlinable package mutating func null() {
+  @inlinable public mutating func null() {
     separate()
     buffer.append("null" as StaticString)
   }
 
   /// Writes a value that is JSON text already.
-  @inlinable package mutating func raw(_ json: UnsafeRawBufferPointer) {
+  @inlinable public mutating func raw(_ json: UnsafeRawBufferPointer) {
     separate()
     buffer.append(json)
   }
 
   /// Writes a value that is JSON text already.
-  @inlinable package mutating func raw(_ json: ByteBuffer) { raw(json.bytes) }
+  @inlinable public mutating func raw(_ json: ByteBuffer) { raw(json.bytes) }
 
   /// Writes a value that is JSON text already, or members or elements with commas between them where such may follow.
-  @inlinable package mutating func raw(_ json: String) {
+  @inlinable public mutating func raw(_ json: String) {
     separate()
     buffer.append(contentsOf: json)
   }
@@ -181,7 +181,7 @@ package struct JSONWriter {
   /// Writes a value that `body` appends as JSON text.
   @inlinable
   @inline(__always)
-  package mutating func raw(_ body: (ByteBuffer) -> Void) {
+  public mutating func raw(_ body: (ByteBuffer) -> Void) {
     separate()
     body(buffer)
   }
@@ -190,13 +190,13 @@ package struct JSONWriter {
 /// A member with its value, by kind of value.
 extension JSONWriter {
   /// Writes a member whose value is a string, or null.
-  @inlinable package mutating func member(_ name: StaticString, _ text: String?) {
+  @inlinable public mutating func member(_ name: StaticString, _ text: String?) {
     member(name)
     if let text { string(text) } else { null() }
   }
 
   /// Writes a member whose value is a string.
-  @inlinable package mutating func member(_ name: StaticString, string text: UnsafeRawBufferPointer) {
+  @inlinable public mutating func member(_ name: StaticString, string text: UnsafeRawBufferPointer) {
     member(name)
     string(text)
   }
@@ -204,31 +204,31 @@ extension JSONWriter {
   /// Writes a member whose value is a string that needs no escape.
   @inlinable
   @inline(__always)
-  package mutating func member(_ name: StaticString, plain text: StaticString) {
+  public mutating func member(_ name: StaticString, plain text: StaticString) {
     member(name)
     string(plain: text)
   }
 
   /// Writes a member whose value is an integer.
-  @inlinable package mutating func member(_ name: StaticString, _ value: some FixedWidthInteger) {
+  @inlinable public mutating func member(_ name: StaticString, _ value: some FixedWidthInteger) {
     member(name)
     integer(Int64(clamping: value))
   }
 
   /// Writes a member whose value is a boolean.
-  @inlinable package mutating func member(_ name: StaticString, _ value: Bool) {
+  @inlinable public mutating func member(_ name: StaticString, _ value: Bool) {
     member(name)
     bool(value)
   }
 
   /// Writes a member whose value is a moment, as a string in RFC 3339.
-  @inlinable package mutating func member(_ name: StaticString, _ time: Timestamp) {
+  @inlinable public mutating func member(_ name: StaticString, _ time: Timestamp) {
     member(name)
     self.time(time)
   }
 
   /// Writes a member whose value is JSON text already.
-  @inlinable package mutating func member(_ name: StaticString, raw json: UnsafeRawBufferPointer) {
+  @inlinable public mutating func member(_ name: StaticString, raw json: UnsafeRawBufferPointer) {
     member(name)
     raw(json)
   }

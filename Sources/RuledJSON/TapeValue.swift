@@ -1,10 +1,10 @@
-import CJSON
+public import CJSON
 import Glibc
 
 /// A value on the tape of a parsed document, valid until the document parses again.
-package struct TapeValue {
+public struct TapeValue {
   /// What a value is; the raw value is the tape's own mark.
-  package enum Kind: UInt8 {
+  public enum Kind: UInt8 {
     case object = 0x7B
     case array = 0x5B
     case string = 0x22
@@ -19,11 +19,11 @@ package struct TapeValue {
   }
 
   /// The document's tape.
-  package let tape: UnsafePointer<UInt64>
+  public let tape: UnsafePointer<UInt64>
   /// The document's decoded strings.
-  package let strings: UnsafePointer<UInt8>
+  public let strings: UnsafePointer<UInt8>
   /// The value's index on the tape; never 0.
-  package let index: Int
+  public let index: Int
 
   @inlinable
   @inline(__always)
@@ -34,23 +34,23 @@ package struct TapeValue {
   /// Another value of the same document, by its index on the tape.
   @inlinable
   @inline(__always)
-  package func value(at index: Int) -> TapeValue { TapeValue(tape: tape, strings: strings, index: index) }
+  public func value(at index: Int) -> TapeValue { TapeValue(tape: tape, strings: strings, index: index) }
 
   /// What the value is.
-  @inlinable package var kind: Kind { Kind(rawValue: UInt8(truncatingIfNeeded: tape[index] >> 56)) ?? .null }
+  @inlinable public var kind: Kind { Kind(rawValue: UInt8(truncatingIfNeeded: tape[index] >> 56)) ?? .null }
 
   /// Whether the value is of that kind.
   @inlinable
   @inline(__always)
-  package func isKind(_ kind: Kind) -> Bool { UInt8(truncatingIfNeeded: tape[index] >> 56) == kind.rawValue }
+  public func isKind(_ kind: Kind) -> Bool { UInt8(truncatingIfNeeded: tape[index] >> 56) == kind.rawValue }
 
   /// Whether the value is an object or an array.
-  @inlinable package var isContainer: Bool { isKind(.object) || isKind(.array) }
+  @inlinable public var isContainer: Bool { isKind(.object) || isKind(.array) }
 
   // MARK: Scalars
 
   /// The decoded bytes, or nil if the value is no string.
-  @inlinable package var string: UnsafeRawBufferPointer? {
+  @inlinable public var string: UnsafeRawBufferPointer? {
     guard isKind(.string) else { return nil }
     var length = 0
     let bytes = cj_string(tape, strings, index, &length)
@@ -58,13 +58,13 @@ package struct TapeValue {
   }
 
   /// The decoded text, or nil if the value is no string.
-  package var text: String? { string.map { String(decoding: $0, as: UTF8.self) } }
+  public var text: String? { string.map { String(decoding: $0, as: UTF8.self) } }
 
   /// The boolean, or nil if the value is none.
-  @inlinable package var bool: Bool? { isKind(.true) ? true : isKind(.false) ? false : nil }
+  @inlinable public var bool: Bool? { isKind(.true) ? true : isKind(.false) ? false : nil }
 
   /// The integer, or nil if the value is no whole number of 64 bits; `1.0` is 1.
-  package var integer: Int64? {
+  public var integer: Int64? {
     switch kind {
     case .integer: cj_int64(tape, index)
     case .number: Int64(exactly: cj_double(tape, index))
@@ -73,7 +73,7 @@ package struct TapeValue {
   }
 
   /// The number, rounded to a double if need be, or nil if the value is none.
-  package var double: Double? {
+  public var double: Double? {
     switch kind {
     case .integer: Double(cj_int64(tape, index))
     case .unsigned: Double(cj_uint64(tape, index))
@@ -83,12 +83,12 @@ package struct TapeValue {
   }
 
   /// Whether the value is the string `text`.
-  @inlinable package func isString(_ text: StaticString) -> Bool { string.map { $0.equals(text) } ?? false }
+  @inlinable public func isString(_ text: StaticString) -> Bool { string.map { $0.equals(text) } ?? false }
 
   // MARK: Containers
 
   /// The elements of an array, or the names and values of an object in turn; empty for a scalar.
-  package var children: [TapeValue] {
+  public var children: [TapeValue] {
     guard isContainer else { return [] }
     var children: [TapeValue] = []
     var next = cj_first(index)
@@ -100,7 +100,7 @@ package struct TapeValue {
   }
 
   /// The last member called `name`, or nil if there is none, it is null, or the value is no object.
-  package func member(_ name: StaticString) -> TapeValue? {
+  public func member(_ name: StaticString) -> TapeValue? {
     guard isKind(.object) else { return nil }
     let bytes = UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
     let found = cj_member(tape, strings, index, bytes, name.utf8CodeUnitCount)
@@ -110,11 +110,11 @@ package struct TapeValue {
   /// The members of an object in their order, those whose value is null too.
   ///
   /// - Precondition: The value is an object.
-  @inlinable package var members: TapeMembers { TapeMembers(self) }
+  @inlinable public var members: TapeMembers { TapeMembers(self) }
 }
 
 /// Walks an object's members on the tape alone.
-package struct TapeMembers {
+public struct TapeMembers {
   @usableFromInline let object: TapeValue
   @usableFromInline let end: Int
   @usableFromInline var index: Int
@@ -130,7 +130,7 @@ package struct TapeMembers {
   /// The next member's decoded name and its value, or nil at the end.
   @inlinable
   @inline(__always)
-  package mutating func next() -> (name: UnsafeRawBufferPointer, value: TapeValue)? {
+  public mutating func next() -> (name: UnsafeRawBufferPointer, value: TapeValue)? {
     guard index < end else { return nil }
     var length = 0
     let name = cj_string(object.tape, object.strings, index, &length)

@@ -2,7 +2,7 @@ extension ByteBuffer {
   // MARK: Numbers
 
   /// Appends `value` in decimal.
-  package func append(decimal value: Int64) {
+  public func append(decimal value: Int64) {
     reserve(20)
     var magnitude = value.magnitude
     if value < 0 {
@@ -32,14 +32,14 @@ extension ByteBuffer {
   }
 
   /// Appends the lower-case hexadecimal digit of `nibble` (0 to 15).
-  package func append(hexDigit nibble: UInt8) {
+  public func append(hexDigit nibble: UInt8) {
     append(nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10)
   }
 
   // MARK: JSON's scalars
 
   /// Appends `text` as a JSON string with its quotes, escaping what RFC 8259 section 7 requires.
-  package func append(jsonString text: UnsafeRawBufferPointer) {
+  public func append(jsonString text: UnsafeRawBufferPointer) {
     guard let start = text.baseAddress, !text.isEmpty else { return append("\"\"" as StaticString) }
     let length = text.count
     reserve(length + 2)
@@ -54,7 +54,7 @@ extension ByteBuffer {
   }
 
   /// Appends `text` as a JSON string with its quotes.
-  package func append(jsonString text: String) {
+  public func append(jsonString text: String) {
     var text = text
     text.withUTF8 { append(jsonString: UnsafeRawBufferPointer($0)) }
   }
@@ -62,7 +62,7 @@ extension ByteBuffer {
   /// Appends the shortest JSON number that reads back as `value`, always with a point or an exponent.
   ///
   /// JSON has no infinities and no NaN: they become `null`, as in JavaScript.
-  package func append(jsonNumber value: Double) {
+  public func append(jsonNumber value: Double) {
     guard value.isFinite else { return append("null" as StaticString) }
     append(contentsOf: value.description)
   }
@@ -72,7 +72,7 @@ extension ByteBuffer {
   /// - Precondition: `name` needs no escape.
   @inlinable
   @inline(__always)
-  package func append(jsonName name: StaticString, afterComma: Bool) {
+  public func append(jsonName name: StaticString, afterComma: Bool) {
     let length = name.utf8CodeUnitCount
     reserve(length + 4)
     var end = storage + used

@@ -2,16 +2,17 @@ import Glibc
 
 /// A growable run of bytes that its owner fills, hands on and fills again without allocating.
 ///
-/// Every byte of a reply and of a commit passes through one of these. So appending is inlined across modules and never bridges to `String`.
+/// Every byte of a reply and of a commit passes through one of these. So appending is inlined across modules, which the compiler does for
+/// public types only (docs/decisions/27), and never bridges to `String`.
 /// A buffer belongs to one thread at a time; whoever hands it to another thread hands over all of it.
-package final class ByteBuffer: @unchecked Sendable {  // confined: one thread owns a buffer at a time
+public final class ByteBuffer: @unchecked Sendable {  // confined: one thread owns a buffer at a time
   /// The first byte of the storage; growing replaces it.
   @usableFromInline var storage: UnsafeMutablePointer<UInt8>
   @usableFromInline var used = 0
   @usableFromInline var room: Int
 
   /// An empty buffer with room for `capacity` bytes, 16 at least.
-  package init(capacity: Int = 256) {
+  public init(capacity: Int = 256) {
     room = max(capacity, 16)
     storage = UnsafeMutablePointer<UInt8>.allocate(capacity: room)
   }
@@ -19,19 +20,19 @@ package final class ByteBuffer: @unchecked Sendable {  // confined: one thread o
   deinit { storage.deallocate() }
 
   /// How many bytes are held.
-  @inlinable package var count: Int { used }
+  @inlinable public var count: Int { used }
 
   /// How many bytes fit before the buffer grows.
-  @inlinable package var capacity: Int { room }
+  @inlinable public var capacity: Int { room }
 
   /// The bytes held; valid until the next append or removal.
-  @inlinable package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: storage, count: used) }
+  @inlinable public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: storage, count: used) }
 
   /// The bytes held, as text; malformed UTF-8 is repaired.
-  package var text: String { String(decoding: bytes, as: UTF8.self) }
+  public var text: String { String(decoding: bytes, as: UTF8.self) }
 
   /// The index of the first `byte` at `start` or later, or nil if there is none.
-  package func firstIndex(of byte: UInt8, from start: Int = 0) -> Int? {
+  public func firstIndex(of byte: UInt8, from start: Int = 0) -> Int? {
     precondition(start >= 0 && start <= used)
     guard let found = memchr(storage + start, Int32(byte), used - start) else { return nil }
     return UnsafeRawPointer(found) - UnsafeRawPointer(storage)
@@ -40,7 +41,7 @@ package final class ByteBuffer: @unchecked Sendable {  // confined: one thread o
   // MARK: Room
 
   /// Makes room for `extra` more bytes.
-  @inlinable package func reserve(_ extra: Int) {
+  @inlinable public func reserve(_ extra: Int) {
     if used + extra > room { grow(by: extra) }
   }
 
@@ -59,16 +60,16 @@ package final class ByteBuffer: @unchecked Sendable {  // confined: one thread o
   // MARK: Removing
 
   /// Removes all bytes and keeps the room.
-  @inlinable package func removeAll() { used = 0 }
+  @inlinable public func removeAll() { used = 0 }
 
   /// Removes the bytes after the first `length`.
-  @inlinable package func truncate(to length: Int) {
+  @inlinable public func truncate(to length: Int) {
     precondition(length >= 0 && length <= used)
     used = length
   }
 
   /// Removes the first `length` bytes and moves the remaining ones to the front.
-  package func removeFirst(_ length: Int) {
+  public func removeFirst(_ length: Int) {
     precondition(length >= 0 && length <= used)
     if length > 0 { storage.update(from: storage + length, count: used - length) }
     used -= length
@@ -77,14 +78,14 @@ package final class ByteBuffer: @unchecked Sendable {  // confined: one thread o
   // MARK: Appending
 
   /// Appends one byte.
-  @inlinable package func append(_ byte: UInt8) {
+  @inlinable public func append(_ byte: UInt8) {
     if used == room { grow(by: 1) }
     storage[used] = byte
     used += 1
   }
 
   /// Appends the bytes of `other`.
-  @inlinable package func append(_ other: UnsafeRawBufferPointer) {
+  @inlinable public func append(_ other: UnsafeRawBufferPointer) {
     guard let start = other.baseAddress, !other.isEmpty else { return }
     reserve(other.count)
     UnsafeMutableRawPointer(storage + used).copyMemory(from: start, byteCount: other.count)
@@ -92,12 +93,12 @@ package final class ByteBuffer: @unchecked Sendable {  // confined: one thread o
   }
 
   /// Appends what `other` holds.
-  @inlinable package func append(_ other: ByteBuffer) { append(other.bytes) }
+  @inlinable public func append(_ other: ByteBuffer) { append(other.bytes) }
 
   /// Appends a literal.
   @inlinable
   @inline(__always)
-  package func append(_ text: StaticString) {
+  public func append(_ text: StaticString) {
     let length = text.utf8CodeUnitCount
     reserve(length)
     UnsafeMutableRawPointer(storage + used).copyMemory(from: text.utf8Start, byteCount: length)
@@ -105,7 +106,7 @@ package final class ByteBuffer: @unchecked Sendable {  // confined: one thread o
   }
 
   /// Appends the UTF-8 of `text`.
-  package func append(contentsOf text: String) {
+  public func append(contentsOf text: String) {
     let written: Void? = text.utf8.withContiguousStorageIfAvailable { append(UnsafeRawBufferPointer($0)) }
     if written == nil { for byte in text.utf8 { append(byte) } }
   }
@@ -119,7 +120,7 @@ package final class ByteBuffer: @unchecked Sendable {  // confined: one thread o
   /// - Throws: What `body` throws.
   @inlinable
   @discardableResult
-  package func append<Failure>(
+  public func append<Failure>(
     upTo length: Int, _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
   ) throws(Failure) -> Int {
     reserve(length)
@@ -130,21 +131,21 @@ package final class ByteBuffer: @unchecked Sendable {  // confined: one thread o
   }
 
   /// Appends the eight bytes of `value`, the most significant first.
-  @inlinable package func append(bigEndian value: UInt64) {
+  @inlinable public func append(bigEndian value: UInt64) {
     reserve(8)
     UnsafeMutableRawPointer(storage + used).storeBytes(of: value.bigEndian, as: UInt64.self)
     used += 8
   }
 
   /// Appends the four bytes of `value`, the most significant first.
-  @inlinable package func append(bigEndian value: UInt32) {
+  @inlinable public func append(bigEndian value: UInt32) {
     reserve(4)
     UnsafeMutableRawPointer(storage + used).storeBytes(of: value.bigEndian, as: UInt32.self)
     used += 4
   }
 
   /// Appends `value` in groups of seven bits, the least significant first, each but the last with its high bit set.
-  @inlinable package func append(varint value: UInt64) {
+  @inlinable public func append(varint value: UInt64) {
     var remaining = value
     while remaining >= 0x80 {
       append(UInt8(truncatingIfNeeded: remaining) | 0x80)

@@ -1,9 +1,9 @@
-import Glibc
+public import Glibc
 
 /// The order of bytes, as keys and names have it: unsigned, a prefix before what it begins.
-package enum ByteOrder {
+public enum ByteOrder {
   /// Below 0 when `left` comes first, 0 when they are equal, else above 0.
-  @inlinable package static func compare(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
+  @inlinable public static func compare(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
     let shared = min(left.count, right.count)
     if shared > 0, let leftStart = left.baseAddress, let rightStart = right.baseAddress {
       let difference = memcmp(leftStart, rightStart, shared)
@@ -13,12 +13,12 @@ package enum ByteOrder {
   }
 
   /// Whether both hold the same bytes.
-  @inlinable package static func equal(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
+  @inlinable public static func equal(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
     left.count == right.count && compare(left, right) == 0
   }
 
   /// How many bytes both begin with, `most` at most.
-  @inlinable package static func commonPrefix(
+  @inlinable public static func commonPrefix(
     of left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer, most: Int = .max
   ) -> Int {
     let limit = min(most, left.count, right.count)
@@ -36,13 +36,13 @@ package enum ByteOrder {
 }
 
 /// Eight bytes of text, classified together as one number.
-package struct EightBytes {
+public struct EightBytes {
   @usableFromInline let word: UInt64
 
   /// The eight bytes at `address`.
   @inlinable
   @inline(__always)
-  package init(_ address: UnsafeRawPointer) { word = address.loadUnaligned(as: UInt64.self) }
+  public init(_ address: UnsafeRawPointer) { word = address.loadUnaligned(as: UInt64.self) }
 
   @usableFromInline static let lows: UInt64 = 0x0101_0101_0101_0101
   @usableFromInline static let highs: UInt64 = 0x8080_8080_8080_8080
@@ -50,7 +50,7 @@ package struct EightBytes {
   /// Whether none of them needs an escape in a JSON string.
   @inlinable
   @inline(__always)
-  package var isPlainInJSON: Bool {
+  public var isPlainInJSON: Bool {
     let controls = (word &- Self.lows &* 0x20) & ~word
     return (controls | Self.zeros(word ^ Self.lows &* 0x22) | Self.zeros(word ^ Self.lows &* 0x5C)) & Self.highs == 0
   }
@@ -58,7 +58,7 @@ package struct EightBytes {
   /// Whether all of them are ASCII, and none a control character.
   @inlinable
   @inline(__always)
-  package var isPlainASCII: Bool {
+  public var isPlainASCII: Bool {
     ((word &- Self.lows &* 0x20) | word | Self.zeros(word ^ Self.lows &* 0x7F)) & Self.highs == 0
   }
 
@@ -70,7 +70,7 @@ package struct EightBytes {
   /// Whether all bytes of `text` pass a test, which exists in two forms: for eight bytes, and for one where `text` has fewer than eight.
   @inlinable
   @inline(__always)
-  package static func all(
+  public static func all(
     _ text: UnsafeRawBufferPointer, where eight: (EightBytes) -> Bool, and one: (UInt8) -> Bool
   ) -> Bool {
     guard let start = text.baseAddress else { return true }

@@ -1,7 +1,7 @@
 /// A moment in microseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
-package struct Timestamp: Sendable, Hashable, Comparable {
+public struct Timestamp: Sendable, Hashable, Comparable {
   /// Microseconds since the epoch.
-  package var microseconds: Int64
+  public var microseconds: Int64
 
   /// The moment that many microseconds after the epoch.
   @inlinable package init(microseconds: Int64) { self.microseconds = microseconds }
@@ -22,7 +22,7 @@ package struct Timestamp: Sendable, Hashable, Comparable {
   @inlinable package var seconds: Double { Double(microseconds) / 1e6 }
 
   /// Whether `left` is before `right`.
-  @inlinable package static func < (left: Timestamp, right: Timestamp) -> Bool {
+  @inlinable public static func < (left: Timestamp, right: Timestamp) -> Bool {
     left.microseconds < right.microseconds
   }
 }

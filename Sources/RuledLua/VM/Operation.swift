@@ -1,22 +1,26 @@
-package import CLuaBridge
+public import CLuaBridge
 
 /// What a rule asked for while it ran; nothing of it happens before the event is committed.
 ///
 /// The bytes belong to the plugin's VM and are valid until its next call.
-package enum Operation {
-  package typealias Bytes = UnsafeRawBufferPointer
+public enum Operation {
+  /// Bytes of the VM.
+  public typealias Bytes = UnsafeRawBufferPointer
 
   /// An effect for a sink.
-  package struct Effect {
-    package let sink: Bytes
-    package let type: Bytes
+  public struct Effect {
+    /// The name of the sink.
+    public let sink: Bytes
+    /// The effect's type.
+    public let type: Bytes
     /// JSON.
-    package let data: Bytes
-    package let id: Bytes
+    public let data: Bytes
+    /// The effect's id.
+    public let id: Bytes
     /// Whether the rule gave a key: the effect is then recorded once for its subject.
-    package let isKeyed: Bool
+    public let isKeyed: Bool
     /// Whether it is keyed and follows a `forget` of the same event, so that nothing recorded before the event counts as a repeat.
-    package let followsForget: Bool
+    public let followsForget: Bool
 
     @inlinable
     package init(sink: Bytes, type: Bytes, data: Bytes, id: Bytes, isKeyed: Bool, followsForget: Bool) {
@@ -30,7 +34,7 @@ package enum Operation {
   }
 
   /// What is added to a counter.
-  package enum Amount {
+  public enum Amount {
     case integer(Int64)
     case number(Double)
   }
@@ -58,11 +62,13 @@ package enum Operation {
   case read(path: Bytes)
 
   /// A set of kinds of operations.
-  package struct Kinds: OptionSet {
-    package let rawValue: UInt32
+  public struct Kinds: OptionSet {
+    /// One bit for each kind, counted as `rb_op_kind` does.
+    public let rawValue: UInt32
 
+    /// The kinds whose bits are set.
     @inlinable
-    package init(rawValue: UInt32) { self.rawValue = rawValue }
+    public init(rawValue: UInt32) { self.rawValue = rawValue }
 
     @inlinable
     package init(_ kind: rb_op_kind) { rawValue = 1 << kind.rawValue }
@@ -93,7 +99,7 @@ package enum Operation {
 }
 
 /// The operations of one event and plugin, in the order in which rules asked for them.
-package struct Operations: RandomAccessCollection {
+public struct Operations: RandomAccessCollection {
   @usableFromInline let operations: UnsafeBufferPointer<rb_op>
   @usableFromInline let bytes: UnsafeRawPointer?
 
@@ -103,25 +109,29 @@ package struct Operations: RandomAccessCollection {
     self.bytes = bytes
   }
 
-  package var startIndex: Int { @inlinable get { 0 } }
-  package var endIndex: Int { @inlinable get { operations.count } }
+  /// The index of the first operation: 0.
+  public var startIndex: Int { @inlinable get { 0 } }
+  /// How many operations there are.
+  public var endIndex: Int { @inlinable get { operations.count } }
 
   /// The kind of the operation at `index`, as a set of one.
   @inlinable
-  package func kind(at index: Int) -> Operation.Kinds {
+  public func kind(at index: Int) -> Operation.Kinds {
     Operation.Kinds(rawValue: 1 << UInt32(operations[index].kind))
   }
 
   /// Whether a later operation of the event undoes the one at `index`, or it repeats an earlier effect; known after `collapseOperations`.
   @inlinable
-  package func isVoid(at index: Int) -> Bool { operations[index].flags & UInt8(RB_OP_VOID) != 0 }
+  public func isVoid(at index: Int) -> Bool { operations[index].flags & UInt8(RB_OP_VOID) != 0 }
 
   /// The index of the rule that asked for the operation at `index`.
   @inlinable
-  package func rule(at index: Int) -> Int { Int(operations[index].rule) }
+  public func rule(at index: Int) -> Int { Int(operations[index].rule) }
 
+  /// The operation at `index`.
   @inlinable
-  package subscript(index: Int) -> Operation {
+  @inline(__always)
+  public subscript(index: Int) -> Operation {
     let operation = operations[index]
     let a = slice(operation.a, operation.a_length)
     switch rb_op_kind(UInt32(operation.kind)) {

@@ -1,3 +1,5 @@
+import RuledLua
+
 /// A script that tries to hold on to its host, and the ways in which it may end.
 struct HostileScript: Sendable, CustomStringConvertible {
   /// How a script may end.
@@ -34,6 +36,11 @@ struct HostileScript: Sendable, CustomStringConvertible {
     self.load = load
     self.run = run
   }
+
+  /// What it may use.
+  ///
+  /// A slow host must not stop a script for its time that has to end by another limit, so such a script has plenty of it.
+  var budget: Budget { ends.contains(.time) ? Budget() : Budget(processorTime: 2_000_000) }
 
   var description: String { name }
 

@@ -37,7 +37,10 @@ extension HostileScript.Ends: CustomStringConvertible {
       let bench = try Bench(script.source, name: "hostile")
       let event = #"{"data":{"a":1}}"#
       for _ in 1...2 {
-        let outcome = attempting ? try bench.runUncounted(event).outcome : try bench.handle(event)
+        let outcome =
+          attempting
+          ? try bench.runUncounted(event, budget: script.budget).outcome
+          : try bench.handle(event, budget: script.budget)
         formUnion(Self.end(outcome.failure?.kind))
       }
     } catch {
