@@ -1,4 +1,4 @@
-package import RuledCore
+import RuledCore
 import RuledJSON
 
 /// The description of the HTTP API in OpenAPI 3.1: made of `HTTPEndpoint`, so that it has every route that the router has.

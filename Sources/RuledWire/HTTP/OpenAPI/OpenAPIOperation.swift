@@ -17,9 +17,11 @@ struct OpenAPIOperation {
 
   /// The description of a method of an endpoint.
   init(_ endpoint: HTTPEndpoint, _ method: String) {
-    self = Self.of(endpoint, method)
-    guard method == "HEAD" else { return }
-    self = OpenAPIOperation(id + "Head", "The same without the body.", content, errors)
+    let operation = Self.of(endpoint, method)
+    self =
+      method == "HEAD"
+      ? OpenAPIOperation(operation.id + "Head", "The same without the body.", operation.content, operation.errors)
+      : operation
   }
 
   private init(
