@@ -21,8 +21,14 @@ static inline CURLcode ruled_curl_set_headers(CURL *easy, struct curl_slist *hea
 
 typedef size_t (*ruled_curl_write)(char *bytes, size_t size, size_t count, void *context);
 
-static inline CURLcode ruled_curl_set_write(CURL *easy, ruled_curl_write body) {
-  return curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, body);
+static inline CURLcode ruled_curl_set_write(CURL *easy, ruled_curl_write body, void *context) {
+  CURLcode code = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, body);
+  return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_WRITEDATA, context);
+}
+
+/* Where libcurl writes what went wrong, CURL_ERROR_SIZE bytes. */
+static inline CURLcode ruled_curl_set_error_text(CURL *easy, char *text) {
+  return curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, text);
 }
 
 static inline long ruled_curl_status(CURL *easy) {

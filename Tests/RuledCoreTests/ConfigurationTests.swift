@@ -67,7 +67,12 @@ import Testing
     (#"{"http":[]}"#, "http: expected a table, not an array"), ("[]", "expected a table, not an array"),
     (#"{"http":{"listen":"127.0.0.1:1"}}"#, "http.token_file: needed with listen: the file of the bearer token"),
     (#"{"plugins":{"x":{"enabled":1}}}"#, "plugins.x.enabled: expected true or false, not this number"),
-    (#"{"sinks":{"a":{"url":"https://x","file":"/y"}}}"#, "sinks.a: only one of url, file and log"),
+    (#"{"sinks":{"a":{"url":"https://x","file":"/y"}}}"#, "sinks.a: only one of url, file, log and lease"),
+    (#"{"sinks":{"a":{"lease":true,"file":"/y"}}}"#, "sinks.a: only one of url, file, log and lease"),
+    (#"{"sinks":{"a":{"url":"http://x","ca":"/y"}}}"#, "sinks.a.ca: belongs to an https URL"),
+    (#"{"sinks":{"a":{"file":"/x","cert":"/y"}}}"#, "sinks.a.cert: belongs to an https URL"),
+    (#"{"delivery":"post"}"#, #"delivery: expected "daemon" or "courier", not this string"#),
+    (#"{"couriers":"@x"}"#, "couriers: expected an array of users and @groups, not this string"),
     (#"{"sinks":{"a":{"url":"ftp://x"}}}"#, "sinks.a.url: expected an http or https URL, not this string"),
   ])
   func `What is wrong is said with its path`(text: String, message: String) throws {

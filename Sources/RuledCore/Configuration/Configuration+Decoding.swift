@@ -15,6 +15,8 @@ extension Configuration {
     section.text("durability", expected: "\"commit\" or \"interval\"", Durability.init).map { durability = $0 }
     section.integer("workers", 0...1_024).map { workers = $0 }
     section.read("admins", expected: "an array of users and @groups", Self.names).map { admins = $0 }
+    section.read("couriers", expected: "an array of users and @groups", Self.names).map { couriers = $0 }
+    section.text("delivery", expected: "\"daemon\" or \"courier\"", DeliveryProcess.init).map { delivery = $0 }
     section.section("http") { http.read($0) }
     section.section("limits") { limits.read($0) }
     section.section("dedup") { dedup in
@@ -88,7 +90,17 @@ extension Configuration.Sink {
     secretFile = section.path("secret_file")
     file = section.path("file")
     log = section.boolean("log") ?? false
-    if [url != nil, file != nil, log].count(where: { $0 }) > 1 { section.note([], "only one of url, file and log") }
+    lease = section.boolean("lease") ?? false
+    certificateFile = section.path("cert")
+    authoritiesFile = section.path("ca")
+    if [url != nil, file != nil, log, lease].count(where: { $0 }) > 1 {
+      section.note([], "only one of url, file, log and lease")
+    }
+    if url?.lowercased().hasPrefix("https:") != true {
+      for (key, path) in [("cert", certificateFile), ("ca", authoritiesFile)] where path != nil {
+        section.note([key], "belongs to an https URL")
+      }
+    }
     section.finish()
   }
 }

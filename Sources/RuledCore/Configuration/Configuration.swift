@@ -12,6 +12,10 @@ package struct Configuration: Sendable, Equatable {
   package var workers = 0
   /// Who may administer beside root and the daemon's own user: names of users, and of groups after `@`.
   package var admins: [String] = []
+  /// Who may lease effects beside the administrators: names of users, and of groups after `@`.
+  package var couriers: [String] = []
+  /// Which process sends effects to sinks with a URL.
+  package var delivery = DeliveryProcess.daemon
   /// The loopback listener.
   package var http = HTTP()
   /// The bounds that may be set.
@@ -78,16 +82,22 @@ package struct Configuration: Sendable, Equatable {
     }
   }
 
-  /// How one sink delivers; one of `url`, `file` and `log` at most.
+  /// How one sink delivers; one of `url`, `file`, `log` and `lease` at most.
   package struct Sink: Sendable, Equatable {
     /// Where effects are posted.
     package var url: String?
     /// The file that holds the secret sent along.
     package var secretFile: String?
+    /// The file with the client's certificate and its key, in PEM.
+    package var certificateFile: String?
+    /// The file with the authorities that the receiver's certificate is checked against, in PEM; nil for the system's.
+    package var authoritiesFile: String?
     /// The file that effects are appended to, one JSON line each.
     package var file: String?
     /// Whether effects are written to the log.
     package var log = false
+    /// Whether effects are handed out to whoever leases them.
+    package var lease = false
   }
 }
 
@@ -179,4 +189,12 @@ package enum Durability: String, Sendable, CaseIterable {
   case commit
   /// After the commit is applied; the disk follows each `Limits.syncInterval`.
   case interval
+}
+
+/// Which process sends effects to sinks with a URL.
+package enum DeliveryProcess: String, Sendable, CaseIterable {
+  /// The daemon.
+  case daemon
+  /// `ruled-courier`: the daemon opens no network socket.
+  case courier
 }

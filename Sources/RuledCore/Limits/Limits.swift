@@ -58,6 +58,16 @@ package enum Limits {
   package static let operations = 10_000
   /// A plugin is suspended once its budget has stopped it this many times running.
   package static let stopsBeforeSuspension = 3
+  /// How many bytes of a receiver's answer are kept with an effect that it did not take.
+  package static let answerBytes = 300
+  /// The longest lease of effects, in seconds.
+  package static let leaseSeconds: Int64 = 3_600
+  /// How long effects are leased, in seconds, by default.
+  package static let leaseDefaultSeconds: Int64 = 60
+  /// How long a lease may wait for a first effect, in seconds.
+  package static let leaseWaitSeconds: Int64 = 60
+  /// The memory that the effects of one lease may take; one effect may always be leased.
+  package static let leaseBytes = 1 << 20
   /// How long one rule test may take.
   package static let testTime: Int64 = 5 * second
 

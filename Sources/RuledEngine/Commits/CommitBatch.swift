@@ -136,6 +136,15 @@ package struct EffectKey: Sendable, Hashable {
     self.init(subject: Array(subject), sequence: sequence)
   }
 
+  /// The key that a text of the protocol names: the sequence in hexadecimal, a dash, and the subject.
+  package init?(text: String) {
+    guard let dash = text.firstIndex(of: "-"), let sequence = UInt64(text[..<dash], radix: 16) else { return nil }
+    self.init(subject: Array(text[text.index(after: dash)...].utf8), sequence: sequence)
+  }
+
+  /// The key as the protocol names it.
+  package var text: String { String(sequence, radix: 16) + "-" + String(decoding: subject, as: UTF8.self) }
+
   /// Appends the key.
   package func write(to buffer: ByteBuffer) { StoreKey.effect(subject, sequence: sequence, into: buffer) }
 }

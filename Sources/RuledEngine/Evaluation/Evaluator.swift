@@ -127,6 +127,11 @@ package final class Evaluator {
     try items.effects.replace(effect, of: try subjects.load(effect.subject), with: text)
   }
 
+  /// Removes an effect that has not been delivered; false when it is gone.
+  package func remove(_ effect: EffectKey) throws(RequestError) -> Bool {
+    try items.effects.remove(effect, of: try subjects.load(effect.subject))
+  }
+
   /// The counters whose name begins with `prefix`, for an answer that leaves once all that was evaluated here is durable.
   ///
   /// Of other workers' events only the durable ones are counted.

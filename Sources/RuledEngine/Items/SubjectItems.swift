@@ -162,4 +162,15 @@ final class EffectWriter {
     subject.lastCommit = batches.current.number
     return true
   }
+
+  /// Removes an effect that has not been delivered; false when it is gone.
+  func remove(_ effect: EffectKey, of subject: Subject) throws(RequestError) -> Bool {
+    key.removeAll()
+    effect.write(to: key)
+    value.removeAll()
+    guard try batches.read(key.bytes, of: subject, into: value) else { return false }
+    batches.current.writes.delete(key.bytes)
+    subject.lastCommit = batches.current.number
+    return true
+  }
 }

@@ -111,23 +111,30 @@ final class Control {
 
   /// Replies to a client through the thread that has its connection.
   func reply(_ result: Result<JSONValue, RequestError>, to caller: ControlCaller) {
-    replyBuffer.removeAll()
+    services.reply(result, to: caller, with: replyBuffer)
+  }
+}
+
+extension Services {
+  /// Replies to a client of a thread that is no worker, through the thread that has its connection; `buffer` is overwritten.
+  func reply(_ result: Result<JSONValue, RequestError>, to caller: ControlCaller, with buffer: ByteBuffer) {
+    buffer.removeAll()
     if let id = caller.id {
       let isAlone = caller.target.batch == 0
       id.withUnsafeBytes { id in
         switch result {
         case .success(let value):
-          ReplyWriter.beginResult(id: id, to: replyBuffer)
-          value.write(to: replyBuffer)
-          ReplyWriter.endResult(to: replyBuffer)
-          if isAlone { ReplyWriter.endLine(to: replyBuffer) }
-        case .failure(let error): ReplySender.writeError(error, id: id, isAlone: isAlone, to: replyBuffer)
+          ReplyWriter.beginResult(id: id, to: buffer)
+          value.write(to: buffer)
+          ReplyWriter.endResult(to: buffer)
+          if isAlone { ReplyWriter.endLine(to: buffer) }
+        case .failure(let error): ReplySender.writeError(error, id: id, isAlone: isAlone, to: buffer)
         }
       }
     }
     var bundle = ReplyBundle()
-    bundle.append(replyBuffer.bytes, to: caller.target)
-    services.send(bundle, to: caller.target.receiver)
+    bundle.append(buffer.bytes, to: caller.target)
+    send(bundle, to: caller.target.receiver)
   }
 }
 
@@ -155,7 +162,7 @@ enum ControlTask: Sendable {
   case clock(ClockParams)
 }
 
-/// A client that waits for a reply of the control thread.
+/// A client that waits for a reply of the control thread, or of the outbox.
 struct ControlCaller: Sendable {
   /// The request's id as JSON text, nil for a notification.
   let id: [UInt8]?

@@ -211,6 +211,7 @@ package final class Daemon {
     log.write(LogLine(.info, "ending: what has been received is answered first"))
     control.stopAccepting()
     services.reloads.end()
+    services.outbox.endWaits()
     let mailbox = services.control
     let drained = Cascade {
       services.outbox.stop(within: Self.deliveryTime) { _ = mailbox.send(.perform { Daemon.end($0) }) }

@@ -92,8 +92,8 @@ package final class DaemonStatus: Sendable {
     (Int((EngineClock.monotonic - startedAt) / 1_000_000_000), reloadErrors?.errors.count ?? 0)
   }
 
-  /// The result of `health`.
-  func health(_ services: Services) -> JSONValue {
+  /// The result of `health`; `monotonic` is the time by which failures are measured, in nanoseconds.
+  func health(_ services: Services, monotonic: UInt64 = EngineClock.monotonic) -> JSONValue {
     let now = values.withLock { $0 }
     let plugins = now.catalog?.plugins ?? []
     let suspended = plugins.filter(\.runtime.isSuspended).map { JSONValue.string($0.name) }
@@ -111,11 +111,14 @@ package final class DaemonStatus: Sendable {
     }
     let damage = services.context.damage.entries
     if !damage.listed.isEmpty { problems.append(.string(Self.problem(damage.listed, beyond: damage.beyond))) }
+    let sinks = services.outbox.figures
+    let sinkProblems = sinks.compactMap { $0.figures.problem(of: $0.sink, now: monotonic) }
+    problems += sinkProblems.map { .string($0) }
     let messages = services.messages
     problems += messages.problems.map { .string($0) }
     let isReady =
       now.storeError == nil && now.backgroundProblem == nil && !now.servesStoredRules && suspended.isEmpty
-      && damage.listed.isEmpty && messages.problems.isEmpty
+      && damage.listed.isEmpty && messages.problems.isEmpty && sinkProblems.isEmpty
     return .object([
       "status": .string(isReady ? "ready" : "degraded"),
       "revision": .string(now.catalog?.revision ?? ""),
@@ -126,7 +129,9 @@ package final class DaemonStatus: Sendable {
       "suspended": .array(suspended),
       "messages": messages.json,
       "unconfigured_sinks": .array(waiting.sorted().map { .string($0) }),
-      "sinks": .object(JSONObject(services.outbox.figures.map { ($0.sink, $0.figures.json) })),
+      "sinks": .object(
+        JSONObject(
+          sinks.map { ($0.sink, $0.figures.json(clock: services.context.clock.now, now: monotonic)) })),
       "counters": .object([
         "series": .integer(Int64(counters.series)), "limit": .integer(Int64(limit)),
         "full": .array(counters.full.map { .string($0) }),

@@ -39,7 +39,7 @@ package final class Services: Sendable {
   let connectionLimit: Int
   /// Reports the daemon's state to systemd.
   let notifier: SystemdNotifier
-  private let current: Mutex<(configuration: Configuration, admins: Administrators)>
+  private let current: Mutex<(configuration: Configuration, admins: Administrators, couriers: Administrators)>
   private let generations = Atomic<Int>(1)
 
   init(
@@ -54,7 +54,9 @@ package final class Services: Sendable {
     commits = CommitPipeline(context: context, hub: hub, workers: workers)
     lineMemory = LineMemory(max(Limits.lineBytes, 4 * context.configuration.limits.requestBytes))
     figures = (0..<count).map { _ in WorkerFigures() }
-    current = Mutex((context.configuration, Administrators(context.configuration.admins)))
+    let configuration = context.configuration
+    current = Mutex(
+      (configuration, Administrators(configuration.admins), Administrators(configuration.couriers)))
   }
 
   /// The present configuration: that of the start, except for what a reload may change.
@@ -62,6 +64,9 @@ package final class Services: Sendable {
 
   /// The present administrators.
   var admins: Administrators { current.withLock { $0.admins } }
+
+  /// Those who may lease effects: the administrators that are always there, and the configured couriers.
+  var couriers: Administrators { current.withLock { $0.couriers } }
 
   /// The number of configurations so far; it changes with each reload.
   var generation: Int { generations.load(ordering: .relaxed) }
@@ -77,7 +82,9 @@ package final class Services: Sendable {
       current.configuration.dedupWindow = next.dedupWindow
       current.configuration.limits.stateKiB = next.limits.stateKiB
       current.configuration.limits.counters = next.limits.counters
+      current.configuration.couriers = next.couriers
       current.admins = Administrators(next.admins)
+      current.couriers = Administrators(next.couriers)
     }
     generations.wrappingAdd(1, ordering: .relaxed)
   }

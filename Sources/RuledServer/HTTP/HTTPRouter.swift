@@ -81,7 +81,7 @@ final class HTTPRouter {
 
   /// Refuses a query string with a name that the endpoint does not read.
   private func checkParameters(of exchange: HTTPExchange, _ endpoint: HTTPEndpoint) throws(HTTPError) {
-    let parameters = exchange.target.parameters
+    let parameters = exchange.target.formParameters
     guard !parameters.isEmpty else { return }
     let known = endpoint.parameters(exchange.method)
     guard var unknown = parameters.first(where: { !known.contains($0.name) })?.name else { return }
@@ -168,6 +168,13 @@ final class HTTPRouter {
     case .reload: return request(.reload, JSONObject())
     case .retry: return request(.retry, ["parked": .string(item)])
     case .parkedEvent: return request(.drop, ["parked": .string(item)])
+    case .effects: return list(.effects, exchange)
+    case .effect: return request(exchange.method == "DELETE" ? .dropEffects : .effect, Self.effect(item, exchange))
+    case .resend: return request(.resend, Self.effect(item, exchange))
+    case .resendEffects: return try body(.resend, exchange)
+    case .dropEffects: return try body(.dropEffects, exchange)
+    case .lease: return try body(.lease, exchange)
+    case .confirm: return try body(.confirm, exchange)
     case .watch, .health, .alive, .ready, .metrics, .openapi, .dashboard: throw Self.unknownPath
     }
   }
@@ -175,6 +182,26 @@ final class HTTPRouter {
   /// A request that any worker can execute.
   private func request(_ method: Method, _ params: JSONObject) -> RPCRequests {
     RPCRequests(.init(text: JSONRPCRequest.text(method, params), worker: nextWorker()))
+  }
+
+  /// The params that name an effect by its id, and by the subject in the target's query if it is there.
+  private static func effect(_ id: String, _ exchange: HTTPExchange) -> JSONObject {
+    var params = JSONRPCRequest.params(of: exchange.target, for: .effect)
+    params["id"] = .string(id)
+    return params
+  }
+
+  /// A request whose params are the body.
+  private func body(_ method: Method, _ exchange: HTTPExchange) throws(HTTPError) -> RPCRequests {
+    guard HTTPContent.isJSON(exchange.headers["content-type"]) else {
+      throw HTTPError(415, "the content type must be application/json")
+    }
+    let body = exchange.body.bytes
+    do throws(RequestError) {
+      guard try parser.value(body).kind == .object else { throw .invalidParams(path: "params", "must be an object") }
+    } catch { throw HTTPError(error) }
+    return RPCRequests(
+      .init(text: JSONRPCRequest.text(method, capacity: body.count) { $0.raw(body) }, worker: nextWorker()))
   }
 
   /// A request whose params are in the target's query.

@@ -207,6 +207,16 @@ struct DaemonMetrics {
       "ruled_effects_waiting", "Effects that wait for their delivery.",
       sinks.map { ([("sink", $0.sink)], Double($0.figures.waiting)) })
     text.gauge(
+      "ruled_effects_given_up", "Effects that are given up and kept in the store.",
+      sinks.map { ([("sink", $0.sink)], Double($0.figures.givenUp)) })
+    let (clock, now) = (services.context.clock.now, EngineClock.monotonic)
+    text.gauge(
+      "ruled_effects_oldest_seconds", "How long the effect has been waiting that waits longest; 0 while none waits.",
+      sinks.map { ([("sink", $0.sink)], Double($0.figures.oldestSeconds(now: clock) ?? 0)) })
+    text.gauge(
+      "ruled_sink_failing_seconds", "For how long a sink has failed without a success in between; 0 while it works.",
+      sinks.map { ([("sink", $0.sink)], Double($0.figures.failingSeconds(now: now) ?? 0)) })
+    text.gauge(
       "ruled_effects_unreadable", "Waiting effects that can't be read at present.",
       sinks.map { ([("sink", $0.sink)], Double($0.figures.unreadable)) })
   }

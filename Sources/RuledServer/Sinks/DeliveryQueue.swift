@@ -22,6 +22,8 @@ final class DeliveryQueue {
   private(set) var count = 0
   /// Until when the whole queue waits, in the loop's milliseconds.
   private(set) var pausedUntil: UInt64 = 0
+  /// Why the last try of all of it failed, for sinks that take many effects at a time; nil since the last success.
+  var failure: DeliveryFailure?
 
   private var subjects: [[UInt8]: SubjectEffects] = [:]
   /// The subjects whose first effect may be sent; those before `readyHead` are gone.
@@ -54,21 +56,51 @@ final class DeliveryQueue {
     return next == .max ? nil : max(next, pausedUntil)
   }
 
-  /// Whether the effect is in the window, or was since its subject has been in it.
-  func contains(_ key: EffectKey) -> Bool { subjects[key.subject].map { key.sequence <= $0.last } ?? false }
+  /// Whether the effect is in the window.
+  func contains(_ key: EffectKey) -> Bool { subjects[key.subject]?.contains(key.sequence) ?? false }
 
-  /// Adds an effect unless the queue contains it; the effects of a subject are added in their order.
+  /// Adds an effect unless the queue contains it: in the order of its subject's effects, but never before one that may be under way.
   func append(_ key: EffectKey) {
-    guard !contains(key) else { return }
     if let subject = subjects[key.subject] {
-      subject.append(key.sequence)
+      guard subject.insert(key.sequence) else { return }
     } else {
       let subject = SubjectEffects(of: key.subject)
-      subject.append(key.sequence)
+      _ = subject.insert(key.sequence)
       subjects[key.subject] = subject
       ready.append(subject)
     }
     count += 1
+  }
+
+  /// The first effects of the subjects in the window.
+  var firstKeys: some Sequence<EffectKey> {
+    subjects.values.lazy.filter { $0.count > 0 }.map { EffectKey(subject: $0.subject, sequence: $0.first) }
+  }
+
+  /// The subject's effects in the window, if it has any.
+  func effects(of subject: [UInt8]) -> SubjectEffects? { subjects[subject] }
+
+  /// Removes an effect from the window, unless it is its subject's first and may be under way, as `isBusy` says.
+  func remove(_ key: EffectKey, isBusy: Bool) {
+    guard let subject = subjects[key.subject], subject.contains(key.sequence) else { return }
+    guard subject.first == key.sequence else {
+      subject.remove(key.sequence)
+      count -= 1
+      return
+    }
+    guard !isBusy else { return }
+    start(subject)
+    delayed.removeAll { $0 === subject }
+    completeFirst(of: subject)
+  }
+
+  /// Ends the wait of a subject, and that of the whole queue.
+  func expedite(_ subject: [UInt8]) {
+    pausedUntil = 0
+    guard let effects = subjects[subject] else { return }
+    effects.notBefore = 0
+    earliestDelayed = delayed.isEmpty ? .max : 0
+    if earliestPostponed != .max { earliestPostponed = 0 }
   }
 
   // MARK: One effect at a time
@@ -168,6 +200,7 @@ final class DeliveryQueue {
     failures = 0
     pauses = 0
     pausedUntil = 0
+    failure = nil
   }
 
   /// Counts a failure of the receiver.
@@ -204,8 +237,8 @@ final class SubjectEffects {
   var tries = 0
   /// When the first effect may be tried again; 0 for at once.
   var notBefore: UInt64 = 0
-  /// The sequence of the effect that was added last.
-  private(set) var last: UInt64 = 0
+  /// Why the last try of the first effect failed.
+  var failure: DeliveryFailure?
   private var sequences: [UInt64] = []
   private var head = 0
 
@@ -219,10 +252,36 @@ final class SubjectEffects {
   /// All effects in order.
   var keys: [EffectKey] { sequences[head...].map { EffectKey(subject: subject, sequence: $0) } }
 
-  /// Adds an effect after the others.
-  func append(_ sequence: UInt64) {
-    sequences.append(sequence)
-    last = sequence
+  /// Whether the effect of that sequence is one of them.
+  func contains(_ sequence: UInt64) -> Bool {
+    guard count > 0 else { return false }
+    if sequences[head] == sequence { return true }
+    let index = position(of: sequence)
+    return index < sequences.count && sequences[index] == sequence
+  }
+
+  /// Adds an effect where it belongs, but never before the first, which may be under way; false if it is one of them already.
+  func insert(_ sequence: UInt64) -> Bool {
+    guard !contains(sequence) else { return false }
+    sequences.insert(sequence, at: count == 0 ? sequences.count : position(of: sequence))
+    return true
+  }
+
+  /// Removes an effect that is not the first.
+  func remove(_ sequence: UInt64) {
+    let index = position(of: sequence)
+    if index < sequences.count, sequences[index] == sequence { sequences.remove(at: index) }
+  }
+
+  /// Where a sequence is behind the first, which may be out of order, or where it belongs there.
+  private func position(of sequence: UInt64) -> Int {
+    var (low, high) = (head + 1, sequences.count)
+    if let last = sequences.last, last < sequence { return high }
+    while low < high {
+      let middle = (low + high) / 2
+      if sequences[middle] < sequence { low = middle + 1 } else { high = middle }
+    }
+    return low
   }
 
   /// Removes the first effect.
@@ -230,6 +289,7 @@ final class SubjectEffects {
     head += 1
     tries = 0
     notBefore = 0
+    failure = nil
     if head > 32, head * 2 > sequences.count {
       sequences.removeFirst(head)
       head = 0

@@ -10,12 +10,20 @@ struct HTTPRequest {
   var headers: [(name: String, value: String)] = []
   /// The body.
   var body: [UInt8] = []
+  /// The file with the client's certificate and its key, if the client has one.
+  var certificate: String?
+  /// The file with the authorities that the receiver's certificate is checked against; nil for the system's.
+  var authorities: String?
+  /// How many bytes of the answer's body are kept.
+  var keptBytes = 0
 }
 
 /// The result of a request.
 enum HTTPResult {
   /// The receiver answered; `retryAfter` is the wait in seconds that it asks for, 0 if it does not ask.
-  case answered(status: Int, retryAfter: Int)
+  ///
+  /// `body` is the beginning of the answer's body.
+  case answered(status: Int, retryAfter: Int, body: [UInt8])
   /// There was no answer, for a reason that another try may not meet.
   case failed(String)
   /// The request can't be sent at all.
@@ -40,9 +48,25 @@ final class HTTPClient {
   private var pollError: SystemError?
 
   /// A request under way.
-  private struct Transfer {
+  fileprivate final class Transfer {
     let headers: UnsafeMutablePointer<curl_slist>?
     let completion: (HTTPResult) -> Void
+    /// The first `keptBytes` bytes of the answer's body.
+    var body: [UInt8] = []
+    let keptBytes: Int
+    /// Where libcurl writes what went wrong.
+    let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+
+    init(
+      headers: UnsafeMutablePointer<curl_slist>?, keptBytes: Int, completion: @escaping (HTTPResult) -> Void
+    ) {
+      self.headers = headers
+      self.keptBytes = keptBytes
+      self.completion = completion
+      errorText.pointee = 0
+    }
+
+    deinit { errorText.deallocate() }
   }
 
   /// A client without requests; tests pass a `makePoll` that fails.
@@ -66,8 +90,10 @@ final class HTTPClient {
     guard let multi = openMulti(), let easy = curl_easy_init() else {
       return completeLater(Self.result(of: CURLE_OUT_OF_MEMORY), completion)
     }
-    let transfer = Transfer(headers: Self.headerList(request.headers + [("Expect", "")]), completion: completion)
-    let code = Self.configure(easy, for: request, transfer.headers, timeout: milliseconds)
+    let transfer = Transfer(
+      headers: Self.headerList(request.headers + [("Expect", "")]), keptBytes: request.keptBytes,
+      completion: completion)
+    let code = Self.configure(easy, for: request, transfer, timeout: milliseconds)
     let status = code == CURLE_OK ? curl_multi_add_handle(multi, easy) : CURLM_OK
     guard code == CURLE_OK, status == CURLM_OK else {
       release(easy, transfer)
@@ -132,10 +158,10 @@ final class HTTPClient {
   }
 
   private static func configure(
-    _ easy: UnsafeMutableRawPointer, for request: HTTPRequest, _ headers: UnsafeMutablePointer<curl_slist>?,
-    timeout: Int
+    _ easy: UnsafeMutableRawPointer, for request: HTTPRequest, _ transfer: Transfer, timeout: Int
   ) -> CURLcode {
-    guard headers != nil else { return CURLE_OUT_OF_MEMORY }
+    guard let headers = transfer.headers else { return CURLE_OUT_OF_MEMORY }
+    let context = Unmanaged.passUnretained(transfer).toOpaque()
     let hasBody = request.method != "GET"
     let steps: [() -> CURLcode] = [
       { ruled_curl_set_text(easy, CURLOPT_PROTOCOLS_STR, "http,https") },
@@ -150,7 +176,11 @@ final class HTTPClient {
       { ruled_curl_set_long(easy, CURLOPT_NOSIGNAL, 1) },
       { ruled_curl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, min(timeout, 10_000)) },
       { ruled_curl_set_long(easy, CURLOPT_TIMEOUT_MS, timeout) },
-      { ruled_curl_set_write(easy, discardBody) },
+      { ruled_curl_set_write(easy, keepBody, context) },
+      { ruled_curl_set_error_text(easy, transfer.errorText) },
+      { request.certificate.map { ruled_curl_set_text(easy, CURLOPT_SSLCERT, $0) } ?? CURLE_OK },
+      { request.certificate.map { ruled_curl_set_text(easy, CURLOPT_SSLKEY, $0) } ?? CURLE_OK },
+      { request.authorities.map { ruled_curl_set_text(easy, CURLOPT_CAINFO, $0) } ?? CURLE_OK },
     ]
     for step in steps {
       let code = step()
@@ -178,7 +208,8 @@ final class HTTPClient {
       guard let easy = ruled_curl_done(message, &code), let transfer = transfers.removeValue(forKey: easy) else {
         continue
       }
-      ended.append((transfer.completion, code == CURLE_OK ? Self.answer(of: easy) : Self.result(of: code)))
+      let result = code == CURLE_OK ? Self.answer(of: easy, transfer) : Self.result(of: code, transfer)
+      ended.append((transfer.completion, result))
       curl_multi_remove_handle(multi, easy)
       release(easy, transfer)
     }
@@ -191,13 +222,15 @@ final class HTTPClient {
     for end in ended { end.completion(end.result) }
   }
 
-  private static func answer(of easy: UnsafeMutableRawPointer) -> HTTPResult {
-    .answered(status: Int(ruled_curl_status(easy)), retryAfter: Int(ruled_curl_retry_after(easy)))
+  private static func answer(of easy: UnsafeMutableRawPointer, _ transfer: Transfer) -> HTTPResult {
+    .answered(
+      status: Int(ruled_curl_status(easy)), retryAfter: Int(ruled_curl_retry_after(easy)), body: transfer.body)
   }
 
-  /// The result of a transfer that ended with an error.
-  private static func result(of code: CURLcode) -> HTTPResult {
-    let reason = String(cString: curl_easy_strerror(code))
+  /// The result of a transfer that ended with an error; what libcurl wrote of it says more than its code.
+  private static func result(of code: CURLcode, _ transfer: Transfer? = nil) -> HTTPResult {
+    let detail = transfer.map { String(cString: $0.errorText) } ?? ""
+    let reason = detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail
     return code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL ? .refused(reason) : .failed(reason)
   }
 
@@ -267,9 +300,15 @@ private func timerCallback(
   return 0
 }
 
-private func discardBody(
+private func keepBody(
   _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
-) -> Int { size * count }
+) -> Int {
+  guard let bytes, let context else { return size * count }
+  let transfer = Unmanaged<HTTPClient.Transfer>.fromOpaque(context).takeUnretainedValue()
+  let room = transfer.keptBytes - transfer.body.count
+  if room > 0 { transfer.body += UnsafeRawBufferPointer(start: bytes, count: min(room, size * count)) }
+  return size * count
+}
 
 /// The scheme, host and port of a URL as libcurl reads it: a secret for one origin is not sent to another.
 struct URLOrigin: Equatable {

@@ -25,6 +25,15 @@ struct HandlerRequest: Sendable {
   var headers: [(name: String, value: String)] = []
   /// The body.
   var body: [UInt8] = []
+
+  /// The request as `lease` hands it out.
+  var json: JSONValue {
+    var object: JSONObject = ["method": .string(method)]
+    if let url { object["url"] = .string(url) }
+    object["headers"] = .object(JSONObject(headers.map { ($0.name, .string($0.value)) }))
+    object["body"] = .string(String(decoding: body, as: UTF8.self))
+    return .object(object)
+  }
 }
 
 extension HandlerAnswer {

@@ -1,5 +1,6 @@
-package import RuledCore
+import RuledCore
 import RuledEngine
+import RuledWire
 import Synchronization
 
 /// The outbox as the other threads see it: they add committed effects here and read the figures of the sinks.
@@ -12,10 +13,16 @@ package final class Outbox: Sendable {
     case scanStore
     /// Use other sinks; secrets and files may have changed too.
     case reload([String: Configuration.Sink])
-    /// Go on with the delivery of that number: its sink handler has answered.
-    case handlerAnswered(UInt64, HandlerAnswer)
+    /// Go on with the delivery of that number: its sink handler has answered; the text is that of the effect.
+    case handlerAnswered(UInt64, HandlerAnswer, text: [UInt8])
     /// The mark of an effect as given up is durable, or has failed.
     case markingEnded(EffectKey, sink: String)
+    /// A client calls a method about effects.
+    case task(OutboxTask, ControlCaller)
+    /// Run a closure on the outbox's thread.
+    case perform(@Sendable (OutboxService) -> Void)
+    /// Let nobody wait for effects to lease any longer.
+    case endWaits
     /// End once no delivery is under way, or after so many milliseconds.
     case stop(milliseconds: UInt64, then: @Sendable () -> Void)
   }
@@ -53,6 +60,12 @@ package final class Outbox: Sendable {
     if !mailbox.send(.stop(milliseconds: milliseconds, then: done)) { done() }
   }
 
+  /// Has the effects counted again, as a subject's were erased.
+  func recount() { mailbox.send(.perform { $0.scheduleRecount() }) }
+
+  /// Answers the clients that wait for effects to lease.
+  func endWaits() { mailbox.send(.endWaits) }
+
   /// Removes effects from the backlog, once the thread has received them.
   func removeFromBacklog(_ count: Int) { backlog.wrappingSubtract(count, ordering: .relaxed) }
 
@@ -75,44 +88,18 @@ package final class Outbox: Sendable {
   }
 }
 
-/// The counters of a sink since the start; one thread counts, any may read.
-package final class SinkFigures: Sendable {
-  private let deliveredCount = Atomic<Int>(0)
-  private let failedCount = Atomic<Int>(0)
-  private let expiredCount = Atomic<Int>(0)
-  private let retriedCount = Atomic<Int>(0)
-  private let waitingCount = Atomic<Int>(0)
-  private let unreadableCount = Atomic<Int>(0)
-
-  /// Counters at 0.
-  init() {}
-
-  /// Effects that the receiver accepted.
-  package var delivered: Int { deliveredCount.load(ordering: .relaxed) }
-  /// Effects that were given up because the receiver refused them.
-  package var failed: Int { failedCount.load(ordering: .relaxed) }
-  /// Effects that their handler let expire.
-  package var expired: Int { expiredCount.load(ordering: .relaxed) }
-  /// Tries that failed and are repeated.
-  package var retried: Int { retriedCount.load(ordering: .relaxed) }
-  /// About how many effects wait.
-  package var waiting: Int { waitingCount.load(ordering: .relaxed) }
-  /// Waiting effects that can't be read at present; each holds up the later ones of its subject.
-  package var unreadable: Int { unreadableCount.load(ordering: .relaxed) }
-
-  /// The figures as `health` shows them.
-  package var json: JSONValue {
-    .object([
-      "delivered": .integer(Int64(delivered)), "failed": .integer(Int64(failed)), "expired": .integer(Int64(expired)),
-      "retried": .integer(Int64(retried)), "waiting": .integer(Int64(waiting)),
-      "unreadable": .integer(Int64(unreadable)),
-    ])
-  }
-
-  func countDelivered(_ count: Int = 1) { deliveredCount.wrappingAdd(count, ordering: .relaxed) }
-  func countFailed() { failedCount.wrappingAdd(1, ordering: .relaxed) }
-  func countExpired() { expiredCount.wrappingAdd(1, ordering: .relaxed) }
-  func countRetried() { retriedCount.wrappingAdd(1, ordering: .relaxed) }
-  func setUnreadable(_ count: Int) { unreadableCount.store(count, ordering: .relaxed) }
-  func setWaiting(_ count: Int) { waitingCount.store(max(count, 0), ordering: .relaxed) }
+/// A method that the outbox's thread executes.
+enum OutboxTask: Sendable {
+  /// List undelivered effects.
+  case list(EffectsParams)
+  /// Show one undelivered effect.
+  case show(EffectSelection)
+  /// Try effects again.
+  case resend(EffectSelection)
+  /// Remove effects.
+  case drop(EffectSelection)
+  /// Hand out effects.
+  case lease(LeaseParams)
+  /// Take what came of effects that were handed out.
+  case confirm(ConfirmParams)
 }

@@ -1,7 +1,6 @@
 import Glibc
 import RuledCore
 import RuledEngine
-import RuledLua
 
 /// One sink: how it delivers effects, and the effects that it has to deliver.
 final class Sink {
@@ -10,7 +9,9 @@ final class Sink {
     /// Not configured: effects stay in the store.
     case none
     /// Sent as HTTP requests.
-    case url(String, SinkSecret?)
+    case url(URLReceiver)
+    /// Handed out to whoever leases them.
+    case lease
     /// Appended to a file.
     case file(SinkFile)
     /// Written to the log.
@@ -36,6 +37,16 @@ final class Sink {
   var completed: Set<EffectKey> = []
   /// Effects that could not be read when they were next.
   var unreadable: Set<EffectKey> = []
+  /// About how many effects are given up, and how many of those the scan under way has counted so far.
+  var givenUp = 0
+  var scannedGivenUp = 0
+  /// The effect that waits longest as far as is known, and when it was emitted, in the clock's microseconds.
+  var oldest: (key: EffectKey, at: Int64)?
+  /// The one that waited longest when the store was last scanned; and of those that the scan under way has found so far.
+  var storedOldest: EffectKey?
+  var scannedOldest: EffectKey?
+  /// How many effects are leased.
+  var leasedCount = 0
 
   /// A sink without effects.
   init(name: String, configuration: Configuration.Sink?, figures: SinkFigures) {
@@ -43,9 +54,11 @@ final class Sink {
     self.configuration = configuration
     self.figures = figures
     if let url = configuration?.url {
-      target = .url(url, configuration?.secretFile.map { SinkSecret(path: $0) })
+      target = .url(URLReceiver(url, sink: name, configuration))
     } else if let file = configuration?.file {
       target = .file(SinkFile(path: file))
+    } else if configuration?.lease == true {
+      target = .lease
     } else {
       target = configuration?.log == true ? .log : .none
     }
@@ -54,12 +67,26 @@ final class Sink {
   /// Whether effects can be delivered.
   var isConfigured: Bool { if case .none = target { false } else { true } }
 
+  /// Whether the plugins' handlers make the requests.
+  var callsHandlers: Bool {
+    switch target {
+    case .url, .lease: true
+    case .none, .file, .log: false
+    }
+  }
+
+  /// The queue of a plugin's effects, if it has been used.
+  func existingQueue(of plugin: String) -> DeliveryQueue? {
+    let name = callsHandlers ? plugin : ""
+    return queues.first { $0.plugin == name }
+  }
+
   /// The queue of a plugin's effects.
   ///
-  /// Only sinks with a URL have a queue for each plugin, because handlers fail by plugin; the others have one for all.
+  /// Only sinks whose plugins' handlers are called have a queue for each plugin, because handlers fail by plugin; the others have one for
+  /// all.
   func queue(of plugin: String) -> DeliveryQueue {
-    var name = ""
-    if case .url = target { name = plugin }
+    let name = callsHandlers ? plugin : ""
     if let queue = queues.first(where: { $0.plugin == name }) { return queue }
     let queue = DeliveryQueue(plugin: name)
     queues.append(queue)
@@ -77,55 +104,15 @@ final class Sink {
     return best
   }
 
-  /// Updates the counts of effects that wait and that can't be read.
-  func updateFigures() {
-    figures.setWaiting(queues.reduce(0) { $0 + $1.count + $1.unloadedCount })
-    figures.setUnreadable(unreadable.count)
+  /// Notes that an effect does not wait any longer.
+  func ended(_ key: EffectKey) {
+    if oldest?.key == key { oldest = nil }
   }
 }
 
 extension Configuration.Sink {
   /// Whether effects of the sink are delivered.
-  var delivers: Bool { url != nil || file != nil || log }
-}
-
-/// A secret that is read from a file and used in a request's header only; printed it shows nothing.
-final class SinkSecret: CustomStringConvertible, CustomReflectable {
-  private static let maximumBytes = 16 << 10
-
-  /// The path of the file.
-  let path: String
-  private var text: String?
-
-  /// The secret in a file that is not read yet.
-  init(path: String) { self.path = path }
-
-  let description = "(secret)"
-  var customMirror: Mirror { Mirror(self, children: [:]) }
-
-  /// The value of the `Authorization` header; nil when the file could not be read.
-  var authorization: String? { text.map { "Bearer \($0)" } }
-
-  /// Reads the file; returns what is wrong with it, or nil.
-  ///
-  /// When the file can't be read, an older secret is dropped.
-  func read() -> String? {
-    text = nil
-    var bytes: ArraySlice<UInt8>
-    do throws(RegularFile.Refusal) { bytes = try RegularFile.read(path, limit: Self.maximumBytes)[...] } catch {
-      return "\(path): \(error)"
-    }
-    while let last = bytes.last, Self.isSpace(last) { bytes.removeLast() }
-    while let first = bytes.first, Self.isSpace(first) { bytes.removeFirst() }
-    guard !bytes.isEmpty else { return "\(path): holds no secret" }
-    guard bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-      return "\(path): a secret is printable ASCII without white space"
-    }
-    text = String(decoding: bytes, as: UTF8.self)
-    return nil
-  }
-
-  private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
+  var delivers: Bool { url != nil || file != nil || log || lease }
 }
 
 /// A file of JSON lines to which effects are appended; another program may rename it at any time.

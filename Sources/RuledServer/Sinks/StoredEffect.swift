@@ -3,7 +3,8 @@ import RuledJSON
 
 /// An effect in the store: `{"id":…,"plugin":…,"sink":…,"type":…,"data":…,"subject":…,"at":…}`.
 ///
-/// One that was given up has a further member, `"failed":{"at":…,"tries":…,"why":…,"after":…}`.
+/// One that was given up has a further member, `"failed":{"at":…,"tries":…,"why":…,"status":…,"body":…,"after":…}`, of which `status` and
+/// `body` are there if a receiver answered. It keeps that member when it is to be tried again, with an `after` of 0.
 struct StoredEffect {
   /// The id, the same in each try.
   let id: String
@@ -13,8 +14,25 @@ struct StoredEffect {
   let sink: String
   /// Its type.
   let type: String
+  /// How it was given up; nil if it was not.
+  let mark: Mark?
+
+  /// How an effect was given up.
+  struct Mark: Equatable {
+    /// The time as text.
+    var at: String
+    /// How often it was tried before.
+    var tries: Int
+    /// Why it was given up.
+    var failure: DeliveryFailure
+    /// The last sequence before it was given up, 0 if it is not known or if the effect is to be tried again.
+    ///
+    /// It tells the effect from those that are given up later, whatever the clock says.
+    var after: UInt64
+  }
+
   /// The last sequence before the effect was given up, 0 if it is not known; nil if it was not given up.
-  let givenUpAfter: UInt64?
+  var givenUpAfter: UInt64? { mark?.after }
 
   /// A parser of stored effects, whose data is one level deeper than in the rule that emitted them.
   static func makeDocument() -> TapeDocument { TapeDocument(maximumDepth: Limits.jsonDepth + 1) }
@@ -30,21 +48,32 @@ struct StoredEffect {
     self.sink = sink
     self.type = type
     guard let failed = effect.member("failed") else {
-      givenUpAfter = nil
+      mark = nil
       return
     }
     // The mark of an older version has no sequence.
-    guard let after = failed.member("after") else {
-      givenUpAfter = 0
-      return
+    var after: UInt64 = 0
+    if let number = failed.member("after") {
+      guard let sequence = number.integer.flatMap({ UInt64(exactly: $0) }) else { return nil }
+      after = sequence
     }
-    guard let sequence = after.integer.flatMap({ UInt64(exactly: $0) }) else { return nil }
-    givenUpAfter = sequence
+    mark = Mark(
+      at: failed.member("at")?.text ?? "", tries: Int(failed.member("tries")?.integer ?? 0),
+      failure: DeliveryFailure(
+        reason: failed.member("why")?.text ?? "", status: failed.member("status")?.integer.map { Int($0) },
+        body: failed.member("body")?.text),
+      after: after)
+  }
+
+  /// When the effect in a stored text was emitted, in the clock's microseconds; nil when the text has another form.
+  static func time(_ text: UnsafeRawBufferPointer, _ document: TapeDocument) -> Int64? {
+    guard let at = (try? document.parse(text))?.member("at")?.string else { return nil }
+    return Timestamp(rfc3339: at)?.microseconds
   }
 
   /// The effect as it was emitted, without the mark of being given up, from the text that it was read from.
   func emitted(_ text: UnsafeRawBufferPointer, _ document: TapeDocument) -> [UInt8] {
-    guard givenUpAfter != nil, let effect = try? document.parse(text) else { return Array(text) }
+    guard mark != nil, let effect = try? document.parse(text) else { return Array(text) }
     let buffer = ByteBuffer(capacity: text.count)
     var writer = JSONWriter(buffer)
     writer.beginObject()
@@ -58,21 +87,19 @@ struct StoredEffect {
     return Array(buffer.bytes)
   }
 
-  /// The text of an effect once it is given up, made of its text as emitted.
-  ///
-  /// `sequence` tells it from effects that are given up later, whatever the clock says.
-  static func givenUp(_ emitted: [UInt8], at time: Timestamp, tries: Int, reason: String, after sequence: UInt64)
-    -> [UInt8]
-  {
+  /// The text of an effect with a mark, made of its text as emitted.
+  static func marked(_ emitted: [UInt8], _ mark: Mark) -> [UInt8] {
     let buffer = ByteBuffer(capacity: emitted.count + 128)
     var writer = JSONWriter(buffer)
     writer.beginObject()
     writer.member("failed")
     writer.beginObject()
-    writer.member("at", time)
-    writer.member("tries", tries)
-    writer.member("why", reason)
-    writer.member("after", sequence)
+    writer.member("at", mark.at)
+    writer.member("tries", mark.tries)
+    writer.member("why", mark.failure.reason)
+    if let status = mark.failure.status { writer.member("status", status) }
+    if let body = mark.failure.body { writer.member("body", body) }
+    writer.member("after", mark.after)
     writer.endObject()
     // The members of the effect with their commas and the closing brace.
     emitted.withUnsafeBytes { writer.raw(UnsafeRawBufferPointer(rebasing: $0.dropFirst())) }

@@ -145,10 +145,21 @@ final class Router: ConnectionHandler {
     case .unknown: return request.unknownMethod
     case .clock where !services.context.clock.isManual: return request.unknownMethod
     case .event, .query, .watch, .unwatch, .health: return nil
+    case .lease, .confirm:
+      guard !target.isAdmin, !isCourier(target) else { return nil }
+      return RequestError(
+        .forbidden, "only root, the daemon's own user and the configured admins and couriers may call this method")
     default:
       guard !target.isAdmin else { return nil }
       return RequestError(.forbidden, "only root, the daemon's own user and the configured admins may call this method")
     }
+  }
+
+  /// Whether the client of one of this worker's connections may lease effects though it is no administrator.
+  private func isCourier(_ target: ReplyTarget) -> Bool {
+    guard case .worker(index) = target.receiver, let connection = worker.table[ConnectionToken(raw: target.connection)]
+    else { return false }
+    return services.couriers.include(connection)
   }
 
   /// Whether `count` more requests exceed the limit of requests in flight.

@@ -29,6 +29,36 @@ extension Worker {
     } catch { replies.sendError(error, for: request, to: target) }
   }
 
+  /// Whether only the outbox's thread can execute a method.
+  static func isForOutbox(_ method: Method) -> Bool {
+    switch method {
+    case .effects, .effect, .resend, .dropEffects, .lease, .confirm: true
+    default: false
+    }
+  }
+
+  /// Leaves a request to the outbox's thread, which replies to the target.
+  func sendToOutbox(_ request: RequestView, _ target: ReplyTarget) {
+    do throws(RequestError) {
+      let task: OutboxTask
+      switch request.method {
+      case .effects: task = .list(try EffectsParams(request))
+      case .effect:
+        let selection = try EffectSelection(request)
+        if case .failed = selection { throw .invalidParams(path: "params.sink", "belongs to resend and drop_effects") }
+        task = .show(selection)
+      case .resend: task = .resend(try EffectSelection(request))
+      case .dropEffects: task = .drop(try EffectSelection(request))
+      case .lease: task = .lease(try LeaseParams(request))
+      default: task = .confirm(try ConfirmParams(request))
+      }
+      let caller = ControlCaller(id: request.id.map { Array($0) }, target: target)
+      guard services.outbox.mailbox.send(.task(task, caller)) else {
+        throw RequestError(.unavailable, "the daemon is shutting down")
+      }
+    } catch { replies.sendError(error, for: request, to: target) }
+  }
+
   /// Appends the result of a method that shows or erases.
   func administrate(_ request: RequestView, into bytes: ByteBuffer) throws(RequestError) {
     let context = services.context
@@ -46,7 +76,9 @@ extension Worker {
     case .forget:
       let params = try SubjectParams(request)
       try withBytes(params.subject, nil) { subject, _ throws(RequestError) in
-        try evaluator.administration.forget(subject).write(to: bytes)
+        let result = try evaluator.administration.forget(subject)
+        if result["forgotten"]?["effects"] != 0 { services.outbox.recount() }
+        result.write(to: bytes)
       }
     case .subjects:
       let params = try SubjectsParams(request)

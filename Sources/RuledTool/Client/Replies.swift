@@ -45,20 +45,27 @@ enum PagedList {
     OptionSpec("all", "Lists all."),
   ]
 
+  /// The parameters that options of the same names give.
+  static func params(_ options: [String], _ arguments: Arguments) -> JSONObject {
+    var params = JSONObject()
+    for option in options { params[option] = arguments.value(option).map(JSONValue.string) }
+    return params
+  }
+
   /// Prints one page, or with `--all` every page, and on standard error whether there is more.
   ///
   /// - Parameters:
   ///   - method: The method that lists; its result's member of that name holds the entries.
-  ///   - option: The option that selects entries; the method's parameter has the same name.
+  ///   - params: The parameters that select entries.
   ///   - arguments: The command line.
   ///   - environment: Where the daemon is, and where to print.
   ///   - text: How entries look without `--json`.
   /// - Throws: `UsageError` for an option out of range, and what the client throws.
   static func show(
-    _ method: String, option: String, _ arguments: Arguments, _ environment: ToolEnvironment,
+    _ method: String, _ params: JSONObject, _ arguments: Arguments, _ environment: ToolEnvironment,
     as text: ([JSONValue]) -> String
   ) throws {
-    let page = try read(method, option: option, arguments, environment.connect())
+    let page = try read(method, params, arguments, environment.connect())
     let entries = page.elements(method)
     environment.show(page, arguments) { _ in text(entries) }
     if let next = page.member("next"), !arguments.has("json") {
@@ -70,11 +77,10 @@ enum PagedList {
 
   /// The method's result; with `--all`, one with the entries of all pages and without `next`.
   private static func read(
-    _ method: String, option: String, _ arguments: Arguments, _ client: Client
+    _ method: String, _ selection: JSONObject, _ arguments: Arguments, _ client: Client
   ) throws -> JSONValue {
     let limit = try arguments.integer("limit", in: 1...Limits.listMaximum)
-    var params = JSONObject()
-    params[option] = arguments.value(option).map(JSONValue.string)
+    var params = selection
     params["after"] = arguments.value("after").map(JSONValue.string)
     params["limit"] = limit.map { .integer(Int64($0)) } ?? (arguments.has("all") ? .integer(1_000) : nil)
     var page = try client.call(method, .object(params))

@@ -20,8 +20,9 @@ package struct Tool {
       commands: [
         EventCommand.self, QueryCommand.self, ExplainCommand.self, StateCommand.self, SubjectsCommand.self,
         ExportCommand.self, ForgetCommand.self, WatchCommand.self, RulesCommand.self, ReloadCommand.self,
-        ParkedCommand.self, RetryCommand.self, DropCommand.self, CountersCommand.self, HealthCommand.self,
-        ClockCommand.self, TopCommand.self, BenchCommand.self, NewCommand.self, CheckCommand.self, TestCommand.self,
+        ParkedCommand.self, RetryCommand.self, DropCommand.self, EffectsCommand.self, CountersCommand.self,
+        HealthCommand.self, ClockCommand.self, TopCommand.self, BenchCommand.self, NewCommand.self, CheckCommand.self,
+        TestCommand.self,
         CompletionsCommand.self, ManualCommand.self,
       ],
       examples: [

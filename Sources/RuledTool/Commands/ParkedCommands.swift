@@ -13,7 +13,9 @@ package enum ParkedCommand: Command {
 
   /// Asks for the parked events and prints them.
   package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
-    try PagedList.show("parked", option: "plugin", arguments, environment) { text($0, environment.style) }
+    try PagedList.show("parked", PagedList.params(["plugin"], arguments), arguments, environment) {
+      text($0, environment.style)
+    }
     return .done
   }
 

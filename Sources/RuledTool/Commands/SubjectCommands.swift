@@ -78,7 +78,7 @@ package enum SubjectsCommand: Command {
 
   /// Asks for the subjects and prints them.
   package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
-    try PagedList.show("subjects", option: "prefix", arguments, environment) { subjects in
+    try PagedList.show("subjects", PagedList.params(["prefix"], arguments), arguments, environment) { subjects in
       if subjects.isEmpty { environment.errors.write("no subjects\n") }
       return subjects.reduce(into: "") { $0 += $1.brief.printable + "\n" }
     }

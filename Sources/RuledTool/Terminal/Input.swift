@@ -40,6 +40,9 @@ package final class Input {
 
   deinit { if let descriptor, closes { close(descriptor) } }
 
+  /// Whether a person types the input.
+  package var isTerminal: Bool { descriptor.map { isatty($0) == 1 } ?? false }
+
   /// Whether `nextLine` returns without waiting for more input.
   package var isReady: Bool {
     guard let descriptor, !isAtEnd, nextNewline() == nil else { return true }

@@ -50,6 +50,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
   case rules, reload
   case parked, retry, parkedEvent
   case counters
+  case effects, resend, effect, resendEffects, dropEffects, lease, confirm
   case health, alive, ready, metrics, openapi
   case dashboard
 
@@ -68,6 +69,13 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .retry: "/v1/parked/{id}/retry"
     case .parkedEvent: "/v1/parked/{id}"
     case .counters: "/v1/counters"
+    case .effects: "/v1/effects"
+    case .resend: "/v1/effects/{id}/resend"
+    case .effect: "/v1/effects/{id}"
+    case .resendEffects: "/v1/resend"
+    case .dropEffects: "/v1/drop_effects"
+    case .lease: "/v1/lease"
+    case .confirm: "/v1/confirm"
     case .health: "/healthz"
     case .alive: "/livez"
     case .ready: "/readyz"
@@ -80,10 +88,10 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
   /// The HTTP methods that it accepts.
   package var methods: [String] {
     switch self {
-    case .events, .query, .reload, .retry: ["POST"]
-    case .subject: ["GET", "HEAD", "DELETE"]
+    case .events, .query, .reload, .retry, .resend, .resendEffects, .dropEffects, .lease, .confirm: ["POST"]
+    case .subject, .effect: ["GET", "HEAD", "DELETE"]
     case .parkedEvent: ["DELETE"]
-    case .subjects, .export, .watch, .rules, .parked, .counters, .health, .alive, .ready, .metrics, .openapi,
+    case .subjects, .export, .watch, .rules, .parked, .counters, .effects, .health, .alive, .ready, .metrics, .openapi,
       .dashboard:
       ["GET", "HEAD"]
     }
@@ -104,6 +112,12 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .retry: .retry
     case .parkedEvent: .drop
     case .counters: .counters
+    case .effects: .effects
+    case .effect: httpMethod == "DELETE" ? .dropEffects : .effect
+    case .resend, .resendEffects: .resend
+    case .dropEffects: .dropEffects
+    case .lease: .lease
+    case .confirm: .confirm
     case .health: .health
     case .alive, .ready, .metrics, .openapi, .dashboard: nil
     }
@@ -112,8 +126,9 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
   /// The names that a request's query string may have: the members of the method's params that neither the path nor the body holds.
   package func parameters(_ httpMethod: String) -> [String] {
     switch self {
-    case .subjects, .watch, .parked, .counters: method(httpMethod)?.members.map(\.description) ?? []
+    case .subjects, .watch, .parked, .counters, .effects: method(httpMethod)?.members.map(\.description) ?? []
     case .subject where httpMethod != "DELETE": ["plugin"]
+    case .effect, .resend: ["subject"]
     default: []
     }
   }
@@ -124,8 +139,9 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .health, .alive, .ready: nil
     case .events, .watch: .writer
     case .export, .reload, .retry, .parkedEvent: .admin
+    case .effect, .resend, .resendEffects, .dropEffects, .lease, .confirm: .admin
     case .subject: httpMethod == "DELETE" ? .admin : .reader
-    case .query, .subjects, .rules, .parked, .counters, .metrics, .openapi, .dashboard: .reader
+    case .query, .subjects, .rules, .parked, .counters, .effects, .metrics, .openapi, .dashboard: .reader
     }
   }
 

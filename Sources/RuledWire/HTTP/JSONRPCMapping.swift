@@ -32,11 +32,12 @@ package enum JSONRPCRequest {
   /// should be stays a string, which the method refuses.
   package static func params(of target: HTTPTarget, for method: Method) -> JSONObject {
     var params = JSONObject()
-    for (name, value) in target.parameters where !value.isEmpty {
+    for (name, value) in target.formParameters where !value.isEmpty {
       switch name {
       case "limit": params[name] = number(value)
       case "after" where method == .watch: params[name] = number(value)
       case "plugins": params[name] = .array(value.split(separator: ",").map { .string(String($0)) })
+      case "data" where method == .effects: params[name] = Bool(value).map { .bool($0) } ?? .string(value)
       case "labels": params[name] = (try? JSONValue(parsing: value)) ?? .string(value)
       default: params[name] = .string(value)
       }

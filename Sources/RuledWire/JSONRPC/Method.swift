@@ -2,6 +2,7 @@
 package enum Method: Sendable, Hashable, CaseIterable {
   case event, query, state, subjects, export, forget, watch, unwatch
   case rules, reload, parked, retry, drop, counters, clock, health
+  case effects, effect, resend, dropEffects, lease, confirm
   /// None of ours; the request holds its name.
   case unknown
 
@@ -33,6 +34,12 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .counters: "counters"
     case .clock: "clock"
     case .health: "health"
+    case .effects: "effects"
+    case .effect: "effect"
+    case .resend: "resend"
+    case .dropEffects: "drop_effects"
+    case .lease: "lease"
+    case .confirm: "confirm"
     case .unknown: ""
     }
   }
@@ -52,6 +59,11 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .retry, .drop: ["parked", "plugin"]
     case .counters: ["prefix", "labels"]
     case .clock: ["set", "advance"]
+    case .effects: ["sink", "plugin", "subject", "type", "status", "data", "after", "limit"]
+    case .effect: ["id", "subject", "keys"]
+    case .resend, .dropEffects: ["id", "subject", "keys", "sink", "status"]
+    case .lease: ["sink", "sinks", "limit", "seconds", "wait"]
+    case .confirm: ["leases"]
     }
   }
 }

@@ -4,17 +4,28 @@ import RuledJSON
 /// Reads members of a request's params, which must be an object with no members but those of the request's method.
 struct ParamsReader {
   private let object: TapeValue?
+  private let path: String
 
   /// A reader of the request's params; absent params are an empty object.
   init(_ request: RequestView) throws(RequestError) {
     object = request.params
-    guard let object else { return }
-    guard object.kind == .object else { throw .invalidParams(path: "params", "must be an object") }
-    let known = request.method.members
+    path = "params"
+    if let object { try Self.check(object, at: path, known: request.method.members) }
+  }
+
+  /// A reader of an object within the params, which has no members but `known`.
+  init(_ object: TapeValue, at path: String, known: [StaticString]) throws(RequestError) {
+    self.object = object
+    self.path = path
+    try Self.check(object, at: path, known: known)
+  }
+
+  private static func check(_ object: TapeValue, at path: String, known: [StaticString]) throws(RequestError) {
+    guard object.kind == .object else { throw .invalidParams(path: path, "must be an object") }
     var members = object.members
     while let member = members.next() {
       guard !known.contains(where: { member.name.equals($0) }) else { continue }
-      throw .unknownMember(member.name, of: "params", known: known.map(\.description))
+      throw .unknownMember(member.name, of: path, known: known.map(\.description))
     }
   }
 
@@ -29,6 +40,27 @@ struct ParamsReader {
     guard let value = value(name) else { return nil }
     guard let text = value.text else { throw error(name, "must be a string") }
     return text
+  }
+
+  /// An optional boolean.
+  func boolean(_ name: StaticString) throws(RequestError) -> Bool? {
+    guard let value = value(name) else { return nil }
+    guard let bool = value.bool else { throw error(name, "must be true or false") }
+    return bool
+  }
+
+  /// An optional array of strings.
+  func strings(_ name: StaticString) throws(RequestError) -> [String]? {
+    guard let value = value(name) else { return nil }
+    guard value.kind == .array else { throw error(name, "must be an array of strings") }
+    var texts: [String] = []
+    for element in value.children {
+      guard let text = element.text else {
+        throw .invalidParams(path: "\(JSONPath.member(path, name))[\(texts.count)]", "must be a string")
+      }
+      texts.append(text)
+    }
+    return texts
   }
 
   /// A required string that is not empty.
@@ -67,7 +99,7 @@ struct ParamsReader {
 
   /// `invalid_params` at a member.
   func error(_ name: StaticString, _ detail: String) -> RequestError {
-    .invalidParams(path: JSONPath.member("params", name), detail)
+    .invalidParams(path: JSONPath.member(path, name), detail)
   }
 }
 

@@ -90,21 +90,8 @@ package struct WatchParams: Sendable, Equatable {
     let reader = try ParamsReader(request)
     subject = try reader.subject().map { String(decoding: $0, as: UTF8.self) }
     prefix = try reader.string("prefix") ?? ""
-    plugins = try Self.plugins(reader)
+    plugins = try reader.strings("plugins")
     after = try reader.integer("after", in: 0...Int64.max)
-  }
-
-  private static func plugins(_ reader: ParamsReader) throws(RequestError) -> [String]? {
-    guard let value = reader.value("plugins") else { return nil }
-    guard value.kind == .array else { throw reader.error("plugins", "must be an array of names") }
-    var names: [String] = []
-    for element in value.children {
-      guard let name = element.text else {
-        throw .invalidParams(path: "params.plugins[\(names.count)]", "must be a string")
-      }
-      names.append(name)
-    }
-    return names
   }
 }
 

@@ -22,6 +22,8 @@ final class Receiver: Sendable {
     var headers: [String] = []
     /// How long the receiver waits before it answers, in milliseconds.
     var delay: UInt32 = 0
+    /// The body.
+    var body = "ok"
   }
 
   private struct State {
@@ -93,7 +95,9 @@ final class Receiver: Sendable {
       let answer = answer(index, request(0))
       usleep(answer.delay * 1000)
       state.withLock { $0.active -= 1 }
-      let lines = ["HTTP/1.1 \(answer.status) Answer", "Content-Length: 2"] + answer.headers + ["", "ok"]
+      let lines =
+        ["HTTP/1.1 \(answer.status) Answer", "Content-Length: \(answer.body.utf8.count)"] + answer.headers
+        + ["", answer.body]
       let text = lines.joined(separator: "\r\n")
       _ = text.withCString { send(connection, $0, text.utf8.count, Int32(MSG_NOSIGNAL)) }
     }

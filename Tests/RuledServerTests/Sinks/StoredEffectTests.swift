@@ -25,13 +25,15 @@ import Testing
 
   @Test func `the mark of an effect that was given up is added, read and removed`() throws {
     let text = DeliveryRig.text("e\\n1", "s", data: #"{"a":[1.0,"\u0000"]}"#)
-    let time = try #require(Timestamp(rfc3339: "2025-11-10T12:34:56.789Z"))
-    let marked = String(
-      decoding: StoredEffect.givenUp(Array(text.utf8), at: time, tries: 3, reason: "\"no\"", after: 7), as: UTF8.self)
+    let failure = DeliveryFailure(reason: "\"no\"", status: 400, body: "b")
+    let mark = StoredEffect.Mark(at: "2025-11-10T12:34:56.789Z", tries: 3, failure: failure, after: 7)
+    let marked = String(decoding: StoredEffect.marked(Array(text.utf8), mark), as: UTF8.self)
     #expect(
-      marked == #"{"failed":{"at":"2025-11-10T12:34:56.789Z","tries":3,"why":"\"no\"","after":7},"# + text.dropFirst())
+      marked
+        == #"{"failed":{"at":"2025-11-10T12:34:56.789Z","tries":3,"why":"\"no\"","status":400,"body":"b","after":7},"#
+        + text.dropFirst())
     let effect = try #require(read(marked))
-    #expect(effect.id == "e\n1" && effect.givenUpAfter == 7)
+    #expect(effect.id == "e\n1" && effect.mark == mark)
     #expect(emitted(effect, marked) == text)
     let old = try #require(read(marked.replacing(#","after":7"#, with: "")))
     #expect(old.givenUpAfter == 0)

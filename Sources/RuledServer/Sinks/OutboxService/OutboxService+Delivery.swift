@@ -1,53 +1,64 @@
 import RuledCore
 import RuledEngine
 
-/// Sinks with a URL: the plugin's handler makes the request, on the worker that owns the subject, and the receiver's answer decides.
+/// Sinks whose plugins' handlers make the requests, on the worker that owns the subject; the receiver's answer decides what comes of an effect.
 extension OutboxService {
-  /// Header fields that the daemon sets itself, in lower case; `authorization` only where the sink has a secret.
-  private static let reservedHeaders: Set<String> = [
-    "authorization", "idempotency-key", "host", "content-length", "transfer-encoding", "connection", "expect",
-  ]
-
   /// Begins as many deliveries as may be under way.
   func post(_ sink: Sink, now: UInt64) {
     while sink.busySubjects.count < Sink.maximumRequests, let (queue, subject) = sink.next(now: now) {
-      queue.start(subject)
-      let key = EffectKey(subject: subject.subject, sequence: subject.first)
-      switch fetch(key) {
-      case .found(let effect):
-        sink.unreadable.remove(key)
-        callHandler(
-          Delivery(
-            sink: sink, queue: queue, subject: subject, key: key, effect: effect,
-            text: effect.emitted(value.bytes, document)))
-      case .gone:
-        sink.unreadable.remove(key)
-        queue.completeFirst(of: subject)
-      case .unreadable:
-        sink.unreadable.insert(key)
-        subject.tries += 1
-        queue.retryFirst(of: subject, at: now + settings.backoff.delay(after: subject.tries))
-      }
+      begin(subject, of: queue, sink, for: nil, now: now)
     }
   }
 
-  private func callHandler(_ delivery: Delivery) {
+  /// Has the handler called for a subject's first effect; false when the effect can't be delivered now.
+  @discardableResult
+  func begin(
+    _ subject: SubjectEffects, of queue: DeliveryQueue, _ sink: Sink, for lease: LeaseRequest?, now: UInt64
+  ) -> Bool {
+    queue.start(subject)
+    let key = EffectKey(subject: subject.subject, sequence: subject.first)
+    switch fetch(key) {
+    case .found(let effect):
+      sink.unreadable.remove(key)
+      let text = effect.emitted(value.bytes, document)
+      callHandler(
+        Delivery(sink: sink, queue: queue, subject: subject, key: key, effect: effect, lease: lease), text: text)
+      return true
+    case .gone:
+      sink.unreadable.remove(key)
+      sink.ended(key)
+      queue.completeFirst(of: subject)
+    case .unreadable:
+      sink.unreadable.insert(key)
+      subject.tries += 1
+      queue.retryFirst(of: subject, at: now + settings.backoff.delay(after: subject.tries))
+    }
+    return false
+  }
+
+  private func callHandler(_ delivery: Delivery, text: [UInt8]) {
     delivery.sink.busySubjects.insert(delivery.key.subject)
     let number = register(delivery)
     let mailbox = services.outbox.mailbox
-    let (text, plugin, sink) = (delivery.text, delivery.effect.plugin, delivery.sink.name)
+    let (plugin, sink) = (delivery.effect.plugin, delivery.sink.name)
     services.workers[services.owner(of: delivery.key.subject)].send(
       .perform { worker in
-        mailbox.send(.handlerAnswered(number, worker.callSinkHandler(text, plugin: plugin, sink: sink)))
+        mailbox.send(
+          .handlerAnswered(number, worker.callSinkHandler(text, plugin: plugin, sink: sink), text: text))
       })
   }
 
-  /// Continues a delivery whose handler has answered.
-  func proceed(_ delivery: Delivery, with answer: HandlerAnswer) {
+  /// Continues a delivery whose handler has answered; `text` is the effect's.
+  func proceed(_ delivery: Delivery, with answer: HandlerAnswer, text: [UInt8]) {
+    defer { if let lease = delivery.lease { handlerEnded(for: lease) } }
     guard !isStopping else { return }
     switch answer {
-    case .none: send(HandlerRequest(body: delivery.text), for: delivery)
-    case .request(let request): send(request, for: delivery)
+    case .none:
+      if let lease = delivery.lease { return grant(delivery, to: lease, nil, text: text) }
+      send(HandlerRequest(body: text), for: delivery)
+    case .request(let request):
+      if let lease = delivery.lease { return grant(delivery, to: lease, request, text: text) }
+      send(request, for: delivery)
     case .expired(let reason):
       delivery.sink.figures.countExpired()
       log(.info, "an effect expired: \(reason)", delivery)
@@ -55,97 +66,39 @@ extension OutboxService {
       complete(delivery)
     case .failed(let reason):
       log(.warn, "a sink handler failed, the effect waits: \(reason)", delivery)
-      retry(delivery)
+      delivery.sink.figures.note(success: false)
+      retry(delivery, DeliveryFailure(reason: "the plugin's sink handler failed: \(reason)"))
     case .absent:
       if delivery.subject.tries == 0 { log(.warn, "the plugin of an effect is not loaded, the effect waits", delivery) }
-      retry(delivery)
+      retry(delivery, DeliveryFailure(reason: "the plugin is not loaded"))
     }
   }
 
-  private func send(_ asked: HandlerRequest, for delivery: Delivery) {
-    guard case .url(let configured, let secret) = delivery.sink.target else { return }
-    var request = HTTPRequest(url: asked.url ?? configured, method: asked.method, body: asked.body)
-    guard let origin = URLOrigin(request.url) else {
-      return giveUp(delivery, "the URL is neither http nor https")
-    }
-    request.headers = asked.headers.filter { header in
-      let name = header.name.lowercased()
-      return !Self.reservedHeaders.contains(name) || name == "authorization" && secret == nil
-    }
-    if !request.headers.contains(where: { $0.name.lowercased() == "content-type" }) {
-      request.headers.append(("Content-Type", "application/json"))
-    }
-    request.headers.append(("Idempotency-Key", Self.headerText(delivery.effect.id)))
-    if let secret {
-      if secret.authorization == nil, !read(secret, of: delivery.sink) {
-        delivery.queue.recordFailure(now: loop.now, settings.backoff, pausesAtOnce: true)
-        return retry(delivery)
-      }
-      if origin == URLOrigin(configured), let authorization = secret.authorization {
-        request.headers.append(("Authorization", authorization))
-      }
-    }
-    client.send(request, timeout: settings.timeout) { [unowned self] in finish(delivery, $0) }
-  }
-
-  /// An effect's id as a header's value: all but visible ASCII is percent-encoded.
-  private static func headerText(_ id: String) -> String {
-    let buffer = ByteBuffer(capacity: id.utf8.count)
-    for byte in id.utf8 {
-      if (0x21...0x7E).contains(byte) {
-        buffer.append(byte)
-      } else {
-        buffer.append(UInt8(ascii: "%"))
-        buffer.append(hexDigit: byte >> 4)
-        buffer.append(hexDigit: byte & 15)
-      }
-    }
-    return buffer.text
+  private func send(_ request: HandlerRequest, for delivery: Delivery) {
+    guard case .url(let receiver) = delivery.sink.target, let deliverer else { return }
+    deliverer.send(request, id: delivery.effect.id, to: receiver) { [unowned self] in finish(delivery, $0) }
   }
 
   // MARK: Results
 
-  private func finish(_ delivery: Delivery, _ result: HTTPResult) {
+  /// Ends a try with what came of it.
+  func finish(_ delivery: Delivery, _ result: DeliveryResult) {
+    let (sink, queue) = (delivery.sink, delivery.queue)
     switch result {
-    case .answered(200..<300, _):
-      delivery.sink.figures.countDelivered()
-      delivery.queue.recordSuccess()
-      remove(delivery.key, of: delivery.sink)
+    case .delivered:
+      sink.figures.countDelivered()
+      sink.figures.note(success: true)
+      queue.recordSuccess()
+      remove(delivery.key, of: sink)
       complete(delivery)
-    case .answered(let status, let seconds):
-      finish(delivery, status: status, retryAfter: UInt64(min(max(seconds, 0), 3_600)) * 1_000)
-    case .failed(let reason):
-      log(.warn, "an effect could not be delivered, it is tried again: \(reason)", delivery)
-      delivery.queue.recordFailure(now: loop.now, settings.backoff, pausesAtOnce: true)
-      retry(delivery)
-    case .refused(let reason): giveUp(delivery, reason)
-    }
-  }
-
-  /// Handles an answer without success; `wait` is the wait in milliseconds that it asks for.
-  private func finish(_ delivery: Delivery, status: Int, retryAfter wait: UInt64) {
-    switch status {
-    case 401, 403:
-      guard case .url(_, let secret?) = delivery.sink.target else {
-        return giveUp(delivery, "the receiver answered \(status)")
-      }
-      let old = secret.authorization
-      if read(secret, of: delivery.sink), secret.authorization != old {
-        log(
-          .info, "the receiver answered \(status), and the secret has changed: the effect is tried again", delivery)
-        return retry(delivery, at: loop.now)
-      }
-      log(
-        .error, "the receiver answered \(status): effects wait until the secret in \(secret.path) is accepted", delivery
-      )
-      delivery.queue.recordFailure(now: loop.now, settings.backoff, pausesAtOnce: true)
-      retry(delivery)
-    case 408, 425, 429, 500...599:
-      log(.warn, "the receiver answered \(status), the effect is tried again", delivery)
-      delivery.queue.recordFailure(
-        now: loop.now, settings.backoff, atLeast: wait, pausesAtOnce: status == 429 || status == 503)
-      retry(delivery, atLeast: wait)
-    default: giveUp(delivery, "the receiver answered \(status)")
+    case .failed(let failure, let wait, let hold):
+      log(.warn, "an effect could not be delivered, it is tried again: \(failure.reason)", delivery)
+      sink.figures.note(success: false)
+      queue.recordFailure(now: loop.now, settings.backoff, atLeast: wait, pausesAtOnce: hold == .atOnce)
+      retry(delivery, failure, atLeast: wait)
+    case .givenUp(let failure):
+      sink.figures.note(success: false)
+      giveUp(delivery, failure)
     }
   }
 
@@ -155,34 +108,47 @@ extension OutboxService {
     delivery.queue.completeFirst(of: delivery.subject)
   }
 
-  /// Lets an effect be tried again: at `time`, or else after a delay of `minimum` milliseconds or more.
-  private func retry(_ delivery: Delivery, at time: UInt64? = nil, atLeast minimum: UInt64 = 0) {
+  /// Lets an effect be tried again, after a delay of `minimum` milliseconds or more.
+  private func retry(_ delivery: Delivery, _ failure: DeliveryFailure, atLeast minimum: UInt64 = 0) {
     delivery.sink.figures.countRetried()
     delivery.sink.busySubjects.remove(delivery.key.subject)
     delivery.subject.tries += 1
+    delivery.subject.failure = failure
     let delay = max(settings.backoff.delay(after: delivery.subject.tries), minimum)
-    delivery.queue.retryFirst(of: delivery.subject, at: time ?? loop.now + delay)
+    delivery.queue.retryFirst(of: delivery.subject, at: loop.now + delay)
   }
 
-  /// Leaves an effect in the store, marked as given up, until the next start or reload.
-  private func giveUp(_ delivery: Delivery, _ reason: String) {
-    delivery.sink.figures.countFailed()
-    log(.error, "an effect was given up, the next start or reload tries it again: \(reason)", delivery)
-    let text = StoredEffect.givenUp(
-      delivery.text, at: EngineClock.wall, tries: delivery.subject.tries + 1, reason: reason,
-      after: services.context.nextSequence())
+  /// Leaves an effect in the store, marked as given up, until somebody asks for another try, or the next start or reload.
+  private func giveUp(_ delivery: Delivery, _ failure: DeliveryFailure) {
     let (key, name, mailbox) = (delivery.key, delivery.sink.name, services.outbox.mailbox)
+    let text: [UInt8]
+    switch fetch(key) {
+    case .found(let effect): text = effect.emitted(value.bytes, document)
+    case .gone:
+      delivery.sink.ended(key)
+      return complete(delivery)
+    case .unreadable: return retry(delivery, failure)
+    }
+    delivery.sink.figures.countFailed()
+    log(.error, "an effect was given up, 'rulectl effects resend' tries it again: \(failure.reason)", delivery)
+    let mark = StoredEffect.Mark(
+      at: EngineClock.wall.rfc3339, tries: (delivery.effect.mark?.tries ?? 0) + delivery.subject.tries + 1,
+      failure: failure, after: services.context.nextSequence())
+    let marked = StoredEffect.marked(text, mark)
     delivery.sink.completed.insert(key)
-    let marked = Cascade { mailbox.send(.markingEnded(key, sink: name)) }
+    delivery.sink.ended(key)
+    delivery.sink.givenUp += 1
+    scheduleRecount()
+    let ended = Cascade { mailbox.send(.markingEnded(key, sink: name)) }
     services.workers[services.owner(of: key.subject)].send(
       .perform { worker in
-        do throws(RequestError) { _ = try worker.evaluator.replace(key, with: text) } catch {
+        do throws(RequestError) { _ = try worker.evaluator.replace(key, with: marked) } catch {
           worker.services.context.log.write(
             LogLine(
               .warn, "an effect that was given up could not be marked, it is tried again: \(error.message)",
               subjectHash: OutboxService.hash(key.subject)))
         }
-        worker.evaluator.batch.awaited.append(marked)
+        worker.evaluator.batch.awaited.append(ended)
       })
     complete(delivery)
   }
@@ -206,11 +172,15 @@ extension OutboxService {
           sink.figures.countRetried()
           log(.error, "the effects of the sink '\(sink.name)' can't be written, they wait: \(error)")
           queue.recordFailure(now: now, settings.backoff, pausesAtOnce: true)
+          queue.failure = DeliveryFailure(reason: "the file can't be written: \(error)")
+          sink.figures.note(success: false)
           break
         }
         queue.recordSuccess()
+        if !chunk.isEmpty { sink.figures.note(success: true) }
         for (key, isStored) in chunk {
           queue.complete(key)
+          sink.ended(key)
           if isStored { remove(key, of: sink) }
         }
         sink.figures.countDelivered(chunk.count { $0.isStored })
@@ -259,6 +229,7 @@ extension OutboxService {
           remove(key, of: sink)
         }
         sink.unreadable.remove(key)
+        sink.ended(key)
         queue.complete(key)
       }
     }

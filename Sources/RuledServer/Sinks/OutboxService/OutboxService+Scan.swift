@@ -25,8 +25,10 @@ extension OutboxService {
     /// Whether a scan is scheduled because an effect could not be read, and how many in a row were.
     var rescanIsScheduled = false
     var rescans = 0
-    /// Whether a scan is scheduled to count the effects of sinks without configuration.
+    /// Whether a scan is scheduled to count effects.
     var recountIsScheduled = false
+    /// Whether a tick is scheduled that finds out which effects have waited longest.
+    var oldestIsScheduled = false
     /// Counts the pages of single queues, so that the queues with room are loaded in turn.
     var queuePages = 0
   }
@@ -51,13 +53,22 @@ extension OutboxService {
     scan.blockedSubjects.removeAll()
     scan.position = Self.firstKey
     scan.start = EngineClock.monotonic
-    for sink in sinks.values { for queue in sink.queues { queue.scannedCount = 0 } }
+    for sink in sinks.values {
+      for queue in sink.queues { queue.scannedCount = 0 }
+      sink.scannedGivenUp = 0
+      sink.scannedOldest = nil
+    }
   }
 
   private func endScan() {
     scan.position = nil
     scan.duration = (EngineClock.monotonic - scan.start) / 1_000_000
-    for sink in sinks.values { for queue in sink.queues { queue.unloadedCount = queue.scannedCount } }
+    for sink in sinks.values {
+      for queue in sink.queues { queue.unloadedCount = queue.scannedCount }
+      sink.givenUp = sink.scannedGivenUp
+      sink.storedOldest = sink.scannedOldest
+      sink.oldest = nil
+    }
     guard scan.isRepeated else { return }
     scan.isRepeated = false
     scanStore()
@@ -71,8 +82,8 @@ extension OutboxService {
     timers?.rescan.start(after: settings.backoff.delay(after: scan.rescans))
   }
 
-  /// Schedules a scan that counts waiting effects; its delay grows with the time that scans take.
-  private func scheduleRecount() {
+  /// Schedules a scan that counts effects; its delay grows with the time that scans take.
+  func scheduleRecount() {
     guard !scan.recountIsScheduled else { return }
     scan.recountIsScheduled = true
     timers?.recount.start(after: max(settings.recountDelay, 20 * scan.duration))
@@ -99,7 +110,8 @@ extension OutboxService {
   /// Reads the next page of the scan, or of a queue that has room.
   func loadPage() {
     if let position = scan.position {
-      scan.position = readPage(from: position) { sink, queue, key in
+      scan.position = readPage(from: position, givenUp: { $0.scannedGivenUp += 1 }) { sink, queue, key in
+        if sink.scannedOldest.map({ key.sequence < $0.sequence }) ?? true { sink.scannedOldest = key }
         if queue.contains(key) { return true }
         if !sink.isConfigured || !queue.isComplete || scan.blockedSubjects.contains(key.subject) {
           queue.scannedCount += 1
@@ -135,8 +147,12 @@ extension OutboxService {
     if queue.isComplete { queue.unloadedCount = 0 }
   }
 
-  /// Calls `body` with each undelivered effect of a page until it returns false; returns where to continue, nil at the end.
-  private func readPage(from position: [UInt8], _ body: (Sink, DeliveryQueue, EffectKey) -> Bool) -> [UInt8]? {
+  /// Calls `body` with each effect of a page that waits, until it returns false, and `givenUp` with the sink of each that is given up.
+  ///
+  /// Returns where to continue, nil at the end.
+  private func readPage(
+    from position: [UInt8], givenUp: (Sink) -> Void = { _ in }, _ body: (Sink, DeliveryQueue, EffectKey) -> Bool
+  ) -> [UInt8]? {
     var readCount = 0
     var next: [UInt8]?
     var followsDamage = false
@@ -162,8 +178,11 @@ extension OutboxService {
           block(key.subject)
           return true
         }
-        if let sequence = effect.givenUpAfter, sequence >= scan.retriesBefore { return true }
         let sink = sink(effect.sink)
+        if isGivenUp(effect) {
+          givenUp(sink)
+          return true
+        }
         guard !sink.completed.contains(key) else { return true }
         guard body(sink, sink.queue(of: effect.plugin), key) else {
           next = Array(bytes)
@@ -179,6 +198,46 @@ extension OutboxService {
     return next
   }
 
+  /// Whether an effect is given up, and not to be tried again.
+  func isGivenUp(_ effect: StoredEffect) -> Bool { effect.givenUpAfter.map { $0 >= scan.retriesBefore } ?? false }
+
+  // MARK: Figures
+
+  /// Updates the figures of a sink; which effect has waited longest is found out once a second at most.
+  func updateFigures(of sink: Sink) {
+    let waiting = sink.queues.reduce(0) { $0 + $1.count + $1.unloadedCount }
+    if waiting == 0 {
+      sink.oldest = nil
+    } else if sink.oldest == nil, !scan.oldestIsScheduled {
+      sink.oldest = findOldest(of: sink)
+      scan.oldestIsScheduled = true
+      timers?.oldest.start(after: 1_000)
+    }
+    let figures = sink.figures
+    figures.setWaiting(waiting)
+    figures.setUnreadable(sink.unreadable.count)
+    figures.setGivenUp(sink.givenUp)
+    if waiting == 0 || sink.oldest != nil { figures.setOldest(sink.oldest?.at) }
+    figures.note(unleased: isLeased(sink) && waiting > 0 && sink.leasedCount == 0 && !leases.isAwaited(sink.name))
+  }
+
+  /// The effect of a sink that has waited longest: of those in memory, and the one that the last scan of the store found.
+  private func findOldest(of sink: Sink) -> (key: EffectKey, at: Int64)? {
+    var candidates = sink.queues.compactMap { queue in queue.firstKeys.min { $0.sequence < $1.sequence } }
+    if let stored = sink.storedOldest {
+      if case .found(let effect) = fetch(stored), !isGivenUp(effect), !sink.completed.contains(stored) {
+        candidates.append(stored)
+      } else {
+        sink.storedOldest = nil
+        if sink.queues.contains(where: { $0.unloadedCount > 0 }) { scheduleRecount() }
+      }
+    }
+    guard let oldest = candidates.min(by: { $0.sequence < $1.sequence }), case .found = fetch(oldest),
+      let at = StoredEffect.time(value.bytes, document)
+    else { return nil }
+    return (oldest, at)
+  }
+
   // MARK: Single effects
 
   /// Adds a committed effect to its queue; where loading finds it later, only counts it.
@@ -190,6 +249,7 @@ extension OutboxService {
     case .unreadable: return block(key.subject)
     }
     let sink = sink(effect.sink)
+    guard !isGivenUp(effect), !sink.completed.contains(key) else { return }
     let queue = sink.queue(of: effect.plugin)
     guard sink.isConfigured else { return scheduleRecount() }
     if isAhead(of: scan.position) { return }

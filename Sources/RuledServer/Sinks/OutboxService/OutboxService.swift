@@ -3,7 +3,8 @@ import RuledEngine
 import RuledJSON
 import RuledStore
 
-/// Delivers effects on a thread of its own: each at least once, and those of a subject in their order for each sink and plugin.
+/// Delivers effects on a thread of its own, or hands them out to those who do: each at least once, and those of a subject in their order for
+/// each sink and plugin.
 ///
 /// An effect stays in the store until it is delivered, expired or given up; the thread holds a bounded window of them in each queue. Workers
 /// add the effects that they commit. A scan of the store finds all others: at the start, after a backlog and every 10 minutes.
@@ -27,7 +28,8 @@ final class OutboxService {
     let subject: SubjectEffects
     let key: EffectKey
     let effect: StoredEffect
-    let text: [UInt8]
+    /// The lease that waits for it; nil if the outbox delivers it itself.
+    let lease: LeaseRequest?
   }
 
   /// The timers of the service.
@@ -40,22 +42,29 @@ final class OutboxService {
     let scan: LoopTimer
     /// A scan after something could not be read.
     let rescan: LoopTimer
-    /// A scan that counts the effects of sinks without configuration.
+    /// A scan that counts effects.
     let recount: LoopTimer
+    /// The end of leases, and of the waits for them.
+    let leases: LoopTimer
+    /// A tick that finds out which effects have waited longest.
+    let oldest: LoopTimer
   }
 
   let services: Services
   let settings: Settings
   let loop: EventLoop
-  let client: HTTPClient
+  /// Sends requests; nil if a courier does.
+  let deliverer: Deliverer?
   private(set) var sinks: [String: Sink] = [:]
   var scan = Scan()
+  var leases = Leases()
   private(set) var isStopping = false
   /// The timers, while the service runs.
   private(set) var timers: Timers?
 
   private var configured: [String: Configuration.Sink]
   private var deliveries: [UInt64: Delivery] = [:]
+  private var changeEnds: [UInt64: (Bool) -> Void] = [:]
   private var lastDelivery: UInt64 = 0
   private var hasLoadedInTick = false
   private var onStop: [@Sendable () -> Void] = []
@@ -67,6 +76,7 @@ final class OutboxService {
   /// Parses stored effects.
   let document = StoredEffect.makeDocument()
   private let writes = WriteSet(capacity: 4096)
+  private let replyBuffer = ByteBuffer(capacity: 1024)
 
   /// A service on the calling thread; tests pass a client of their own.
   init(
@@ -78,7 +88,11 @@ final class OutboxService {
     configured = services.context.configuration.sinks
     scan.retriesBefore = services.context.nextSequence()
     let loop = try EventLoop()
-    do throws(SystemError) { client = try makeClient(loop) } catch {
+    do throws(SystemError) {
+      deliverer =
+        services.context.configuration.delivery == .courier
+        ? nil : Deliverer(client: try makeClient(loop), timeout: settings.timeout, log: services.context.log)
+    } catch {
       loop.close()
       throw error
     }
@@ -97,7 +111,9 @@ final class OutboxService {
       recount: try LoopTimer(on: loop) { [unowned self] in
         scan.recountIsScheduled = false
         scanStore()
-      })
+      },
+      leases: try LoopTimer(on: loop) { [unowned self] in checkLeases() },
+      oldest: try LoopTimer(on: loop) { [unowned self] in scan.oldestIsScheduled = false })
     timers?.scan.start(after: settings.scanPeriod, every: settings.scanPeriod)
     try services.outbox.mailbox.attach(to: loop) { [unowned self] messages in
       for message in messages { receive(message) }
@@ -109,7 +125,7 @@ final class OutboxService {
   }
 
   private func close() {
-    client.close()
+    deliverer?.close()
     services.outbox.mailbox.close()
     loop.close()
     for done in onStop { done() }
@@ -122,9 +138,12 @@ final class OutboxService {
       if !isStopping { for key in keys { add(key) } }
     case .scanStore: scanStore()
     case .reload(let sinks): reload(sinks)
-    case .handlerAnswered(let number, let answer):
-      if let delivery = deliveries.removeValue(forKey: number) { proceed(delivery, with: answer) }
+    case .handlerAnswered(let number, let answer, let text):
+      if let delivery = deliveries.removeValue(forKey: number) { proceed(delivery, with: answer, text: text) }
     case .markingEnded(let key, let name): sinks[name]?.completed.remove(key)
+    case .task(let task, let caller): execute(task, for: caller)
+    case .perform(let body): body(self)
+    case .endWaits: endWaits()
     case .stop(let milliseconds, let done):
       onStop.append(done)
       isStopping = true
@@ -139,7 +158,9 @@ final class OutboxService {
   func sink(_ name: String) -> Sink {
     if let sink = sinks[name] { return sink }
     let made = Sink(name: name, configuration: configured[name], figures: services.outbox.figures(of: name))
-    if case .url(_, let secret?) = made.target { read(secret, of: made) }
+    if case .url(let receiver) = made.target, deliverer != nil {
+      Deliverer.readFiles(of: receiver, services.context.log)
+    }
     sinks[name] = made
     return made
   }
@@ -150,11 +171,11 @@ final class OutboxService {
     for (name, sink) in sinks {
       guard sink.configuration == next[name] else {
         sinks[name] = nil
-        sink.figures.setWaiting(0)
+        sink.figures.reset()
         continue
       }
       switch sink.target {
-      case .url(_, let secret?): read(secret, of: sink)
+      case .url(let receiver): if deliverer != nil { Deliverer.readFiles(of: receiver, services.context.log) }
       case .file(let file): file.close()
       default: break
       }
@@ -164,14 +185,6 @@ final class OutboxService {
     scanStore()
   }
 
-  /// Reads a secret; false when it can't be read, which is logged.
-  @discardableResult
-  func read(_ secret: SinkSecret, of sink: Sink) -> Bool {
-    guard let problem = secret.read() else { return true }
-    log(.error, "the secret of the sink '\(sink.name)' can't be read, its effects wait: \(problem)")
-    return false
-  }
-
   // MARK: Ticks
 
   /// One tick of the loop: loads, sends, and removes delivered effects once for all.
@@ -179,16 +192,17 @@ final class OutboxService {
     let now = loop.now
     load()
     for sink in sinks.values where sink.isConfigured { deliver(sink, now: now) }
+    serveWaits()
     commitRemovals(now: now)
-    for sink in sinks.values { sink.updateFigures() }
-    if isStopping, client.count == 0, removals.isEmpty { return end() }
+    for sink in sinks.values { updateFigures(of: sink) }
+    if isStopping, (deliverer?.count ?? 0) == 0, removals.isEmpty { return end() }
     scheduleTick(now: now)
   }
 
   private func deliver(_ sink: Sink, now: UInt64) {
     switch sink.target {
-    case .none: break
-    case .url: if !isStopping { post(sink, now: now) }
+    case .none, .lease: break
+    case .url: if !isStopping, deliverer != nil { post(sink, now: now) }
     case .file(let file): append(sink, to: file, now: now)
     case .log: writeToLog(sink, now: now)
     }
@@ -219,6 +233,16 @@ final class OutboxService {
 
   // MARK: Results
 
+  /// Keeps what follows once a change of effects is durable, or is lost; returns its number.
+  func registerEnd(_ end: @escaping (_ isWhole: Bool) -> Void) -> UInt64 {
+    lastDelivery += 1
+    changeEnds[lastDelivery] = end
+    return lastDelivery
+  }
+
+  /// Continues after a change of effects.
+  func endChange(_ number: UInt64, isWhole: Bool) { changeEnds.removeValue(forKey: number)?(isWhole) }
+
   /// Keeps a delivery while its handler runs; returns its number.
   func register(_ delivery: Delivery) -> UInt64 {
     lastDelivery += 1
@@ -228,11 +252,13 @@ final class OutboxService {
 
   /// Removes an effect from the store at the end of the tick.
   func remove(_ key: EffectKey, of sink: Sink) {
+    sink.ended(key)
     sink.completed.insert(key)
     removals.append((key, sink))
   }
 
-  private func commitRemovals(now: UInt64) {
+  /// Removes the effects from the store that are delivered or expired.
+  func commitRemovals(now: UInt64) {
     guard !removals.isEmpty, now >= nextRemoval else { return }
     writes.removeAll()
     for removal in removals {
@@ -252,6 +278,23 @@ final class OutboxService {
     nextRemoval = 0
     for removal in removals { removal.sink.completed.remove(removal.key) }
     removals.removeAll(keepingCapacity: removals.capacity <= 4096)
+  }
+
+  /// Executes a method for a client.
+  private func execute(_ task: OutboxTask, for caller: ControlCaller) {
+    switch task {
+    case .list(let params): list(params, for: caller)
+    case .show(let selection): show(selection, for: caller)
+    case .resend(let selection): change(selection, .resend, for: caller)
+    case .drop(let selection): change(selection, .drop, for: caller)
+    case .lease(let params): lease(params, for: caller)
+    case .confirm(let params): confirm(params, for: caller)
+    }
+  }
+
+  /// Replies to a client through the thread that has its connection.
+  func reply(_ result: Result<JSONValue, RequestError>, to caller: ControlCaller) {
+    services.reply(result, to: caller, with: replyBuffer)
   }
 
   /// Writes a line to the log.

@@ -40,6 +40,12 @@ struct OpenAPIOperation {
     self.init(id, summary, ("application/json", OpenAPISchemas.reference(schema)), errors, text: text)
   }
 
+  private init(_ id: String, _ summary: String, _ schema: String, takes body: String) {
+    self.init(
+      id, summary, ("application/json", OpenAPISchemas.reference(schema)), [404, 415, 503],
+      body: ["required": true, "content": ["application/json": ["schema": OpenAPISchemas.reference(body)]]])
+  }
+
   private static func of(_ endpoint: HTTPEndpoint, _ method: String) -> OpenAPIOperation {
     switch endpoint {
     case .events: return events
@@ -60,6 +66,21 @@ struct OpenAPIOperation {
     case .retry: return OpenAPIOperation("retryParked", "Tries a parked event again.", "Retried", [404, 503])
     case .parkedEvent: return OpenAPIOperation("dropParked", "Drops a parked event.", "Dropped", [404, 503])
     case .counters: return OpenAPIOperation("listCounters", "What rules have counted.", "Counters")
+    case .effects:
+      return OpenAPIOperation("listEffects", "Effects that are not delivered yet.", "Effects", [503])
+    case .effect where method == "DELETE":
+      return OpenAPIOperation("dropEffect", "Drops an effect.", "DroppedEffects", [404, 503])
+    case .effect: return OpenAPIOperation("showEffect", "An effect that is not delivered yet.", "Effect", [404, 503])
+    case .resend: return OpenAPIOperation("resendEffect", "Tries an effect again, at once.", "Resent", [404, 503])
+    case .resendEffects:
+      return OpenAPIOperation("resendEffects", "Tries effects again, at once.", "Resent", takes: "EffectSelection")
+    case .dropEffects:
+      return OpenAPIOperation("dropEffects", "Drops effects.", "DroppedEffects", takes: "EffectSelection")
+    case .lease:
+      return OpenAPIOperation("leaseEffects", "Takes effects to deliver them.", "Leases", takes: "Lease")
+    case .confirm:
+      return OpenAPIOperation(
+        "confirmEffects", "Tells what came of leased effects.", "Confirmed", takes: "Confirmation")
     case .health: return OpenAPIOperation("showHealth", "The state of the daemon.", "Health")
     case .alive: return OpenAPIOperation("checkLiveness", "Whether the daemon serves.", "Probe")
     case .ready: return OpenAPIOperation("checkReadiness", "Whether the daemon is ready.", "Probe", [503])

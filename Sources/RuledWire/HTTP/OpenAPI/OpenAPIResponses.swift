@@ -74,15 +74,15 @@ enum OpenAPIParameters {
   static var components: JSONObject {
     let name = OpenAPISchemas.reference("Name")
     let text: JSONValue = ["type": "string"]
+    let id: JSONValue = ["type": "string", "pattern": "^([0-9a-f]{1,16}-[^\\x00]*)?$"]
     return [
       "subject": path("subject", "The subject; a slash in it is written %2F.", name),
       "query": path("query", "PLUGIN.QUERY, such as gamification.profile.", ["type": "string", "minLength": 1]),
       "id": path("id", "The id that the list of parked events shows.", ["type": "string", "minLength": 1]),
       "query-prefix": query("prefix", "How the names begin; empty for all.", text),
       "query-after": query("after", "The subject after which the list begins: `next` of the page before.", text),
-      "after-parked": query(
-        "after", "The id after which the list begins: `next` of the page before.",
-        ["type": "string", "pattern": "^([0-9a-f]{1,16}-[^\\x00]*)?$"]),
+      "after-parked": query("after", "The id after which the list begins: `next` of the page before.", id),
+      "after-effects": query("after", "The key after which the list begins: `next` of the page before.", id),
       "after-watch": query(
         "after", "The sequence after which the changes begin.",
         ["oneOf": [["type": "integer", "minimum": 0, "maximum": .integer(.max)], ["const": ""]]]),
@@ -95,7 +95,14 @@ enum OpenAPIParameters {
         ]),
       "query-plugin": query("plugin", "The plugin that is wanted; empty for all.", text),
       "query-plugins": query("plugins", "The plugins that are wanted, with commas between.", text),
-      "query-subject": query("subject", "The subject that is wanted; all without it.", name),
+      "query-subject": query(
+        "subject", "The subject that is wanted; all without it.", ["anyOf": [name, ["const": ""]]]),
+      "query-sink": query("sink", "The sink that is wanted; all without it.", text),
+      "query-type": query("type", "The effects' type that is wanted; all without it.", text),
+      "query-status": query(
+        "status", "Only those that wait, or only those that were given up.", ["enum": ["waiting", "failed", ""]]),
+      "query-data": query(
+        "data", "Whether the effects' data is wanted too.", ["oneOf": [["type": "boolean"], ["const": ""]]]),
       "query-labels": [
         "name": "labels", "in": "query", "description": "Labels that the counters must have.",
         "content": ["application/json": ["schema": OpenAPISchemas.reference("Labels")]],

@@ -13,18 +13,19 @@ enum OpenAPISchemas {
     var schemas = requests
     for member in results { schemas[member.name] = member.value }
     for member in administration { schemas[member.name] = member.value }
+    for member in effects { schemas[member.name] = member.value }
     return schemas
   }
 
   /// Texts without control characters.
-  private static let plainText = "^[^\\u0000-\\u001F\\u007F-\\u009F]*$"
-  private static let boolean: JSONValue = ["type": "boolean"]
-  private static let string: JSONValue = ["type": "string"]
-  private static let number: JSONValue = ["type": "integer", "minimum": 0]
-  private static let optionalText: JSONValue = ["type": ["string", "null"]]
+  static let plainText = "^[^\\u0000-\\u001F\\u007F-\\u009F]*$"
+  static let boolean: JSONValue = ["type": "boolean"]
+  static let string: JSONValue = ["type": "string"]
+  static let number: JSONValue = ["type": "integer", "minimum": 0]
+  static let optionalText: JSONValue = ["type": ["string", "null"]]
 
   /// An object that has these members, and may have others.
-  private static func object(_ members: JSONObject, optional: JSONObject = [:]) -> JSONValue {
+  static func object(_ members: JSONObject, optional: JSONObject = [:]) -> JSONValue {
     var properties = members
     for member in optional { properties[member.name] = member.value }
     return [
@@ -32,7 +33,7 @@ enum OpenAPISchemas {
     ]
   }
 
-  private static func array(of items: JSONValue) -> JSONValue { ["type": "array", "items": items] }
+  static func array(of items: JSONValue) -> JSONValue { ["type": "array", "items": items] }
 
   private static func objects(of values: JSONValue) -> JSONValue { ["type": "object", "additionalProperties": values] }
 

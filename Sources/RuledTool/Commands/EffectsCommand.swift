@@ -1,0 +1,239 @@
+internal import Glibc
+package import RuledCore
+
+/// `rulectl effects`: effects that are not delivered.
+package enum EffectsCommand: Command {
+  /// Name, options and help.
+  package static let spec = CommandSpec(
+    "effects", "Lists, shows, resends and drops effects that are not delivered.",
+    synopsis: [
+      "[--sink SINK] [--failed|--waiting] [--subject SUBJECT] [--type TYPE] [--limit N] [--after NEXT] [--all]",
+      "show ID [--subject SUBJECT]", "resend ID | --failed --sink SINK",
+      "drop ID | --failed --sink SINK [--to FILE] [--yes]",
+    ],
+    optional: 2, completes: .words(["show", "resend", "drop"]),
+    options: [
+      OptionSpec("sink", value: "SINK", "Only this sink's."),
+      OptionSpec("failed", "Only those that were given up."),
+      OptionSpec("waiting", "Only those that are going to be tried."),
+      OptionSpec("subject", value: "SUBJECT", "Only this subject's."),
+      OptionSpec("type", value: "TYPE", "Only those of this type."),
+      OptionSpec("to", value: "FILE", "Appends what is dropped to a file, a line of JSON each.", completes: .files),
+      OptionSpec("yes", "Drops without asking."),
+    ] + PagedList.options + [.json],
+    details: """
+      An effect that a receiver refuses is given up: it stays, and 'resend' tries it again. 'resend ID' also ends the
+      wait of an effect that is going to be tried. 'drop' cannot be undone; with --to the file is on the disk before
+      anything is dropped.
+      """,
+    examples: [
+      .init("rulectl effects --failed", "what was given up, and why"),
+      .init("rulectl effects resend --failed --sink conversions", "after its receiver was repaired"),
+      .init("rulectl effects drop --failed --sink conversions --to dropped.ndjson", "keeps a copy"),
+    ])
+
+  /// Runs the action that the first operand names, or lists.
+  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+    let action = arguments.operand(0)
+    for (option, actions) in [("to", ["drop"]), ("yes", ["drop"])] where arguments.has(option) {
+      guard actions.contains(action ?? "") else { throw UsageError("--\(option) belongs to 'effects drop'") }
+    }
+    switch action {
+    case nil: return try list(arguments, environment)
+    case "show": return try show(arguments, environment)
+    case "resend": return try resend(arguments, environment)
+    case "drop": return try EffectDrop(arguments, environment).run()
+    case let word?:
+      let hint = NearestName.find(word, in: ["show", "resend", "drop"]).map { "; did you mean '\($0)'?" }
+      throw UsageError("there is no 'effects \(word)'" + (hint ?? "; write show, resend or drop"))
+    }
+  }
+
+  // MARK: Listing
+
+  private static func list(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+    var params = PagedList.params(["sink", "subject", "type"], arguments)
+    switch (arguments.has("failed"), arguments.has("waiting")) {
+    case (true, false): params["status"] = "failed"
+    case (false, true): params["status"] = "waiting"
+    case (false, false): break
+    case (true, true): throw UsageError("give --failed or --waiting, not both; without them, both are listed")
+    }
+    try PagedList.show("effects", params, arguments, environment) { table($0, environment.style) }
+    return .done
+  }
+
+  private static func table(_ effects: [JSONValue], _ style: Style) -> String {
+    if effects.isEmpty { return "no effects are undelivered\n" }
+    var table = Table([
+      "ID": .left, "SINK": .left, "PLUGIN": .left, "SUBJECT": .left, "TYPE": .left, "STATUS": .left, "AGE": .right,
+      "TRIES": .right, "NEXT": .left, "ERROR": .left,
+    ])
+    for effect in effects {
+      let names = ["id", "sink", "plugin", "subject", "type", "status"].map { effect.member($0)?.brief ?? "?" }
+      table.add(
+        names + [
+          Figures.duration(seconds: effect.count("age_s")), effect.member("tries")?.brief ?? "-", next(effect),
+          error(effect),
+        ])
+    }
+    return table.text(style)
+  }
+
+  private static func next(_ effect: JSONValue) -> String {
+    if effect.member("under_way") != nil { return "under way" }
+    return effect.member("next_try")?.brief ?? "-"
+  }
+
+  private static func error(_ effect: JSONValue) -> String {
+    guard let error = effect.member("error")?.brief else { return "-" }
+    return error + (effect.member("body").map { ": \($0.brief)" } ?? "")
+  }
+
+  private static func show(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+    let effect = try environment.connect().call("effect", try EffectChoice(arguments).params)
+    environment.show(effect, arguments) { effect in
+      (effect.objectValue?.members ?? []).map { name, value in
+        let shown = name == "data" ? value.prettyText() : value.brief.printable
+        return environment.style.dim(name) + "  " + shown + "\n"
+      }.joined()
+    }
+    return .done
+  }
+
+  private static func resend(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+    let result = try environment.connect().call("resend", try EffectChoice(arguments).params)
+    environment.show(result, arguments) { result in
+      let count = result.count("resent")
+      return count == 0 ? "nothing is given up\n" : "\(Figures.count(count, "effect")) will be tried again\n"
+    }
+    return .done
+  }
+}
+
+/// The effects that an action is for: one, by its id, or all of a sink that were given up.
+private struct EffectChoice {
+  /// The method's parameters.
+  let params: JSONValue
+  /// The sink, if all are meant that it has given up.
+  let sink: String?
+
+  init(_ arguments: Arguments) throws(UsageError) {
+    let action = arguments.operand(0) ?? ""
+    if arguments.has("waiting") {
+      throw UsageError("--waiting belongs to the list; '\(action)' takes an ID or --failed")
+    }
+    sink = arguments.value("sink")
+    switch (arguments.operand(1), arguments.has("failed"), sink) {
+    case (let id?, false, nil):
+      params = .members(["id": .string(id), "subject": arguments.value("subject").map(JSONValue.string)])
+    case (nil, true, let sink?) where action != "show": params = ["sink": .string(sink), "status": "failed"]
+    case (_?, _, _): throw UsageError("give an ID or --failed --sink SINK, not both")
+    default:
+      throw UsageError(
+        action == "show"
+          ? "say which: an ID that 'rulectl effects' lists"
+          : "say which: an ID that 'rulectl effects' lists, or --failed --sink SINK")
+    }
+  }
+}
+
+/// `rulectl effects drop`: removes effects, once a file has them.
+private struct EffectDrop {
+  private let arguments: Arguments
+  private let environment: ToolEnvironment
+  private let choice: EffectChoice
+  private let client: Client
+
+  init(_ arguments: Arguments, _ environment: ToolEnvironment) throws {
+    self.arguments = arguments
+    self.environment = environment
+    choice = try EffectChoice(arguments)
+    client = try environment.connect()
+  }
+
+  func run() throws -> ExitCode {
+    guard try isConfirmed() else {
+      environment.errors.write("nothing was dropped\n")
+      return .no
+    }
+    let file = try arguments.value("to").map { path throws(ToolError) in try AppendedFile(path) }
+    var dropped = 0
+    var after: JSONValue?
+    repeat {
+      let page = try page(after: after)
+      after = page.member("next")
+      let effects = page.elements("effects")
+      guard !effects.isEmpty else { break }
+      try file?.append(effects)
+      let keys = effects.compactMap { $0.member("key") }
+      dropped += try client.call("drop_effects", ["keys": .array(keys)]).count("dropped")
+    } while after != nil
+    environment.show(["dropped": .integer(Int64(dropped))], arguments) { _ in
+      dropped == 0 ? "nothing is given up\n" : "\(Figures.count(dropped, "effect")) dropped\n"
+    }
+    return .done
+  }
+
+  /// A page of the effects that are meant, with their data.
+  private func page(after: JSONValue?) throws -> JSONValue {
+    guard let sink = choice.sink else { return ["effects": .array([try client.call("effect", choice.params)])] }
+    return try client.call(
+      "effects",
+      .members([
+        "sink": .string(sink), "status": "failed", "data": true, "limit": .integer(Int64(Limits.listMaximum)),
+        "after": after,
+      ]))
+  }
+
+  /// Asks on a terminal.
+  private func isConfirmed() throws -> Bool {
+    guard !arguments.has("yes"), environment.input.isTerminal else { return true }
+    let what = choice.sink.map { "all effects that were given up for the sink '\($0)'" } ?? "this effect"
+    environment.errors.write("drop \(what.printable)? It will never be delivered. [y/N] ")
+    environment.errors.flush()
+    let answer = try environment.input.nextLine().map { String(decoding: $0, as: UTF8.self).lowercased() }
+    return answer == "y" || answer == "yes"
+  }
+}
+
+/// A file that lines are appended to and that is synced after each append.
+private final class AppendedFile {
+  private let path: String
+  private let descriptor: Int32
+
+  init(_ path: String) throws(ToolError) {
+    self.path = path
+    descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw Self.error(path) }
+  }
+
+  deinit { close(descriptor) }
+
+  /// Appends a line for each value; they are on the disk when this returns.
+  func append(_ values: [JSONValue]) throws(ToolError) {
+    let text = Array(values.map { $0.text + "\n" }.joined().utf8)
+    var written = 0
+    while written < text.count {
+      let count = text.withUnsafeBytes {
+        write(descriptor, $0.baseAddress?.advanced(by: written), text.count - written)
+      }
+      if count >= 0 { written += count } else if errno != EINTR { throw Self.error(path) }
+    }
+    guard fsync(descriptor) == 0 || errno == EINVAL else { throw Self.error(path) }
+    try syncFolder()
+  }
+
+  /// Makes the name of a new file durable.
+  private func syncFolder() throws(ToolError) {
+    let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    let opened = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard opened >= 0 else { throw Self.error(folder) }
+    defer { close(opened) }
+    guard fsync(opened) == 0 || errno == EINVAL else { throw Self.error(folder) }
+  }
+
+  private static func error(_ path: String) -> ToolError {
+    ToolError("cannot write '\(path)', nothing more was dropped: \(String(cString: strerror(errno)))")
+  }
+}

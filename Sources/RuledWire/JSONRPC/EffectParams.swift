@@ -1,0 +1,188 @@
+package import RuledCore
+import RuledJSON
+
+// What the methods about undelivered effects take.
+
+/// Whether an effect is going to be tried.
+package enum EffectStatus: String, Sendable {
+  /// It waits for its next try, or for its turn.
+  case waiting
+  /// It was given up, and is tried again when somebody asks for it, or at the next start or reload.
+  case failed
+}
+
+/// What `effects` takes: which undelivered effects are wanted.
+package struct EffectsParams: Sendable, Equatable {
+  /// The sink, or nil for all.
+  package var sink: String?
+  /// The plugin, or nil for all.
+  package var plugin: String?
+  /// The subject, or nil for all.
+  package var subject: String?
+  /// The effects' type, or nil for all.
+  package var type: String?
+  /// Only those that wait, or only those that were given up; nil for both.
+  package var status: EffectStatus?
+  /// Whether the data is wanted too.
+  package var withData = false
+  /// The key of the effect after which the list begins, or nil for the first.
+  package var after: String?
+  /// The longest list wanted.
+  package var limit = Limits.listDefault
+
+  /// All effects.
+  package init() {}
+
+  /// Reads the params of a request.
+  package init(_ request: RequestView) throws(RequestError) {
+    let reader = try ParamsReader(request)
+    sink = try reader.string("sink")
+    plugin = try reader.string("plugin")
+    subject = try reader.subject().map { String(decoding: $0, as: UTF8.self) }
+    type = try reader.string("type")
+    if let name = try reader.string("status") {
+      guard let status = EffectStatus(rawValue: name) else {
+        throw reader.error("status", "must be \"waiting\" or \"failed\"")
+      }
+      self.status = status
+    }
+    withData = try reader.boolean("data") ?? false
+    after = try reader.string("after")
+    limit = try reader.limit()
+  }
+}
+
+/// What `effect`, `resend` and `drop_effects` take: which undelivered effects.
+package enum EffectSelection: Sendable, Equatable {
+  /// Those with this id; of this subject, if one is given.
+  case id(String, subject: String?)
+  /// Those with these keys, which `effects` lists.
+  case keys([String])
+  /// All of a sink that were given up.
+  case failed(sink: String)
+
+  /// Reads the params of a request.
+  package init(_ request: RequestView) throws(RequestError) {
+    let reader = try ParamsReader(request)
+    switch (reader.has("id"), reader.has("keys"), reader.has("sink")) {
+    case (true, false, false):
+      let subject = try reader.subject().map { String(decoding: $0, as: UTF8.self) }
+      self = .id(try reader.required("id"), subject: subject)
+    case (false, true, false):
+      let keys = try reader.strings("keys") ?? []
+      guard (1...Limits.listMaximum).contains(keys.count) else {
+        throw reader.error("keys", "must have 1 to \(Limits.listMaximum) elements")
+      }
+      self = .keys(keys)
+    case (false, false, true):
+      let sink = try reader.required("sink")
+      guard try reader.string("status") == EffectStatus.failed.rawValue else {
+        throw reader.error("status", "must be \"failed\" with a sink")
+      }
+      self = .failed(sink: sink)
+    case (false, false, false): throw reader.error("id", "or params.keys or params.sink is required")
+    default: throw reader.error("id", "only one of id, keys and sink")
+    }
+  }
+}
+
+/// What `lease` takes.
+package struct LeaseParams: Sendable, Equatable {
+  /// The sinks whose effects are wanted.
+  package let sinks: [String]
+  /// How many effects, at most.
+  package let limit: Int
+  /// For how many seconds.
+  package let seconds: Int
+  /// How many seconds the reply may wait for a first effect.
+  package let wait: Int
+
+  /// Reads the params of a request.
+  package init(_ request: RequestView) throws(RequestError) {
+    let reader = try ParamsReader(request)
+    if reader.has("sinks") {
+      guard !reader.has("sink") else { throw reader.error("sink", "excludes sinks") }
+      sinks = try reader.strings("sinks") ?? []
+      guard !sinks.isEmpty else { throw reader.error("sinks", "must not be empty") }
+    } else {
+      sinks = [try reader.required("sink")]
+    }
+    limit = try reader.limit()
+    seconds = Int(try reader.integer("seconds", in: 1...Limits.leaseSeconds) ?? Limits.leaseDefaultSeconds)
+    wait = Int(try reader.integer("wait", in: 0...Limits.leaseWaitSeconds) ?? 0)
+  }
+}
+
+/// What `confirm` takes: what came of leased effects.
+package struct ConfirmParams: Sendable, Equatable {
+  /// What came of one lease.
+  package struct Result: Sendable, Equatable {
+    /// The lease.
+    package let lease: String
+    /// What came of it.
+    package let outcome: Outcome
+  }
+
+  /// What came of a lease.
+  package enum Outcome: Sendable, Equatable {
+    /// The receiver has the effect.
+    case delivered
+    /// The effect is to be tried again, after so many seconds at least; `holds` if the sink's other effects are to wait as well.
+    case failed(Detail, retryAfter: Int, holds: Bool)
+    /// The receiver will never take the effect.
+    case givenUp(Detail)
+  }
+
+  /// Why an effect was not delivered.
+  package struct Detail: Sendable, Equatable {
+    /// One sentence.
+    package let error: String
+    /// The status that the receiver answered, if it did.
+    package let status: Int?
+    /// The beginning of what the receiver answered, if it did.
+    package let body: String?
+  }
+
+  /// What came of each lease.
+  package let results: [Result]
+
+  /// Reads the params of a request.
+  package init(_ request: RequestView) throws(RequestError) {
+    let reader = try ParamsReader(request)
+    guard let list = reader.value("leases"), list.kind == .array else {
+      throw reader.error("leases", "must be an array of {lease, result}")
+    }
+    var results: [Result] = []
+    for element in list.children {
+      let path = "params.leases[\(results.count)]"
+      guard results.count < Limits.listMaximum else {
+        throw reader.error("leases", "must have \(Limits.listMaximum) elements at most")
+      }
+      results.append(try Self.read(ParamsReader(element, at: path, known: Self.members)))
+    }
+    self.results = results
+  }
+
+  private static let members: [StaticString] = [
+    "lease", "result", "error", "status", "body", "retry_after_s", "hold",
+  ]
+
+  private static func read(_ reader: ParamsReader) throws(RequestError) -> Result {
+    let lease = try reader.required("lease")
+    let name = try reader.required("result")
+    if name == "delivered" { return Result(lease: lease, outcome: .delivered) }
+    let status = try reader.integer("status", in: 100...999)
+    let detail = Detail(
+      error: try reader.string("error") ?? "the client gave no reason", status: status.map { Int($0) },
+      body: try reader.string("body"))
+    switch name {
+    case "retry":
+      let seconds = try reader.integer("retry_after_s", in: 0...86_400) ?? 0
+      return Result(
+        lease: lease,
+        outcome: .failed(detail, retryAfter: Int(seconds), holds: try reader.boolean("hold") ?? false))
+    case "give_up": return Result(lease: lease, outcome: .givenUp(detail))
+    default: throw reader.error("result", "must be \"delivered\", \"retry\" or \"give_up\"")
+    }
+  }
+}
