@@ -38,7 +38,7 @@ package final class PluginRuntime: Sendable {
   package var isSuspended: Bool { suspended.load(ordering: .relaxed) }
 
   /// Notes that it handled an event.
-  package func succeeded() {
+  package func noteSuccess() {
     runCount.wrappingAdd(1, ordering: .relaxed)
     if stopsInARow.load(ordering: .relaxed) != 0 { stopsInARow.store(0, ordering: .relaxed) }
   }
@@ -46,7 +46,7 @@ package final class PluginRuntime: Sendable {
   /// Notes that it failed.
   ///
   /// - Returns: whether this failure suspends it.
-  package func failed(_ failure: Failure) -> Bool {
+  package func noteFailure(_ failure: Failure) -> Bool {
     runCount.wrappingAdd(1, ordering: .relaxed)
     failureCount.wrappingAdd(1, ordering: .relaxed)
     failuresByCause.withLock { $0[Cause(rule: failure.rule ?? "", kind: failure.kind), default: 0] += 1 }
@@ -93,12 +93,12 @@ package final class ReadyVMs: Sendable {
   /// Whether the plugin loads so slowly that VMs are worth building ahead.
   package let isSlow: Bool
   private let vms = Mutex<[DetachedVM]>([])
-  private let taken: @Sendable () -> Void
+  private let onTake: @Sendable () -> Void
 
-  /// An empty list; `taken` is called whenever a VM of a slow plugin was taken.
-  package init(isSlow: Bool, taken: @escaping @Sendable () -> Void) {
+  /// An empty list; `onTake` is called whenever a VM of a slow plugin was taken.
+  package init(isSlow: Bool, onTake: @escaping @Sendable () -> Void) {
     self.isSlow = isSlow
-    self.taken = taken
+    self.onTake = onTake
   }
 
   /// How many VMs there are.
@@ -115,7 +115,7 @@ package final class ReadyVMs: Sendable {
   package func take(for worker: LuaWorker) -> PluginVM? {
     guard let detached = vms.withLock({ $0.popLast() }) else { return nil }
     detached.vm.attach(to: worker)
-    if isSlow { taken() }
+    if isSlow { onTake() }
     return detached.vm
   }
 }

@@ -33,7 +33,7 @@ final class Control {
     signals = try SignalWatcher(on: loop, [.terminate, .interrupt, .hangUp]) { [unowned self] signal in
       signal == .hangUp ? services.reloads.request(.configuration) : onStop()
     }
-    listener = try Listener(on: loop, socket) { [unowned self] in accepted($0) }
+    listener = try Listener(on: loop, socket) { [unowned self] in assign($0) }
     timers.start()
     watchdog = try Watchdog(on: loop, services)
   }
@@ -64,7 +64,7 @@ final class Control {
   // MARK: Connections
 
   /// Passes a connection to the next worker in turn.
-  private func accepted(_ descriptor: Int32) {
+  private func assign(_ descriptor: Int32) {
     let worker = nextWorker
     nextWorker = (nextWorker + 1) % services.workers.count
     // Counted here, so that connections on their way to a worker take no descriptor that the store needs.
