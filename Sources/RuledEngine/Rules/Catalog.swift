@@ -75,9 +75,9 @@ package final class Catalog: Sendable {
     revisionText.append(contentsOf: revision)
   }
 
-  /// The configured plugins and settings that do not exist.
-  package func unknownNames(in configuration: Configuration) -> [UnknownName] {
-    configuration.unknownPlugins(known: plugins.map(\.name)) + plugins.flatMap(\.manifest.unknownNames)
+  /// The configured plugins and settings that do not exist, and settings of another kind than their default.
+  package func problems(in configuration: Configuration) -> [ConfigurationProblem] {
+    configuration.unknownPlugins(known: plugins.map(\.name)) + plugins.flatMap(\.manifest.settingProblems)
   }
 
   /// The index of the plugin of that name.

@@ -15,7 +15,7 @@ package final class PluginRuntime: Sendable {
 
   private struct Times {
     /// Four buckets for each doubling: one plugin takes 2 KiB.
-    var quantiles = LatencyHistogram(precision: 2)
+    var quantiles = LatencyHistogram(precision: PluginRuntime.precision)
     var buckets = BucketHistogram(bounds: BucketHistogram.runTimes)
   }
 
@@ -26,6 +26,8 @@ package final class PluginRuntime: Sendable {
     /// How it failed.
     package let kind: Failure.Kind
   }
+  /// The precision of `durations`.
+  package static let precision = 2
 
   /// A plugin that has not run yet.
   package init() {}
@@ -78,6 +80,9 @@ package final class PluginRuntime: Sendable {
 
   /// How long the measured events took, in nanoseconds.
   package var runTimes: BucketHistogram { times.withLock { $0.buckets } }
+
+  /// How long the measured events took.
+  package var durations: LatencyHistogram { times.withLock { $0.quantiles } }
 
   /// The time in microseconds that a share of the events, 0 to 1, did not exceed; 0 before the first event.
   package func percentile(_ share: Double) -> Double { Double(times.withLock { $0.quantiles.quantile(share) }) / 1000 }

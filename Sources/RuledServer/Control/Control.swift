@@ -14,6 +14,7 @@ final class Control {
   private var signals: SignalWatcher?
   private var nextWorker = 0
   private var watchdog: Watchdog?
+  private var sampling: LoopTimer?
   private let onStop: () -> Void
   private let replyBuffer = ByteBuffer(capacity: 1024)
 
@@ -36,6 +37,9 @@ final class Control {
     listener = try Listener(on: loop, socket) { [unowned self] in assign($0) }
     timers.start()
     watchdog = try Watchdog(on: loop, services)
+    sampling = try loop.timer(after: LoadHistory.period, every: LoadHistory.period) { [unowned self] in
+      services.load.sample(LoadTotals(services), at: EngineClock.wall)
+    }
   }
 
   /// Begins to serve HTTP on a TCP socket: the plugins' sites alone `forSites`, else the API too.
@@ -57,6 +61,7 @@ final class Control {
   func close() {
     signals?.close()
     watchdog?.close()
+    sampling?.close()
     timers.close()
     services.control.close()
   }

@@ -143,21 +143,30 @@ struct RPCRequests: Sendable {
 
 /// Who is at the other end of an HTTP connection.
 struct HTTPPeer: Sendable {
-  /// Whether the connection came over a TCP listener, where a token decides, and not over the Unix socket.
-  let isLoopback: Bool
+  /// Whether nobody vouches for the peer, so that a token or a session decides: it came over a TCP listener, or through a proxy.
+  let isAnonymous: Bool
   /// Whether the connection came over the listener for sites, where there is nothing but the plugins' sites.
   let isVisitor: Bool
   /// Whether the kernel's credentials of the peer are an administrator's.
   let isAdmin: Bool
 
+  /// A peer behind a proxy, whose credentials are not the peer's.
+  static let proxied = HTTPPeer(isAnonymous: true, isAdmin: false)
+
+  private init(isAnonymous: Bool, isAdmin: Bool) {
+    self.isAnonymous = isAnonymous
+    self.isAdmin = isAdmin
+    isVisitor = false
+  }
+
   /// The peer of a connected socket, which came over the listener for sites if it `isVisitor`.
   init(_ descriptor: Int32, isVisitor: Bool, admins: Administrators) {
     self.isVisitor = isVisitor
     if let peer = PeerCredentials(of: descriptor), SystemCalls.isUnixSocket(descriptor) {
-      isLoopback = false
+      isAnonymous = false
       isAdmin = admins.include(peer, groups: PeerCredentials.groups(of: descriptor))
     } else {
-      isLoopback = true
+      isAnonymous = true
       isAdmin = false
     }
   }

@@ -89,7 +89,13 @@ struct OpenAPIOperation {
         "showMetrics", "The metrics in Prometheus's text format.",
         ("text/plain; version=0.0.4; charset=utf-8", ["type": "string"]))
     case .openapi: return OpenAPIOperation("showAPI", "This document.", "Document")
-    case .dashboard: return OpenAPIOperation("showDashboard", "The dashboard.", ("text/html", ["type": "string"]))
+    case .samples: return OpenAPIOperation("showSamples", "The load of the last hour and day.", "Samples")
+    case .dashboard:
+      return OpenAPIOperation(
+        "showDashboard", "The dashboard.", ("text/html; charset=utf-8", ["type": "string"]), [303, 404],
+        text: "A browser has a session instead of a token: 'rulectl dashboard' prints a link that begins one.")
+    case .dashboardFile:
+      return OpenAPIOperation("showDashboardFile", "A file of the dashboard.", ("*/*", ["type": "string"]), [404])
     }
   }
 

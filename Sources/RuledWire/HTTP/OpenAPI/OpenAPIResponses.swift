@@ -17,7 +17,13 @@ enum OpenAPIResponses {
     var statuses = Set(common + operation.errors)
     if !endpoint.isForProbes { statuses.formUnion([401, 403]) }
     for status in statuses.sorted() {
-      let name = endpoint == .ready && status == 503 ? "NotReady" : "Error\(status)"
+      let name =
+        switch (endpoint, status) {
+        case (.ready, 503): "NotReady"
+        case (.dashboard, 303): "Session"
+        case (.dashboard, 401): "Locked"
+        default: "Error\(status)"
+        }
       responses[String(status)] = ["$ref": .string("#/components/responses/\(name)")]
     }
     return responses
@@ -27,6 +33,17 @@ enum OpenAPIResponses {
   static var components: JSONObject {
     var responses = JSONObject()
     for (status, description) in descriptions { responses["Error\(status)"] = error(description, status) }
+    responses["Session"] = [
+      "description": "The session has begun; its cookie is set.",
+      "headers": ["Location": ["required": true, "schema": ["type": "string"]]],
+    ]
+    responses["Locked"] = [
+      "description": "There is no session: how to get one.",
+      "content": [
+        "text/html": ["schema": ["type": "string"]], "text/plain": ["schema": ["type": "string"]],
+        "application/json": ["schema": OpenAPISchemas.reference("Error")],
+      ],
+    ]
     responses["NotReady"] = [
       "description": "The daemon is degraded, or shuts down.",
       "content": ["application/json": ["schema": OpenAPISchemas.reference("Probe")]],
@@ -78,7 +95,9 @@ enum OpenAPIParameters {
     return [
       "subject": path("subject", "The subject; a slash in it is written %2F.", name),
       "query": path("query", "PLUGIN.QUERY, such as gamification.profile.", ["type": "string", "minLength": 1]),
-      "id": path("id", "The id that the list of parked events shows.", ["type": "string", "minLength": 1]),
+      "file": path("file", "The file's name.", ["type": "string", "minLength": 1]),
+      "id": path(
+        "id", "The id that the list of parked events, or of effects, shows.", ["type": "string", "minLength": 1]),
       "query-prefix": query("prefix", "How the names begin; empty for all.", text),
       "query-after": query("after", "The subject after which the list begins: `next` of the page before.", text),
       "after-parked": query("after", "The id after which the list begins: `next` of the page before.", id),
@@ -103,6 +122,8 @@ enum OpenAPIParameters {
         "status", "Only those that wait, or only those that were given up.", ["enum": ["waiting", "failed", ""]]),
       "query-data": query(
         "data", "Whether the effects' data is wanted too.", ["oneOf": [["type": "boolean"], ["const": ""]]]),
+      "query-token": query(
+        "token", "The token of the link that 'rulectl dashboard' prints; it works once.", text),
       "query-labels": [
         "name": "labels", "in": "query", "description": "Labels that the counters must have.",
         "content": ["application/json": ["schema": OpenAPISchemas.reference("Labels")]],

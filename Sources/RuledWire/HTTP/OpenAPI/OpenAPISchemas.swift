@@ -154,7 +154,7 @@ enum OpenAPISchemas {
       ]),
       "Probe": object(
         ["status": ["enum": ["alive", "ready", "degraded", "stopping"]]], optional: ["problems": array(of: string)]),
-      "Document": ["type": "object"],
+      "Document": ["type": "object"], "Samples": object(["series": array(of: ["type": "object"])]),
     ]
   }
 }
