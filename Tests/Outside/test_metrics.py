@@ -80,7 +80,10 @@ def test_what_happened_is_counted(daemon):
     repeat = {"type": "probe.later", "subject": "t", "id": "1"}
     assert daemon.event(**repeat)["duplicate"] is False
     assert daemon.event(**repeat)["duplicate"] is True
-    daemon.http.delete("/v1/parked/" + daemon.http.get("/v1/parked?limit=1").json()["parked"][0]["id"])
+    first = daemon.http.get("/v1/parked?limit=1").json()["parked"][0]["id"]
+    assert daemon.http.post(f"/v1/parked/{first}/retry").json()["failed"] == 1
+    assert samples(read(daemon))['ruled_parked{plugin="probe"}'] == 3
+    assert daemon.http.delete(f"/v1/parked/{first}").json()["dropped"] == 1
     daemon.http.delete("/v1/subjects/c")
     eventually(lambda: samples(read(daemon))["ruled_timers_fired_total"] == 1)
     after = samples(read(daemon))
