@@ -40,7 +40,9 @@ package enum EventPattern: Sendable, Hashable {
   }
 }
 
-/// A pattern in which `*` matches any run of characters, even an empty one. Every other character matches itself.
+/// A pattern in which `*` matches any run of characters, even an empty one.
+///
+/// Every other character matches itself.
 package struct GlobPattern: Sendable, Hashable {
   /// The pattern as written.
   package let text: String

@@ -150,7 +150,9 @@ struct LogRecovery {
     return (segment, isEnded)
   }
 
-  /// Recovers the commits of a file. Returns whether the file is known to end behind them, and up to which offset it is known to be synced.
+  /// Recovers the commits of a file.
+  ///
+  /// Returns whether the file is known to end behind them, and up to which offset it is known to be synced.
   private func recover(
     _ bytes: UnsafeRawBufferPointer, in segment: Segment, of path: String, endingAt fixedEnd: Int
   ) throws(StoreError) -> (isEnded: Bool, synced: Int) {

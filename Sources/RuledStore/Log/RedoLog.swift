@@ -64,7 +64,9 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
 
   // MARK: Appending
 
-  /// Appends a commit and returns its number. The next sync commits it; with `isCommitted` it is committed at once.
+  /// Appends a commit and returns its number.
+  ///
+  /// The next sync commits it; with `isCommitted` it is committed at once.
   ///
   /// Gives nil, and appends nothing, when it had to wait for the disk: `makeRoom` does that. After an error no start will find the commit, unless the error
   /// says that this is not known.
@@ -144,7 +146,9 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
     try? file.write(segment.stage(.mark), at: end)
   }
 
-  /// Discards what is not committed, because the kernel may have dropped any of it, and replaces the file. Returns the error to report.
+  /// Discards what is not committed, because the kernel may have dropped any of it, and replaces the file.
+  ///
+  /// Returns the error to report.
   private func failSync(_ error: StoreError) -> StoreError {
     var error = error
     tail.locked {
@@ -229,7 +233,9 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
 
   // MARK: Repairing
 
-  /// Accepts commits again after a failure. Those that were not committed are lost.
+  /// Accepts commits again after a failure.
+  ///
+  /// Those that were not committed are lost.
   ///
   /// Throws why that can't be; it may be tried again.
   func reopen() throws(StoreError) {
@@ -247,7 +253,9 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
     }
   }
 
-  /// Continues with another segment after a failure, so that no start finds what failed. Called under `syncing`; the state goes from `failed` to `suspended`.
+  /// Continues with another segment after a failure, so that no start finds what failed.
+  ///
+  /// Called under `syncing`; the state goes from `failed` to `suspended`.
   ///
   /// The other segment's header says that the failed one ends where it was durable; what is committed beyond that begins the other one. When it fails it is not
   /// known whether the next start will find what was appended and not committed.

@@ -111,7 +111,9 @@ final class SegmentList: @unchecked Sendable {  // `index` and `tail` guard what
       underlying: error.underlying)
   }
 
-  /// Waits until fewer than `count` sealed segments are left, flushing fails, or the store is closed. Returns the error of a failed flush.
+  /// Waits until fewer than `count` sealed segments are left, flushing fails, or the store is closed.
+  ///
+  /// Returns the error of a failed flush.
   func waitForFlush(below count: Int) -> StoreError? {
     tail.wait { () -> StoreError?? in
       if backlog < count || tail.isClosed { return .some(nil) }

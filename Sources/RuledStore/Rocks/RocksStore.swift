@@ -19,7 +19,9 @@ package final class RocksStore: StateStore {
   private let manifest: LogManifest
   private let log: RedoLog
   private let access: DatabaseAccess
-  /// Held by a durable commit from its append to its sync, and by `reopen`. Otherwise a commit that `reopen` discards would sync nothing and report success.
+  /// Held by a durable commit from its append to its sync, and by `reopen`.
+  ///
+  /// Otherwise a commit that `reopen` discards would sync nothing and report success.
   private let committing = Condition()
   private let flusher: SegmentFlusher
   private let folderLock: Mutex<FolderLock?>
@@ -33,7 +35,9 @@ package final class RocksStore: StateStore {
     try self.init(path: path, blockCacheBytes: blockCacheBytes, flushes: true)
   }
 
-  /// Opens the store with other files and sizes. Without a flush thread sealed segments wait for `flushOnce`, and the store must not be closed.
+  /// Opens the store with other files and sizes.
+  ///
+  /// Without a flush thread sealed segments wait for `flushOnce`, and the store must not be closed.
   init(
     path: String, blockCacheBytes: Int, flushes: Bool = true, files: any FileSystem = SystemFiles(),
     environment: RocksEnvironment? = nil, settings: LogSettings = LogSettings()
