@@ -71,7 +71,7 @@ extension OutboxService {
   private func collect(for request: LeaseRequest) {
     for name in request.params.sinks {
       guard let sink = sinks[name], isLeased(sink) else { continue }
-      while request.hasRoom, let (queue, subject) = sink.next(now: loop.now) {
+      while !isHeld, request.hasRoom, let (queue, subject) = sink.next(now: loop.now) {
         guard begin(subject, of: queue, sink, for: request, now: loop.now) else { continue }
         request.pending += 1
         request.bytes += value.count
