@@ -105,7 +105,7 @@ extension Configuration.Sink {
   }
 }
 
-/// Reads one table of the configuration key by key and notes what is wrong.
+/// Reads one table of the configuration key by key, and notes what is wrong in it.
 ///
 /// A key is known once it was asked for; `finish` reports the others.
 final class ConfigurationSection {
