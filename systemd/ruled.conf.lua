@@ -9,6 +9,7 @@ workers    = 0                         -- 0: one for each processor
 admins     = {}                        -- e.g. { "alice", "@ops" }, besides root and the daemon's own user
 
 -- http = { listen = "127.0.0.1:8787", token_file = "/etc/ruled/token", role = "reader" }
+-- http = { sites = "127.0.0.1:8788" }  -- plugins' sites alone, for a reverse proxy
 
 limits = {
   request_bytes = 1048576,  -- one request, without its newline

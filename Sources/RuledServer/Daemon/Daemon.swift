@@ -18,6 +18,7 @@ package final class Daemon {
   private let readConfiguration: @Sendable () throws(StartError) -> Configuration
   private var isStopping = false
   private var loopback: Int32?
+  private var sites: Int32?
   private var token: BearerToken?
 
   /// A daemon that has not started.
@@ -55,6 +56,7 @@ package final class Daemon {
       services.hub.begin(after: try WatchSequence.read(from: context))
       services.commits.begin(with: try context.counters.load(from: context))
       try startCommitter(services)
+      services.countParked()
       services.resumeMessages()
       try startWorkers(services, catalog)
       try startOutbox(services)
@@ -80,10 +82,15 @@ package final class Daemon {
   }
 
   private func listenOnLoopback() throws(StartError) {
-    guard let address = configuration.http.listen, let file = configuration.http.tokenFile else { return }
-    token = try BearerToken(file: file)
-    do throws(SystemError) { loopback = try LoopbackSocket.listen(address) } catch {
-      throw StartError("http.listen '\(address.text)' can't be listened on: \(error)")
+    if let file = configuration.http.tokenFile, configuration.http.listen != nil { token = try BearerToken(file: file) }
+    loopback = try Self.listen(configuration.http.listen, "http.listen")
+    sites = try Self.listen(configuration.http.sites, "http.sites")
+  }
+
+  private static func listen(_ address: ListenAddress?, _ key: String) throws(StartError) -> Int32? {
+    guard let address else { return nil }
+    do throws(SystemError) { return try LoopbackSocket.listen(address) } catch {
+      throw StartError("\(key) '\(address.text)' can't be listened on: \(error)")
     }
   }
 
@@ -188,9 +195,14 @@ package final class Daemon {
 
   private func startHTTP(_ services: Services, _ control: Control) throws(SystemError) {
     try services.startHTTP(token: token, on: control.loop)
-    guard let loopback, let address = configuration.http.listen else { return }
-    try control.listen(try ListeningSocket(inheriting: loopback))
-    log.write(LogLine(.info, "serving HTTP on \(address.text) too"))
+    if let loopback, let address = configuration.http.listen {
+      try control.listen(try ListeningSocket(inheriting: loopback), forSites: false)
+      log.write(LogLine(.info, "serving HTTP on \(address.text) too"))
+    }
+    if let sites, let address = configuration.http.sites {
+      try control.listen(try ListeningSocket(inheriting: sites), forSites: true)
+      log.write(LogLine(.info, "serving the plugins' sites on \(address.text)"))
+    }
   }
 
   /// Stops accepting, waits until the workers have answered and committed what they received, and then ends the threads.
