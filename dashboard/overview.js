@@ -12,6 +12,7 @@ export function show() {
   parts = {
     note: el("p", {}), problems: el("div", { class: "stack" }), tiles: el("div", {}),
     events: chart("Events per second", { unit: "events/s" }),
+    latency: chart("Latency of events", { format: micros }),
     times: chart("Run time of a plugin on an event", { format: micros }),
     failures: chart("Failures per second", { low: true, unit: "failures/s" }),
     waiting: chart("Messages and effects that wait", { low: true }),
@@ -23,6 +24,7 @@ export function show() {
     top, parts.problems, parts.tiles,
     el("div", { class: "grid" },
       card("Events", "per second", parts.events.element),
+      card("Latency", "from the start of a tick until an event can be answered", parts.latency.element),
       card("Run time", "of a plugin on one event, every sixteenth is measured", parts.times.element),
       card("Failures", "per second", parts.failures.element),
       card("Waiting", "messages to other subjects, effects to sinks", parts.waiting.element)),
@@ -71,8 +73,8 @@ function showTiles(health, series) {
   const failures = series.failures.reduce((sum, count) => sum + count, 0);
   const effects = Object.values(health.sinks ?? {}).reduce((sum, sink) => sum + (sink.waiting ?? 0), 0);
   parts.tiles.replaceChildren(tiles([
-    ["Events a second", number(rate)], ["Run time, median", micros(last(series.run_p50_us))],
-    ["Run time, p99", micros(last(series.run_p99_us))], ["Failures", number(failures), "in 5 min"],
+    ["Events a second", number(rate)], ["Latency, median", micros(last(series.event_p50_us))],
+    ["Latency, p99", micros(last(series.event_p99_us))], ["Failures", number(failures), "in 5 min"],
     ["Messages waiting", number(health.messages?.waiting)], ["Effects waiting", number(effects)],
   ]));
 }
@@ -86,6 +88,11 @@ function draw(series) {
   const events = rates(series.events);
   parts.events.set({
     labels, sets: [{ label: "events/s", values: events }], summary: `now ${number(events.at(-1))}, peak ${number(peak(events))}`,
+  });
+  parts.latency.set({
+    labels,
+    sets: [{ label: "median", values: series.event_p50_us }, { label: "99th percentile", values: series.event_p99_us, shade: "series-3" }],
+    summary: `highest 99th percentile ${micros(peak(series.event_p99_us))}`,
   });
   parts.times.set({
     labels,

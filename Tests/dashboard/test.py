@@ -21,7 +21,7 @@ from daemon import Daemon, FAULTY, fail, play
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 VIEWS = ["overview", "plugins", "parked", "sinks", "subjects/device%3Au03", "products", "playground"]
 EXPECTED = {
-    "overview": ["Events a second", "Run time, p99", "Messages waiting", "revision ", "rejected"],
+    "overview": ["Events a second", "Latency, p99", "Messages waiting", "revision ", "rejected"],
     "plugins": ["analytics", "attribution", "gamification", "onboarding", "orders", "has failed"],
     "parked": ["9 events", "2 kinds of failure", "orders, rule 'total'", "orders/plugin.lua:5", "Retry 6 events", "is stuck"],
     "sinks": ["analytics", "conversions", "rejected", "no configuration", "Given up", "the pixel is not known"],
@@ -145,7 +145,7 @@ def click(browser, text, selector="button"):
 def check_charts(browser, base):
     show(browser, base, "overview")
     drawn = browser.evaluate("[...document.querySelectorAll('canvas')].filter((canvas) => Chart.getChart(canvas)).length")
-    check(drawn == 4, f"{drawn} charts on the overview")
+    check(drawn == 5, f"{drawn} charts on the overview")
     browser.until("Chart.getChart(document.querySelector('canvas')).data.datasets[0].data.some((value) => value > 0)")
     show(browser, base, "products")
     figures = browser.evaluate(

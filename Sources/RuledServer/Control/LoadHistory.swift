@@ -42,6 +42,8 @@ struct LoadTotals {
   var events = 0
   /// The plugins by name.
   var plugins: [String: Plugin] = [:]
+  /// How long clients' events took.
+  var latency = BucketHistogram(bounds: BucketHistogram.latencies)
   /// Messages that are committed and not applied.
   var messages = 0
   /// Effects that wait for their delivery.
@@ -53,6 +55,7 @@ struct LoadTotals {
   /// The present counts.
   init(_ services: Services) {
     events = services.figures.reduce(0) { $0 + $1.events.load(ordering: .relaxed) }
+    for worker in services.figures { latency.add(worker.commits.latency) }
     for plugin in services.status.catalog?.plugins ?? [] {
       let runtime = plugin.runtime
       plugins[plugin.name] = Plugin(runs: runtime.runs, failures: runtime.failures, durations: runtime.durations)
@@ -74,6 +77,9 @@ struct LoadSeries {
     /// Quantiles of the runs that were measured, in microseconds; nil where none was.
     var p50: Double?
     var p99: Double?
+    /// Quantiles of the events' latency, in microseconds; nil where no event was answered.
+    var eventP50: Double?
+    var eventP99: Double?
   }
 
   private let seconds: Int
@@ -121,6 +127,8 @@ struct LoadSeries {
       sample.failures += max(0, plugin.failures - (earlier?.failures ?? 0))
       durations.add(plugin.durations, since: earlier?.durations)
     }
+    sample.eventP50 = after.latency.quantile(0.5, since: before.latency).map { $0 / 1000 }
+    sample.eventP99 = after.latency.quantile(0.99, since: before.latency).map { $0 / 1000 }
     sample.messages = after.messages
     sample.effects = after.effects
     guard durations.total > 0 else { return sample }
@@ -139,8 +147,30 @@ struct LoadSeries {
     return [
       "period_s": .integer(Int64(seconds)), "end": samples.isEmpty ? .null : .string(end.rfc3339),
       "events": column(\.events), "runs": column(\.runs), "failures": column(\.failures),
-      "messages": column(\.messages), "effects": column(\.effects), "run_p50_us": times(\.p50),
+      "messages": column(\.messages), "effects": column(\.effects), "event_p50_us": times(\.eventP50),
+      "event_p99_us": times(\.eventP99), "run_p50_us": times(\.p50),
       "run_p99_us": times(\.p99),
     ]
+  }
+}
+
+extension BucketHistogram {
+  /// The value that this share, 0 to 1, of what was counted since an earlier state does not exceed; nil if nothing was.
+  ///
+  /// Interpolates within the bucket, as Prometheus does; the last bucket counts as its lower bound.
+  fileprivate func quantile(_ share: Double, since earlier: BucketHistogram) -> Double? {
+    let new = zip(counts, earlier.counts).map { $0 > $1 ? $0 - $1 : 0 }
+    let total = new.reduce(0, +)
+    guard total > 0 else { return nil }
+    let rank = share * Double(total)
+    var before: UInt64 = 0
+    for (bucket, count) in new.enumerated() where count > 0 {
+      defer { before += count }
+      guard Double(before + count) >= rank else { continue }
+      let lower = bucket > 0 ? Double(bounds[bucket - 1]) : 0
+      guard bucket < bounds.count else { return lower }
+      return lower + (Double(bounds[bucket]) - lower) * max(0, rank - Double(before)) / Double(count)
+    }
+    return bounds.last.map { Double($0) }
   }
 }
