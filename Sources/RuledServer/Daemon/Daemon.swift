@@ -40,9 +40,10 @@ package final class Daemon {
     SystemCalls.ignoreBrokenPipes()
     let count = configuration.workers > 0 ? configuration.workers : Int(cl_processors())
     let connections = try ProcessLimits.check(configuration, workers: count, log)
-    let socket = try listen()
+    let inherited = SocketActivation.inheritedSockets()
+    let socket = try listen(inherited)
     let path = socket.path ?? configuration.socket
-    try listenOnLoopback()
+    try listenOnLoopback(inherited)
     let store = try openStore()
     let clock = try makeClock(store)
     let context = EngineContext(store: store, clock: clock, configuration: configuration, log: log)
@@ -69,18 +70,38 @@ package final class Daemon {
 
   // MARK: Starting
 
-  private func listen() throws(StartError) -> ListeningSocket {
-    do throws(SystemError) {
-      if let inherited = try SocketActivation.inheritedSocket() { return inherited }
-    } catch { throw StartError("the socket that systemd handed over can't be used: \(error)") }
+  private func listen(_ inherited: SocketActivation.Sockets) throws(StartError) -> ListeningSocket {
+    if let descriptor = inherited.unix {
+      do throws(SystemError) { return try ListeningSocket(inheriting: descriptor) } catch {
+        throw StartError("the socket that systemd handed over can't be used: \(error)")
+      }
+    }
     do throws(ListenError) {
       return try ListeningSocket(path: configuration.socket)
     } catch { throw StartError(error.description) }
   }
 
-  private func listenOnLoopback() throws(StartError) {
-    guard let address = configuration.http.listen, let file = configuration.http.tokenFile else { return }
+  private func listenOnLoopback(_ inherited: SocketActivation.Sockets) throws(StartError) {
+    guard let address = configuration.http.listen, let file = configuration.http.tokenFile else {
+      guard inherited.tcp == nil else {
+        throw StartError(
+          "systemd hands over a TCP socket: set http.listen and http.token_file, or disable ruled-http.socket")
+      }
+      return
+    }
     token = try BearerToken(file: file)
+    if let descriptor = inherited.tcp {
+      guard LoopbackSocket.isLoopback(descriptor) else {
+        throw StartError("the TCP socket that systemd hands over is no loopback address; HTTP is served on one only")
+      }
+      loopback = descriptor
+      return
+    }
+    guard configuration.delivery == .daemon else {
+      throw StartError(
+        "with delivery = \"courier\" the daemon opens no network socket: let systemd hand over the one for "
+          + "http.listen (ruled-http.socket), or remove http.listen; the Unix socket speaks HTTP too")
+    }
     do throws(SystemError) { loopback = try LoopbackSocket.listen(address) } catch {
       throw StartError("http.listen '\(address.text)' can't be listened on: \(error)")
     }

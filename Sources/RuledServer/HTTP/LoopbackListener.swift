@@ -17,6 +17,24 @@ enum LoopbackSocket {
     return descriptor.release()
   }
 
+  /// Whether a socket listens at an address that other hosts can't reach.
+  static func isLoopback(_ descriptor: Int32) -> Bool {
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    return withUnsafeMutablePointer(to: &storage) { pointer in
+      let status = pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+      guard status == 0 else { return false }
+      if Int32(pointer.pointee.ss_family) == AF_INET {
+        return pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+          UInt32(bigEndian: $0.pointee.sin_addr.s_addr) >> 24 == 127
+        }
+      }
+      return pointer.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { address in
+        withUnsafeBytes(of: &address.pointee.sin6_addr) { $0.dropLast().allSatisfy { $0 == 0 } && $0.last == 1 }
+      }
+    }
+  }
+
   private static func bind4(_ descriptor: Int32, _ listen: ListenAddress) -> Int32 {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)

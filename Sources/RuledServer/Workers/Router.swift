@@ -82,7 +82,10 @@ final class Router: ConnectionHandler {
   func closed(_ connection: Connection) {
     services.connections.wrappingSubtract(1, ordering: .relaxed)
     worker.watches.closed(connection.token.raw)
+    worker.endWaits(of: connection.token.raw)
   }
+
+  func inputEnded(on connection: Connection) { worker.endWaits(of: connection.token.raw) }
 
   /// Counts a request that will be answered.
   private func beginRequest(on connection: Connection) {

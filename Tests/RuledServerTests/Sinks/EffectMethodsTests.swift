@@ -241,6 +241,9 @@ final class EffectClient {
     client.send(request.text + "\n")
   }
 
+  /// Ends the client's side.
+  func endWriting() { client.endWriting() }
+
   /// The result of the next reply, or its error if it `fails`.
   func receive(fails: Bool = false) throws -> JSONValue {
     let reply = try JSONValue(parsing: client.receive(lines: 1))

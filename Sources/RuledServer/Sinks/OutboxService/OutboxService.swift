@@ -169,7 +169,9 @@ final class OutboxService {
     configured = next
     scan.retriesBefore = services.context.nextSequence()
     for (name, sink) in sinks {
-      guard sink.configuration == next[name] else {
+      // A courier's leases outlive a change of what only the courier reads.
+      let isForCourier = deliverer == nil && sink.configuration?.url != nil && next[name]?.url != nil
+      guard sink.configuration == next[name] || isForCourier else {
         sinks[name] = nil
         sink.figures.reset()
         continue
