@@ -1,5 +1,5 @@
 # Each target installs what it needs first.
-.PHONY: help run test test-release test-package build install deb deps bench torture house clean
+.PHONY: help run test test-release test-dashboard test-package build install deb deps bench torture house clean
 
 PREFIX ?= /usr/local
 
@@ -7,6 +7,7 @@ help:
 	@echo "make run           build, start the daemon with the shipped rules, send it the examples, keep serving"
 	@echo "make test          run every test"
 	@echo "make test-release  run the end-to-end tests with optimised programs that check exclusivity"
+	@echo "make test-dashboard open the dashboard in headless Chromium"
 	@echo "make test-package  install, start, upgrade and purge the Debian package in a chroot; needs root"
 	@echo "make bench         compare with Redis and Tarantool on this host, about an hour"
 	@echo "make torture       kills, power cuts, failing calls and full disks, about an hour"
@@ -37,6 +38,9 @@ test: deps
 
 test-release: deps
 	@scripts/test-release
+
+test-dashboard: deps
+	@scripts/test-dashboard
 
 test-package: deps
 	@scripts/test-package

@@ -20,7 +20,7 @@ static const char *skip_space(const char *at, const char *end) {
   return at;
 }
 
-/// The place of the string behind a name and its colon, or NULL when there is none.
+/// The start of the string behind a name and its colon, or NULL when there is none.
 static const char *string_behind(const char *at, const char *end) {
   at = skip_space(at, end);
   if (at == end || *at != ':') return NULL;
@@ -38,15 +38,15 @@ typedef struct {
   const char *method;
 } names;
 
-static bool note(names *found, const char *place, const char *end) {
-  if (place >= end) return true;
-  if (*place == '\\') return false;
+static bool note(names *found, const char *at, const char *end) {
+  if (at >= end) return true;
+  if (*at == '\\') return false;
   const char **name = NULL;
-  if (stands(SUBJECT, sizeof SUBJECT - 1, place, end)) name = &found->subject;
-  if (stands(METHOD, sizeof METHOD - 1, place, end)) name = &found->method;
+  if (stands(SUBJECT, sizeof SUBJECT - 1, at, end)) name = &found->subject;
+  if (stands(METHOD, sizeof METHOD - 1, at, end)) name = &found->method;
   if (!name) return true;
   if (*name) return false;
-  *name = place;
+  *name = at;
   return true;
 }
 

@@ -13,11 +13,11 @@ class Walk {
  public:
   explicit Walk(const char *text, size_t depth) : depth(depth), last(text) {}
 
-  /// Where the walk ended: the scalar that is wrong, or the token that is out of place.
+  /// Where the walk ended: the scalar that is wrong, or the token that does not belong there.
   const char *end(ondemand::document &document) const {
-    const char *place = nullptr;
-    if (is_in_scalar || document.current_location().get(place) || place < last) return last;
-    return place;
+    const char *at = nullptr;
+    if (is_in_scalar || document.current_location().get(at) || at < last) return last;
+    return at;
   }
 
   error_code document(ondemand::document &document) {
@@ -27,8 +27,8 @@ class Walk {
       ondemand::value root;
       if (error_code error = document.get_value().get(root)) return error;
       if (error_code error = value(root)) return error;
-      const char *place = nullptr;
-      return document.current_location().get(place) ? SUCCESS : TRAILING_CONTENT;
+      const char *at = nullptr;
+      return document.current_location().get(at) ? SUCCESS : TRAILING_CONTENT;
     }
     note(document);
     return TAPE_ERROR;
@@ -42,8 +42,8 @@ class Walk {
 
   template <typename Token>
   void note(Token &token) {
-    const char *place = nullptr;
-    if (!token.current_location().get(place)) last = place;
+    const char *at = nullptr;
+    if (!token.current_location().get(at)) last = at;
   }
 
   error_code value(ondemand::value value) {

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/// The place behind the closing quote of the string whose text begins at `at`, or `end` when it is not closed.
+/// The byte behind the closing quote of the string whose text begins at `at`, or `end` when it is not closed.
 const char *cj_string_end(const char *at, const char *end);
 
 /// A copy of `text`, with `CJ_PADDING` bytes behind it, in which every integer of 19 digits and more that does not fit

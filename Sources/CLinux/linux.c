@@ -62,10 +62,10 @@ const void *cl_find(const void *bytes, size_t count, const void *wanted, size_t 
   const uint8_t *first = bytes, *key = wanted;
   size_t lead = 0;  // the first wanted byte that is not zero: `memmem` takes 300 times as long where most bytes are zero
   while (lead + 1 < length && key[lead] == 0) lead++;
-  const uint8_t *place = first + lead, *end = first + (count - length) + lead + 1;
-  while ((place = memchr(place, key[lead], (size_t)(end - place)))) {
-    if (memcmp(place - lead, wanted, length) == 0) return place - lead;
-    if (++place == end) return NULL;
+  const uint8_t *at = first + lead, *end = first + (count - length) + lead + 1;
+  while ((at = memchr(at, key[lead], (size_t)(end - at)))) {
+    if (memcmp(at - lead, wanted, length) == 0) return at - lead;
+    if (++at == end) return NULL;
   }
   return NULL;
 }

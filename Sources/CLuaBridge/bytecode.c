@@ -175,23 +175,23 @@ static void read_body(reader *r, const upvalue *outer, size_t outer_count, bool 
     return;
   }
   int *lines = *lines_memory = calloc(length + 1, sizeof *lines);
-  size_t *places = calloc(absolute_count + 1, sizeof *places);
+  size_t *absolute_pcs = calloc(absolute_count + 1, sizeof *absolute_pcs);
   int *absolute = calloc(absolute_count + 1, sizeof *absolute);
   for (size_t i = 0; i < absolute_count; i++) {
-    places[i] = read_size(r);
+    absolute_pcs[i] = read_size(r);
     absolute[i] = (int)read_size(r);
   }
   int line = first_line;
   size_t next = 0;
   for (size_t pc = 0; pc < line_count; pc++) {
     if ((int8_t)steps[pc] == LINE_UNKNOWN) {
-      if (next < absolute_count && places[next] == pc) line = absolute[next++];
+      if (next < absolute_count && absolute_pcs[next] == pc) line = absolute[next++];
     } else {
       line += (int8_t)steps[pc];
     }
     lines[pc] = line;
   }
-  free(places);
+  free(absolute_pcs);
   free(absolute);
   for (size_t count = read_size(r); count > 0 && !r->broken; count--) {
     read_string(r);

@@ -132,7 +132,7 @@ static bool take(reader *r, char byte) {
 }
 
 static bool read_container(reader *r, int kind, char close) {
-  size_t place = r->vm->token_count;
+  size_t index = r->vm->token_count;
   uint32_t count = 0;
   if (++r->depth > RB_DEPTH || !add_token(r->vm, kind)) return false;
   r->at++;
@@ -144,7 +144,7 @@ static bool read_container(reader *r, int kind, char close) {
     } while (take(r, ','));
     if (!take(r, close)) return false;
   }
-  r->vm->tokens[place].length = count;
+  r->vm->tokens[index].length = count;
   r->depth--;
   return true;
 }
@@ -162,34 +162,34 @@ bool rb_read_value(rb_reader *r) {
   }
 }
 
-static void push_object(lua_State *L, rb_vm *vm, size_t *place, uint32_t count, bool frozen) {
+static void push_object(lua_State *L, rb_vm *vm, size_t *index, uint32_t count, bool frozen) {
   luaL_checkstack(L, 8, "JSON nested too deep");
   lua_createtable(L, 0, (int)count);
   for (uint32_t i = 0; i < count; i++) {
-    const rb_token name = vm->tokens[(*place)++];
+    const rb_token name = vm->tokens[(*index)++];
     rb_push_name(L, name.value.bytes, name.length);
-    rb_push_token(L, vm, place, frozen);
+    rb_push_token(L, vm, index, frozen);
     lua_rawset(L, -3);
   }
   if (frozen) rb_push_frozen(L);
 }
 
-static void push_array(lua_State *L, rb_vm *vm, size_t *place, uint32_t count, bool frozen) {
+static void push_array(lua_State *L, rb_vm *vm, size_t *index, uint32_t count, bool frozen) {
   luaL_checkstack(L, 8, "JSON nested too deep");
   lua_createtable(L, (int)count, 0);
   for (uint32_t i = 1; i <= count; i++) {
-    rb_push_token(L, vm, place, frozen);
+    rb_push_token(L, vm, index, frozen);
     lua_rawseti(L, -2, i);
   }
   rb_mark_array(L, -1);
   if (frozen) rb_push_frozen(L);
 }
 
-void rb_push_token(lua_State *L, rb_vm *vm, size_t *place, bool frozen) {
-  const rb_token *token = &vm->tokens[(*place)++];
+void rb_push_token(lua_State *L, rb_vm *vm, size_t *index, bool frozen) {
+  const rb_token *token = &vm->tokens[(*index)++];
   switch (token->kind) {
-    case CJ_OBJECT: push_object(L, vm, place, token->length, frozen); break;
-    case CJ_ARRAY: push_array(L, vm, place, token->length, frozen); break;
+    case CJ_OBJECT: push_object(L, vm, index, token->length, frozen); break;
+    case CJ_ARRAY: push_array(L, vm, index, token->length, frozen); break;
     case CJ_STRING: lua_pushlstring(L, token->value.bytes, token->length); break;
     case CJ_INT64: lua_pushinteger(L, token->value.integer); break;
     case CJ_DOUBLE: lua_pushnumber(L, token->value.number); break;
@@ -208,8 +208,8 @@ bool rb_push_canonical(lua_State *L, const char *text, size_t length, bool froze
   bool read = rb_read_value(&r) && r.at == r.end;
   rb_exit_host(vm);
   if (!read) return false;
-  size_t place = 0;
-  rb_push_token(L, vm, &place, frozen);
+  size_t index = 0;
+  rb_push_token(L, vm, &index, frozen);
   return true;
 }
 
@@ -227,15 +227,15 @@ void rb_push_name(lua_State *L, const char *bytes, size_t length) {
     memcpy(&last, bytes + length - 8, 8);
   }
   uint64_t mixed = (first ^ (last << 1) ^ length) * UINT64_C(0x9E3779B97F4A7C15);
-  unsigned place = (unsigned)(mixed >> 57);
-  rb_name *name = &vm->names[place];
+  unsigned slot = (unsigned)(mixed >> 57);
+  rb_name *name = &vm->names[slot];
   if (name->length == length + 1 && name->first == first && name->last == last) {
-    lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_NAMES + (int)place);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_NAMES + (int)slot);
     return;
   }
   lua_pushlstring(L, bytes, length);
   name->length = 0;
   lua_pushvalue(L, -1);
-  lua_rawseti(L, LUA_REGISTRYINDEX, RB_SLOT_NAMES + (int)place);
+  lua_rawseti(L, LUA_REGISTRYINDEX, RB_SLOT_NAMES + (int)slot);
   *name = (rb_name){.first = first, .last = last, .length = length + 1};
 }

@@ -11,7 +11,7 @@ typedef struct {
 
 /* Adds the tokens of the next value; false if it is not as the encoder writes it. */
 bool rb_read_value(rb_reader *r);
-/* Pushes the value whose first token is at index `*place`, and moves that past the value. */
-void rb_push_token(lua_State *L, rb_vm *vm, size_t *place, bool frozen);
+/* Pushes the value whose first token is at index `*index`, and moves that past the value. */
+void rb_push_token(lua_State *L, rb_vm *vm, size_t *index, bool frozen);
 
 #endif

@@ -100,15 +100,15 @@ static rb_vm *loading(lua_State *L, const char *what) {
 }
 
 /* Passes a declaration, whose JSON is in `vm->result`, to the host. Raises its refusal; pushes its answer if there is one. */
-static int tell(lua_State *L, rb_declaration kind, int index, rb_slice name, rb_slice file, int line) {
+static int pass_declaration(lua_State *L, rb_declaration kind, int index, rb_slice name, rb_slice file, int line) {
   rb_vm *vm = rb_vm_of(L);
   rb_value answer = {0};
   rb_slice error = {0}, json = {vm->result.bytes, vm->result.length};
   if (!vm->host.declare) return 0;
   rb_enter_host(vm);
-  bool taken = vm->host.declare(vm->context, kind, index, name, json, file, line, &answer, &error);
+  bool accepted = vm->host.declare(vm->context, kind, index, name, json, file, line, &answer, &error);
   rb_exit_host(vm);
-  if (!taken) {
+  if (!accepted) {
     lua_pushlstring(L, file.bytes, file.length);
     lua_pushlstring(L, error.bytes, error.length);
     lua_pushfstring(L, "%s:%d: %s", lua_tostring(L, -2), line, lua_tostring(L, -1));
@@ -141,7 +141,7 @@ static int declare_plugin(lua_State *L) {
   rb_slice file = position(L, &line), none = {"", 0};
   vm->result.length = 0;
   rb_encode(L, 1, &vm->result, RB_KIND_ERROR, "plugin");
-  tell(L, RB_DECLARE_PLUGIN, 0, none, file, line);
+  pass_declaration(L, RB_DECLARE_PLUGIN, 0, none, file, line);
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_ENVIRONMENT);
   lua_pushvalue(L, 2);
   lua_setfield(L, 3, "settings");
@@ -211,7 +211,7 @@ static int declare_body(lua_State *L) {
     rb_append(vm, &vm->result, "{}", 2);
     lua_pushvalue(L, 1);
   }
-  tell(L, kind, index, name, file, line);
+  pass_declaration(L, kind, index, name, file, line);
   lua_rawgeti(L, LUA_REGISTRYINDEX, slots[kind]);
   lua_pushvalue(L, 2);
   lua_rawseti(L, -2, index + 1);

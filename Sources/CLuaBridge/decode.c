@@ -29,10 +29,10 @@ static void push_object(lua_State *L, const uint64_t *tape, const uint8_t *strin
 static void push_array(lua_State *L, const uint64_t *tape, const uint8_t *strings, size_t index, rb_decode_mode mode, bool frozen) {
   lua_createtable(L, (int)cj_count(tape, index), 0);
   size_t end = cj_end(tape, index);
-  lua_Integer place = 1;
+  lua_Integer position = 1;
   for (size_t at = cj_first(index); at < end; at = cj_next(tape, at)) {
     push_at(L, tape, strings, at, mode, frozen);
-    lua_rawseti(L, -2, place++);
+    lua_rawseti(L, -2, position++);
   }
   rb_mark_array(L, -1);
 }

@@ -43,8 +43,8 @@ static inline bool push_next(lua_State *L, rb_reader *r) {
   bool read = rb_read_value(r);
   rb_exit_host(vm);
   if (!read) return false;
-  size_t place = 0;
-  rb_push_token(L, vm, &place, false);
+  size_t index = 0;
+  rb_push_token(L, vm, &index, false);
   return true;
 }
 
@@ -78,12 +78,12 @@ static bool push_shaped(lua_State *L, rb_vm *vm, const char *text, size_t length
   return false;
 }
 
-/* The index after the tokens of the value at `place`. */
-static size_t behind(const rb_vm *vm, size_t place) {
-  const rb_token *token = &vm->tokens[place++];
+/* The index after the tokens of the value at `index`. */
+static size_t behind(const rb_vm *vm, size_t index) {
+  const rb_token *token = &vm->tokens[index++];
   uint32_t values = token->kind == CJ_OBJECT ? token->length * 2 : token->kind == CJ_ARRAY ? token->length : 0;
-  while (values-- > 0) place = behind(vm, place);
-  return place;
+  while (values-- > 0) index = behind(vm, index);
+  return index;
 }
 
 /* Makes the names of the object whose tokens were read the new shape. */
@@ -93,9 +93,9 @@ static void learn(lua_State *L, rb_vm *vm) {
   if (root->kind != CJ_OBJECT || root->length == 0 || root->length > RB_SHAPE) return;
   shape->count = 0;
   lua_createtable(L, (int)root->length, 0);
-  size_t place = 1;
+  size_t index = 1;
   for (uint32_t i = 0; i < root->length; i++) {
-    const rb_token *name = &vm->tokens[place];
+    const rb_token *name = &vm->tokens[index];
     if (name->length > RB_LABEL_NAME) {
       lua_pop(L, 1);
       return;
@@ -105,7 +105,7 @@ static void learn(lua_State *L, rb_vm *vm) {
     shape->lengths[i] = rb_write_label(shape->labels[i], name->value.bytes, name->length);
     memset(shape->masks[i], 0, sizeof shape->masks[i]);
     memset(shape->masks[i], 0xff, shape->lengths[i]);
-    place = behind(vm, place + 1);
+    index = behind(vm, index + 1);
   }
   lua_rawseti(L, LUA_REGISTRYINDEX, RB_SLOT_SHAPE);
   shape->count = root->length;

@@ -34,7 +34,7 @@ int rb_table_sort(lua_State *L) {
       lua_Integer left = start, middle = start + width, right = middle, end = start + 2 * width;
       if (middle > count + 1) middle = count + 1;
       if (end > count + 1) end = count + 1;
-      for (lua_Integer place = start; place < end; place++) {
+      for (lua_Integer index = start; index < end; index++) {
         bool take_right = left >= middle;
         if (!take_right && right < end) {
           lua_rawgeti(L, from, left);
@@ -43,7 +43,7 @@ int rb_table_sort(lua_State *L) {
           lua_pop(L, 2);
         }
         lua_rawgeti(L, from, take_right ? right++ : left++);
-        lua_rawseti(L, into, place);
+        lua_rawseti(L, into, index);
       }
     }
     int swap = from;

@@ -83,17 +83,17 @@ static void sort_keys(lua_State *L, int keys, lua_Integer count) {
 
 /* Upvalues: the keys, the table to read from, the table that holds them, the index reached. */
 static int pairs_step(lua_State *L) {
-  lua_Integer place = lua_tointeger(L, lua_upvalueindex(4));
+  lua_Integer index = lua_tointeger(L, lua_upvalueindex(4));
   for (;;) {
-    place++;
-    if (lua_rawgeti(L, lua_upvalueindex(1), place) == LUA_TNIL) {
-      lua_pushinteger(L, place - 1);
+    index++;
+    if (lua_rawgeti(L, lua_upvalueindex(1), index) == LUA_TNIL) {
+      lua_pushinteger(L, index - 1);
       lua_replace(L, lua_upvalueindex(4));
       return 1;
     }
     lua_pushvalue(L, -1);
     if (lua_rawget(L, lua_upvalueindex(3)) != LUA_TNIL) {
-      lua_pushinteger(L, place);
+      lua_pushinteger(L, index);
       lua_replace(L, lua_upvalueindex(4));
       if (!lua_rawequal(L, lua_upvalueindex(2), lua_upvalueindex(3))) {
         lua_pop(L, 1);

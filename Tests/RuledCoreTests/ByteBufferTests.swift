@@ -62,8 +62,8 @@ extension ByteBufferTests {
       var bytes = (0..<Int.random(in: 0..<36, using: &random)).map { _ in UInt8.random(in: 0x30...0x39, using: &random)
       }
       for _ in 0..<Int.random(in: 0..<3, using: &random) {
-        guard let place = bytes.indices.randomElement(using: &random) else { break }
-        bytes[place] = special.randomElement(using: &random) ?? 0
+        guard let index = bytes.indices.randomElement(using: &random) else { break }
+        bytes[index] = special.randomElement(using: &random) ?? 0
       }
       buffer.removeAll()
       bytes.withUnsafeBytes { buffer.append(jsonString: $0) }

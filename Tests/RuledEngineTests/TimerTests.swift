@@ -62,7 +62,7 @@ import Testing
     #expect(try engine.state("p") == nil)
   }
 
-  @Test func whatATimersEventSendsIsSettledBeforeTheNextTimer() throws {
+  @Test func whatATimersEventSendsIsAppliedBeforeTheNextTimer() throws {
     let engine = try Engine([
       "p":
         "rule 'go' { on = 'go', run = function(e) timer.set('a', now() + 10, 'a') timer.set('b', now() + 10.5, 'b') end } "

@@ -27,6 +27,10 @@ import Testing
     let errors = Mutex<[String]>([])
   }
 
+  private final class Gate: Sendable {
+    let isOpen = Atomic<Bool>(false)
+  }
+
   private static func set(_ key: String, bytes: Int) -> WriteSet {
     let set = WriteSet()
     set.put(Array(key.utf8), [UInt8](repeating: 7, count: bytes))
@@ -55,6 +59,35 @@ import Testing
     try store.close()
     let found = try RocksStore(path: folder.path, blockCacheBytes: 1 << 20).pairs()
     #expect(found.count == 4 * rounds)
+  }
+
+  @Test func `a commit that waits for its sync is told that it was lost, when another's sync failed and reopened`()
+    throws
+  {
+    let files = FailingFiles()
+    // Without a flush thread all syncs are those of commits.
+    let store = try RocksStore(
+      path: folder.path, blockCacheBytes: 1 << 20, flushes: false, files: files, settings: .small)
+    for round in 0..<40 {
+      _ = try store.append(Self.set("ra\(round)", bytes: 8))
+      let gate = Gate()
+      files.failNextSync {
+        let before = files.writes
+        gate.isOpen.store(true, ordering: .releasing)
+        while files.writes == before { sched_yield() }
+      }
+      let errors = try run(threads: 2) { number in
+        if number == 0 {
+          #expect(throws: StoreError.self) { try store.sync() }
+          try store.reopen()
+        } else {
+          while !gate.isOpen.load(ordering: .acquiring) { sched_yield() }
+          #expect(throws: StoreError.self) { try store.commit(Self.set("rb\(round)", bytes: 8), durable: true) }
+        }
+      }
+      #expect(errors == [])
+      #expect(try store.pairs().isEmpty)
+    }
   }
 
   /// The keys that commits were of, by what the store said of them.

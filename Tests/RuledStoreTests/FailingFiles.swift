@@ -17,6 +17,15 @@ final class FailingFiles: FileSystem {
   /// Fails nothing yet; `seed` chooses the syncs that fail.
   init(seed: UInt64 = 1) { random = Mutex(SeededRandom(seed: seed)) }
 
+  private let nextSync = Mutex<(@Sendable () -> Void)?>(nil)
+  private let writeCount = Atomic<Int>(0)
+
+  /// How many writes to segments there were.
+  var writes: Int { writeCount.load(ordering: .acquiring) }
+
+  /// Lets the next sync of a segment call `body`, and then fail.
+  func failNextSync(after body: @escaping @Sendable () -> Void) { nextSync.withLock { $0 = body } }
+
   /// One sync in so many fails; none when it is 0.
   var failsOneSyncIn: Int {
     get { chance.load(ordering: .relaxed) }
@@ -33,7 +42,13 @@ final class FailingFiles: FileSystem {
   /// How many bytes a segment may have now.
   fileprivate var sizeLimit: Int { limit.load(ordering: .relaxed) }
 
+  fileprivate func countWrite() { writeCount.wrappingAdd(1, ordering: .releasing) }
+
   fileprivate func isFailing() -> Bool {
+    if let body = nextSync.withLock({ $0.take() }) {
+      body()
+      return true
+    }
     let count = failsOneSyncIn
     return count > 0 && random.withLock { Int.random(in: 0..<count, using: &$0) == 0 }
   }
@@ -67,6 +82,7 @@ private final class FailingFile: StoreFile {
   }
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(StoreError) {
     let room = max(0, files.sizeLimit - offset)
+    defer { files.countWrite() }
     guard bytes.count > room else { return try file.write(bytes, at: offset) }
     try file.write(UnsafeRawBufferPointer(rebasing: bytes[..<room]), at: offset)
     throw StoreError.system("the file \(path) can't be written", EFBIG)

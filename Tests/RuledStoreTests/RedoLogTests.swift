@@ -88,13 +88,13 @@ import Testing
     TemporaryFolder.copy(live, to: path)
     let file = try #require(try logs(in: path).last)
     let end = store.logBytes
-    let place = Int.random(in: 0..<end, using: &random)
+    let offset = Int.random(in: 0..<end, using: &random)
     switch Int.random(in: 0..<3, using: &random) {
-    case 0: TemporaryFolder.flip(bit: Int.random(in: 0..<8, using: &random), at: place, of: file)
-    case 1: TemporaryFolder.zero(Int.random(in: 1...end - place, using: &random), at: place, of: file)
-    default: truncate(file, off_t(place))
+    case 0: TemporaryFolder.flip(bit: Int.random(in: 0..<8, using: &random), at: offset, of: file)
+    case 1: TemporaryFolder.zero(Int.random(in: 1...end - offset, using: &random), at: offset, of: file)
+    default: truncate(file, off_t(offset))
     }
-    #expect(try start(path, damaged: file) == .refused, "at byte \(place)")
+    #expect(try start(path, damaged: file) == .refused, "at byte \(offset)")
   }
 
   @Test(arguments: UInt64(1)...40)
@@ -109,10 +109,10 @@ import Testing
     let path = folder.path + "/torn"
     TemporaryFolder.copy(live, to: path)
     let file = try #require(try logs(in: path).last)
-    let place = Int.random(in: LogFrame.fileHeader..<store.logBytes, using: &random)
-    TemporaryFolder.zero(Int.random(in: 1...1 << 16, using: &random), at: place, of: file)
+    let offset = Int.random(in: LogFrame.fileHeader..<store.logBytes, using: &random)
+    TemporaryFolder.zero(Int.random(in: 1...1 << 16, using: &random), at: offset, of: file)
     guard case .kept(let count) = try start(path, damaged: file) else {
-      Issue.record("refused at byte \(place)")
+      Issue.record("refused at byte \(offset)")
       return
     }
     #expect(count < 20)

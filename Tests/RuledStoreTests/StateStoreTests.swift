@@ -8,15 +8,15 @@ import Testing
 struct StateStoreTests {
   @Test(arguments: UInt64(1)...20)
   func `a memory store does what the model does`(seed: UInt64) throws {
-    try followModel(MemoryStore(), seed: seed, rounds: 200) { $0 }
+    try followModel(MemoryStore(), seed: seed, rounds: 200) { store, _ in store }
   }
 
   @Test(arguments: UInt64(1)...4)
   func `a RocksDB store does what the model does and keeps it over closing and reopening`(seed: UInt64) throws {
     let folder = TemporaryFolder()
     let store = try RocksStore(path: folder.path)
-    try followModel(store, seed: seed, rounds: 120) { store in
-      if Bool.random() {
+    try followModel(store, seed: seed, rounds: 120) { store, random in
+      if Bool.random(using: &random) {
         try store.reopen()
         return store
       }
@@ -27,7 +27,8 @@ struct StateStoreTests {
 
   @Test func `a large memory store stays in order over splits and removals`() throws {
     let store = MemoryStore()
-    let numbers = Array(UInt32(0)..<5_000).shuffled()
+    var random = SeededRandom(seed: 1)
+    let numbers = Array(UInt32(0)..<5_000).shuffled(using: &random)
     let set = WriteSet()
     for number in numbers { set.put(bytes(number), [1]) }
     try store.commit(set, durable: false)
@@ -74,7 +75,8 @@ struct StateStoreTests {
   private func bytes(_ number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
 
   private func followModel(
-    _ store: any StateStore, seed: UInt64, rounds: Int, renew: (any StateStore) throws -> any StateStore
+    _ store: any StateStore, seed: UInt64, rounds: Int,
+    renew: (any StateStore, inout SeededRandom) throws -> any StateStore
   ) throws {
     var store = store
     var random = SeededRandom(seed: seed)
@@ -96,7 +98,7 @@ struct StateStoreTests {
         #expect(try store.pairs(from: bounds[0], to: bounds[1]) == model.pairs(from: bounds[0], to: bounds[1]))
         #expect(try store.pairs() == model.pairs())
       }
-      if round % 40 == 39 { store = try renew(store) }
+      if round % 40 == 39 { store = try renew(store, &random) }
     }
     #expect(try store.pairs() == model.pairs())
   }

@@ -48,11 +48,11 @@ struct SubjectRecordTests {
     }
     var damaged = Array(buffer.bytes)
     for _ in 0...Int.random(in: 0...3, using: &random) {
-      let place = Int.random(in: 0..<damaged.count, using: &random)
+      let index = Int.random(in: 0..<damaged.count, using: &random)
       switch Int.random(in: 0..<3, using: &random) {
-      case 0: damaged[place] = UInt8.random(in: 0...255, using: &random)
-      case 1: damaged.removeSubrange(place...)
-      default: damaged.insert(255, at: place)
+      case 0: damaged[index] = UInt8.random(in: 0...255, using: &random)
+      case 1: damaged.removeSubrange(index...)
+      default: damaged.insert(255, at: index)
       }
       if damaged.isEmpty { break }
     }

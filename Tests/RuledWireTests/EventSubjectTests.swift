@@ -6,8 +6,8 @@ import Testing
 
 @Suite("The subject before parsing")
 struct EventSubjectTests {
-  /// What is told of a line that has room behind it, full of what could mislead.
-  private func told(_ line: [UInt8]) -> String? {
+  /// The subject found in a line that has room behind it, full of what could mislead.
+  private func foundSubject(in line: [UInt8]) -> String? {
     let behind = Array(#""subject":"behind","method":"event"\\\\"subject":"behind""#.utf8)
     let padded = line + behind + [UInt8](repeating: 0, count: 64)
     return padded.withUnsafeBytes { bytes in
@@ -15,19 +15,19 @@ struct EventSubjectTests {
     }
   }
 
-  private func told(_ line: String) -> String? { told(Array(line.utf8)) }
+  private func foundSubject(in line: String) -> String? { foundSubject(in: Array(line.utf8)) }
 
   @Test(
-    "It is told of events as clients write them",
+    "It is found in events as clients write them",
     arguments: [
       #"{"jsonrpc":"2.0","id":1,"method":"event","params":{"type":"t","subject":"user:1"}}"#,
       #"{"params":{"subject":"user:1","type":"t"},"method":"event","jsonrpc":"2.0"}"#,
       #" { "method" : "event" , "params" : { "subject"  : "user:1", "source":"s", "data":{"more":"méthode"} } } "#,
     ])
-  func plain(line: String) { #expect(told(line) == "user:1") }
+  func plain(line: String) { #expect(foundSubject(in: line) == "user:1") }
 
   @Test(
-    "It is not told where it could be another",
+    "It is not found where it could be another",
     arguments: [
       "", " ", "{", "7", "{}", #"{"method":"event"}"#, #"{"subject":"s"}"#, #"{"method":"event","subject":"s"#,
       #"[{"method":"event","params":{"subject":"s"}}]"#,
@@ -42,9 +42,9 @@ struct EventSubjectTests {
       #"{"method":"event","params":{"type":"subject","source":"x"}}"#,
       #"{"id":"subject","method":"event","params":{"subject":"s"}}"#,
     ])
-  func ambiguous(line: String) { #expect(told(line) == nil) }
+  func ambiguous(line: String) { #expect(foundSubject(in: line) == nil) }
 
-  @Test("What is told is so, or the line is refused")
+  @Test("What is found is right, or the line is refused")
   func mutations() {
     let seeds = [
       #"{"jsonrpc":"2.0","id":1,"method":"event","params":{"type":"t","subject":"user:1","data":{"a":[1,"s"]}}}"#,
@@ -69,7 +69,7 @@ struct EventSubjectTests {
         }
         if line.isEmpty { line = seeds[0] }
       }
-      guard let subject = told(line) else { continue }
+      guard let subject = foundSubject(in: line) else { continue }
       line.withUnsafeBytes { bytes in
         guard case .single(let message) = parser.parse(bytes) else {
           if case .batch = parser.parse(bytes) { Issue.record("a batch") }

@@ -84,7 +84,7 @@ struct EventViewTests {
   }
 
   @Test(
-    "What the rules allow is taken",
+    "What the rules allow is accepted",
     arguments: [
       #""data":null,"data_base64":"AAA=""#, #""data_base64":null,"data":1"#, #""data_base64":"""#, #""source":"""#,
       #""abcdefghijklmnopqrst":"x""#, #""0":1.5"#, #""specversion":"1.0""#, #""wait":null"#, #""dryrun":null"#,

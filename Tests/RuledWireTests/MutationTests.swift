@@ -23,16 +23,16 @@ struct MutationTests {
 
   private func mutate(_ line: inout [UInt8], _ alphabet: [UInt8], _ random: inout SeededRandom) {
     guard !line.isEmpty else { return }
-    let place = Int.random(in: 0..<line.count, using: &random)
+    let index = Int.random(in: 0..<line.count, using: &random)
     let byte = alphabet.randomElement(using: &random) ?? 0
     switch Int.random(in: 0..<5, using: &random) {
-    case 0: line[place] = byte
-    case 1: line.insert(byte, at: place)
-    case 2: line.remove(at: place)
-    case 3: line.removeSubrange(place..<min(line.count, place + 9))
+    case 0: line[index] = byte
+    case 1: line.insert(byte, at: index)
+    case 2: line.remove(at: index)
+    case 3: line.removeSubrange(index..<min(line.count, index + 9))
     default:
       let other = Int.random(in: 0..<line.count, using: &random)
-      line.insert(contentsOf: line[min(place, other)..<max(place, other)], at: place)
+      line.insert(contentsOf: line[min(index, other)..<max(index, other)], at: index)
     }
   }
 

@@ -31,7 +31,7 @@ package struct HTTPCase: Sendable, CustomStringConvertible {
   private static func chunked(_ body: String) -> String { post("Transfer-Encoding: chunked", body) }
 
   /// Streams whose requests are all accepted.
-  package static let taken: [HTTPCase] = [
+  package static let accepted: [HTTPCase] = [
     .init("a request without a body", get("GET /x HTTP/1.1"), ["GET /x ", "GET /next "]),
     .init("a body of a length", post("Content-Length: 5", "a\r\n\0b"), ["POST /x a\r\n\0b", "GET /next "]),
     .init("a length with zeros in front", post("Content-Length: 003", "abc"), ["POST /x abc", "GET /next "]),

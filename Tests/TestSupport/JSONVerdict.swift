@@ -40,8 +40,8 @@ package struct JSONVerdict: Sendable, CustomStringConvertible {
 
   private static func bytes(_ digits: Substring) -> [UInt8] {
     let digits = Array(digits.utf8)
-    return stride(from: 0, to: digits.count - 1, by: 2).map { place in
-      UInt8(String(decoding: digits[place...place + 1], as: UTF8.self), radix: 16) ?? 0
+    return stride(from: 0, to: digits.count - 1, by: 2).map { index in
+      UInt8(String(decoding: digits[index...index + 1], as: UTF8.self), radix: 16) ?? 0
     }
   }
 }

@@ -8,6 +8,7 @@ local conversions = require "conversions"
 local consent = require "consent"
 local screens = require "screens"
 local linking = require "linking"
+local sources = require "sources"
 
 local launches = {}
 
@@ -20,6 +21,7 @@ local function begin(state, data)
   state.launched = true
   state.attribution = attribution
   state.facebook = deep_link.is_facebook(attribution)
+  sources.count_install(attribution, state.facebook)
   if state.facebook and REPORTED[state.platform] then conversions.owe_install(state) end
   if not state.facebook then log.info("No Facebook attribution detected") end
   decide("attribution", deep_link.shown(attribution))

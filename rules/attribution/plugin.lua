@@ -8,6 +8,7 @@ plugin {
   settings = {
     reprompt_days = 14,        -- days of 24 hours between a prompt and the next
     facebook_sources = { "facebook" }, -- utm_source values that are Facebook's, in lower case
+    counted_sources = { "facebook", "instagram", "google", "tiktok", "apple", "email" }, -- the others count as "other"
     client_event = "fb_mobile_activate_app", -- name of both events in the Facebook SDK
     expire_days = 7,           -- Meta refuses older events
     url = "",                  -- where conversions go; empty: the URL that the sink is configured with
@@ -25,6 +26,7 @@ local sign_in = require "sign_in"
 local profile = require "profile"
 local account = require "account"
 local meta = require "meta"
+local sources = require "sources"
 
 rule "launch" { on = "app.launched", when = subjects.is_device, run = launches.launched }
 rule "foreground" { on = "app.foregrounded", when = subjects.is_device, run = launches.foregrounded }
@@ -38,5 +40,6 @@ rule "erase-device" { on = "attribution.owner_deleted", when = subjects.is_devic
 
 query "tracking" (consent.tracking)
 query "profile" (profile.answer)
+query "installs" (sources.installs)
 
 sink "conversions" (meta.request)

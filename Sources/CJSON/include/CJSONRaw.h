@@ -12,7 +12,7 @@ extern "C" {
 #endif
 #pragma clang assume_nonnull begin
 
-/// A place in a container's text.
+/// A position in a container's text.
 typedef struct {
   const char *at;
   const char *end;

@@ -21,20 +21,20 @@ void cl_set_slice(uint32_t microseconds);
 /* How many processors the calling thread may use, 1 at least. */
 uint32_t cl_processors(void);
 
-/* Keeps the calling thread on a processor of its own, the one at place `which` of those that the process may use; does nothing unless these are
+/* Keeps the calling thread on a processor of its own, the one at index `which` of those that the process may use; does nothing unless these are
    `count`. */
 void cl_take_processor(uint32_t which, uint32_t count);
 
 /* Names the calling thread; the kernel keeps 15 bytes. */
 void cl_name_thread(const char *name);
 
-/* The first place in `count` bytes where `length` wanted bytes stand; NULL when there is none. */
+/* The first of `count` bytes at which the `length` wanted bytes stand; NULL when there is none. */
 const void *cl_find(const void *bytes, size_t count, const void *wanted, size_t length);
 
 /* Gives threads that are started without a size of stack one of so many bytes. */
 void cl_default_stack(size_t bytes);
 
-/* Begins to bring what lies at `place` into the processor's cache. */
-static inline void cl_prefetch(const void *place) { __builtin_prefetch(place); }
+/* Begins to bring the bytes at `address` into the processor's cache. */
+static inline void cl_prefetch(const void *address) { __builtin_prefetch(address); }
 
 #endif

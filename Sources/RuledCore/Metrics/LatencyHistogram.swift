@@ -28,6 +28,22 @@ package struct LatencyHistogram: Sendable {
     longest = max(longest, nanoseconds)
   }
 
+  /// Counts what another histogram of the same precision has counted since an earlier state of it.
+  ///
+  /// `longest` becomes the end of the highest bucket that counted, as the earlier state does not tell the exact one.
+  ///
+  /// - Complexity: O(buckets).
+  package mutating func add(_ other: LatencyHistogram, since earlier: LatencyHistogram?) {
+    precondition(precision == other.precision)
+    for (index, count) in other.counts.enumerated() {
+      let before = earlier?.counts[index] ?? 0
+      guard count > before else { continue }
+      counts[index] += count - before
+      total += count - before
+      longest = max(longest, min(bounds(of: index).upperBound, other.longest))
+    }
+  }
+
   /// The shortest duration that this share of all durations does not exceed, in nanoseconds.
   ///
   /// The rank is rounded up: the median of two durations is the first. The last rank gives the exact `longest`, any

@@ -14,16 +14,11 @@ package final class Cascade: Sendable {
   package init(finish: @escaping @Sendable (_ isWhole: Bool) -> Void) { self.finish = finish }
 
   /// Adds a message.
-  package func began() { pending.wrappingAdd(1, ordering: .relaxed) }
+  package func enter() { pending.wrappingAdd(1, ordering: .relaxed) }
 
-  /// Ends the event or a message that was not committed.
-  package func lost() {
-    lostSome.store(true, ordering: .releasing)
-    ended()
-  }
-
-  /// Ends the event or a message that is committed.
-  package func ended() {
+  /// Removes the event or a message, which is done.
+  package func leave(isCommitted: Bool = true) {
+    if !isCommitted { lostSome.store(true, ordering: .releasing) }
     if pending.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
       finish(!lostSome.load(ordering: .acquiring))
     }
@@ -46,7 +41,7 @@ package final class MessageSender: Sendable {
   package func wait(_ change: Int) { count.wrappingAdd(change, ordering: .relaxed) }
 
   /// Notes that a limit stopped one of its cascades.
-  package func wasStopped() { stopped.store(EngineClock.monotonic, ordering: .relaxed) }
+  package func noteStop() { stopped.store(EngineClock.monotonic, ordering: .relaxed) }
 
   /// Whether many of its messages wait, or a limit stopped one of its cascades lately.
   package var isStorming: Bool {

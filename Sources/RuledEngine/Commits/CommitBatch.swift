@@ -79,7 +79,7 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
   package func rollBack(to mark: Mark) {
     writes.truncate(to: mark.writes)
     counters.removeSubrange(mark.counters...)
-    for message in messages[mark.messages...] { message.cascade?.ended() }
+    for message in messages[mark.messages...] { message.cascade?.leave() }
     messages.removeSubrange(mark.messages...)
     delivered.removeSubrange(mark.delivered...)
     earliestTimer = mark.earliestTimer

@@ -42,15 +42,16 @@ package final class DamageReport: Sendable {
     package fileprivate(set) var last: Timestamp
     /// How many reads failed.
     package fileprivate(set) var count = 1
-    /// Until when it is not logged again, in nanoseconds of the monotonic clock, and how long the last silence was.
+    /// Until when it is not logged again, in nanoseconds of the monotonic clock.
     fileprivate var quietUntil: UInt64
-    fileprivate var silence: UInt64
+    /// How often it was logged.
+    fileprivate var logged = 1
   }
 
   /// How many entries are held.
   package static let most = 100
-  /// How long an entry is not logged again, in nanoseconds; doubled each time.
-  private static let (firstSilence, longestSilence): (UInt64, UInt64) = (60_000_000_000, 3_600_000_000_000)
+  /// How long an entry is not logged again.
+  private static let silence = Backoff(first: 60_000, longest: 3_600_000)
 
   private struct State {
     var entries: [Thing: Entry] = [:]
@@ -89,8 +90,8 @@ package final class DamageReport: Sendable {
         entry.count += 1
         let isDue = now >= entry.quietUntil
         if isDue {
-          entry.silence = min(entry.silence * 2, Self.longestSilence)
-          entry.quietUntil = now + entry.silence
+          entry.logged += 1
+          entry.quietUntil = now + Self.silence.delay(after: entry.logged) * 1_000_000
         }
         state.entries[thing] = entry
         return isDue
@@ -100,8 +101,8 @@ package final class DamageReport: Sendable {
         return state.beyond == 1
       }
       state.entries[thing] = Entry(
-        thing: thing, error: error, first: time, last: time, quietUntil: now + Self.firstSilence,
-        silence: Self.firstSilence)
+        thing: thing, error: error, first: time, last: time,
+        quietUntil: now + Self.silence.delay(after: 1) * 1_000_000)
       known.store(state.entries.count, ordering: .relaxed)
       return true
     }

@@ -86,11 +86,11 @@ package final class Evaluator {
     switch try items.messages.take(message, of: subject) {
     case .gone: return false
     case .damaged(let bytes): parked.park(damaged: bytes, of: subject, sequence: message.sequence)
-    case .message(let taken):
-      if let (plugin, reason) = taken.obstacle {
-        parked.park(taken, plugin: plugin, reason: reason, of: subject, sequence: message.sequence)
+    case .message(let stored):
+      if let (plugin, reason) = stored.obstacle {
+        parked.park(stored, plugin: plugin, reason: reason, of: subject, sequence: message.sequence)
       } else {
-        try evaluateStored(taken.event, cascade: message.cascade, since: mark)
+        try evaluateStored(stored.event, cascade: message.cascade, since: mark)
       }
     }
     return true

@@ -7,8 +7,8 @@ import RuledStore
 ///
 /// A message joins the batch of the event that sends it, and is removed by the batch of the event that it becomes: it is applied exactly once.
 final class MessageTable {
-  /// A message that was taken from the store; valid until the next one is taken.
-  struct Taken {
+  /// A message that was read from the store; valid until the next one is read.
+  struct StoredMessage {
     /// The event that it becomes.
     let event: EventInput
     /// The plugin that sent it.
@@ -37,7 +37,7 @@ final class MessageTable {
 
   /// What the store holds where a message is expected.
   enum Stored {
-    case message(Taken)
+    case message(StoredMessage)
     /// Bytes that can't be read as a message.
     case damaged([UInt8])
     /// Nothing: the message was applied or erased before.
@@ -106,7 +106,7 @@ final class MessageTable {
     json.member("sent_by", raw: plugin.entry.quotedName)
     json.endObject()
     batches.current.writes.put(key.bytes, value.bytes)
-    cascade?.began()
+    cascade?.enter()
     batches.current.messages.append(
       .init(
         subject: Array(target), sequence: sequence, cascade: cascade, sender: plugin.sender(in: context.senders)))
@@ -171,7 +171,7 @@ final class MessageTable {
       delivered.sender = context.senders[name]
     }
     batches.current.delivered.append(delivered)
-    return .message(Taken(event: event, sender: sender, object: object))
+    return .message(StoredMessage(event: event, sender: sender, object: object))
   }
 }
 

@@ -45,7 +45,9 @@ final class ParkedEvents {
   }
 
   /// Parks a message whose plugin must not run, under the message's own number: so the messages of a subject keep their order.
-  func park(_ message: MessageTable.Taken, plugin name: String, reason: String, of subject: Subject, sequence: UInt64) {
+  func park(
+    _ message: MessageTable.StoredMessage, plugin name: String, reason: String, of subject: Subject, sequence: UInt64
+  ) {
     let failure = Failure(plugin: name, kind: .error, message: reason)
     write(sequence: sequence, failure: failure, tries: 1, event: message.event, of: subject) { json in
       json.raw { message.event.write(type: message.event.type, data: message.data, to: $0) }

@@ -196,8 +196,8 @@ package final class LocalEngine {
     changes += batch.changes.all
     for message in batch.messages { noteSent(message, in: batch) }
     waiting += batch.messages
-    for message in batch.delivered { message.cascade?.ended() }
-    for cascade in batch.awaited { cascade.ended() }
+    for message in batch.delivered { message.cascade?.leave() }
+    for cascade in batch.awaited { cascade.leave() }
   }
 
   /// Adds the sums of the counters: the store holds sums, the batch amounts.

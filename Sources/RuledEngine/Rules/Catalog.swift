@@ -75,9 +75,9 @@ package final class Catalog: Sendable {
     revisionText.append(contentsOf: revision)
   }
 
-  /// The configured plugins and settings that do not exist.
-  package func unknownNames(in configuration: Configuration) -> [UnknownName] {
-    configuration.unknownPlugins(known: plugins.map(\.name)) + plugins.flatMap(\.manifest.unknownNames)
+  /// The configured plugins and settings that do not exist, and settings of another kind than their default.
+  package func problems(in configuration: Configuration) -> [ConfigurationProblem] {
+    configuration.unknownPlugins(known: plugins.map(\.name)) + plugins.flatMap(\.manifest.settingProblems)
   }
 
   /// The index of the plugin of that name.
@@ -116,19 +116,19 @@ package enum CatalogBuilder {
   /// VMs are built ahead for them.
   package struct Threads: Sendable {
     private let count: Int
-    fileprivate let taken: @Sendable () -> Void
+    fileprivate let onTake: @Sendable () -> Void
     private let built: @Sendable () -> Void
 
     /// - Parameters:
     ///   - count: how many threads.
     ///   - built: called on the building thread after each VM of a slow plugin.
-    ///   - taken: called when a VM of a slow plugin was taken, so that `replenish` can build another.
+    ///   - onTake: called when a VM of a slow plugin was taken, so that `replenish` can build another.
     package init(
-      _ count: Int, built: @escaping @Sendable () -> Void = {}, taken: @escaping @Sendable () -> Void = {}
+      _ count: Int, built: @escaping @Sendable () -> Void = {}, onTake: @escaping @Sendable () -> Void = {}
     ) {
       self.count = count
       self.built = built
-      self.taken = taken
+      self.onTake = onTake
     }
 
     /// The calling thread alone, which builds VMs when it needs them.
@@ -169,7 +169,7 @@ package enum CatalogBuilder {
         let isSlow = EngineClock.monotonic - began > UInt64(Limits.slowLoad) * 1000
         let loaded = Catalog.Plugin(
           source: plugin, overrides: settings.settings, manifest: vm.manifest, runtime: PluginRuntime(),
-          readyVMs: ReadyVMs(isSlow: isSlow, taken: threads.taken),
+          readyVMs: ReadyVMs(isSlow: isSlow, onTake: threads.onTake),
           generation: generations.wrappingAdd(1, ordering: .relaxed).newValue)
         loaded.readyVMs.add(vm)
         plugins.append(loaded)

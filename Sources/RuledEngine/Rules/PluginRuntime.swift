@@ -11,7 +11,9 @@ package final class PluginRuntime: Sendable {
   private let stopsInARow = Atomic<Int>(0)
   private let suspended = Atomic<Bool>(false)
   /// Four buckets for each doubling: one plugin takes 2 KiB.
-  private let latency = Mutex(LatencyHistogram(precision: 2))
+  private let latency = Mutex(LatencyHistogram(precision: PluginRuntime.precision))
+  /// The precision of `durations`.
+  package static let precision = 2
 
   /// A plugin that has not run yet.
   package init() {}
@@ -24,7 +26,7 @@ package final class PluginRuntime: Sendable {
   package var isSuspended: Bool { suspended.load(ordering: .relaxed) }
 
   /// Notes that it handled an event.
-  package func succeeded() {
+  package func noteSuccess() {
     runCount.wrappingAdd(1, ordering: .relaxed)
     if stopsInARow.load(ordering: .relaxed) != 0 { stopsInARow.store(0, ordering: .relaxed) }
   }
@@ -32,7 +34,7 @@ package final class PluginRuntime: Sendable {
   /// Notes that it failed.
   ///
   /// - Returns: whether this failure suspends it.
-  package func failed(_ kind: Failure.Kind) -> Bool {
+  package func noteFailure(_ kind: Failure.Kind) -> Bool {
     runCount.wrappingAdd(1, ordering: .relaxed)
     failureCount.wrappingAdd(1, ordering: .relaxed)
     guard kind.isStop else {
@@ -53,6 +55,9 @@ package final class PluginRuntime: Sendable {
   /// Notes how long an event took, in nanoseconds.
   package func took(_ nanoseconds: UInt64) { latency.withLock { $0.record(nanoseconds) } }
 
+  /// How long the measured events took.
+  package var durations: LatencyHistogram { latency.withLock { $0 } }
+
   /// The time in microseconds that a share of the events, 0 to 1, did not exceed; 0 before the first event.
   package func percentile(_ share: Double) -> Double { Double(latency.withLock { $0.quantile(share) }) / 1000 }
 }
@@ -67,12 +72,12 @@ package final class ReadyVMs: Sendable {
   /// Whether the plugin loads so slowly that VMs are worth building ahead.
   package let isSlow: Bool
   private let vms = Mutex<[DetachedVM]>([])
-  private let taken: @Sendable () -> Void
+  private let onTake: @Sendable () -> Void
 
-  /// An empty list; `taken` is called whenever a VM of a slow plugin was taken.
-  package init(isSlow: Bool, taken: @escaping @Sendable () -> Void) {
+  /// An empty list; `onTake` is called whenever a VM of a slow plugin was taken.
+  package init(isSlow: Bool, onTake: @escaping @Sendable () -> Void) {
     self.isSlow = isSlow
-    self.taken = taken
+    self.onTake = onTake
   }
 
   /// How many VMs there are.
@@ -89,7 +94,7 @@ package final class ReadyVMs: Sendable {
   package func take(for worker: LuaWorker) -> PluginVM? {
     guard let detached = vms.withLock({ $0.popLast() }) else { return nil }
     detached.vm.attach(to: worker)
-    if isSlow { taken() }
+    if isSlow { onTake() }
     return detached.vm
   }
 }

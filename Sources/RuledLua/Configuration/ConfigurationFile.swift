@@ -67,33 +67,45 @@ package struct ConfigurationFileError: Error, Sendable, CustomStringConvertible 
   package var description: String { errors.map(\.description).joined(separator: "\n") }
 }
 
-/// A name in the configuration that the rules do not know.
-package struct UnknownName: Sendable {
+/// What is wrong with the configuration, by the rules and the host that it is for.
+package struct ConfigurationProblem: Sendable {
   /// The path of its key, as in `["plugins", "greeter"]`.
   package let path: [String]
-  /// What is unknown, and which name was probably meant.
+  /// What is wrong and what to do.
   package let message: String
+
+  /// A problem at a path.
+  package init(path: [String], message: String) {
+    self.path = path
+    self.message = message
+  }
 }
 
 extension Configuration {
   /// The configured plugins that do not exist.
-  package func unknownPlugins(known: [String]) -> [UnknownName] {
+  package func unknownPlugins(known: [String]) -> [ConfigurationProblem] {
     plugins.keys.sorted().filter { !known.contains($0) }.map { name in
-      UnknownName(
+      ConfigurationProblem(
         path: ["plugins", name], message: "there is no plugin '\(name)'\(NearestName.hint(name, in: known))")
     }
   }
 }
 
 extension PluginManifest {
-  /// The configured settings that the plugin does not declare.
-  package var unknownNames: [UnknownName] {
+  /// The configured settings that the plugin does not declare, and those of another kind than it has by default.
+  package var settingProblems: [ConfigurationProblem] {
     let known = settings.names.filter { !unknownSettings.contains($0) }
-    return unknownSettings.map { setting in
-      UnknownName(
-        path: ["plugins", name, setting],
-        message: "plugin '\(name)' has no setting '\(setting)'\(NearestName.hint(setting, in: known))")
+    let ofOtherKind = settingsOfOtherKind.map { setting in
+      ConfigurationProblem(
+        path: ["plugins", name, setting.name],
+        message: "the setting '\(setting.name)' of plugin '\(name)' must be \(setting.kind), as it is by default")
     }
+    return ofOtherKind
+      + unknownSettings.map { setting in
+        ConfigurationProblem(
+          path: ["plugins", name, setting],
+          message: "plugin '\(name)' has no setting '\(setting)'\(NearestName.hint(setting, in: known))")
+      }
   }
 }
 

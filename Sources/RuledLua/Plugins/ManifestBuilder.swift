@@ -157,11 +157,34 @@ struct ManifestBuilder {
       merged = object
     }
     for (name, value) in overrides {
-      if merged[name] == nil { manifest.unknownSettings.append(name) }
+      if let own = merged[name] {
+        if own.settingKind != value.settingKind, !own.isEmptyTable, !value.isEmptyTable {
+          manifest.settingsOfOtherKind.append((name, own.settingKind))
+        }
+      } else {
+        manifest.unknownSettings.append(name)
+      }
       merged[name] = value
     }
     return merged
   }
+}
+
+extension JSONValue {
+  /// The kind of a setting, with its article; whole and other numbers are of one kind.
+  fileprivate var settingKind: String {
+    switch self {
+    case .null: "null"
+    case .bool: "true or false"
+    case .integer, .number: "a number"
+    case .string: "a string"
+    case .array: "an array"
+    case .object: "a table of named values"
+    }
+  }
+
+  /// Whether it is Lua's empty table, which is an array as well as a table of named values.
+  fileprivate var isEmptyTable: Bool { arrayValue?.isEmpty == true || objectValue?.isEmpty == true }
 }
 
 /// The errors in a plugin's declarations, collected while it is loaded to its end, and the modules that it required.

@@ -37,6 +37,8 @@ package struct PluginManifest: Sendable {
   package internal(set) var settings = JSONObject()
   /// Settings of the configuration that the plugin does not declare.
   package internal(set) var unknownSettings: [String] = []
+  /// Settings of the configuration that are of another kind than the plugin's own, and that kind.
+  package internal(set) var settingsOfOtherKind: [(name: String, kind: String)] = []
   /// The sinks it may emit to.
   package internal(set) var sinks: [String] = []
   /// The sources whose events it sees; empty for all.

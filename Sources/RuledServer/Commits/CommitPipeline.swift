@@ -152,7 +152,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
         complete(through: store.committedSequence)
         for entry in queue.removeLost() {
           clients[entry.worker].isUnaware = true
-          tell(entry, entry.number != nil && error.isOutcomeUnknown ? .unknown : .lost)
+          report(entry, entry.number != nil && error.isOutcomeUnknown ? .unknown : .lost)
         }
       }
       return Self.firstReport(error)
@@ -179,14 +179,14 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
     }
     for entry in removed {
       if entry.number == nil {
-        tell(entry, .lost)
+        report(entry, .lost)
       } else if entry.isAwaited {
         clients[entry.worker].result = .durable
       }
     }
   }
 
-  private func tell(_ entry: CommitQueue.Entry, _ result: CommitResult) {
+  private func report(_ entry: CommitQueue.Entry, _ result: CommitResult) {
     if entry.isAwaited {
       clients[entry.worker].result = result
     } else {

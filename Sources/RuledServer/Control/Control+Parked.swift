@@ -117,14 +117,14 @@ extension Control {
         })
     }
     for index in start..<end {
-      share.began()
+      share.enter()
       _ = services.workers[services.owner(of: keys[index].subject)].send(
         .perform { worker in
           body(worker, index)
           worker.evaluator.batch.awaited.append(share)
         })
     }
-    share.ended()
+    share.leave()
   }
 
   /// How many parked events are under way at a time.

@@ -14,6 +14,7 @@ final class Control {
   private var signals: SignalWatcher?
   private var nextWorker = 0
   private var watchdog: Watchdog?
+  private var sampling: LoopTimer?
   private let onStop: () -> Void
   private let replyBuffer = ByteBuffer(capacity: 1024)
 
@@ -33,9 +34,12 @@ final class Control {
     signals = try SignalWatcher(on: loop, [.terminate, .interrupt, .hangUp]) { [unowned self] signal in
       signal == .hangUp ? services.reloads.request(.configuration) : onStop()
     }
-    listener = try Listener(on: loop, socket) { [unowned self] in accepted($0) }
+    listener = try Listener(on: loop, socket) { [unowned self] in assign($0) }
     timers.start()
     watchdog = try Watchdog(on: loop, services)
+    sampling = try loop.timer(after: LoadHistory.period, every: LoadHistory.period) { [unowned self] in
+      services.load.sample(LoadTotals(services), at: EngineClock.wall)
+    }
   }
 
   /// Begins to serve HTTP on a TCP socket.
@@ -56,6 +60,7 @@ final class Control {
   func close() {
     signals?.close()
     watchdog?.close()
+    sampling?.close()
     timers.close()
     services.control.close()
   }
@@ -63,7 +68,7 @@ final class Control {
   // MARK: Connections
 
   /// Passes a connection to the next worker in turn.
-  private func accepted(_ descriptor: Int32) {
+  private func assign(_ descriptor: Int32) {
     let worker = nextWorker
     nextWorker = (nextWorker + 1) % services.workers.count
     // Counted here, so that connections on their way to a worker take no descriptor that the store needs.

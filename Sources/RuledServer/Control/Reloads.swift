@@ -101,7 +101,7 @@ final class Reloads: Sendable {
   // MARK: The loader's side
 
   /// Passes on the rules that the daemon starts with, or why it can't start, and waits until it serves.
-  func started(_ result: Result<Catalog, StartError>) {
+  func finishStart(_ result: Result<Catalog, StartError>) {
     condition.signal { state.first = result }
     condition.wait { state.stage >= .serving ? () : nil }
   }

@@ -25,16 +25,16 @@ final class RulesLoader {
     cl_lower_priority()
     let loop: EventLoop
     do throws(SystemError) { loop = try EventLoop() } catch {
-      return services.reloads.started(.failure(StartError("the daemon can't run: \(error)")))
+      return services.reloads.finishStart(.failure(StartError("the daemon can't run: \(error)")))
     }
     defer { loop.close() }
     do throws(StartError) {
       let loader = try RulesLoader(services, on: loop, readConfiguration: readConfiguration)
-      services.reloads.started(.success(loader.catalog))
+      services.reloads.finishStart(.success(loader.catalog))
       loop.run()
       services.reloads.requests.close()
     } catch {
-      services.reloads.started(.failure(error))
+      services.reloads.finishStart(.failure(error))
     }
   }
 
@@ -102,7 +102,7 @@ final class RulesLoader {
     let (notifier, reloads) = (services.notifier, services.reloads)
     let threads = CatalogBuilder.Threads(services.workers.count) {
       notifier.extendTimeout()
-    } taken: {
+    } onTake: {
       reloads.request(.machines)
     }
     return try CatalogBuilder.build(

@@ -70,7 +70,7 @@ final class TimerService {
         found.insert(timer)
         return hold.notBefore > moment
       }
-    } catch { return failed(error) }
+    } catch { return retry(after: error) }
     failures = 0
     let isDamaged = !services.context.damage.isEmpty
     if !isDamaged { floor = timers.first ?? floor }
@@ -83,7 +83,7 @@ final class TimerService {
     if timers.first != nil || isDamaged { alarm?.start(after: wait) }
   }
 
-  private func failed(_ error: StoreError) {
+  private func retry(after error: StoreError) {
     failures += 1
     if failures == 1 {
       services.context.log.write(LogLine(.error, "timers can't be looked for and wait until they can be: \(error)"))
@@ -94,15 +94,15 @@ final class TimerService {
   private func fire(_ due: [DueTimer]) {
     isFiring = true
     let mailbox = services.control
-    let all = Cascade { _ = mailbox.send(.perform { $0.timers.fired(due) }) }
+    let all = Cascade { _ = mailbox.send(.perform { $0.timers.finish(due) }) }
     for timer in due {
-      all.began()
+      all.enter()
       _ = services.workers[services.owner(of: timer.subject)].send(.perform { $0.fire(timer, all) })
     }
-    all.ended()
+    all.leave()
   }
 
-  private func fired(_ timers: [DueTimer]) {
+  private func finish(_ timers: [DueTimer]) {
     isFiring = false
     for timer in timers {
       guard let hold = held[timer], hold.notBefore <= loop.now else { continue }
@@ -119,8 +119,8 @@ final class TimerService {
 
   // MARK: Timers that can't fire
 
-  /// A timer could not fire: it is held, unless the store takes no commits.
-  func couldNotFire(_ timer: DueTimer, _ error: RequestError) {
+  /// Holds a timer that could not fire, unless the store takes no commits.
+  func hold(_ timer: DueTimer, after error: RequestError) {
     guard services.status.storeIsWell else { return }
     var hold = held[timer] ?? Hold()
     hold.tries += 1

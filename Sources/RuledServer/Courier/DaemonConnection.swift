@@ -63,7 +63,9 @@ final class DaemonConnection: ConnectionHandler {
     onConnect()
   }
 
-  /// Sends a request; false while there is no connection. `completion` is not called if the connection is lost.
+  /// Sends a request; false while there is no connection.
+  ///
+  /// `completion` is not called if the connection is lost.
   func call(_ method: Method, _ params: JSONValue, completion: @escaping (Result<JSONValue, CallError>) -> Void) -> Bool
   {
     guard let connection, connection.isOpen else { return false }
@@ -93,7 +95,7 @@ final class DaemonConnection: ConnectionHandler {
 
   // MARK: Replies
 
-  func received(line: UnsafeRawBufferPointer, on connection: Connection) {
+  func receive(line: UnsafeRawBufferPointer, on connection: Connection) {
     guard let reply = (try? document.parse(copyOf: line)).map({ JSONValue($0) }), let id = reply["id"]?.intValue else {
       log.write(LogLine(.error, "what listens on \(path) does not speak ruled's protocol; check --socket"))
       return connection.close()
@@ -106,20 +108,20 @@ final class DaemonConnection: ConnectionHandler {
     }
   }
 
-  func skippedLine(_ reason: LineFramer.SkipReason, on connection: Connection) {
+  func reportSkippedLine(_ reason: LineFramer.SkipReason, on connection: Connection) {
     log.write(LogLine(.error, "a reply of the daemon was too long; the connection is made again"))
     connection.close()
   }
 
-  func receivedOtherProtocol(on descriptor: Int32) {
+  func receiveOtherProtocol(on descriptor: Int32) {
     log.write(LogLine(.error, "what listens on \(path) does not speak ruled's protocol; check --socket"))
     SystemCalls.close(descriptor)
-    lost()
+    reconnect()
   }
 
-  func closed(_ connection: Connection) { lost() }
+  func forget(_ connection: Connection) { reconnect() }
 
-  private func lost() {
+  private func reconnect() {
     connection = nil
     pending = [:]
     failures += 1

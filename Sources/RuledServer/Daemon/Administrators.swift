@@ -1,5 +1,6 @@
 import Glibc
 import RuledCore
+import RuledEngine
 
 /// The users who may call every method: root, the daemon's own user, and the users and groups that the configuration names.
 struct Administrators: Sendable {
@@ -12,28 +13,16 @@ struct Administrators: Sendable {
   init(_ names: [String]) {
     var users: Set<UInt32> = [0, getuid()]
     var groups: Set<UInt32> = []
-    var unknown: [String] = []
     for name in names {
       if name.hasPrefix("@") {
-        let group = String(name.dropFirst())
-        if let number = UInt32(group) {
-          groups.insert(number)
-        } else if let entry = getgrnam(group) {
-          groups.insert(entry.pointee.gr_gid)
-        } else {
-          unknown.append(name)
-        }
-      } else if let number = UInt32(name) {
-        users.insert(number)
-      } else if let entry = getpwnam(name) {
-        users.insert(entry.pointee.pw_uid)
+        HostAccounts.group(String(name.dropFirst())).map { _ = groups.insert($0) }
       } else {
-        unknown.append(name)
+        HostAccounts.user(name).map { _ = users.insert($0) }
       }
     }
     self.users = users
     self.groups = groups
-    self.unknown = unknown
+    unknown = HostAccounts.unknown(names)
   }
 
   /// Whether the client of a connection is one of them.

@@ -226,12 +226,12 @@ package final class Daemon {
       services.outbox.stop(within: Self.deliveryTime) { _ = mailbox.send(.perform { Daemon.end($0) }) }
     }
     for worker in services.workers {
-      drained.began()
-      _ = worker.send(.perform { $0.drain { drained.ended() } })
+      drained.enter()
+      _ = worker.send(.perform { $0.drain { drained.leave() } })
     }
-    drained.began()
-    services.drainHTTP(on: control.loop) { drained.ended() }
-    drained.ended()
+    drained.enter()
+    services.drainHTTP(on: control.loop) { drained.leave() }
+    drained.leave()
     do throws(SystemError) {
       try control.loop.timer(after: Self.loadingTime) {
         for caller in services.reloads.refuse() { control.reply(.failure(Reloads.ending), to: caller) }

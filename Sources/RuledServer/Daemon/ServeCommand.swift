@@ -67,7 +67,13 @@ package enum ServeCommand {
     }
   }
 
-  /// Loads the configuration and the rules as a start does, and prints what is wrong with them.
+  /// Writes a problem of the configuration with its file and line.
+  private static func complain(_ problem: ConfigurationProblem, _ options: ServeOptions) {
+    let line = options.config.map { ConfigurationFile.line(of: problem.path, in: $0) } ?? 0
+    complain(LoadError(file: options.config ?? "", line: line, problem.message).description)
+  }
+
+  /// Loads the configuration and the rules as a start does, reviews the host, and prints what is wrong with them.
   private static func check(_ options: ServeOptions) throws(StartError) -> Int32 {
     let configuration: Configuration
     do throws(StartError) { configuration = try options.configuration() } catch {
@@ -79,16 +85,17 @@ package enum ServeCommand {
       let catalog = try CatalogBuilder.build(
         try RulesFolder.read(configuration.rules), configuration: configuration.plugins, previous: nil,
         worker: LuaWorker(), now: EngineClock.wall)
-      let unknown = catalog.unknownNames(in: configuration)
-      for problem in unknown {
-        let line = options.config.map { ConfigurationFile.line(of: problem.path, in: $0) } ?? 0
-        complain(LoadError(file: options.config ?? "", line: line, problem.message).description)
+      let sinks = catalog.plugins.flatMap(\.manifest.sinks)
+      let problems = catalog.problems(in: configuration) + HostReview(configuration, sinks: sinks).problems
+      for problem in problems {
+        complain(problem, options)
       }
-      guard unknown.isEmpty else { return 1 }
+      guard problems.isEmpty else { return 1 }
       print("\(catalog.plugins.count) plugins load, revision \(catalog.revision)")
       return 0
     } catch {
       for problem in error.errors { complain(problem.description) }
+      for problem in HostReview(configuration, sinks: nil).problems { complain(problem, options) }
       return 1
     }
   }

@@ -25,6 +25,12 @@ package final class Services: Sendable {
   let figures: [WorkerFigures]
   /// The server for clients that speak HTTP, while there is one.
   let http = Mutex<HTTPServer?>(nil)
+  /// The tokens and sessions of the dashboard.
+  let sessions = DashboardSessions()
+  /// The files of the dashboard's page.
+  let dashboard = DashboardFiles.besideProgram()
+  /// The load over the last hour.
+  let load = LoadHistory()
   /// The last changes, for watchers.
   let hub: WatchHub
   /// The number of requests in flight: received and not answered.
@@ -88,7 +94,7 @@ package final class Services: Sendable {
 
   /// Logs the names in the configuration that the rules or this host do not know.
   func warnOfUnknownNames(_ catalog: Catalog) {
-    for name in catalog.unknownNames(in: configuration) {
+    for name in catalog.problems(in: configuration) {
       context.log.write(LogLine(.warn, "the configuration: \(name.message)"))
     }
     for (key, names) in [("admins", admins.unknown), ("couriers", couriers.unknown)] {

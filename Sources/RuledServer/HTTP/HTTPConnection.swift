@@ -25,7 +25,7 @@ final class HTTPConnection {
   /// The number of the connection in its table.
   let number: UInt64
   /// Who is at the other end.
-  let peer: HTTPPeer
+  private(set) var peer: HTTPPeer
   private let descriptor: Int32
   private unowned let table: HTTPConnectionTable
   private var poll: DescriptorPoll?
@@ -34,6 +34,8 @@ final class HTTPConnection {
   private var input: ByteBuffer?
   private var inputOffset = 0
   private var isParsing = false
+  /// Whether the next bytes are the first ones, which a proxy begins with a line of its own.
+  private var awaitsProxyLine: Bool
   private var output = ByteBuffer(capacity: 16)
   private var sentCount = 0
   private var exchange: HTTPExchange?
@@ -54,6 +56,7 @@ final class HTTPConnection {
     self.number = number
     self.table = table
     peer = HTTPPeer(descriptor, admins: table.server.services.admins)
+    awaitsProxyLine = !peer.isAnonymous
     reader = HTTPRequestReader(bodyLimit: table.server.services.context.configuration.limits.requestBytes)
     lastProgress = table.loop.now
     poll = try DescriptorPoll(on: table.loop, descriptor) { [unowned self] events in handle(events) }
@@ -137,6 +140,7 @@ final class HTTPConnection {
     guard !isParsing else { return }
     isParsing = true
     defer { isParsing = false }
+    guard skipProxyLine() else { return }
     while phase == .reading, unsentCount == 0, let input, inputOffset < input.count {
       do throws(HTTPError) { try readRequest(from: input) } catch { refuse(error) }
     }
@@ -145,6 +149,28 @@ final class HTTPConnection {
       inputOffset = 0
     }
   }
+
+  /// Skips the line with which a proxy begins a connection over the Unix socket, by version 1 of the PROXY protocol.
+  ///
+  /// The credentials of the connection are the proxy's from then on, and not those of whoever sends the requests. Returns false while
+  /// the line is incomplete.
+  private func skipProxyLine() -> Bool {
+    guard awaitsProxyLine, let input else { return true }
+    let start = Array("PROXY ".utf8)
+    let bytes = input.bytes
+    let isProxy = zip(bytes, start).allSatisfy { $0 == $1 }
+    let end = isProxy && bytes.count >= start.count ? bytes.firstIndex(of: UInt8(ascii: "\n")) : nil
+    if isProxy, end == nil, bytes.count < Self.proxyLineBytes { return false }
+    awaitsProxyLine = false
+    if isProxy, let end, end < Self.proxyLineBytes {
+      peer = .proxied
+      inputOffset = end + 1
+    }
+    return true
+  }
+
+  /// The longest line of the PROXY protocol in bytes.
+  private static let proxyLineBytes = 107
 
   private func readRequest(from input: ByteBuffer) throws(HTTPError) {
     var step = try reader.read(input.bytes, from: &inputOffset)

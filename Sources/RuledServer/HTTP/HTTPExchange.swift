@@ -143,18 +143,26 @@ struct RPCRequests: Sendable {
 
 /// Who is at the other end of an HTTP connection.
 struct HTTPPeer: Sendable {
-  /// Whether the connection came over the loopback listener, where a token decides, and not over the Unix socket.
-  let isLoopback: Bool
+  /// Whether nobody vouches for the peer, so that a token or a session decides: it came over the loopback listener, or through a proxy.
+  let isAnonymous: Bool
   /// Whether the kernel's credentials of the peer are an administrator's.
   let isAdmin: Bool
+
+  /// A peer behind a proxy, whose credentials are not the peer's.
+  static let proxied = HTTPPeer(isAnonymous: true, isAdmin: false)
+
+  private init(isAnonymous: Bool, isAdmin: Bool) {
+    self.isAnonymous = isAnonymous
+    self.isAdmin = isAdmin
+  }
 
   /// The peer of a connected socket.
   init(_ descriptor: Int32, admins: Administrators) {
     if let peer = PeerCredentials(of: descriptor), SystemCalls.isUnixSocket(descriptor) {
-      isLoopback = false
+      isAnonymous = false
       isAdmin = admins.include(peer, groups: PeerCredentials.groups(of: descriptor))
     } else {
-      isLoopback = true
+      isAnonymous = true
       isAdmin = false
     }
   }

@@ -7,7 +7,7 @@ import RuledWire
 /// server's thread.
 final class HTTPRouter {
   private unowned let server: HTTPServer
-  private let services: Services
+  let services: Services
   private let parser = RequestParser()
   private var lastWorker = 0
 
@@ -23,6 +23,9 @@ final class HTTPRouter {
       let host = HTTPHost.normalized(exchange.target.authority ?? exchange.headers["host"] ?? "")
       let isClaimed = services.status.catalog?.claims(host: host) ?? false
       let found = isClaimed ? nil : HTTPRoute(exchange.target)
+      if found?.endpoint == .dashboard {
+        if let response = openSession(exchange) { return connection.respond(response) }
+      }
       let role = try role(of: exchange, needsToken: found?.endpoint.isForProbes != true)
       if exchange.isTooLarge { throw tooLarge }
       if isClaimed {
@@ -35,6 +38,7 @@ final class HTTPRouter {
       try checkParameters(of: exchange, route.endpoint)
       try answer(route, exchange, on: connection)
     } catch {
+      if error.status == 401, Self.wantsPage(exchange) { return connection.respond(lockedPage()) }
       connection.respond(HTTPResponse(error))
     }
   }
@@ -46,12 +50,13 @@ final class HTTPRouter {
       RequestError(.tooLarge, "a body may have \(services.context.configuration.limits.requestBytes) bytes at most"))
   }
 
-  /// The role of the bearer token's holder; nil where the kernel's credentials of the peer decide.
+  /// The role of the bearer token's holder, or of the browser's session; nil where the kernel's credentials of the peer decide.
   private func role(of exchange: HTTPExchange, needsToken: Bool) throws(HTTPError) -> Role? {
-    guard exchange.peer.isLoopback else { return nil }
+    guard exchange.peer.isAnonymous else { return nil }
     if let token = server.token, token.matches(authorization: exchange.headers["authorization"]) {
       return services.context.configuration.http.role
     }
+    if let role = try sessionRole(of: exchange) { return role }
     guard needsToken else { return .reader }
     throw HTTPError(
       RequestError(.forbidden, "the bearer token is missing or wrong"), status: 401,
@@ -108,7 +113,7 @@ final class HTTPRouter {
     case .metrics:
       let text = PrometheusText.make(services)
       return connection.respond(HTTPResponse(200, type: "text/plain; version=0.0.4; charset=utf-8", text))
-    case .dashboard: return connection.respond(Dashboard.response)
+    case .dashboard, .dashboardFile: return connection.respond(try dashboard(route))
     case .watch: return try watch(exchange, on: connection)
     default: break
     }
@@ -159,6 +164,7 @@ final class HTTPRouter {
     case .parked: return list(.parked, exchange)
     case .counters: return list(.counters, exchange)
     case .rules: return list(.rules, exchange)
+    case .samples: return list(.samples, exchange)
     case .subject where exchange.method == "DELETE": return request(.forget, about: item)
     case .subject: return request(.state, about: item, JSONRPCRequest.params(of: exchange.target, for: .state))
     case .export: return request(.export, about: item)
@@ -172,7 +178,7 @@ final class HTTPRouter {
     case .dropEffects: return try body(.dropEffects, exchange)
     case .lease: return try body(.lease, exchange)
     case .confirm: return try body(.confirm, exchange)
-    case .watch, .health, .alive, .ready, .metrics, .dashboard: throw Self.unknownPath
+    case .watch, .health, .alive, .ready, .metrics, .dashboard, .dashboardFile: throw Self.unknownPath
     }
   }
 

@@ -60,8 +60,6 @@ enum LoopbackSocket {
 
 /// The secret that clients of the loopback listener send with each request.
 struct BearerToken: Sendable {
-  private static let maximumFileBytes = 64 << 10
-
   private let digest: [UInt8]
 
   /// A token, of which only a digest is kept.
@@ -69,14 +67,9 @@ struct BearerToken: Sendable {
 
   /// The token in the first line of a file.
   init(file path: String) throws(StartError) {
-    let bytes: [UInt8]
-    do throws(RegularFile.Refusal) { bytes = try RegularFile.read(path, limit: Self.maximumFileBytes) } catch {
+    do throws(RegularFile.Refusal) { self.init(try SecretFile.token(path)) } catch {
       throw StartError("http.token_file '\(path)' \(error)")
     }
-    let text = String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-    let token = text.filter { !$0.isWhitespace }
-    guard !token.isEmpty else { throw StartError("http.token_file '\(path)' holds no token; write one line into it") }
-    self.init(token)
   }
 
   /// Whether the value of an `Authorization` header has the token.

@@ -192,8 +192,6 @@ final class Deliverer {
 
 /// A secret that is read from a file and used in a request's header only; printed it shows nothing.
 final class SinkSecret: CustomStringConvertible, CustomReflectable {
-  private static let maximumBytes = 16 << 10
-
   /// The path of the file.
   let path: String
   private var text: String?
@@ -234,19 +232,7 @@ final class SinkSecret: CustomStringConvertible, CustomReflectable {
   /// When the file can't be read, an older secret is dropped.
   func read() -> String? {
     text = nil
-    var bytes: ArraySlice<UInt8>
-    do throws(RegularFile.Refusal) { bytes = try RegularFile.read(path, limit: Self.maximumBytes)[...] } catch {
-      return "\(path): \(error)"
-    }
-    while let last = bytes.last, Self.isSpace(last) { bytes.removeLast() }
-    while let first = bytes.first, Self.isSpace(first) { bytes.removeFirst() }
-    guard !bytes.isEmpty else { return "\(path): holds no secret" }
-    guard bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-      return "\(path): a secret is printable ASCII without white space"
-    }
-    text = String(decoding: bytes, as: UTF8.self)
+    do throws(RegularFile.Refusal) { text = try SecretFile.secret(path) } catch { return "\(path): \(error)" }
     return nil
   }
-
-  private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 }

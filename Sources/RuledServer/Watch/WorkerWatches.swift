@@ -72,7 +72,7 @@ final class WorkerWatches {
   }
 
   /// Begins to notify the watchers of a request batch, whose reply was sent.
-  func batchReplied(_ batch: UInt64) {
+  func beginNotifying(batch: UInt64) {
     let waiting = watchers.filter { $0.value.batch == batch }.keys
     guard !waiting.isEmpty else { return }
     for number in waiting { watchers[number]?.batch = 0 }
@@ -80,7 +80,7 @@ final class WorkerWatches {
   }
 
   /// Removes the watchers of a connection that has ended.
-  func closed(_ connection: UInt64) {
+  func removeWatchers(of connection: UInt64) {
     guard !watchers.isEmpty else { return }
     watchers = watchers.filter { $0.value.connection != connection }
   }

@@ -152,7 +152,7 @@ final class MessageInbox {
   }
 
   private func remember(_ cascade: Cascade, awaiting sequence: UInt64) {
-    if awaited.count < settings.awaitedLimit { awaited[sequence] = cascade } else { cascade.lost() }
+    if awaited.count < settings.awaitedLimit { awaited[sequence] = cascade } else { cascade.leave(isCommitted: false) }
   }
 
   private func countWaiting(_ sender: MessageSender, _ change: Int) {
@@ -162,8 +162,8 @@ final class MessageInbox {
 
   // MARK: Commits
 
-  /// The commit that applied these messages is durable.
-  func applied(_ messages: [CommitBatch.Message]) {
+  /// Completes messages: the commit that applied them is durable.
+  func complete(_ messages: [CommitBatch.Message]) {
     guard !messages.isEmpty else { return }
     failures = 0
     for message in messages {
@@ -171,13 +171,13 @@ final class MessageInbox {
       if let sender = message.sender { countWaiting(sender, -1) }
       guard let cascade = message.cascade else { continue }
       awaited[message.sequence] = nil
-      cascade.ended()
+      cascade.leave()
     }
     resetCountsIfEmpty()
   }
 
-  /// The commit that applied these messages has failed: they are in the store as before.
-  func rolledBack(_ messages: [CommitBatch.Message]) {
+  /// Restores messages: the commit that applied them has failed, and they are in the store as before.
+  func restore(_ messages: [CommitBatch.Message]) {
     guard !messages.isEmpty else { return }
     for message in messages { uncommitted.remove(message.sequence) }
     pauseAfterFailure()
@@ -192,7 +192,7 @@ final class MessageInbox {
       guard held.isEmpty else { return }
     }
     for (sender, count) in waiting.values where count != 0 { countWaiting(sender, -count) }
-    for cascade in awaited.values { cascade.ended() }
+    for cascade in awaited.values { cascade.leave() }
     awaited.removeAll()
   }
 
@@ -263,7 +263,7 @@ final class MessageInbox {
       if try evaluator.deliver(message) {
         uncommitted.insert(entry.sequence)
       } else {
-        awaited.removeValue(forKey: entry.sequence)?.ended()
+        awaited.removeValue(forKey: entry.sequence)?.leave()
       }
       if !held.isEmpty, held.removeValue(forKey: entry.subject) != nil {
         updateHeldFigure()

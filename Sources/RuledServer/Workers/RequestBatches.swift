@@ -198,7 +198,7 @@ final class RequestBatches {
     batches[key] = nil
     batch.writeReply(to: worker.replies.buffer)
     worker.replies.send(worker.replies.buffer.bytes, to: batch.target)
-    worker.watches.batchReplied(key)
+    worker.watches.beginNotifying(batch: key)
   }
 }
 

@@ -35,7 +35,7 @@ final class Router: ConnectionHandler {
 
   // MARK: Lines
 
-  func received(line: UnsafeRawBufferPointer, on connection: Connection) {
+  func receive(line: UnsafeRawBufferPointer, on connection: Connection) {
     if let subject = subjectBeforeParsing(line) {
       beginRequest(on: connection)
       return queue(line, target(connection), subject: subject, for: services.owner(ofHash: subject))
@@ -57,7 +57,7 @@ final class Router: ConnectionHandler {
     }
   }
 
-  func skippedLine(_ reason: LineFramer.SkipReason, on connection: Connection) {
+  func reportSkippedLine(_ reason: LineFramer.SkipReason, on connection: Connection) {
     let error =
       switch reason {
       case .tooLong:
@@ -73,19 +73,19 @@ final class Router: ConnectionHandler {
     worker.replies.sendError(error, on: connection)
   }
 
-  func receivedOtherProtocol(on descriptor: Int32) {
+  func receiveOtherProtocol(on descriptor: Int32) {
     if let server = services.http.withLock({ $0 }) { return server.adopt(descriptor) }
     services.connections.wrappingSubtract(1, ordering: .relaxed)
     SystemCalls.close(descriptor)
   }
 
-  func closed(_ connection: Connection) {
+  func forget(_ connection: Connection) {
     services.connections.wrappingSubtract(1, ordering: .relaxed)
-    worker.watches.closed(connection.token.raw)
+    worker.watches.removeWatchers(of: connection.token.raw)
     worker.endWaits(of: connection.token.raw)
   }
 
-  func inputEnded(on connection: Connection) { worker.endWaits(of: connection.token.raw) }
+  func noteInputEnd(on connection: Connection) { worker.endWaits(of: connection.token.raw) }
 
   /// Counts a request that will be answered.
   private func beginRequest(on connection: Connection) {

@@ -104,8 +104,25 @@ extension Worker {
     case .health:
       _ = try EmptyParams(request)
       services.status.health(services).write(to: bytes)
+    case .samples:
+      _ = try EmptyParams(request)
+      services.load.json.write(to: bytes)
+    case .dashboard: link(try DashboardParams(request).role).write(to: bytes)
     default: throw request.unknownMethod
     }
+  }
+
+  /// A link to the dashboard with a token that works once.
+  private func link(_ role: Role) -> JSONValue {
+    let token = services.sessions.issue(role, now: EngineClock.monotonic)
+    let address = services.context.configuration.http.listen
+    // With port 0 the system has chosen the port; rulectl then serves the page on one of its own.
+    let listen = address.flatMap { $0.port == 0 ? nil : JSONValue.string($0.text) } ?? .null
+    return [
+      "token": .string(token), "path": .string("/?token=\(token)"), "role": .string(role.rawValue),
+      "expires_s": .integer(Int64(DashboardSessions.tokenSeconds)),
+      "listen": listen,
+    ]
   }
 
   private func withBytes(

@@ -58,8 +58,8 @@ extension Worker {
       sendReplies(of: done)
       let batch = done.batch
       send(batch.messages)
-      inbox.applied(batch.delivered)
-      for cascade in batch.awaited { cascade.ended() }
+      inbox.complete(batch.delivered)
+      for cascade in batch.awaited { cascade.leave() }
       if let due = batch.earliestTimer { _ = services.control.send(.timerSet(due)) }
       services.outbox.add(batch.effects)
     case .lost, .unknown:
@@ -71,9 +71,9 @@ extension Worker {
       for submission in refused {
         refuseReplies(of: submission, result)
         let batch = submission.batch
-        for message in batch.messages { message.cascade?.ended() }
-        for cascade in batch.awaited { cascade.lost() }
-        inbox.rolledBack(batch.delivered)
+        for message in batch.messages { message.cascade?.leave() }
+        for cascade in batch.awaited { cascade.leave(isCommitted: false) }
+        inbox.restore(batch.delivered)
       }
     }
   }
@@ -85,7 +85,7 @@ extension Worker {
     for reply in durable.replies {
       if let cascade = reply.cascade {
         awaitingCascade[cascade.key] = (reply.target, Array(durable.bytes(of: reply)))
-        cascade.cascade.ended()
+        cascade.cascade.leave()
       } else if reply.target.receiver == .worker(index) || reply.target.receiver == .http {
         replies.send(durable.bytes(of: reply), to: reply.target)
       }

@@ -6,7 +6,7 @@ extension Worker {
   /// Fires a timer; ends `cascade` when that is durable.
   func fire(_ timer: DueTimer, _ cascade: Cascade) {
     do throws(RequestError) { try evaluator.fire(timer, cascade: cascade) } catch {
-      _ = services.control.send(.perform { $0.timers.couldNotFire(timer, error) })
+      _ = services.control.send(.perform { $0.timers.hold(timer, after: error) })
     }
     evaluator.batch.awaited.append(cascade)
   }

@@ -9,7 +9,7 @@ import RuledWire
 /// The way of a request, from the first byte to the last:
 ///
 ///     Connection.read            reads bytes and cuts lines
-///     Router.received            finds the worker that owns the subject
+///     Router.receive             finds the worker that owns the subject
 ///     Worker.tick                executes the requests of a tick, then commits once
 ///       Worker.execute           parses a request
 ///       Worker.call              calls its method; the reply joins the commit batch

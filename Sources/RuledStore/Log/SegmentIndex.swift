@@ -20,7 +20,7 @@ struct SegmentIndex {
   private(set) var count = 0
   private var mask: Int
   private var isGrown = false
-  /// Keys the hash, so that no client can choose keys that share a slot.
+  /// Random, so that clients, who don't know it, can't choose keys that share a slot.
   private let seed = SegmentIndex.processSeed
   private static let processSeed = UInt64.random(in: .min ... .max)
 

@@ -1,3 +1,4 @@
+import RuledCore
 import RuledThreads
 
 /// Brings the sealed segments of the log into the database, in the background.
@@ -15,8 +16,8 @@ struct SegmentFlusher {
     self.expiry = expiry
   }
 
-  /// The delays between retries, in milliseconds.
-  private static let delays = (first: 250, longest: 10_000)
+  /// The delays between retries.
+  private static let backoff = Backoff(first: 250, longest: 10_000)
 
   /// Starts the flush thread, which runs until the log is closed, after commits and rules.
   func start() throws(StoreError) -> Thread {
@@ -28,13 +29,13 @@ struct SegmentFlusher {
 
   /// Flushes until the log is closed; retries what fails.
   private func run() {
-    var delay = Self.delays.first
+    var failures = 0
     while !log.isClosed {
       do throws(StoreError) {
-        if try work(within: 10_000) { delay = Self.delays.first }
+        if try work(within: 10_000) { failures = 0 }
       } catch {
-        log.pause(milliseconds: delay)
-        delay = min(delay * 2, Self.delays.longest)
+        failures += 1
+        log.pause(milliseconds: Int(Self.backoff.delay(after: failures)))
       }
     }
   }

@@ -75,6 +75,19 @@ enum PagedList {
     }
   }
 
+  /// The entries of all pages.
+  static func all(_ method: String, _ params: JSONObject, _ client: Client) throws -> [JSONValue] {
+    var params = params
+    params["limit"] = .integer(Int64(Limits.listMaximum))
+    var found: [JSONValue] = []
+    while true {
+      let page = try client.call(method, .object(params))
+      found += page.elements(method)
+      guard let next = page.member("next"), next != params["after"] else { return found }
+      params["after"] = next
+    }
+  }
+
   /// The method's result; with `--all`, one with the entries of all pages and without `next`.
   private static func read(
     _ method: String, _ selection: JSONObject, _ arguments: Arguments, _ client: Client

@@ -34,7 +34,7 @@ package struct ToolEnvironment {
   /// The environment of this process.
   package static func process() -> ToolEnvironment {
     var variables: [String: String] = [:]
-    for name in ["RULED_SOCKET", "NO_COLOR", "TERM"] {
+    for name in ["RULED_SOCKET", "NO_COLOR", "TERM", "DISPLAY", "WAYLAND_DISPLAY"] {
       if let value = getenv(name) { variables[name] = String(cString: value) }
     }
     return ToolEnvironment(
@@ -58,6 +58,15 @@ package struct ToolEnvironment {
   /// Prints an answer of the daemon: with `--json` as it is, otherwise as `text` puts it.
   func show(_ answer: JSONValue, _ arguments: Arguments, as text: (JSONValue) -> String) {
     if arguments.has("json") { print(json: answer) } else { output.write(text(answer)) }
+  }
+
+  /// Asks a person on a terminal whether to do what can't be undone; true without a terminal, or with `--yes`.
+  func confirms(_ question: String, _ arguments: Arguments) throws(ToolError) -> Bool {
+    guard !arguments.has("yes"), input.isTerminal else { return true }
+    errors.write("\(question.printable) [y/N] ")
+    errors.flush()
+    let answer = try input.nextLine().map { String(decoding: $0, as: UTF8.self).lowercased() }
+    return answer == "y" || answer == "yes"
   }
 
   /// Prints JSON: indented on a terminal, on one line elsewhere.

@@ -75,7 +75,7 @@ package enum RulesCommand: Command {
   }
 
   private static func micros(_ plugin: JSONValue, _ member: String) -> String {
-    plugin.member(member)?.doubleValue.map(Figures.micros) ?? "-"
+    TopSample.Entry.measured(plugin.member(member)).map(Figures.micros) ?? "-"
   }
 }
 

@@ -8,13 +8,16 @@ package enum CheckCommand: Command {
     synopsis: ["[DIR] [--config FILE] [--json]"], optional: 1, completes: .folders,
     options: [
       OptionSpec(
-        "config", short: "c", value: "FILE", "Checks a configuration file against the rules, too.", completes: .files),
+        "config", short: "c", value: "FILE", "Checks a configuration file against the rules and this host, too.",
+        completes: .files),
       OptionSpec("json", "Prints the findings as JSON."),
     ],
     details: """
       DIR is the rules folder, 'rules' by default, or one plugin's folder. Every finding is printed with file and line:
       syntax errors, undeclared globals in any branch, wrong manifest keys, unknown sinks, files and modules, rules that
-      share a name, and rules that no event can reach. The exit code is 1 when there is a finding.
+      share a name, and rules that no event can reach. With --config also: secrets, tokens and folders that can't be
+      used, settings of another kind than their default, users and groups that do not exist; run it as the daemon's
+      user. The exit code is 1 when there is a finding.
       """,
     examples: [
       .init("rulectl check", "all plugins under rules/"),

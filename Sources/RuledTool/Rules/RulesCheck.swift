@@ -196,7 +196,8 @@ struct RulesCheck {
 // MARK: Configuration
 
 extension RulesCheck {
-  /// Finds what is wrong in a configuration file, and the plugins, settings and sinks in it that do not exist.
+  /// Finds what is wrong in a configuration file, the plugins, settings and sinks in it that do not exist, and the files, folders and
+  /// accounts that this host does not have.
   mutating func check(configuration path: String) {
     let configuration: Configuration
     do throws(ConfigurationFileError) { configuration = try ConfigurationFile.load(path) } catch {
@@ -207,21 +208,18 @@ extension RulesCheck {
     for plugin in plugins {
       checkSettings(configuration.plugins[plugin.name]?.settings ?? JSONObject(), of: plugin, path)
     }
-    let sinks = manifests.flatMap(\.sinks)
-    for name in configuration.sinks.keys.sorted() where !sinks.contains(name) {
-      let line = ConfigurationFile.line(of: ["sinks", name], in: path)
-      add(path, line, "no plugin has a sink '\(name)'\(NearestName.hint(name, in: sinks))")
-    }
+    let sinks = manifests.count == plugins.count ? manifests.flatMap(\.sinks) : nil
+    add(HostReview(configuration, sinks: sinks).problems, path)
   }
 
-  private mutating func add(_ unknown: [UnknownName], _ path: String) {
-    for name in unknown { add(path, ConfigurationFile.line(of: name.path, in: path), name.message) }
+  private mutating func add(_ problems: [ConfigurationProblem], _ path: String) {
+    for problem in problems { add(path, ConfigurationFile.line(of: problem.path, in: path), problem.message) }
   }
 
   private mutating func checkSettings(_ settings: JSONObject, of plugin: PluginSource, _ path: String) {
     guard !settings.isEmpty, manifests.contains(where: { $0.name == plugin.name }) else { return }
     do throws(LoadError) {
-      add(try PluginVM(source: plugin, settings: settings, worker: worker).manifest.unknownNames, path)
+      add(try PluginVM(source: plugin, settings: settings, worker: worker).manifest.settingProblems, path)
     } catch {
       add(
         path, ConfigurationFile.line(of: ["plugins", plugin.name], in: path),

@@ -5,6 +5,8 @@ internal import RuledCore
 package final class Input {
   /// The size in bytes, when it is known.
   package let size: Int?
+  /// Whether a person types the input.
+  package let isTerminal: Bool
   /// How many bytes were read as lines so far.
   package private(set) var consumed = 0
   private let descriptor: Int32?
@@ -18,12 +20,14 @@ package final class Input {
   package init(descriptor: Int32, closes: Bool = false) {
     self.descriptor = descriptor
     self.closes = closes
+    isTerminal = isatty(descriptor) == 1
     var status = stat()
     size = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil
   }
 
-  /// Reads `text`.
-  package init(text: String) {
+  /// Reads `text`, as if a person typed it on a terminal or not.
+  package init(text: String, isTerminal: Bool = false) {
+    self.isTerminal = isTerminal
     descriptor = nil
     closes = false
     buffer.append(contentsOf: text)
@@ -39,9 +43,6 @@ package final class Input {
   }
 
   deinit { if let descriptor, closes { close(descriptor) } }
-
-  /// Whether a person types the input.
-  package var isTerminal: Bool { descriptor.map { isatty($0) == 1 } ?? false }
 
   /// Whether `nextLine` returns without waiting for more input.
   package var isReady: Bool {

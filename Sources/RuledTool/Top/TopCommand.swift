@@ -11,7 +11,7 @@ package enum TopCommand: Command {
       OptionSpec("interval", short: "i", value: "S", "Seconds between two updates, from 1 to 60; 1 by default."),
       OptionSpec("limit", short: "n", value: "N", "Shows at most N plugins and N rules; 20 by default."),
     ],
-    details: "Ctrl-C ends it. Where output is no terminal, the screens are printed one after another as plain text.",
+    details: "q ends it. Where output is no terminal, the screens are printed one after another as plain text.",
     examples: [.init("rulectl top", "a live view"), .init("rulectl top --once", "one screen, for a script")])
 
   /// Prints a screen after each interval.
@@ -20,13 +20,18 @@ package enum TopCommand: Command {
     let limit = try arguments.integer("limit", in: 1...10_000) ?? 20
     let client = try environment.connect()
     let isLive = environment.output.isTerminal && !arguments.has("once")
+    let keyboard = isLive && environment.input.isTerminal ? Keyboard(descriptor: 0) : nil
     var before = try TopSample(client)
     var beforeTime = now()
     while true {
-      sleep(UInt32(interval))
+      if let keyboard {
+        if keyboard.waitsForEnd(seconds: interval) { return .done }
+      } else {
+        sleep(UInt32(interval))
+      }
       let after = try TopSample(client)
       let afterTime = now()
-      let screen = TopScreen(before: before, after: after, seconds: afterTime - beforeTime)
+      let screen = TopScreen(before: before, after: after, seconds: afterTime - beforeTime, endsByKey: keyboard != nil)
       environment.output.write((isLive ? "\u{1B}[H\u{1B}[2J" : "") + screen.text(environment.style, limit: limit))
       if arguments.has("once") { return .done }
       if !isLive { environment.output.write("\n") }
@@ -58,26 +63,38 @@ struct TopSample {
     /// The 99th percentile of the duration in microseconds, if the daemon measures it.
     var p99: Double?
 
+    /// A duration that the daemon measured; nil where it measured none, which it writes as 0.
+    static func measured(_ value: JSONValue?) -> Double? { value?.doubleValue.flatMap { $0 > 0 ? $0 : nil } }
+
     /// Reads an element of the answer to `rules`.
     init(_ json: JSONValue, prefix: String = "") {
       name = prefix + (json.member("name")?.brief.printable ?? "?")
       runs = json.count("runs")
       failures = json.count("failures")
-      p50 = json.member("p50_us")?.doubleValue
-      p99 = json.member("p99_us")?.doubleValue
+      p50 = Self.measured(json.member("p50_us"))
+      p99 = Self.measured(json.member("p99_us"))
     }
   }
 
   /// The answer to `health`.
   var health: JSONValue
+  /// The daemon's samples of one second, if it takes them.
+  var load: JSONValue?
+  /// How many events are parked, up to a bound, and whether there are more; nil if the daemon did not say.
+  var parked: (count: Int, isWhole: Bool)?
   /// The plugins.
   var plugins: [Entry]
   /// The rules, if the daemon measures each.
   var rules: [Entry]
   /// How many problems keep the rules on disk from loading.
   var errors: Int
-  /// Events since the start, if the daemon counts them.
-  var events: Int?
+
+  /// What a call answers; nil where the daemon does not know the method or the caller may not call it.
+  private static func optional(_ call: () throws -> JSONValue) throws -> JSONValue? {
+    do { return try call() } catch let error as DaemonError where ["unknown_method", "forbidden"].contains(error.code) {
+      return nil
+    }
+  }
 
   /// Asks the daemon.
   init(_ client: Client) throws {
@@ -90,6 +107,9 @@ struct TopSample {
         .map { Entry($0, prefix: (plugin.member("name")?.brief.printable ?? "?") + ".") }
     }
     errors = listing.elements("errors").count
-    events = health.member("events")?.intValue.map { Int($0) }
+    load = try Self.optional { try client.call("samples", [:]) }?.elements("series").first
+    parked = try Self.optional { try client.call("parked", [:]) }.map { page in
+      (page.elements("parked").count, page.member("next") == nil)
+    }
   }
 }

@@ -8,6 +8,8 @@ struct TopScreen {
   var after: TopSample
   /// The time between them, in seconds.
   var seconds: Double
+  /// Whether a key ends the view.
+  var endsByKey = false
 
   /// The screen as text.
   ///
@@ -20,7 +22,7 @@ struct TopScreen {
     var text = head(style, plugins) + "\n" + table("PLUGIN", plugins, limit, style)
     let rules = changes(after.rules, before.rules)
     if !rules.isEmpty { text += "\n" + table("RULE", rules, limit, style) }
-    return text + foot(rules.isEmpty ? plugins : rules, style)
+    return text + foot(rules.isEmpty ? plugins : rules, style) + (endsByKey ? style.dim("q ends") + "\n" : "")
   }
 
   private struct Change {
@@ -45,21 +47,53 @@ struct TopScreen {
   private func head(_ style: Style, _ plugins: [Change]) -> String {
     let health = after.health
     let status = health.member("status")?.brief.printable ?? "?"
-    var parts = [status == "ready" ? style.green(status) : style.red(status)]
+    let stuck = plugins.filter { $0.runs > 0 && $0.failures == $0.runs }.map(\.entry.name)
+    var parts = [
+      !stuck.isEmpty
+        ? style.red("every run of \(stuck.joined(separator: ", ")) fails")
+        : status == "ready" ? style.green(status) : style.red(status)
+    ]
     if let revision = health.member("revision") { parts.append("revision \(revision.brief.printable)") }
     if let workers = health.member("workers")?.intValue { parts.append(Figures.count(Int(workers), "worker")) }
     if let uptime = health.member("uptime_s")?.doubleValue {
       parts.append("up \(Figures.duration(seconds: Int(uptime)))")
     }
     var rates: [String] = []
-    if let now = after.events, let then = before.events, now >= then {
-      rates.append("\(style.bold(perSecond(now - then))) events/s")
+    if let events = recent("events"), !events.isEmpty {
+      let count = events.reduce(0) { $0 + Int($1.intValue ?? 0) }
+      rates.append("\(style.bold(Figures.count(count / events.count))) events/s")
     }
     rates.append("\(style.bold(perSecond(plugins.reduce(0) { $0 + $1.runs }))) runs/s")
     let failures = plugins.reduce(0) { $0 + $1.failures }
     let failing = "\(perSecond(failures)) failures/s"
     rates.append(failures > 0 ? style.red(failing) : failing)
-    return parts.joined(separator: ", ") + "\n" + rates.joined(separator: ", ") + "\n"
+    rates.append("p50 \(latest("run_p50_us")), p99 \(latest("run_p99_us"))")
+    return [parts.joined(separator: ", "), rates.joined(separator: ", "), waiting(style)].map { $0 + "\n" }.joined()
+  }
+
+  /// What waits: parked events, and what each sink has to deliver or has given up.
+  private func waiting(_ style: Style) -> String {
+    let parked =
+      after.parked.map { $0.isWhole ? Figures.count($0.count) : "more than \(Figures.count($0.count))" } ?? "-"
+    var parts = [after.parked?.count ?? 0 > 0 ? style.red("\(parked) parked") : "\(parked) parked"]
+    for (name, sink) in after.health.member("sinks")?.objectValue?.members ?? [] {
+      let waiting = sink.count("waiting")
+      let givenUp = sink.count("given_up")
+      guard waiting > 0 || givenUp > 0 else { continue }
+      let text = "\(name.printable) \(Figures.count(waiting)) waiting"
+      parts.append(givenUp > 0 ? style.red("\(text), \(Figures.count(givenUp)) given up") : text)
+    }
+    return parts.joined(separator: "; ")
+  }
+
+  /// The daemon's samples of the seconds since the earlier screen.
+  private func recent(_ figure: String) -> ArraySlice<JSONValue>? {
+    after.load?.elements(figure).suffix(max(1, Int(seconds.rounded())))
+  }
+
+  /// The last duration that was measured meanwhile; `-` for none.
+  private func latest(_ figure: String) -> String {
+    recent(figure)?.last { !$0.isNull }.flatMap { TopSample.Entry.measured($0) }.map(Figures.micros) ?? "-"
   }
 
   private func table(_ heading: String, _ changes: [Change], _ limit: Int, _ style: Style) -> String {

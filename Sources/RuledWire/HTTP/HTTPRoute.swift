@@ -49,10 +49,10 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
   case watch
   case rules, reload
   case parked, retry, parkedEvent
-  case counters
+  case counters, samples
   case effects, resend, effect, resendEffects, dropEffects, lease, confirm
   case health, alive, ready, metrics
-  case dashboard
+  case dashboard, dashboardFile
 
   /// The path; a segment in braces stands for a name.
   package var path: String {
@@ -69,6 +69,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .retry: "/v1/parked/{id}/retry"
     case .parkedEvent: "/v1/parked/{id}"
     case .counters: "/v1/counters"
+    case .samples: "/v1/samples"
     case .effects: "/v1/effects"
     case .resend: "/v1/effects/{id}/resend"
     case .effect: "/v1/effects/{id}"
@@ -81,6 +82,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .ready: "/readyz"
     case .metrics: "/metrics"
     case .dashboard: "/"
+    case .dashboardFile: "/dashboard/{file}"
     }
   }
 
@@ -90,8 +92,8 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .events, .query, .reload, .retry, .resend, .resendEffects, .dropEffects, .lease, .confirm: ["POST"]
     case .subject, .effect: ["GET", "HEAD", "DELETE"]
     case .parkedEvent: ["DELETE"]
-    case .subjects, .export, .watch, .rules, .parked, .counters, .effects, .health, .alive, .ready, .metrics,
-      .dashboard:
+    case .subjects, .export, .watch, .rules, .parked, .counters, .samples, .effects, .health, .alive, .ready, .metrics,
+      .dashboard, .dashboardFile:
       ["GET", "HEAD"]
     }
   }
@@ -111,6 +113,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .retry: .retry
     case .parkedEvent: .drop
     case .counters: .counters
+    case .samples: .samples
     case .effects: .effects
     case .effect: httpMethod == "DELETE" ? .dropEffects : .effect
     case .resend, .resendEffects: .resend
@@ -118,7 +121,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .lease: .lease
     case .confirm: .confirm
     case .health: .health
-    case .alive, .ready, .metrics, .dashboard: nil
+    case .alive, .ready, .metrics, .dashboard, .dashboardFile: nil
     }
   }
 
@@ -127,6 +130,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     switch self {
     case .subjects, .watch, .parked, .counters, .effects: method(httpMethod)?.members.map(\.description) ?? []
     case .subject where httpMethod != "DELETE": ["plugin"]
+    case .dashboard: ["token"]
     case .effect, .resend: ["subject"]
     default: []
     }
@@ -140,7 +144,8 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .export, .reload, .retry, .parkedEvent: .admin
     case .effect, .resend, .resendEffects, .dropEffects, .lease, .confirm: .admin
     case .subject: httpMethod == "DELETE" ? .admin : .reader
-    case .query, .subjects, .rules, .parked, .counters, .effects, .metrics, .dashboard: .reader
+    case .query, .subjects, .rules, .parked, .counters, .samples, .effects, .metrics, .dashboard, .dashboardFile:
+      .reader
     }
   }
 

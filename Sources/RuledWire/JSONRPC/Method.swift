@@ -1,7 +1,7 @@
 /// The methods of the protocol.
 package enum Method: Sendable, Hashable, CaseIterable {
   case event, query, state, subjects, export, forget, watch, unwatch
-  case rules, reload, parked, retry, drop, counters, clock, health
+  case rules, reload, parked, retry, drop, counters, clock, health, samples, dashboard
   case effects, effect, resend, dropEffects, lease, confirm
   /// None of ours; the request holds its name.
   case unknown
@@ -34,6 +34,8 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .counters: "counters"
     case .clock: "clock"
     case .health: "health"
+    case .samples: "samples"
+    case .dashboard: "dashboard"
     case .effects: "effects"
     case .effect: "effect"
     case .resend: "resend"
@@ -54,7 +56,8 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .export, .forget: ["subject"]
     case .watch: ["subject", "prefix", "plugins", "after"]
     case .unwatch: ["watch"]
-    case .rules, .reload, .health: []
+    case .rules, .reload, .health, .samples: []
+    case .dashboard: ["role"]
     case .parked: ["plugin", "after", "limit"]
     case .retry, .drop: ["parked", "plugin"]
     case .counters: ["prefix", "labels"]

@@ -230,7 +230,26 @@ package enum ClockParams: Sendable, Equatable {
   }
 }
 
-/// What `rules`, `reload` and `health` take: an object; its members are ignored.
+/// What `dashboard` takes: what the session may do that the token is for.
+package struct DashboardParams: Sendable, Equatable {
+  /// The session's role.
+  package let role: Role
+
+  /// Reads the params of a request.
+  package init(_ request: RequestView) throws(RequestError) {
+    let reader = try ParamsReader(request)
+    guard let name = try reader.string("role") else {
+      role = .admin
+      return
+    }
+    guard let role = Role(rawValue: name) else {
+      throw reader.error("role", "must be \"reader\", \"writer\" or \"admin\"")
+    }
+    self.role = role
+  }
+}
+
+/// What `rules`, `reload`, `health` and `samples` take: an object; its members are ignored.
 package struct EmptyParams: Sendable, Equatable {
   /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) { _ = try ParamsReader(request) }

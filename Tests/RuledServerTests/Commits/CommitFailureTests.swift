@@ -26,13 +26,13 @@ struct CommitFailureTests {
       store.failCommit(Int.random(in: 1...6, using: &random))
       var open = Array(0..<60)
       while !open.isEmpty {
-        for (place, client) in clients.enumerated() {
-          let mine = open.filter { $0 % clients.count == place }
+        for (number, client) in clients.enumerated() {
+          let mine = open.filter { $0 % clients.count == number }
           client.send(mine.map { ServerRig.event("\(rounds)", $0, subject: $0 % subjects) }.joined())
         }
         var failed: [Int] = []
-        for (place, client) in clients.enumerated() {
-          let replies = client.receive(lines: open.count { $0 % clients.count == place })
+        for (number, client) in clients.enumerated() {
+          let replies = client.receive(lines: open.count { $0 % clients.count == number })
           for line in replies.split(separator: "\n") {
             let reply = try JSONValue(parsing: String(line))
             guard let error = reply["error"] else { continue }

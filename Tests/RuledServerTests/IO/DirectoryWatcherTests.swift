@@ -11,14 +11,14 @@ import Testing
   /// A watcher on a loop of its own, and how often it reported.
   private final class Watched: Sendable {
     let thread: LoopThread
-    private let told = Mutex(0)
+    private let count = Mutex(0)
     private let watcher = Confined<DirectoryWatcher>()
 
     init(_ root: String) throws {
       thread = try LoopThread()
       thread.call { [self] loop in
         do {
-          watcher.value = try DirectoryWatcher(on: loop, root: root) { [self] in told.withLock { $0 += 1 } }
+          watcher.value = try DirectoryWatcher(on: loop, root: root) { [self] in count.withLock { $0 += 1 } }
         } catch {
           Issue.record(error)
         }
@@ -28,25 +28,25 @@ import Testing
     var isTruncated: Bool { thread.call { [self] _ in watcher.value?.isTruncated ?? true } }
 
     /// Whether the watcher reports after `change`.
-    func tells(_ change: () -> Void) -> Bool {
-      settle()
-      let before = told.withLock { $0 }
+    func reports(_ change: () -> Void) -> Bool {
+      awaitQuiet()
+      let before = count.withLock { $0 }
       change()
-      return eventually { told.withLock { $0 > before } }
+      return eventually { count.withLock { $0 > before } }
     }
 
     /// Whether the watcher does not report `change`: it reports a later change first.
     func ignores(_ change: () -> Void, before witness: () -> Void) -> Bool {
-      settle()
-      let before = told.withLock { $0 }
+      awaitQuiet()
+      let before = count.withLock { $0 }
       change()
-      settle()
-      guard told.withLock({ $0 }) == before else { return false }
-      return tells(witness)
+      awaitQuiet()
+      guard count.withLock({ $0 }) == before else { return false }
+      return reports(witness)
     }
 
     /// Waits until bursts that are under way must have been reported.
-    private func settle() { usleep(200_000) }
+    private func awaitQuiet() { usleep(200_000) }
 
     func end() {
       thread.call { [self] _ in
@@ -67,13 +67,13 @@ import Testing
     folder.makeFolder("rules")
     folder.write("rules/plugin.lua", "1")
     try withWatcher(folder("rules")) { watched in
-      #expect(watched.tells { folder.write("rules/plugin.lua", "2") })
+      #expect(watched.reports { folder.write("rules/plugin.lua", "2") })
       #expect(
-        watched.tells {
+        watched.reports {
           folder.write("rules/.new", "3")
           folder.move("rules/.new", "rules/plugin.lua")
         })
-      #expect(watched.tells { unlink(folder("rules/plugin.lua")) })
+      #expect(watched.reports { unlink(folder("rules/plugin.lua")) })
     }
   }
 
@@ -112,14 +112,14 @@ import Testing
     folder.makeFolder("rules")
     try withWatcher(folder("rules")) { watched in
       #expect(
-        watched.tells {
+        watched.reports {
           folder.makeFolder("rules/a")
           folder.makeFolder("rules/a/b")
           folder.makeFolder("rules/a/b/c")
         })
-      #expect(watched.tells { folder.write("rules/a/b/c/deep.lua", "x") })
-      #expect(watched.tells { folder.move("rules/a/b", "rules/z") })
-      #expect(watched.tells { folder.write("rules/z/c/deep.lua", "y") })
+      #expect(watched.reports { folder.write("rules/a/b/c/deep.lua", "x") })
+      #expect(watched.reports { folder.move("rules/a/b", "rules/z") })
+      #expect(watched.reports { folder.write("rules/z/c/deep.lua", "y") })
     }
   }
 
@@ -129,46 +129,46 @@ import Testing
     folder.write("rules/a/plugin.lua", "1")
     try withWatcher(folder("rules")) { watched in
       #expect(
-        watched.tells {
+        watched.reports {
           TemporaryFolder.remove(folder("rules/a"))
           folder.makeFolder("rules/a")
           folder.write("rules/a/plugin.lua", "2")
         })
-      #expect(watched.tells { folder.write("rules/a/plugin.lua", "3") })
+      #expect(watched.reports { folder.write("rules/a/plugin.lua", "3") })
     }
   }
 
   @Test func theFolderItselfMayGoAndComeBack() throws {
     folder.makeFolder("rules")
     try withWatcher(folder("rules")) { watched in
-      #expect(watched.tells { folder.move("rules", "old") })
+      #expect(watched.reports { folder.move("rules", "old") })
       #expect(
-        watched.tells {
+        watched.reports {
           folder.makeFolder("new")
           folder.write("new/plugin.lua", "1")
           folder.move("new", "rules")
         })
-      #expect(watched.tells { folder.write("rules/plugin.lua", "2") })
+      #expect(watched.reports { folder.write("rules/plugin.lua", "2") })
       #expect(
         watched.ignores {
           folder.write("old/x.lua", "x")
         } before: {
           folder.write("rules/y.lua", "y")
         })
-      #expect(watched.tells { TemporaryFolder.remove(folder("rules")) })
-      #expect(watched.tells { folder.makeFolder("rules") })
+      #expect(watched.reports { TemporaryFolder.remove(folder("rules")) })
+      #expect(watched.reports { folder.makeFolder("rules") })
     }
   }
 
   @Test func aFolderThatDoesNotExistYetIsNoticedWithItsParents() throws {
     try withWatcher(folder("etc/ruled/rules")) { watched in
-      #expect(watched.tells { folder.makeFolder("etc") })
+      #expect(watched.reports { folder.makeFolder("etc") })
       #expect(
-        watched.tells {
+        watched.reports {
           folder.makeFolder("etc/ruled")
           folder.makeFolder("etc/ruled/rules")
         })
-      #expect(watched.tells { folder.write("etc/ruled/rules/plugin.lua", "1") })
+      #expect(watched.reports { folder.write("etc/ruled/rules/plugin.lua", "1") })
     }
   }
 
@@ -177,13 +177,13 @@ import Testing
     folder.makeFolder("two")
     folder.link("current", to: "one")
     try withWatcher(folder("current")) { watched in
-      #expect(watched.tells { folder.write("one/plugin.lua", "1") })
+      #expect(watched.reports { folder.write("one/plugin.lua", "1") })
       #expect(
-        watched.tells {
+        watched.reports {
           folder.link("next", to: "two")
           folder.move("next", "current")
         })
-      #expect(watched.tells { folder.write("two/plugin.lua", "2") })
+      #expect(watched.reports { folder.write("two/plugin.lua", "2") })
       #expect(
         watched.ignores {
           folder.write("one/plugin.lua", "3")
@@ -201,11 +201,11 @@ import Testing
     folder.link("current", to: folder("r1"))
     try withWatcher(folder("current/rules")) { watched in
       #expect(
-        watched.tells {
+        watched.reports {
           folder.link("next", to: folder("r2"))
           folder.move("next", "current")
         })
-      #expect(watched.tells { folder.write("r2/rules/plugin.lua", "2") })
+      #expect(watched.reports { folder.write("r2/rules/plugin.lua", "2") })
     }
   }
 
@@ -219,10 +219,10 @@ import Testing
     folder.link("rules/plugin", to: "..data/plugin")
     folder.link("rules/again", to: folder("rules/..two/plugin"))
     try withWatcher(folder("rules")) { watched in
-      #expect(watched.tells { folder.write("rules/..one/plugin/plugin.lua", "1") })
-      #expect(watched.tells { folder.write("rules/..two/plugin/plugin.lua", "2") })
+      #expect(watched.reports { folder.write("rules/..one/plugin/plugin.lua", "1") })
+      #expect(watched.reports { folder.write("rules/..two/plugin/plugin.lua", "2") })
       #expect(
-        watched.tells {
+        watched.reports {
           folder.link("rules/..next", to: "..two")
           folder.move("rules/..next", "rules/..data")
         })
@@ -265,7 +265,7 @@ import Testing
     folder.link("rules/gone", to: "/nowhere/at/all")
     try withWatcher(folder("rules")) { watched in
       #expect(!watched.isTruncated)
-      #expect(watched.tells { folder.write("rules/a/plugin.lua", "1") })
+      #expect(watched.reports { folder.write("rules/a/plugin.lua", "1") })
     }
   }
 }

@@ -76,7 +76,7 @@ final class EchoServer: Sendable {
       table.handler = self
     }
 
-    func received(line: UnsafeRawBufferPointer, on connection: Connection) {
+    func receive(line: UnsafeRawBufferPointer, on connection: Connection) {
       server.account.withLock {
         $0.lines += 1
         $0.bytes += line.count
@@ -104,7 +104,7 @@ final class EchoServer: Sendable {
       connection.withOutput { $0.append(10) }
     }
 
-    func skippedLine(_ reason: LineFramer.SkipReason, on connection: Connection) {
+    func reportSkippedLine(_ reason: LineFramer.SkipReason, on connection: Connection) {
       switch reason {
       case .tooLong:
         server.account.withLock { $0.tooLong += 1 }
@@ -114,10 +114,10 @@ final class EchoServer: Sendable {
       }
     }
 
-    func receivedOtherProtocol(on descriptor: Int32) {
+    func receiveOtherProtocol(on descriptor: Int32) {
       server.account.withLock { $0.otherProtocol.append(descriptor) }
     }
 
-    func closed(_ connection: Connection) { server.account.withLock { $0.closed += 1 } }
+    func forget(_ connection: Connection) { server.account.withLock { $0.closed += 1 } }
   }
 }

@@ -28,11 +28,11 @@ import Testing
     let number = try #require(Self.lines(watcher, 1).first?["result"]?["watch"]?.intValue)
     Self.apply(100, to: 3, on: rig)
     var versions: [String: Int64] = [:]
-    for (place, line) in Self.lines(watcher, 100).enumerated() {
+    for (index, line) in Self.lines(watcher, 100).enumerated() {
       #expect(line["method"] == .string("changed"))
       let params = line["params"]
       #expect(params?["watch"] == .integer(number))
-      #expect(params?["sequence"] == .integer(Int64(place + 1)))
+      #expect(params?["sequence"] == .integer(Int64(index + 1)))
       #expect(params?["plugins"] == .array([.string("p")]))
       let subject = params?["subject"]?.stringValue ?? ""
       versions[subject, default: 0] += 1

@@ -161,12 +161,12 @@ struct MessageInboxTests {
     defer { rig.stop() }
     rig.services.resumeMessages()
     let client = rig.client()
-    func expectAll(_ place: Int) throws {
-      let numbers = (0..<300).filter { $0 % 6 == place }.map { JSONValue.integer(Int64($0)) }
-      let isThere = try eventually { try Self.got(receivers[place], client)["old"] == .array(numbers) }
-      #expect(isThere, "\(receivers[place])")
+    func expectAll(_ index: Int) throws {
+      let numbers = (0..<300).filter { $0 % 6 == index }.map { JSONValue.integer(Int64($0)) }
+      let isThere = try eventually { try Self.got(receivers[index], client)["old"] == .array(numbers) }
+      #expect(isThere, "\(receivers[index])")
     }
-    for place in [0, 3, 4, 5] { try expectAll(place) }
+    for index in [0, 3, 4, 5] { try expectAll(index) }
     for n in 1...20 {
       client.send(Self.pass(n, from: "a", to: ["bad:1", "cc"], n: n))
       #expect(client.receive(lines: 1).contains("\"version\":\(n)"))
@@ -177,7 +177,7 @@ struct MessageInboxTests {
     #expect(rig.services.status.health(rig.services)["problems"]?.text.contains("can't be read from the store") == true)
     #expect(rig.log.lines.count { $0.message.contains("messages can't be read") } <= 2)  // once for each worker
     store.failReads(beginningWith: nil)
-    for place in [1, 2] { try expectAll(place) }
+    for index in [1, 2] { try expectAll(index) }
     #expect(try eventually { try Self.got("bad:1", client)["a"] == numbers })
     #expect(eventually { rig.services.messages.areReadable })
   }

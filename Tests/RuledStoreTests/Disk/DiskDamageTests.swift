@@ -18,10 +18,10 @@ import Testing
     case cut(Int)
     case remove
 
-    func hits(_ place: Range<Int>) -> Bool {
+    func hits(_ offset: Range<Int>) -> Bool {
       switch self {
       case .flip: false
-      case .zero(let range): range.overlaps(place)
+      case .zero(let range): range.overlaps(offset)
       case .cut, .remove: false  // told by the file's length, and by what names it
       }
     }
@@ -29,12 +29,12 @@ import Testing
     static func random(_ bytes: [UInt8], _ random: inout SeededRandom) -> Damage {
       guard !bytes.isEmpty else { return .remove }
       let end = max(1, bytes.lastIndex { $0 != 0 }.map { $0 + 1 } ?? 0)
-      let place = Int.random(in: 0..<end, using: &random)
+      let offset = Int.random(in: 0..<end, using: &random)
       switch Int.random(in: 0..<8, using: &random) {
-      case 0..<4: return .flip(byte: place, bit: Int.random(in: 0..<8, using: &random))
-      case 4: return .zero(place..<min(bytes.count, place + Int.random(in: 1...64, using: &random)))
-      case 5: return .zero(place / 512 * 512..<min(bytes.count, place / 512 * 512 + 512))
-      case 6: return .cut(place)
+      case 0..<4: return .flip(byte: offset, bit: Int.random(in: 0..<8, using: &random))
+      case 4: return .zero(offset..<min(bytes.count, offset + Int.random(in: 1...64, using: &random)))
+      case 5: return .zero(offset / 512 * 512..<min(bytes.count, offset / 512 * 512 + 512))
+      case 6: return .cut(offset)
       default: return .remove
       }
     }
@@ -45,10 +45,10 @@ import Testing
     bytes.withUnsafeBytes { bytes in
       guard let header = LogFrame.FileHeader(bytes) else { return nil }
       var last: Range<Int>?
-      var place = LogFrame.fileHeader
-      while let frame = LogFrame.search(bytes, from: place, number: header.number) {
+      var offset = LogFrame.fileHeader
+      while let frame = LogFrame.search(bytes, from: offset, number: header.number) {
         if frame.kind != .commit { last = frame.offset..<frame.end }
-        place = frame.end
+        offset = frame.end
       }
       return last
     }
@@ -75,7 +75,7 @@ import Testing
       switch damage {
       case .flip(let byte, let bit): damaged.disk.change(number) { $0[byte] ^= 1 << UInt8(bit) }
       case .zero(let range): damaged.disk.change(number) { for byte in range { $0[byte] = 0 } }
-      case .cut(let place): damaged.disk.change(number) { $0.removeLast($0.count - place) }
+      case .cut(let offset): damaged.disk.change(number) { $0.removeLast($0.count - offset) }
       case .remove: damaged.disk.names[path] = nil
       }
       damaged.disk.flush()

@@ -131,8 +131,22 @@ struct TopCommandTests {
   private static func daemon(errors: JSONValue = []) throws -> FakeDaemon {
     let requests = Atomic<Int>(0)
     return try FakeDaemon { request in
-      guard request.method == "rules" else {
-        return [request.result(["status": "ready", "revision": "b1946ac9", "workers": 2, "uptime_s": 3700])]
+      switch request.method {
+      case "samples":
+        return [
+          request.result([
+            "series": [["events": [900, 41, 43], "run_p50_us": [7, 12, nil], "run_p99_us": [8, 250, nil]]]
+          ])
+        ]
+      case "parked": return [request.result(["parked": [[:], [:]], "next": "x"])]
+      case "health":
+        return [
+          request.result([
+            "status": "ready", "revision": "b1946ac9", "workers": 2, "uptime_s": 3700,
+            "sinks": ["mail": ["waiting": 12, "given_up": 3], "done": ["waiting": 0]],
+          ])
+        ]
+      default: break
       }
       let count = Int64(requests.add(1, ordering: .relaxed).oldValue)
       let plugins: JSONValue = [
@@ -151,11 +165,15 @@ struct TopCommandTests {
     let lines = run.output.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     #expect(lines.first == "ready, revision b1946ac9, 2 workers, up 1h 1m")
     #expect(lines.filter { $0.hasSuffix("  busy") || $0.hasSuffix("  slow") || $0.hasSuffix("  calm") }.count == 3)
-    #expect(lines[4].hasSuffix("  10 µs   40 µs         3   +1  busy"))
-    #expect(lines[5].hasSuffix("  10 µs  2.5 ms         0    -  slow"))
-    #expect(lines[6].hasSuffix("  10 µs  900 µs         7    -  calm"))
+    #expect(lines[1].hasPrefix("43 events/s, "))
+    #expect(lines[2] == "more than 2 parked; mail 12 waiting, 3 given up")
+    #expect(lines[5].hasSuffix("  10 µs   40 µs         3   +1  busy"))
+    #expect(lines[6].hasSuffix("  10 µs  2.5 ms         0    -  slow"))
+    #expect(lines[7].hasSuffix("  10 µs  900 µs         7    -  calm"))
     #expect(run.output.hasSuffix("\nbusiest busy, slowest slow (p99 2.5 ms)\n"))
-    #expect(daemon.requests.map(\.method) == ["health", "rules", "health", "rules"])
+    #expect(
+      daemon.requests.map(\.method)
+        == Array(repeating: ["health", "rules", "samples", "parked"], count: 2).flatMap { $0 })
   }
 
   @Test func `A limit is followed by how many more there are`() throws {
@@ -168,16 +186,32 @@ struct TopCommandTests {
 
   @Test func `Rules are listed when the daemon measures each`() throws {
     let daemon = try FakeDaemon(result: [
-      "status": "ready", "events": 5,
+      "status": "ready",
       "plugins": [
         ["name": "p", "runs": 1, "failures": 0, "rules": [["name": "r", "runs": 1, "failures": 0, "p50_us": 3]]]
       ],
     ])
     defer { daemon.stop() }
     let run = Run("top", "--once", on: daemon)
-    #expect(run.output.contains("0 events/s, 0 runs/s, 0 failures/s\n"))
+    #expect(run.output.contains("0 runs/s, 0 failures/s, p50 -, p99 -\n"))
+    #expect(run.output.contains("  3 µs    -  "))
     #expect(run.output.contains("RULE\n"))
     #expect(run.output.contains("  p.r\n"))
+  }
+
+  @Test func `A plugin whose every run fails is the headline, and what was not measured is no time`() throws {
+    let requests = Atomic<Int>(0)
+    let daemon = try FakeDaemon { request in
+      let count = Int64(request.method == "rules" ? requests.add(1, ordering: .relaxed).oldValue : 0)
+      let plugin: JSONValue = [
+        "name": "p", "runs": .integer(count), "failures": .integer(count), "p50_us": 0, "p99_us": 0,
+      ]
+      return [request.result(["status": "ready", "plugins": [plugin]])]
+    }
+    defer { daemon.stop() }
+    let run = Run("top", "--once", on: daemon)
+    #expect(run.output.hasPrefix("every run of p fails"))
+    #expect(!run.output.contains("µs"))
   }
 
   @Test func `A refusal by the daemon ends it`() throws {

@@ -103,7 +103,7 @@ final class PluginRun {
     let started = isMeasured ? EngineClock.monotonic : 0
     do throws(Failure) {
       try run(rules, on: queued, in: transaction)
-      entry.runtime.succeeded()
+      entry.runtime.noteSuccess()
     } catch { fail(error, in: transaction) }
     if isMeasured { entry.runtime.took(EngineClock.monotonic - started) }
   }
@@ -115,7 +115,7 @@ final class PluginRun {
       plugin.dropDeadVM()
     }
     guard transaction.storeFailure == nil else { return }
-    let isSuspended = plugin.entry.runtime.failed(failure.kind)
+    let isSuspended = plugin.entry.runtime.noteFailure(failure.kind)
     transaction.log(.warn, "a rule failed: \(failure.message)", failure)
     if isSuspended {
       transaction.log(.error, "the plugin is suspended, as it was stopped three times in a row", failure)
@@ -322,7 +322,7 @@ final class PluginRun {
     }
     let all = transaction.sends(besides: self) + sends
     guard event.hops < Limits.messageHops, all <= event.maySend else {
-      if !event.isDryRun { plugin.sender(in: transaction.context.senders).wasStopped() }
+      if !event.isDryRun { plugin.sender(in: transaction.context.senders).noteStop() }
       throw Failure(
         plugin: plugin.entry.name, kind: .cycle,
         message: event.hops < Limits.messageHops

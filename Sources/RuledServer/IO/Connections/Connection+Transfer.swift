@@ -72,7 +72,7 @@ extension Connection {
   private func endInput(deliveringLastLine: Bool) {
     inputEnded = true
     deliversLastLine = deliveringLastLine
-    table.handler?.inputEnded(on: self)
+    table.handler?.noteInputEnd(on: self)
     queueForTickEnd()
   }
 
@@ -92,8 +92,8 @@ extension Connection {
 
   private func deliver(_ item: LineFramer.Item, to handler: any ConnectionHandler) {
     switch item {
-    case .line(let line): handler.received(line: line, on: self)
-    case .skipped(let reason): handler.skippedLine(reason, on: self)
+    case .line(let line): handler.receive(line: line, on: self)
+    case .skipped(let reason): handler.reportSkippedLine(reason, on: self)
     }
     if isOpen, isAboveLimit {
       isPaused = true

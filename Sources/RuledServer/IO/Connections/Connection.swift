@@ -161,7 +161,7 @@ package final class Connection {
         phase = .lines
       default:
         detach()
-        table.handler?.receivedOtherProtocol(on: descriptor)
+        table.handler?.receiveOtherProtocol(on: descriptor)
       }
     }
   }
@@ -178,7 +178,7 @@ package final class Connection {
     isQueued = false
     if isOpen { write() }
     guard isOpen else {
-      if owesClosed { table.handler?.closed(self) }
+      if owesClosed { table.handler?.forget(self) }
       owesClosed = false
       return
     }
@@ -207,23 +207,23 @@ package protocol ConnectionHandler: AnyObject {
   /// A line came; it has no newline and is never blank.
   ///
   /// The bytes are valid during the call, and the `LineFramer.padding` bytes after them can be read.
-  func received(line: UnsafeRawBufferPointer, on connection: Connection)
+  func receive(line: UnsafeRawBufferPointer, on connection: Connection)
 
   /// A line was skipped. Called once for each such line, in the order of the lines.
-  func skippedLine(_ reason: LineFramer.SkipReason, on connection: Connection)
+  func reportSkippedLine(_ reason: LineFramer.SkipReason, on connection: Connection)
 
   /// The client does not speak JSON-RPC lines. The handler now owns the descriptor, from which nothing was read.
   ///
-  /// The connection is gone, and `closed` is not called for it.
-  func receivedOtherProtocol(on descriptor: Int32)
+  /// The connection is gone, and `forget` is not called for it.
+  func receiveOtherProtocol(on descriptor: Int32)
 
   /// The client has ended its side, or the connection: it sends nothing more. Lines that came before may still be delivered.
-  func inputEnded(on connection: Connection)
+  func noteInputEnd(on connection: Connection)
 
   /// The connection has ended. Called once, at the end of the tick, when its token is no longer valid.
-  func closed(_ connection: Connection)
+  func forget(_ connection: Connection)
 }
 
 extension ConnectionHandler {
-  package func inputEnded(on connection: Connection) {}
+  package func noteInputEnd(on connection: Connection) {}
 }

@@ -156,7 +156,7 @@ package final class DescriptorPoll: LoopHandle {
 
   override func didClose() { body = nil }
 
-  fileprivate func polled(_ status: Int32, _ events: Int32) {
+  fileprivate func report(_ status: Int32, _ events: Int32) {
     loop.beginTick()
     if status < 0 {
       interest = []
@@ -168,7 +168,7 @@ package final class DescriptorPoll: LoopHandle {
 }
 
 private func descriptorPolled(_ handle: UnsafeMutablePointer<uv_poll_t>?, _ status: Int32, _ events: Int32) {
-  DescriptorPoll.owner(of: handle?.pointee.data)?.polled(status, events)
+  DescriptorPoll.owner(of: handle?.pointee.data)?.report(status, events)
 }
 
 // MARK: Signals
@@ -219,12 +219,12 @@ private final class SignalHandle: LoopHandle {
 
   override func didClose() { body = nil }
 
-  func arrived() {
+  func report() {
     loop.beginTick()
     body?(signal)
   }
 }
 
 private func signalArrived(_ handle: UnsafeMutablePointer<uv_signal_t>?, _ number: Int32) {
-  SignalHandle.owner(of: handle?.pointee.data)?.arrived()
+  SignalHandle.owner(of: handle?.pointee.data)?.report()
 }

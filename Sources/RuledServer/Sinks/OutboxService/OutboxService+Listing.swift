@@ -188,17 +188,17 @@ extension OutboxService {
     }
     for item in found where !isResend || item.wasGivenUp {
       let (key, text) = (item.key, item.text)
-      share.began()
+      share.enter()
       let isSent = services.workers[services.owner(of: key.subject)].send(
         .perform { worker in
           do throws(RequestError) {
             _ = isResend ? try worker.evaluator.replace(key, with: text) : try worker.evaluator.remove(key)
             worker.evaluator.batch.awaited.append(share)
-          } catch { share.lost() }
+          } catch { share.leave(isCommitted: false) }
         })
-      if !isSent { share.lost() }
+      if !isSent { share.leave(isCommitted: false) }
     }
-    share.ended()
+    share.leave()
   }
 
   /// Gives an effect that was changed its place in its queue, or takes it out.

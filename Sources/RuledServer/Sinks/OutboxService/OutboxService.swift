@@ -140,7 +140,9 @@ final class OutboxService {
     case .reload(let sinks): reload(sinks)
     case .handlerAnswered(let number, let answer, let text):
       if let delivery = deliveries.removeValue(forKey: number) { proceed(delivery, with: answer, text: text) }
-    case .markingEnded(let key, let name): sinks[name]?.completed.remove(key)
+    case .markingEnded(let key, let name):
+      sinks[name]?.completed.remove(key)
+      scheduleRecount()
     case .task(let task, let caller): execute(task, for: caller)
     case .perform(let body): body(self)
     case .endWaits: endWaits()

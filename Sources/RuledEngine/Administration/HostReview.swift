@@ -1,0 +1,128 @@
+import Glibc
+package import RuledCore
+package import RuledLua
+
+/// Finds what keeps a daemon with a configuration from starting on this host, or from delivering effects: files, folders and accounts.
+///
+/// It opens files for reading only, and makes nothing.
+package struct HostReview {
+  /// What was found, in the order of the configuration's keys.
+  package private(set) var problems: [ConfigurationProblem] = []
+
+  /// Reviews a configuration; `sinks` are those that the plugins declare, or nil where not all plugins load.
+  package init(_ configuration: Configuration, sinks: [String]?) {
+    reviewSocket(configuration.socket)
+    if case .rocksdb(let path) = configuration.store { reviewStore(path) }
+    for name in HostAccounts.unknown(configuration.admins) {
+      let kind = name.hasPrefix("@") ? "group" : "user"
+      add(["admins"], "this host has no \(kind) '\(name)'; add it, or remove it from admins")
+    }
+    if let path = configuration.http.tokenFile {
+      do throws(RegularFile.Refusal) { _ = try SecretFile.token(path) } catch {
+        add(["http", "token_file"], "\(path) \(error)")
+      }
+    }
+    for (name, sink) in configuration.sinks.sorted(by: { $0.key < $1.key }) { review(sink, name, sinks) }
+  }
+
+  private mutating func add(_ path: [String], _ message: String) {
+    problems.append(ConfigurationProblem(path: path, message: "\(path.joined(separator: ".")): \(message)"))
+  }
+
+  // MARK: Sinks
+
+  private static let maximumCertificateBytes = 4 << 20
+
+  private mutating func review(_ sink: Configuration.Sink, _ name: String, _ known: [String]?) {
+    if let known, !known.contains(name) {
+      let hint = NearestName.hint(name, in: known, otherwise: "they have \(known.sorted().joined(separator: ", "))")
+      problems.append(ConfigurationProblem(path: ["sinks", name], message: "no plugin has a sink '\(name)'\(hint)"))
+    }
+    if let path = sink.secretFile {
+      do throws(RegularFile.Refusal) { _ = try SecretFile.secret(path) } catch {
+        add(["sinks", name, "secret_file"], "\(path) \(error)")
+      }
+    }
+    for (key, path) in [("cert", sink.certificateFile), ("ca", sink.authoritiesFile)] {
+      guard let path else { continue }
+      do throws(RegularFile.Refusal) { _ = try RegularFile.read(path, limit: Self.maximumCertificateBytes) } catch {
+        add(["sinks", name, key], "\(path) \(error)")
+      }
+    }
+    if let path = sink.file { reviewLines(path, ["sinks", name, "file"]) }
+  }
+
+  /// The file of a sink, which is made where it does not exist yet.
+  private mutating func reviewLines(_ path: String, _ key: [String]) {
+    guard let mode = Self.mode(path) else { return reviewFolder(Self.parent(path), key, of: path) }
+    guard mode & S_IFMT != S_IFDIR else { return add(key, "\(path) is a folder; name a file") }
+    if access(path, R_OK | W_OK) != 0 { add(key, "\(path) can't be written: \(Self.reason)") }
+  }
+
+  // MARK: Folders
+
+  private mutating func reviewSocket(_ path: String) {
+    if let mode = Self.mode(path), mode & S_IFMT != S_IFSOCK {
+      return add(["socket"], "\(path) is \(RegularFile.name(of: mode)); remove it, or name another path")
+    }
+    reviewFolder(Self.parent(path), ["socket"], of: path)
+  }
+
+  /// The folder of the store, which is made with its parents where it does not exist yet.
+  private mutating func reviewStore(_ path: String) {
+    if let mode = Self.mode(path), mode & S_IFMT != S_IFDIR {
+      return add(["store"], "\(path) is \(RegularFile.name(of: mode)) and no folder; name another path")
+    }
+    var folder = path
+    while Self.mode(folder) == nil, folder != Self.parent(folder) {
+      if Self.isMadeBySystemd(folder) { return }
+      folder = Self.parent(folder)
+    }
+    reviewFolder(folder, ["store"], of: path)
+  }
+
+  /// A folder that must exist and take new files.
+  private mutating func reviewFolder(_ folder: String, _ key: [String], of path: String) {
+    guard let mode = Self.mode(folder) else {
+      if Self.isMadeBySystemd(folder) { return }
+      return add(key, "the folder \(folder) of \(path) does not exist; make it, or name another path")
+    }
+    guard mode & S_IFMT == S_IFDIR else { return add(key, "\(folder) is no folder; name another path") }
+    if access(folder, W_OK | X_OK) != 0 {
+      add(
+        key, "the folder \(folder) can't be written: \(Self.reason); run this as the daemon's user, or change its owner"
+      )
+    }
+  }
+
+  /// Whether a folder is one that systemd makes for the service before its start.
+  private static func isMadeBySystemd(_ folder: String) -> Bool {
+    ["/run", "/var/lib", "/var/log"].contains(parent(folder))
+  }
+
+  private static func mode(_ path: String) -> UInt32? {
+    var status = stat()
+    return stat(path, &status) == 0 ? status.st_mode : nil
+  }
+
+  private static func parent(_ path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  private static var reason: String { String(cString: strerror(errno)) }
+}
+
+/// The users and groups of this host.
+package enum HostAccounts {
+  /// The number of the user that a name or a number means.
+  package static func user(_ name: String) -> UInt32? { UInt32(name) ?? getpwnam(name)?.pointee.pw_uid }
+
+  /// The number of the group that a name or a number means.
+  package static func group(_ name: String) -> UInt32? { UInt32(name) ?? getgrnam(name)?.pointee.gr_gid }
+
+  /// Which of these users, and groups after `@`, this host does not know.
+  package static func unknown(_ names: [String]) -> [String] {
+    names.filter { $0.hasPrefix("@") ? group(String($0.dropFirst())) == nil : user($0) == nil }
+  }
+}
