@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "CLinux.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/sendfile.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -15,6 +17,12 @@ int cl_allocate(int descriptor, int64_t length) { return fallocate(descriptor, 0
 
 void cl_begin_sync(int descriptor, int64_t offset, int64_t length) {
   (void)sync_file_range(descriptor, (off_t)offset, (off_t)length, SYNC_FILE_RANGE_WRITE);
+}
+
+int64_t cl_copy(int from, int to, size_t bytes) {
+  ssize_t count = copy_file_range(from, NULL, to, NULL, bytes, 0);
+  if (count >= 0 || (errno != EXDEV && errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP)) return count;
+  return sendfile(to, from, NULL, bytes);
 }
 
 void cl_lower_priority(void) { (void)!nice(5); }

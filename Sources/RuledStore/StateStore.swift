@@ -55,7 +55,9 @@ package protocol StateStore: AnyObject, Sendable {
     below upper: UnsafeRawBufferPointer?, _ body: (any StoreCursor) throws(StoreError) -> Void
   ) throws(StoreError)
 
-  /// Writes a consistent copy of the contents, which can be opened as a store, into the new folder `path`.
+  /// Writes a copy of what is committed at one moment, which can be opened as a store, into the new folder `path`.
+  ///
+  /// It has whole commits only, and all that were committed before the call. The parent folder must exist.
   func checkpoint(to path: String) throws(StoreError)
 
   /// Lets the store drop remembered outcomes that expire before `cutoff`, in microseconds since 1970.

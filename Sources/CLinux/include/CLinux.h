@@ -11,6 +11,9 @@ int cl_allocate(int descriptor, int64_t length);
 /* Begins to bring `length` bytes from `offset` on to the disk, and does not wait for it. */
 void cl_begin_sync(int descriptor, int64_t offset, int64_t length);
 
+/* Copies at most so many bytes from one file's position to the other's; gives how many, 0 at the end, or -1 with errno. */
+int64_t cl_copy(int from, int to, size_t bytes);
+
 /* Lets other threads go before the calling one, and before those that it starts. */
 void cl_lower_priority(void);
 

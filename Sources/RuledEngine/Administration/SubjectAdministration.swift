@@ -33,27 +33,25 @@ package final class SubjectAdministration {
         throw RequestError(.notFound, "there is no plugin '\(wanted)'")
       }
     }
-    reply.append("{\"subject\":" as StaticString)
-    reply.append(jsonString: name)
-    reply.append(",\"version\":" as StaticString)
-    reply.append(decimal: Int64(record?.version ?? 0))
-    reply.append(",\"plugins\":" as StaticString)
-    writeStates(record, only: plugin, to: reply)
-    reply.append(UInt8(ascii: "}"))
+    var json = JSONWriter(reply)
+    json.beginObject()
+    json.member("subject", string: name)
+    json.member("version", record?.version ?? 0)
+    json.member("plugins")
+    writeStates(record, only: plugin, to: &json)
+    json.endObject()
   }
 
-  private func writeStates(_ record: SubjectRecordView?, only plugin: UnsafeRawBufferPointer?, to reply: ByteBuffer) {
-    reply.append(UInt8(ascii: "{"))
-    var isFirst = true
+  private func writeStates(
+    _ record: SubjectRecordView?, only plugin: UnsafeRawBufferPointer?, to json: inout JSONWriter
+  ) {
+    json.beginObject()
     record?.forEachPlugin { name, state in
       if let plugin, !plugin.elementsEqual(name) { return }
-      if !isFirst { reply.append(UInt8(ascii: ",")) }
-      isFirst = false
-      reply.append(jsonString: name)
-      reply.append(UInt8(ascii: ":"))
-      reply.append(state)
+      json.member(named: name)
+      json.raw(state)
     }
-    reply.append(UInt8(ascii: "}"))
+    json.endObject()
   }
 
   private static func notFound(_ subject: UnsafeRawBufferPointer) -> RequestError {
@@ -76,7 +74,8 @@ package final class SubjectAdministration {
     let record = try subjects.record(of: subject)
     guard try isFound(subject, record) else { throw Self.notFound(name) }
     let states = ByteBuffer(capacity: 1024)
-    writeStates(record, only: nil, to: states)
+    var json = JSONWriter(states)
+    writeStates(record, only: nil, to: &json)
     return .object([
       "subject": .string(String(decoding: name, as: UTF8.self)),
       "version": .integer(Int64(record?.version ?? 0)),

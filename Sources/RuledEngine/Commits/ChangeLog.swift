@@ -1,4 +1,5 @@
 package import RuledCore
+import RuledJSON
 import Synchronization
 
 /// The changes that a batch makes, in their order, in one run of bytes.
@@ -35,11 +36,24 @@ package final class ChangeLog: @unchecked Sendable {  // read-only once its batc
     let start = bytes.count
     bytes.append(name)
     let subject = start..<bytes.count
-    bytes.append("\"subject\":" as StaticString)
-    bytes.append(jsonString: name)
-    bytes.append(",\"version\":0,\"event\":{\"id\":\"\",\"type\":\"ruled.forgotten\"},\"plugins\":[" as StaticString)
+    var json = JSONWriter(bytes)
+    json.member("subject", string: name)
+    json.member("version", 0)
+    json.member("event")
+    json.beginObject()
+    json.member("id", plain: "")
+    json.member("type", plain: "ruled.forgotten")
+    json.endObject()
+    json.member("plugins")
+    json.beginArray()
     let plugins = bytes.count..<bytes.count
-    bytes.append("],\"decisions\":{},\"effects\":[]" as StaticString)
+    json.endArray()
+    json.member("decisions")
+    json.beginObject()
+    json.endObject()
+    json.member("effects")
+    json.beginArray()
+    json.endArray()
     append(subject: subject, version: 0, plugins: plugins)
   }
 

@@ -4,6 +4,8 @@ import RuledLua
 import RuledStore
 
 /// Writes what a client gets for an event.
+///
+/// Its members stand in literals: with `JSONWriter` an outcome takes 1,090 instructions instead of 605.
 enum OutcomeWriter {
   /// Appends the outcome of an event; `trace` explains it, nil for no explanation.
   static func write(

@@ -90,14 +90,27 @@ struct StoredValue {
   ///
   /// If the store fails, it keeps the value before, and the failure is logged.
   func write(to context: EngineContext, durable: Bool, _ body: (ByteBuffer) -> Void) {
+    do throws(StoreError) { try write(to: context.store, durable: durable, body) } catch {
+      context.log.write(LogLine(.error, "the daemon's own '\(name)' could not be kept in the store: \(error)"))
+    }
+  }
+
+  /// Stores what `body` appends.
+  func write(to store: any StateStore, durable: Bool = true, _ body: (ByteBuffer) -> Void) throws(StoreError) {
     let value = ByteBuffer()
     body(value)
     let key = self.key
     let set = WriteSet(capacity: value.count + 64)
     withExtendedLifetime((key, value)) { set.put(key.bytes, value.bytes) }
-    do throws(StoreError) { try context.store.commit(set, durable: durable) } catch {
-      context.log.write(LogLine(.error, "the daemon's own '\(name)' could not be kept in the store: \(error)"))
-    }
+    try store.commit(set, durable: durable)
+  }
+
+  /// Removes the stored value, durably.
+  func remove(from store: any StateStore) throws(StoreError) {
+    let key = self.key
+    let set = WriteSet(capacity: 64)
+    withExtendedLifetime(key) { set.delete(key.bytes) }
+    try store.commit(set, durable: true)
   }
 
   /// Appends the stored value; false if there is none.

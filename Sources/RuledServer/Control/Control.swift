@@ -110,6 +110,8 @@ final class Control {
     case .retry(let selection): retry(selection, caller)
     case .drop(let selection): drop(selection, caller)
     case .clock(let params): setClock(params, caller)
+    case .backup: backup(for: caller)
+    case .release: release(for: caller)
     }
   }
 
@@ -164,6 +166,10 @@ enum ControlTask: Sendable {
   case drop(ParkedSelection)
   /// Set or advance the manual clock.
   case clock(ClockParams)
+  /// Make a checkpoint of the store for a backup.
+  case backup
+  /// Deliver the effects that are held back since a restore.
+  case release
 }
 
 /// A client that waits for a reply of the control thread, or of the outbox.

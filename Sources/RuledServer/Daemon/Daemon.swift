@@ -51,6 +51,7 @@ package final class Daemon {
     let catalog = try startLoader(services)
     services.warnOfUnknownNames(catalog)
     do {
+      services.effectsAreHeld.store(try EffectsHold.isHeld(in: store), ordering: .relaxed)
       try StoredTime.resume(context)
       services.hub.begin(after: try WatchSequence.read(from: context))
       services.commits.begin(with: try context.counters.load(from: context))
@@ -114,6 +115,7 @@ package final class Daemon {
       do throws(StoreError) {
         let store = try RocksStore(path: path)
         if let note = store.openingNote { log.write(LogLine(.warn, note)) }
+        _ = try StoreCheckpoints(of: path).removeAbandoned()
         return store
       } catch { throw StartError(error.description) }
     }

@@ -91,6 +91,11 @@ package final class DaemonStatus: Sendable {
     for name in counters.full {
       problems.append(.string("the plugin \(name) has \(limit) counters, the limit: a rule that counts another fails"))
     }
+    let effectsAreHeld = services.effectsAreHeld.load(ordering: .relaxed)
+    if effectsAreHeld {
+      problems.append(
+        .string("the effects are held back since the restore of a backup: release them to have them delivered"))
+    }
     let damage = services.context.damage.entries
     if !damage.listed.isEmpty { problems.append(.string(Self.problem(damage.listed, beyond: damage.beyond))) }
     let sinks = services.outbox.figures
@@ -110,6 +115,7 @@ package final class DaemonStatus: Sendable {
       "problems": .array(problems),
       "suspended": .array(suspended),
       "messages": messages.json,
+      "effects_held": .bool(effectsAreHeld),
       "unconfigured_sinks": .array(waiting.sorted().map { .string($0) }),
       "sinks": .object(
         JSONObject(

@@ -20,6 +20,8 @@ package enum ServeCommand {
       }
       if options.checks { return try check(options) }
       if options.salvages { return try salvage(options) }
+      if let backup = options.restores { return try restore(backup, options) }
+      guard !options.holdsEffects else { throw StartError("--hold-effects belongs to --restore DIR") }
       let configuration = try options.configuration()
       try Daemon(
         configuration: configuration, manualClock: options.hasManualClock, log: JournalLog() ?? StandardErrorLog(),
@@ -56,6 +58,23 @@ package enum ServeCommand {
       for subject in report.subjects { print("  \(subject)") }
     }
     print("the store opens now; remove \(copy) when you need it no longer")
+    return 0
+  }
+
+  /// Makes a store of a backup, and prints what it has.
+  private static func restore(_ backup: String, _ options: ServeOptions) throws(StartError) -> Int32 {
+    guard case .rocksdb(let path) = try options.configuration().store else {
+      throw StartError("--restore is for a store on disk; name it with --store rocksdb:PATH or --config FILE")
+    }
+    let report: StoreRestore.Report
+    do throws(StoreError) {
+      report = try StoreRestore(to: path).run(from: backup) { (store) throws(StoreError) in
+        if options.holdsEffects { try EffectsHold.hold(in: store) }
+      }
+    } catch { throw StartError("the backup can't be restored: \(error)") }
+    print("restored \(report.backup) to \(path): \(report.files) files, \(report.bytes) bytes")
+    print("all of it can be read: \(report.entries) entries, \(report.subjects) subjects")
+    if options.holdsEffects { print("no effect is delivered until 'rulectl effects release'") }
     return 0
   }
 
@@ -110,7 +129,7 @@ struct ServeOptions {
     "ruled", "Serves decisions on events, by rules in Lua.",
     synopsis: [
       "[--config FILE] [--rules DIR] [--store URL] [--socket PATH] [--clock manual]", "--check [OPTION …]",
-      "--salvage [OPTION …]",
+      "--salvage [OPTION …]", "--restore DIR [--hold-effects] [OPTION …]",
     ],
     options: [
       OptionSpec(
@@ -124,6 +143,10 @@ struct ServeOptions {
         completes: .words(["manual"]), repeats: true),
       OptionSpec("check", "Loads the configuration and the rules, prints what is wrong with them, and ends."),
       OptionSpec("salvage", "Saves what can be read of a damaged store that does not open, and ends."),
+      OptionSpec(
+        "restore", value: "DIR", "Makes a store of the latest backup in DIR, or of the backup DIR, and ends.",
+        completes: .folders, repeats: true),
+      OptionSpec("hold-effects", "With --restore: no effect is delivered until 'rulectl effects release'."),
     ],
     details: """
       Options override the configuration. The exit code is 0 after a shutdown that was asked for, 1 when --check found
@@ -143,6 +166,8 @@ struct ServeOptions {
   var showsVersion: Bool { arguments.has("version") }
   var checks: Bool { arguments.has("check") }
   var salvages: Bool { arguments.has("salvage") }
+  var restores: String? { arguments.value("restore") }
+  var holdsEffects: Bool { arguments.has("hold-effects") }
   var hasManualClock: Bool { arguments.has("clock") }
   /// The configuration file, if one is named.
   var config: String? { arguments.value("config") }

@@ -33,6 +33,10 @@ package final class Services: Sendable {
   let load = LoadHistory()
   /// The last changes, for watchers.
   let hub: WatchHub
+  /// Whether a thread makes a checkpoint of the store.
+  let isMakingCheckpoint = Atomic(false)
+  /// Whether effects are held back since a restore.
+  let effectsAreHeld = Atomic(false)
   /// The number of requests in flight: received and not answered.
   let inFlight = Atomic<Int>(0)
   /// The memory of incomplete long lines of all workers.

@@ -7,7 +7,7 @@ extension Worker {
   /// Whether only the control thread can execute a method.
   static func isForControl(_ method: Method) -> Bool {
     switch method {
-    case .reload, .retry, .drop, .clock: true
+    case .reload, .retry, .drop, .clock, .backup, .release: true
     default: false
     }
   }
@@ -20,6 +20,12 @@ extension Worker {
       case .reload:
         _ = try EmptyParams(request)
         task = .reload
+      case .backup:
+        _ = try EmptyParams(request)
+        task = .backup
+      case .release:
+        _ = try EmptyParams(request)
+        task = .release
       case .retry: task = .retry(try ParkedSelection(request))
       case .drop: task = .drop(try ParkedSelection(request))
       default: task = .clock(try ClockParams(request))

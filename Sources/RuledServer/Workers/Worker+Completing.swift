@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledJSON
 import RuledWire
 
 /// Committing, and what leaves once a commit is durable.
@@ -147,7 +148,8 @@ extension Worker {
     let buffer = replies.buffer
     buffer.removeAll()
     reply.bytes[..<end].withUnsafeBytes { buffer.append($0) }
-    buffer.append(",\"cascade\":\"pending\"" as StaticString)
+    var json = JSONWriter(continuing: buffer)
+    json.member("cascade", plain: "pending")
     reply.bytes[end...].withUnsafeBytes { buffer.append($0) }
     replies.send(buffer.bytes, to: reply.target)
   }

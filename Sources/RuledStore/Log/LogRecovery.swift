@@ -138,6 +138,7 @@ struct LogRecovery {
     }
     let segment = try Segment(
       link.header, payload: length <= settings.segmentBytes ? 0 : length, settings: settings, pool: memory)
+    segment.fileBytes = length
     let room = UnsafeMutableRawBufferPointer(start: segment.base, count: length)
     try link.file.read(into: room, at: 0)
     let bytes = UnsafeRawBufferPointer(room)

@@ -15,6 +15,8 @@ final class Segment: @unchecked Sendable {  // guarded by `LogTail` and `Segment
   private(set) var header: LogFrame.FileHeader
   /// Whether all of its file was written to before, so that a sync of what is written over has no metadata to write; guarded by `SegmentMaker`.
   var hasZeros = false
+  /// How many bytes its file has: as many as there is room for, unless the file is a copy that a backup made.
+  var fileBytes: Int
   /// The first byte.
   let base: UnsafeMutableRawPointer
   private let memory: SegmentMemory
@@ -38,6 +40,7 @@ final class Segment: @unchecked Sendable {  // guarded by `LogTail` and `Segment
     let capacity = max(settings.segmentBytes, needed)
     self.header = header
     self.header.length = capacity
+    fileBytes = capacity
     self.pool = pool
     if let pool {
       memory = try pool.take(capacity)

@@ -65,6 +65,11 @@ final class SegmentList: @unchecked Sendable {  // `index` and `tail` guard what
     index.reading { ([active] + sealed.reversed()).map { ($0, $0.writes(in: scope)) } }
   }
 
+  /// The segments, the earliest first, and where what is committed ends in each.
+  var committed: [(segment: Segment, end: Int)] {
+    index.reading { (sealed + [active]).map { ($0, $0.committed) } }
+  }
+
   /// How many bytes the committed frames take.
   var byteCount: Int {
     index.reading { sealed.reduce(active.committed) { $0 + $1.committed } }

@@ -195,7 +195,7 @@ final class SegmentMaker: @unchecked Sendable {  // `lock` guards what changes
     let path = RedoLog.path(segment.number, in: folder)
     lock.locked {
       let kept = path + ".unused"
-      if segment.capacity == settings.segmentBytes, unused.count < Self.mostUnused,
+      if segment.fileBytes == settings.segmentBytes, unused.count < Self.mostUnused,
         (try? files.rename(path, to: kept)) != nil
       {
         unused.append((kept, segment.hasZeros))

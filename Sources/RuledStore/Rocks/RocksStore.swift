@@ -140,13 +140,15 @@ package final class RocksStore: StateStore {
       underlying: error.underlying)
   }
 
+  /// Commits go on meanwhile: the database's files are linked, and what the log holds at that moment is written from memory.
   package func checkpoint(to path: String) throws(StoreError) {
-    try flushAll()
-    try access.reading { (database) throws(StoreError) in
-      try database.checkpoint(to: path)
-      let flushed = try SegmentIngestion.flushed(in: database)
-      try LogManifest.write(.init(flushed: flushed, last: flushed, next: flushed + 1), to: path, files)
+    let copy = try flusher.paused { () throws(StoreError) in
+      try access.reading { (database) throws(StoreError) in
+        try database.checkpoint(to: path)
+        return LogCopy(of: log.segments, flushed: try SegmentIngestion.flushed(in: database))
+      }
     }
+    try copy.write(to: path, files)
   }
 
   package func expire(before cutoff: Int64) { options.expiry.cutoff.store(cutoff, ordering: .relaxed) }

@@ -7,6 +7,8 @@ struct SegmentFlusher {
   private let access: DatabaseAccess
   private let ingestion: SegmentIngestion
   private let expiry: ExpiryFilter
+  /// Held while a segment moves from the log into the database.
+  private let moving = Condition()
 
   /// A flusher of the segments of `log` into the database of `access`.
   init(of log: RedoLog, into access: DatabaseAccess, ingestion: SegmentIngestion, expiry: ExpiryFilter) {
@@ -61,11 +63,18 @@ struct SegmentFlusher {
   }
 
   private func flush(_ segment: Segment) throws(StoreError) {
-    if try access.reading({ (database) throws(StoreError) in database.needsReopening }) { try access.reopen() }
-    try access.reading { (database) throws(StoreError) in
-      try ingestion.ingest(segment, into: database)
-      try log.remove(segment)
+    try moving.locked { () throws(StoreError) in
+      if try access.reading({ (database) throws(StoreError) in database.needsReopening }) { try access.reopen() }
+      try access.reading { (database) throws(StoreError) in
+        try ingestion.ingest(segment, into: database)
+        try log.remove(segment)
+      }
     }
+  }
+
+  /// Runs `body` while no segment moves from the log into the database, so that each commit is in one of them.
+  func paused<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+    try moving.locked { () throws(StoreError) in try body() }
   }
 
   /// Removes whole files of expired outcomes.

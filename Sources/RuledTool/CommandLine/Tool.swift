@@ -22,7 +22,8 @@ package struct Tool {
         ExportCommand.self, ForgetCommand.self, WatchCommand.self, RulesCommand.self, ReloadCommand.self,
         ParkedCommand.self, RetryCommand.self, DropCommand.self, EffectsCommand.self, CountersCommand.self,
         HealthCommand.self, ClockCommand.self, TopCommand.self, DashboardCommand.self, BenchCommand.self,
-        NewCommand.self, CheckCommand.self, TestCommand.self, CompletionsCommand.self, ManualCommand.self,
+        NewCommand.self, CheckCommand.self, TestCommand.self, BackupCommand.self, CompletionsCommand.self,
+        ManualCommand.self,
       ],
       examples: [
         .init("rulectl event app.launched device:9f2c platform=ios", "sends an event and shows the decisions"),

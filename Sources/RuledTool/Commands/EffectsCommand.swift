@@ -4,13 +4,13 @@ package import RuledCore
 package enum EffectsCommand: Command {
   /// Name, options and help.
   package static let spec = CommandSpec(
-    "effects", "Lists, shows, resends and drops effects that are not delivered.",
+    "effects", "Lists, shows, resends, drops and releases effects that are not delivered.",
     synopsis: [
       "[--sink SINK] [--failed|--waiting] [--subject SUBJECT] [--type TYPE] [--limit N] [--after NEXT] [--all]",
       "show ID [--subject SUBJECT]", "resend ID | --failed --sink SINK",
-      "drop ID | --failed --sink SINK [--to FILE] [--yes]",
+      "drop ID | --failed --sink SINK [--to FILE] [--yes]", "release",
     ],
-    optional: 2, completes: .words(["show", "resend", "drop"]),
+    optional: 2, completes: .words(["show", "resend", "drop", "release"]),
     options: [
       OptionSpec("sink", value: "SINK", "Only this sink's."),
       OptionSpec("failed", "Only those that were given up."),
@@ -23,7 +23,7 @@ package enum EffectsCommand: Command {
     details: """
       An effect that a receiver refuses is given up: it stays, and 'resend' tries it again. 'resend ID' also ends the
       wait of an effect that is going to be tried. 'drop' cannot be undone; with --to the file is on the disk before
-      anything is dropped.
+      anything is dropped. 'release' has effects delivered that are held back since 'ruled --restore --hold-effects'.
       """,
     examples: [
       .init("rulectl effects --failed", "what was given up, and why"),
@@ -42,9 +42,10 @@ package enum EffectsCommand: Command {
     case "show": return try show(arguments, environment)
     case "resend": return try resend(arguments, environment)
     case "drop": return try EffectDrop(arguments, environment).run()
+    case "release": return try release(arguments, environment)
     case let word?:
-      let hint = NearestName.find(word, in: ["show", "resend", "drop"]).map { "; did you mean '\($0)'?" }
-      throw UsageError("there is no 'effects \(word)'" + (hint ?? "; write show, resend or drop"))
+      let hint = NearestName.find(word, in: ["show", "resend", "drop", "release"]).map { "; did you mean '\($0)'?" }
+      throw UsageError("there is no 'effects \(word)'" + (hint ?? "; write show, resend, drop or release"))
     }
   }
 
@@ -105,6 +106,14 @@ package enum EffectsCommand: Command {
     environment.show(result, arguments) { result in
       let count = result.count("resent")
       return count == 0 ? "nothing is given up\n" : "\(Figures.count(count, "effect")) will be tried again\n"
+    }
+    return .done
+  }
+
+  private static func release(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+    let result = try environment.connect().call("release", [:])
+    environment.show(result, arguments) { result in
+      result.member("released") == true ? "effects are delivered from now on\n" : "no effects were held back\n"
     }
     return .done
   }

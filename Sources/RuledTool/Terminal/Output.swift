@@ -96,7 +96,8 @@ struct Progress {
   ///   - share: How much is done, from 0 to 1, when that is known: drawn as a bar.
   ///   - count: How many of `noun` are done: shown with their rate.
   ///   - noun: What is counted, in the singular.
-  mutating func show(share: Double?, count: Int, _ noun: String) {
+  ///   - plural: The plural of `noun`, if it is irregular.
+  mutating func show(share: Double?, count: Int, _ noun: String, plural: String? = nil) {
     guard let errors else { return }
     let now = ContinuousClock.now
     if let shown, now - shown < Self.interval { return }
@@ -109,7 +110,8 @@ struct Progress {
     }
     let seconds = Double((now - started) / .seconds(1))
     let rate = seconds > 0 ? Int(Double(count) / seconds) : 0
-    errors.write(text + "\(Figures.count(count, noun))  \(Figures.count(rate))/s")
+    let done = Figures.count(count, noun, plural: plural ?? noun + "s")
+    errors.write(text + "\(done)  \(Figures.count(rate))/s")
   }
 
   /// Clears the line, before other lines and at the end.

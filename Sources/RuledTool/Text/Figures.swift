@@ -19,6 +19,13 @@ package enum Figures {
     "\(count(value)) \(value == 1 ? singular : plural)"
   }
 
+  /// A number of bytes: `512 bytes`, `1.2 MiB`.
+  static func bytes(_ value: Int) -> String {
+    let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")]
+    guard let (size, unit) = units.first(where: { value >= $0.0 }) else { return count(value, "byte") }
+    return "\(tenths(Double(value) / Double(size))) \(unit)"
+  }
+
   /// A duration given in microseconds: `41 µs`, `1.2 ms`, `3.4 s`.
   package static func micros(_ value: Double) -> String {
     switch value {

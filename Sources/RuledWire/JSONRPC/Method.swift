@@ -1,7 +1,7 @@
 /// The methods of the protocol.
 package enum Method: Sendable, Hashable, CaseIterable {
   case event, query, state, subjects, export, forget, watch, unwatch
-  case rules, reload, parked, retry, drop, counters, clock, health, samples, dashboard
+  case rules, reload, parked, retry, drop, counters, clock, health, samples, dashboard, backup, release
   case effects, effect, resend, dropEffects, lease, confirm
   /// None of ours; the request holds its name.
   case unknown
@@ -42,6 +42,8 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .dropEffects: "drop_effects"
     case .lease: "lease"
     case .confirm: "confirm"
+    case .backup: "backup"
+    case .release: "release"
     case .unknown: ""
     }
   }
@@ -56,7 +58,7 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .export, .forget: ["subject"]
     case .watch: ["subject", "prefix", "plugins", "after"]
     case .unwatch: ["watch"]
-    case .rules, .reload, .health, .samples: []
+    case .rules, .reload, .health, .samples, .backup, .release: []
     case .dashboard: ["role"]
     case .parked: ["plugin", "after", "limit"]
     case .retry, .drop: ["parked", "plugin"]

@@ -140,6 +140,17 @@ import Testing
     #expect(ids(leased) == ["a"] && receiver.requests.isEmpty)
   }
 
+  @Test func `effects that are held back since a restore are not leased`() throws {
+    let rig = try DeliveryRig(sinks: ["out": .leased])
+    defer { rig.stop() }
+    rig.services.effectsAreHeld.store(true, ordering: .releasing)
+    try rig.emit("a", subject: "s")
+    let client = EffectClient(rig)
+    #expect(try ids(client.call("lease", ["sink": "out", "wait": 1])).isEmpty)
+    rig.services.effectsAreHeld.store(false, ordering: .releasing)
+    #expect(try ids(client.call("lease", ["sink": "out", "wait": 10])) == ["a"])
+  }
+
   @Test func `effects that nobody leases make the daemon degraded after five minutes`() throws {
     let rig = try DeliveryRig(sinks: ["out": .leased])
     defer { rig.stop() }

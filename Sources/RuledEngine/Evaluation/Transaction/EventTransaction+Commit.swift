@@ -95,7 +95,7 @@ extension EventTransaction {
 
   // MARK: Watchers
 
-  /// Adds the change to those that watchers get.
+  /// Adds the change to those that watchers get, with its members in literals as in `OutcomeWriter`.
   private func noteChange(version: UInt64) {
     let changes = batches.current.changes
     let bytes = changes.bytes

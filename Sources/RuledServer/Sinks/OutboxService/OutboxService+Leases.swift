@@ -69,9 +69,9 @@ extension OutboxService {
 
   /// Collects effects for a request: their handlers are called, and `handlerEnded` goes on.
   private func collect(for request: LeaseRequest) {
-    for name in request.params.sinks {
+    for name in request.params.sinks where !isHeld {
       guard let sink = sinks[name], isLeased(sink) else { continue }
-      while request.hasRoom, let (queue, subject) = sink.next(now: loop.now) {
+      while !isHeld, request.hasRoom, let (queue, subject) = sink.next(now: loop.now) {
         guard begin(subject, of: queue, sink, for: request, now: loop.now) else { continue }
         request.pending += 1
         request.bytes += value.count

@@ -195,13 +195,16 @@ final class OutboxService {
   private func tick() {
     let now = loop.now
     load()
-    for sink in sinks.values where sink.isConfigured { deliver(sink, now: now) }
+    if !isHeld { for sink in sinks.values where sink.isConfigured { deliver(sink, now: now) } }
     serveWaits()
     commitRemovals(now: now)
     for sink in sinks.values { updateFigures(of: sink) }
     if isStopping, (deliverer?.count ?? 0) == 0, removals.isEmpty { return end() }
     scheduleTick(now: now)
   }
+
+  /// Whether nothing is delivered or handed out for now.
+  var isHeld: Bool { services.effectsAreHeld.load(ordering: .acquiring) }
 
   private func deliver(_ sink: Sink, now: UInt64) {
     switch sink.target {

@@ -1,0 +1,176 @@
+import Glibc
+package import RuledCore
+
+/// A folder of backups: each is a folder named by its time, with a store's files and `BACKUP`, the list of them; the link `latest` leads to the last one.
+///
+/// A backup is written beside the others and gets its name when all of it is on the disk, so that what has a name is complete. Files that did not change since
+/// the backup before, which RocksDB's never do, are further names of the same file; that is why nothing in a backup may be written to.
+package final class BackupFolder {
+  /// What a backup came to.
+  package struct Summary: Sendable {
+    /// The folder of the backup.
+    package let path: String
+    /// How many files it has.
+    package let files: Int
+    /// How many bytes they have.
+    package let bytes: Int
+    /// How many of the bytes were there before, in the backup before this one or in the store.
+    package let sharedBytes: Int
+  }
+
+  /// The folder.
+  package let path: String
+  private let use: FolderUse
+
+  /// The list of a backup's files.
+  static let list = "BACKUP"
+  private static let latest = "latest"
+  private static let unfinished = ".unfinished"
+
+  /// Takes the folder, which is made if there is none; throws `in_use` when another backup is written there.
+  package init(_ path: String) throws(StoreError) {
+    self.path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+    try Folder.create(self.path)
+    guard let use = try FolderUse(self.path, alone: true) else {
+      throw StoreError(.inUse, "another backup is being written to \(path); wait for it")
+    }
+    self.use = use
+  }
+
+  /// Makes a backup of the store's files in `checkpoint`, which do not change; `progress` gets the bytes that are done and all bytes.
+  package func add(
+    _ checkpoint: String, at time: Timestamp, progress: (_ done: Int, _ all: Int) -> Void
+  ) throws(StoreError) -> Summary {
+    for name in try Folder.names(path) where name.hasSuffix(Self.unfinished) {
+      try BackupFiles.remove("\(path)/\(name)")
+    }
+    let name = time.rfc3339.filter { $0 != "-" && $0 != ":" }
+    let target = "\(path)/\(name)"
+    let new = target + Self.unfinished
+    let previous = try Self.backups(in: path).last.map { "\(path)/\($0)" }
+    let files = try BackupFiles.list(checkpoint)
+    let all = files.reduce(0) { $0 + $1.bytes }
+    try Folder.create(new + "/log")
+    var done = 0
+    var shared = 0
+    for file in files {
+      if try put(file, from: checkpoint, previous, in: new) { shared += file.bytes }
+      done += file.bytes
+      progress(done, all)
+    }
+    try writeList(of: files, to: new)
+    for folder in [new + "/log", new] { try Folder.sync(folder) }
+    guard rename(new, target) == 0 else { throw StoreError.system("the backup \(new) can't be named \(name)", errno) }
+    try Folder.sync(path)
+    try pointLatest(to: name)
+    return Summary(path: target, files: files.count, bytes: all, sharedBytes: shared)
+  }
+
+  /// Makes a file part of the backup; true if no bytes were copied.
+  private func put(
+    _ file: BackupFiles.Entry, from checkpoint: String, _ previous: String?, in new: String
+  ) throws(StoreError) -> Bool {
+    let target = "\(new)/\(file.name)"
+    if let previous, BackupFiles.entry(file.name, in: previous) == file,
+      BackupFiles.link("\(previous)/\(file.name)", to: target)
+    {
+      return true
+    }
+    if BackupFiles.link("\(checkpoint)/\(file.name)", to: target) { return true }
+    try BackupFiles.copy("\(checkpoint)/\(file.name)", to: target)
+    return false
+  }
+
+  private func writeList(of files: [BackupFiles.Entry], to new: String) throws(StoreError) {
+    let text = BackupList(files: files.map { ($0.name, $0.bytes) }).text
+    let file = try SystemFiles().open("\(new)/\(Self.list)", .create)
+    let bytes = Array(text.utf8)
+    var problem: StoreError?
+    bytes.withUnsafeBytes { bytes in
+      do throws(StoreError) { try file.write(bytes, at: 0) } catch { problem = error }
+    }
+    if let problem { throw problem }
+    try file.sync()
+  }
+
+  /// Where the file system has no links, the backup with the last name is the latest.
+  private func pointLatest(to name: String) throws(StoreError) {
+    let new = "\(path)/\(Self.latest)\(Self.unfinished)"
+    guard symlink(name, new) == 0 else { return }
+    guard rename(new, "\(path)/\(Self.latest)") == 0 else {
+      throw StoreError.system("the link \(path)/\(Self.latest) can't be set", errno)
+    }
+    try Folder.sync(path)
+  }
+
+  /// Removes the earliest backups, so that `count` are left; gives the names of those that were removed.
+  package func keep(_ count: Int) throws(StoreError) -> [String] {
+    let old = Array(try Self.backups(in: path).dropLast(count))
+    for name in old {
+      // without its name it is no backup, whatever happens while its files are removed
+      let gone = "\(path)/\(name)\(Self.unfinished)"
+      guard rename("\(path)/\(name)", gone) == 0 else {
+        throw StoreError.system("the backup \(path)/\(name) can't be removed", errno)
+      }
+      try BackupFiles.remove(gone)
+    }
+    return old
+  }
+
+  // MARK: Finding
+
+  /// The names of the backups in a folder, the earliest first.
+  package static func backups(in path: String) throws(StoreError) -> [String] {
+    try Folder.names(path).filter { name in
+      name.first?.isNumber == true && !name.hasSuffix(unfinished) && access("\(path)/\(name)/\(list)", F_OK) == 0
+    }.sorted()
+  }
+
+  /// The backup that a path means: the folder of one, or the latest in a folder of backups.
+  package static func find(_ path: String) throws(StoreError) -> String {
+    if access("\(path)/\(list)", F_OK) == 0 { return path }
+    if access("\(path)/\(latest)/\(list)", F_OK) == 0 { return "\(path)/\(latest)" }
+    guard let last = try backups(in: path).last else {
+      throw StoreError(.refused, "there is no backup in \(path): 'rulectl backup \(path)' makes one")
+    }
+    return "\(path)/\(last)"
+  }
+}
+
+/// The list of a backup's files: a first line that says what it is, then a line with size and name for each.
+struct BackupList {
+  /// Names and sizes.
+  var files: [(name: String, bytes: Int)]
+
+  private static let title = "backup of a store of ruled, 1"
+
+  /// The list as it stands in the file.
+  var text: String { ([Self.title] + files.map { "\($0.bytes) \($0.name)" }).map { $0 + "\n" }.joined() }
+
+  /// A list of files.
+  init(files: [(name: String, bytes: Int)]) { self.files = files }
+
+  /// The list of the backup in `folder`.
+  init(of folder: String) throws(StoreError) {
+    let path = "\(folder)/\(BackupFolder.list)"
+    let file = try SystemFiles().open(path, .read)
+    var bytes = [UInt8](repeating: 0, count: try file.size())
+    var problem: StoreError?
+    bytes.withUnsafeMutableBytes { room in
+      do throws(StoreError) { try file.read(into: room, at: 0) } catch { problem = error }
+    }
+    if let problem { throw problem }
+    let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+    guard lines.first == Self.title[...] else {
+      throw StoreError(.refused, "\(path) is not a list that this version of ruled writes; use another backup")
+    }
+    files = []
+    for line in lines.dropFirst() {
+      let parts = line.split(separator: " ", maxSplits: 1)
+      guard parts.count == 2, let bytes = Int(parts[0]), !parts[1].contains("..") else {
+        throw StoreError(.corrupt, "\(path) is damaged: use another backup", underlying: String(line))
+      }
+      files.append((String(parts[1]), bytes))
+    }
+  }
+}

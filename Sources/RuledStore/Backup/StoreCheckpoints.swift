@@ -1,0 +1,42 @@
+import Glibc
+package import RuledCore
+
+/// The checkpoints of a store in a folder: folders below its own, since only files of the same file system can be linked.
+///
+/// Whoever copies a checkpoint takes a `FolderUse` of it and removes it afterwards. One that nobody uses is abandoned.
+package struct StoreCheckpoints {
+  private let folder: String
+  private static let prefix = "checkpoint-"
+
+  /// The checkpoints of the store in the folder `path`.
+  package init(of path: String) { folder = path }
+
+  /// Makes a checkpoint of the store, which is in this folder; gives its absolute path.
+  package func make(of store: any StateStore, at time: Timestamp) throws(StoreError) -> String {
+    guard let real = realpath(folder, nil) else {
+      throw StoreError.system("the store at \(folder) can't be read", errno)
+    }
+    defer { free(real) }
+    let path = "\(String(cString: real))/\(Self.prefix)\(time.rfc3339.filter { $0 != "-" && $0 != ":" })"
+    do throws(StoreError) { try store.checkpoint(to: path) } catch {
+      try? BackupFiles.remove(path)
+      throw error
+    }
+    return path
+  }
+
+  /// Removes the checkpoints that nobody uses; false if one is in use.
+  package func removeAbandoned() throws(StoreError) -> Bool {
+    for name in try Folder.names(folder) where name.hasPrefix(Self.prefix) {
+      let path = "\(folder)/\(name)"
+      guard try FolderUse(path, alone: true) != nil else { return false }
+      try BackupFiles.remove(path)
+    }
+    return true
+  }
+}
+
+extension StoreCheckpoints {
+  /// Removes a checkpoint after its use.
+  package static func remove(_ path: String) throws(StoreError) { try BackupFiles.remove(path) }
+}

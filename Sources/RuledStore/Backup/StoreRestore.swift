@@ -1,0 +1,99 @@
+import Glibc
+import RuledCore
+
+/// Makes a store of a backup, in a folder that is empty or not there.
+package struct StoreRestore {
+  /// What was restored.
+  package struct Report: Sendable {
+    /// The backup.
+    package let backup: String
+    /// How many files it has.
+    package let files: Int
+    /// How many bytes they have.
+    package let bytes: Int
+    /// How many subjects the store has a record of.
+    package fileprivate(set) var subjects = 0
+    /// How many entries the store has.
+    package fileprivate(set) var entries = 0
+  }
+
+  private let path: String
+
+  /// A restore into the store's folder `path`.
+  package init(to path: String) { self.path = path }
+
+  /// Copies a backup, opens it, reads every entry, and lets `finish` change it; `backup` is the backup's folder, or a folder of backups for the latest one.
+  ///
+  /// When it fails, the folder is left as it was. As root, it gives the files to the owner of the folder.
+  package func run(
+    from backup: String, finish: (RocksStore) throws(StoreError) -> Void
+  ) throws(StoreError) -> Report {
+    let source = try BackupFolder.find(backup)
+    let files = try check(source)
+    let isNew = access(path, F_OK) != 0
+    try Folder.create(path)
+    let found = try Folder.names(path).filter { $0 != "." && $0 != ".." }
+    guard found.isEmpty else {
+      throw StoreError(
+        .refused,
+        "\(path) is not empty: stop the daemon and move what is there out of the way, for example to \(path).old")
+    }
+    do throws(StoreError) {
+      var report = Report(backup: source, files: files.count, bytes: files.reduce(0) { $0 + $1.bytes })
+      try copy(files, from: source)
+      try verify(&report, finish)
+      try giveToOwner()
+      return report
+    } catch {
+      for name in (try? Folder.names(path)) ?? [] where name != "." && name != ".." {
+        try? BackupFiles.remove("\(path)/\(name)")
+      }
+      if isNew { rmdir(path) }
+      throw error
+    }
+  }
+
+  /// The files of a backup, all of which are there.
+  private func check(_ source: String) throws(StoreError) -> [(name: String, bytes: Int)] {
+    let files = try BackupList(of: source).files
+    for file in files where BackupFiles.entry(file.name, in: source)?.bytes != file.bytes {
+      throw StoreError(
+        .corrupt,
+        "the backup \(source) is not complete: \(file.name) is missing or has another size; use another backup")
+    }
+    return files
+  }
+
+  /// Copies the files: the log's manifest first and `CURRENT` last, so that a folder with a part of them opens as no store.
+  private func copy(_ files: [(name: String, bytes: Int)], from source: String) throws(StoreError) {
+    try Folder.create(path + "/log")
+    func rank(_ name: String) -> Int { name == LogManifest.name ? 0 : name == "CURRENT" ? 2 : 1 }
+    for file in files.sorted(by: { (rank($0.name), $0.name) < (rank($1.name), $1.name) }) {
+      try BackupFiles.copy("\(source)/\(file.name)", to: "\(path)/\(file.name)")
+    }
+    for folder in [path + "/log", path] { try Folder.sync(folder) }
+  }
+
+  private func verify(_ report: inout Report, _ finish: (RocksStore) throws(StoreError) -> Void) throws(StoreError) {
+    let store = try RocksStore(path: path)
+    var (entries, subjects) = (0, 0)
+    try store.scan(from: [], to: nil) { key, _ in
+      entries += 1
+      if key.first == StoreKey.Kind.record.rawValue { subjects += 1 }
+      return true
+    }
+    report.entries = entries
+    report.subjects = subjects
+    try finish(store)
+    try store.close()
+  }
+
+  private func giveToOwner() throws(StoreError) {
+    guard geteuid() == 0 else { return }
+    let owner = try BackupFiles.status(of: path)
+    let names = try BackupFiles.list(path).map(\.name) + ["log"]
+    for name in names where lchown("\(path)/\(name)", owner.st_uid, owner.st_gid) != 0 {
+      throw StoreError.system("the owner of \(path)/\(name) can't be changed", errno)
+    }
+  }
+}
