@@ -13,6 +13,7 @@ delivery   = "courier"                 -- the default is "daemon"; ruled.service
 
 -- With ruled.service, ruled-http.socket opens the address: enable it too.
 -- http = { listen = "127.0.0.1:8787", token_file = "/etc/ruled/token", role = "reader" }
+-- http = { sites = "127.0.0.1:8788" }  -- plugins' sites alone, for a reverse proxy
 
 limits = {
   request_bytes = 1048576,  -- one request, without its newline

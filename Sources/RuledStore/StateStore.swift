@@ -10,6 +10,9 @@ package protocol StateStore: AnyObject, Sendable {
   /// About how many bytes the contents take.
   var approximateBytes: Int { get }
 
+  /// What the store takes on the disk; nil for a store that is not on one.
+  var disk: StoreDisk? { get }
+
   /// Appends the value under `key` to `buffer`; false when there is none.
   func get(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) throws(StoreError) -> Bool
 
@@ -42,12 +45,12 @@ package protocol StateStore: AnyObject, Sendable {
   /// The number of the last append that is committed.
   var committedSequence: UInt64 { get }
 
-  /// Takes commits again after a failure; those that were not committed are gone.
+  /// Accepts commits again after a failure. Those that were not committed are lost.
   ///
   /// Must not be called from within `withCursor` or `scan`. When it fails, commits go on failing and it may be tried again.
   func reopen() throws(StoreError)
 
-  /// What fails in the background while commits still succeed; nil when nothing does.
+  /// The failure of work in the background, while commits still succeed; nil when there is none.
   var problem: StoreError? { get }
 
   /// Calls `body` with a cursor over the keys below `upper` as they are now; it does not see what is committed meanwhile.
@@ -69,7 +72,19 @@ package protocol StateStore: AnyObject, Sendable {
   func close() throws(StoreError)
 }
 
+/// What a store takes on the disk.
+package struct StoreDisk: Sendable {
+  /// The bytes that its files take.
+  package let bytes: Int
+  /// The bytes of the log that are committed and not in the database yet.
+  package let logBytes: Int
+  /// The full segments of the log that wait to be brought into the database.
+  package let sealedSegments: Int
+}
+
 extension StateStore {
+  package var disk: StoreDisk? { nil }
+
   /// Appends `set`, waiting for the disk where need be; gives its number.
   package func append(_ set: WriteSet) throws(StoreError) -> UInt64 {
     while true {
@@ -133,7 +148,7 @@ package protocol StoreCursor: AnyObject {
   /// The value at the position, valid until the next move; only after a move that found one.
   var value: UnsafeRawBufferPointer { get }
 
-  /// Is called with damaged keys, which moves then skip; while it is nil such a move throws. To be set before the first move.
+  /// Called with damaged keys, which moves then skip. While it is nil, a move to damaged keys throws. Set it before the first move.
   var skipping: ((UnreadableKeys) -> Void)? { get set }
 }
 

@@ -35,11 +35,11 @@ package enum StoreState: Sendable {
 
 /// The lock on the end of the log, and the state that it guards.
 ///
-/// All locks of a commit's way, in the order in which they are taken: who holds one may take those below it.
+/// All locks that a commit takes, in their order: a thread that holds one may take those below it.
 ///
 /// | lock | guards | held during I/O |
 /// | --- | --- | --- |
-/// | `CommitPipeline.syncing` | that one thread at a time syncs or reopens, until the workers have been told | syncs, repairs |
+/// | `CommitPipeline.syncing` | that one thread at a time syncs or reopens, until the workers have the results | syncs, repairs |
 /// | `CommitPipeline.lock` | the queue of submissions, the shared counters' next values, the workers' results | the write of an append |
 /// | `RocksStore.committing` | that no reopening comes between the append of a durable commit outside the pipeline and its sync | syncs, repairs |
 /// | `RedoLog.syncing` | that one thread at a time syncs, seals or replaces the active segment's file | syncs, new files |

@@ -25,8 +25,9 @@ import Testing
   @Test func `Every documented key is read`() throws {
     let text = """
       {"socket":"/tmp/s","rules":"/tmp/r","store":"memory:","durability":"interval","workers":2.0,"admins":["root","@ops"],
-      "http":{"listen":"127.0.0.1:8787","token_file":"/etc/token","role":"writer"},
+      "http":{"listen":"127.0.0.1:8787","token_file":"/etc/token","role":"writer","sites":"[::1]:8788"},
       "limits":{"request_bytes":1000,"connections":2,"in_flight":3,"state_kib":4,"cache_mib":0},"dedup":{"window":"1h"},
+      "metrics":{"counters":["game."],"series":7},
       "plugins":{"attribution":{"pixel_id":"123","reprompt_days":14},"deeplinks":{"enabled":false}},
       "sinks":{"conversions":{"url":"https://x/y","secret_file":"/s"},"analytics":{"file":"/a"},"rejected":{"log":true}}}
       """
@@ -38,9 +39,12 @@ import Testing
     expected.durability = .interval
     expected.workers = 2
     expected.admins = ["root", "@ops"]
-    expected.http = .init(listen: ListenAddress("127.0.0.1:8787"), tokenFile: "/etc/token", role: .writer)
+    expected.http = .init(
+      listen: ListenAddress("127.0.0.1:8787"), tokenFile: "/etc/token", role: .writer,
+      sites: ListenAddress("[::1]:8788"))
     expected.limits = .init(requestBytes: 1_000, connections: 2, inFlight: 3, stateKiB: 4, cacheMiB: 0)
     expected.dedupWindow = 3_600_000_000
+    expected.metrics = .init(counters: ["game."], series: 7)
     expected.plugins["attribution"] = .init(settings: ["pixel_id": "123", "reprompt_days": 14])
     expected.plugins["deeplinks"] = .init(isEnabled: false)
     expected.sinks["conversions"] = .init(url: "https://x/y", secretFile: "/s")

@@ -32,8 +32,8 @@ import Testing
       let other = try evicting.send("x", ["word": "w\u{e9}\(step)"], to: subject, more)
       #expect(one == other)
     }
-    #expect(evicting.local.evaluator.hotSubjects.count <= 1)
-    #expect(cached.local.evaluator.hotSubjects.count == 20)
+    #expect(evicting.local.evaluator.cache.subjects <= 1)
+    #expect(cached.local.evaluator.cache.subjects == 20)
     let left = try cached.local.contents(), right = try evicting.local.contents()
     #expect(left.map(\.key) == right.map(\.key) && left.map(\.value) == right.map(\.value))
   }

@@ -65,6 +65,7 @@ package final class FaultyStore: StateStore {
   package var name: String { store.name }
 
   package var approximateBytes: Int { store.approximateBytes }
+  package var disk: StoreDisk? { store.disk }
 
   package func get(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) throws(StoreError) -> Bool {
     guard !faults.withLock({ $0.readsFail || $0.unreadablePrefix.map { key.starts(with: $0) } ?? false }) else {

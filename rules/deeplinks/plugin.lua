@@ -10,6 +10,7 @@ plugin {
     url_bytes = 16384,             -- a longer link is ignored
     app_store_id = "",             -- digits, as string or number; empty: a page instead of the redirect
     app_ids = { "TEAMID.com.respirelyf.app" }, -- Apple team id and bundle: set your own
+    android_apps = {}, -- e.g. { { package = "com.respirelyf.app", fingerprints = { "14:6D:…" } } }: SHA-256 of keys
     app_name = "Respire LYF",
     store_url = "https://apps.apple.com/app/id", -- the id follows
     search_url = "https://apps.apple.com/us/iphone/search?term=Respire%20LYF", -- URL of the button, if there is no id

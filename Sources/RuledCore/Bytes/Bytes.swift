@@ -1,6 +1,6 @@
 public import Glibc
 
-/// The order of bytes, as keys and names have it: unsigned, a prefix before what it begins.
+/// The order of keys and names: by unsigned bytes, a prefix before everything that it begins.
 public enum ByteOrder {
   /// Below 0 when `left` comes first, 0 when they are equal, else above 0.
   @inlinable public static func compare(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {

@@ -23,6 +23,7 @@ extension Configuration {
       dedup.text("window", expected: "a duration such as \"48h\"", DurationText.parse).map { dedupWindow = $0 }
       dedup.finish()
     }
+    section.section("metrics") { metrics.read($0) }
     section.section("plugins") { table in
       for name in table.names { table.section(name) { plugins[name] = Plugin($0) } }
     }
@@ -32,7 +33,7 @@ extension Configuration {
   }
 
   /// An array of names; Lua's empty table reads as an object without members.
-  private static func names(_ value: JSONValue) -> [String]? {
+  fileprivate static func names(_ value: JSONValue) -> [String]? {
     if value.objectValue?.isEmpty == true { return [] }
     let names = value.arrayValue?.map { $0.stringValue ?? "" }
     return names.flatMap { $0.allSatisfy { !$0.isEmpty && $0 != "@" } ? $0 : nil }
@@ -43,6 +44,7 @@ extension Configuration.HTTP {
   fileprivate mutating func read(_ section: ConfigurationSection) {
     let address = "a loopback address and port such as \"127.0.0.1:8787\""
     section.text("listen", expected: address, ListenAddress.init).map { listen = $0 }
+    section.text("sites", expected: address, ListenAddress.init).map { sites = $0 }
     section.path("token_file").map { tokenFile = $0 }
     section.text("role", expected: "\"reader\", \"writer\" or \"admin\"", Role.init).map { role = $0 }
     if listen != nil, tokenFile == nil {
@@ -60,6 +62,14 @@ extension Configuration.Bounds {
     section.integer("state_kib", 1...65_536).map { stateKiB = $0 }
     section.integer("counters", 1...100_000_000).map { counters = $0 }
     section.integer("cache_mib", 0...(1 << 20)).map { cacheMiB = $0 }
+    section.finish()
+  }
+}
+
+extension Configuration.Metrics {
+  fileprivate mutating func read(_ section: ConfigurationSection) {
+    section.read("counters", expected: "an array of beginnings of names", Configuration.names).map { counters = $0 }
+    section.integer("series", 1...1_000_000).map { series = $0 }
     section.finish()
   }
 }
@@ -95,7 +105,7 @@ extension Configuration.Sink {
   }
 }
 
-/// Reads one table of the configuration key by key and notes what is wrong.
+/// Reads one table of the configuration key by key, and notes what is wrong in it.
 ///
 /// A key is known once it was asked for; `finish` reports the others.
 final class ConfigurationSection {

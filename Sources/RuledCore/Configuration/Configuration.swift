@@ -22,6 +22,8 @@ package struct Configuration: Sendable, Equatable {
   package var limits = Bounds()
   /// How long an outcome is remembered, in microseconds.
   package var dedupWindow = Limits.dedupWindow
+  /// What is shown among the metrics.
+  package var metrics = Metrics()
   /// What is set for plugins, by name.
   package var plugins: [String: Plugin] = [:]
   /// What is set for sinks, by name.
@@ -38,6 +40,8 @@ package struct Configuration: Sendable, Equatable {
     package var tokenFile: String?
     /// What the token's holder may call.
     package var role = Role.reader
+    /// Where to listen for the plugins' sites, which need no token; nil is off.
+    package var sites: ListenAddress?
   }
 
   /// The limits that the configuration may change.
@@ -54,6 +58,14 @@ package struct Configuration: Sendable, Equatable {
     package var counters = Limits.counters
     /// The cache of hot subjects, in MiB.
     package var cacheMiB = Limits.cacheMiB
+  }
+
+  /// What the configuration adds to the metrics.
+  package struct Metrics: Sendable, Equatable {
+    /// How the names of the rules' counters begin that are shown; none unless asked for.
+    package var counters: [String] = []
+    /// How many of these counters are shown at most, each name with labels counted.
+    package var series = Limits.metricSeries
   }
 
   /// What is set for one plugin.

@@ -73,7 +73,9 @@ package struct SHA256: Sendable {
     text.withUTF8 { update(UnsafeRawBufferPointer($0)) }
   }
 
-  /// The digest of all that was added; adding more afterwards goes on from there.
+  /// The digest of all bytes that were added.
+  ///
+  /// More may be added afterwards.
   package func finish() -> Digest {
     var last = self
     let bits = length &* 8

@@ -22,6 +22,8 @@ package enum Limits {
   package static let stateKiB = 256
   /// One plugin's series of counters, by default: names with their labels.
   package static let counters = 100_000
+  /// How many counters of rules the metrics show, by default.
+  package static let metricSeries = 1_000
   /// The cache of hot subjects, in MiB, by default.
   package static let cacheMiB = 256
   /// How long an outcome is remembered, by default.
@@ -75,13 +77,13 @@ package enum Limits {
   package static let messageHops = 32
   /// How many messages one plugin may send for one event.
   package static let messagesPerEvent = 1_000
-  /// How many messages may follow from one event, over all that they cause in turn.
+  /// How many messages may follow from one event, directly or through other messages.
   package static let messagesPerCascade = 100_000
-  /// How many messages may follow from one that an older version stored, which did not say.
+  /// How many messages may follow from a stored message of an older version, which holds no such limit.
   package static let messagesPerOldMessage = 1_000
-  /// How many messages of one plugin may wait before it counts as one that storms.
+  /// How many messages of one plugin may wait before the plugin counts as storming.
   package static let stormingMessages = 10_000
-  /// For how long a plugin counts as one that storms after a limit of messages stopped it.
+  /// How long a plugin counts as storming after a limit of messages stopped it.
   package static let stormingTime: Int64 = 60 * second
 
   /// The length of a list when none is asked for.

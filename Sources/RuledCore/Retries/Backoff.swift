@@ -29,7 +29,7 @@ package struct AttemptSkipper: Sendable {
   private var skips = 0
   private var remaining = 0
 
-  /// Skips `fewest` attempts after one in vain, and twice as many after each further one, up to `most`.
+  /// Skips `fewest` attempts after a fruitless one, and twice as many after each further one, up to `most`.
   package init(fewest: Int, most: Int) {
     self.fewest = fewest
     self.most = most

@@ -2,7 +2,7 @@
 package enum EventPattern: Sendable, Hashable {
   /// The type itself.
   case exact(String)
-  /// All types that begin so; the prefix ends in a dot, so `session.*` does not match `session`.
+  /// All types with this prefix, which ends in a dot: `session.*` does not match `session`.
   case prefix(String)
   /// Every event.
   case any
@@ -40,7 +40,9 @@ package enum EventPattern: Sendable, Hashable {
   }
 }
 
-/// A pattern in which `*` stands for any run of characters, the empty one too; all else stands for itself.
+/// A pattern in which `*` matches any run of characters, even an empty one.
+///
+/// Every other character matches itself.
 package struct GlobPattern: Sendable, Hashable {
   /// The pattern as written.
   package let text: String

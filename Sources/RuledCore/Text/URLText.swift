@@ -33,7 +33,7 @@ package struct URLText: Sendable, Equatable {
 extension URLText {
   /// The parts of the absolute URL that `text` is, of whatever scheme.
   ///
-  /// Real links are often malformed, so spaces and letters beyond ASCII are taken as they are everywhere but in the scheme and the host.
+  /// Real links are often malformed, so spaces and letters beyond ASCII are kept as they are everywhere but in the scheme and the host.
   ///
   /// - Throws: What is wrong.
   package static func parse(_ text: String) throws(URLTextError) -> URLText {

@@ -2,7 +2,7 @@
 ///
 /// RFC 9636, section 3.3.1: offsets may exceed POSIX in that times of day run from -167 to 167 hours.
 struct PosixTimeZone: Sendable, Equatable {
-  /// A day of the year and a time on it at which the clocks change, by the clock that goes before.
+  /// A day of the year and a time on that day at which the clocks change, by the clock before the change.
   struct Change: Sendable, Equatable {
     /// How the day is given.
     enum Day: Sendable, Equatable {

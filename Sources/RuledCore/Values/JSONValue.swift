@@ -58,7 +58,9 @@ extension JSONValue {
 }
 
 extension JSONValue: Equatable {
-  /// Whether both are the same value; strings byte for byte, objects in whatever order.
+  /// Whether both are the same value.
+  ///
+  /// Strings are compared byte for byte, objects without regard to order.
   package static func == (left: JSONValue, right: JSONValue) -> Bool {
     switch (left, right) {
     case (.null, .null): true

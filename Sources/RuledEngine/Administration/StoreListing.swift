@@ -104,6 +104,17 @@ package enum StoreListing {
     return found
   }
 
+  /// How many parked parts each plugin has; those in a damaged range of the store are missing.
+  package static func parkedCounts(_ context: EngineContext) throws(StoreError) -> [String: Int] {
+    let document = TapeDocument()
+    var counts: [String: Int] = [:]
+    try context.scan(prefix: StoreKey.prefix(.parked), of: .parked) { _, value in
+      counts[document.plugin(of: value) ?? "", default: 0] += 1
+      return true
+    }
+    return counts
+  }
+
   /// Calls `body` with each stored message: its subject, its number, and the plugin that sent it, empty for messages of older versions.
   package static func forEachMessage(
     _ context: EngineContext,

@@ -108,6 +108,11 @@ package final class SubjectAdministration {
         timer.value.withUnsafeBytes { self.timers.removeIndex(of: $0, name, of: plugin, subject: subject) }
       }
     }
+    let document = TapeDocument()
+    for entry in parked {
+      let plugin = entry.value.withUnsafeBytes { document.plugin(of: $0) }
+      batches.current.countParked(of: plugin ?? "", -1)
+    }
     for entries in [timers, effects, parked, events, others] {
       for entry in entries { entry.key.withUnsafeBytes { batches.current.writes.delete($0) } }
     }

@@ -43,6 +43,8 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
   package var delivered: [Message] = []
   /// Cascades that wait for this commit, durable or not.
   package var awaited: [Cascade] = []
+  /// The plugins that have one more parked event, or one fewer, in the order of the events.
+  package private(set) var parked: [(plugin: String, change: Int)] = []
   /// The changes for watchers.
   package private(set) var changes: ChangeLog
 
@@ -51,6 +53,9 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
     self.number = number
     self.changes = changes
   }
+
+  /// Notes that a plugin has one more parked event, or one fewer.
+  package func countParked(of plugin: String, _ change: Int) { parked.append((plugin, change)) }
 
   /// Whether there is nothing to write.
   package var isEmpty: Bool { writes.isEmpty && counters.isEmpty }
@@ -65,6 +70,7 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
     let delivered: Int
     let earliestTimer: Int64?
     let effects: Int
+    let parked: Int
     let changes: Int
   }
 
@@ -72,7 +78,7 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
   package var mark: Mark {
     Mark(
       writes: writes.mark, counters: counters.count, messages: messages.count, delivered: delivered.count,
-      earliestTimer: earliestTimer, effects: effects.count, changes: changes.count)
+      earliestTimer: earliestTimer, effects: effects.count, parked: parked.count, changes: changes.count)
   }
 
   /// Removes all that was added since `mark`.
@@ -84,6 +90,7 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
     delivered.removeSubrange(mark.delivered...)
     earliestTimer = mark.earliestTimer
     effects.removeSubrange(mark.effects...)
+    parked.removeSubrange(mark.parked...)
     changes.truncate(to: mark.changes)
   }
 
@@ -102,6 +109,7 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
     messages.removeAll()
     earliestTimer = nil
     effects.removeAll()
+    parked.removeAll()
     delivered.removeAll()
     awaited.removeAll()
     self.changes = changes

@@ -276,7 +276,8 @@ package enum CounterValue: Sendable, Equatable {
     }
   }
 
-  private var double: Double {
+  /// The value as a float.
+  package var double: Double {
     switch self {
     case .integer(let number): Double(number)
     case .number(let number): number

@@ -20,6 +20,8 @@ package final class Evaluator {
   private let items: SubjectItems
   private let parked: ParkedEvents
   private let transaction: EventTransaction
+  /// How many events repeated one whose outcome was remembered.
+  package private(set) var duplicates = 0
   /// Takes the outcomes that nobody waits for.
   private let unreadOutcome = ByteBuffer(capacity: 256)
 
@@ -55,6 +57,7 @@ package final class Evaluator {
     if event.origin == .client, !event.isDryRun,
       let outcome = try memory.recall(event, identity: identity, subject: subject, record: record)
     {
+      duplicates += 1
       OutcomeWriter.write(outcome, of: event.subject, id: event.id, isDuplicate: true, to: reply)
       return
     }
@@ -191,6 +194,8 @@ package final class Evaluator {
   /// Whether nothing waits to be written, so that replies need not wait either.
   package var isQuiet: Bool { batches.isQuiet }
 
-  /// How many subjects are hot, and about how many bytes they take.
-  package var hotSubjects: (count: Int, bytes: Int) { (subjects.count, subjects.bytes) }
+  /// How many subjects are hot, about how many bytes they take, and how often a subject was hot when it was needed, and was not.
+  package var cache: (subjects: Int, bytes: Int, hits: Int, misses: Int) {
+    (subjects.count, subjects.bytes, subjects.hits, subjects.misses)
+  }
 }

@@ -2,6 +2,7 @@ package import RuledCore
 import RuledJSON
 import RuledLua
 import RuledStore
+import Synchronization
 
 /// The events that plugins failed on, one entry for each event and plugin: parked until they are retried with success or dropped.
 final class ParkedEvents {
@@ -30,6 +31,7 @@ final class ParkedEvents {
   func park(_ run: PluginRun, of transaction: EventTransaction) {
     guard let failure = run.failure, let subject = transaction.subject else { return }
     let event = transaction.event
+    batches.current.countParked(of: failure.plugin, 1)
     write(sequence: context.nextSequence(), failure: failure, tries: 1, event: event, of: subject) { json in
       for index in run.seen {
         let seen = transaction.queue[index]
@@ -49,6 +51,7 @@ final class ParkedEvents {
     _ message: MessageTable.StoredMessage, plugin name: String, reason: String, of subject: Subject, sequence: UInt64
   ) {
     let failure = Failure(plugin: name, kind: .error, message: reason)
+    batches.current.countParked(of: name, 1)
     write(sequence: sequence, failure: failure, tries: 1, event: message.event, of: subject) { json in
       json.raw { message.event.write(type: message.event.type, data: message.data, to: $0) }
     } more: { json in
@@ -66,6 +69,7 @@ final class ParkedEvents {
     var event = EventInput.none
     event.subject = subject.name
     event.now = context.clock.now.microseconds
+    batches.current.countParked(of: "", 1)
     write(sequence: sequence, failure: failure, tries: 1, event: event, of: subject) { _ in
     } more: { json in
       json.member("damaged")
@@ -136,6 +140,7 @@ final class ParkedEvents {
       ?? (event.hops == 0 ? Limits.messagesPerCascade : Limits.messagesPerOldMessage)
     let mark = batches.current.mark
     batches.current.writes.delete(key.bytes)
+    batches.current.countParked(of: entry.plugin, -1)
     subject.lastCommit = batches.current.number
     if let from = entry.json["message_from"] {
       messages.resend(
@@ -167,9 +172,11 @@ final class ParkedEvents {
     writeKey(parked.sequence, of: subject)
     value.removeAll()
     guard try batches.read(key.bytes, of: subject, into: value) else { return false }
-    if TapeDocument().plugin(of: value.bytes) == "", context.damagedMessages.load(ordering: .relaxed) > 0 {
+    let plugin = TapeDocument().plugin(of: value.bytes) ?? ""
+    if plugin.isEmpty, context.damagedMessages.load(ordering: .relaxed) > 0 {
       context.damagedMessages.wrappingSubtract(1, ordering: .relaxed)
     }
+    batches.current.countParked(of: plugin, -1)
     batches.current.writes.delete(key.bytes)
     subject.lastCommit = batches.current.number
     return true
@@ -205,6 +212,24 @@ extension EventInput {
       origin == .client ? ["explain", "wait", "dryrun"] : ["hops", "from", "due", "may_send", "sent_by"]
     for name in instructions { object[name] = nil }
     JSONValue.object(object).write(to: buffer)
+  }
+}
+
+/// How many parked events each plugin has.
+package final class ParkedCounts: Sendable {
+  private let counts = Mutex<[String: Int]>([:])
+
+  init() {}
+
+  /// The plugins that have parked events; the name is empty for damaged messages.
+  package var all: [String: Int] { counts.withLock { counts in counts.filter { $0.value > 0 } } }
+
+  /// Adds changes that are durable.
+  package func add(_ changes: [(plugin: String, change: Int)]) {
+    guard !changes.isEmpty else { return }
+    counts.withLock { counts in
+      for change in changes { counts[change.plugin, default: 0] += change.change }
+    }
   }
 }
 

@@ -10,8 +10,22 @@ package final class PluginRuntime: Sendable {
   private let failureCount = Atomic<Int>(0)
   private let stopsInARow = Atomic<Int>(0)
   private let suspended = Atomic<Bool>(false)
-  /// Four buckets for each doubling: one plugin takes 2 KiB.
-  private let latency = Mutex(LatencyHistogram(precision: PluginRuntime.precision))
+  private let times = Mutex(Times())
+  private let failuresByCause = Mutex<[Cause: Int]>([:])
+
+  private struct Times {
+    /// Four buckets for each doubling: one plugin takes 2 KiB.
+    var quantiles = LatencyHistogram(precision: PluginRuntime.precision)
+    var buckets = BucketHistogram(bounds: BucketHistogram.runTimes)
+  }
+
+  /// Which rule failed, and how.
+  package struct Cause: Sendable, Hashable {
+    /// The rule's name; empty if the failure was not in a rule.
+    package let rule: String
+    /// How it failed.
+    package let kind: Failure.Kind
+  }
   /// The precision of `durations`.
   package static let precision = 2
 
@@ -34,10 +48,11 @@ package final class PluginRuntime: Sendable {
   /// Notes that it failed.
   ///
   /// - Returns: whether this failure suspends it.
-  package func noteFailure(_ kind: Failure.Kind) -> Bool {
+  package func noteFailure(_ failure: Failure) -> Bool {
     runCount.wrappingAdd(1, ordering: .relaxed)
     failureCount.wrappingAdd(1, ordering: .relaxed)
-    guard kind.isStop else {
+    failuresByCause.withLock { $0[Cause(rule: failure.rule ?? "", kind: failure.kind), default: 0] += 1 }
+    guard failure.kind.isStop else {
       stopsInARow.store(0, ordering: .relaxed)
       return false
     }
@@ -52,14 +67,25 @@ package final class PluginRuntime: Sendable {
     suspended.store(false, ordering: .relaxed)
   }
 
+  /// How many events each rule failed on, in which way.
+  package var causes: [Cause: Int] { failuresByCause.withLock { $0 } }
+
   /// Notes how long an event took, in nanoseconds.
-  package func took(_ nanoseconds: UInt64) { latency.withLock { $0.record(nanoseconds) } }
+  package func took(_ nanoseconds: UInt64) {
+    times.withLock { times in
+      times.quantiles.record(nanoseconds)
+      times.buckets.record(nanoseconds)
+    }
+  }
+
+  /// How long the measured events took, in nanoseconds.
+  package var runTimes: BucketHistogram { times.withLock { $0.buckets } }
 
   /// How long the measured events took.
-  package var durations: LatencyHistogram { latency.withLock { $0 } }
+  package var durations: LatencyHistogram { times.withLock { $0.quantiles } }
 
   /// The time in microseconds that a share of the events, 0 to 1, did not exceed; 0 before the first event.
-  package func percentile(_ share: Double) -> Double { Double(latency.withLock { $0.quantile(share) }) / 1000 }
+  package func percentile(_ share: Double) -> Double { Double(times.withLock { $0.quantiles.quantile(share) }) / 1000 }
 }
 
 /// VMs of a plugin that were built ahead, so that the threads that run its rules are not held up by building them.

@@ -25,6 +25,10 @@ final class SubjectCache {
   private(set) var count = 0
   /// About how many bytes they take.
   private(set) var bytes = 0
+  /// How often `load` found the subject.
+  private(set) var hits = 0
+  /// How often `load` read it from the store.
+  private(set) var misses = 0
   /// How many bytes they may take.
   private let limit: Int
 
@@ -49,7 +53,11 @@ final class SubjectCache {
   /// The subject of that name, read from the store if it is not hot.
   func load(_ name: UnsafeRawBufferPointer) throws(RequestError) -> Subject {
     let hash = hash64(name)
-    if let subject = find(name, hash: hash) { return subject }
+    if let subject = find(name, hash: hash) {
+      hits += 1
+      return subject
+    }
+    misses += 1
     let subject = Subject(name: name, hash: hash)
     key.removeAll()
     StoreKey.record(name, into: key)

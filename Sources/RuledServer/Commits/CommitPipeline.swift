@@ -2,6 +2,7 @@ import RuledCore
 import RuledEngine
 import RuledStore
 import RuledThreads
+import Synchronization
 
 /// The result of a submission.
 enum CommitResult: Sendable {
@@ -44,6 +45,8 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   /// Whether the committer had submissions to sync the last time, and looks for more without being woken.
   private var isCommitterBusy = false
   private var isStopping = false
+  /// How long syncs took that succeeded, in nanoseconds.
+  private let syncs = Mutex(BucketHistogram(bounds: BucketHistogram.latencies))
 
   /// A pipeline to the store of `context`, which publishes changes to `hub` and tells `workers` the results of their submissions.
   init(context: EngineContext, hub: WatchHub, workers: [Mailbox<WorkerMessage>]) {
@@ -136,6 +139,14 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   /// The error to report; nil when it only says that an earlier one has not been repaired.
   private static func firstReport(_ error: StoreError) -> StoreError? { error.code == .poisoned ? nil : error }
 
+  // MARK: For the metrics
+
+  /// How many submissions wait for the committer.
+  var waiting: Int { lock.locked { queue.waitingSubmissions } }
+
+  /// How long syncs took that succeeded, in nanoseconds.
+  var syncTimes: BucketHistogram { syncs.withLock { $0 } }
+
   // MARK: Syncing
 
   /// Makes durable what was appended and tells the workers the results; gives an error for the caller to report.
@@ -143,8 +154,10 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
 
   /// Under `syncing`.
   private func syncAndTell() -> StoreError? {
+    let start = EngineClock.monotonic
     do throws(StoreError) {
       let number = try store.sync()
+      syncs.withLock { $0.record(EngineClock.monotonic - start) }
       lock.locked { complete(through: number) }
       return nil
     } catch {

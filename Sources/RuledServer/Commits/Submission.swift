@@ -15,6 +15,8 @@ final class Submission: @unchecked Sendable {  // its worker's until it is submi
   private(set) var replies: [PendingReply] = []
   /// The workers whose connections wait for a reply, but for those that wait for a cascade too.
   private(set) var recipients = WorkerSet()
+  /// When the clients' events began that it answers.
+  private(set) var starts: [EventStarts] = []
   private let readers = Atomic<Int>(1)
 
   /// The most bytes that a submission may take and be recycled.
@@ -31,6 +33,18 @@ final class Submission: @unchecked Sendable {  // its worker's until it is submi
     replies.append(reply)
     if reply.cascade == nil, case .worker(let worker) = reply.target.receiver { recipients.insert(worker) }
   }
+
+  /// Notes that one of the clients' events belongs to it, which began at a time.
+  func addEvent(begunAt time: UInt64) {
+    if let last = starts.indices.last, starts[last].time == time {
+      starts[last].events += 1
+    } else {
+      starts.append(EventStarts(time: time, events: 1))
+    }
+  }
+
+  /// Removes the times of events that need no commit.
+  func removeStarts() { starts.removeAll(keepingCapacity: true) }
 
   /// The bytes of a reply of this submission.
   func bytes(of reply: PendingReply) -> UnsafeRawBufferPointer {
@@ -57,6 +71,7 @@ final class Submission: @unchecked Sendable {  // its worker's until it is submi
     replyBytes.removeAll()
     replies.removeAll(keepingCapacity: true)
     recipients = WorkerSet()
+    removeStarts()
     readers.store(1, ordering: .relaxed)
     return true
   }

@@ -10,7 +10,7 @@ final class Control {
   let loop: EventLoop
   let timers: TimerService
   private var listener: Listener?
-  private var webListener: Listener?
+  private var webListeners: [Listener] = []
   private var signals: SignalWatcher?
   private var nextWorker = 0
   private var watchdog: Watchdog?
@@ -42,17 +42,18 @@ final class Control {
     }
   }
 
-  /// Begins to serve HTTP on a TCP socket.
-  func listen(_ socket: consuming ListeningSocket) throws(SystemError) {
-    webListener = try Listener(on: loop, socket) { [unowned self] in services.adoptHTTP($0) }
+  /// Begins to serve HTTP on a TCP socket: the plugins' sites alone `forSites`, else the API too.
+  func listen(_ socket: consuming ListeningSocket, forSites: Bool) throws(SystemError) {
+    webListeners.append(
+      try Listener(on: loop, socket) { [unowned self] in services.adoptHTTP($0, isVisitor: forSites) })
   }
 
   /// Accepts no more connections and fires no more timers.
   func stopAccepting() {
     listener?.stop()
     listener = nil
-    webListener?.stop()
-    webListener = nil
+    for listener in webListeners { listener.stop() }
+    webListeners = []
     timers.stop()
   }
 

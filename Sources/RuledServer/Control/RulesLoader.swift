@@ -73,8 +73,10 @@ final class RulesLoader {
       let catalog = try build(source, previous: nil, services, lua)
       services.reloads.withStore { StoredRules.write(source, to: services.context) }
       services.status.serve(catalog)
+      services.status.noteReload(isSuccess: true)
       return catalog
     } catch { problem = error }
+    services.status.noteReload(isSuccess: false)
     let reasons = problem.errors.map(\.description).joined(separator: "\n")
     let last: RulesSource?
     do throws(StoreError) { last = try StoredRules.read(from: services.context.store) } catch {
@@ -138,6 +140,11 @@ final class RulesLoader {
     notify { $0.reloading() }
     let isConfigured = readingConfiguration ? reconfigure() : nil
     let result = isConfigured == false && !hasCallers && !hasChanged ? nil : reload()
+    if case .success? = result, isConfigured != false {
+      services.status.noteReload(isSuccess: true)
+    } else {
+      services.status.noteReload(isSuccess: false)
+    }
     services.outbox.reload(services.configuration.sinks)
     notify { $0.ready(status: services.status.line) }
     reply(result)

@@ -1,6 +1,7 @@
 import RuledCore
 import RuledEngine
 import RuledStore
+import Synchronization
 
 /// Fires timers when they are due, in their order, up to 256 at a time.
 ///
@@ -29,7 +30,9 @@ final class TimerService {
   private var isStopped = false
   /// No timer is due before this time, in microseconds.
   private var floor = Int64.min
-  private var held: [DueTimer: Hold] = [:]
+  private var held: [DueTimer: Hold] = [:] {
+    didSet { services.timers.held.store(held.count, ordering: .relaxed) }
+  }
   /// How often in a row the timers could not be read from the store.
   private var failures = 0
 
@@ -55,6 +58,7 @@ final class TimerService {
   /// A timer was set that is due at this time, in microseconds.
   func set(_ due: Int64) {
     floor = min(floor, due)
+    services.timers.earliest.min(due, ordering: .relaxed)
     if !isFiring { fireDue() }
   }
 
@@ -72,6 +76,7 @@ final class TimerService {
       }
     } catch { return retry(after: error) }
     failures = 0
+    services.timers.earliest.store(timers.first ?? .max, ordering: .relaxed)
     let isDamaged = !services.context.damage.isEmpty
     if !isDamaged { floor = timers.first ?? floor }
     guard timers.due.isEmpty else { return fire(timers.due) }
@@ -104,6 +109,7 @@ final class TimerService {
 
   private func finish(_ timers: [DueTimer]) {
     isFiring = false
+    services.timers.fired.wrappingAdd(timers.count, ordering: .relaxed)
     for timer in timers {
       guard let hold = held[timer], hold.notBefore <= loop.now else { continue }
       held[timer] = nil
@@ -141,4 +147,14 @@ final class TimerService {
         level, message, plugin: String(decoding: timer.plugin, as: UTF8.self),
         subjectHash: OutboxService.hash(timer.subject)))
   }
+}
+
+/// What the timers' service counts for the metrics.
+final class TimerFigures: Sendable {
+  /// How many timers were due and given to their workers.
+  let fired = Atomic<Int>(0)
+  /// How many timers can't fire at present.
+  let held = Atomic<Int>(0)
+  /// When the first timer that is set is due, in microseconds; `.max` when none is.
+  let earliest = Atomic<Int64>(.max)
 }

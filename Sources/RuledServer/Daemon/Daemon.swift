@@ -18,6 +18,7 @@ package final class Daemon {
   private let readConfiguration: @Sendable () throws(StartError) -> Configuration
   private var isStopping = false
   private var loopback: Int32?
+  private var sites: Int32?
   private var token: BearerToken?
 
   /// A daemon that has not started.
@@ -56,6 +57,7 @@ package final class Daemon {
       services.hub.begin(after: try WatchSequence.read(from: context))
       services.commits.begin(with: try context.counters.load(from: context))
       try startCommitter(services)
+      services.countParked()
       services.resumeMessages()
       try startWorkers(services, catalog)
       try startOutbox(services)
@@ -83,28 +85,32 @@ package final class Daemon {
   }
 
   private func listenOnLoopback(_ inherited: SocketActivation.Sockets) throws(StartError) {
-    guard let address = configuration.http.listen, let file = configuration.http.tokenFile else {
-      guard inherited.tcp == nil else {
-        throw StartError(
-          "systemd hands over a TCP socket: set http.listen and http.token_file, or disable ruled-http.socket")
-      }
-      return
+    if let file = configuration.http.tokenFile, configuration.http.listen != nil { token = try BearerToken(file: file) }
+    var handed = inherited.tcp
+    loopback = try listen(configuration.http.listen, "http.listen", &handed)
+    sites = try listen(configuration.http.sites, "http.sites", &handed)
+    guard handed.isEmpty else {
+      throw StartError(
+        "systemd hands over a TCP socket at neither http.listen nor http.sites: set the same loopback address and port in "
+          + "the configuration, or disable the socket's unit")
     }
-    token = try BearerToken(file: file)
-    if let descriptor = inherited.tcp {
-      guard LoopbackSocket.isLoopback(descriptor) else {
-        throw StartError("the TCP socket that systemd hands over is no loopback address; HTTP is served on one only")
-      }
-      loopback = descriptor
-      return
+  }
+
+  /// A socket at a configured address: one that systemd has handed over, or a new one.
+  private func listen(
+    _ address: ListenAddress?, _ key: String, _ handed: inout [Int32]
+  ) throws(StartError) -> Int32? {
+    guard let address else { return nil }
+    if let index = handed.firstIndex(where: { LoopbackSocket.isBound($0, to: address) }) {
+      return handed.remove(at: index)
     }
     guard configuration.delivery == .daemon else {
       throw StartError(
-        "with delivery = \"courier\" the daemon opens no network socket: let systemd hand over the one for "
-          + "http.listen (ruled-http.socket), or remove http.listen; the Unix socket speaks HTTP too")
+        "with delivery = \"courier\" the daemon opens no network socket: let systemd hand over the one for \(key), as "
+          + "ruled-http.socket does for http.listen, or remove \(key); the Unix socket speaks HTTP too")
     }
-    do throws(SystemError) { loopback = try LoopbackSocket.listen(address) } catch {
-      throw StartError("http.listen '\(address.text)' can't be listened on: \(error)")
+    do throws(SystemError) { return try LoopbackSocket.listen(address) } catch {
+      throw StartError("\(key) '\(address.text)' can't be listened on: \(error)")
     }
   }
 
@@ -209,9 +215,14 @@ package final class Daemon {
 
   private func startHTTP(_ services: Services, _ control: Control) throws(SystemError) {
     try services.startHTTP(token: token, on: control.loop)
-    guard let loopback, let address = configuration.http.listen else { return }
-    try control.listen(try ListeningSocket(inheriting: loopback))
-    log.write(LogLine(.info, "serving HTTP on \(address.text) too"))
+    if let loopback, let address = configuration.http.listen {
+      try control.listen(try ListeningSocket(inheriting: loopback), forSites: false)
+      log.write(LogLine(.info, "serving HTTP on \(address.text) too"))
+    }
+    if let sites, let address = configuration.http.sites {
+      try control.listen(try ListeningSocket(inheriting: sites), forSites: true)
+      log.write(LogLine(.info, "serving the plugins' sites on \(address.text)"))
+    }
   }
 
   /// Stops accepting, waits until the workers have answered and committed what they received, and then ends the threads.

@@ -12,10 +12,13 @@ package final class DaemonStatus: Sendable {
     var configurationError: String?
     var storeError: String?
     var backgroundProblem: String?
+    var reloads = ReloadFigures()
   }
 
   private let values = Mutex(Values())
   private let startedAt = EngineClock.monotonic
+  /// When the daemon was started.
+  let start = EngineClock.wall
 
   /// The state of a daemon that has just started.
   init() {}
@@ -34,6 +37,21 @@ package final class DaemonStatus: Sendable {
     values.withLock {
       $0.catalog = catalog
       $0.servesStoredRules = isStored
+    }
+  }
+
+  /// The loads of rules and configuration since the start.
+  var reloads: ReloadFigures { values.withLock { $0.reloads } }
+
+  /// Notes that rules, or configuration and rules, were loaded, or could not be.
+  func noteReload(isSuccess: Bool) {
+    values.withLock { values in
+      if isSuccess {
+        values.reloads.succeeded += 1
+        values.reloads.lastSuccess = EngineClock.wall
+      } else {
+        values.reloads.failed += 1
+      }
     }
   }
 
@@ -161,4 +179,14 @@ package final class DaemonStatus: Sendable {
       "suspended": .bool(plugin.runtime.isSuspended),
     ])
   }
+}
+
+/// The loads of rules and configuration since the start; the one at the start is the first.
+struct ReloadFigures: Sendable {
+  /// How many loaded.
+  var succeeded = 0
+  /// How many did not, so that what was in force stayed.
+  var failed = 0
+  /// When the last one loaded; nil before that.
+  var lastSuccess: Timestamp?
 }

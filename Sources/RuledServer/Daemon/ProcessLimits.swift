@@ -87,25 +87,14 @@ enum ProcessLimits {
     for (resource, name, option) in [(RLIMIT_AS, "LimitAS=", "-v"), (RLIMIT_DATA, "LimitDATA=", "-d")] {
       let limit = raise(resource, to: .max)
       guard limit < .max else { continue }
-      let remaining = limit - usedMemory(isData: resource == RLIMIT_DATA)
+      let memory = ProcessMemory.read()
+      let remaining = limit - (resource == RLIMIT_DATA ? memory.data : memory.virtual)
       guard remaining >= needed else {
         throw StartError(
           "\(remaining >> 20) MiB of the memory that the process may have are left, with this configuration about \(needed >> 20) are "
             + "needed: raise \(name) of the unit, or ulimit \(option), or lower limits.cache_mib")
       }
     }
-  }
-
-  /// How many bytes of address space, or of data, the process has.
-  private static func usedMemory(isData: Bool) -> Int {
-    guard let file = fopen("/proc/self/statm", "r") else { return 0 }
-    defer { fclose(file) }
-    var line = [CChar](repeating: 0, count: 256)
-    guard fgets(&line, Int32(line.count), file) != nil else { return 0 }
-    let numbers = String(decoding: line.prefix { $0 > 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-      .split { $0 == " " || $0 == "\n" }.compactMap { Int($0) }
-    guard numbers.count > 5 else { return 0 }
-    return (isData ? numbers[5] : numbers[0]) * Int(getpagesize())
   }
 
   /// Starts as many threads as will be needed, and ends them again.

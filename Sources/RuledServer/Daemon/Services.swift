@@ -21,6 +21,8 @@ package final class Services: Sendable {
   package let outbox = Outbox()
   /// The state of the daemon, for `health`.
   package let status = DaemonStatus()
+  /// What the control thread counts for the metrics.
+  let timers = TimerFigures()
   /// What each worker counts for the metrics.
   let figures: [WorkerFigures]
   /// The server for clients that speak HTTP, while there is one.
@@ -86,6 +88,7 @@ package final class Services: Sendable {
       current.configuration.plugins = next.plugins
       current.configuration.sinks = next.sinks
       current.configuration.admins = next.admins
+      current.configuration.metrics = next.metrics
       current.configuration.dedupWindow = next.dedupWindow
       current.configuration.limits.stateKiB = next.limits.stateKiB
       current.configuration.limits.counters = next.limits.counters
@@ -124,25 +127,18 @@ package final class Services: Sendable {
   }
 }
 
-/// What one worker counts for the metrics.
-///
-/// Only that worker writes.
-final class WorkerFigures: Sendable {
-  /// The events that clients sent to its subjects.
-  let events = Atomic<Int>(0)
-  /// The number of its subjects in the cache.
-  let hotSubjects = Atomic<Int>(0)
-  /// The bytes of its subjects in the cache.
-  let hotBytes = Atomic<Int>(0)
-  /// The number of subjects whose messages can't be applied for now.
-  let heldSubjects = Atomic<Int>(0)
-  /// Whether messages can't be read from the store for now.
-  let failsToRead = Atomic<Bool>(false)
-}
-
-// MARK: Messages
+// MARK: Messages and parked events
 
 extension Services {
+  /// Counts the parked events that an earlier process left in the store.
+  func countParked() {
+    do throws(StoreError) {
+      context.parkedCounts.add(try StoreListing.parkedCounts(context).map { (plugin: $0.key, change: $0.value) })
+    } catch {
+      context.log.write(LogLine(.error, "the parked events in the store can't all be counted: \(error)"))
+    }
+  }
+
   /// Counts the messages that an earlier process left in the store, and has the workers apply them.
   func resumeMessages() {
     var counts = Array(repeating: [String: Int](), count: workers.count)

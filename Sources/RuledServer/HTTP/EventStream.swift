@@ -30,9 +30,10 @@ final class EventStream {
   /// Appends the next events, about 64 KiB at most.
   func write(to output: ByteBuffer) {
     let start = output.count
-    if !hasBegun { output.append(": watching\n\n" as StaticString) }
+    // No empty line after a comment: common clients take one for the end of an event that has only the last id.
+    if !hasBegun { output.append(": watching\n" as StaticString) }
     hasBegun = true
-    if heartbeatIsDue { output.append(":\n\n" as StaticString) }
+    if heartbeatIsDue { output.append(":\n" as StaticString) }
     heartbeatIsDue = false
     repeat {
       writeChanges(to: output)

@@ -51,11 +51,13 @@ final class HTTPConnection {
   private var requestStart: UInt64 = 0
 
   /// A client on a connected socket, which the connection owns unless this throws.
-  init(_ descriptor: Int32, number: UInt64, in table: HTTPConnectionTable) throws(SystemError) {
+  init(
+    _ descriptor: Int32, isVisitor: Bool, number: UInt64, in table: HTTPConnectionTable
+  ) throws(SystemError) {
     self.descriptor = descriptor
     self.number = number
     self.table = table
-    peer = HTTPPeer(descriptor, admins: table.server.services.admins)
+    peer = HTTPPeer(descriptor, isVisitor: isVisitor, admins: table.server.services.admins)
     awaitsProxyLine = !peer.isAnonymous
     reader = HTTPRequestReader(bodyLimit: table.server.services.context.configuration.limits.requestBytes)
     lastProgress = table.loop.now

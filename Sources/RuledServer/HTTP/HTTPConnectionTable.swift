@@ -34,12 +34,12 @@ final class HTTPConnectionTable {
   /// Calls `body` with every connection, which it may close.
   func forEach(_ body: (HTTPConnection) -> Void) { for connection in Array(connections.values) { body(connection) } }
 
-  /// Takes over a connected socket.
-  func adopt(_ descriptor: Int32) {
+  /// Takes over a connected socket, which came over the listener for sites if it `isVisitor`.
+  func adopt(_ descriptor: Int32, isVisitor: Bool = false) {
     lastNumber += 1
     do throws(SystemError) {
       SystemCalls.sendAtOnce(descriptor)
-      connections[lastNumber] = try HTTPConnection(descriptor, number: lastNumber, in: self)
+      connections[lastNumber] = try HTTPConnection(descriptor, isVisitor: isVisitor, number: lastNumber, in: self)
       let period = HTTPServer.timeoutCheckPeriod
       if connections.count == 1 { timer?.start(after: period, every: period) }
     } catch {

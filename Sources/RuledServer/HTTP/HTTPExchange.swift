@@ -143,8 +143,10 @@ struct RPCRequests: Sendable {
 
 /// Who is at the other end of an HTTP connection.
 struct HTTPPeer: Sendable {
-  /// Whether nobody vouches for the peer, so that a token or a session decides: it came over the loopback listener, or through a proxy.
+  /// Whether nobody vouches for the peer, so that a token or a session decides: it came over a TCP listener, or through a proxy.
   let isAnonymous: Bool
+  /// Whether the connection came over the listener for sites, where there is nothing but the plugins' sites.
+  let isVisitor: Bool
   /// Whether the kernel's credentials of the peer are an administrator's.
   let isAdmin: Bool
 
@@ -154,10 +156,12 @@ struct HTTPPeer: Sendable {
   private init(isAnonymous: Bool, isAdmin: Bool) {
     self.isAnonymous = isAnonymous
     self.isAdmin = isAdmin
+    isVisitor = false
   }
 
-  /// The peer of a connected socket.
-  init(_ descriptor: Int32, admins: Administrators) {
+  /// The peer of a connected socket, which came over the listener for sites if it `isVisitor`.
+  init(_ descriptor: Int32, isVisitor: Bool, admins: Administrators) {
+    self.isVisitor = isVisitor
     if let peer = PeerCredentials(of: descriptor), SystemCalls.isUnixSocket(descriptor) {
       isAnonymous = false
       isAdmin = admins.include(peer, groups: PeerCredentials.groups(of: descriptor))

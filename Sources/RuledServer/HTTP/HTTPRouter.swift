@@ -22,7 +22,8 @@ final class HTTPRouter {
     do throws(HTTPError) {
       let host = HTTPHost.normalized(exchange.target.authority ?? exchange.headers["host"] ?? "")
       let isClaimed = services.status.catalog?.claims(host: host) ?? false
-      let found = isClaimed ? nil : HTTPRoute(exchange.target)
+      if exchange.peer.isVisitor, !isClaimed { throw Self.unknownHost }
+      let found = isClaimed || exchange.peer.isVisitor ? nil : HTTPRoute(exchange.target)
       if found?.endpoint == .dashboard {
         if let response = openSession(exchange) { return connection.respond(response) }
       }
@@ -52,7 +53,7 @@ final class HTTPRouter {
 
   /// The role of the bearer token's holder, or of the browser's session; nil where the kernel's credentials of the peer decide.
   private func role(of exchange: HTTPExchange, needsToken: Bool) throws(HTTPError) -> Role? {
-    guard exchange.peer.isAnonymous else { return nil }
+    guard exchange.peer.isAnonymous, !exchange.peer.isVisitor else { return nil }
     if let token = server.token, token.matches(authorization: exchange.headers["authorization"]) {
       return services.context.configuration.http.role
     }
@@ -85,7 +86,7 @@ final class HTTPRouter {
 
   /// Refuses a query string with a name that the endpoint does not read.
   private func checkParameters(of exchange: HTTPExchange, _ endpoint: HTTPEndpoint) throws(HTTPError) {
-    let parameters = exchange.target.parameters
+    let parameters = exchange.target.formParameters
     guard !parameters.isEmpty else { return }
     let known = endpoint.parameters(exchange.method)
     guard var unknown = parameters.first(where: { !known.contains($0.name) })?.name else { return }
@@ -99,6 +100,8 @@ final class HTTPRouter {
         .overloaded, "too many requests are in flight; try again", details: [.init("retry_after_ms", 100)]))
   }
 
+  private static let unknownHost = HTTPError(RequestError(.notFound, "there is nothing at this host"))
+
   private static let unknownPath = HTTPError(RequestError(.unknownMethod, "there is nothing at this path"))
 
   // MARK: Routes
@@ -111,8 +114,8 @@ final class HTTPRouter {
     case .alive: return connection.respond(HTTPResponse(["status": "alive"]))
     case .ready: return connection.respond(readiness)
     case .metrics:
-      let text = PrometheusText.make(services)
-      return connection.respond(HTTPResponse(200, type: "text/plain; version=0.0.4; charset=utf-8", text))
+      return connection.respond(HTTPResponse(200, type: MetricsWriter.contentType, DaemonMetrics.text(services)))
+    case .openapi: return connection.respond(HTTPResponse(200, json: OpenAPIDocument.json))
     case .dashboard, .dashboardFile: return connection.respond(try dashboard(route))
     case .watch: return try watch(exchange, on: connection)
     default: break
@@ -178,7 +181,7 @@ final class HTTPRouter {
     case .dropEffects: return try body(.dropEffects, exchange)
     case .lease: return try body(.lease, exchange)
     case .confirm: return try body(.confirm, exchange)
-    case .watch, .health, .alive, .ready, .metrics, .dashboard, .dashboardFile: throw Self.unknownPath
+    case .watch, .health, .alive, .ready, .metrics, .openapi, .dashboard, .dashboardFile: throw Self.unknownPath
     }
   }
 

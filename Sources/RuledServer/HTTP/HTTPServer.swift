@@ -10,8 +10,8 @@ import Synchronization
 /// durable as those of other clients.
 final class HTTPServer: Sendable {
   private enum Message: Sendable {
-    /// Take over a connected socket.
-    case adopt(Int32)
+    /// Take over a connected socket, which came over the listener for sites if it `isVisitor`.
+    case adopt(Int32, isVisitor: Bool)
     /// Send the response to a request, if it still waits.
     case respond(connection: UInt64, token: UInt64, HTTPResponse)
     /// Send new changes to a client that watches.
@@ -75,7 +75,7 @@ final class HTTPServer: Sendable {
 
   private func receive(_ message: Message, _ table: HTTPConnectionTable) {
     switch message {
-    case .adopt(let descriptor): table.adopt(descriptor)
+    case .adopt(let descriptor, let isVisitor): table.adopt(descriptor, isVisitor: isVisitor)
     case .respond(let connection, let token, let response): table[connection]?.respond(response, to: token)
     case .sendEvents(let connection): table[connection]?.sendEvents()
     case .sendHeartbeats: table.forEach { $0.sendHeartbeat() }
@@ -86,9 +86,9 @@ final class HTTPServer: Sendable {
 
   // MARK: Connections
 
-  /// Takes over a connected socket, which `services.connections` counts already.
-  func adopt(_ descriptor: Int32) {
-    guard !mailbox.send(.adopt(descriptor)) else { return }
+  /// Takes over a connected socket, which `services.connections` counts already, and which came over the listener for sites if it `isVisitor`.
+  func adopt(_ descriptor: Int32, isVisitor: Bool = false) {
+    guard !mailbox.send(.adopt(descriptor, isVisitor: isVisitor)) else { return }
     SystemCalls.close(descriptor)
     countClosedConnection()
   }
@@ -214,13 +214,13 @@ extension Services {
     }
   }
 
-  /// Takes over a TCP connection, or answers 429 when there are too many.
-  func adoptHTTP(_ descriptor: Int32) {
+  /// Takes over a TCP connection, which came over the listener for sites if it `isVisitor`, or answers 429 when there are too many.
+  func adoptHTTP(_ descriptor: Int32, isVisitor: Bool = false) {
     guard let server = http.withLock({ $0 }),
       connections.load(ordering: .relaxed) < connectionLimit
     else { return refuseHTTP(descriptor) }
     connections.wrappingAdd(1, ordering: .relaxed)
-    server.adopt(descriptor)
+    server.adopt(descriptor, isVisitor: isVisitor)
   }
 
   private func refuseHTTP(_ descriptor: Int32) {

@@ -17,22 +17,25 @@ enum LoopbackSocket {
     return descriptor.release()
   }
 
-  /// Whether a socket listens at an address that other hosts can't reach.
-  static func isLoopback(_ descriptor: Int32) -> Bool {
+  /// Whether a socket is bound to an address.
+  static func isBound(_ descriptor: Int32, to address: ListenAddress) -> Bool {
     var storage = sockaddr_storage()
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-    return withUnsafeMutablePointer(to: &storage) { pointer in
-      let status = pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
-      guard status == 0 else { return false }
-      if Int32(pointer.pointee.ss_family) == AF_INET {
-        return pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
-          UInt32(bigEndian: $0.pointee.sin_addr.s_addr) >> 24 == 127
-        }
-      }
-      return pointer.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { address in
-        withUnsafeBytes(of: &address.pointee.sin6_addr) { $0.dropLast().allSatisfy { $0 == 0 } && $0.last == 1 }
+    var host = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+    var port = [CChar](repeating: 0, count: Int(NI_MAXSERV))
+    let status = withUnsafeMutablePointer(to: &storage) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { name in
+        guard getsockname(descriptor, name, &length) == 0 else { return Int32(-1) }
+        return getnameinfo(
+          name, length, &host, socklen_t(host.count), &port, socklen_t(port.count), NI_NUMERICHOST | NI_NUMERICSERV)
       }
     }
+    return status == 0 && text(host) == address.host && text(port) == "\(address.port)"
+  }
+
+  /// The text before the zero byte.
+  private static func text(_ characters: [CChar]) -> String {
+    String(decoding: characters.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
   private static func bind4(_ descriptor: Int32, _ listen: ListenAddress) -> Int32 {

@@ -45,6 +45,7 @@ final class ReplySender {
 
   /// Sends an error as the reply to the request with the id `id`, which is nil where it could not be read.
   func sendError(_ error: RequestError, id: UnsafeRawBufferPointer?, to target: ReplyTarget) {
+    services.figures[worker].refused(error.code)
     Self.writeError(error, id: id, isAlone: target.batch == 0, to: buffer)
     send(buffer.bytes, to: target)
   }
@@ -63,6 +64,7 @@ final class ReplySender {
 
   /// Sends an error about a line that is no request, and so is not counted as one in flight.
   func sendError(_ error: RequestError, id: UnsafeRawBufferPointer? = nil, on connection: Connection) {
+    services.figures[worker].refused(error.code)
     Self.writeError(error, id: id, isAlone: true, to: buffer)
     connection.send(buffer.bytes)
   }

@@ -41,6 +41,7 @@ final class Router: ConnectionHandler {
       return queue(line, target(connection), subject: subject, for: services.owner(ofHash: subject))
     }
     executeOwnBundle()  // its requests came before this line
+    worker.begin()
     switch parser.parse(line, readable: line.count + LineFramer.padding) {
     case .single(.request(let request)):
       beginRequest(on: connection)

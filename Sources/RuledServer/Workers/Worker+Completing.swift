@@ -7,7 +7,12 @@ import RuledWire
 extension Worker {
   /// Commits what was written and sends what leaves for other workers.
   func flush() {
+    updateFigures()
     while submit() {}
+    if !submission.starts.isEmpty {
+      services.figures[index].answered(submission.starts, at: EngineClock.monotonic)
+      submission.removeStarts()
+    }
     forwardMessages()
     replies.forwardBundles()
   }
@@ -15,7 +20,6 @@ extension Worker {
   /// Submits what collected to the commit pipeline; false if there is nothing.
   private func submit() -> Bool {
     guard !submission.isEmpty else { return false }
-    updateFigures()
     let isFirst = submitted.isEmpty
     let full = takeSubmission()
     guard isFirst, isWorthSyncing(full) else {
@@ -55,6 +59,7 @@ extension Worker {
     switch result {
     case .durable:
       submitted.removeFirst()
+      services.figures[index].committed(done, at: EngineClock.monotonic)
       evaluator.complete(done.batch)
       sendReplies(of: done)
       let batch = done.batch
@@ -63,6 +68,7 @@ extension Worker {
       for cascade in batch.awaited { cascade.leave() }
       if let due = batch.earliestTimer { _ = services.control.send(.timerSet(due)) }
       services.outbox.add(batch.effects)
+      services.context.parkedCounts.add(batch.parked)
     case .lost, .unknown:
       let refused = submitted + [submission]
       submitted.removeAll()
@@ -70,6 +76,7 @@ extension Worker {
       evaluator.discardAll(from: done.batch)
       submission = Submission(evaluator.batch)
       for submission in refused {
+        if !submission.isEmpty { services.figures[index].lostCommit() }
         refuseReplies(of: submission, result)
         let batch = submission.batch
         for message in batch.messages { message.cascade?.leave() }

@@ -7,6 +7,7 @@ extension Worker {
   /// Executes requests that this worker's router or another's has forwarded, in their order.
   func executeRequests(in bundle: RequestBundle) {
     let entries = bundle.entries
+    begin()
     for (index, entry) in entries.enumerated() {
       evaluator.prefetch(after: index, of: entries.count) { entries[$0].subject }
       let text = bundle.text(of: entry)
@@ -14,6 +15,9 @@ extension Worker {
     }
     pool.recycle(bundle)
   }
+
+  /// Notes the time at which the next requests begin: once for all that are executed together.
+  func begin() { begun = EngineClock.monotonic }
 
   /// Parses a request, of which `readable` bytes may be read, and calls its method.
   func execute(_ text: UnsafeRawBufferPointer, readable: Int, _ target: ReplyTarget) {
@@ -53,6 +57,7 @@ extension Worker {
       ReplyWriter.endResult(to: bytes)
     } catch {
       bytes.truncate(to: start)
+      services.figures[index].refused(error.code)
       if !request.isNotification { ReplyWriter.error(error, id: request.id, to: bytes) }
     }
     if request.isNotification {
@@ -79,7 +84,8 @@ extension Worker {
     _ request: RequestView, into bytes: ByteBuffer
   ) throws(RequestError) -> (cascade: Cascade, key: UInt64)? {
     let view = try EventView(request)
-    services.figures[index].events.wrappingAdd(1, ordering: .relaxed)
+    executed.events += 1
+    submission.addEvent(begunAt: begun)
     let now = services.context.clock.now.microseconds
     var id = view.id
     if id == nil {
@@ -106,6 +112,7 @@ extension Worker {
   }
 
   private func query(_ params: QueryParams, into bytes: ByteBuffer) throws(RequestError) {
+    executed.queries += 1
     let name = String(decoding: params.plugin, as: UTF8.self) + "." + String(decoding: params.query, as: UTF8.self)
     try evaluator.handlers.query(
       name, subject: params.subject, arguments: params.args, into: bytes)

@@ -52,6 +52,10 @@ final class Worker {
   var leasers: Set<UInt64> = []
   /// The key of the last cascade that a reply waits for.
   var lastCascade: UInt64 = 0
+  /// When the requests began that are executed now, in nanoseconds of the monotonic clock.
+  var begun: UInt64 = 0
+  /// How many events and queries of clients it has executed.
+  var executed: (events: Int, queries: Int) = (0, 0)
   /// The messages of this tick for other workers' subjects, by worker.
   var outgoing: [[CommitBatch.Message]]
 
@@ -129,6 +133,7 @@ final class Worker {
   func receive(_ message: WorkerMessage) {
     switch message {
     case .request(let request):
+      begin()
       request.text.withUnsafeBytes { execute($0, readable: $0.count, request.target) }
     case .requests(let bundle): executeRequests(in: bundle)
     case .replies(let bundle): replies.sendAll(in: bundle)
@@ -151,11 +156,17 @@ final class Worker {
   /// Whether nothing is under way.
   var isIdle: Bool { evaluator.isQuiet && submission.replies.isEmpty && awaitingCascade.isEmpty }
 
-  /// Stores for the metrics how many subjects are cached.
+  /// Publishes for the metrics what it has counted.
   func updateFigures() {
-    let hot = evaluator.hotSubjects
-    services.figures[index].hotSubjects.store(hot.count, ordering: .relaxed)
-    services.figures[index].hotBytes.store(hot.bytes, ordering: .relaxed)
+    let figures = services.figures[index]
+    let cache = evaluator.cache
+    figures.events.store(executed.events, ordering: .relaxed)
+    figures.queries.store(executed.queries, ordering: .relaxed)
+    figures.duplicates.store(evaluator.duplicates, ordering: .relaxed)
+    figures.hotSubjects.store(cache.subjects, ordering: .relaxed)
+    figures.hotBytes.store(cache.bytes, ordering: .relaxed)
+    figures.cacheHits.store(cache.hits, ordering: .relaxed)
+    figures.cacheMisses.store(cache.misses, ordering: .relaxed)
   }
 
   // MARK: Connections

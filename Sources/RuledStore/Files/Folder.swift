@@ -36,6 +36,19 @@ enum Folder {
     return names
   }
 
+  /// How many bytes the files in the folder `path` and the folders in it take; what can't be read, or is removed meanwhile, counts as nothing.
+  static func diskBytes(_ path: String) -> Int {
+    guard let names = try? names(path) else { return 0 }
+    var bytes = 0
+    for name in names where name != "." && name != ".." {
+      var status = stat()
+      guard lstat("\(path)/\(name)", &status) == 0 else { continue }
+      bytes += Int(status.st_blocks) * 512
+      if status.st_mode & S_IFMT == S_IFDIR { bytes += diskBytes("\(path)/\(name)") }
+    }
+    return bytes
+  }
+
   /// Makes the names in the folder `path` durable.
   static func sync(_ path: String) throws(StoreError) {
     let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

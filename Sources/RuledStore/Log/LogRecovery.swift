@@ -2,8 +2,8 @@ import RuledCore
 
 /// Recovers what an earlier process left in the redo log.
 ///
-/// The manifest names the last file, each file's header the one before it. What is behind the last whole commit of the last file with commits was never
-/// acknowledged, or not yet synced, unless a later frame says that the file was synced beyond that: then it is damage. A file before it must be complete.
+/// The manifest names the last file, each file's header the one before it. Bytes behind the last whole commit of the last file with commits were never
+/// acknowledged or never synced. If a later frame says that the file was synced beyond that commit, they are damage. A file before it must be complete.
 /// Nothing is changed in these files: the header of the next one says where the last one ends.
 struct LogRecovery {
   /// What was found.
@@ -101,7 +101,7 @@ struct LogRecovery {
 
   /// Refuses files with commits that are later than the last one of the manifest, which then belongs to an older log.
   ///
-  /// A replacement that has not joined the log is none of them: the manifest knows its number, and the file before it has all its commits.
+  /// A replacement that has not joined the log is not one: the manifest knows its number, and the file before it holds all its commits.
   private func checkAbove(_ last: UInt64) throws(StoreError) {
     for name in try files.names(in: folder) where name.hasSuffix(".log") {
       guard let number = UInt64(name.dropLast(4)), number > last else { continue }
@@ -125,7 +125,7 @@ struct LogRecovery {
 
   /// The segment of a file, which ends at `fixedEnd` unless that is 0; and whether it is known to end there.
   ///
-  /// What is not known to be synced is written once more: after a failed sync the kernel may take for clean what is in the page cache only.
+  /// Bytes that are not known to be synced are written again: after a failed sync the kernel may treat pages as clean that are not on the disk.
   private func read(
     _ link: Link, endingAt fixedEnd: Int, _ note: inout String?
   ) throws(StoreError) -> (segment: Segment, isEnded: Bool) {
@@ -151,7 +151,9 @@ struct LogRecovery {
     return (segment, isEnded)
   }
 
-  /// Recovers the commits of a file; whether it is known to end behind them, and how far it is known to have been synced.
+  /// Recovers the commits of a file.
+  ///
+  /// Returns whether the file is known to end behind them, and up to which offset it is known to be synced.
   private func recover(
     _ bytes: UnsafeRawBufferPointer, in segment: Segment, of path: String, endingAt fixedEnd: Int
   ) throws(StoreError) -> (isEnded: Bool, synced: Int) {

@@ -115,7 +115,7 @@ package struct LogSalvage {
     return found.sorted { $0.number < $1.number }
   }
 
-  /// Where a file ends by the header of the next one; nil when that does not say.
+  /// Where a file ends, as the header of the next file says; nil if that one does not say it.
   private func end(of file: LogFile) throws(StoreError) -> Int? {
     for next in try logFiles() where next.number > file.number {
       let source = try files.open(next.path, .read)

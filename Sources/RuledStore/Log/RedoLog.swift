@@ -8,7 +8,7 @@ import RuledThreads
 ///
 /// A segment ends with its seal, or where the header of the next one says: so a segment whose file failed is ended by a write to another file.
 ///
-/// `StoreState` says what is done when, `LogTail` which lock guards what.
+/// `StoreState` lists what each state allows, and `LogTail` what each lock guards.
 final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what changes
   /// What was left out at the end of the log when it was opened, for the operator.
   let openingNote: String?
@@ -64,7 +64,9 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
 
   // MARK: Appending
 
-  /// Appends a commit, which the next sync commits, or at once with `isCommitted`; gives its number.
+  /// Appends a commit and returns its number.
+  ///
+  /// The next sync commits it; with `isCommitted` it is committed at once.
   ///
   /// Gives nil, and appends nothing, when it had to wait for the disk: `makeRoom` does that. After an error no start will find the commit, unless the error
   /// says that this is not known.
@@ -113,7 +115,7 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
 
   /// Makes durable what was appended, and commits it; gives the number of the last commit that is committed.
   ///
-  /// An error is that of all that was not committed: no start will find it, unless the error says that this is not known.
+  /// An error applies to all that was not committed: no start will find it, unless the error says that the outcome is unknown.
   @discardableResult
   func sync() throws(StoreError) -> UInt64 { try syncing.locked { () throws(StoreError) in try syncAppended() } }
 
@@ -137,14 +139,16 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
 
   /// Notes how far the file is durable now; under `tail`.
   ///
-  /// Later frames say so. Where none follows yet a mark does, so that damage before it is not taken for the log's end.
+  /// Later frames record this. If none follows yet, a mark records it, so that damage before it is not mistaken for the end of the log.
   private func noteSynced(_ segment: Segment, to end: Int) {
     segment.synced = end
     guard segment.end == end, tail.state.failure == nil else { return }
     try? file.write(segment.stage(.mark), at: end)
   }
 
-  /// Discards what is not committed, since the system may have dropped any of it, and replaces the file; gives the error with whether that succeeded.
+  /// Discards what is not committed, because the kernel may have dropped any of it, and replaces the file.
+  ///
+  /// Returns the error to report.
   private func failSync(_ error: StoreError) -> StoreError {
     var error = error
     tail.locked {
@@ -229,7 +233,9 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
 
   // MARK: Repairing
 
-  /// Takes commits again after a failure; those that were not committed are gone.
+  /// Accepts commits again after a failure.
+  ///
+  /// Those that were not committed are lost.
   ///
   /// Throws why that can't be; it may be tried again.
   func reopen() throws(StoreError) {
@@ -247,7 +253,9 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
     }
   }
 
-  /// Goes on with another segment after a failure, so that no start finds what failed; under `syncing`, in the state `failed`, which it leaves for `suspended`.
+  /// Continues with another segment after a failure, so that no start finds what failed.
+  ///
+  /// Called under `syncing`; the state goes from `failed` to `suspended`.
   ///
   /// The other segment's header says that the failed one ends where it was durable; what is committed beyond that begins the other one. When it fails it is not
   /// known whether the next start will find what was appended and not committed.

@@ -82,7 +82,7 @@ final class Segment: @unchecked Sendable {  // guarded by `LogTail` and `Segment
   /// Whether a commit of `payload` bytes fits, and the seal behind it.
   func hasRoom(for payload: Int) -> Bool { end + 2 * LogFrame.header + payload <= capacity }
 
-  /// Lays a commit's frame out behind the others, which it does not join yet.
+  /// Writes a commit's frame behind the others; `append` makes it one of them.
   func stage(_ payload: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
     if let start = payload.baseAddress {
       (base + end + LogFrame.header).copyMemory(from: start, byteCount: payload.count)
@@ -90,7 +90,7 @@ final class Segment: @unchecked Sendable {  // guarded by `LogTail` and `Segment
     return stage(.commit, length: payload.count)
   }
 
-  /// Lays a seal or a mark out behind the frames, which it does not join.
+  /// Writes a seal or a mark behind the frames, without making it one of them.
   func stage(_ kind: LogFrame.Kind) -> UnsafeRawBufferPointer { stage(kind, length: 0) }
 
   private func stage(_ kind: LogFrame.Kind, length: Int) -> UnsafeRawBufferPointer {

@@ -71,7 +71,7 @@ final class SegmentFile: @unchecked Sendable {  // guarded by `LogTail`, before 
     return true
   }
 
-  /// Asks the kernel to begin writing to the disk what was written, once that is much, so that a later sync has little to wait for.
+  /// Asks the kernel to begin writing to the disk, once `dirtyBytes` have gathered, so that a later sync has little to wait for.
   func beginWriteback() {
     guard written - writtenBack >= Self.dirtyBytes else { return }
     file.beginWriteback(at: writtenBack, count: written - writtenBack)

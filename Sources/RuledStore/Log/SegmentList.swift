@@ -75,6 +75,9 @@ final class SegmentList: @unchecked Sendable {  // `index` and `tail` guard what
     index.reading { sealed.reduce(active.committed) { $0 + $1.committed } }
   }
 
+  /// How many sealed segments wait to be flushed.
+  var sealedCount: Int { index.reading { sealed.count } }
+
   /// Whether frames were appended that are not committed; under `tail`.
   var hasUncommitted: Bool { index.reading { active.committed < active.end } }
 
@@ -116,7 +119,9 @@ final class SegmentList: @unchecked Sendable {  // `index` and `tail` guard what
       underlying: error.underlying)
   }
 
-  /// Waits until fewer than `count` sealed segments are left, flushing them fails, or the store is closed; the error that flushing fails with.
+  /// Waits until fewer than `count` sealed segments are left, flushing fails, or the store is closed.
+  ///
+  /// Returns the error of a failed flush.
   func waitForFlush(below count: Int) -> StoreError? {
     tail.wait { () -> StoreError?? in
       if backlog < count || tail.isClosed { return .some(nil) }
@@ -160,7 +165,7 @@ final class SegmentList: @unchecked Sendable {  // `index` and `tail` guard what
   /// Why sealed segments are not flushed, if that fails, and how many wait.
   var flushProblem: (error: StoreError, waiting: Int)? { tail.locked { flushError.map { ($0, backlog) } } }
 
-  /// Has zeros written to the next segment's file, unless that was asked for already; under `tail`.
+  /// Asks the flush thread to write zeros to the next segment's file, unless that was asked before; under `tail`.
   func wantZeros() -> Bool {
     guard zeroing == .idle else { return false }
     zeroing = .wanted

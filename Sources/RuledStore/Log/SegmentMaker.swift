@@ -75,8 +75,8 @@ final class SegmentMaker: @unchecked Sendable {  // `lock` guards what changes
 
   /// The segment that takes the place of segment `number`, whose file failed and which ends at `end`, with room for commits of `payload` bytes.
   ///
-  /// The manifest does not name its file until `join`. Until then the failed segment ends where its own commits end: those that are committed beyond `end` are
-  /// never in neither file, and nothing depends on a header that may be torn.
+  /// The manifest does not name its file until `join`. Until then the failed segment ends where its own commits end. So each commit beyond `end` is in
+  /// at least one of the two files, and nothing depends on a header that may be torn.
   func replacement(after number: UInt64, endingAt end: Int, for payload: Int) throws(StoreError) -> Made {
     try lock.locked { () throws(StoreError) in
       current = (number, end)

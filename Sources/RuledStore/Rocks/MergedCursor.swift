@@ -81,7 +81,9 @@ final class MergedCursor: StoreCursor {
     }
   }
 
-  /// Moves to the least key that has a value; of several values under one key the latest segment's is taken, the files' last.
+  /// Moves to the least key that has a value.
+  ///
+  /// Of several values under one key the latest segment's counts, and any segment's before the files'.
   private func findLeast() throws(StoreError) -> Bool {
     while true {
       var least: UnsafeRawBufferPointer? = filesHaveKey ? files?.key : nil

@@ -91,7 +91,7 @@ final class RocksCursor: StoreCursor {
 
   /// Moves to the first key that is not below `key`; false when there is none.
   ///
-  /// By another iterator: one that has met damage may take a key near it for damaged too.
+  /// Uses another iterator, because one that has met damage may report a key near it as damaged too.
   private func isReadable(from key: [UInt8]) -> Bool {
     rocksdb_iter_destroy(iterator)
     iterator = rocksdb_create_iterator(database.handle, options)
@@ -110,7 +110,7 @@ final class RocksCursor: StoreCursor {
 
   /// The first key behind `key` that can be read; nil when there is none.
   ///
-  /// RocksDB does not tell where a block ends. So this tries ever more distant keys until one can be read, and then halves the distance.
+  /// RocksDB does not say where a block ends. So this tries ever more distant keys until one can be read, and then halves the distance.
   private func firstReadable(behind key: [UInt8]) -> [UInt8]? {
     var damaged = key
     for count in stride(from: key.count, to: 0, by: -1) where key[count - 1] < 255 {

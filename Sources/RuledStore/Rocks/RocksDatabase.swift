@@ -82,7 +82,7 @@ final class RocksDatabase: @unchecked Sendable {  // RocksDB guards itself; the 
 
   /// Makes files of sorted keys, none of which overlaps another, part of the database, all together or none; they are moved.
   ///
-  /// That they are part of it is on the disk when this returns. After an error it is not known what the MANIFEST says: the database must be opened anew before
+  /// When this returns, that is durable. After an error it is not known what RocksDB's MANIFEST says: the database must be opened anew before
   /// it ingests anything else, and keeps the files until then.
   func ingest(_ files: [String]) throws(StoreError) {
     let ingesting = rocksdb_ingestexternalfileoptions_create()

@@ -11,7 +11,7 @@ final class RocksOptions: @unchecked Sendable {  // only read after `init`, but 
   let options = rocksdb_options_create()
   /// A read of one key, its checksums verified.
   ///
-  /// Its block does not go to the cache: what is read often is cached above the store, so that the block would not be worth the time of putting it there.
+  /// The block is not cached: what is read often is cached above the store, so caching the block would cost more than it saves.
   let read = rocksdb_readoptions_create()
   /// What drops expired outcomes.
   let expiry = ExpiryFilter()

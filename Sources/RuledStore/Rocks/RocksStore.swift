@@ -6,8 +6,8 @@ import Synchronization
 /// A store in a folder: a log of commits of our own, and RocksDB for everything that has left the log.
 ///
 /// One process at a time has the folder open. A commit is one write to the log, and a sync makes durable all that came before it; an index in memory finds
-/// what the log holds. The flush thread brings full segments of the log into RocksDB's files. After a failed commit no other is taken until `reopen()`, which
-/// begins another file of the log, so that nothing is found later that its sender was told had failed. Reads go on meanwhile.
+/// what the log holds. The flush thread brings full segments of the log into RocksDB's files. After a failed commit none is accepted until `reopen()`, which
+/// begins another file of the log: so no start finds a commit that was reported as failed. Reads continue meanwhile.
 package final class RocksStore: StateStore {
   /// The layout of keys, records and log that is written and read.
   package static let format = 4
@@ -19,7 +19,9 @@ package final class RocksStore: StateStore {
   private let manifest: LogManifest
   private let log: RedoLog
   private let access: DatabaseAccess
-  /// Held by a durable commit from its append until its sync, and by `reopen`, so that a commit that was discarded knows.
+  /// Held by a durable commit from its append to its sync, and by `reopen`.
+  ///
+  /// Otherwise a commit that `reopen` discards would sync nothing and report success.
   private let committing = Condition()
   private let flusher: SegmentFlusher
   private let folderLock: Mutex<FolderLock?>
@@ -33,7 +35,9 @@ package final class RocksStore: StateStore {
     try self.init(path: path, blockCacheBytes: blockCacheBytes, flushes: true)
   }
 
-  /// As the other, with other files and sizes; without a flush thread sealed segments wait for `flushOnce`, and the store must not be closed.
+  /// Opens the store with other files and sizes.
+  ///
+  /// Without a flush thread sealed segments wait for `flushOnce`, and the store must not be closed.
   init(
     path: String, blockCacheBytes: Int, flushes: Bool = true, files: any FileSystem = SystemFiles(),
     environment: RocksEnvironment? = nil, settings: LogSettings = LogSettings()
@@ -63,6 +67,10 @@ package final class RocksStore: StateStore {
   package var approximateBytes: Int {
     let size = try? access.reading { (database) throws(StoreError) in database.property("rocksdb.live-sst-files-size") }
     return (size ?? 0) + logBytes
+  }
+
+  package var disk: StoreDisk? {
+    StoreDisk(bytes: Folder.diskBytes(path), logBytes: logBytes, sealedSegments: log.segments.sealedCount)
   }
 
   /// How many bytes the log holds.
@@ -130,7 +138,7 @@ package final class RocksStore: StateStore {
 
   // MARK: Background
 
-  /// Does what the flush thread would do next, if there is anything, for a store without one.
+  /// Does the next piece of the flush thread's work, if there is any, for a store without that thread.
   func flushOnce() throws(StoreError) { try flusher.work(within: 0) }
 
   package var problem: StoreError? {

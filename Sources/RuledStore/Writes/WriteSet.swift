@@ -144,7 +144,7 @@ struct WriteIndex {
   private static let seed = UInt64.random(in: .min ... .max)
   private static let leastChains = 128
 
-  /// Removes all writes; keeps the memory unless that is much.
+  /// Removes all writes, and keeps the memory unless it is large.
   mutating func removeAll() {
     guard end > 0 else { return }
     if chains.count > 64 * Self.leastChains { self = WriteIndex() } else { truncate(to: 0) }

@@ -258,6 +258,11 @@ package struct HTTPTarget: Sendable, Equatable {
     return parameters
   }
 
+  /// The parameters as forms and libraries write them: with `+` for a space.
+  package var formParameters: [(name: String, value: String)] {
+    HTTPTarget(path + "?" + query.replacing("+", with: "%20")).parameters
+  }
+
   /// `text` with its percent escapes decoded once.
   static func decode(_ text: Substring) -> String {
     var text = text

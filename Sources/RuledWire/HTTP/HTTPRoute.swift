@@ -51,7 +51,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
   case parked, retry, parkedEvent
   case counters, samples
   case effects, resend, effect, resendEffects, dropEffects, lease, confirm
-  case health, alive, ready, metrics
+  case health, alive, ready, metrics, openapi
   case dashboard, dashboardFile
 
   /// The path; a segment in braces stands for a name.
@@ -81,6 +81,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .alive: "/livez"
     case .ready: "/readyz"
     case .metrics: "/metrics"
+    case .openapi: "/openapi.json"
     case .dashboard: "/"
     case .dashboardFile: "/dashboard/{file}"
     }
@@ -93,7 +94,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .subject, .effect: ["GET", "HEAD", "DELETE"]
     case .parkedEvent: ["DELETE"]
     case .subjects, .export, .watch, .rules, .parked, .counters, .samples, .effects, .health, .alive, .ready, .metrics,
-      .dashboard, .dashboardFile:
+      .openapi, .dashboard, .dashboardFile:
       ["GET", "HEAD"]
     }
   }
@@ -121,7 +122,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .lease: .lease
     case .confirm: .confirm
     case .health: .health
-    case .alive, .ready, .metrics, .dashboard, .dashboardFile: nil
+    case .alive, .ready, .metrics, .openapi, .dashboard, .dashboardFile: nil
     }
   }
 
@@ -144,7 +145,8 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .export, .reload, .retry, .parkedEvent: .admin
     case .effect, .resend, .resendEffects, .dropEffects, .lease, .confirm: .admin
     case .subject: httpMethod == "DELETE" ? .admin : .reader
-    case .query, .subjects, .rules, .parked, .counters, .samples, .effects, .metrics, .dashboard, .dashboardFile:
+    case .query, .subjects, .rules, .parked, .counters, .samples, .effects, .metrics, .openapi, .dashboard,
+      .dashboardFile:
       .reader
     }
   }
@@ -160,7 +162,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
   /// Whether everybody who can open the Unix socket may use it; the others need an administrator.
   package var isOpen: Bool {
     switch self {
-    case .events, .query, .watch: true
+    case .events, .query, .watch, .openapi: true
     default: isForProbes
     }
   }

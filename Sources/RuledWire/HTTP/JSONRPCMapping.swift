@@ -32,7 +32,7 @@ package enum JSONRPCRequest {
   /// should be stays a string, which the method refuses.
   package static func params(of target: HTTPTarget, for method: Method) -> JSONObject {
     var params = JSONObject()
-    for (name, value) in target.parameters where !value.isEmpty {
+    for (name, value) in target.formParameters where !value.isEmpty {
       switch name {
       case "limit": params[name] = number(value)
       case "after" where method == .watch: params[name] = number(value)

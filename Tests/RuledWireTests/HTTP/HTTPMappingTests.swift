@@ -14,6 +14,13 @@ import Testing
     #expect(target.query == query)
   }
 
+  @Test func `in the API's query strings a plus is a space, for sites it stays`() {
+    let target = HTTPTarget("/v1/subjects?prefix=a+b%2Bc&x+y=")
+    #expect(target.formParameters.map(\.name) == ["prefix", "x y"] && target.formParameters[0].value == "a b+c")
+    #expect(target.parameters.map(\.name) == ["prefix", "x+y"] && target.parameters[0].value == "a+b+c")
+    #expect(JSONRPCRequest.params(of: target, for: .subjects) == ["prefix": "a b+c"])
+  }
+
   @Test(arguments: [
     ("A.example.:80", "a.example"), ("a", "a"), ("[::1]:8080", "[::1]"), ("[::1]", "[::1]"), ("a.:", "a"), ("", ""),
   ])

@@ -1,6 +1,7 @@
 -- The web side: Apple's file, the way to the store, and capitals.
 
 local ASSOCIATION = "/.well-known/apple-app-site-association"
+local ASSET_LINKS = "/.well-known/assetlinks.json"
 
 local function app(t, path, query) return t:web { host = "app.respirelyf.com", path = path, query_string = query } end
 
@@ -29,6 +30,35 @@ test "the app-site association is never redirected" (function(t)
   local response = app(t, ASSOCIATION, "utm_source=x")
   t:equal(response.status, 200)
   t:equal(json.decode(response.body).applinks.details[1].appIDs, { "A.b", "C.d" })
+end)
+
+test "the asset links name the Android apps and list the same paths as Apple's file" (function(t)
+  t:settings {
+    app_store_id = "1234567890",
+    android_apps = {
+      { package = "com.a", fingerprints = { "14:6D", "AA:BB" } }, { package = "com.b", fingerprints = { "CC" } },
+    },
+  }
+  local response = app(t, ASSET_LINKS, "utm_source=x")
+  t:equal(response.status, 200)
+  t:equal(response.headers, { ["content-type"] = "application/json" })
+  local statements = json.decode(response.body)
+  local opens_links = "delegate_permission/common.handle_all_urls"
+  local components = json.decode(app(t, ASSOCIATION).body).applinks.details[1].components
+  t:equal(#statements, 2)
+  for index, statement in ipairs(statements) do
+    t:equal(statement.relation, { opens_links })
+    t:equal(statement.target.namespace, "android_app")
+    t:equal(statement.target.package_name, index == 1 and "com.a" or "com.b")
+    t:equal(statement.relation_extensions, { [opens_links] = { dynamic_app_link_components = components } })
+  end
+  t:equal(statements[1].target.sha256_cert_fingerprints, { "14:6D", "AA:BB" })
+end)
+
+test "without an Android app there are no asset links" (function(t)
+  t:settings { app_store_id = "1234567890" }
+  t:equal(app(t, ASSET_LINKS).status, 302)
+  t:equal(main(t, ASSET_LINKS).status, 404)
 end)
 
 test "everything else goes to the App Store" (function(t)

@@ -115,7 +115,7 @@ final class PluginRun {
       plugin.dropDeadVM()
     }
     guard transaction.storeFailure == nil else { return }
-    let isSuspended = plugin.entry.runtime.noteFailure(failure.kind)
+    let isSuspended = plugin.entry.runtime.noteFailure(failure)
     transaction.log(.warn, "a rule failed: \(failure.message)", failure)
     if isSuspended {
       transaction.log(.error, "the plugin is suspended, as it was stopped three times in a row", failure)

@@ -63,6 +63,9 @@ package final class Mailbox<Message: Sendable>: Sendable {
     if hasWaiting { wake.wake() }
   }
 
+  /// How many messages are queued.
+  package var count: Int { state.withLock { $0.queue.count } }
+
   /// Whether nothing is queued.
   package var isEmpty: Bool { state.withLock { $0.queue.isEmpty } }
 

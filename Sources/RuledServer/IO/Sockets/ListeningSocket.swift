@@ -200,8 +200,8 @@ package enum SocketActivation {
   package struct Sockets: Sendable {
     /// The descriptor of the Unix stream socket, if there is one.
     package var unix: Int32?
-    /// The descriptor of the TCP socket, if there is one.
-    package var tcp: Int32?
+    /// The descriptors of the TCP sockets.
+    package var tcp: [Int32]
   }
 
   /// The listening sockets that systemd passed to this process.
@@ -216,7 +216,7 @@ package enum SocketActivation {
     unsetenv("LISTEN_FDNAMES")
     return Sockets(
       unix: inherited.first { isListeningStream($0, of: [AF_UNIX]) },
-      tcp: inherited.first { isListeningStream($0, of: [AF_INET, AF_INET6]) })
+      tcp: inherited.filter { isListeningStream($0, of: [AF_INET, AF_INET6]) })
   }
 
   /// The descriptors that the variables promise to the process `pid`.

@@ -1,0 +1,33 @@
+import shutil
+
+import pytest
+
+from daemon import ROOT, Daemon
+
+
+@pytest.fixture
+def start(tmp_path_factory):
+    """Starts daemons, and ends them after the test."""
+    daemons = []
+
+    def start(**options):
+        daemons.append(Daemon(tmp_path_factory.mktemp("r"), **options))
+        return daemons[-1]
+
+    yield start
+    for daemon in daemons:
+        daemon.stop()
+
+
+@pytest.fixture
+def tool():
+    """The path of a program: an installed one, or the one that scripts/install-dependencies has unpacked."""
+
+    def tool(name):
+        tools = ROOT / ".build" / "tools"
+        found = shutil.which(name) or shutil.which(name, path=f"{tools}/usr/bin:{tools}/usr/sbin")
+        if found is None:
+            pytest.skip(f"{name} is not installed; scripts/install-dependencies --tools gets it where there is a network")
+        return found
+
+    return tool

@@ -1,0 +1,87 @@
+"""Starts the real daemon for a test and speaks to it."""
+
+import json
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import time
+
+import httpx
+
+ROOT = pathlib.Path(__file__).parents[2]
+PROGRAMS = ROOT / ".build" / os.environ.get("RULED_BUILD", "debug")
+
+
+def free_port():
+    """A TCP port that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def eventually(condition, seconds=30):
+    """Waits until the condition holds."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.02)
+
+
+class Daemon:
+    """A daemon in a folder of its own, with the shipped rules and the plugins of a test."""
+
+    token = "secret"
+
+    def __init__(self, folder, plugins=None, configuration="", http=""):
+        self.folder = pathlib.Path(folder)
+        self.socket = str(self.folder / "s")
+        self.rules = self.folder / "rules"
+        shutil.copytree(ROOT / "rules", self.rules)
+        for name, text in (plugins or {}).items():
+            (self.rules / name).mkdir()
+            (self.rules / name / "plugin.lua").write_text(text)
+        (self.folder / "token").write_text(self.token)
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.configuration = self.folder / "ruled.conf.lua"
+        self.configuration.write_text(
+            f'socket = "{self.socket}"\nrules = "{self.rules}"\nstore = "rocksdb:{self.folder}/store"\n'
+            f'http = {{ listen = "127.0.0.1:{self.port}", token_file = "{self.folder}/token", role = "admin", {http} }}\n'
+            f"{configuration}\n"
+        )
+        self.restart()
+
+    def restart(self):
+        """Starts the daemon, which must not run."""
+        with open(self.folder / "log", "a") as log:
+            self.process = subprocess.Popen([PROGRAMS / "ruled", "--config", self.configuration], stderr=log)
+        self.http = httpx.Client(transport=httpx.HTTPTransport(uds=self.socket), base_url="http://localhost")
+        eventually(self.answers)
+
+    def answers(self):
+        """Whether the daemon serves."""
+        assert self.process.poll() is None, (self.folder / "log").read_text()
+        try:
+            return self.http.get("/livez").status_code == 200
+        except httpx.TransportError:
+            return False
+
+    def event(self, type, subject, data=None, **more):
+        """The outcome of an event."""
+        reply = self.http.post("/v1/events", json={"type": type, "subject": subject, "data": data, **more})
+        assert reply.status_code == 200, reply.text
+        return reply.json()
+
+    def send_examples(self):
+        """Sends a day of events of each product."""
+        for path in sorted((ROOT / "examples").glob("*.ndjson")):
+            for line in path.read_text().splitlines():
+                self.http.post("/v1/events", json=json.loads(line)).raise_for_status()
+
+    def stop(self):
+        """Ends the daemon in order."""
+        self.http.close()
+        self.process.terminate()
+        assert self.process.wait(30) == 0

@@ -1,0 +1,83 @@
+"""The OpenAPI document, and the daemon as schemathesis sees it through the document."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import httpx
+import pytest
+
+PLUGIN = """
+plugin { name = "probe", version = "1", sinks = { "nowhere" } }
+rule "bad" { on = "probe.bad", run = function() error("wrong") end }
+rule "emit" { on = "probe.emit", run = function() emit("nowhere", "thing", { n = 1 }) end }
+query "echo" (function(state, args) return { state = state, args = args } end)
+"""
+
+# No schema can tell which sinks are leased from, and a lease may wait for a minute. The event stream never ends; test_event_stream.py
+# reads it.
+ARGUMENTS = ["--exclude-path", "/v1/watch", "--exclude-path", "/v1/lease", "--seed", "1", "--no-color"]
+
+
+def expect_nothing(daemon, folder, *arguments, settings=""):
+    """Runs schemathesis, which must find nothing."""
+    (folder / "schemathesis.toml").write_text(settings)
+    done = subprocess.run(
+        [pathlib.Path(sys.executable).with_name("st"), "run", f"{daemon.url}/openapi.json", *ARGUMENTS, *arguments]
+        + ["-H", f"Authorization: Bearer {daemon.token}", "-n", os.environ.get("RULED_EXAMPLES", "10")],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode != 0:
+        pytest.fail(done.stdout + done.stderr, pytrace=False)
+
+
+def test_schemathesis_finds_nothing(start, tmp_path):
+    daemon = start(plugins={"probe": PLUGIN})
+    expect_nothing(daemon, tmp_path)
+
+
+def test_schemathesis_finds_nothing_about_what_exists(start, tmp_path):
+    daemon = start(plugins={"probe": PLUGIN})
+    daemon.send_examples()
+    for number in range(3):
+        daemon.event("probe.bad", f"parked:{number}")
+        daemon.event("probe.emit", "sender")
+    parked = daemon.http.get("/v1/parked").json()["parked"][0]["id"]
+    effect = daemon.http.get("/v1/effects?sink=nowhere&limit=1").json()["effects"][0]["id"]
+    lines = [("subject", "sender"), ("query", "probe.echo")]
+    settings = "[parameters]\n" + "".join(f'"path.{name}" = {json.dumps(value)}\n' for name, value in lines)
+    for path, value in (("/v1/parked/", parked), ("/v1/effects/", effect)):
+        settings += f'[[operations]]\ninclude-path-regex = "^{path}"\nparameters = {{ "path.id" = {json.dumps(value)} }}\n'
+    expect_nothing(daemon, tmp_path, "--include-path-regex", "[{]", settings=settings)
+    daemon.event("probe.emit", "after it all")
+
+
+def test_every_error_of_the_listener_is_described(start):
+    daemon = start()
+    with httpx.Client(base_url=daemon.url) as client:
+        refused = client.get("/openapi.json")
+        assert refused.status_code == 401 and "www-authenticate" in refused.headers
+        document = client.get("/openapi.json", headers={"authorization": f"Bearer {daemon.token}"}).json()
+        for path, item in document["paths"].items():
+            for method in {"get", "head", "post", "put", "delete", "patch", "options", "trace"} - set(item):
+                reply = client.request(
+                    method.upper(), path.replace("{", "").replace("}", ""),
+                    headers={"authorization": f"Bearer {daemon.token}"},
+                )
+                assert reply.status_code == 405, (method, path)
+                allowed = {name.strip().lower() for name in reply.headers["allow"].split(",")}
+                assert allowed == set(item) - {"parameters"}
+    assert document == daemon.http.get("/openapi.json").json()
+
+
+def test_names_with_spaces_as_libraries_write_them(start):
+    daemon = start()
+    daemon.event("any", "a b+c/d")
+    assert daemon.http.get("/v1/subjects", params={"prefix": "a b+"}).json()["subjects"] == []
+    daemon.event("session.started", "user:a b+c/d", {"id": "1"})
+    subjects = daemon.http.get("/v1/subjects", params={"prefix": "user:a b+"}).json()["subjects"]
+    assert subjects == ["user:a b+c/d"]
