@@ -65,20 +65,25 @@ package struct HostReview {
     if let mode = Self.mode(path), mode & S_IFMT != S_IFSOCK {
       return add(["socket"], "\(path) is \(RegularFile.name(of: mode)); remove it, or name another path")
     }
-    reviewFolder(Self.parent(path), ["socket"], of: path)
+    reviewMadeFolder(Self.parent(path), ["socket"], of: path)
   }
 
-  /// The folder of the store, which is made with its parents where it does not exist yet.
+  /// The folder of the store.
   private mutating func reviewStore(_ path: String) {
     if let mode = Self.mode(path), mode & S_IFMT != S_IFDIR {
       return add(["store"], "\(path) is \(RegularFile.name(of: mode)) and no folder; name another path")
     }
-    var folder = path
+    reviewMadeFolder(path, ["store"], of: path)
+  }
+
+  /// A folder that the start makes with its parents: the first one that exists must take new files.
+  private mutating func reviewMadeFolder(_ folder: String, _ key: [String], of path: String) {
+    var folder = folder
     while Self.mode(folder) == nil, folder != Self.parent(folder) {
       if Self.isMadeBySystemd(folder) { return }
       folder = Self.parent(folder)
     }
-    reviewFolder(folder, ["store"], of: path)
+    reviewFolder(folder, key, of: path)
   }
 
   /// A folder that must exist and take new files.

@@ -86,10 +86,13 @@ package enum ServeCommand {
     }
   }
 
-  /// Writes a problem of the configuration with its file and line.
-  private static func complain(_ problem: ConfigurationProblem, _ options: ServeOptions) {
-    let line = options.config.map { ConfigurationFile.line(of: problem.path, in: $0) } ?? 0
-    complain(LoadError(file: options.config ?? "", line: line, problem.message).description)
+  /// Writes the problems of the configuration with file and line, in the order of their lines.
+  private static func complain(_ problems: [ConfigurationProblem], _ options: ServeOptions) {
+    let located = problems.map { problem in
+      let line = options.config.map { ConfigurationFile.line(of: problem.path, in: $0) } ?? 0
+      return LoadError(file: options.config ?? "", line: line, problem.message)
+    }
+    for error in located.sorted(by: { $0.line < $1.line }) { complain(error.description) }
   }
 
   /// Loads the configuration and the rules as a start does, reviews the host, and prints what is wrong with them.
@@ -106,15 +109,13 @@ package enum ServeCommand {
         worker: LuaWorker(), now: EngineClock.wall)
       let sinks = catalog.plugins.flatMap(\.manifest.sinks)
       let problems = catalog.problems(in: configuration) + HostReview(configuration, sinks: sinks).problems
-      for problem in problems {
-        complain(problem, options)
-      }
+      complain(problems, options)
       guard problems.isEmpty else { return 1 }
       print("\(catalog.plugins.count) plugins load, revision \(catalog.revision)")
       return 0
     } catch {
       for problem in error.errors { complain(problem.description) }
-      for problem in HostReview(configuration, sinks: nil).problems { complain(problem, options) }
+      complain(HostReview(configuration, sinks: nil).problems, options)
       return 1
     }
   }
@@ -141,7 +142,8 @@ struct ServeOptions {
       OptionSpec(
         "clock", value: "manual", "For tests: time stands still until 'rulectl clock' moves it.",
         completes: .words(["manual"]), repeats: true),
-      OptionSpec("check", "Loads the configuration and the rules, prints what is wrong with them, and ends."),
+      OptionSpec(
+        "check", "Checks the configuration, the rules, and the files, folders and accounts that they name; then ends."),
       OptionSpec("salvage", "Saves what can be read of a damaged store that does not open, and ends."),
       OptionSpec(
         "restore", value: "DIR", "Makes a store of the latest backup in DIR, or of the backup DIR, and ends.",

@@ -222,12 +222,9 @@ private struct FailureGroup {
     if groups.isEmpty { return "nothing is parked\n" }
     var table = Table(["EVENTS": .right, "PLUGIN": .left, "RULE": .left, "OLDEST": .left, "FAILURE": .left])
     for group in groups {
-      let place = group.example.member("file").map { file in
-        " (\(file.brief)\(group.example.member("line").map { ":\($0.brief)" } ?? ""))"
-      }
       table.add([
         Figures.count(group.count), group.plugin, group.failure.rule.isEmpty ? "-" : group.failure.rule, group.oldest,
-        group.failure.messageAndKind + (place ?? ""),
+        group.failure.messageAndKind,
       ])
     }
     return table.text(style)

@@ -213,7 +213,10 @@ extension RulesCheck {
   }
 
   private mutating func add(_ problems: [ConfigurationProblem], _ path: String) {
-    for problem in problems { add(path, ConfigurationFile.line(of: problem.path, in: path), problem.message) }
+    // Several may be about one line, such as the list of administrators.
+    found += problems.map { problem in
+      Finding(file: path, line: ConfigurationFile.line(of: problem.path, in: path), message: problem.message)
+    }
   }
 
   private mutating func checkSettings(_ settings: JSONObject, of plugin: PluginSource, _ path: String) {

@@ -122,6 +122,35 @@ import Testing
     #expect(run.output.contains("conf.lua:7: no plugin has a sink 'mial'; did you mean 'mail'?"))
   }
 
+  @Test func theConfigurationIsHeldAgainstTheHost() {
+    let run = check(
+      [
+        "rules/greeter/plugin.lua": RulesFolderOnDisk.greeter,
+        "conf.lua": """
+        socket = "/tmp/ruled.sock"
+        admins = { "no-such-user", "root", "@no-such-group" }
+        http = {
+          listen = "127.0.0.1:0",
+          token_file = "/no/such/token",
+        }
+        plugins = { greeter = {
+          words = 3,
+        } }
+        sinks = { mail = {
+          file = "/no/such/folder/mail.ndjson",
+        } }
+        """,
+      ], ["--config", "@conf.lua"])
+    #expect(run.exit == .no)
+    #expect(run.output.contains("conf.lua:2: admins: this host has no user 'no-such-user'"))
+    #expect(run.output.contains("conf.lua:2: admins: this host has no group '@no-such-group'"))
+    #expect(run.output.contains("conf.lua:5: http.token_file: /no/such/token can't be read: No such file"))
+    #expect(
+      run.output.contains("conf.lua:8: the setting 'words' of plugin 'greeter' must be a string, as it is by default"))
+    #expect(run.output.contains("conf.lua:11: sinks.mail.file: the folder /no/such/folder of"))
+    #expect(run.output.contains("1 plugin, 3 rules, 5 findings"))
+  }
+
   @Test func unknownKeysOfTheConfigurationHaveTheirLineAndTheNearestName() {
     let run = check(
       [

@@ -16,7 +16,7 @@ struct Run {
   ///   - words: The arguments.
   ///   - daemon: The daemon that `RULED_SOCKET` names, if any.
   ///   - input: Standard input.
-  ///   - terminal: Whether output and errors are a terminal.
+  ///   - terminal: Whether input, output and errors are a terminal.
   ///   - variables: Further variables.
   ///   - more: Commands to add to those of `rulectl`.
   init(
@@ -34,7 +34,8 @@ struct Run {
     var variables = variables
     variables["RULED_SOCKET"] = variables["RULED_SOCKET"] ?? daemon?.path ?? "/nonexistent/ruled.sock"
     let environment = ToolEnvironment(
-      input: Input(text: input), output: Output(isTerminal: terminal), errors: Output(isTerminal: terminal),
+      input: Input(text: input, isTerminal: terminal), output: Output(isTerminal: terminal),
+      errors: Output(isTerminal: terminal),
       variables: variables)
     var tool = Tool.rulectl
     tool.version = "1.2.3"

@@ -89,7 +89,7 @@ struct OpenAPIOperation {
         "showMetrics", "The metrics in Prometheus's text format.",
         ("text/plain; version=0.0.4; charset=utf-8", ["type": "string"]))
     case .openapi: return OpenAPIOperation("showAPI", "This document.", "Document")
-    case .samples: return OpenAPIOperation("showSamples", "The load of the last hour and day.", "Samples")
+    case .samples: return OpenAPIOperation("showSamples", "The load of the last five minutes and of the last hour.", "Samples")
     case .dashboard:
       return OpenAPIOperation(
         "showDashboard", "The dashboard.", ("text/html; charset=utf-8", ["type": "string"]), [303, 404],

@@ -1,0 +1,90 @@
+import RuledEngine
+import RuledLua
+import TestSupport
+import Testing
+
+@testable import RuledCore
+
+@Suite struct HostReviewTests {
+  private let folder = TemporaryFolder()
+
+  /// A configuration that a daemon starts with.
+  private var configuration: Configuration {
+    var configuration = Configuration()
+    configuration.socket = folder("ruled.sock")
+    configuration.store = .rocksdb(path: folder("store/of/ours"))
+    configuration.admins = ["root", "@root", "0", "@4711"]
+    return configuration
+  }
+
+  private func problems(_ change: (inout Configuration) -> Void) -> [String] {
+    var configuration = configuration
+    change(&configuration)
+    return HostReview(configuration, sinks: ["mail", "client"]).problems.map(\.message)
+  }
+
+  @Test func `nothing is wrong with what a daemon starts with, and nothing is made`() {
+    folder.write("token", "secret\n")
+    let found = problems {
+      $0.http.tokenFile = folder("token")
+      $0.sinks["mail"] = .init(secretFile: folder("token"), file: folder("mail.ndjson"))
+    }
+    #expect(found.isEmpty, "\(found)")
+    #expect(TemporaryFolder.names(folder.path) == ["token"])
+  }
+
+  @Test func `a file that is missing, empty or no text is found`() {
+    folder.write("empty", "\n")
+    folder.write("words", "two words")
+    #expect(
+      problems { $0.http.tokenFile = folder("none") }[0].hasPrefix("http.token_file: \(folder("none")) can't be read"))
+    #expect(problems { $0.http.tokenFile = folder("empty") }[0].contains("holds no token"))
+    #expect(problems { $0.http.tokenFile = folder.path }[0].contains("is a folder"))
+    for (name, reason) in [("none", "can't be read"), ("empty", "holds no secret"), ("words", "without white space")] {
+      let found = problems { $0.sinks["mail"] = .init(url: "https://a/", secretFile: folder(name)) }
+      #expect(
+        found.count == 1 && found[0].hasPrefix("sinks.mail.secret_file: ") && found[0].contains(reason), "\(found)")
+    }
+    for key in ["cert", "ca"] {
+      let found = problems {
+        $0.sinks["mail"] = .init(url: "https://a/")
+        if key == "cert" { $0.sinks["mail"]?.certificateFile = folder("none") }
+        if key == "ca" { $0.sinks["mail"]?.authoritiesFile = folder("none") }
+      }
+      #expect(found.count == 1 && found[0].hasPrefix("sinks.mail.\(key): "), "\(found)")
+    }
+  }
+
+  @Test func `folders that are missing, and files in the place of folders, are found`() {
+    folder.write("file", "")
+    #expect(problems { $0.socket = folder("made/at/start/ruled.sock") }.isEmpty)
+    #expect(problems { $0.socket = folder("file/ruled.sock") }[0].contains("\(folder("file")) is no folder"))
+    #expect(problems { $0.socket = folder("file") }[0].contains("is a file"))
+    #expect(problems { $0.store = .rocksdb(path: folder("file")) }[0].contains("no folder"))
+    #expect(problems { $0.store = .rocksdb(path: folder("file/store")) }[0].contains("is no folder"))
+    #expect(problems { $0.sinks["mail"] = .init(file: folder.path) }[0].contains("is a folder; name a file"))
+    #expect(problems { $0.sinks["mail"] = .init(file: folder("none/x")) }[0].contains("does not exist"))
+  }
+
+  @Test func `folders that systemd makes for the service may be missing`() {
+    let found = problems {
+      $0.socket = "/run/ruled-of-this-test/ruled.sock"
+      $0.store = .rocksdb(path: "/var/lib/ruled-of-this-test")
+      $0.sinks["mail"] = .init(file: "/var/log/ruled-of-this-test/mail.ndjson")
+    }
+    #expect(found.isEmpty, "\(found)")
+  }
+
+  @Test func `accounts and sinks that do not exist are found`() {
+    let found = problems {
+      $0.admins = ["root", "no-such-user", "@no-such-group"]
+      $0.sinks["mial"] = .init(log: true)
+    }
+    #expect(
+      found.count == 3 && found[0].contains("no user 'no-such-user'") && found[1].contains("no group '@no-such-group'"))
+    #expect(found[2] == "no plugin has a sink 'mial'; did you mean 'mail'?")
+    var configuration = configuration
+    configuration.sinks["mial"] = .init(log: true)
+    #expect(HostReview(configuration, sinks: nil).problems.isEmpty)
+  }
+}
