@@ -35,6 +35,7 @@ let package = Package(
   products: [
     .executable(name: "ruled", targets: ["ruled"]),
     .executable(name: "rulectl", targets: ["rulectl"]),
+    .executable(name: "ruled-courier", targets: ["ruled-courier"]),
   ],
   targets: [
     .systemLibrary(name: "CLua", providers: [.apt(["liblua5.4-dev"])]),
@@ -69,6 +70,8 @@ let package = Package(
     module("RuledTool", ["RuledCore", "RuledJSON", "RuledEngine", "RuledLua", "RuledStore", "RuledWire"]),
     .executableTarget(
       name: "ruled", dependencies: ["RuledServer"], swiftSettings: strict, linkerSettings: boundAtStart),
+    .executableTarget(
+      name: "ruled-courier", dependencies: ["RuledServer"], swiftSettings: strict, linkerSettings: boundAtStart),
     .executableTarget(
       name: "rulectl", dependencies: ["RuledTool"], swiftSettings: strict, linkerSettings: boundAtStart),
 

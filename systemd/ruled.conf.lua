@@ -8,6 +8,10 @@ durability = "commit"                  -- or "interval": replies do not wait for
 workers    = 0                         -- 0: one for each processor
 admins     = {}                        -- e.g. { "alice", "@ops" }, besides root and the daemon's own user
 
+couriers   = { "ruled-courier" }       -- who may lease effects and confirm them; {} without a courier
+delivery   = "courier"                 -- the default is "daemon"; ruled.service opens no network, ruled-courier.service delivers
+
+-- With ruled.service, ruled-http.socket opens the address: enable it too.
 -- http = { listen = "127.0.0.1:8787", token_file = "/etc/ruled/token", role = "reader" }
 -- http = { sites = "127.0.0.1:8788" }  -- plugins' sites alone, for a reverse proxy
 
@@ -28,6 +32,7 @@ plugins = {
 
 sinks = {
   -- conversions = { url = "https://graph.example/events", secret_file = "/etc/ruled/conversions.token" },
+  -- mail     = { lease = true },  -- a program of your own delivers, with `lease` and `confirm`
   analytics = { file = "/var/log/ruled/analytics.ndjson" },
   rejected  = { log = true },
 }

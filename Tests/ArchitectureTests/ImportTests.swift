@@ -17,6 +17,7 @@ import Testing
     ],
     "RuledTool": ["RuledCore", "RuledJSON", "RuledEngine", "RuledLua", "RuledStore", "RuledWire"],
     "ruled": ["RuledServer"],
+    "ruled-courier": ["RuledServer"],
     "rulectl": ["RuledTool"],
   ]
 

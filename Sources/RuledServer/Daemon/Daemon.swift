@@ -41,9 +41,10 @@ package final class Daemon {
     SystemCalls.ignoreBrokenPipes()
     let count = configuration.workers > 0 ? configuration.workers : Int(cl_processors())
     let connections = try ProcessLimits.check(configuration, workers: count, log)
-    let socket = try listen()
+    let inherited = SocketActivation.inheritedSockets()
+    let socket = try listen(inherited)
     let path = socket.path ?? configuration.socket
-    try listenOnLoopback()
+    try listenOnLoopback(inherited)
     let store = try openStore()
     let clock = try makeClock(store)
     let context = EngineContext(store: store, clock: clock, configuration: configuration, log: log)
@@ -72,23 +73,42 @@ package final class Daemon {
 
   // MARK: Starting
 
-  private func listen() throws(StartError) -> ListeningSocket {
-    do throws(SystemError) {
-      if let inherited = try SocketActivation.inheritedSocket() { return inherited }
-    } catch { throw StartError("the socket that systemd handed over can't be used: \(error)") }
+  private func listen(_ inherited: SocketActivation.Sockets) throws(StartError) -> ListeningSocket {
+    if let descriptor = inherited.unix {
+      do throws(SystemError) { return try ListeningSocket(inheriting: descriptor) } catch {
+        throw StartError("the socket that systemd handed over can't be used: \(error)")
+      }
+    }
     do throws(ListenError) {
       return try ListeningSocket(path: configuration.socket)
     } catch { throw StartError(error.description) }
   }
 
-  private func listenOnLoopback() throws(StartError) {
+  private func listenOnLoopback(_ inherited: SocketActivation.Sockets) throws(StartError) {
     if let file = configuration.http.tokenFile, configuration.http.listen != nil { token = try BearerToken(file: file) }
-    loopback = try Self.listen(configuration.http.listen, "http.listen")
-    sites = try Self.listen(configuration.http.sites, "http.sites")
+    var handed = inherited.tcp
+    loopback = try listen(configuration.http.listen, "http.listen", &handed)
+    sites = try listen(configuration.http.sites, "http.sites", &handed)
+    guard handed.isEmpty else {
+      throw StartError(
+        "systemd hands over a TCP socket at neither http.listen nor http.sites: set the same loopback address and port in "
+          + "the configuration, or disable the socket's unit")
+    }
   }
 
-  private static func listen(_ address: ListenAddress?, _ key: String) throws(StartError) -> Int32? {
+  /// A socket at a configured address: one that systemd has handed over, or a new one.
+  private func listen(
+    _ address: ListenAddress?, _ key: String, _ handed: inout [Int32]
+  ) throws(StartError) -> Int32? {
     guard let address else { return nil }
+    if let index = handed.firstIndex(where: { LoopbackSocket.isBound($0, to: address) }) {
+      return handed.remove(at: index)
+    }
+    guard configuration.delivery == .daemon else {
+      throw StartError(
+        "with delivery = \"courier\" the daemon opens no network socket: let systemd hand over the one for \(key), as "
+          + "ruled-http.socket does for http.listen, or remove \(key); the Unix socket speaks HTTP too")
+    }
     do throws(SystemError) { return try LoopbackSocket.listen(address) } catch {
       throw StartError("\(key) '\(address.text)' can't be listened on: \(error)")
     }

@@ -79,9 +79,9 @@ package enum ServeCommand {
   }
 
   /// Writes each line of a problem on standard error, after the program's name.
-  private static func complain(_ problem: String) {
+  static func complain(_ problem: String, as program: String = "ruled") {
     for text in problem.split(separator: "\n") {
-      let line = Array("ruled: \(text)\n".utf8)
+      let line = Array("\(program): \(text)\n".utf8)
       _ = write(2, line, line.count)
     }
   }

@@ -104,10 +104,12 @@ package final class Services: Sendable {
     for name in catalog.problems(in: configuration) {
       context.log.write(LogLine(.warn, "the configuration: \(name.message)"))
     }
-    for name in admins.unknown {
-      let kind = name.hasPrefix("@") ? "group" : "user"
-      context.log.write(
-        LogLine(.warn, "the configuration's admins name a \(kind) '\(name)' that this host does not know"))
+    for (key, names) in [("admins", admins.unknown), ("couriers", couriers.unknown)] {
+      for name in names {
+        let kind = name.hasPrefix("@") ? "group" : "user"
+        context.log.write(
+          LogLine(.warn, "the configuration's \(key) name a \(kind) '\(name)' that this host does not know"))
+      }
     }
   }
 

@@ -17,6 +17,27 @@ enum LoopbackSocket {
     return descriptor.release()
   }
 
+  /// Whether a socket is bound to an address.
+  static func isBound(_ descriptor: Int32, to address: ListenAddress) -> Bool {
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    var host = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+    var port = [CChar](repeating: 0, count: Int(NI_MAXSERV))
+    let status = withUnsafeMutablePointer(to: &storage) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { name in
+        guard getsockname(descriptor, name, &length) == 0 else { return Int32(-1) }
+        return getnameinfo(
+          name, length, &host, socklen_t(host.count), &port, socklen_t(port.count), NI_NUMERICHOST | NI_NUMERICSERV)
+      }
+    }
+    return status == 0 && text(host) == address.host && text(port) == "\(address.port)"
+  }
+
+  /// The text before the zero byte.
+  private static func text(_ characters: [CChar]) -> String {
+    String(decoding: characters.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
   private static func bind4(_ descriptor: Int32, _ listen: ListenAddress) -> Int32 {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)

@@ -54,6 +54,8 @@ final class HTTPClient {
     /// The first `keptBytes` bytes of the answer's body.
     var body: [UInt8] = []
     let keptBytes: Int
+    /// Whether the answer's head has come whole.
+    var hasHead = false
     /// Where libcurl writes what went wrong.
     let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
@@ -177,6 +179,7 @@ final class HTTPClient {
       { ruled_curl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, min(timeout, 10_000)) },
       { ruled_curl_set_long(easy, CURLOPT_TIMEOUT_MS, timeout) },
       { ruled_curl_set_write(easy, keepBody, context) },
+      { ruled_curl_set_head(easy, readHead, context) },
       { ruled_curl_set_error_text(easy, transfer.errorText) },
       { request.certificate.map { ruled_curl_set_text(easy, CURLOPT_SSLCERT, $0) } ?? CURLE_OK },
       { request.certificate.map { ruled_curl_set_text(easy, CURLOPT_SSLKEY, $0) } ?? CURLE_OK },
@@ -222,8 +225,10 @@ final class HTTPClient {
     for end in ended { end.completion(end.result) }
   }
 
+  /// The result of a transfer that ended without an error; libcurl takes an end within the head for the end of the answer.
   private static func answer(of easy: UnsafeMutableRawPointer, _ transfer: Transfer) -> HTTPResult {
-    .answered(
+    guard transfer.hasHead else { return .failed("the answer ended within its head") }
+    return .answered(
       status: Int(ruled_curl_status(easy)), retryAfter: Int(ruled_curl_retry_after(easy)), body: transfer.body)
   }
 
@@ -231,7 +236,7 @@ final class HTTPClient {
   private static func result(of code: CURLcode, _ transfer: Transfer? = nil) -> HTTPResult {
     let detail = transfer.map { String(cString: $0.errorText) } ?? ""
     let reason = detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail
-    return code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL ? .refused(reason) : .failed(reason)
+    return code == CURLE_URL_MALFORMAT ? .refused(reason) : .failed(reason)
   }
 
   /// The result of a request that libcurl did not accept: another try meets the same, unless memory was short.
@@ -298,6 +303,21 @@ private func timerCallback(
   guard let context else { return 0 }
   Unmanaged<HTTPClient>.fromOpaque(context).takeUnretainedValue().setTimer(milliseconds: milliseconds)
   return 0
+}
+
+private func readHead(
+  _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> Int {
+  guard let bytes, let context else { return size * count }
+  // Each call has one line: a status line begins a head, a blank line ends it. Trailers come after it.
+  let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
+  let transfer = Unmanaged<HTTPClient.Transfer>.fromOpaque(context).takeUnretainedValue()
+  if line.starts(with: "HTTP/".utf8) {
+    transfer.hasHead = false
+  } else if line.allSatisfy({ $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }) {
+    transfer.hasHead = true
+  }
+  return size * count
 }
 
 private func keepBody(

@@ -83,7 +83,10 @@ final class Router: ConnectionHandler {
   func forget(_ connection: Connection) {
     services.connections.wrappingSubtract(1, ordering: .relaxed)
     worker.watches.removeWatchers(of: connection.token.raw)
+    worker.endWaits(of: connection.token.raw)
   }
+
+  func noteInputEnd(on connection: Connection) { worker.endWaits(of: connection.token.raw) }
 
   /// Counts a request that will be answered.
   private func beginRequest(on connection: Connection) {

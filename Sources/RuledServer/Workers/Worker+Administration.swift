@@ -55,7 +55,9 @@ extension Worker {
         task = .show(selection)
       case .resend: task = .resend(try EffectSelection(request))
       case .dropEffects: task = .drop(try EffectSelection(request))
-      case .lease: task = .lease(try LeaseParams(request))
+      case .lease:
+        task = .lease(try LeaseParams(request))
+        if case .worker(index) = target.receiver { leasers.insert(target.connection) }
       default: task = .confirm(try ConfirmParams(request))
       }
       let caller = ControlCaller(id: request.id.map { Array($0) }, target: target)
@@ -63,6 +65,13 @@ extension Worker {
         throw RequestError(.unavailable, "the daemon is shutting down")
       }
     } catch { replies.sendError(error, for: request, to: target) }
+  }
+
+  /// Answers the requests of a connection that wait for effects: its client has ended its side, and is probably gone.
+  func endWaits(of connection: UInt64) {
+    guard leasers.remove(connection) != nil else { return }
+    let index = index
+    services.outbox.mailbox.send(.perform { $0.endWaits(of: connection, at: .worker(index)) })
   }
 
   /// Appends the result of a method that shows or erases.

@@ -48,6 +48,8 @@ final class Worker {
   let generatedID = ByteBuffer(capacity: 40)
   /// The replies that wait for a cascade, by its key.
   var awaitingCascade: [UInt64: (target: ReplyTarget, bytes: [UInt8])] = [:]
+  /// Its connections that have leased effects.
+  var leasers: Set<UInt64> = []
   /// The key of the last cascade that a reply waits for.
   var lastCascade: UInt64 = 0
   /// When the requests began that are executed now, in nanoseconds of the monotonic clock.

@@ -94,7 +94,7 @@ import Testing
   @Test func anInheritedSocketKeepsItsFile() throws {
     let path = folder("s")
     let made = try ListeningSocket(path: path)
-    #expect(SocketActivation.isListeningUnixStream(made.descriptor))
+    #expect(SocketActivation.isListeningStream(made.descriptor, of: [AF_UNIX]))
     do {
       let inherited = try ListeningSocket(inheriting: dup(made.descriptor))
       #expect(inherited.descriptor >= 0)

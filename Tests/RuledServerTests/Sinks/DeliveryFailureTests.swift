@@ -42,4 +42,25 @@ import Testing
     #expect(Set(delays).count > 50)
     #expect(delays.allSatisfy { $0 > 0 && $0 <= 100_000 })
   }
+
+  @Test(arguments: [
+    ("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf", UInt32(0), "96 bytes remaining"),
+    ("HTTP/1.1 200 OK\r\nContent-Le", 0, "within its head"),
+    ("", 0, "Empty reply"),
+    ("not HTTP at all", 0, "HTTP/0.9"),
+    ("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nslow", 2_000, "timed out"),
+    ("HTTP/1.1 200 OK\r\n", 2_000, "timed out"),
+  ])
+  func `half an answer, or a slow one, is none: the effect is tried again`(
+    _ raw: String, _ hangs: UInt32, _ reason: String
+  ) throws {
+    let receiver = try Receiver { index, _ in index == 0 ? .init(raw: raw, hangs: hangs) : .init() }
+    defer { receiver.close() }
+    let rig = try DeliveryRig(sinks: ["out": .posting(receiver.url())], timeout: 500)
+    defer { rig.stop() }
+    try rig.emit("a", subject: "s")
+    #expect(eventually { rig.figures().delivered == 1 && rig.undelivered.isEmpty })
+    #expect(rig.figures().retried == 1 && receiver.requests.count == 2)
+    #expect(rig.log.text.contains(reason), "\(rig.log.text)")
+  }
 }

@@ -17,6 +17,7 @@ final class DeliveryRig {
   private let worker: Thread
   private var outbox: Thread?
   private let backoff: Backoff
+  private let timeout: Int
   private let makeClient: @Sendable (EventLoop) throws(SystemError) -> RuledServer.HTTPClient
 
   /// Starts the threads over a store with sinks and the rules of a folder, or with one plugin `p` whose text is `plugin`.
@@ -24,16 +25,18 @@ final class DeliveryRig {
     store: any StateStore = MemoryStore(), sinks: [String: Configuration.Sink], plugin: String = "",
     rules: RulesSource? = nil,
     settings: [String: Configuration.Plugin] = [:], clock: EngineClock = EngineClock(), retryAfter: UInt64 = 20,
-    delivers: Bool = true,
+    timeout: Int = 10_000, delivery: DeliveryProcess = .daemon, delivers: Bool = true,
     makeClient: @escaping @Sendable (EventLoop) throws(SystemError) -> RuledServer.HTTPClient = {
       loop throws(SystemError) in try RuledServer.HTTPClient(on: loop)
     }
   ) throws {
     self.makeClient = makeClient
+    self.timeout = timeout
     self.store = store
     var configuration = Configuration()
     configuration.sinks = sinks
     configuration.plugins = settings
+    configuration.delivery = delivery
     let context = EngineContext(store: store, clock: clock, configuration: configuration, log: log)
     let services = Services(context: context, workers: 1)
     self.services = services
@@ -60,9 +63,9 @@ final class DeliveryRig {
 
   /// Begins to deliver.
   func deliver() {
-    let (services, backoff, makeClient) = (services, backoff, makeClient)
+    let (services, backoff, timeout, makeClient) = (services, backoff, timeout, makeClient)
     outbox = try? Thread.start(name: "outbox") {
-      let settings = OutboxService.Settings(backoff: backoff, timeout: 10_000, recountDelay: 5)
+      let settings = OutboxService.Settings(backoff: backoff, timeout: timeout, recountDelay: 5)
       do throws(SystemError) {
         try OutboxService(services: services, settings: settings, makeClient: makeClient).run()
       } catch { fatalError("\(error)") }
@@ -151,6 +154,13 @@ extension Configuration.Sink {
     var sink = Configuration.Sink()
     sink.url = url
     sink.secretFile = secret
+    return sink
+  }
+
+  /// A sink whose effects are leased.
+  static var leased: Configuration.Sink {
+    var sink = Configuration.Sink()
+    sink.lease = true
     return sink
   }
 

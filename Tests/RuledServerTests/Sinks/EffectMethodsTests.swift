@@ -84,7 +84,7 @@ import Testing
       eventually {
         (try? client.call("effect", ["id": "b"])).map { $0["status"] == "failed" && $0["tries"] == 2 } ?? false
       })
-    #expect(first.services.status.health(first.services)["sinks"]?["out"]?["given_up"] == 3)
+    #expect(eventually { first.services.status.health(first.services)["sinks"]?["out"]?["given_up"] == 3 })
     #expect(try client.call("resend", ["id": "x"], fails: true)["data"]?["code"] == "not_found")
     #expect(try client.call("resend", ["sink": "out"], fails: true)["data"]?["path"] == "params.status")
     first.stop()
@@ -240,6 +240,9 @@ final class EffectClient {
     ])
     client.send(request.text + "\n")
   }
+
+  /// Ends the client's side.
+  func endWriting() { client.endWriting() }
 
   /// The result of the next reply, or its error if it `fails`.
   func receive(fails: Bool = false) throws -> JSONValue {

@@ -24,6 +24,9 @@ final class Receiver: Sendable {
     var delay: UInt32 = 0
     /// The body.
     var body = "ok"
+    /// What is sent instead, byte for byte; the connection is then closed after `hangs` milliseconds.
+    var raw: String?
+    var hangs: UInt32 = 0
   }
 
   private struct State {
@@ -98,8 +101,12 @@ final class Receiver: Sendable {
       let lines =
         ["HTTP/1.1 \(answer.status) Answer", "Content-Length: \(answer.body.utf8.count)"] + answer.headers
         + ["", answer.body]
-      let text = lines.joined(separator: "\r\n")
+      let text = answer.raw ?? lines.joined(separator: "\r\n")
       _ = text.withCString { send(connection, $0, text.utf8.count, Int32(MSG_NOSIGNAL)) }
+      if answer.raw != nil {
+        usleep(answer.hangs * 1000)
+        break
+      }
     }
     Glibc.close(connection)
   }

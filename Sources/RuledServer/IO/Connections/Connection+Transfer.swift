@@ -72,6 +72,7 @@ extension Connection {
   private func endInput(deliveringLastLine: Bool) {
     inputEnded = true
     deliversLastLine = deliveringLastLine
+    table.handler?.noteInputEnd(on: self)
     queueForTickEnd()
   }
 

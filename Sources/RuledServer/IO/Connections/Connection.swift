@@ -217,6 +217,13 @@ package protocol ConnectionHandler: AnyObject {
   /// The connection is gone, and `forget` is not called for it.
   func receiveOtherProtocol(on descriptor: Int32)
 
+  /// The client has ended its side, or the connection: it sends nothing more. Lines that came before may still be delivered.
+  func noteInputEnd(on connection: Connection)
+
   /// The connection has ended. Called once, at the end of the tick, when its token is no longer valid.
   func forget(_ connection: Connection)
+}
+
+extension ConnectionHandler {
+  package func noteInputEnd(on connection: Connection) {}
 }

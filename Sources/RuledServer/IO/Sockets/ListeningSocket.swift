@@ -196,18 +196,27 @@ package enum SocketActivation {
   /// The first inherited descriptor.
   package static let firstDescriptor: Int32 = 3
 
-  /// The Unix stream socket that systemd passed to this process, or nil.
+  /// The sockets that systemd passed to this process.
+  package struct Sockets: Sendable {
+    /// The descriptor of the Unix stream socket, if there is one.
+    package var unix: Int32?
+    /// The descriptors of the TCP sockets.
+    package var tcp: [Int32]
+  }
+
+  /// The listening sockets that systemd passed to this process.
   ///
   /// Removes the variables, so that no child takes them for its own. To be called once, before other threads run.
-  package static func inheritedSocket() throws(SystemError) -> ListeningSocket? {
+  package static func inheritedSockets() -> Sockets {
     let inherited = descriptors(
       listenPID: getenv("LISTEN_PID").map { String(cString: $0) },
       listenCount: getenv("LISTEN_FDS").map { String(cString: $0) }, pid: getpid())
     unsetenv("LISTEN_PID")
     unsetenv("LISTEN_FDS")
     unsetenv("LISTEN_FDNAMES")
-    guard let descriptor = inherited.first(where: isListeningUnixStream) else { return nil }
-    return try ListeningSocket(inheriting: descriptor)
+    return Sockets(
+      unix: inherited.first { isListeningStream($0, of: [AF_UNIX]) },
+      tcp: inherited.filter { isListeningStream($0, of: [AF_INET, AF_INET6]) })
   }
 
   /// The descriptors that the variables promise to the process `pid`.
@@ -218,10 +227,12 @@ package enum SocketActivation {
     return firstDescriptor..<firstDescriptor + count
   }
 
-  /// Whether a descriptor is a Unix stream socket that listens.
-  static func isListeningUnixStream(_ descriptor: Int32) -> Bool {
-    guard fcntl(descriptor, F_GETFD) >= 0 else { return false }
-    return SystemCalls.socketOption(descriptor, SO_DOMAIN) == AF_UNIX
+  /// Whether a descriptor is a stream socket of one of these address families that listens.
+  static func isListeningStream(_ descriptor: Int32, of families: [Int32]) -> Bool {
+    guard fcntl(descriptor, F_GETFD) >= 0, let family = SystemCalls.socketOption(descriptor, SO_DOMAIN) else {
+      return false
+    }
+    return families.contains(family)
       && SystemCalls.socketOption(descriptor, SO_TYPE) == Int32(SOCK_STREAM.rawValue)
       && SystemCalls.socketOption(descriptor, SO_ACCEPTCONN) == 1
   }

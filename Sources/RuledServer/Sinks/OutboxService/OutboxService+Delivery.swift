@@ -138,7 +138,6 @@ extension OutboxService {
     delivery.sink.completed.insert(key)
     delivery.sink.ended(key)
     delivery.sink.givenUp += 1
-    scheduleRecount()
     let ended = Cascade { mailbox.send(.markingEnded(key, sink: name)) }
     services.workers[services.owner(of: key.subject)].send(
       .perform { worker in

@@ -69,7 +69,7 @@ extension OutboxService {
 
   /// Collects effects for a request: their handlers are called, and `handlerEnded` goes on.
   private func collect(for request: LeaseRequest) {
-    for name in request.params.sinks {
+    for name in request.params.sinks where !isHeld {
       guard let sink = sinks[name], isLeased(sink) else { continue }
       while !isHeld, request.hasRoom, let (queue, subject) = sink.next(now: loop.now) {
         guard begin(subject, of: queue, sink, for: request, now: loop.now) else { continue }
@@ -149,6 +149,20 @@ extension OutboxService {
     serveWaits()
   }
 
+  /// Answers the requests of a connection that wait.
+  func endWaits(of connection: UInt64, at receiver: ReplyTarget.Receiver) {
+    let waiting = leases.waiting
+    leases.waiting = []
+    for request in waiting {
+      if request.caller.target.connection == connection, request.caller.target.receiver == receiver {
+        request.waitEnd = 0
+        settle(request)
+      } else {
+        leases.waiting.append(request)
+      }
+    }
+  }
+
   private func startTimer() {
     guard !leases.isTimed else { return }
     leases.isTimed = true
@@ -178,7 +192,7 @@ final class LeaseRequest {
   /// Who asks.
   let caller: ControlCaller
   /// Until when the reply may wait for a first effect, in the loop's milliseconds.
-  let waitEnd: UInt64
+  var waitEnd: UInt64
   /// What the reply will hold.
   var granted: [JSONValue] = []
   /// How many handlers are still to end.

@@ -218,7 +218,8 @@ extension OutboxService {
     figures.setUnreadable(sink.unreadable.count)
     figures.setGivenUp(sink.givenUp)
     if waiting == 0 || sink.oldest != nil { figures.setOldest(sink.oldest?.at) }
-    figures.note(unleased: isLeased(sink) && waiting > 0 && sink.leasedCount == 0 && !leases.isAwaited(sink.name))
+    figures.note(
+      unleased: !isHeld && isLeased(sink) && waiting > 0 && sink.leasedCount == 0 && !leases.isAwaited(sink.name))
   }
 
   /// The effect of a sink that has waited longest: of those in memory, and the one that the last scan of the store found.

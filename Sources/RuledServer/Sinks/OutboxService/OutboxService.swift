@@ -140,7 +140,9 @@ final class OutboxService {
     case .reload(let sinks): reload(sinks)
     case .handlerAnswered(let number, let answer, let text):
       if let delivery = deliveries.removeValue(forKey: number) { proceed(delivery, with: answer, text: text) }
-    case .markingEnded(let key, let name): sinks[name]?.completed.remove(key)
+    case .markingEnded(let key, let name):
+      sinks[name]?.completed.remove(key)
+      scheduleRecount()
     case .task(let task, let caller): execute(task, for: caller)
     case .perform(let body): body(self)
     case .endWaits: endWaits()
@@ -169,7 +171,9 @@ final class OutboxService {
     configured = next
     scan.retriesBefore = services.context.nextSequence()
     for (name, sink) in sinks {
-      guard sink.configuration == next[name] else {
+      // A courier's leases outlive a change of what only the courier reads.
+      let isForCourier = deliverer == nil && sink.configuration?.url != nil && next[name]?.url != nil
+      guard sink.configuration == next[name] || isForCourier else {
         sinks[name] = nil
         sink.figures.reset()
         continue

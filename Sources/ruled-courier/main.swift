@@ -1,0 +1,4 @@
+import Glibc
+import RuledServer
+
+exit(CourierCommand.run(Array(CommandLine.arguments.dropFirst())))
