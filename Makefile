@@ -27,22 +27,26 @@ build: deps
 install:
 	@scripts/install "$(DESTDIR)" --prefix "$(PREFIX)"
 
-deb: deps
+deb:
+	@scripts/install-dependencies package
 	@scripts/make-deb
 
 run: build
 	@scripts/run
 
-test: deps
+test:
+	@scripts/install-dependencies test
 	@scripts/test
 
-test-release: deps
+test-release:
+	@scripts/install-dependencies test
 	@scripts/test-release
 
 test-dashboard: deps
 	@scripts/test-dashboard
 
-test-package: deps
+test-package:
+	@scripts/install-dependencies package
 	@scripts/test-package
 
 bench: build
