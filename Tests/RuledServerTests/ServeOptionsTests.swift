@@ -6,7 +6,7 @@ import Testing
 @Suite struct ServeOptionsTests {
   @Test(arguments: [
     ["--rules", "r", "--store", "memory:", "--socket", "s"], ["--rules=r", "--store=memory:", "--socket=s"],
-    ["--r", "r", "--st", "memory:", "--so=s"], ["-r", "r", "-smemory:", "-Ss", "--"],
+    ["--ru", "r", "--st", "memory:", "--so=s"], ["-r", "r", "-smemory:", "-Ss", "--"],
   ]) func anOptionMayBeWrittenInEveryWayOfGetopt(words: [String]) throws {
     let configuration = try ServeOptions(words).configuration()
     #expect(configuration.rules == "r")

@@ -155,7 +155,6 @@ import Testing
     try store.compact()
     let before = try manifest(of: live)
     try store.put("rb", "2")
-    try store.compact()
     try store.close()
     truncate("\(live)/\(before.name)", off_t(before.length))
     let error = #expect(throws: StoreError.self) { try unflushed(live) }
