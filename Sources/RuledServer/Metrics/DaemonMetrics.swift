@@ -148,7 +148,7 @@ struct DaemonMetrics {
     text.histogram(
       "ruled_commit_sync_seconds", "How long a sync of the log took, which makes commits durable.",
       per: Self.nanoseconds, [([], services.commits.syncTimes)])
-    text.counter("ruled_commits_failed_total", "Commits that were lost, or of which that is not known.", commits.lost)
+    text.counter("ruled_commits_failed_total", "Commits that were lost or whose outcome is unknown.", commits.lost)
     text.gauge(
       "ruled_cache_subjects", "Subjects in the cache.", sum { $0.hotSubjects.load(ordering: .relaxed) })
     text.gauge("ruled_cache_bytes", "Memory of the cache.", sum { $0.hotBytes.load(ordering: .relaxed) })
@@ -211,10 +211,10 @@ struct DaemonMetrics {
       sinks.map { ([("sink", $0.sink)], Double($0.figures.givenUp)) })
     let (clock, now) = (services.context.clock.now, EngineClock.monotonic)
     text.gauge(
-      "ruled_effects_oldest_seconds", "How long the effect has been waiting that waits longest; 0 while none waits.",
+      "ruled_effects_oldest_seconds", "How long the oldest waiting effect has waited; 0 if none waits.",
       sinks.map { ([("sink", $0.sink)], Double($0.figures.oldestSeconds(now: clock) ?? 0)) })
     text.gauge(
-      "ruled_sink_failing_seconds", "For how long a sink has failed without a success in between; 0 while it works.",
+      "ruled_sink_failing_seconds", "Time since the first failure after the last success of a sink; 0 while it works.",
       sinks.map { ([("sink", $0.sink)], Double($0.figures.failingSeconds(now: now) ?? 0)) })
     text.gauge(
       "ruled_effects_unreadable", "Waiting effects that can't be read at present.",

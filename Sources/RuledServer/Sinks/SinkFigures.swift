@@ -39,7 +39,7 @@ package final class SinkFigures: Sendable {
   package var unreadable: Int { unreadableCount.load(ordering: .relaxed) }
   /// How many effects are given up now, and are in the store.
   package var givenUp: Int { givenUpCount.load(ordering: .relaxed) }
-  /// Deliveries in a second, in the last minute.
+  /// Deliveries per second over the last minute.
   package var rate: Double { deliveries.withLock { $0.perSecond(now: EngineClock.monotonic / 1_000_000_000) } }
 
   /// How many seconds the effect that waits longest has waited; nil when none waits.
@@ -131,14 +131,14 @@ struct DeliveryRate {
   private static let seconds = 60
   private var counts = Array(repeating: (second: UInt64.max, count: 0), count: Self.seconds)
 
-  /// Counts deliveries in a second.
+  /// Counts deliveries at a time in seconds.
   mutating func add(_ count: Int, now: UInt64) {
     let slot = Int(now % UInt64(Self.seconds))
     if counts[slot].second != now { counts[slot] = (now, 0) }
     counts[slot].count += count
   }
 
-  /// Deliveries in a second, in the last minute.
+  /// Deliveries per second over the last minute.
   func perSecond(now: UInt64) -> Double {
     let total = counts.reduce(0) { sum, entry in
       entry.second <= now && now - entry.second < UInt64(Self.seconds) ? sum + entry.count : sum
