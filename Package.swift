@@ -42,6 +42,7 @@ let package = Package(
     .systemLibrary(name: "CRocksDB", pkgConfig: "rocksdb", providers: [.apt(["librocksdb-dev"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CUV", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
+    .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
     .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     .target(
       name: "CJSON", cxxSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
@@ -59,15 +60,24 @@ let package = Package(
     module("RuledJSON", ["RuledCore", "CJSON"]),
     module("RuledLua", ["RuledCore", "RuledJSON", "CLuaBridge"]),
     module("RuledStore", ["RuledCore", "RuledThreads", "CLinux", "CRocksDB", "CRocksEnv"]),
-    module("RuledEngine", ["RuledCore", "RuledJSON", "RuledLua", "RuledStore", "CLinux"]),
+    module("RuledJournal", ["RuledCore", "RuledJSON", "RuledThreads", "RuledStore", "CLinux", "CZstd"]),
+    module("RuledEngine", ["RuledCore", "RuledJSON", "RuledJournal", "RuledLua", "RuledStore", "CLinux"]),
+    module(
+      "RuledReplay",
+      ["RuledCore", "RuledJSON", "RuledThreads", "RuledJournal", "RuledLua", "RuledStore", "RuledEngine"]),
     module("RuledWire", ["RuledCore", "RuledJSON"]),
     module(
       "RuledServer",
       [
-        "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledLua", "RuledStore", "RuledWire", "CCurl",
-        "CLinux", "CSystemd", "CUV",
+        "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledJournal", "RuledLua", "RuledReplay",
+        "RuledStore",
+        "RuledWire", "CCurl", "CLinux", "CSystemd", "CUV",
       ]),
-    module("RuledTool", ["RuledCore", "RuledJSON", "RuledEngine", "RuledLua", "RuledStore", "RuledWire"]),
+    module(
+      "RuledTool",
+      [
+        "RuledCore", "RuledJSON", "RuledEngine", "RuledJournal", "RuledLua", "RuledReplay", "RuledStore", "RuledWire",
+      ]),
     .executableTarget(
       name: "ruled", dependencies: ["RuledServer"], swiftSettings: strict, linkerSettings: boundAtStart),
     .executableTarget(
@@ -89,6 +99,7 @@ let package = Package(
     tests(
       "RuledEngineTests",
       ["RuledEngine", "RuledJSON", "RuledLua", "RuledStore", "CAllocations", "StoreTestSupport", "TestSupport"]),
+    tests("RuledJournalTests", ["RuledJournal", "RuledJSON", "RuledStore", "StoreTestSupport", "TestSupport"]),
     tests("RuledWireTests", ["RuledWire", "RuledJSON", "TestSupport"]),
     tests(
       "RuledServerTests",

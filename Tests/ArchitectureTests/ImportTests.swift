@@ -9,13 +9,19 @@ import Testing
     "RuledJSON": ["RuledCore", "CJSON"],
     "RuledLua": ["RuledCore", "RuledJSON", "CLuaBridge"],
     "RuledStore": ["RuledCore", "RuledThreads", "CLinux", "CRocksDB", "CRocksEnv"],
-    "RuledEngine": ["RuledCore", "RuledJSON", "RuledLua", "RuledStore", "CLinux"],
+    "RuledJournal": ["RuledCore", "RuledJSON", "RuledThreads", "RuledStore", "CLinux", "CZstd"],
+    "RuledEngine": ["RuledCore", "RuledJSON", "RuledJournal", "RuledLua", "RuledStore", "CLinux"],
+    "RuledReplay": [
+      "RuledCore", "RuledJSON", "RuledThreads", "RuledJournal", "RuledLua", "RuledStore", "RuledEngine",
+    ],
     "RuledWire": ["RuledCore", "RuledJSON"],
     "RuledServer": [
-      "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledLua", "RuledStore", "RuledWire", "CUV", "CCurl",
-      "CLinux", "CSystemd",
+      "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledJournal", "RuledLua", "RuledReplay", "RuledStore",
+      "RuledWire", "CUV", "CCurl", "CLinux", "CSystemd",
     ],
-    "RuledTool": ["RuledCore", "RuledJSON", "RuledEngine", "RuledLua", "RuledStore", "RuledWire"],
+    "RuledTool": [
+      "RuledCore", "RuledJSON", "RuledEngine", "RuledJournal", "RuledLua", "RuledReplay", "RuledStore", "RuledWire",
+    ],
     "ruled": ["RuledServer"],
     "ruled-courier": ["RuledServer"],
     "rulectl": ["RuledTool"],

@@ -1,0 +1,2 @@
+/* The one header through which libzstd is imported. */
+#include <zstd.h>

@@ -1,0 +1,36 @@
+import RuledCore
+package import RuledJournal
+
+/// What an event did in a replayed world.
+package struct Played: Sendable {
+  /// Its outcome, in the form of a journal entry: `sequence` is that of the recorded entry that it replays, or of the one that it follows from.
+  package var entry: JournalEntry
+  /// Whether the recorded history has it too; otherwise it is a message or a timer of this world alone.
+  package var isRecorded: Bool
+  /// How many instructions each rule took that ran, by plugin and rule.
+  package var rules: [RuleCost]
+
+  /// What one rule cost.
+  package struct RuleCost: Sendable, Equatable {
+    /// The rule's plugin.
+    package var plugin: String
+    /// The rule's name.
+    package var rule: String
+    /// How many of Lua's instructions it took.
+    package var instructions: Int
+
+    /// A cost.
+    package init(plugin: String, rule: String, instructions: Int) {
+      self.plugin = plugin
+      self.rule = rule
+      self.instructions = instructions
+    }
+  }
+
+  /// What an event did.
+  package init(entry: JournalEntry, isRecorded: Bool, rules: [RuleCost] = []) {
+    self.entry = entry
+    self.isRecorded = isRecorded
+    self.rules = rules
+  }
+}
