@@ -7,7 +7,7 @@ import Testing
 
 @testable import RuledStore
 
-/// Threads that commit at the same time, while segments are sealed and flushed, and while syncs fail.
+/// Threads commit at the same time, while segments are sealed and flushed and while syncs fail.
 @Suite(.serialized) struct CommitThreadTests {
   private let folder = TemporaryFolder()
 
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  /// The keys that commits were of, by what the store said of them.
+  /// The keys of the commits, grouped by the store's answer.
   private final class Results: Sendable {
     struct Keys {
       var durable: Set<String> = []

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RuledStore
 
-/// What can be read of a store of which a block of a file is damaged.
+/// Checks what can be read from a store with a damaged block.
 @Suite struct DamagedFileTests {
   private let folder = TemporaryFolder()
   private static let count = 8_000
@@ -14,7 +14,7 @@ import Testing
     Array("ruser:\(String(repeating: "0", count: 6 - "\(number)".count))\(number)".utf8)
   }
 
-  /// The store's files, from the largest.
+  /// The store's files, the largest first.
   private func files() throws -> [String] {
     try Folder.names(folder.path).filter { $0.hasSuffix(".sst") }.map { "\(folder.path)/\($0)" }
       .sorted { size($0) > size($1) }
@@ -25,7 +25,7 @@ import Testing
     return stat(path, &status) == 0 ? Int(status.st_size) : 0
   }
 
-  /// Turns a bit of a file, so far into it.
+  /// Flips one bit of a file at an offset.
   private func damage(_ path: String, at part: Double) throws {
     let descriptor = open(path, O_RDWR)
     defer { close(descriptor) }
@@ -36,7 +36,7 @@ import Testing
     try #require(pwrite(descriptor, &byte, 1, offset) == 1)
   }
 
-  /// A store of many keys with as many blocks of their file damaged.
+  /// A store of many keys, with that many damaged blocks.
   private func damagedStore(seed: UInt64, blocks: Int) throws -> RocksStore {
     var random = SeededRandom(seed: seed)
     let store = try RocksStore(path: folder.path)

@@ -24,7 +24,7 @@ extension TemporaryFolder {
     }
   }
 
-  /// Turns one bit of a file.
+  /// Flips one bit of a file.
   static func flip(bit: Int, at offset: Int, of path: String) {
     let descriptor = open(path, O_RDWR)
     defer { close(descriptor) }

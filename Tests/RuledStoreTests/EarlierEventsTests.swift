@@ -4,7 +4,7 @@ import Testing
 
 @testable import RuledStore
 
-/// The events that a subject's record has no room for any longer.
+/// The events that a subject's record has no room for.
 struct EarlierEventsTests {
   @Test(arguments: UInt64(1)...20)
   func `a value gives back what was written`(seed: UInt64) {

@@ -5,9 +5,10 @@ import TestSupport
 
 @testable import RuledStore
 
-/// The operating system's files, of which syncs of the log's segments fail at random, or writes that make one too long.
+/// The operating system's files, of which some calls fail.
 ///
-/// It stands in for a limit on the size of files, which would be one for the whole process and so for other tests too.
+/// Syncs of the log's segments fail at random, or writes beyond a length. That stands in for the limit on file sizes, which
+/// would hold for the whole process and so for other tests too.
 final class FailingFiles: FileSystem {
   private let files = SystemFiles()
   private let random: Mutex<SeededRandom>
@@ -20,19 +21,19 @@ final class FailingFiles: FileSystem {
   private let nextSync = Mutex<(@Sendable () -> Void)?>(nil)
   private let writeCount = Atomic<Int>(0)
 
-  /// How many writes to segments there were.
+  /// How many writes segments got.
   var writes: Int { writeCount.load(ordering: .acquiring) }
 
-  /// Lets the next sync of a segment call `body`, and then fail.
+  /// Makes the next sync of a segment call `body` and then fail.
   func failNextSync(after body: @escaping @Sendable () -> Void) { nextSync.withLock { $0 = body } }
 
-  /// One sync in so many fails; none when it is 0.
+  /// One of that many syncs fails; 0 for none.
   var failsOneSyncIn: Int {
     get { chance.load(ordering: .relaxed) }
     set { chance.store(newValue, ordering: .relaxed) }
   }
 
-  /// Runs `body` while no segment may be written to beyond so many bytes.
+  /// Runs `body` while writes to a segment beyond that many bytes fail.
   func withSizeLimit<Result>(_ bytes: Int, _ body: () throws -> Result) rethrows -> Result {
     limit.store(bytes, ordering: .relaxed)
     defer { limit.store(.max, ordering: .relaxed) }

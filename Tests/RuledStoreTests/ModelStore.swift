@@ -2,7 +2,7 @@ import TestSupport
 
 @testable import RuledStore
 
-/// What a store should hold, kept in the plainest way.
+/// The model of a store: its pairs in a dictionary.
 struct ModelStore {
   /// The pairs.
   private(set) var values: [[UInt8]: [UInt8]] = [:]

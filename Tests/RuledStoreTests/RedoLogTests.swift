@@ -7,19 +7,21 @@ import Testing
 
 @testable import RuledStore
 
-/// What the log of a store on disk recovers after a crash; a copy of the running store's folder is what a crash leaves.
+/// Checks what a store recovers from its log after a crash.
+///
+/// A copy of the running store's folder stands for what a crash leaves.
 @Suite(.serialized) struct RedoLogTests {
   private let folder = TemporaryFolder()
 
   private var live: String { folder.path + "/live" }
 
-  /// The store as it is found when the process dies now.
+  /// The store that a start finds if the process dies now.
   private func crashed(_ name: String = "crashed") throws -> RocksStore {
     TemporaryFolder.copy(live, to: folder.path + "/" + name)
     return try unflushed(folder.path + "/" + name)
   }
 
-  /// A store whose files nobody touches in the background, so that a copy is of one moment.
+  /// A store without background work, so that a copy of its folder is of one moment.
   private func unflushed(
     _ path: String, _ settings: LogSettings = LogSettings(), files: any FileSystem = SystemFiles()
   ) throws -> RocksStore {
@@ -30,7 +32,7 @@ import Testing
     try Folder.names(store + "/log").filter { $0.hasSuffix(".log") }.sorted().map { "\(store)/log/\($0)" }
   }
 
-  /// Records and remembered outcomes, of which the flush thread makes separate files.
+  /// Writes of records and of remembered outcomes, which the flush thread puts into separate files.
   @Test(arguments: [1, 10, 700, 33_000, 100_000], ["ra", "d2107a"])
   func `what was committed is there after a crash`(size: Int, kind: String) throws {
     let store = try unflushed(live)
@@ -53,11 +55,11 @@ import Testing
     #expect(try RocksStore(path: copy).pairs() == store.pairs())
   }
 
-  /// What a start makes of a damaged log.
+  /// How a start answers a damaged log.
   private enum Verdict: Equatable {
     /// It was refused, and named the file.
     case refused
-    /// It started with so many of the commits, the first ones, each whole.
+    /// It started, with this many commits: the first ones, each whole.
     case kept(Int)
   }
 
@@ -343,7 +345,7 @@ import Testing
     let manifest = LogManifest(files, folder: folder.path, contents: .init())
     let log = try RedoLog(files, path: folder.path, folder: folder.path, manifest: manifest) { _ in }
     let records = [UInt8](repeating: 0, count: 1 << 20)
-    /// Whether a commit is appended rather than having to wait for another segment.
+    /// Whether the commit is appended without waiting for another segment.
     func isAppended(_ count: Int) throws -> Bool {
       try records.withUnsafeBytes { bytes throws in
         try log.append(UnsafeRawBufferPointer(rebasing: bytes[..<count]), isCommitted: true) != nil

@@ -4,7 +4,7 @@ import Testing
 
 @testable import RuledStore
 
-/// What is kept of an event's outcome.
+/// The value that remembers an event's outcome.
 struct RememberedOutcomeTests {
   private func value(_ parts: [[UInt8]], version: UInt64, id: [UInt8]) -> [UInt8] {
     let buffer = ByteBuffer()

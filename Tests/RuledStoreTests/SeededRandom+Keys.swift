@@ -1,7 +1,9 @@
 import TestSupport
 
 extension SeededRandom {
-  /// A short key of a record or an outcome from a small alphabet, so that keys meet.
+  /// A short key of a record or an outcome.
+  ///
+  /// Its alphabet is small, so that keys repeat.
   mutating func key() -> [UInt8] {
     let alphabet: [UInt8] = [0, 1, 0x61, 0x62, 0x7A, 0xFF]
     let length = Int.random(in: 0...3, using: &self)

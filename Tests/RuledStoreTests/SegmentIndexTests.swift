@@ -8,7 +8,7 @@ import Testing
 struct SegmentIndexTests {
   private static let slotCount = 256
 
-  /// Keys that all share one slot of a table whose hashes have that seed.
+  /// Keys that share one slot of a table with that seed.
   private static func collidingKeys(_ count: Int, seed: UInt64) -> [[UInt8]] {
     var keys: [[UInt8]] = []
     for number in 0... where keys.count < count {

@@ -22,7 +22,7 @@ extension StateStore {
     try commit(set, durable: durable)
   }
 
-  /// The pairs from `lower` on and below `upper`, but for the store's own format.
+  /// The pairs from `lower` on and below `upper`, without the store's own format.
   func pairs(from lower: [UInt8] = [], to upper: [UInt8]? = nil) throws -> [Pair] {
     var pairs: [Pair] = []
     try scan(from: lower, to: upper) { key, value in

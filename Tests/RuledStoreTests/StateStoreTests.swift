@@ -4,7 +4,7 @@ import Testing
 
 @testable import RuledStore
 
-/// What every store promises.
+/// Checks what every store promises.
 struct StateStoreTests {
   @Test(arguments: UInt64(1)...20)
   func `a memory store does what the model does`(seed: UInt64) throws {

@@ -9,7 +9,7 @@ struct StoreKeyTableTests {
   /// The absolute path of the checkout.
   private static let root = String(#filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 })
 
-  /// What the words of a layout stand for in the keys of this test.
+  /// The values that this test puts in place of a layout's words.
   private static let samples: [Substring: [UInt8]] = [
     "`0`": [0], "`1`": [1],
     "subject": Array("device:a".utf8), "source": Array("app".utf8), "id": Array("7".utf8), "digest": [9, 8, 7],
@@ -20,7 +20,7 @@ struct StoreKeyTableTests {
     "time": [0x80, 0, 0, 0, 0, 0, 0, 5],
   ]
 
-  /// The keys that `StoreKey` writes of those samples.
+  /// The keys that `StoreKey` writes for those samples.
   private static func keys(of kind: StoreKey.Kind) -> [[UInt8]] {
     func sample(_ word: Substring) -> [UInt8] { samples[word] ?? [] }
     let (subject, plugin, name) = (sample("subject"), sample("plugin"), sample("name"))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import RuledStore
 
-/// What is kept of a subject as one value.
+/// The record of a subject.
 struct SubjectRecordTests {
   @Test(arguments: UInt64(1)...30)
   func `a record gives back what was written`(seed: UInt64) throws {

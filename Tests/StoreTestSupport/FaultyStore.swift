@@ -2,9 +2,9 @@ package import RuledCore
 package import RuledStore
 import Synchronization
 
-/// A store that fails when a test orders it to, around one that does the work.
+/// A store that fails on demand, around one that does the work.
 ///
-/// For tests of what happens above the store: as with a full disk, the commit that fails leaves nothing behind, and those after it fail until `reopen()`
+/// For tests of the layers above. As with a full disk, a failed commit leaves nothing behind, and later ones fail until `reopen()`
 /// succeeds.
 package final class FaultyStore: StateStore {
   private struct Faults {
@@ -15,12 +15,12 @@ package final class FaultyStore: StateStore {
     var scansFail = false
     /// Which keys can't be looked up.
     var unreadable: (@Sendable (UnsafeRawBufferPointer) -> Bool)?
-    /// How many look-ups failed so.
+    /// How many look-ups failed that way.
     var failedReads = 0
-    /// The beginning of keys that can't be looked up, and whether cursors fail that come to one.
+    /// The prefix of keys that can't be looked up, and whether a cursor that reaches one fails.
     var unreadablePrefix: [UInt8]?
     var cursorsFail = false
-    /// What was appended and is not committed.
+    /// The appended sets that are not committed.
     var appended: [WriteSet] = []
     var lastAppended: UInt64 = 0
     var lastCommitted: UInt64 = 0
@@ -29,10 +29,10 @@ package final class FaultyStore: StateStore {
   private let store: any StateStore
   private let faults = Mutex(Faults())
 
-  /// A store that does as `store` does until a test orders a failure.
+  /// A store that works like `store` until a test orders a failure.
   package init(_ store: any StateStore) { self.store = store }
 
-  /// Lets the `number`th commit, append or sync from now fail, 1 being the next, and after it the first `reopens` attempts to reopen.
+  /// Makes the `number`th commit, append or sync from now fail (1 is the next), and after it the first `reopens` attempts to reopen.
   package func failCommit(_ number: Int, thenReopens reopens: Int = 0) {
     faults.withLock { faults in
       faults.commitsUntilFailure = number
@@ -40,21 +40,21 @@ package final class FaultyStore: StateStore {
     }
   }
 
-  /// Lets every look-up of a key fail, or no longer.
+  /// Makes every look-up of a key fail, or ends that.
   package func failReads(_ fails: Bool) { faults.withLock { $0.readsFail = fails } }
 
-  /// Lets every scan fail, or no longer.
+  /// Makes every scan fail, or ends that.
   package func failScans(_ fails: Bool) { faults.withLock { $0.scansFail = fails } }
 
-  /// Lets every look-up of a key fail that `unreadable` names, as of a damaged block, or none any longer.
+  /// Makes every look-up of a key in `unreadable` fail, as in a damaged block; nil ends that.
   package func failReads(of unreadable: (@Sendable (UnsafeRawBufferPointer) -> Bool)?) {
     faults.withLock { $0.unreadable = unreadable }
   }
 
-  /// How many look-ups failed of keys that `failReads` named.
+  /// How many look-ups of the keys named in `failReads` failed.
   package var failedReads: Int { faults.withLock { $0.failedReads } }
 
-  /// Lets every look-up of a key that begins with `prefix` fail, and cursors that come to one, or no longer.
+  /// Makes look-ups of keys that begin with `prefix` fail, and cursors that reach one; nil ends that.
   package func failReads(beginningWith prefix: [UInt8]?, byCursor: Bool = false) {
     faults.withLock { faults in
       faults.unreadablePrefix = prefix
@@ -156,7 +156,7 @@ package final class FaultyStore: StateStore {
     try store.close()
   }
 
-  /// Throws when this write is to fail, and with `poisoned` after an earlier failure.
+  /// Throws if this write shall fail; throws `poisoned` after an earlier failure.
   private func passOrFail(poisoned: Bool = true) throws(StoreError) {
     try faults.withLock { (faults) throws(StoreError) in
       if poisoned, faults.state.failure != nil {

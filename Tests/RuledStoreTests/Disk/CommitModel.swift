@@ -2,29 +2,29 @@ import TestSupport
 
 @testable import RuledStore
 
-/// The commits that a store got, what it said of each, and whether what a store holds can follow from that.
+/// The model: the commits, the store's answer to each, and whether a store's content agrees with these.
 struct CommitModel {
-  /// What is known of a commit.
+  /// The fate of a commit.
   enum Fate {
-    /// The store has not said anything yet.
+    /// The store has not answered yet.
     case open
-    /// The store said that it is not known.
+    /// The store answered that it does not know.
     case unknown
-    /// It is committed and outlives the process; a power cut may take it, and then all after it.
+    /// It is committed and survives a kill. A power cut may lose it, and then all after it.
     case committed
     /// It was acknowledged, or found by a start.
     case durable
-    /// The store said that it was lost, or a start did not find it.
+    /// The store answered that it was lost, or a start did not find it.
     case lost
   }
 
-  /// A commit, whose keys are its own but for some that it shares with others.
+  /// A commit with keys of its own, and some that it shares with others.
   struct Commit {
     let number: Int
     var fate = Fate.open
     /// Its own keys and their values.
     let own: [Pair]
-    /// Keys that other commits write too, with the commit's value or nil where it removes them.
+    /// The shared keys that it writes, with its value, or nil where it removes the key.
     let shared: [(key: [UInt8], value: [UInt8]?)]
 
     /// Its writes.
@@ -42,10 +42,12 @@ struct CommitModel {
   /// All commits, in their order.
   private(set) var commits: [Commit] = []
 
-  /// The keys that commits share, of two kinds that are kept in files apart.
+  /// The keys that commits share, of two kinds, which are stored in separate files.
   private static let sharedKeys = (0..<6).map { Array("\($0 % 2 == 0 ? "r" : "d")s\($0)".utf8) }
 
-  /// A new commit with up to so many bytes in each value; some values end with zeros, as what was never written does.
+  /// A new commit with up to that many bytes in each value.
+  ///
+  /// Some values end with zeros, as unwritten bytes do.
   mutating func next(most: Int, _ random: inout SeededRandom) -> Commit {
     let number = commits.count
     let own = (0..<Int.random(in: 1...3, using: &random)).map { part in
@@ -62,20 +64,22 @@ struct CommitModel {
     return commit
   }
 
-  /// Notes what is known of a commit.
+  /// Sets the fate of a commit.
   mutating func note(_ number: Int, _ fate: Fate) { commits[number].fate = fate }
 
-  /// Notes what became of all commits of which something else was known.
+  /// Sets the fate of all commits that have another one.
   mutating func note(all fates: Set<Fate>, _ fate: Fate) {
     for number in commits.indices where fates.contains(commits[number].fate) { commits[number].fate = fate }
   }
 
-  /// Whether any commit has that fate.
+  /// Whether a commit has that fate.
   func has(_ fate: Fate) -> Bool { commits.contains { $0.fate == fate } }
 
-  /// What is wrong with what a store holds after a start, nil when nothing is; what was found is durable from then on, what was not is lost.
+  /// What is wrong with a store's content after a start; nil when nothing is.
   ///
-  /// `keepsCommitted` says that no commit may be missing that was committed, as after a kill.
+  /// What was found is durable from then on, all else is lost.
+  ///
+  /// With `keepsCommitted` no commit that was committed may be missing, as after a kill.
   mutating func check(keepsCommitted: Bool, _ find: (_ key: [UInt8]) throws(StoreError) -> [UInt8]?) throws(StoreError)
     -> String?
   {

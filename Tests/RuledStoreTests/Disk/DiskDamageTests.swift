@@ -4,10 +4,10 @@ import Testing
 
 @testable import RuledStore
 
-/// What happens when bytes or files that were durable are no longer there.
+/// Checks a start after durable bytes or files were lost.
 ///
-/// One thing is known and accepted: damage that takes the last note of a file (its seal, or the mark behind what was synced last) and commits of the sync
-/// before it, both, looks like commits that were never synced.
+/// One case is known and accepted: damage that takes both the last note of a file (its seal, or the mark after the last sync) and commits of the sync
+/// before it looks like commits that were never synced.
 @Suite struct DiskDamageTests {
   private static let settings = LogSettings(segmentBytes: 1 << 13)
 
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  /// Where the last note of a log's file stands, if there is any.
+  /// The offset of the last note of a log's file; nil when there is none.
   private func lastNote(_ bytes: [UInt8]) -> Range<Int>? {
     bytes.withUnsafeBytes { bytes in
       guard let header = LogFrame.FileHeader(bytes) else { return nil }

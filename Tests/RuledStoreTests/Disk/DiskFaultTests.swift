@@ -4,11 +4,11 @@ import Testing
 
 @testable import RuledStore
 
-/// What single crashes and failing calls leave of a store: cases that once stopped a start, or lost what was acknowledged.
+/// Single crashes and failing calls that once stopped a start or lost an acknowledged commit.
 @Suite(.serialized) struct DiskFaultTests {
   private static let settings = LogSettings(segmentBytes: 1 << 13)
 
-  /// The log as the next start finds it.
+  /// The log that the next start finds.
   private func restarted(_ world: LogWorld, power: Bool, seed: UInt64) throws -> LogWorld {
     var random = SeededRandom(seed: seed)
     let next = LogWorld(world.crash(world.disk.contents, power: power, &random), seed: seed, settings: Self.settings)
@@ -39,7 +39,7 @@ import Testing
     for seed in UInt64(2)..<6 { world = try restarted(world, power: power, seed: seed) }
   }
 
-  /// A failed write may have written a part; the file's header must not be what is relied on then.
+  /// A failed write may have written a part of its bytes, so nothing may rely on the file's header then.
   @Test(arguments: UInt64(1)...20)
   func `a repair that fails at any of its calls leaves a log that opens`(seed: UInt64) throws {
     for distance in 0..<12 {
@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  /// The system may take for synced what a failed sync did not bring to the disk: the next start then finds it, and a later sync does nothing for it.
+  /// The system may mark as synced what a failed sync did not write: the next start finds it in the cache, and a later sync does not write it.
   @Test(arguments: UInt64(1)...40)
   func `what a start finds is on the disk even when a sync of it failed before`(seed: UInt64) throws {
     let world = try opened(seed: seed)
@@ -70,7 +70,7 @@ import Testing
     _ = try restarted(next, power: true, seed: seed)
   }
 
-  /// A call that fails while a segment is brought into RocksDB.
+  /// A call that fails while RocksDB ingests a segment.
   enum FlushFault: String, CaseIterable {
     case manifestSync, manifestWrite, tableWrite, tableSync, tableLink, tableOpen, boundsRead, folderSync
 

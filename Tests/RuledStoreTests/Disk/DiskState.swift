@@ -2,25 +2,27 @@ import TestSupport
 
 @testable import RuledStore
 
-/// What a disk holds, and what the system holds that a power cut may take: bytes and names that were not synced.
+/// The content of a disk, and of the cache that a power cut may lose: bytes and names that were not synced.
 ///
-/// It is a value, so that the state at any call can be kept and gone on with.
+/// It is a value, so that the state at any call can be kept and used.
 struct DiskState {
-  /// A file, whatever its names are.
+  /// A file, apart from its names.
   struct File {
-    /// Its bytes as processes see them.
+    /// The bytes that processes see.
     var cache: [UInt8] = []
-    /// Its bytes on the disk.
+    /// The bytes on the disk.
     var disk: [UInt8] = []
-    /// What was done to it since the last sync, the earliest first.
+    /// Its changes since the last sync, the earliest first.
     var unsynced: [Change] = []
-    /// Whether a sync failed, so that the disk and the cache may differ though nothing is unsynced.
+    /// Whether a sync failed: the disk and the cache may then differ although nothing is unsynced.
     var hasLost = false
-    /// Whether its size is never on the disk before the bytes that it covers, and its bytes stay in the cache when a sync fails, as on ext4 (`data=ordered`).
+    /// Whether bytes reach the disk before the size that covers them, and stay in the cache after a failed sync, as on ext4 (`data=ordered`).
     var ordersAppends = false
   }
 
-  /// Whether a file is RocksDB's, which relies on the order of what is appended to its MANIFEST; the log's own files must do without.
+  /// Whether a file is RocksDB's, which relies on the order of appends to its MANIFEST.
+  ///
+  /// The log's own files must not need that.
   fileprivate static func ordersAppends(_ path: String) -> Bool {
     !path.contains("/log/") && !path.contains("/\(LogManifest.name)")
   }
@@ -37,7 +39,7 @@ struct DiskState {
     case unlink(String)
     case rename(String, to: String, Int)
 
-    /// The folder that it changes; a rename stays within one.
+    /// The folder; a rename stays within one folder.
     var folder: String {
       switch self {
       case .link(let path, _), .unlink(let path), .rename(let path, to: _, _): DiskState.folder(of: path)
@@ -47,13 +49,13 @@ struct DiskState {
 
   /// The files by number.
   var files: [Int: File] = [:]
-  /// The names as processes see them.
+  /// The names that processes see.
   var names: [String: Int] = [:]
   /// The names on the disk.
   var durableNames: [String: Int] = [:]
-  /// What was done to names and not synced, the earliest first.
+  /// The unsynced changes of names, the earliest first.
   var unsyncedNames: [NameChange] = []
-  /// The folders, each of which is durable from its making on.
+  /// The folders; each is durable from its creation on.
   var folders: Set<String> = []
   private var nextFile = 1
 
@@ -62,7 +64,7 @@ struct DiskState {
 
   // MARK: What calls do
 
-  /// The number of the file of that name, made if need be.
+  /// The number of the file of that name, which is created if it is missing.
   mutating func create(_ path: String) -> Int {
     if let number = names[path] {
       files[number]?.resize(to: 0)
@@ -97,7 +99,7 @@ struct DiskState {
     }
   }
 
-  /// Brings everything to the disk, and takes what processes see for what is there.
+  /// Writes everything to the disk: it then has what processes see.
   mutating func flush() {
     durableNames = names
     unsyncedNames.removeAll()
@@ -107,14 +109,14 @@ struct DiskState {
     }
   }
 
-  /// Changes the bytes of a file behind everybody's back.
+  /// Changes the bytes of a file without a call.
   mutating func change(_ number: Int, _ body: (inout [UInt8]) -> Void) {
     guard var file = files[number] else { return }
     body(&file.cache)
     files[number] = file
   }
 
-  /// Gives a folder and all that is in it another path, as if it had always had that.
+  /// Moves a folder with its content to another path, as if it had always been there.
   mutating func move(_ folder: String, to target: String) {
     func moved(_ path: String) -> String { path.hasPrefix(folder) ? target + path.dropFirst(folder.count) : path }
     names = Dictionary(uniqueKeysWithValues: names.map { (moved($0.key), $0.value) })
@@ -131,7 +133,7 @@ struct DiskState {
 
   // MARK: What a crash leaves
 
-  /// What is found after the process was killed: everything that the system holds.
+  /// What a start finds after a kill: everything in the cache.
   func afterKill() -> DiskState {
     var state = self
     let used = Set(names.values).union(durableNames.values).union(unsyncedNames.compactMap(\.file))
@@ -139,10 +141,10 @@ struct DiskState {
     return state
   }
 
-  /// What may be found after the power went off now: some of what was not synced.
+  /// What a start may find after a power cut now: a part of what was not synced.
   ///
-  /// Of each file's sectors each may have any content that it had since the last sync, and of the changes of names any may be missing. Half the
-  /// states keep the order of the changes of names, as journals do.
+  /// Each sector of a file may have any content that it had since the last sync. Any change of a name may be missing. Half the
+  /// states keep the order of these changes, as file systems with a journal do.
   func afterPowerCut(_ random: inout SeededRandom) -> DiskState {
     var state = DiskState()
     state.nextFile = nextFile
@@ -175,7 +177,7 @@ struct DiskState {
 }
 
 extension DiskState.NameChange {
-  /// Whether it is RocksDB's, which relies on the order of names: that of a MANIFEST before the one that makes it the current one.
+  /// Whether it is RocksDB's, which relies on an order: a MANIFEST's name comes before the name that makes it current.
   fileprivate var isOrdered: Bool {
     switch self {
     case .link(let path, _), .unlink(let path), .rename(let path, to: _, _): DiskState.ordersAppends(path)
@@ -192,7 +194,7 @@ extension DiskState.NameChange {
 }
 
 extension DiskState.File {
-  /// What a disk writes whole or not at all.
+  /// The bytes that a disk writes whole or not at all.
   private static let sector = 512
 
   /// Writes to the cache.
@@ -203,14 +205,14 @@ extension DiskState.File {
     unsynced.append(.write(offset: offset, bytes: Array(bytes)))
   }
 
-  /// Gives the file another size, in the cache.
+  /// Sets the file's size in the cache.
   mutating func resize(to size: Int) {
     guard size != cache.count else { return }
     cache.resize(to: size)
     unsynced.append(.resize(size))
   }
 
-  /// Brings to the disk what is unsynced; what a failed sync took for synced is not.
+  /// Writes the unsynced changes to the disk, but not what a failed sync marked as synced.
   mutating func sync() {
     if hasLost {
       disk.resize(to: cache.count)
@@ -230,7 +232,7 @@ extension DiskState.File {
     let all = unsynced.count
     let style = Int.random(in: 0..<7, using: &random)
     let common = Int.random(in: 0...all, using: &random)
-    /// How many of the changes have reached a place that was asked for the first time.
+    /// How many of the changes have reached an offset, decided when it is first asked for.
     func reached(_ random: inout SeededRandom) -> Int {
       switch style {
       case 0: 0
@@ -285,7 +287,7 @@ extension DiskState.File {
     return Array(image.prefix(disk.count) + cache[disk.count..<end])
   }
 
-  /// Lets a sync fail: of each sector some content has reached the disk, and the system goes on to hold it as unsynced, or takes it for synced, or drops it.
+  /// Makes a sync fail: the disk has some content of each sector, and the system keeps it as unsynced, marks it as synced, or drops it.
   mutating func failSync(_ random: inout SeededRandom) {
     guard !unsynced.isEmpty else { return }
     disk = image(&random)

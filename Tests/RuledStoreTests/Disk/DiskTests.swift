@@ -5,21 +5,21 @@ import Testing
 
 @testable import RuledStore
 
-/// The store on a disk whose every state after a power cut or a kill can be made, and whose every call can fail.
+/// Runs the store on a simulated disk, where any state after a power cut or a kill can be produced and any call can fail.
 ///
-/// Each run follows from its seed: `RULED_DISK_SEED=7` makes that one alone and prints what was done and the calls. `RULED_DISK_STATES=1000000` makes so
-/// many states of the log instead of the usual number, and a hundredth of that of the whole store, of seeds from `RULED_DISK_FIRST` on.
+/// The seed decides a run: `RULED_DISK_SEED=7` repeats one and prints its steps and calls. `RULED_DISK_STATES=1000000` tries that
+/// many states of the log, and a hundredth of that of the whole store, with seeds from `RULED_DISK_FIRST` on.
 @Suite(.serialized) struct DiskTests {
   private static func environment(_ name: String) -> Int? { getenv(name).flatMap { Int(String(cString: $0)) } }
 
-  /// What one run found out.
+  /// The result of one run.
   private struct Outcome {
     var states: Int
     var failures: Int
     var problem: String?
   }
 
-  /// Makes runs of one seed after the other until so many states have been tried.
+  /// Runs one seed after the other until that many states have been tried.
   private func run(_ what: String, states wanted: Int, _ body: (UInt64) -> Outcome) {
     let only = Self.environment("RULED_DISK_SEED")
     let first = UInt64(only ?? Self.environment("RULED_DISK_FIRST") ?? 1)

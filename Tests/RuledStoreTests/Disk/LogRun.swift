@@ -3,16 +3,16 @@ import TestSupport
 
 @testable import RuledStore
 
-/// One run of a log on a simulated disk, and of what a crash at any of its calls leaves.
+/// One run of a log on a simulated disk, with crashes at any of its calls.
 ///
-/// The run goes on from start to start; aside from it, at calls chosen at random, the state that a crash leaves there is made and tried: it must open,
-/// hold what the model says, and work on. Starts that are tried so crash and fail themselves now and then.
+/// The run goes from start to start. Beside it, at calls chosen at random, it produces the state that a crash would leave. The log must open that state,
+/// hold what the model says, and continue. Such a start may crash and fail itself.
 final class LogRun {
-  /// The world at hand.
+  /// The current world.
   private(set) var world: LogWorld
-  /// What was wrong first, with what led to it.
+  /// The first violation, with the steps before it; nil when there was none.
   private(set) var problem: String?
-  /// How many states were made and tried.
+  /// How many states were tried.
   private(set) var states = 0
   /// How many calls failed.
   private(set) var failures = 0
@@ -32,7 +32,7 @@ final class LogRun {
     world = LogWorld(seed: seed, settings: settings)
   }
 
-  /// Goes from start to start.
+  /// Runs from start to start.
   func run() {
     for life in 0..<3 where problem == nil {
       watch(world)
@@ -49,7 +49,7 @@ final class LogRun {
     }
   }
 
-  /// Lets one of the next calls fail, and maybe one of those behind it.
+  /// Makes one of the next calls fail, and maybe a later one too.
   private func failSoon(_ world: LogWorld) {
     world.failsDatabase = true
     let first = Int.random(in: 0..<12, using: &random)
@@ -57,7 +57,9 @@ final class LogRun {
     if Bool.random(using: &random) { world.disk.fail(in: first + Int.random(in: 1...6, using: &random)) }
   }
 
-  /// Opens a world, whose calls may fail meanwhile; without failing calls it must open.
+  /// Opens a world.
+  ///
+  /// It must open unless calls fail.
   private func begin(_ world: LogWorld) {
     if isFaulty, Bool.random(using: &random) { failSoon(world) }
     while problem == nil {
@@ -72,7 +74,7 @@ final class LogRun {
     }
   }
 
-  /// Tries what a crash leaves at some of the calls of a world.
+  /// Tries the states that crashes leave at some of a world's calls.
   private func watch(_ world: LogWorld) {
     world.disk.beforeCall = { [unowned self, unowned world] state in
       guard problem == nil, depth < 3, Int.random(in: 0..<(depth == 0 ? 4 : 40), using: &random) == 0 else { return }
@@ -80,7 +82,7 @@ final class LogRun {
     }
   }
 
-  /// Starts with what was found, works on, and crashes again.
+  /// Starts from a crash's state, continues, and crashes again.
   private func explore(_ found: LogWorld.Found, from origin: LogWorld) {
     depth += 1
     defer { depth -= 1 }
@@ -105,12 +107,12 @@ final class LogRun {
 }
 
 extension LogWorld {
-  /// What was done, and the calls.
+  /// The steps and the calls.
   var report: String { disk.report(notes) }
 }
 
 extension SimulatedDisk {
-  /// What was done, each before the call at its place, and the last calls.
+  /// The steps, each before the call that it led to, and the last calls.
   func report(_ notes: [(place: Int, text: String)], last: Int = 150) -> String {
     var lines: [String] = []
     var notes = notes[...]

@@ -7,19 +7,19 @@ import TestSupport
 ///
 /// Everything happens on one thread and follows from the seed.
 final class LogWorld {
-  /// What is kept of the database: it takes a segment whole and durably, with its number, or not at all.
+  /// The database's part: it takes a segment whole and durably, with its number, or not at all.
   struct Database {
     var exists = false
     var flushed: UInt64 = 0
     var values: [[UInt8]: [UInt8]] = [:]
   }
 
-  /// What a start finds.
+  /// The state that a start finds.
   struct Found {
     var disk: DiskState
     var database: Database
     var model: CommitModel
-    /// Whether the cache of the system was there.
+    /// Whether the system's cache was still there.
     var keepsCommitted: Bool
   }
 
@@ -28,18 +28,18 @@ final class LogWorld {
   var model: CommitModel
   private var random: SeededRandom
   private let settings: LogSettings
-  /// Whether the page cache held all that was committed at some moment, and how many calls had failed then.
+  /// Whether the page cache was known to hold all commits at some moment, and how many calls had failed then.
   private var trusted: (isWhole: Bool, failures: Int)
   private var log: RedoLog?
   /// The sequences of commits by their numbers.
   private var appended: [Int: UInt64] = [:]
-  /// What was done, the earliest first.
+  /// The steps, the earliest first.
   private(set) var notes: [(place: Int, text: String)] = []
 
   private static let path = "/store"
   private static let logFolder = "/store/log"
 
-  /// A world that begins with that.
+  /// A world that begins with that state.
   init(_ found: Found, seed: UInt64, settings: LogSettings) {
     disk = SimulatedDisk(found.disk, seed: seed &+ 1)
     database = found.database
@@ -49,7 +49,7 @@ final class LogWorld {
     self.settings = settings
   }
 
-  /// A world of an empty disk.
+  /// A world with an empty disk.
   convenience init(seed: UInt64, settings: LogSettings) {
     var empty = DiskState()
     empty.folders = ["/"]
@@ -58,14 +58,14 @@ final class LogWorld {
       settings: settings)
   }
 
-  /// What a start would find after a power cut or a kill now, given what the disk holds.
+  /// What a start would find after a power cut or a kill now, given the content of the disk.
   func crash(_ state: DiskState, power: Bool, _ random: inout SeededRandom) -> Found {
     Found(
       disk: power ? state.afterPowerCut(&random) : state.afterKill(), database: database, model: model,
       keepsCommitted: !power && keepsCommitted)
   }
 
-  /// Whether what is committed outlives a kill: no call failed since all of it was known to be in the page cache.
+  /// Whether commits survive a kill: no call failed since all of them were known to be in the page cache.
   private var keepsCommitted: Bool { trusted.isWhole && trusted.failures == disk.failures }
 
   private func trustCache() { trusted = (true, disk.failures) }
@@ -74,7 +74,7 @@ final class LogWorld {
 
   // MARK: Starting
 
-  /// Opens the log as a store does; gives what is wrong with what it then holds.
+  /// Opens the log as a store does; gives what is wrong with its content.
   func open() throws(StoreError) -> String? {
     let folder = Self.path
     let manifest = try openManifest(folder)
@@ -130,7 +130,7 @@ final class LogWorld {
 
   // MARK: Working
 
-  /// Does one thing that a daemon does, chosen at random; gives what is wrong, if anything is.
+  /// Does one random thing that a daemon does; gives what is wrong, if anything is.
   func step() -> String? {
     switch Int.random(in: 0..<100, using: &random) {
     case 0..<35: append()
@@ -146,7 +146,7 @@ final class LogWorld {
     return nil
   }
 
-  /// Waits never come to an end on one thread: a full backlog is flushed before something may wait for it.
+  /// A wait would never end on one thread, so a full backlog is flushed before anything could wait for it.
   private func makeRoom() {
     guard let log else { return }
     let scope = [StoreKey.Kind.timerIndex.rawValue].withUnsafeBytes { lower in
@@ -205,7 +205,7 @@ final class LogWorld {
     } catch { failed(error, commit) }
   }
 
-  /// Seals what the log holds, so that it is flushed.
+  /// Seals the log's active segment, so that it is flushed.
   func seal() {
     makeRoom()
     note("seal")
@@ -220,7 +220,7 @@ final class LogWorld {
     trustCache()
   }
 
-  /// Notes as durable what was appended and is committed, as it was synced.
+  /// Notes the appended commits as durable after a sync.
   private func noteCommitted() {
     let committed = log?.committedSequence ?? 0
     for (number, sequence) in appended where sequence <= committed && model.commits[number].fate == .open {
@@ -228,7 +228,7 @@ final class LogWorld {
     }
   }
 
-  /// Notes what an error says about the commit and all that was not committed.
+  /// Notes what an error says about the commit and about all that were not committed.
   private func failed(_ error: StoreError, _ commit: CommitModel.Commit? = nil) {
     note("failed\(error.isOutcomeUnknown ? ", fate unknown" : ""): \(error)")
     noteCommitted()
@@ -238,7 +238,7 @@ final class LogWorld {
     if Int.random(in: 0..<4, using: &random) > 0 { repair() }
   }
 
-  /// Repairs the log, as a committer does until it succeeds.
+  /// Repairs the log until it succeeds, as a committer does.
   func repair() {
     for _ in 0..<3 where log?.state.failure != nil {
       note("repair")
@@ -254,7 +254,7 @@ final class LogWorld {
     }
   }
 
-  /// Does what the flush thread would do next.
+  /// Does the flush thread's next step.
   func flush() {
     try? log?.prepareNext()
     switch log?.segments.nextWork(within: 0) {
@@ -278,7 +278,7 @@ final class LogWorld {
     }
   }
 
-  /// Whether the database may fail to take a segment, or take it and fail all the same.
+  /// Whether the database may fail on a segment, before or after it took it.
   var failsDatabase = false
 
   private func restart() -> String? {

@@ -5,13 +5,13 @@ import RuledThreads
 
 @testable import RuledStore
 
-/// A simulated disk that RocksDB too makes its calls on.
+/// A simulated disk for RocksDB's calls too.
 ///
-/// It must outlive the store on it.
+/// It must outlive its store.
 final class RocksDisk: @unchecked Sendable {  // `open` is guarded by `lock`
   /// The disk.
   let disk: SimulatedDisk
-  /// The environment for the store's options, as the daemon's is but for the files.
+  /// The environment for the store's options: like the daemon's, with these files.
   private(set) var environment = RocksEnvironment(handle: nil)
   private var base: OpaquePointer?
   private let lock = Condition()
@@ -52,7 +52,7 @@ final class RocksDisk: @unchecked Sendable {  // `open` is guarded by `lock`
     return path.replacing("//", with: "/")
   }
 
-  /// What RocksDB is told of an error.
+  /// An error's code for RocksDB.
   private static func code(_ error: StoreError) -> Int32 {
     switch error.code {
     case .diskFull: Int32(CSF_NO_SPACE)
@@ -66,7 +66,7 @@ final class RocksDisk: @unchecked Sendable {  // `open` is guarded by `lock`
     do throws(StoreError) { return try body() } catch { return Number(code(error)) }
   }
 
-  /// The functions that RocksDB's calls come to.
+  /// The functions that RocksDB calls.
   private var calls: csf_files {
     var calls = csf_files()
     calls.context = Unmanaged.passUnretained(self).toOpaque()

@@ -4,11 +4,11 @@ import TestSupport
 
 @testable import RuledStore
 
-/// One run of a whole store on a simulated disk, and of what crashes at its calls, RocksDB's among them, leave.
+/// One run of a whole store on a simulated disk, with crashes at any of its calls, RocksDB's included.
 final class RocksRun {
-  /// What was wrong first, with what led to it.
+  /// The first violation, with the steps before it; nil when there was none.
   private(set) var problem: String?
-  /// How many states were made and tried.
+  /// How many states were tried.
   private(set) var states = 0
   /// How many calls failed.
   private(set) var failures = 0
@@ -16,7 +16,7 @@ final class RocksRun {
   private let settings = LogSettings(segmentBytes: 1 << 13, longestBacklog: 2, heldAtStart: 1)
   private let isFaulty: Bool
   private var random: SeededRandom
-  /// What was there at calls chosen at random, which any thread makes.
+  /// The states at calls chosen at random, of any thread.
   private let taken = Mutex<(random: SeededRandom, found: [RocksWorld.Found])>((SeededRandom(seed: 0), []))
 
   /// The run of that seed.
@@ -26,7 +26,7 @@ final class RocksRun {
     taken.withLock { $0.random = SeededRandom(seed: seed) }
   }
 
-  /// Goes through some starts, and tries the states that were taken meanwhile.
+  /// Runs some starts, and tries the states that were taken meanwhile.
   func run() {
     var found = RocksWorld.nothing(in: folder.path)
     for _ in 0..<3 where problem == nil {
@@ -59,7 +59,9 @@ final class RocksRun {
     if Bool.random(using: &random) { world.files.disk.fail(in: first + Int.random(in: 1...8, using: &random)) }
   }
 
-  /// Opens a world, whose calls may fail meanwhile; without failing calls it must open.
+  /// Opens a world.
+  ///
+  /// It must open unless calls fail.
   private func begin(_ world: RocksWorld) {
     if isFaulty, Bool.random(using: &random) { failSoon(world) }
     while problem == nil {
@@ -74,7 +76,7 @@ final class RocksRun {
     }
   }
 
-  /// Keeps what is there at some of the calls.
+  /// Keeps the states at some of the calls.
   private func take(from world: RocksWorld, oneIn count: Int) {
     world.files.disk.beforeCall = { [unowned self, unowned world] state in
       taken.withLock { taken in
@@ -94,9 +96,9 @@ final class RocksRun {
     }
   }
 
-  /// Starts with what was found, a store in the folder `path`, works on, and crashes again.
+  /// Starts from a crash's state, a store in the folder `path`, continues, and crashes again.
   ///
-  /// It is tried in a folder of its own, as the store of the run has its folder locked.
+  /// It runs in a folder of its own, because the run's store has its folder locked.
   private func explore(_ found: RocksWorld.Found, at path: String, isLast: Bool) {
     states += 1
     let other = TemporaryFolder()

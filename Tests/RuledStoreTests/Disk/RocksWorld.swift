@@ -6,9 +6,9 @@ import TestSupport
 
 /// A whole store, its log and RocksDB, on a simulated disk, and the model of what was committed.
 ///
-/// The test flushes itself; RocksDB's own threads make their calls when they like.
+/// The test flushes by itself. RocksDB's own threads make their calls at any time.
 final class RocksWorld {
-  /// What a start finds.
+  /// The state that a start finds.
   struct Found {
     var disk: DiskState
     var model: CommitModel
@@ -20,14 +20,14 @@ final class RocksWorld {
   private let path: String
   private let settings: LogSettings
   private let shared = Condition()
-  /// What was committed, guarded by `shared` as RocksDB's threads make calls at which states are taken.
+  /// The model; guarded by `shared`, because states are also taken at calls of RocksDB's threads.
   private var model: CommitModel
   private var trusted: (isWhole: Bool, failures: Int)
   private var random: SeededRandom
   private var store: RocksStore?
   private var notes: [(place: Int, text: String)] = []
 
-  /// A world that begins with that; `path` is a folder for the store's lock.
+  /// A world that begins with that state; `path` is a folder for the store's lock.
   init(_ found: Found, path: String, seed: UInt64, settings: LogSettings) {
     files = RocksDisk(SimulatedDisk(found.disk, seed: seed &+ 1))
     model = found.model
@@ -39,14 +39,14 @@ final class RocksWorld {
 
   deinit { store = nil }
 
-  /// What a start finds that has never been one.
+  /// An empty disk.
   static func nothing(in path: String) -> Found {
     var empty = DiskState()
     empty.folders = ["/", path]
     return Found(disk: empty, model: CommitModel(), keepsCommitted: false)
   }
 
-  /// What is there now, given what the disk holds.
+  /// The state now, given the content of the disk.
   func found(_ state: DiskState) -> Found {
     shared.locked {
       Found(
@@ -61,7 +61,7 @@ final class RocksWorld {
 
   private func trustCache() { shared.locked { trusted = (true, files.disk.failures) } }
 
-  /// Opens the store; gives what is wrong with what it then holds.
+  /// Opens the store; gives what is wrong with its content.
   func open() throws(StoreError) -> String? {
     let opened = try RocksStore(
       path: path, blockCacheBytes: 1 << 16, flushes: false, files: files.disk, environment: files.environment,
@@ -81,10 +81,10 @@ final class RocksWorld {
     return problem
   }
 
-  /// Ends as a kill does.
+  /// Ends like a kill.
   func leave() { store = nil }
 
-  /// Does one thing that a daemon does, chosen at random.
+  /// Does one random thing that a daemon does.
   func step() {
     switch Int.random(in: 0..<10, using: &random) {
     case 0..<4: commit(durable: false)
@@ -93,7 +93,7 @@ final class RocksWorld {
     }
   }
 
-  /// Commits some writes.
+  /// Commits random writes.
   func commit(durable: Bool, bytes: Int? = nil) {
     for _ in 0..<settings.longestBacklog { flush() }
     var commit: CommitModel.Commit?
@@ -128,11 +128,11 @@ final class RocksWorld {
     }
   }
 
-  /// Brings what is sealed into RocksDB.
+  /// Flushes the sealed segments into RocksDB.
   func flush() {
     do throws(StoreError) { try store?.flushOnce() } catch { note("flush failed: \(error)") }
   }
 
-  /// What was done, and the calls.
+  /// The steps and the calls.
   var report: String { files.disk.report(notes) }
 }

@@ -7,9 +7,9 @@ import TestSupport
 
 /// A file system in memory that records every call, tells what a power cut at any of them may leave, and lets chosen calls fail.
 ///
-/// What an open file refers to stays, whatever happens to its name.
+/// An open file stays, whatever happens to its name.
 final class SimulatedDisk: FileSystem, @unchecked Sendable {  // everything is guarded by `lock`
-  /// A call as it was made.
+  /// A recorded call.
   struct Call: CustomStringConvertible {
     enum Kind {
       case open, create, rename, link, remove, names, createFolder, syncFolder, size, read, write, sync, resize
@@ -33,35 +33,37 @@ final class SimulatedDisk: FileSystem, @unchecked Sendable {  // everything is g
   private var random: SeededRandom
   /// The calls, the earliest first.
   private(set) var calls: [Call] = []
-  /// The calls that are to fail, by their place among all.
+  /// The numbers of the calls that shall fail.
   private var faults: Set<Int> = []
-  /// Which calls are to fail besides, once each; the rest of the call's kind is left alone.
+  /// Kinds of calls of which the next one shall fail.
   private var faultyKinds: [(Call) -> Bool] = []
   /// How many calls failed.
   var failures: Int { failureCount.load(ordering: .relaxed) }
   private let failureCount = Atomic(0)
-  /// Called before each call with what the disk then holds.
+  /// Called before each call with the content of the disk.
   var beforeCall: ((DiskState) -> Void)?
 
-  /// A disk that holds that; what is left to chance follows from the seed.
+  /// A disk with that content.
+  ///
+  /// The seed decides what is random.
   init(_ state: DiskState, seed: UInt64) {
     self.state = state
     random = SeededRandom(seed: seed)
   }
 
-  /// What it holds now.
+  /// Its content now.
   var contents: DiskState { lock.locked { state } }
 
   /// How many calls were made.
   var callCount: Int { lock.locked { calls.count } }
 
-  /// Lets the call fail that is so many calls ahead, the next one being 0.
+  /// Makes a future call fail: 0 is the next one.
   func fail(in distance: Int) { lock.locked { _ = faults.insert(calls.count + distance) } }
 
-  /// Lets the next call fail that is such a one.
+  /// Makes the next call of that kind fail.
   func failNext(_ isSuch: @escaping (Call) -> Bool) { lock.locked { faultyKinds.append(isSuch) } }
 
-  /// Lets no further call fail.
+  /// Makes no further call fail.
   func heal() {
     lock.locked {
       faults.removeAll()
@@ -69,7 +71,7 @@ final class SimulatedDisk: FileSystem, @unchecked Sendable {  // everything is g
     }
   }
 
-  /// Notes a call and says whether it is to fail.
+  /// Records a call; gives whether it shall fail.
   private func begin(_ kind: Call.Kind, _ path: String, _ offset: Int = 0, _ count: Int = 0) -> Bool {
     beforeCall?(state)
     var call = Call(kind: kind, path: path, offset: offset, count: count)
@@ -175,7 +177,7 @@ final class SimulatedDisk: FileSystem, @unchecked Sendable {  // everything is g
     }
   }
 
-  /// A failed write may have written a part of the bytes, the first ones.
+  /// A failed write may have written the first part of its bytes.
   fileprivate func write(_ file: SimulatedFile, _ bytes: UnsafeRawBufferPointer, _ offset: Int) throws(StoreError) {
     try make(.write, file.path, offset, bytes.count) { fails in
       let count = fails ? Int.random(in: 0..<max(bytes.count, 1), using: &random) : bytes.count
