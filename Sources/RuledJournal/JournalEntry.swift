@@ -32,8 +32,13 @@ package struct JournalEntry: Sendable, Equatable {
   package var revision: String
   /// Where it comes from.
   package var origin: Origin
-  /// The event as JSON: as it was sent, for a message or timer as it was stored.
+  /// The event as JSON: a client's as it was sent, with the id that it got if it came without; that of a message or a timer as it was stored;
+  /// of a parked part the first event.
   package var event: [UInt8]
+  /// The plugin whose timer fired, or whose parked part was retried; empty for all others.
+  package var plugin: String
+  /// The name of the timer that fired; empty for all others.
+  package var timer: String
   /// The decisions, as the members of a JSON object.
   package var decisions: [UInt8]
   /// The effects, as the elements of a JSON array.
@@ -42,6 +47,8 @@ package struct JournalEntry: Sendable, Equatable {
   package var failures: [UInt8]
   /// The digest of each plugin's state afterwards, in order of the plugins' names; those without a state are left out.
   package var digests: [Digest]
+  /// The digest of what follows from the event beside its outcome: messages that were sent, timers that were set or cancelled; 0 if nothing does.
+  package var consequences: UInt32
   /// The paths in `data` whose values were replaced with digests.
   package var redacted: [String]
 
@@ -49,7 +56,7 @@ package struct JournalEntry: Sendable, Equatable {
   package struct Digest: Sendable, Equatable {
     /// The plugin's name.
     package var plugin: String
-    /// `hash64` of the state's bytes as they are stored.
+    /// `hash64` with the seed 0 of the state's bytes as they are stored.
     package var state: UInt64
 
     /// A digest.
@@ -62,8 +69,9 @@ package struct JournalEntry: Sendable, Equatable {
   /// An entry.
   package init(
     sequence: UInt64, at: Timestamp, now: Timestamp, subject: String, version: UInt64, revision: String,
-    origin: Origin, event: [UInt8], decisions: [UInt8] = [], effects: [UInt8] = [], failures: [UInt8] = [],
-    digests: [Digest] = [], redacted: [String] = []
+    origin: Origin, event: [UInt8], plugin: String = "", timer: String = "", decisions: [UInt8] = [],
+    effects: [UInt8] = [], failures: [UInt8] = [], digests: [Digest] = [], consequences: UInt32 = 0,
+    redacted: [String] = []
   ) {
     self.sequence = sequence
     self.at = at
@@ -73,10 +81,13 @@ package struct JournalEntry: Sendable, Equatable {
     self.revision = revision
     self.origin = origin
     self.event = event
+    self.plugin = plugin
+    self.timer = timer
     self.decisions = decisions
     self.effects = effects
     self.failures = failures
     self.digests = digests
+    self.consequences = consequences
     self.redacted = redacted
   }
 }

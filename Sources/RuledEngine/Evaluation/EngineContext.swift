@@ -22,6 +22,8 @@ package final class EngineContext: Sendable {
   package let configuration: Configuration
   /// The log of rules and engine.
   package let log: any EventLog
+  /// Whether effects are kept until they are delivered; nothing delivers those of a replay.
+  package let keepsEffects: Bool
   /// What can't be read in the store.
   package let damage = DamageReport()
   /// A bound that is in the store: no number from it on is given before a higher one is stored.
@@ -34,8 +36,12 @@ package final class EngineContext: Sendable {
   private let seriesLimit: Atomic<Int>
 
   /// A context over a store.
-  package init(store: any StateStore, clock: EngineClock, configuration: Configuration, log: any EventLog) {
+  package init(
+    store: any StateStore, clock: EngineClock, configuration: Configuration, log: any EventLog,
+    keepsEffects: Bool = true
+  ) {
     self.store = store
+    self.keepsEffects = keepsEffects
     self.clock = clock
     self.configuration = configuration
     self.log = log

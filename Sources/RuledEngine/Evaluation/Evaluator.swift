@@ -149,6 +149,46 @@ package final class Evaluator {
     }
   }
 
+  // MARK: Replays
+
+  /// Takes each event that takes effect; nil for nobody.
+  package var recorder: EventRecorder? {
+    get { transaction.recorder }
+    set { transaction.recorder = newValue }
+  }
+
+  /// Evaluates an event whose plugins fail as they did when it was recorded; see `Evaluator.evaluate`.
+  ///
+  /// A plugin that `failures` names is not run.
+  package func imposing<Result>(
+    _ failures: [Failure], _ body: () throws(RequestError) -> Result
+  ) throws(RequestError) -> Result {
+    transaction.imposedFailures = failures
+    defer { transaction.imposedFailures.removeAll(keepingCapacity: true) }
+    return try body()
+  }
+
+  /// Parked parts of a subject, the first parked first: of one plugin and the event with that id.
+  package func parkedParts(of subject: [UInt8], plugin: String, event id: String) throws(RequestError) -> [ParkedKey] {
+    try parked.parts(of: try subjects.load(subject), plugin: plugin, event: id)
+  }
+
+  /// The timers that are set for a subject.
+  package func timers(of subject: [UInt8]) throws(RequestError) -> [DueTimer] {
+    try items.timers.all(of: try subjects.load(subject))
+  }
+
+  /// The messages that wait for a subject, each with its stored JSON, the first sent first.
+  package func messages(
+    for subject: [UInt8]
+  ) throws(RequestError) -> [(message: CommitBatch.Message, text: [UInt8])] {
+    let found = try batches.readAll(.message, of: try subjects.load(subject).name)
+    return found.compactMap { entry in
+      guard case .message(_, let sequence)? = entry.key.withUnsafeBytes({ try? ParsedKey($0) }) else { return nil }
+      return (CommitBatch.Message(subject: subject, sequence: sequence), entry.value)
+    }
+  }
+
   // MARK: Rules
 
   /// The rules in force.

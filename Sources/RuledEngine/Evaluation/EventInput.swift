@@ -7,6 +7,8 @@ package struct EventInput {
   package enum Origin: Sendable, Equatable {
     /// A client sent it: it is idempotent by its id.
     case client
+    /// A client sent it, and the journal recorded that it took effect: it is no repeat, and its outcome is not remembered.
+    case recorded
     /// A timer, a message or a parked event: it happens once because it is removed from the store with its commit.
     case store
   }

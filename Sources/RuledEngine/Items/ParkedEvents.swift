@@ -182,6 +182,18 @@ final class ParkedEvents {
     return true
   }
 
+  /// The parts of a subject that are parked for one plugin and whose first event has that id, the first parked first.
+  func parts(of subject: Subject, plugin: String, event id: String) throws(RequestError) -> [ParkedKey] {
+    try batches.readAll(.parked, of: subject.name).compactMap { entry in
+      guard case .parked(let name, let sequence)? = entry.key.withUnsafeBytes({ try? ParsedKey($0) }),
+        let json = try? JSONValue(parsing: String(decoding: entry.value, as: UTF8.self)),
+        json["plugin"]?.stringValue == plugin, json["events"]?.arrayValue?.first?["id"]?.stringValue == id,
+        json["message_from"] == nil
+      else { return nil }
+      return ParkedKey(subject: Array(name), sequence: sequence)
+    }
+  }
+
   /// Reads a parked part; `key` then holds its key.
   private func read(
     _ parked: ParkedKey, of subject: Subject
@@ -209,7 +221,7 @@ extension EventInput {
     object["id"] = .string(String(decoding: id, as: UTF8.self))
     if object["time"]?.stringValue == nil { object["time"] = .string(Timestamp(microseconds: time).rfc3339) }
     let instructions =
-      origin == .client ? ["explain", "wait", "dryrun"] : ["hops", "from", "due", "may_send", "sent_by"]
+      origin != .store ? ["explain", "wait", "dryrun"] : ["hops", "from", "due", "may_send", "sent_by"]
     for name in instructions { object[name] = nil }
     JSONValue.object(object).write(to: buffer)
   }

@@ -9,7 +9,6 @@ final class SubjectItems {
   let effects: EffectWriter
   let timers: TimerTable
   let messages: MessageTable
-
   init(_ context: EngineContext, batches: BatchQueue, plugins: WorkerPlugins) {
     onceKeys = OnceKeys(batches: batches)
     effects = EffectWriter(context, batches: batches, onceKeys: onceKeys)
@@ -137,7 +136,7 @@ final class EffectWriter {
       guard try !isRepeated(effect, of: plugin.name, subject: subject) else { return }
       onceKeys.record(effect: effect.id, of: plugin.name, subject: subject)
     }
-    guard !effect.sink.elementsEqual("client".utf8) else { return }
+    guard context.keepsEffects, !effect.sink.elementsEqual("client".utf8) else { return }
     let stored = EffectKey(subject: Array(subject.name), sequence: context.nextSequence())
     key.removeAll()
     stored.write(to: key)

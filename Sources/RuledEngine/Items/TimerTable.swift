@@ -50,6 +50,16 @@ final class TimerTable {
     return due(value.bytes)
   }
 
+  /// The timers of a subject.
+  func all(of subject: Subject) throws(RequestError) -> [DueTimer] {
+    try batches.readAll(.timer, of: subject.name).compactMap { entry in
+      guard case .timer(let name, let plugin, let timer)? = entry.key.withUnsafeBytes({ try? ParsedKey($0) }),
+        let due = entry.value.withUnsafeBytes({ due($0) })
+      else { return nil }
+      return DueTimer(due: due, subject: Array(name), plugin: Array(plugin), name: Array(timer))
+    }
+  }
+
   /// Sets a timer, in place of one of the same name.
   func set(
     _ name: UnsafeRawBufferPointer, type: UnsafeRawBufferPointer, data: UnsafeRawBufferPointer, due seconds: Double,

@@ -23,7 +23,7 @@ package final class LocalEngine {
 
   private let lua: LuaWorker
   private let coverage: Coverage?
-  private var vms: [UInt64: PluginVM] = [:]
+  private let vms = SpareVMs()
   private var counters: [CounterTable.Key: CounterValue] = [:]
   private var waiting: [CommitBatch.Message] = []
   private var eventsMade = 0
@@ -56,7 +56,7 @@ package final class LocalEngine {
   package func renew(
     catalog: Catalog, store: any StateStore = MemoryStore(), start: Timestamp = LocalEngine.start
   ) throws(RequestError) {
-    saveVMs()
+    vms.save(of: evaluator)
     let configuration = context.configuration
     context = EngineContext(
       store: store, clock: EngineClock(manual: start), configuration: configuration, log: context.log)
@@ -66,35 +66,15 @@ package final class LocalEngine {
     changes.removeAll()
     sent.removeAll()
     waiting.removeAll()
-    installVMs()
+    vms.install(in: evaluator)
     try recover()
   }
 
   /// Puts other rules in force.
-  package func adopt(_ catalog: Catalog) {
-    saveVMs()
-    evaluator.adopt(catalog)
-    installVMs()
-  }
+  package func adopt(_ catalog: Catalog) { vms.adopt(catalog, in: evaluator) }
 
   /// The time.
   package var now: Timestamp { context.clock.now }
-
-  // MARK: VMs
-
-  /// Keeps the VMs by the generation of their plugin, for catalogs that come back.
-  private func saveVMs() {
-    if vms.count > 64 { vms.removeAll() }
-    for plugin in evaluator.plugins.all {
-      if let vm = plugin.vm, !vm.isDead { vms[plugin.entry.generation] = vm }
-    }
-  }
-
-  private func installVMs() {
-    for plugin in evaluator.plugins.all where plugin.vm == nil {
-      if let vm = vms[plugin.entry.generation] { evaluator.plugins.install(vm, for: plugin) }
-    }
-  }
 
   // MARK: Events
 

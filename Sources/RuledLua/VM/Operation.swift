@@ -90,6 +90,11 @@ public enum Operation {
       Self(
         rawValue: Self.emit.rawValue | Self.setTimer.rawValue | Self.cancelTimer.rawValue | Self.forget.rawValue)
     }
+    /// Those from which something follows later: messages and timers.
+    @inlinable package static var consequences: Self {
+      Self(
+        rawValue: Self.send.rawValue | Self.setTimer.rawValue | Self.cancelTimer.rawValue | Self.forget.rawValue)
+    }
     /// Those that are written beside the plugin's state and the outcome.
     @inlinable package static var written: Self {
       Self(

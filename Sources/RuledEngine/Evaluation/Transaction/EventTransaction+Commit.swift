@@ -14,6 +14,7 @@ extension EventTransaction {
   func commit(_ outcome: RememberedOutcome, identity: UInt64, cascade: Cascade?) throws(RequestError) {
     guard let subject else { return }
     let mark = batches.current.mark
+    consequences = 0
     do throws(RequestError) {
       if event.origin == .client {
         try memory.remember(
@@ -28,16 +29,35 @@ extension EventTransaction {
     }
     writeRecord(of: subject, version: outcome.version)
     noteChange(version: outcome.version)
+    recorder?.note(outcome, of: self)
   }
 
   /// Adds what a plugin's rules asked for, or parks the event for it if it failed.
   private func commit(_ run: PluginRun, _ subject: Subject, _ cascade: Cascade?) throws(RequestError) {
     if run.hasFailed { return parked.park(run, of: self) }
     guard !run.operations.isDisjoint(with: .written), let vm = run.plugin.vm else { return }
+    if !run.operations.isDisjoint(with: .consequences) { noteConsequences(vm.operations, of: run.plugin.entry) }
     try items.write(
       vm.operations, of: run.plugin, event, subject: subject, maySend: run.sends > 0 ? messageShare : 0,
       cascade: cascade)
     if run.operations.contains(.count) { run.counts.move(to: batches.current, of: run.plugin.entry) }
+  }
+
+  /// Adds the messages and timers of a plugin to the digest of the event's consequences.
+  private func noteConsequences(_ operations: Operations, of plugin: Catalog.Plugin) {
+    var hash = hash64(plugin.nameBytes, seed: consequences)
+    for index in operations.indices where !operations.isVoid(at: index) {
+      switch operations[index] {
+      case .send(let target, let type, let data):
+        hash = hash64(data, seed: hash64(type, seed: hash64(target, seed: hash)))
+      case .setTimer(let name, let type, let data, let due):
+        hash = hash64(data, seed: hash64(type, seed: hash64(name, seed: hash ^ due.bitPattern)))
+      case .cancelTimer(let name): hash = hash64(name, seed: hash &+ 1)
+      case .forget: hash = hash64(plugin.nameBytes, seed: hash &+ 2)
+      default: break
+      }
+    }
+    consequences = max(hash, 1)
   }
 
   /// How many messages may follow from each that the event sends.

@@ -33,6 +33,12 @@ final class EventTransaction {
 
   /// The events that the plugins see.
   let queue = EventQueue()
+  /// The digest of the messages and timers that follow from the event; 0 if none does.
+  var consequences: UInt64 = 0
+  /// Takes each event that takes effect, for a replay; nil in the daemon.
+  var recorder: EventRecorder?
+  /// The failures that the event's plugins are to have without being run, as they had them when the event was recorded.
+  var imposedFailures: [Failure] = []
   /// Parses the data of the raised event at hand.
   let raisedData = TapeDocument()
   /// The encoded states of the plugins that ran.

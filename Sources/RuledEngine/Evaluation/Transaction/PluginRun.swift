@@ -87,6 +87,11 @@ final class PluginRun {
     if seen.isEmpty { transaction.touch(plugin) }
     seen.append(index)
     guard !hasFailed else { return }
+    if !transaction.imposedFailures.isEmpty,
+      let failure = transaction.imposedFailures.first(where: { $0.plugin == entry.name })
+    {
+      return setFailure(failure)
+    }
     guard !entry.runtime.isSuspended || transaction.isRetrying(plugin) else {
       setFailure(
         Failure(
