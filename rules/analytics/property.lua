@@ -16,9 +16,18 @@ local is_a = {
 
 -- Allowed forms of strings for which the plan lists no values.
 local forms = {
-  id   = function(text) return text:find("^[%w_.:-]+$") ~= nil end,
-  word = function(text) return #text <= settings.name_length and text:find("^%l[%l%d_]*$") ~= nil end,
+  id     = function(text) return text:find("^[%w_.:-]+$") ~= nil end,
+  word   = function(text) return #text <= settings.name_length and text:find("^%l[%l%d_]*$") ~= nil end,
+  screen = function(text) return text:find("^[%w_./:-]+$") ~= nil end,
 }
+
+-- Forms in which several words are free text, which may say anything about a person.
+local one_word = { word = true, screen = true }
+
+local function violation_of_form(form, text)
+  if forms[form](text) then return nil end
+  return one_word[form] and text:find("%S%s+%S") and "pii" or "value"
+end
 
 local function listed(values, value)
   for _, one in ipairs(values) do
@@ -47,7 +56,7 @@ function property.violation(of, value)
   if of.bins then return violation_of_binned(value) end
   if not is_a[of.type](value) then return "type" end
   if of.values then return "value" end
-  if of.form and not forms[of.form](value) then return "value" end
+  if of.form then return violation_of_form(of.form, value) end
   if of.min and value < of.min or of.max and value > of.max then return "range" end
   return nil
 end

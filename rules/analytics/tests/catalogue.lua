@@ -36,9 +36,15 @@ local function wrong(of)
   if of.type == "int" and not of.bins then all[#all + 1] = { 0.5, "type" } end
   if of.values then all[#all + 1] = { number and 99 or "unheard_of", "value" } end
   if of.form == "word" then
-    all[#all + 1] = { "Network Error", "value" }
+    all[#all + 1] = { "Network", "value" }
+    all[#all + 1] = { "", "value" }
     all[#all + 1] = { ("a"):rep(41), "value" }
   end
+  if of.form == "screen" then
+    all[#all + 1] = { "home?", "value" }
+    all[#all + 1] = { "", "value" }
+  end
+  if of.form == "word" or of.form == "screen" then all[#all + 1] = { "Anna wrote this", "pii" } end
   if of.form == "id" then all[#all + 1] = { "two words", "value" } end
   if of.min then all[#all + 1] = { of.min - 1, "range" } end
   if of.max then all[#all + 1] = { of.max + 1, "range" } end
