@@ -19,7 +19,7 @@ function deep_link.attribution(link)
   local values = parsed and parsed.query or {}
   local found = {}
   for _, name in ipairs(FIELDS) do found[name] = fields.text(values[name], settings.value_bytes) end
-  if email_address.valid(values.email) then found.email = values.email end
+  found.email = email_address.read(values.email)
   return found
 end
 

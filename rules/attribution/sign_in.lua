@@ -10,7 +10,7 @@ local screens = require "screens"
 local sign_in = {}
 
 function sign_in.email_submitted(event)
-  if email_address.valid(fields.data(event).email) then
+  if email_address.read(fields.data(event).email) then
     screens.show { screen = screens.EMAIL_CONFIRM }
   else
     decide("error", "invalid_email")

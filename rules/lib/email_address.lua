@@ -17,16 +17,20 @@ local function has_space(s)
   return false
 end
 
---- One `@`, something before it, a dot within the domain, no white space, 254 bytes at most.
-function email_address.valid(s)
-  if type(s) ~= "string" or #s > LONGEST or not utf8.len(s) or has_space(s) then return false end
-  local domain = s:match("^[^@]+@([^@]+)$")
-  return domain ~= nil and domain:find("^[^.].*%.") ~= nil and domain:sub(-1) ~= "."
+--- The address without white space around it; nil if it is none. An address has one `@`, something before it, a dot
+--- within the domain, no white space, and 254 bytes at most.
+function email_address.read(s)
+  if type(s) ~= "string" or not utf8.len(s) then return nil end
+  local address = text.trim(s)
+  if #address > LONGEST or has_space(address) then return nil end
+  local domain = address:match("^[^@]+@([^@]+)$")
+  if not domain or not domain:find("^[^.].*%.") or domain:sub(-1) == "." then return nil end
+  return address
 end
 
---- SHA-256 of the trimmed address in Unicode lower case, as Meta wants it.
-function email_address.hashed(s)
-  return hash.sha256(text.lower(text.trim(s)))
+--- SHA-256 of an address in Unicode lower case, as Meta wants it.
+function email_address.hashed(address)
+  return hash.sha256(text.lower(address))
 end
 
 return email_address

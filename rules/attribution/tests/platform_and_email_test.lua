@@ -10,8 +10,8 @@ local function attribution(t, query) return launch(t, LINK .. query).attribution
 
 local ADDRESSES = { "a@b.c", "User%40Example.com", "m%C3%BCller@b%C3%BCcher.example", "a.b+c@mail.example.co" }
 local NO_ADDRESSES = {
-  "a", "@b.c", "a@", "a@b", "a@@b.c", "a@b@c.d", "a@.c", "a@b.", "a%20b@c.d", "%20a@b.c", "a@b.c%09", "a%C2%A0b@c.d",
-  "a@b%E3%80%80.c", "a@b.c%00", string.rep("a", 251) .. "@b.c",
+  "a", "@b.c", "a@", "a@b", "a@@b.c", "a@b@c.d", "a@.c", "a@b.", "a%20b@c.d", "a%C2%A0b@c.d", "a@b%E3%80%80.c",
+  "a@b.c%00", "%20", string.rep("a", 251) .. "@b.c",
 }
 
 test "an email that is an address is kept as written" (function(t)
@@ -20,6 +20,13 @@ test "an email that is an address is kept as written" (function(t)
     t:truthy(t:event("device:" .. i, "app.launched", data).decisions.attribution.email ~= json.null)
   end
   t:truthy(attribution(t, "email=" .. string.rep("a", 250) .. "@b.c").email ~= json.null)
+end)
+
+test "white space around an email is not part of it" (function(t)
+  local spaced = string.rep("%20", 250) .. "a@b.c%09%E3%80%80"
+  t:equal(attribution(t, "email=" .. spaced).email, "a@b.c")
+  local submitted = t:event("device:e", "email.submitted", { email = " a@b.c\n" })
+  t:equal(submitted.decisions, { screen = "email-confirm" })
 end)
 
 test "an invalid email is dropped" (function(t)
