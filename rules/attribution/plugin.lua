@@ -36,6 +36,7 @@ rule "sign-in" { on = "user.authenticated", when = subjects.is_device, run = sig
 
 rule "link" { on = "attribution.linked", when = subjects.is_user, run = profile.linked }
 rule "delete-account" { on = "account.deleted", when = subjects.is_user, run = account.deleted }
+rule "deletion-waits" { on = "attribution.deletion_waits", when = subjects.is_user, run = account.deletion_waits }
 rule "erase-device" { on = "attribution.owner_deleted", when = subjects.is_device, run = account.owner_deleted }
 
 query "tracking" (consent.tracking)

@@ -1,5 +1,6 @@
 -- The user's state: the attribution that counts for them, the latest tracking status, and their devices.
 
+local account = require "account"
 local fields = require "fields"
 local deep_link = require "deep_link"
 
@@ -21,6 +22,7 @@ end
 
 function profile.linked(event, state)
   local link = event.data
+  if state.deleted then return account.erase_device(event, link.device) end
   add_device(state, link.device)
   state.att_status = link.att_status or state.att_status
   if link.attribution and counts(state, link.attribution, link.facebook) then
