@@ -6,7 +6,8 @@ plugin {
   version = "1.0.0",
   about = "Universal links of Respire LYF: destination, first and last touch, app-site association and store redirect.",
   settings = {
-    host = "app.respirelyf.com",   -- the canonical host of the links
+    host = "app.respirelyf.com",   -- the canonical host of the links, in lower case; its site serves Apple's file
+    main_host = "respirelyf.com",  -- the main site, which redirects links with capitals
     url_bytes = 16384,             -- a longer link is ignored
     app_store_id = "",             -- digits, as string or number; empty: a page instead of the redirect
     app_ids = { "TEAMID.com.respirelyf.app" }, -- Apple team id and bundle: set your own
@@ -28,5 +29,5 @@ rule "sign-in" { on = "user.authenticated", when = subjects.is_device, run = tou
 
 query "attribution_for_backend" (touches.answer)
 
-web "app.respirelyf.com" (website.app)
-web "respirelyf.com" (website.main)
+web (settings.host) (website.app)
+web (settings.main_host) (website.main)

@@ -35,6 +35,15 @@ test "another host is ignored: no touch, no effect, nothing else decided" (funct
   t:equal(t:state("device:d"), {})
 end)
 
+test "the hosts come from the settings" (function(t)
+  t:settings { host = "go.example.org", main_host = "example.org" }
+  t:equal(open(t, "https://go.example.org/paywall", MEMBER).decisions.destination, "paywall")
+  t:equal(open(t, HOST .. "/paywall", MEMBER).decisions.ignored, "host")
+  local file = t:web { host = "go.example.org", path = "/.well-known/apple-app-site-association" }
+  t:equal(file.status, 200)
+  t:equal(t:web { host = "example.org", path = "/Paywall" }.status, 308)
+end)
+
 test "a link event on a user is ignored" (function(t)
   t:equal(t:event("user:1", "link.opened", { url = HOST .. "/paywall" }).decisions, {})
 end)
