@@ -1,6 +1,7 @@
 -- The user's settings: gamification on or off, time zone, data export, deletion.
 local bins = require "bins"
 local player = require "player"
+local standings = require "standings"
 local streak = require "streak"
 
 local account = {}
@@ -50,6 +51,7 @@ function account.deleted(state)
   raise("settings_data_deleted", {
     days_since_install = player.days_since_install(state), total_points_binned = bins.points(state.points),
   })
+  standings.leave(state)
   forget()
 end
 

@@ -4,6 +4,7 @@ local account = require "account"
 local actions = require "actions"
 local payload = require "payload"
 local profile = require "profile"
+local standings = require "standings"
 local tutorial = require "tutorial"
 local wallet = require "wallet"
 
@@ -27,6 +28,7 @@ plugin {
       { name = "gold", revealed = 50, streak = 7, spent = 1000 },
       { name = "platinum", revealed = 100, streak = 30, spent = 3000 },
     },
+    standings   = { bands = { 100, 500, 1000, 5000, 10000, 50000, 100000 } },   -- lower edges, by points
     history     = 100,                                       -- changes of points that are stored
     tutorial    = { "Scroll to Reveal", "Earn Points", "Build Your Streak" },
   },
@@ -77,3 +79,7 @@ query "profile" (function(state) return profile.of(state or {}) end)
 query "history" (function(state, args) return profile.history(state or {}, args.limit) end)
 
 query "export" (function(state) return profile.export(state or {}) end)
+
+query "leaderboard" (standings.leaderboard)
+
+query "totals" (standings.totals)

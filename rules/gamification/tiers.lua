@@ -1,6 +1,7 @@
 -- The quality tiers of flirts: bronze for everyone; higher ones by flirts revealed, streak or points spent. A tier
 -- stays unlocked. The state stores the highest one only, since it includes the lower ones.
 local player = require "player"
+local standings = require "standings"
 local streak = require "streak"
 
 local tiers = {}
@@ -28,6 +29,7 @@ function tiers.check(state, today)
       local names = array {}
       for i = held + 1, reached do
         names[#names + 1] = ladder[i].name
+        standings.note_tier(ladder[i].name)
         raise("gamification_tier_unlocked", {
           tier_unlocked = ladder[i].name, unlock_method = how, flirts_revealed_count = state.revealed,
           current_streak = days, days_since_install = player.days_since_install(state, today),

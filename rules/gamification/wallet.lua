@@ -1,6 +1,7 @@
 -- Points: earned, spent, and their history. The history has the latest `settings.history` changes, one line each
 -- ("at cause earned multiplier total"), so that its size is bounded.
 local player = require "player"
+local standings = require "standings"
 local tiers = require "tiers"
 
 local wallet = {}
@@ -19,6 +20,8 @@ end
 function wallet.add(state, cause, earned, multiplier)
   state.points = state.points + earned
   write_down(state, cause, earned, multiplier)
+  standings.update(state)
+  standings.note_points(cause, earned)
 end
 
 local function refusal(state, amount, tier)
