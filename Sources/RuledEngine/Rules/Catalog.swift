@@ -62,17 +62,31 @@ package final class Catalog: Sendable {
   package let loadedAt: Timestamp
   /// The files that it was built from.
   package let source: RulesSource
+  /// What was configured for plugins, by name.
+  package let configuration: [String: Configuration.Plugin]
   /// `revision` as bytes, which never change.
   let revisionText: ByteBuffer
 
-  init(plugins: [Plugin], source: RulesSource, loadedAt: Timestamp, configuration: String) {
+  init(
+    plugins: [Plugin], source: RulesSource, loadedAt: Timestamp, configuration: [String: Configuration.Plugin]
+  ) {
     self.plugins = plugins
     self.source = source
     self.loadedAt = loadedAt
-    revision =
-      configuration.isEmpty ? source.revision : String(SHA256.hash(source.revision + configuration).hex.prefix(16))
+    self.configuration = configuration
+    revision = Self.revision(of: source, configuration)
     revisionText = ByteBuffer(capacity: 16)
     revisionText.append(contentsOf: revision)
+  }
+
+  /// The name of rules with what is configured for their plugins.
+  static func revision(of source: RulesSource, _ configuration: [String: Configuration.Plugin]) -> String {
+    guard !configuration.isEmpty else { return source.revision }
+    let described = configuration.keys.sorted().map { name in
+      let plugin = configuration[name] ?? Configuration.Plugin()
+      return "\(name)=\(plugin.isEnabled)\(JSONValue.object(plugin.settings).text)"
+    }
+    return String(SHA256.hash(source.revision + described.joined(separator: "\n")).hex.prefix(16))
   }
 
   /// The configured plugins and settings that do not exist, and settings of another kind than their default.
@@ -181,7 +195,7 @@ package enum CatalogBuilder {
     errors += claimedTwice(plugins)
     guard errors.isEmpty else { throw ReloadError(errors) }
     threads.buildAhead(changed, worker)
-    return Catalog(plugins: plugins, source: source, loadedAt: now, configuration: described(configuration))
+    return Catalog(plugins: plugins, source: source, loadedAt: now, configuration: configuration)
   }
 
   /// Builds a VM for a slow plugin that has none ready; false when all have one.
@@ -193,9 +207,13 @@ package enum CatalogBuilder {
   ///
   /// Of the library only the required files matter.
   private static func isSame(_ old: Catalog.Plugin, _ new: PluginSource, _ settings: JSONObject) -> Bool {
-    old.name == new.name && old.source.modules == new.modules && old.source.data == new.data
-      && old.overrides == settings
-      && (old.source.library == new.library || required(by: old.source) == required(by: new))
+    old.overrides == settings && isSame(old.source, new)
+  }
+
+  /// Whether the plugin's files are the same, those of the library only as far as they are required.
+  static func isSame(_ old: PluginSource, _ new: PluginSource) -> Bool {
+    old.name == new.name && old.modules == new.modules && old.data == new.data
+      && (old.library == new.library || required(by: old) == required(by: new))
   }
 
   /// The files of the library whose names are quoted in the plugin's text, and those quoted in these in turn.
@@ -239,13 +257,6 @@ package enum CatalogBuilder {
       }
     }
     return errors
-  }
-
-  private static func described(_ configuration: [String: Configuration.Plugin]) -> String {
-    configuration.keys.sorted().map { name in
-      let plugin = configuration[name] ?? Configuration.Plugin()
-      return "\(name)=\(plugin.isEnabled)\(JSONValue.object(plugin.settings).text)"
-    }.joined(separator: "\n")
   }
 }
 

@@ -1,0 +1,180 @@
+package import RuledCore
+import RuledJSON
+import RuledLua
+package import RuledStore
+import Synchronization
+
+/// The sources and the configuration of every revision of the rules, so that each can be shown, compared, and put in force again.
+///
+/// Each is a file of the store's folder `revisions`, named after the revision. Its first line describes it, the second holds its content, and the
+/// third is the digest of both. A file that is damaged or gone is an error for those who need this revision, and for nobody else.
+package final class RevisionArchive: Sendable {
+  /// Where the sources of a revision came from.
+  package enum Origin: String, Sendable {
+    /// From the rules folder.
+    case folder
+    /// The last good rules, which were in the store: the daemon was updated from a version without an archive.
+    case stored
+    /// They were tried on some subjects, and were never in force for all.
+    case rollout
+    /// A rollout was promoted.
+    case promoted
+  }
+
+  /// A revision, without its content.
+  package struct Entry: Sendable, Equatable {
+    /// The revision.
+    package let revision: String
+    /// When it was loaded last.
+    package let loadedAt: Timestamp
+    /// Where its sources came from.
+    package let origin: Origin
+    /// The plugins that differ from the revision that was in force before, in order of name.
+    package let changed: [String]
+    /// The order in which revisions were loaded: the higher, the later.
+    let number: Int64
+  }
+
+  /// A revision with its content.
+  package struct Revision: Sendable {
+    /// When it was loaded, and where it came from.
+    package let entry: Entry
+    /// The files.
+    package let rules: RulesSource
+    /// What was configured for plugins.
+    package let configuration: [String: Configuration.Plugin]
+  }
+
+  /// How many of the latest revisions are kept, whether somebody needs them or not.
+  package static let keptCount = 100
+
+  private struct State {
+    /// The revisions in the order in which they were loaded.
+    var entries: [Entry] = []
+    /// The content, where there is no folder.
+    var memory: [String: Revision] = [:]
+    /// What is wrong with files, one sentence each.
+    var problems: [String] = []
+  }
+
+  private let folder: String?
+  private let files: any FileSystem
+  private let state = Mutex(State())
+
+  /// The archive in a folder, which is made where it does not exist yet; in memory without one.
+  ///
+  /// What can't be read is among the `problems`.
+  package init(folder: String?, files: any FileSystem = SystemFiles()) {
+    self.folder = folder
+    self.files = files
+    guard let folder else { return }
+    state.withLock { state in
+      do throws(StoreError) {
+        try files.createFolder(folder)
+        for name in try files.names(in: folder) {
+          do throws(StoreError) {
+            if RevisionFile.isUnfinished(name) {
+              try files.remove("\(folder)/\(name)")
+            } else {
+              state.entries.append(try RevisionFile(files, "\(folder)/\(name)").entry())
+            }
+          } catch { state.problems.append(error.description) }
+        }
+      } catch { state.problems.append(error.description) }
+      state.entries.sort { $0.number < $1.number }
+    }
+  }
+
+  /// The revisions in the order in which they were loaded, the latest last.
+  package var entries: [Entry] { state.withLock { $0.entries } }
+
+  /// What is wrong with the files, one sentence each.
+  package var problems: [String] { state.withLock { $0.problems } }
+
+  /// The latest revision that was loaded to be in force for all subjects before `revision` was; before none, the latest of all.
+  ///
+  /// Nil if there is none.
+  package func predecessor(of revision: String?) -> Entry? {
+    let entries = entries
+    let end = entries.firstIndex { $0.revision == revision } ?? entries.endIndex
+    return entries[..<end].last { $0.origin != .rollout }
+  }
+
+  /// Keeps a revision; it is durable when this returns.
+  ///
+  /// A revision that is kept already becomes the latest one. Nothing is written if it is the latest and came from the same place.
+  ///
+  /// - Throws: when it can't be written; the error names the file.
+  package func keep(_ catalog: Catalog, from origin: Origin) throws(StoreError) {
+    let entries = entries
+    if let last = entries.last, last.revision == catalog.revision, last.origin == origin { return }
+    let before = entries.last { $0.origin != .rollout && $0.revision != catalog.revision }
+    let known = before.flatMap { before in try? load(before.revision) }
+    let entry = Entry(
+      revision: catalog.revision, loadedAt: catalog.loadedAt, origin: origin,
+      changed: Self.changes(from: known, to: catalog), number: (entries.last?.number ?? 0) + 1)
+    let revision = Revision(entry: entry, rules: catalog.source, configuration: catalog.configuration)
+    if let folder { try RevisionFile(files, "\(folder)/\(entry.revision)").write(revision) }
+    state.withLock { state in
+      if folder == nil { state.memory[entry.revision] = revision }
+      state.entries.removeAll { $0.revision == entry.revision }
+      state.entries.append(entry)
+    }
+  }
+
+  /// The content of a revision.
+  ///
+  /// - Throws: `refused` when it is not kept; when its file can't be read or is damaged, an error that names the file.
+  package func load(_ revision: String) throws(StoreError) -> Revision {
+    let (isKnown, inMemory) = state.withLock { state in
+      (state.entries.contains { $0.revision == revision }, state.memory[revision])
+    }
+    guard isKnown else {
+      throw StoreError(.refused, "no revision '\(revision)' is kept; 'rulectl revisions' lists them")
+    }
+    guard let folder else {
+      guard let inMemory else { throw StoreError(.refused, "no revision '\(revision)' is kept") }
+      return inMemory
+    }
+    let found = try RevisionFile(files, "\(folder)/\(revision)").read()
+    guard RevisionDocument.revision(of: found) == revision else {
+      throw RevisionFile.damaged("\(folder)/\(revision)", "its content is that of another revision")
+    }
+    return found
+  }
+
+  /// Removes the revisions that are not among the latest and that nobody needs.
+  ///
+  /// - Returns: how many were removed.
+  @discardableResult
+  package func removeUnneeded(_ isNeeded: (_ revision: String) -> Bool) throws(StoreError) -> Int {
+    let old = entries.dropLast(Self.keptCount).map(\.revision).filter { !isNeeded($0) }
+    for revision in old {
+      if let folder { try files.remove("\(folder)/\(revision)") }
+      state.withLock { state in
+        state.entries.removeAll { $0.revision == revision }
+        state.memory[revision] = nil
+      }
+    }
+    return old.count
+  }
+
+  /// The plugins that differ: whose files or configuration are others, and those that only one of both has.
+  private static func changes(from before: Revision?, to catalog: Catalog) -> [String] {
+    let old = enabled(before?.rules.plugins ?? [], before?.configuration ?? [:])
+    let new = enabled(catalog.source.plugins, catalog.configuration)
+    let names = Set(old.map(\.name)).union(new.map(\.name))
+    return names.sorted().filter { name in
+      guard let old = old.first(where: { $0.name == name }), let new = new.first(where: { $0.name == name }),
+        before?.configuration[name]?.settings ?? [:] == catalog.configuration[name]?.settings ?? [:]
+      else { return true }
+      return !CatalogBuilder.isSame(old, new)
+    }
+  }
+
+  private static func enabled(
+    _ plugins: [PluginSource], _ configuration: [String: Configuration.Plugin]
+  ) -> [PluginSource] {
+    plugins.filter { configuration[$0.name]?.isEnabled != false }
+  }
+}

@@ -1,0 +1,164 @@
+package import RuledCore
+import RuledJSON
+import RuledLua
+import RuledStore
+
+/// One file of the archive of revisions.
+struct RevisionFile {
+  private let files: any FileSystem
+  private let path: String
+
+  /// The file at a path, which need not exist.
+  init(_ files: any FileSystem, _ path: String) {
+    self.files = files
+    self.path = path
+  }
+
+  /// Whether a name is that of a file that a crash left half written.
+  static func isUnfinished(_ name: String) -> Bool { name.hasSuffix(".new") }
+
+  /// An error about a file that is not what was written.
+  static func damaged(_ path: String, _ reason: String) -> StoreError {
+    StoreError(
+      .corrupt, "the archived revision \(path) is damaged: \(reason); load the same rules again, or remove the file")
+  }
+
+  /// Writes the file in one step, durably.
+  func write(_ revision: RevisionArchive.Revision) throws(StoreError) {
+    let buffer = ByteBuffer(capacity: 1 << 16)
+    RevisionDocument.description(of: revision.entry).write(to: buffer)
+    buffer.append(UInt8(ascii: "\n"))
+    RevisionDocument.content(of: revision).write(to: buffer)
+    buffer.append(UInt8(ascii: "\n"))
+    let digest = SHA256.hash(buffer.bytes).hex
+    buffer.append(contentsOf: digest)
+    buffer.append(UInt8(ascii: "\n"))
+    defer { withExtendedLifetime(buffer) {} }
+    let file = try files.open(path + ".new", .create)
+    try file.write(buffer.bytes, at: 0)
+    try file.sync()
+    try files.rename(path + ".new", to: path)
+    guard let slash = path.lastIndex(of: "/") else { return }
+    try files.syncFolder(String(path[..<slash]))
+  }
+
+  /// The description, which is the first line.
+  func entry() throws(StoreError) -> RevisionArchive.Entry {
+    let file = try files.open(path, .read)
+    let size = try file.size()
+    var length = min(size, 4096)
+    while true {
+      let bytes = try read(file, length)
+      if let end = bytes.firstIndex(of: UInt8(ascii: "\n")) { return try entry(bytes[..<end]) }
+      guard length < size else { throw Self.damaged(path, "it has no first line") }
+      length = min(size, length * 4)
+    }
+  }
+
+  /// The whole revision.
+  func read() throws(StoreError) -> RevisionArchive.Revision {
+    guard files.exists(path) else {
+      throw StoreError(.corrupt, "the archived revision \(path) is missing; load the same rules again")
+    }
+    let file = try files.open(path, .read)
+    let bytes = try read(file, try file.size())
+    let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    guard lines.count == 4, lines[3].isEmpty else { throw Self.damaged(path, "it does not have three lines") }
+    let signed = bytes[..<lines[2].startIndex]
+    guard signed.withUnsafeBytes({ SHA256.hash($0).hex.utf8.elementsEqual(lines[2]) }) else {
+      throw Self.damaged(path, "its digest is another")
+    }
+    guard let content = Self.json(lines[1]),
+      let revision = RevisionDocument.revision(try entry(lines[0]), content: content)
+    else { throw Self.damaged(path, "its content has another form") }
+    return revision
+  }
+
+  private func entry(_ line: ArraySlice<UInt8>) throws(StoreError) -> RevisionArchive.Entry {
+    guard let entry = Self.json(line).flatMap(RevisionDocument.entry) else {
+      throw Self.damaged(path, "its first line has another form")
+    }
+    guard path.hasSuffix("/\(entry.revision)") else { throw Self.damaged(path, "it is that of another revision") }
+    return entry
+  }
+
+  private func read(_ file: any StoreFile, _ count: Int) throws(StoreError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    var problem: StoreError?
+    bytes.withUnsafeMutableBytes { room in
+      do throws(StoreError) { try file.read(into: room, at: 0) } catch { problem = error }
+    }
+    if let problem { throw problem }
+    return bytes
+  }
+
+  private static func json(_ line: ArraySlice<UInt8>) -> JSONValue? {
+    line.withUnsafeBytes { try? JSONValue(parsing: $0, maximumDepth: RevisionDocument.depth) }
+  }
+}
+
+/// A revision as JSON: as its file has it, and as the daemon keeps it with a pin and a rollout.
+package enum RevisionDocument {
+  /// How deep such a document nests: a setting may nest as deep as a value of a rule.
+  package static let depth = Limits.jsonDepth + 8
+
+  /// The whole revision as one object.
+  package static func json(_ revision: RevisionArchive.Revision) -> JSONValue {
+    .object(["entry": description(of: revision.entry), "content": content(of: revision)])
+  }
+
+  /// The revision that `json` gave.
+  package static func revision(_ json: JSONValue) -> RevisionArchive.Revision? {
+    guard let entry = json["entry"].flatMap(entry), let content = json["content"] else { return nil }
+    return revision(entry, content: content)
+  }
+
+  /// What describes a revision.
+  static func description(of entry: RevisionArchive.Entry) -> JSONValue {
+    .object([
+      "revision": .string(entry.revision), "loaded_at": .string(entry.loadedAt.rfc3339),
+      "source": .string(entry.origin.rawValue), "changed": .array(entry.changed.map { .string($0) }),
+      "number": .integer(entry.number),
+    ])
+  }
+
+  /// What `description` gave.
+  static func entry(_ json: JSONValue) -> RevisionArchive.Entry? {
+    guard let revision = json["revision"]?.stringValue,
+      let loadedAt = json["loaded_at"]?.stringValue.flatMap({ Timestamp(rfc3339: $0) }),
+      let origin = json["source"]?.stringValue.flatMap(RevisionArchive.Origin.init),
+      let changed = json["changed"]?.arrayValue?.compactMap(\.stringValue), let number = json["number"]?.intValue
+    else { return nil }
+    return RevisionArchive.Entry(
+      revision: revision, loadedAt: loadedAt, origin: origin, changed: changed, number: number)
+  }
+
+  /// The rules and the configuration.
+  static func content(of revision: RevisionArchive.Revision) -> JSONValue {
+    var plugins = JSONObject()
+    for (name, plugin) in revision.configuration.sorted(by: { $0.key < $1.key }) {
+      plugins[name] = .object(["enabled": .bool(plugin.isEnabled), "settings": .object(plugin.settings)])
+    }
+    return .object(["configuration": .object(plugins), "rules": revision.rules.encoded])
+  }
+
+  /// The revision of a description and a content.
+  static func revision(_ entry: RevisionArchive.Entry, content: JSONValue) -> RevisionArchive.Revision? {
+    guard let rules = content["rules"].flatMap(RulesSource.init(encoded:)),
+      let plugins = content["configuration"]?.objectValue
+    else { return nil }
+    var configuration: [String: Configuration.Plugin] = [:]
+    for (name, plugin) in plugins {
+      guard let isEnabled = plugin["enabled"]?.boolValue, let settings = plugin["settings"]?.objectValue else {
+        return nil
+      }
+      configuration[name] = Configuration.Plugin(isEnabled: isEnabled, settings: settings)
+    }
+    return RevisionArchive.Revision(entry: entry, rules: rules, configuration: configuration)
+  }
+
+  /// The name that rules and configuration have together.
+  static func revision(of revision: RevisionArchive.Revision) -> String {
+    Catalog.revision(of: revision.rules, revision.configuration)
+  }
+}
