@@ -100,6 +100,11 @@ let package = Package(
       "RuledEngineTests",
       ["RuledEngine", "RuledJSON", "RuledLua", "RuledStore", "CAllocations", "StoreTestSupport", "TestSupport"]),
     tests("RuledJournalTests", ["RuledJournal", "RuledJSON", "RuledStore", "StoreTestSupport", "TestSupport"]),
+    tests(
+      "RuledReplayTests",
+      [
+        "RuledReplay", "RuledCore", "RuledJSON", "RuledJournal", "RuledLua", "RuledStore", "RuledEngine", "TestSupport",
+      ]),
     tests("RuledWireTests", ["RuledWire", "RuledJSON", "TestSupport"]),
     tests(
       "RuledServerTests",

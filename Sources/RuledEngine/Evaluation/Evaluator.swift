@@ -17,13 +17,13 @@ package final class Evaluator {
   let batches: BatchQueue
   let subjects: SubjectCache
   private let memory: OutcomeMemory
-  private let items: SubjectItems
-  private let parked: ParkedEvents
-  private let transaction: EventTransaction
+  let items: SubjectItems
+  let parked: ParkedEvents
+  let transaction: EventTransaction
   /// How many events repeated one whose outcome was remembered.
   package private(set) var duplicates = 0
   /// Takes the outcomes that nobody waits for.
-  private let unreadOutcome = ByteBuffer(capacity: 256)
+  let unreadOutcome = ByteBuffer(capacity: 256)
 
   /// An evaluator for the calling thread, whose hot subjects may take `cacheBytes`.
   package init(context: EngineContext, catalog: Catalog, lua: LuaWorker, cacheBytes: Int) {
@@ -146,46 +146,6 @@ package final class Evaluator {
     for stage in SubjectCache.PrefetchStage.allCases {
       let ahead = index + 2 * (SubjectCache.PrefetchStage.allCases.count - stage.rawValue)
       if ahead < count { subjects.prefetch(hash(ahead), stage) }
-    }
-  }
-
-  // MARK: Replays
-
-  /// Takes each event that takes effect; nil for nobody.
-  package var recorder: EventRecorder? {
-    get { transaction.recorder }
-    set { transaction.recorder = newValue }
-  }
-
-  /// Evaluates an event whose plugins fail as they did when it was recorded; see `Evaluator.evaluate`.
-  ///
-  /// A plugin that `failures` names is not run.
-  package func imposing<Result>(
-    _ failures: [Failure], _ body: () throws(RequestError) -> Result
-  ) throws(RequestError) -> Result {
-    transaction.imposedFailures = failures
-    defer { transaction.imposedFailures.removeAll(keepingCapacity: true) }
-    return try body()
-  }
-
-  /// Parked parts of a subject, the first parked first: of one plugin and the event with that id.
-  package func parkedParts(of subject: [UInt8], plugin: String, event id: String) throws(RequestError) -> [ParkedKey] {
-    try parked.parts(of: try subjects.load(subject), plugin: plugin, event: id)
-  }
-
-  /// The timers that are set for a subject.
-  package func timers(of subject: [UInt8]) throws(RequestError) -> [DueTimer] {
-    try items.timers.all(of: try subjects.load(subject))
-  }
-
-  /// The messages that wait for a subject, each with its stored JSON, the first sent first.
-  package func messages(
-    for subject: [UInt8]
-  ) throws(RequestError) -> [(message: CommitBatch.Message, text: [UInt8])] {
-    let found = try batches.readAll(.message, of: try subjects.load(subject).name)
-    return found.compactMap { entry in
-      guard case .message(_, let sequence)? = entry.key.withUnsafeBytes({ try? ParsedKey($0) }) else { return nil }
-      return (CommitBatch.Message(subject: subject, sequence: sequence), entry.value)
     }
   }
 

@@ -1,0 +1,129 @@
+package import RuledCore
+package import RuledJournal
+import RuledJSON
+import RuledStore
+
+/// What replays need beside the evaluation of events: events as they were recorded, and what waits for a subject.
+extension Evaluator {
+  /// Takes each event that takes effect; nil for nobody.
+  package var recorder: EventRecorder? {
+    get { transaction.recorder }
+    set { transaction.recorder = newValue }
+  }
+
+  // MARK: Recorded events
+
+  /// How a recorded event is evaluated.
+  package enum Replaying: Sendable {
+    /// It takes effect, as the record says that it did.
+    case asRecorded
+    /// As if a client sent it now: a repeat of an event that took effect does nothing.
+    case asSent
+    /// Nothing is committed, and the outcome has a trace.
+    case explaining
+  }
+
+  /// Evaluates a recorded event as of its `now`, without what the store holds of it: its timer or message stays as it is.
+  ///
+  /// The plugins that `failures` names fail with them and are not run.
+  /// - Returns: the outcome as the protocol's `event` answers.
+  package func replay(
+    _ entry: JournalEntry, _ replaying: Replaying = .asRecorded, imposing failures: [Failure] = []
+  ) throws(RequestError) -> ByteBuffer {
+    let document = TapeDocument()
+    let text = ByteBuffer(capacity: entry.event.count)
+    entry.event.withUnsafeBytes { text.append($0) }
+    guard let object = try? document.parse(copyOf: text.bytes) else {
+      throw RequestError(.unavailable, "the recorded event \(entry.sequence) is not JSON")
+    }
+    var event = EventInput(stored: object, text: document.text, now: entry.now.microseconds)
+    switch entry.origin {
+    case .message:
+      event.attributes = nil
+      event.hops = Int(object.member("hops")?.integer ?? 0)
+      event.maySend = object.member("may_send").map { Int($0.integer ?? 0) } ?? Limits.messagesPerOldMessage
+    case .timer:
+      event.attributes = nil
+      event.time = object.member("due")?.integer ?? event.time
+    default:
+      event.origin = replaying == .asSent ? .client : .recorded
+      event.isExplained = object.member("explain")?.bool == true
+    }
+    if replaying == .explaining { (event.isDryRun, event.isExplained) = (true, true) }
+    let reply = ByteBuffer(capacity: 512)
+    try imposing(failures) { () throws(RequestError) in try evaluate(event, into: reply) }
+    withExtendedLifetime(document) {}
+    return reply
+  }
+
+  /// Calls `body`, in which the plugins that `failures` names fail with them and are not run.
+  package func imposing<Result>(
+    _ failures: [Failure], _ body: () throws(RequestError) -> Result
+  ) throws(RequestError) -> Result {
+    transaction.imposedFailures = failures
+    defer { transaction.imposedFailures.removeAll(keepingCapacity: true) }
+    return try body()
+  }
+
+  // MARK: What waits
+
+  /// The parts of a subject that are parked for a plugin and whose first event has that id, the first parked first.
+  package func parkedParts(of subject: [UInt8], plugin: String, event id: String) throws(RequestError) -> [ParkedKey] {
+    try parked.parts(of: try subjects.load(subject), plugin: plugin, event: id)
+  }
+
+  /// The timers that are set for a subject.
+  package func timers(of subject: [UInt8]) throws(RequestError) -> [DueTimer] {
+    try items.timers.all(of: try subjects.load(subject))
+  }
+
+  /// The timers that were set in the current batch since `mark`; some may have been cancelled again.
+  package func timers(setSince mark: CommitBatch.Mark) -> [DueTimer] {
+    var found: [DueTimer] = []
+    batches.current.writes.forEach(from: mark.writes) { operation in
+      guard case .put(let key, _) = operation, key.first == StoreKey.Kind.timerIndex.rawValue,
+        case .timerIndex(let due, let subject, let plugin, let name)? = try? ParsedKey(key)
+      else { return }
+      found.append(DueTimer(due: due, subject: Array(subject), plugin: Array(plugin), name: Array(name)))
+    }
+    return found
+  }
+
+  /// The text of a message that waits, as it is stored; nil when there is none.
+  package func text(of message: CommitBatch.Message) throws(RequestError) -> [UInt8]? {
+    let text = ByteBuffer(capacity: 256)
+    let key = ByteBuffer(capacity: 320)
+    StoreKey.message(message.subject, sequence: message.sequence, into: key)
+    defer { withExtendedLifetime(key) {} }
+    guard try batches.read(key.bytes, of: try subjects.load(message.subject), into: text) else { return nil }
+    return Array(text.bytes)
+  }
+
+  /// Replaces the text of a message that waits.
+  package func replace(_ message: CommitBatch.Message, with text: [UInt8]) throws(RequestError) {
+    let subject = try subjects.load(message.subject)
+    let key = ByteBuffer(capacity: 320)
+    StoreKey.message(message.subject, sequence: message.sequence, into: key)
+    text.withUnsafeBytes { batches.current.writes.put(key.bytes, $0) }
+    withExtendedLifetime(key) {}
+    subject.lastCommit = batches.current.number
+  }
+
+  /// The version and the states of a subject as they are now, as JSON: `{subject, version, plugins}`.
+  package func state(of subject: String) throws(RequestError) -> JSONValue {
+    let name = ByteBuffer(capacity: subject.utf8.count)
+    name.append(contentsOf: subject)
+    let reply = ByteBuffer(capacity: 1024)
+    try administration.state(name.bytes, plugin: nil, into: reply)
+    withExtendedLifetime(name) {}
+    return (try? JSONValue(parsing: reply.bytes)) ?? .null
+  }
+
+  /// Erases a subject.
+  package func forget(_ subject: String) throws(RequestError) {
+    let name = ByteBuffer(capacity: subject.utf8.count)
+    name.append(contentsOf: subject)
+    _ = try administration.forget(name.bytes)
+    withExtendedLifetime(name) {}
+  }
+}

@@ -1,0 +1,95 @@
+import RuledCore
+package import RuledJournal
+import RuledJSON
+package import RuledStore
+
+/// What a recorded range says about messages and timers, so that a world knows which of its own have a recorded counterpart.
+///
+/// It takes 8 bytes for each message and timer of the range, and 16 for each subject that was erased.
+package struct RecordedHistory: Sendable {
+  /// Whether a subject's events are played at all; those of others are not, and what they sent happens as it was recorded.
+  package var isPlayed: @Sendable (_ subject: String) -> Bool = { _ in true }
+  /// The keys of the messages that were applied and the timers that fired, in order; each as often as it happened.
+  private var keys: [UInt64] = []
+  /// When subjects were last erased, in microseconds, by the hash of the name.
+  private var erasures: [UInt64: Int64] = [:]
+
+  /// A history in which no message was applied and no timer fired.
+  package init() {}
+
+  /// The history of a range of a journal.
+  ///
+  /// - Throws: when the journal can't be read.
+  package init(_ source: any JournalSource, in range: JournalRange) throws(StoreError) {
+    let reader = EntryReader()
+    try source.forEach(in: range) { entry in
+      add(entry, reader)
+      return true
+    }
+    keys.sort()
+  }
+
+  /// The history of entries.
+  package init(_ entries: some Sequence<JournalEntry>) {
+    let reader = EntryReader()
+    for entry in entries { add(entry, reader) }
+    keys.sort()
+  }
+
+  private mutating func add(_ entry: JournalEntry, _ reader: EntryReader) {
+    switch entry.origin {
+    case .message: if let message = reader.message(entry.event) { keys.append(message.key) }
+    case .timer: if let due = reader.due(entry.event) { keys.append(Self.key(of: entry, due: due)) }
+    case .forget: erasures[Array(entry.subject.utf8).hash64(seed: 0)] = entry.at.microseconds
+    case .client, .retry, .rules: break
+    }
+  }
+
+  /// How often the message or timer with that key happened.
+  func count(of key: UInt64) -> Int {
+    var index = keys.lowerBound(key)
+    let first = index
+    while index < keys.count, keys[index] == key { index += 1 }
+    return index - first
+  }
+
+  /// Whether what the subject sent at that time, in microseconds, can be played again.
+  func hasSender(_ subject: String, at time: Int64) -> Bool {
+    guard isPlayed(subject) else { return false }
+    return erasures.isEmpty || erasures[Array(subject.utf8).hash64(seed: 0)].map { time > $0 } ?? true
+  }
+
+  // MARK: Keys
+
+  /// The key of a timer that fired.
+  static func key(of entry: JournalEntry, due: Int64) -> UInt64 {
+    key(ofTimer: Array(entry.timer.utf8), of: Array(entry.plugin.utf8), subject: Array(entry.subject.utf8), due: due)
+  }
+
+  /// The key of a timer.
+  static func key(ofTimer name: [UInt8], of plugin: [UInt8], subject: [UInt8], due: Int64) -> UInt64 {
+    name.hash64(seed: plugin.hash64(seed: subject.hash64(seed: UInt64(bitPattern: due))))
+  }
+
+  /// The key of a message, which does not tell what it says.
+  static func key(ofMessageTo target: String, from: String, type: String, time: String) -> UInt64 {
+    [target, from, type, time].reduce(0) { Array($1.utf8).hash64(seed: $0) }
+  }
+}
+
+extension [UInt8] {
+  /// The hash of the bytes, the same in every process.
+  func hash64(seed: UInt64) -> UInt64 { withUnsafeBytes { RuledCore.hash64($0, seed: seed) } }
+}
+
+extension [UInt64] {
+  /// The index of the first element of a sorted array that is not below `value`.
+  fileprivate func lowerBound(_ value: UInt64) -> Int {
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = (low + high) / 2
+      if self[middle] < value { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}

@@ -1,0 +1,99 @@
+import RuledCore
+import RuledEngine
+import RuledJSON
+
+/// A stored message's text, as far as a replay needs to know it.
+struct MessageText {
+  /// The key by which a recorded message and one of a world are the same, whatever they say.
+  let key: UInt64
+  /// Its id.
+  let id: String
+  /// The subject whose event sent it.
+  let from: String
+  /// When it was sent, in microseconds.
+  let time: Int64
+}
+
+/// Reads the texts of journal entries.
+final class EntryReader {
+  private let document = TapeDocument()
+
+  /// What a stored message says; nil when it is none.
+  func message(_ text: [UInt8]) -> MessageText? {
+    guard let object = parse(text), let id = object.member("id")?.text, let target = object.member("subject")?.text,
+      let from = object.member("from")?.text, let type = object.member("type")?.text,
+      let time = object.member("time")?.text
+    else { return nil }
+    let key = RecordedHistory.key(ofMessageTo: target, from: from, type: type, time: time)
+    return MessageText(key: key, id: id, from: from, time: Timestamp(rfc3339: time)?.microseconds ?? 0)
+  }
+
+  /// When a stored timer is due, in microseconds; nil when it is none.
+  func due(_ text: [UInt8]) -> Int64? { parse(text)?.member("due")?.integer }
+
+  /// The id of an event.
+  func id(_ text: [UInt8]) -> String { parse(text)?.member("id")?.text ?? "" }
+
+  private func parse(_ text: [UInt8]) -> TapeValue? {
+    text.withUnsafeBytes { try? document.parse(copyOf: $0) }
+  }
+}
+
+/// The messages of a world that have a recorded counterpart, until that is played.
+struct WaitingMessages {
+  private struct Entry {
+    let id: String
+    let message: CommitBatch.Message
+  }
+
+  private var entries: [UInt64: [Entry]] = [:]
+
+  /// How many messages with that key wait.
+  func count(of key: UInt64) -> Int { entries[key]?.count ?? 0 }
+
+  /// Adds a message.
+  mutating func add(_ message: CommitBatch.Message, _ text: MessageText) {
+    entries[text.key, default: []].append(Entry(id: text.id, message: message))
+  }
+
+  /// Removes the message that a recorded one stands for, which is the one with the same id or else the first; nil when there is none.
+  mutating func take(_ recorded: MessageText) -> (message: CommitBatch.Message, id: String)? {
+    guard var found = entries.removeValue(forKey: recorded.key) else { return nil }
+    let index = found.firstIndex { $0.id == recorded.id } ?? 0
+    let entry = found.remove(at: index)
+    if !found.isEmpty { entries[recorded.key] = found }
+    return (entry.message, entry.id)
+  }
+}
+
+/// The timers that only a world has, by when they are due.
+struct OwnTimers {
+  private var heap: [DueTimer] = []
+
+  /// Adds a timer; one that is added twice is found twice.
+  mutating func add(_ timer: DueTimer) {
+    heap.append(timer)
+    var child = heap.count - 1
+    while child > 0, heap[child].due < heap[(child - 1) / 2].due {
+      heap.swapAt(child, (child - 1) / 2)
+      child = (child - 1) / 2
+    }
+  }
+
+  /// Removes the timer that is due first, if that is not after `time`, in microseconds.
+  mutating func takeFirst(dueBy time: Int64) -> DueTimer? {
+    guard let first = heap.first, first.due <= time else { return nil }
+    let last = heap.removeLast()
+    guard !heap.isEmpty else { return first }
+    heap[0] = last
+    var parent = 0
+    while true {
+      let left = 2 * parent + 1
+      guard left < heap.count else { return first }
+      let child = left + 1 < heap.count && heap[left + 1].due < heap[left].due ? left + 1 : left
+      guard heap[child].due < heap[parent].due else { return first }
+      heap.swapAt(child, parent)
+      parent = child
+    }
+  }
+}

@@ -1,0 +1,323 @@
+package import RuledCore
+package import RuledEngine
+package import RuledJournal
+import RuledJSON
+package import RuledLua
+package import RuledStore
+
+/// Past or given events under rules of one's choice: a store, a clock and an order of what happens, over the engine that the daemon runs.
+///
+/// Nothing leaves it: effects are listed in outcomes and not kept, messages and timers happen in it. It belongs to one thread.
+///
+/// **With a recorded history** each entry happens at its place in the record. A message or a timer of this world that the record has too happens
+/// when the record says; one that this world does not have does not happen. What only this world has happens when the daemon would do it: a
+/// message right after its sender's event, a timer when it is due. docs/decisions/33 says what of an event is in its entry, and what is imposed.
+///
+/// **Without one** the entries are events of clients, to be evaluated as if they came in at their `at`: repeats are recognized, messages follow their
+/// sender's event, timers fire when they are due.
+package final class World {
+  /// How many messages may follow from one entry before that is taken as endless.
+  private static let mostSteps = 1_000_000
+  /// A batch of writes is committed when it has so many bytes.
+  private static let batchBytes = 1 << 20
+
+  /// The plugins that fail as recorded where the failure was the machine's doing and not the rules': the time or memory that ran out, a plugin that was
+  /// suspended. True for all by default; let it be false for plugins that the record knows with other rules.
+  package var isImposed: (_ plugin: String) -> Bool = { _ in true }
+
+  private let context: EngineContext
+  let evaluator: Evaluator
+  private let recorded: RecordedHistory?
+  private let spare = SpareVMs()
+  private let recorder = EventRecorder()
+  private let reader = EntryReader()
+  /// The messages that have a recorded counterpart.
+  private var waiting = WaitingMessages()
+  /// The messages that are delivered next, as only this world has them.
+  private var ownMessages: [CommitBatch.Message] = []
+  private var firstOwnMessage = 0
+  /// The timers that only this world has.
+  private var ownTimers = OwnTimers()
+  /// The subjects to whom something else happened than the record says, by the hash of the name.
+  private var diverged: Set<UInt64> = []
+  /// The sequence of the last entry.
+  private var sequence: UInt64 = 0
+
+  /// A world.
+  ///
+  /// - Parameters:
+  ///   - rules: the rules in force; no other engine may use the same catalog, as it holds what is known of failures.
+  ///   - lua: the calling thread's worker.
+  ///   - base: the store to begin from, which the world changes.
+  ///   - configuration: the limits.
+  ///   - recorded: what the entries to be played say about messages and timers; nil for events of clients alone.
+  ///   - log: takes what rules log.
+  /// - Throws: when the base can't be read.
+  package init(
+    rules: Catalog, lua: LuaWorker, base: any StateStore = MemoryStore(), configuration: Configuration = .init(),
+    recorded: RecordedHistory?, log: any EventLog = NoLog()
+  ) throws(RequestError) {
+    self.recorded = recorded
+    context = EngineContext(
+      store: base, clock: EngineClock(manual: Timestamp(microseconds: 0)), configuration: configuration, log: log,
+      keepsEffects: false)
+    evaluator = Evaluator(context: context, catalog: rules, lua: lua, cacheBytes: configuration.limits.cacheMiB << 20)
+    evaluator.recorder = recorder
+    do throws(StoreError) {
+      try StoredTime.resume(context)
+      _ = try context.counters.load(from: context)
+      try findMessages()
+      if recorded == nil { try findTimers() }
+    } catch { throw error.requestError }
+  }
+
+  /// The rules in force.
+  package var rules: Catalog { evaluator.catalog }
+
+  /// Puts other rules in force, from the next entry on; see `init` for whose they may be.
+  package func adopt(_ rules: Catalog) {
+    guard rules !== evaluator.catalog else { return }
+    spare.adopt(rules, in: evaluator)
+  }
+
+  // MARK: Playing
+
+  /// Plays an entry, after the timers of this world alone that are due by then.
+  ///
+  /// - Returns: what happened, in order: of the entries of the record the one that was given, unless it does not happen in this world.
+  package func play(_ entry: JournalEntry) throws(RequestError) -> [Played] {
+    var played: [Played] = []
+    try fireOwnTimers(until: entry.at, &played)
+    sequence = entry.sequence
+    context.clock.set(entry.now)
+    switch entry.origin {
+    case .rules: return played
+    case .forget:
+      try evaluator.forget(entry.subject)
+      diverged.remove(hash(entry.subject))
+      return played
+    case .client, .message, .timer, .retry: break
+    }
+    try happen(as: entry, &played) { (world) throws(RequestError) in
+      try world.evaluator.imposing(world.imposedFailures(of: entry)) { () throws(RequestError) in
+        try world.evaluate(entry)
+      }
+    }
+    try deliverOwnMessages(&played)
+    try commitLargeBatch()
+    return played
+  }
+
+  /// Ends the range that was played: fires the timers of this world alone that are due by `end`.
+  package func finish(at end: Timestamp) throws(RequestError) -> [Played] {
+    var played: [Played] = []
+    try fireOwnTimers(until: end, &played)
+    try commit()
+    return played
+  }
+
+  /// Explains a recorded event as if it happened now, without changing anything: its outcome with the trace, as the protocol's `event` gives it.
+  package func explain(_ entry: JournalEntry) throws(RequestError) -> JSONValue {
+    let outcome = try evaluator.replay(entry, .explaining, imposing: imposedFailures(of: entry))
+    return (try? JSONValue(parsing: outcome.bytes)) ?? .null
+  }
+
+  /// A subject as it is now: `{subject, version, plugins}`.
+  package func state(of subject: String) throws(RequestError) -> JSONValue { try evaluator.state(of: subject) }
+
+  /// Evaluates an entry's event if it happens in this world; the recorder then has what it did.
+  private func evaluate(_ entry: JournalEntry) throws(RequestError) {
+    switch entry.origin {
+    case .client: _ = try evaluator.replay(entry, recorded == nil ? .asSent : .asRecorded)
+    case .message: try deliver(entry)
+    case .timer:
+      guard let due = reader.due(entry.event) else { return }
+      try evaluator.fire(
+        DueTimer(
+          due: due, subject: Array(entry.subject.utf8), plugin: Array(entry.plugin.utf8), name: Array(entry.timer.utf8)))
+    case .retry:
+      let subject = Array(entry.subject.utf8)
+      let parts = try evaluator.parkedParts(of: subject, plugin: entry.plugin, event: reader.id(entry.event))
+      if let part = parts.first { _ = try evaluator.retry(part) }
+    case .forget, .rules: break
+    }
+  }
+
+  private func deliver(_ entry: JournalEntry) throws(RequestError) {
+    guard let text = reader.message(entry.event) else { return }
+    while let (message, id) = waiting.take(text) {
+      if id != text.id, let own = try evaluator.text(of: message) {
+        try evaluator.replace(message, with: own.replacing(id: id, with: text.id))
+      }
+      if try evaluator.deliver(message) { return }
+    }
+    if recorded?.hasSender(text.from, at: text.time) == false { _ = try evaluator.replay(entry) }
+  }
+
+  /// The failures of a recorded event that were the machine's doing.
+  private func imposedFailures(of entry: JournalEntry) -> [Failure] {
+    guard !entry.failures.isEmpty, recorded != nil else { return [] }
+    let text = "[" + String(decoding: entry.failures, as: UTF8.self) + "]"
+    let failures = (try? JSONValue(parsing: text))?.arrayValue ?? []
+    return failures.compactMap { Failure(json: $0) }.filter { $0.isOfMachine && isImposed($0.plugin) }
+  }
+
+  // MARK: What happens
+
+  /// Has something happen by `body`, and notes what it did and what follows from it.
+  ///
+  /// `entry` is what the record has of it; nil if it happens in this world alone.
+  private func happen(
+    as entry: JournalEntry?, _ played: inout [Played], _ body: (World) throws(RequestError) -> Void
+  ) throws(RequestError) {
+    let batch = evaluator.batch
+    let mark = batch.mark
+    let sent = batch.messages.count
+    batch.earliestTimer = nil
+    try body(self)
+    guard var result = recorder.take() else {
+      if let entry { try diverge(Array(entry.subject.utf8)) }
+      return
+    }
+    result.sequence = sequence
+    if let entry { (result.at, result.origin, result.redacted) = (entry.at, entry.origin, entry.redacted) }
+    if let entry, entry.origin == .timer || entry.origin == .retry {
+      (result.plugin, result.timer) = (entry.plugin, entry.timer)
+    }
+    if !result.failures.isEmpty { resumePlugins() }
+    let isAsRecorded = recorded != nil && entry.map { $0.consequences == result.consequences } ?? false
+    for message in batch.messages[sent...] { try note(message, isRecorded: isAsRecorded) }
+    if recorded == nil || diverged.contains(hash(result.subject)) {
+      if batch.earliestTimer != nil { for timer in evaluator.timers(setSince: mark) { note(timer) } }
+    } else if !isAsRecorded {
+      try diverge(Array(result.subject.utf8))
+    }
+    played.append(Played(entry: result, isRecorded: entry != nil))
+  }
+
+  /// A plugin that was stopped three times running would be suspended: when it was is in the record.
+  private func resumePlugins() {
+    for plugin in evaluator.catalog.plugins where plugin.runtime.isSuspended { plugin.runtime.resume() }
+  }
+
+  /// Notes a message that was sent: it waits for its recorded counterpart, or is delivered next.
+  ///
+  /// One that the record has sent too and never applied remains where it is, as it did there.
+  private func note(_ message: CommitBatch.Message, isRecorded: Bool) throws(RequestError) {
+    guard let stored = try evaluator.text(of: message), let text = reader.message(stored) else { return }
+    guard let recorded else { return ownMessages.append(message) }
+    if waiting.count(of: text.key) < recorded.count(of: text.key) {
+      waiting.add(message, text)
+    } else if !isRecorded, recorded.isPlayed(String(decoding: message.subject, as: UTF8.self)) {
+      ownMessages.append(message)
+    }
+  }
+
+  /// Delivers the messages of this world alone, in the order sent.
+  private func deliverOwnMessages(_ played: inout [Played]) throws(RequestError) {
+    while firstOwnMessage < ownMessages.count {
+      let message = ownMessages[firstOwnMessage]
+      firstOwnMessage += 1
+      guard firstOwnMessage <= Self.mostSteps else {
+        throw RequestError(.unavailable, "more than \(Self.mostSteps) messages followed from one event")
+      }
+      let before = played.count
+      try happen(as: nil, &played) { (world) throws(RequestError) in _ = try world.evaluator.deliver(message) }
+      if played.count > before { played[before].entry.origin = .message }
+      try diverge(message.subject)
+    }
+    ownMessages.removeAll(keepingCapacity: true)
+    firstOwnMessage = 0
+  }
+
+  // MARK: Timers
+
+  /// Fires the timers of this world alone that are due by `time`, in order.
+  private func fireOwnTimers(until time: Timestamp, _ played: inout [Played]) throws(RequestError) {
+    while let timer = ownTimers.takeFirst(dueBy: time.microseconds) {
+      context.clock.set(Timestamp(microseconds: max(timer.due, context.clock.now.microseconds)))
+      let before = played.count
+      try happen(as: nil, &played) { (world) throws(RequestError) in try world.evaluator.fire(timer) }
+      if played.count > before {
+        played[before].entry.origin = .timer
+        played[before].entry.plugin = String(decoding: timer.plugin, as: UTF8.self)
+        played[before].entry.timer = String(decoding: timer.name, as: UTF8.self)
+      }
+      try deliverOwnMessages(&played)
+      try commitLargeBatch()
+    }
+  }
+
+  /// Notes that something else happened to a subject than the record says: from now on its timers fire when they are due, unless the record has them.
+  ///
+  /// As long as nothing else happened, a timer that the record did not fire was cancelled there at the moment at which it came due.
+  private func diverge(_ subject: [UInt8]) throws(RequestError) {
+    guard recorded != nil, diverged.insert(subject.hash64(seed: 0)).inserted else { return }
+    for timer in try evaluator.timers(of: subject) { note(timer) }
+  }
+
+  private func note(_ timer: DueTimer) {
+    let key = RecordedHistory.key(ofTimer: timer.name, of: timer.plugin, subject: timer.subject, due: timer.due)
+    if (recorded?.count(of: key) ?? 0) == 0 { ownTimers.add(timer) }
+  }
+
+  private func hash(_ subject: String) -> UInt64 { Array(subject.utf8).hash64(seed: 0) }
+
+  // MARK: The base
+
+  private func findMessages() throws(StoreError) {
+    var found: [(message: CommitBatch.Message, text: [UInt8])] = []
+    try context.store.scan(prefix: StoreKey.prefix(.message)) { key, value in
+      if case .message(let subject, let sequence)? = try? ParsedKey(key) {
+        found.append((CommitBatch.Message(subject: Array(subject), sequence: sequence), Array(value)))
+      }
+      return true
+    }
+    for (message, text) in found.sorted(by: { $0.message.sequence < $1.message.sequence }) {
+      guard recorded != nil else {
+        ownMessages.append(message)
+        continue
+      }
+      if let text = reader.message(text) { waiting.add(message, text) }
+    }
+  }
+
+  private func findTimers() throws(StoreError) {
+    for timer in try StoreListing.timers(context, now: .max, limit: .max).due { note(timer) }
+  }
+
+  // MARK: Commits
+
+  private func commitLargeBatch() throws(RequestError) {
+    if evaluator.batch.writes.byteCount >= Self.batchBytes { try commit() }
+  }
+
+  private func commit() throws(RequestError) {
+    guard !evaluator.batch.isEmpty || !evaluator.batch.changes.isEmpty else { return }
+    let batch = evaluator.takeBatch()
+    do throws(StoreError) { try context.store.commit(batch.writes, durable: false) } catch {
+      evaluator.discardAll(from: batch)
+      throw error.requestError
+    }
+    context.counters.commit(batch)
+    evaluator.complete(batch)
+    evaluator.recycle(batch)
+  }
+}
+
+extension Failure {
+  /// Whether it depends on the machine or on other subjects, so that the same rules need not fail again on the same event.
+  fileprivate var isOfMachine: Bool {
+    kind == .time || kind == .memory || message.hasPrefix("the plugin is suspended")
+      || message.hasPrefix("there is no room for another counter")
+  }
+}
+
+extension [UInt8] {
+  /// A stored message with another id.
+  fileprivate func replacing(id: String, with other: String) -> [UInt8] {
+    let old = Array("\"id\":\"\(id)\"".utf8)
+    guard let start = firstRange(of: old) else { return self }
+    return self[..<start.lowerBound] + Array("\"id\":\"\(other)\"".utf8) + self[start.upperBound...]
+  }
+}
