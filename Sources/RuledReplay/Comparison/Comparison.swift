@@ -1,0 +1,145 @@
+package import RuledCore
+package import RuledJournal
+
+/// Compares what two sides, the baseline and the candidate, make of the same events.
+///
+/// Its memory is bounded: some 40 bytes a subject, and tables of limited size for all else. It belongs to one thread; parts of one replay that
+/// ran on several threads are merged afterwards.
+package final class Comparison {
+  private var subjects = SubjectStates()
+  private var decisions = DecisionTally()
+  private var effects = EffectTally()
+  private var failures = FailureTally()
+  private var rules = RuleTally()
+  private var fidelity = Fidelity()
+  private var messages = CountOfSides()
+  private var timers = CountOfSides()
+  /// The changed events of each subject, with the id of the first of them.
+  private var changed = CommonCounts<String, String>(capacity: 4096)
+  private var equalOutcomes = 0
+  private var changedOutcomes = 0
+  private var events = 0
+  private var range = ComparedRange()
+
+  /// A comparison of nothing yet.
+  package init() {}
+
+  /// Notes that part of the history is missing, after what was added so far.
+  package func noteGap() { fidelity.noteGap() }
+
+  /// Adds an event as it came out on both sides.
+  ///
+  /// - Parameters:
+  ///   - recorded: how it came out when it happened; nil for what is not recorded.
+  ///   - baseline: how it came out under the baseline; nil when it did not happen there.
+  ///   - candidate: how it came out under the candidate; nil when it did not happen there.
+  package func add(recorded: JournalEntry? = nil, baseline: Played?, candidate: Played?) {
+    guard let entry = baseline?.entry ?? candidate?.entry else { return }
+    if entry.origin == .rules { return }
+    if entry.origin == .forget {
+      subjects.note(
+        entry.subject, baseline: Self.none, candidate: Self.none, isChanged: false, addsSubject: false)
+      return
+    }
+    let isEqual = addOutcome(baseline?.entry, candidate?.entry)
+    if baseline != nil {
+      events += 1
+      range.add(entry)
+    }
+    if isEqual {
+      equalOutcomes += 1
+    } else {
+      changedOutcomes += 1
+      changed.add(entry.subject, note: EventID.read(entry.event))
+    }
+    if let recorded { fidelity.add(recorded, baseline?.entry) }
+    if let baseline {
+      count(baseline, \.before)
+    }
+    if let candidate {
+      count(candidate, \.after)
+    }
+    subjects.note(
+      entry.subject, baseline: baseline.map { SubjectStates.digest(of: $0.entry.digests) },
+      candidate: candidate.map { SubjectStates.digest(of: $0.entry.digests) }, isChanged: !isEqual)
+  }
+
+  private static let none = SubjectStates.digest(of: [])
+
+  /// Compares an event's outcome on both sides; whether it is the same.
+  private func addOutcome(_ before: JournalEntry?, _ after: JournalEntry?) -> Bool {
+    decisions.add(
+      before: before?.decisions, after: after?.decisions,
+      event: (before ?? after).map { (subject: $0.subject, id: EventID.read($0.event)) } ?? ("", ""))
+    effects.add(before: before?.effects, after: after?.effects)
+    let failsAlike = failures.add(before: before?.failures, after: after?.failures)
+    guard let before, let after else { return false }
+    return failsAlike && before.decisions == after.decisions && before.effects == after.effects
+  }
+
+  private func count(_ played: Played, _ side: WritableKeyPath<CountOfSides, Int>) {
+    rules.add(played.rules, side)
+    switch played.entry.origin {
+    case .message: messages[keyPath: side] += 1
+    case .timer: timers[keyPath: side] += 1
+    default: break
+    }
+  }
+
+  /// Adds all that another comparison has added, of the same sides and other events.
+  package func merge(_ other: Comparison) {
+    subjects.merge(other.subjects)
+    decisions.merge(other.decisions)
+    effects.merge(other.effects)
+    failures.merge(other.failures)
+    rules.merge(other.rules)
+    fidelity.merge(other.fidelity)
+    messages = messages + other.messages
+    timers = timers + other.timers
+    changed.merge(other.changed)
+    equalOutcomes += other.equalOutcomes
+    changedOutcomes += other.changedOutcomes
+    events += other.events
+    range.merge(other.range)
+  }
+
+  /// What was added so far.
+  package var result: ComparisonResult {
+    let states = subjects.equalAndChanged
+    return ComparisonResult(
+      range: range, events: events, subjects: states.equal + states.changed, fidelity: fidelity.json,
+      outcomes: (equalOutcomes, changedOutcomes), decisions: decisions.json(), effects: effects.json,
+      effectTotals: effects.total, messages: messages, timers: timers, failures: failures.json,
+      failureTotals: CountOfSides(before: failures.before, after: failures.after), states: states, rules: rules.json,
+      instructions: rules.instructions,
+      mostChanged: changed.top(10).map { (subject: $0.thing, events: $0.count, event: $0.note) },
+      changedSubjects: subjects.withChangedEvents,
+      details: decisions.details)
+  }
+}
+
+/// From when to when events were compared.
+package struct ComparedRange: Sendable {
+  /// The time of the first event.
+  package private(set) var since: Timestamp?
+  /// The time of the last event.
+  package private(set) var until: Timestamp?
+  /// The sequence of the first event.
+  package private(set) var first: UInt64 = 0
+  /// The sequence of the last event.
+  package private(set) var last: UInt64 = 0
+
+  fileprivate mutating func add(_ entry: JournalEntry) {
+    if since.map({ entry.at < $0 }) ?? true { since = entry.at }
+    if until.map({ entry.at > $0 }) ?? true { until = entry.at }
+    if first == 0 || entry.sequence < first { first = entry.sequence }
+    last = max(last, entry.sequence)
+  }
+
+  fileprivate mutating func merge(_ other: ComparedRange) {
+    if let theirs = other.since, since.map({ theirs < $0 }) ?? true { since = theirs }
+    if let theirs = other.until, until.map({ theirs > $0 }) ?? true { until = theirs }
+    if other.first > 0, first == 0 || other.first < first { first = other.first }
+    last = max(last, other.last)
+  }
+}

@@ -1,0 +1,212 @@
+import RuledCore
+import RuledJSON
+
+/// Compares the decisions of two sides, plugin by plugin and key by key: how many are equal, how the others changed, and the numbers in them.
+///
+/// Its memory is bounded whatever the rules decide. Equal decisions that come again and again are counted without being parsed.
+package struct DecisionTally {
+  /// The figures of one plugin and key.
+  struct Figures: Sendable {
+    /// The plugin's name.
+    var plugin: String
+    /// The decision's key.
+    var key: String
+    /// How often both sides decided the same value.
+    var equal = 0
+    /// How often both decided, and not the same value.
+    var changed = 0
+    /// How often the candidate alone decided.
+    var new = 0
+    /// How often the baseline alone decided.
+    var gone = 0
+    /// The commonest changes.
+    var changes = CommonCounts<Change, Void>(capacity: 256)
+    /// The commonest changes within values that are objects or arrays on both sides, each with its path.
+    var members = CommonCounts<MemberChange, Void>(capacity: 256)
+    /// Some of the events that it changed for, each of another subject.
+    var examples: [Example] = []
+    /// The numbers in the values, by their path.
+    var numbers: [String: NumbersOfSides] = [:]
+  }
+
+  /// A value that was decided in place of another, as JSON.
+  struct Change: Hashable, Sendable {
+    /// The baseline's value.
+    var before: [UInt8]?
+    /// The candidate's value.
+    var after: [UInt8]?
+  }
+
+  /// A change within a value.
+  struct MemberChange: Hashable, Sendable {
+    /// Where in the value.
+    var path: String
+    /// What was there and what came in its place.
+    var change: Change
+  }
+
+  /// An event that a decision changed for.
+  package struct Example: Sendable {
+    /// How the decision changed.
+    package enum Kind: String, Sendable { case changed, new, gone }
+    /// How the decision changed.
+    package var kind: Kind
+    /// The event's subject.
+    package var subject: String
+    /// The event's id.
+    package var event: String
+  }
+
+  /// The numbers at one path, on both sides.
+  struct NumbersOfSides: Sendable {
+    var before = NumberSummary()
+    var after = NumberSummary()
+  }
+
+  /// Equal decisions that were parsed before, and how often they have come since their figures were brought up to date.
+  private struct Memo {
+    var decisions: [UInt8]
+    var times: Int
+  }
+
+  /// How many pairs of plugin and key have figures of their own; all further ones share those called `…`.
+  static let mostKeys = 2048
+  private static let memoSlots = 4096
+  /// How many examples of each kind are kept for each key.
+  private static let mostExamples = 5
+
+  private var figures: [Figures] = []
+  private var positions: [DecisionName: Int] = [:]
+  private var memos: [Memo] = Array(repeating: Memo(decisions: [], times: 0), count: memoSlots)
+  private let reader = DecisionReader()
+
+  /// A tally of nothing.
+  package init() {}
+
+  /// Adds the decisions of one event on both sides, each the members of an object of plugins; nil where the event did not happen.
+  ///
+  /// `event` names the event's subject and id, if its decisions changed.
+  package mutating func add(
+    before: [UInt8]?, after: [UInt8]?, event: @autoclosure () -> (subject: String, id: String) = ("", "")
+  ) {
+    if before == after {
+      if let decisions = before, !decisions.isEmpty { addEqual(decisions) }
+      return
+    }
+    let left = before.map(reader.read) ?? []
+    let right = after.map(reader.read) ?? []
+    if left.isEmpty, right.isEmpty { return }
+    let event = event()
+    for decision in left {
+      let other = right.first { $0.name == decision.name }
+      let position = position(of: decision.name)
+      addNumbers(of: decision, at: position, \.before)
+      guard let other else {
+        figures[position].gone += 1
+        addChange(decision, nil, at: position, .gone, event)
+        continue
+      }
+      addNumbers(of: other, at: position, \.after)
+      if other.value == decision.value {
+        figures[position].equal += 1
+      } else {
+        figures[position].changed += 1
+        addChange(decision, other, at: position, .changed, event)
+      }
+    }
+    for decision in right where !left.contains(where: { $0.name == decision.name }) {
+      let position = position(of: decision.name)
+      addNumbers(of: decision, at: position, \.after)
+      figures[position].new += 1
+      addChange(nil, decision, at: position, .new, event)
+    }
+  }
+
+  private mutating func addChange(
+    _ before: Decision?, _ after: Decision?, at position: Int, _ kind: Example.Kind,
+    _ event: (subject: String, id: String)
+  ) {
+    figures[position].changes.add(Change(before: before?.shown, after: after?.shown))
+    if let before, let after {
+      for change in ValueDifference.between(before.value, after.value) { figures[position].members.add(change) }
+    }
+    let examples = figures[position].examples
+    guard examples.count(where: { $0.kind == kind }) < Self.mostExamples,
+      !examples.contains(where: { $0.kind == kind && $0.subject == event.subject })
+    else { return }
+    figures[position].examples.append(Example(kind: kind, subject: event.subject, event: event.id))
+  }
+
+  /// Adds all that another tally has counted.
+  package mutating func merge(_ other: DecisionTally) {
+    for theirs in other.all {
+      let position = position(of: DecisionName(plugin: theirs.plugin, key: theirs.key))
+      figures[position].equal += theirs.equal
+      figures[position].changed += theirs.changed
+      figures[position].new += theirs.new
+      figures[position].gone += theirs.gone
+      figures[position].changes.merge(theirs.changes)
+      figures[position].members.merge(theirs.members)
+      for example in theirs.examples
+      where figures[position].examples.count(where: { $0.kind == example.kind }) < Self.mostExamples {
+        figures[position].examples.append(example)
+      }
+      for (path, numbers) in theirs.numbers {
+        figures[position].numbers[path, default: NumbersOfSides()].before.merge(numbers.before)
+        figures[position].numbers[path, default: NumbersOfSides()].after.merge(numbers.after)
+      }
+    }
+  }
+
+  // MARK: Equal decisions
+
+  /// Counts decisions that are equal on both sides.
+  private mutating func addEqual(_ decisions: [UInt8]) {
+    let slot = Int(decisions.withUnsafeBytes { hash64($0) } % UInt64(Self.memoSlots))
+    if memos[slot].times > 0, memos[slot].decisions == decisions {
+      memos[slot].times += 1
+      return
+    }
+    let old = memos[slot]
+    memos[slot] = Memo(decisions: decisions, times: 1)
+    if old.times > 0 { count(old) }
+  }
+
+  private mutating func count(_ memo: Memo) {
+    for decision in reader.read(memo.decisions) {
+      let position = position(of: decision.name)
+      figures[position].equal += memo.times
+      addNumbers(of: decision, at: position, \.before, times: memo.times)
+      addNumbers(of: decision, at: position, \.after, times: memo.times)
+    }
+  }
+
+  /// The figures of all keys, with what the memos have counted.
+  var all: [Figures] {
+    var tally = self
+    for memo in memos where memo.times > 0 { tally.count(memo) }
+    return tally.figures
+  }
+
+  // MARK: Figures
+
+  private mutating func position(of name: DecisionName) -> Int {
+    if let position = positions[name] { return position }
+    let name = positions.count < Self.mostKeys ? name : DecisionName(plugin: "…", key: "…")
+    if let position = positions[name] { return position }
+    positions[name] = figures.count
+    figures.append(Figures(plugin: name.plugin, key: name.key))
+    return figures.count - 1
+  }
+
+  private mutating func addNumbers(
+    of decision: Decision, at position: Int, _ side: WritableKeyPath<NumbersOfSides, NumberSummary>, times: Int = 1
+  ) {
+    for number in decision.numbers {
+      if figures[position].numbers[number.path] == nil {
+        guard figures[position].numbers.count < DecisionReader.mostPaths else { continue }
+      }
+      figures[position].numbers[number.path, default: NumbersOfSides()][keyPath: side].add(number.value, times: times)
+    }
+  }
+}

@@ -1,0 +1,74 @@
+import RuledCore
+import RuledJSON
+
+/// Counts the effects of both sides by plugin, sink and type.
+struct EffectTally {
+  private struct Name: Hashable, Comparable {
+    var plugin: String
+    var sink: String
+    var type: String
+
+    static func < (left: Name, right: Name) -> Bool {
+      (left.plugin, left.sink, left.type) < (right.plugin, right.sink, right.type)
+    }
+  }
+
+  /// How many names are told apart; all further ones count as `…`.
+  private static let mostNames = 4096
+
+  private var counts: [Name: CountOfSides] = [:]
+  private let document = TapeDocument()
+
+  /// Counts the effects of an event, each side's the elements of an array; nil where the event did not happen.
+  mutating func add(before: [UInt8]?, after: [UInt8]?) {
+    if let before, !before.isEmpty { add(before, \.before) }
+    if let after, !after.isEmpty { add(after, \.after) }
+  }
+
+  private mutating func add(_ effects: [UInt8], _ side: WritableKeyPath<CountOfSides, Int>) {
+    let text = ByteBuffer(capacity: effects.count + 2)
+    text.append("[" as StaticString)
+    effects.withUnsafeBytes { text.append($0) }
+    text.append("]" as StaticString)
+    guard let list = try? document.parse(copyOf: text.bytes) else { return }
+    for effect in list.children {
+      var name = Name(
+        plugin: effect.member("plugin")?.text ?? "", sink: effect.member("sink")?.text ?? "",
+        type: effect.member("type")?.text ?? "")
+      if counts[name] == nil, counts.count >= Self.mostNames { name = Name(plugin: "…", sink: "…", type: "…") }
+      counts[name, default: CountOfSides()][keyPath: side] += 1
+    }
+  }
+
+  /// Adds all that another tally has counted.
+  mutating func merge(_ other: EffectTally) { counts.merge(other.counts) { $0 + $1 } }
+
+  /// All effects of both sides.
+  var total: CountOfSides { counts.values.reduce(CountOfSides(), +) }
+
+  /// The counts as the report's `effects`.
+  var json: JSONValue {
+    .array(
+      counts.sorted { $0.key < $1.key }.map { name, count in
+        [
+          "plugin": .string(name.plugin), "sink": .string(name.sink), "type": .string(name.type),
+          "before": .integer(Int64(count.before)), "after": .integer(Int64(count.after)),
+        ]
+      })
+  }
+}
+
+/// A count on both sides.
+struct CountOfSides: Sendable, Equatable {
+  /// The baseline's.
+  var before = 0
+  /// The candidate's.
+  var after = 0
+
+  static func + (left: CountOfSides, right: CountOfSides) -> CountOfSides {
+    CountOfSides(before: left.before + right.before, after: left.after + right.after)
+  }
+
+  /// The count as `{"before","after"}`.
+  var json: JSONValue { ["before": .integer(Int64(before)), "after": .integer(Int64(after))] }
+}

@@ -1,0 +1,79 @@
+import RuledCore
+import RuledJSON
+
+/// Counts the failures of both sides, and compares those of an event without file and line: code that moved fails as it did.
+struct FailureTally: Sendable {
+  /// How many failures the baseline had.
+  private(set) var before = 0
+  /// How many failures the candidate had.
+  private(set) var after = 0
+  private var kinds = CommonCounts<Kind, Void>(capacity: 256)
+
+  /// A failure of the candidate's, with its place.
+  private struct Kind: Hashable, Sendable {
+    var plugin: String
+    var kind: String
+    var message: String
+    var file: String?
+    var line: Int?
+
+    init(_ failure: Failure) {
+      plugin = failure.plugin
+      kind = failure.kind.rawValue
+      message = failure.message
+      file = failure.file
+      line = failure.line
+    }
+  }
+
+  /// Counts the failures of an event, each side's the elements of an array; nil where the event did not happen.
+  ///
+  /// - Returns: whether both sides failed alike.
+  mutating func add(before: [UInt8]?, after: [UInt8]?) -> Bool {
+    if before?.isEmpty ?? true, after?.isEmpty ?? true { return true }
+    let (left, right) = (Self.read(before), Self.read(after))
+    self.before += left.count
+    self.after += right.count
+    for failure in right { kinds.add(Kind(failure)) }
+    return Self.withoutPlaces(left) == Self.withoutPlaces(right)
+  }
+
+  /// Adds all that another tally has counted.
+  mutating func merge(_ other: FailureTally) {
+    before += other.before
+    after += other.after
+    kinds.merge(other.kinds)
+  }
+
+  /// The counts, and the commonest of the candidate's failures.
+  var json: JSONValue {
+    let listed = kinds.top(20).map { entry -> JSONValue in
+      [
+        "plugin": .string(entry.thing.plugin), "kind": .string(entry.thing.kind),
+        "message": .string(entry.thing.message), "file": entry.thing.file.map(JSONValue.string) ?? .null,
+        "line": entry.thing.line.map { .integer(Int64($0)) } ?? .null, "count": .integer(Int64(entry.count)),
+      ]
+    }
+    return ["before": .integer(Int64(before)), "after": .integer(Int64(after)), "kinds": .array(listed)]
+  }
+
+  /// Whether both texts state the same failures, their places aside.
+  static func isEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+    left == right || withoutPlaces(read(left)) == withoutPlaces(read(right))
+  }
+
+  private static func read(_ failures: [UInt8]?) -> [Failure] {
+    guard let failures, !failures.isEmpty else { return [] }
+    let list = try? JSONValue(parsing: "[" + String(decoding: failures, as: UTF8.self) + "]")
+    return (list?.arrayValue ?? []).compactMap(Failure.init(json:))
+  }
+
+  private static func withoutPlaces(_ failures: [Failure]) -> [Failure] {
+    failures.map { failure in
+      var failure = failure
+      failure.file = nil
+      failure.line = nil
+      return failure
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import Glibc
+package import RuledCore
+
+/// Sum, mean and quantiles of a stream of numbers, in bounded memory.
+///
+/// Up to `mostDistinct` different numbers are kept as they are, so quantiles are exact. Beyond that, numbers share buckets whose bounds lie 2 %
+/// apart, and a quantile is a bucket's middle: off by 1 % at most.
+package struct NumberSummary: Sendable {
+  /// How many different numbers are kept before they share buckets.
+  static let mostDistinct = 1024
+  /// The logarithm of the ratio of a bucket's bounds.
+  private static let step = log(1.02)
+  /// Numbers closer to zero than this count as zero once buckets are used.
+  private static let smallest = 1e-9
+
+  private var exact: [Double: Int] = [:]
+  /// The counts by bucket: 0 for zero, positive and negative indices for numbers of either sign.
+  private var buckets: [Int: Int] = [:]
+  /// How many numbers were added.
+  package private(set) var count = 0
+  /// All numbers, added up.
+  package private(set) var sum = 0.0
+
+  /// A summary of no numbers.
+  package init() {}
+
+  /// Adds a number, `times` times.
+  package mutating func add(_ number: Double, times: Int = 1) {
+    count += times
+    sum += number * Double(times)
+    guard buckets.isEmpty else {
+      buckets[Self.bucket(of: number), default: 0] += times
+      return
+    }
+    exact[number, default: 0] += times
+    if exact.count > Self.mostDistinct { useBuckets() }
+  }
+
+  /// Adds all numbers of another summary.
+  package mutating func merge(_ other: NumberSummary) {
+    if other.buckets.isEmpty {
+      for (number, times) in other.exact { add(number, times: times) }
+      return
+    }
+    if buckets.isEmpty { useBuckets() }
+    buckets.merge(other.buckets, uniquingKeysWith: +)
+    count += other.count
+    sum += other.sum
+  }
+
+  /// The number that a share of all does not exceed, by the nearest rank; 0 when there is none.
+  package func quantile(_ share: Double) -> Double {
+    let rank = max(1, Int((share * Double(count)).rounded(.up)))
+    var seen = 0
+    if buckets.isEmpty {
+      for (number, times) in exact.sorted(by: { $0.key < $1.key }) {
+        seen += times
+        if seen >= rank { return number }
+      }
+    }
+    for (bucket, times) in buckets.sorted(by: { $0.key < $1.key }) {
+      seen += times
+      if seen >= rank { return Self.middle(of: bucket) }
+    }
+    return 0
+  }
+
+  /// The summary as `{"sum","mean","p50","p90","p99"}`; whole numbers are integers.
+  package var json: JSONValue {
+    [
+      "sum": Self.json(sum), "mean": Self.json(count == 0 ? 0 : sum / Double(count)), "p50": Self.json(quantile(0.5)),
+      "p90": Self.json(quantile(0.9)), "p99": Self.json(quantile(0.99)),
+    ]
+  }
+
+  private static func json(_ number: Double) -> JSONValue {
+    Int64(exactly: number).map(JSONValue.integer) ?? .number(number)
+  }
+
+  // MARK: Buckets
+
+  private mutating func useBuckets() {
+    for (number, times) in exact { buckets[Self.bucket(of: number), default: 0] += times }
+    // An empty summary that is told to use buckets has to remember it.
+    if buckets.isEmpty { buckets[0] = 0 }
+    exact.removeAll()
+  }
+
+  private static func bucket(of number: Double) -> Int {
+    let size = abs(number)
+    guard size >= smallest, size.isFinite else { return 0 }
+    let index = Int((log(size / smallest) / step).rounded(.down)) + 1
+    return number < 0 ? -index : index
+  }
+
+  private static func middle(of bucket: Int) -> Double {
+    guard bucket != 0 else { return 0 }
+    let size = smallest * exp((Double(abs(bucket)) - 0.5) * step)
+    return bucket < 0 ? -size : size
+  }
+}

@@ -1,0 +1,59 @@
+import RuledCore
+
+/// Counts how often each rule fired on both sides, and how many instructions it took.
+struct RuleTally: Sendable {
+  private struct Figures: Sendable {
+    var fired = CountOfSides()
+    var instructions = CountOfSides()
+
+    mutating func count(_ instructions: Int, _ side: WritableKeyPath<CountOfSides, Int>) {
+      fired[keyPath: side] += 1
+      self.instructions[keyPath: side] += instructions
+    }
+  }
+
+  private var figures: [String: [String: Figures]] = [:]
+
+  /// Counts the rules that ran on an event of one side.
+  mutating func add(_ rules: [Played.RuleCost], _ side: WritableKeyPath<CountOfSides, Int>) {
+    for rule in rules {
+      figures[rule.plugin, default: [:]][rule.rule, default: Figures()].count(rule.instructions, side)
+    }
+  }
+
+  /// Adds all that another tally has counted.
+  mutating func merge(_ other: RuleTally) {
+    for (plugin, rules) in other.figures {
+      for (rule, theirs) in rules {
+        let ours = figures[plugin]?[rule] ?? Figures()
+        figures[plugin, default: [:]][rule] = Figures(
+          fired: ours.fired + theirs.fired, instructions: ours.instructions + theirs.instructions)
+      }
+    }
+  }
+
+  /// The instructions of all rules.
+  var instructions: CountOfSides {
+    figures.values.flatMap(\.values).reduce(CountOfSides()) { $0 + $1.instructions }
+  }
+
+  /// The figures as the report's `rules`; `instructions` are the mean of a firing.
+  var json: JSONValue {
+    var list: [JSONValue] = []
+    for (plugin, rules) in figures.sorted(by: { $0.key < $1.key }) {
+      for (rule, figures) in rules.sorted(by: { $0.key < $1.key }) {
+        let mean = CountOfSides(
+          before: Self.mean(figures.instructions.before, figures.fired.before),
+          after: Self.mean(figures.instructions.after, figures.fired.after))
+        list.append([
+          "plugin": .string(plugin), "rule": .string(rule), "fired": figures.fired.json, "instructions": mean.json,
+        ])
+      }
+    }
+    return .array(list)
+  }
+
+  private static func mean(_ sum: Int, _ count: Int) -> Int {
+    count == 0 ? 0 : Int((Double(sum) / Double(count)).rounded())
+  }
+}

@@ -1,0 +1,110 @@
+package import RuledCore
+package import RuledJournal
+
+/// What a comparison found, ready to be reported.
+package struct ComparisonResult {
+  /// From when to when.
+  package var range: ComparedRange
+  /// How many events the baseline played that rules could see.
+  package var events: Int
+  /// How many subjects they belong to.
+  package var subjects: Int
+  var fidelity: JSONValue
+  /// How many events came out equal, and how many did not.
+  package var outcomes: (equal: Int, changed: Int)
+  var decisions: JSONValue
+  var effects: JSONValue
+  var effectTotals: CountOfSides
+  var messages: CountOfSides
+  var timers: CountOfSides
+  var failures: JSONValue
+  var failureTotals: CountOfSides
+  var states: (equal: Int, changed: Int)
+  var rules: JSONValue
+  var instructions: CountOfSides
+  /// The subjects with most changed events, each with the id of its first one.
+  package var mostChanged: [(subject: String, events: Int, event: String)]
+  /// How many subjects had an event that came out differently.
+  package var changedSubjects: Int
+  /// What a report for people shows of the decisions besides.
+  package var details: [DecisionDetails]
+
+  /// What a report says besides what was compared.
+  package struct Frame {
+    /// The baseline's revision.
+    package var baseline: String
+    /// The candidate's revision.
+    package var candidate: String
+    /// The parts of the history that are missing.
+    package var gaps: [JournalGap]
+    /// The folder of the candidate's rules, as it was named.
+    package var folder: String
+    /// The conditions of `--fail-on`.
+    package var conditions: [FailCondition]
+
+    /// What a report says besides what was compared.
+    package init(
+      baseline: String, candidate: String, gaps: [JournalGap] = [], folder: String, conditions: [FailCondition] = []
+    ) {
+      self.baseline = baseline
+      self.candidate = candidate
+      self.gaps = gaps
+      self.folder = folder
+      self.conditions = conditions
+    }
+  }
+
+  /// The report as `backtest --json` prints it.
+  package func json(_ frame: Frame) -> JSONValue {
+    let gaps = frame.gaps.map { gap -> JSONValue in
+      [
+        "first": .integer(Int64(clamping: gap.first)), "last": .integer(Int64(clamping: gap.last)),
+        "reason": .string(gap.reason),
+      ]
+    }
+    let most = mostChanged.map { entry -> JSONValue in
+      let command = "rulectl explain \(entry.subject.quotedForShell) \(entry.event.quotedForShell)"
+      return [
+        "subject": .string(entry.subject), "events": .integer(Int64(entry.events)),
+        "explain": .string("\(command) --rules \(frame.folder.quotedForShell)"),
+      ]
+    }
+    let exceeded = frame.conditions.filter { $0.isExceeded(by: self) }.map { JSONValue.string($0.text) }
+    return [
+      "range": [
+        "since": Self.time(range.since), "until": Self.time(range.until),
+        "first": .integer(Int64(clamping: range.first)), "last": .integer(Int64(clamping: range.last)),
+      ],
+      "events": .integer(Int64(events)), "subjects": .integer(Int64(subjects)), "gaps": .array(gaps),
+      "baseline": .string(frame.baseline), "candidate": .string(frame.candidate), "fidelity": fidelity,
+      "outcomes": Self.equalAndChanged(outcomes), "decisions": decisions, "effects": effects,
+      "messages": messages.json, "timers": timers.json, "failures": failures,
+      "states": Self.equalAndChanged(states), "rules": rules, "most_changed": .array(most),
+      "exceeded": .array(exceeded),
+    ]
+  }
+
+  private static func time(_ time: Timestamp?) -> JSONValue { time.map { .string($0.rfc3339) } ?? .null }
+
+  private static func equalAndChanged(_ counts: (equal: Int, changed: Int)) -> JSONValue {
+    ["equal": .integer(Int64(counts.equal)), "changed": .integer(Int64(counts.changed))]
+  }
+}
+
+extension String {
+  /// The text as one word of a shell's command line.
+  package var quotedForShell: String {
+    let isPlain =
+      !isEmpty
+      && utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"):
+          true
+        default: "-_./:@%+=,".utf8.contains(byte)
+        }
+      }
+    if isPlain { return self }
+    return "'" + split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+  }
+}

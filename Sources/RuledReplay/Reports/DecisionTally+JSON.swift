@@ -1,0 +1,79 @@
+package import RuledCore
+import RuledJSON
+
+extension DecisionTally {
+  /// The figures as the report's `decisions`, those with changes first.
+  ///
+  /// - Parameter mostChanges: how many changes of each key are listed.
+  package func json(mostChanges: Int = 10) -> JSONValue {
+    .array(sorted.map { Self.json(of: $0, mostChanges) })
+  }
+
+  private static func json(of figures: Figures, _ mostChanges: Int) -> JSONValue {
+    let changes = figures.changes.top(mostChanges).map { entry -> JSONValue in
+      [
+        "before": value(of: entry.thing.before), "after": value(of: entry.thing.after),
+        "count": .integer(Int64(entry.count)),
+      ]
+    }
+    let numbers = figures.numbers.sorted { $0.key < $1.key }.map { path, sides -> JSONValue in
+      ["path": .string(path), "before": sides.before.json, "after": sides.after.json]
+    }
+    return [
+      "plugin": .string(figures.plugin), "key": .string(figures.key), "equal": .integer(Int64(figures.equal)),
+      "changed": .integer(Int64(figures.changed)), "new": .integer(Int64(figures.new)),
+      "gone": .integer(Int64(figures.gone)), "changes": .array(changes), "numbers": .array(numbers),
+    ]
+  }
+
+  private static func value(of text: [UInt8]?) -> JSONValue {
+    guard let text else { return .null }
+    return (try? JSONValue(parsing: String(decoding: text, as: UTF8.self))) ?? .null
+  }
+
+  /// What a report for people shows besides: changes within values, and whom they are for.
+  package var details: [DecisionDetails] {
+    sorted.map { figures in
+      DecisionDetails(
+        plugin: figures.plugin, key: figures.key,
+        members: figures.members.top(10).map { entry in
+          DecisionDetails.Member(
+            path: entry.thing.path, before: Self.value(of: entry.thing.change.before),
+            after: Self.value(of: entry.thing.change.after), count: entry.count)
+        },
+        examples: figures.examples)
+    }
+  }
+
+  /// The figures, those with most changes first.
+  private var sorted: [Figures] {
+    all.sorted { left, right in
+      let (most, least) = (right.changed + right.new + right.gone, left.changed + left.new + left.gone)
+      return (most, left.plugin, left.key) < (least, right.plugin, right.key)
+    }
+  }
+}
+
+/// What a report for people shows of a decision besides what is in its JSON.
+package struct DecisionDetails: Sendable {
+  /// A change within values that are objects or arrays on both sides.
+  package struct Member: Sendable {
+    /// Where in the value, such as `profile.points`.
+    package var path: String
+    /// What the baseline had there; null for nothing.
+    package var before: JSONValue
+    /// What the candidate has there; null for nothing.
+    package var after: JSONValue
+    /// How often.
+    package var count: Int
+  }
+
+  /// The plugin's name.
+  package var plugin: String
+  /// The decision's key.
+  package var key: String
+  /// The commonest changes within values.
+  package var members: [Member]
+  /// Some of the events that it changed for.
+  package var examples: [DecisionTally.Example]
+}

@@ -1,0 +1,78 @@
+package import RuledCore
+
+/// A limit that a change of rules has to keep, as `--fail-on` states it: `changed > 1%`.
+package struct FailCondition: Sendable, Equatable {
+  /// What is limited.
+  package enum Measure: String, Sendable, CaseIterable {
+    /// The events that came out differently.
+    case changed
+    /// The candidate's failures.
+    case failures
+    /// The effects that the candidate has more than the baseline.
+    case effects
+    /// The instructions that the candidate takes more than the baseline.
+    case instructions
+  }
+
+  /// The condition as it was written.
+  package let text: String
+  /// What is limited.
+  package let measure: Measure
+  /// The limit: a share from 0 on, or a count.
+  package let limit: Double
+  /// Whether the limit is a share: of the events for `changed` and `failures`, of the baseline's for the others.
+  package let isShare: Bool
+
+  /// What a condition may be, for help and errors.
+  package static let grammar =
+    "'MEASURE > LIMIT', where MEASURE is changed, failures, effects or instructions, and LIMIT a share such as 1% or "
+    + "0.01, or a whole number such as 100"
+
+  /// Reads a condition.
+  ///
+  /// - Throws: for any other text, with what a condition may be.
+  package init(_ text: String) throws(UsageError) {
+    let parts = text.split(separator: ">", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2, let measure = Measure(rawValue: Self.trimmed(parts[0])) else { throw Self.error(text) }
+    var limit = Self.trimmed(parts[1])
+    let isPercent = limit.hasSuffix("%")
+    if isPercent { limit = Self.trimmed(limit.dropLast()) }
+    let isDecimal = limit.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == 0x2E }
+    guard isDecimal, let first = limit.utf8.first, first != 0x2E, let number = Double(limit) else {
+      throw Self.error(text)
+    }
+    self.text = text
+    self.measure = measure
+    self.limit = isPercent ? number / 100 : number
+    isShare = isPercent || limit.contains(".")
+  }
+
+  private static func error(_ text: String) -> UsageError {
+    UsageError("--fail-on '\(text)' is no condition; write \(grammar)")
+  }
+
+  private static func trimmed(_ text: Substring) -> String {
+    var text = text
+    while text.first == " " { text.removeFirst() }
+    while text.last == " " { text.removeLast() }
+    return String(text)
+  }
+
+  private static func trimmed(_ text: String) -> String { trimmed(text[...]) }
+
+  /// Whether a comparison found more.
+  func isExceeded(by result: ComparisonResult) -> Bool {
+    let (value, whole) = figures(in: result)
+    // A share of nothing is exceeded by anything.
+    return isShare ? Double(value) > limit * Double(whole) : Double(value) > limit
+  }
+
+  private func figures(in result: ComparisonResult) -> (value: Int, whole: Int) {
+    switch measure {
+    case .changed: (result.outcomes.changed, result.events)
+    case .failures: (result.failureTotals.after, result.events)
+    case .effects: (result.effectTotals.after - result.effectTotals.before, result.effectTotals.before)
+    case .instructions: (result.instructions.after - result.instructions.before, result.instructions.before)
+    }
+  }
+}

@@ -1,0 +1,248 @@
+internal import RuledCore
+internal import RuledReplay
+
+/// Writes a backtest's report for a terminal: whom the change concerns, and how, on one screen.
+struct BacktestText {
+  /// How many decisions, effects, rules and failures are listed, and how many changes of each decision.
+  private static let (mostRows, mostChanges) = (8, 3)
+
+  private let report: JSONValue
+  private let result: ComparisonResult
+  private let style: Style
+
+  /// The text of a report.
+  ///
+  /// - Parameters:
+  ///   - report: the report, as `--json` prints it.
+  ///   - result: what was compared.
+  ///   - style: how it is coloured.
+  init(_ report: JSONValue, _ result: ComparisonResult, style: Style) {
+    self.report = report
+    self.result = result
+    self.style = style
+  }
+
+  /// The report.
+  var text: String {
+    var text = header + "\n" + verdict
+    text += decisions + effects + failures + rules + mostChanged
+    for exceeded in report.elements("exceeded") {
+      text += "\n" + style.red("exceeded: \(exceeded.brief)") + "\n"
+    }
+    return text
+  }
+
+  // MARK: Header
+
+  private var header: String {
+    let range = report["range"] ?? .null
+    let since = range["since"]?.stringValue.map(Self.minute) ?? "-"
+    let until = range["until"]?.stringValue.map(Self.minute) ?? "-"
+    var text = style.bold("\(report["baseline"]?.brief ?? "?") → \(report["candidate"]?.brief ?? "?")") + "\n"
+    text += "\(Figures.count(result.events, "event")) of \(Figures.count(result.subjects, "subject")), "
+    text += "\(since) – \(until)\n"
+    for gap in report.elements("gaps") {
+      text += style.yellow("no entries \(gap["first"]?.brief ?? "?") – \(gap["last"]?.brief ?? "?"): ")
+      text += "\(gap["reason"]?.brief ?? "?")\n"
+    }
+    return text + fidelity
+  }
+
+  /// The share of events that the baseline gives again exactly; nothing where nothing was recorded.
+  private var fidelity: String {
+    let fidelity = report["fidelity"] ?? .null
+    let (replayed, equal) = (fidelity.count("replayed"), fidelity.count("equal"))
+    guard replayed > 0 else { return "" }
+    var text = "the baseline gives \(Self.share(equal, of: replayed)) of the recorded outcomes again exactly"
+    let reasons = fidelity.elements("different").map { different in
+      "\(Figures.count(different.count("count"))) not: \(different["reason"]?.brief ?? "?")"
+    }
+    if !reasons.isEmpty { text += "; " + style.yellow(reasons.joined(separator: ", ")) }
+    return text + "\n"
+  }
+
+  /// A time of RFC 3339 to the minute, without its `T`.
+  private static func minute(_ time: String) -> String {
+    String(time.prefix(16)).replacing("T", with: " ")
+  }
+
+  // MARK: Verdict
+
+  private var verdict: String {
+    let (changed, states) = (result.outcomes.changed, report["states"] ?? .null)
+    guard changed > 0 || states.count("changed") > 0 else {
+      return style.green("no difference: every outcome and every state is equal") + "\n"
+    }
+    let all = result.outcomes.equal + changed
+    var text = style.bold(
+      "\(Figures.count(changed)) of \(Figures.count(all, "event")) (\(Self.share(changed, of: all)))")
+    text += " come out differently, for \(Figures.count(result.changedSubjects)) of "
+    text +=
+      "\(Figures.count(result.subjects, "subject")) (\(Self.share(result.changedSubjects, of: result.subjects)))\n"
+    text += "\(Figures.count(states.count("changed"), "subject")) end with another state\n"
+    for (name, noun) in [("messages", "messages between subjects"), ("timers", "timers that fired")] {
+      let count = report[name] ?? .null
+      if count["before"] != count["after"] { text += "\(noun): \(Self.beforeAndAfter(count))\n" }
+    }
+    return text
+  }
+
+  // MARK: Decisions
+
+  private var decisions: String {
+    let changed = report.elements("decisions").filter { $0.differences > 0 }
+    guard !changed.isEmpty else { return "" }
+    var text = "\n" + style.bold("decisions") + "\n"
+    for decision in changed.prefix(Self.mostRows) { text += describe(decision) }
+    return text + further(changed.count)
+  }
+
+  private func describe(_ decision: JSONValue) -> String {
+    let name = "\(decision["plugin"]?.brief ?? "?").\(decision["key"]?.brief ?? "?")".printable
+    let counts = ["equal", "changed", "new", "gone"].compactMap { kind -> String? in
+      let count = decision.count(kind)
+      return count > 0 ? "\(Figures.count(count)) \(kind)" : nil
+    }
+    var text = "  \(style.cyan(name))  \(counts.joined(separator: ", "))\n"
+    let details = result.details.first {
+      $0.plugin == decision["plugin"]?.stringValue && $0.key == decision["key"]?.stringValue
+    }
+    for line in changes(of: decision, details).prefix(Self.mostChanges) { text += "    \(line)\n" }
+    for number in decision.elements("numbers") where number["before"] != number["after"] {
+      text += "    " + Self.numbers(number) + "\n"
+    }
+    for kind in [DecisionTally.Example.Kind.gone, .new] {
+      let examples = (details?.examples ?? []).filter { $0.kind == kind }.prefix(4).map(\.subject.printable)
+      if !examples.isEmpty { text += style.dim("    \(kind.rawValue) for \(examples.joined(separator: ", "))") + "\n" }
+    }
+    return text
+  }
+
+  /// The commonest changes: of values that are objects or arrays, what changed in them.
+  private func changes(of decision: JSONValue, _ details: DecisionDetails?) -> [String] {
+    let members = (details?.members ?? []).map { member in
+      (member.count, "\(member.path): \(Self.value(member.before)) → \(Self.value(member.after))")
+    }
+    let values = decision.elements("changes").filter { change in
+      members.isEmpty || !(change["before"] ?? .null).isContainer || !(change["after"] ?? .null).isContainer
+    }.map { change in
+      (change.count("count"), "\(Self.value(change["before"])) → \(Self.value(change["after"]))")
+    }
+    return (members + values).sorted { $0.0 > $1.0 }.map { count, what in "\(what.printable)  \(Figures.count(count))" }
+  }
+
+  private static func value(_ value: JSONValue?) -> String {
+    guard let value, !value.isNull else { return "none" }
+    let text = value.text
+    return text.count > 40 ? text.prefix(39) + "…" : text
+  }
+
+  private static func numbers(_ number: JSONValue) -> String {
+    let (before, after) = (number["before"] ?? .null, number["after"] ?? .null)
+    let path = number["path"]?.stringValue ?? ""
+    let parts = ["sum", "mean", "p50", "p99"].compactMap { name -> String? in
+      guard let left = before[name]?.doubleValue, let right = after[name]?.doubleValue, left != right else {
+        return nil
+      }
+      let growth = left == 0 ? "" : " (\(signed((right - left) / abs(left))))"
+      return "\(name) \(rounded(left)) → \(rounded(right))\(growth)"
+    }
+    return "\(path.isEmpty ? "value" : path.printable): \(parts.joined(separator: ", "))"
+  }
+
+  // MARK: Effects, failures, rules
+
+  private var effects: String {
+    let changed = report.elements("effects").filter { $0["before"] != $0["after"] }
+    guard !changed.isEmpty else { return "" }
+    var table = Table(["EFFECT": .left, "SINK": .left, "PLUGIN": .left, "BEFORE": .right, "AFTER": .right, "": .right])
+    for effect in changed.prefix(Self.mostRows) {
+      let (before, after) = (effect.count("before"), effect.count("after"))
+      table.add(
+        ["type", "sink", "plugin"].map { effect[$0]?.brief ?? "?" }
+          + [Figures.count(before), Figures.count(after), Self.growth(before, after)])
+    }
+    return "\n" + style.bold("effects") + "\n" + table.text(style, indent: "  ") + further(changed.count)
+  }
+
+  private var failures: String {
+    let failures = report["failures"] ?? .null
+    guard failures.count("before") > 0 || failures.count("after") > 0 else { return "" }
+    var text = "\n" + style.bold("failures") + "  \(Self.beforeAndAfter(failures))\n"
+    let kinds = failures.elements("kinds")
+    for kind in kinds.prefix(Self.mostRows) {
+      let place = kind["file"]?.stringValue.map { " at \($0):\(kind["line"]?.brief ?? "?")" } ?? ""
+      let what = "\(kind["plugin"]?.brief ?? "?"): \(kind["message"]?.brief ?? "?")\(place)".printable
+      text += "  \(style.red(what))  \(Figures.count(kind.count("count")))\n"
+    }
+    return text + further(kinds.count)
+  }
+
+  /// The rules that fire more or less often, or take 1 % more or fewer instructions.
+  private var rules: String {
+    let changed = report.elements("rules").filter { rule in
+      let cost = rule["instructions"] ?? .null
+      let (before, after) = (cost.count("before"), cost.count("after"))
+      return rule["fired"]?["before"] != rule["fired"]?["after"] || abs(after - before) * 100 > before
+    }
+    guard !changed.isEmpty else { return "" }
+    var table = Table(["RULE": .left, "FIRED": .right, "INSTRUCTIONS EACH": .right, "": .right])
+    for rule in changed.prefix(Self.mostRows) {
+      let cost = rule["instructions"] ?? .null
+      table.add([
+        "\(rule["plugin"]?.brief ?? "?").\(rule["rule"]?.brief ?? "?")", Self.beforeAndAfter(rule["fired"] ?? .null),
+        Self.beforeAndAfter(cost), Self.growth(cost.count("before"), cost.count("after")),
+      ])
+    }
+    return "\n" + style.bold("rules") + "\n" + table.text(style, indent: "  ") + further(changed.count)
+  }
+
+  // MARK: Subjects
+
+  private var mostChanged: String {
+    let most = report.elements("most_changed")
+    guard !most.isEmpty else { return "" }
+    var table = Table(["SUBJECT": .left, "EVENTS": .right, "EXPLAINED BY": .left])
+    for entry in most.prefix(5) {
+      table.add([entry["subject"]?.brief ?? "?", Figures.count(entry.count("events")), entry["explain"]?.brief ?? ""])
+    }
+    return "\n" + style.bold("changed most") + "\n" + table.text(style, indent: "  ")
+  }
+
+  // MARK: Figures
+
+  private func further(_ count: Int) -> String {
+    count > Self.mostRows ? style.dim("  and \(Figures.count(count - Self.mostRows)) more; --json has all") + "\n" : ""
+  }
+
+  private static func beforeAndAfter(_ count: JSONValue) -> String {
+    let (before, after) = (count.count("before"), count.count("after"))
+    return before == after ? Figures.count(after) : "\(Figures.count(before)) → \(Figures.count(after))"
+  }
+
+  private static func share(_ part: Int, of whole: Int) -> String {
+    whole == 0 ? "0 %" : Figures.percent(Double(part) / Double(whole))
+  }
+
+  private static func growth(_ before: Int, _ after: Int) -> String {
+    if before == after { return "" }
+    return before == 0 ? "new" : signed(Double(after - before) / Double(before))
+  }
+
+  private static func signed(_ share: Double) -> String {
+    (share < 0 ? "−" : "+") + Figures.percent(abs(share))
+  }
+
+  private static func rounded(_ number: Double) -> String {
+    number.magnitude < 1e15 && number == number.rounded()
+      ? Figures.count(Int(number)) : Figures.plain((number * 100).rounded() / 100)
+  }
+}
+
+extension JSONValue {
+  /// How many outcomes of a decision differ.
+  var differences: Int { count("changed") + count("new") + count("gone") }
+
+  /// Whether it is an object or an array.
+  var isContainer: Bool { objectValue != nil || arrayValue != nil }
+}
