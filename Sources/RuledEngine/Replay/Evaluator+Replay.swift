@@ -95,7 +95,10 @@ extension Evaluator {
     let key = ByteBuffer(capacity: 320)
     StoreKey.message(message.subject, sequence: message.sequence, into: key)
     defer { withExtendedLifetime(key) {} }
-    guard try batches.read(key.bytes, of: try subjects.load(message.subject), into: text) else { return nil }
+    let subject = try subjects.load(message.subject)
+    // Whom it goes to may have no write of its own in the batch that sends it.
+    subject.lastCommit = batches.current.number
+    guard try batches.read(key.bytes, of: subject, into: text) else { return nil }
     return Array(text.bytes)
   }
 
