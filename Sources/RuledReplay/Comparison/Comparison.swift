@@ -35,12 +35,6 @@ package final class Comparison {
   ///   - candidate: how it came out under the candidate; nil when it did not happen there.
   package func add(recorded: JournalEntry? = nil, baseline: Played?, candidate: Played?) {
     guard let entry = baseline?.entry ?? candidate?.entry else { return }
-    if entry.origin == .rules { return }
-    if entry.origin == .forget {
-      subjects.note(
-        entry.subject, baseline: Self.none, candidate: Self.none, isChanged: false, addsSubject: false)
-      return
-    }
     let isEqual = addOutcome(baseline?.entry, candidate?.entry)
     if baseline != nil {
       events += 1
@@ -50,18 +44,22 @@ package final class Comparison {
       equalOutcomes += 1
     } else {
       changedOutcomes += 1
-      changed.add(entry.subject, note: EventID.read(entry.event))
+      changed.add(entry.subject, note: EventText.id(entry.event))
     }
     if let recorded { fidelity.add(recorded, baseline?.entry) }
-    if let baseline {
-      count(baseline, \.before)
-    }
-    if let candidate {
-      count(candidate, \.after)
-    }
+    if let baseline { count(baseline, \.before) }
+    if let candidate { count(candidate, \.after) }
     subjects.note(
       entry.subject, baseline: baseline.map { SubjectStates.digest(of: $0.entry.digests) },
       candidate: candidate.map { SubjectStates.digest(of: $0.entry.digests) }, isChanged: !isEqual)
+  }
+
+  /// Notes a recorded event that the baseline does not have.
+  package func addMissing(_ recorded: JournalEntry) { fidelity.add(recorded, nil) }
+
+  /// Notes that a subject was erased on both sides.
+  package func forget(_ subject: String) {
+    subjects.note(subject, baseline: Self.none, candidate: Self.none, isChanged: false, addsSubject: false)
   }
 
   private static let none = SubjectStates.digest(of: [])
@@ -70,7 +68,7 @@ package final class Comparison {
   private func addOutcome(_ before: JournalEntry?, _ after: JournalEntry?) -> Bool {
     decisions.add(
       before: before?.decisions, after: after?.decisions,
-      event: (before ?? after).map { (subject: $0.subject, id: EventID.read($0.event)) } ?? ("", ""))
+      event: (before ?? after).map { (subject: $0.subject, id: EventText.id($0.event)) } ?? ("", ""))
     effects.add(before: before?.effects, after: after?.effects)
     let failsAlike = failures.add(before: before?.failures, after: after?.failures)
     guard let before, let after else { return false }

@@ -1,13 +1,22 @@
 import RuledCore
 import RuledJSON
+package import RuledJournal
 
-/// Reads the id of an event that a journal entry holds.
-package enum EventID {
+/// Reads members of an event that a journal entry holds, without parsing all of it.
+package enum EventText {
   /// The id; empty when the event has none.
-  package static func read(_ event: [UInt8]) -> String {
-    event.withUnsafeBytes { bytes in
-      guard let id = try? JSONValue(parsing: bytes.rawMember("id")) else { return "" }
-      return id.stringValue ?? id.text
-    }
+  package static func id(_ event: [UInt8]) -> String { event.withUnsafeBytes { text($0.rawMember("id")) } }
+
+  /// The type; empty when the event has none.
+  package static func type(_ event: [UInt8]) -> String { event.withUnsafeBytes { text($0.rawMember("type")) } }
+
+  private static func text(_ value: UnsafeRawBufferPointer) -> String {
+    guard let value = try? JSONValue(parsing: value) else { return "" }
+    return value.stringValue ?? value.text
   }
+}
+
+extension JournalEntry {
+  /// Whether it is an event that rules could see: no erasure, and no change of rules.
+  package var isEvent: Bool { origin != .forget && origin != .rules }
 }

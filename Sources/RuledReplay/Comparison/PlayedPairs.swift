@@ -1,0 +1,54 @@
+import RuledJournal
+
+/// Finds out which of the events that one step brought about on two sides are the same.
+enum PlayedPairs {
+  /// An event on both sides, or on one alone.
+  struct Pair {
+    /// What the baseline made of it.
+    var baseline: Played?
+    /// What the candidate made of it.
+    var candidate: Played?
+  }
+
+  /// What makes events the same: kind, subject, and the id or, where no ids agree, the type.
+  private struct Name: Hashable {
+    var origin: JournalEntry.Origin
+    var subject: String
+    var text: String
+  }
+
+  /// The pairs of a step, in the baseline's order, and then what the candidate alone has.
+  static func match(_ baseline: [Played], _ candidate: [Played]) -> [Pair] {
+    if baseline.count == 1, candidate.count == 1, baseline[0].isRecorded, candidate[0].isRecorded {
+      return [Pair(baseline: baseline[0], candidate: candidate[0])]
+    }
+    var partners: [Int?] = Array(repeating: nil, count: baseline.count)
+    var free = Set(candidate.indices)
+    if let left = baseline.firstIndex(where: \.isRecorded), let right = candidate.firstIndex(where: \.isRecorded) {
+      partners[left] = right
+      free.remove(right)
+    }
+    pair(baseline, candidate, &partners, &free) { EventText.id($0.event) }
+    pair(baseline, candidate, &partners, &free) { EventText.type($0.event) }
+    return baseline.indices.map { index in
+      Pair(baseline: baseline[index], candidate: partners[index].map { candidate[$0] })
+    } + free.sorted().map { Pair(baseline: nil, candidate: candidate[$0]) }
+  }
+
+  private static func pair(
+    _ baseline: [Played], _ candidate: [Played], _ partners: inout [Int?], _ free: inout Set<Int>,
+    by text: (JournalEntry) -> String
+  ) {
+    guard !free.isEmpty, partners.contains(where: { $0 == nil }) else { return }
+    func name(_ played: Played) -> Name {
+      Name(origin: played.entry.origin, subject: played.entry.subject, text: text(played.entry))
+    }
+    var waiting: [Name: [Int]] = [:]
+    for index in free.sorted(by: >) { waiting[name(candidate[index]), default: []].append(index) }
+    for index in baseline.indices where partners[index] == nil {
+      guard let partner = waiting[name(baseline[index])]?.popLast() else { continue }
+      partners[index] = partner
+      free.remove(partner)
+    }
+  }
+}

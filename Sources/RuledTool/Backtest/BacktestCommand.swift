@@ -1,0 +1,67 @@
+package import RuledCore
+internal import RuledEngine
+internal import RuledReplay
+
+/// `rulectl backtest`: what other rules would have made of past events.
+package enum BacktestCommand: Command {
+  /// Name, options and help.
+  package static let spec = CommandSpec(
+    "backtest", "Plays past events through other rules, and says whom they change and how.",
+    synopsis: [
+      "DIR [--since 7d] [--until T] [--plugins a,b] [--subjects PREFIX] [--sample 10%]",
+      "DIR --events FILE [--baseline DIR]",
+    ],
+    required: ["DIR"], completes: .folders,
+    options: [
+      OptionSpec(
+        "events", value: "FILE", "Plays the events of FILE, one a line, from empty states.", completes: .files),
+      OptionSpec(
+        "baseline", value: "DIR", "Compares with the rules in DIR, not with those in force.", completes: .folders),
+      OptionSpec("plugins", value: "a,b", "Takes only these plugins from DIR, and all others from the baseline."),
+      OptionSpec("subjects", value: "PREFIX", "Only subjects whose name begins with PREFIX."),
+      OptionSpec("sample", value: "PERCENT", "Only a share of the subjects, the same ones each time."),
+      OptionSpec("html", value: "FILE", "Writes a page with charts and explained examples.", completes: .files),
+      OptionSpec(
+        "fail-on", value: "CONDITION", "Exits with 1 if the condition holds, such as 'changed > 1%'.", repeats: true),
+      OptionSpec("json", "Prints the report as JSON."),
+    ],
+    details: """
+      Both sides play the same events from the same states, each in a world of its own: messages, timers and once happen
+      in it, and nothing leaves it. The baseline is what the daemon has loaded or, without a daemon, 'rules'.
+
+      A CONDITION is \(FailCondition.grammar).
+      'changed' and 'failures' are shares of the events; 'effects' and 'instructions' are what the candidate has more, as
+      a share of the baseline's. The exit code is 1 when a condition holds, and 2 after an interrupt.
+      """,
+    examples: [
+      .init("rulectl backtest next --events day.ndjson", "what the rules in next/ make of a day of events"),
+      .init("rulectl backtest next --since 7d --html report.html", "of the journal's last week, as a page"),
+      .init("rulectl backtest next --fail-on 'failures > 0' --fail-on 'changed > 1%'", "a gate for CI"),
+    ])
+
+  /// Plays the events on both sides and prints what differs.
+  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+    let conditions = try (arguments.values["fail-on"] ?? []).map { text throws(UsageError) in try FailCondition(text) }
+    let selection = try BacktestSelection(arguments)
+    let rules = try BacktestRules(arguments, environment)
+    var run = try BacktestRun(arguments, environment, rules, selection)
+    let isWhole = try run.play()
+    let result = run.comparison.result
+    let report = result.json(
+      .init(
+        baseline: rules.baseline.revision, candidate: rules.candidate.revision, gaps: run.gaps, folder: rules.folder,
+        conditions: conditions))
+    if arguments.has("json") {
+      environment.print(json: report)
+    } else {
+      environment.output.write(BacktestText(report, result, style: environment.style).text)
+    }
+    guard isWhole else {
+      environment.errors.write("interrupted: the report is of what was played until then\n")
+      return .failed
+    }
+    let exceeded = report.elements("exceeded")
+    for condition in exceeded { environment.errors.write("exceeded: \(condition.brief)\n") }
+    return exceeded.isEmpty ? .done : .no
+  }
+}
