@@ -1,6 +1,6 @@
 import RuledCore
-package import RuledJournal
 import RuledJSON
+package import RuledJournal
 package import RuledStore
 
 /// What a recorded range says about messages and timers, so that a world knows which of its own have a recorded counterpart.

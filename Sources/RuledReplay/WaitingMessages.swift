@@ -20,9 +20,21 @@ final class EntryReader {
 
   /// What a stored message says; nil when it is none.
   func message(_ text: [UInt8]) -> MessageText? {
-    guard let object = parse(text), let id = object.member("id")?.text, let target = object.member("subject")?.text,
-      let from = object.member("from")?.text, let type = object.member("type")?.text,
-      let time = object.member("time")?.text
+    guard let object = parse(text), let from = object.member("from")?.text else { return nil }
+    return message(object, from: from)
+  }
+
+  /// What a parked message says; nil when the parked part is none.
+  func parkedMessage(_ text: [UInt8]) -> MessageText? {
+    guard let object = parse(text), let from = object.member("message_from")?.text,
+      let event = object.member("events")?.children.first
+    else { return nil }
+    return message(event, from: from)
+  }
+
+  private func message(_ object: TapeValue, from: String) -> MessageText? {
+    guard let id = object.member("id")?.text, let target = object.member("subject")?.text,
+      let type = object.member("type")?.text, let time = object.member("time")?.text
     else { return nil }
     let key = RecordedHistory.key(ofMessageTo: target, from: from, type: type, time: time)
     return MessageText(key: key, id: id, from: from, time: Timestamp(rfc3339: time)?.microseconds ?? 0)
@@ -44,6 +56,7 @@ struct WaitingMessages {
   private struct Entry {
     let id: String
     let message: CommitBatch.Message
+    let isParked: Bool
   }
 
   private var entries: [UInt64: [Entry]] = [:]
@@ -51,18 +64,18 @@ struct WaitingMessages {
   /// How many messages with that key wait.
   func count(of key: UInt64) -> Int { entries[key]?.count ?? 0 }
 
-  /// Adds a message.
-  mutating func add(_ message: CommitBatch.Message, _ text: MessageText) {
-    entries[text.key, default: []].append(Entry(id: text.id, message: message))
+  /// Adds a message; one that is parked must be retried before it can be delivered.
+  mutating func add(_ message: CommitBatch.Message, _ text: MessageText, isParked: Bool = false) {
+    entries[text.key, default: []].append(Entry(id: text.id, message: message, isParked: isParked))
   }
 
   /// Removes the message that a recorded one stands for, which is the one with the same id or else the first; nil when there is none.
-  mutating func take(_ recorded: MessageText) -> (message: CommitBatch.Message, id: String)? {
+  mutating func take(_ recorded: MessageText) -> (message: CommitBatch.Message, id: String, isParked: Bool)? {
     guard var found = entries.removeValue(forKey: recorded.key) else { return nil }
     let index = found.firstIndex { $0.id == recorded.id } ?? 0
     let entry = found.remove(at: index)
     if !found.isEmpty { entries[recorded.key] = found }
-    return (entry.message, entry.id)
+    return (entry.message, entry.id, entry.isParked)
   }
 }
 

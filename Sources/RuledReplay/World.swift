@@ -1,7 +1,7 @@
 package import RuledCore
 package import RuledEngine
-package import RuledJournal
 import RuledJSON
+package import RuledJournal
 package import RuledLua
 package import RuledStore
 
@@ -21,8 +21,9 @@ package final class World {
   /// A batch of writes is committed when it has so many bytes.
   private static let batchBytes = 1 << 20
 
-  /// The plugins that fail as recorded where the failure was the machine's doing and not the rules': the time or memory that ran out, a plugin that was
-  /// suspended. True for all by default; let it be false for plugins that the record knows with other rules.
+  /// Whether a plugin fails as recorded where that was the machine's doing: time or memory ran out, or the plugin was suspended.
+  ///
+  /// True for all by default; let it be false for plugins that the record knows with other rules.
   package var isImposed: (_ plugin: String) -> Bool = { _ in true }
 
   private let context: EngineContext
@@ -118,7 +119,9 @@ package final class World {
 
   /// Explains a recorded event as if it happened now, without changing anything: its outcome with the trace, as the protocol's `event` gives it.
   package func explain(_ entry: JournalEntry) throws(RequestError) -> JSONValue {
-    let outcome = try evaluator.replay(entry, .explaining, imposing: imposedFailures(of: entry))
+    let outcome = try evaluator.imposing(imposedFailures(of: entry)) { () throws(RequestError) in
+      try evaluator.replay(entry, .explaining)
+    }
     return (try? JSONValue(parsing: outcome.bytes)) ?? .null
   }
 
@@ -134,7 +137,8 @@ package final class World {
       guard let due = reader.due(entry.event) else { return }
       try evaluator.fire(
         DueTimer(
-          due: due, subject: Array(entry.subject.utf8), plugin: Array(entry.plugin.utf8), name: Array(entry.timer.utf8)))
+          due: due, subject: Array(entry.subject.utf8), plugin: Array(entry.plugin.utf8), name: Array(entry.timer.utf8))
+      )
     case .retry:
       let subject = Array(entry.subject.utf8)
       let parts = try evaluator.parkedParts(of: subject, plugin: entry.plugin, event: reader.id(entry.event))
@@ -145,7 +149,8 @@ package final class World {
 
   private func deliver(_ entry: JournalEntry) throws(RequestError) {
     guard let text = reader.message(entry.event) else { return }
-    while let (message, id) = waiting.take(text) {
+    while let (message, id, isParked) = waiting.take(text) {
+      if isParked { _ = try evaluator.retry(ParkedKey(subject: message.subject, sequence: message.sequence)) }
       if id != text.id, let own = try evaluator.text(of: message) {
         try evaluator.replace(message, with: own.replacing(id: id, with: text.id))
       }
@@ -175,6 +180,7 @@ package final class World {
     let sent = batch.messages.count
     batch.earliestTimer = nil
     try body(self)
+    resumePlugins()
     guard var result = recorder.take() else {
       if let entry { try diverge(Array(entry.subject.utf8)) }
       return
@@ -184,7 +190,6 @@ package final class World {
     if let entry, entry.origin == .timer || entry.origin == .retry {
       (result.plugin, result.timer) = (entry.plugin, entry.timer)
     }
-    if !result.failures.isEmpty { resumePlugins() }
     let isAsRecorded = recorded != nil && entry.map { $0.consequences == result.consequences } ?? false
     for message in batch.messages[sent...] { try note(message, isRecorded: isAsRecorded) }
     if recorded == nil || diverged.contains(hash(result.subject)) {
@@ -270,6 +275,13 @@ package final class World {
     try context.store.scan(prefix: StoreKey.prefix(.message)) { key, value in
       if case .message(let subject, let sequence)? = try? ParsedKey(key) {
         found.append((CommitBatch.Message(subject: Array(subject), sequence: sequence), Array(value)))
+      }
+      return true
+    }
+    // Messages that could not be applied when the base was made are parked; what is retried becomes a message again.
+    try context.store.scan(prefix: StoreKey.prefix(.parked)) { key, value in
+      if case .parked(let subject, let sequence)? = try? ParsedKey(key), let text = reader.parkedMessage(Array(value)) {
+        waiting.add(CommitBatch.Message(subject: Array(subject), sequence: sequence), text, isParked: true)
       }
       return true
     }

@@ -1,6 +1,6 @@
 package import RuledCore
-package import RuledJournal
 import RuledJSON
+package import RuledJournal
 import RuledStore
 
 /// What replays need beside the evaluation of events: events as they were recorded, and what waits for a subject.
@@ -25,10 +25,9 @@ extension Evaluator {
 
   /// Evaluates a recorded event as of its `now`, without what the store holds of it: its timer or message stays as it is.
   ///
-  /// The plugins that `failures` names fail with them and are not run.
   /// - Returns: the outcome as the protocol's `event` answers.
   package func replay(
-    _ entry: JournalEntry, _ replaying: Replaying = .asRecorded, imposing failures: [Failure] = []
+    _ entry: JournalEntry, _ replaying: Replaying = .asRecorded
   ) throws(RequestError) -> ByteBuffer {
     let document = TapeDocument()
     let text = ByteBuffer(capacity: entry.event.count)
@@ -51,7 +50,7 @@ extension Evaluator {
     }
     if replaying == .explaining { (event.isDryRun, event.isExplained) = (true, true) }
     let reply = ByteBuffer(capacity: 512)
-    try imposing(failures) { () throws(RequestError) in try evaluate(event, into: reply) }
+    try evaluate(event, into: reply)
     withExtendedLifetime(document) {}
     return reply
   }
@@ -90,14 +89,15 @@ extension Evaluator {
   }
 
   /// The text of a message that waits, as it is stored; nil when there is none.
+  ///
+  /// It may be delivered even before the batch that sends it is committed.
   package func text(of message: CommitBatch.Message) throws(RequestError) -> [UInt8]? {
+    let subject = try subjects.load(message.subject)
+    subject.lastCommit = batches.current.number
     let text = ByteBuffer(capacity: 256)
     let key = ByteBuffer(capacity: 320)
     StoreKey.message(message.subject, sequence: message.sequence, into: key)
     defer { withExtendedLifetime(key) {} }
-    let subject = try subjects.load(message.subject)
-    // Whom it goes to may have no write of its own in the batch that sends it.
-    subject.lastCommit = batches.current.number
     guard try batches.read(key.bytes, of: subject, into: text) else { return nil }
     return Array(text.bytes)
   }
