@@ -52,7 +52,13 @@ package struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendabl
   }
 }
 
-extension CommonCounts where Note == Void {
+/// For counts without notes.
+package struct NoNote: Sendable {
+  /// Nothing to note.
+  package init() {}
+}
+
+extension CommonCounts where Note == NoNote {
   /// Counts a thing, `times` times.
-  package mutating func add(_ thing: Thing, times: Int = 1) { add(thing, times: times, note: ()) }
+  package mutating func add(_ thing: Thing, times: Int = 1) { add(thing, times: times, note: NoNote()) }
 }

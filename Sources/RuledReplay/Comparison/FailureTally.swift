@@ -7,7 +7,7 @@ struct FailureTally: Sendable {
   private(set) var before = 0
   /// How many failures the candidate had.
   private(set) var after = 0
-  private var kinds = CommonCounts<Kind, Void>(capacity: 256)
+  private var kinds = CommonCounts<Kind, NoNote>(capacity: 256)
 
   /// A failure of the candidate's, with its place.
   private struct Kind: Hashable, Sendable {

@@ -1,0 +1,154 @@
+import RuledCore
+import RuledJSON
+import RuledTool
+import TestSupport
+import Testing
+
+@Suite struct BacktestCommandTests {
+  private let before = RulesFolderOnDisk(["greeter/plugin.lua": Self.plugin])
+  private let after = RulesFolderOnDisk(["greeter/plugin.lua": Self.plugin])
+  private let events = TemporaryFolder()
+
+  private static let plugin = """
+    plugin { name = "greeter", sinks = { "mail" }, settings = { words = "hello", earned = 10 } }
+    rule "greet" {
+      on = "app.launched",
+      run = function(event, state)
+        state.count = (state.count or 0) + 1
+        decide("greeting", settings.words)
+        decide("points", { earned = settings.earned, total = state.count * settings.earned })
+        if state.count == 1 then
+          emit("mail", "welcome", {})
+          timer.set("later", now() + 60, "came.due", {})
+          send("user:all", "heard", {})
+        end
+      end,
+    }
+    rule "due" { on = "came.due", run = function(event, state) state.due = now() end }
+    rule "heard" { on = "heard", run = function(event, state) state.heard = (state.heard or 0) + 1 end }
+
+    """
+
+  private static let lines = (0..<20).map { number in
+    """
+    {"type":"app.launched","subject":"user:\(number % 5)","id":"e\(number)","time":"2026-03-01T09:\(10 + number):00Z"}
+
+    """
+  }
+
+  private func change(_ old: String, _ new: String) {
+    after.write("greeter/plugin.lua", Self.plugin.replacing(old, with: new))
+  }
+
+  private func run(_ options: String..., lines: [String] = Self.lines) -> Run {
+    events.write("e.ndjson", lines.joined())
+    return Run(
+      words: ["backtest", after.path, "--baseline", before.path, "--events", events("e.ndjson")] + options)
+  }
+
+  private func report(_ run: Run) -> JSONValue { JSONValue(text: run.output) ?? .null }
+
+  @Test func `equal rules give no difference`() {
+    let run = run("--json", "--fail-on", "changed > 0", "--fail-on", "effects > 0", "--fail-on", "instructions > 0")
+    #expect(run.exit == .done)
+    let report = report(run)
+    // 20 launches, a message from each of the five, and the timers that are due by the end.
+    #expect(report["events"] == 30)
+    #expect(report["outcomes"] == ["equal": 30, "changed": 0])
+    #expect(report["messages"] == ["before": 5, "after": 5])
+    #expect(report["timers"] == ["before": 5, "after": 5])
+    #expect(report["states"] == ["equal": 6, "changed": 0])
+    #expect(report["subjects"] == 6)
+    #expect(report["baseline"] == report["candidate"])
+    #expect(
+      report["range"] == [
+        "since": "2026-03-01T09:10:00.000Z", "until": "2026-03-01T09:29:00.000Z", "first": 1, "last": 20,
+      ])
+    #expect(report["exceeded"] == [])
+    #expect(self.run().output.contains("no difference"))
+  }
+
+  @Test func `a change is told by decision, with its numbers`() {
+    change("earned = 10", "earned = 20")
+    let decisions = report(run("--json"))["decisions"]?.arrayValue ?? []
+    #expect(decisions[0]["key"] == "points")
+    #expect(decisions[0]["changed"] == 20)
+    #expect(decisions[0]["numbers"]?[0]?["path"] == "earned")
+    #expect(decisions[0]["numbers"]?[0]?["before"]?["sum"] == 200)
+    #expect(decisions[0]["numbers"]?[0]?["after"]?["mean"] == 20)
+    #expect(decisions[1]["key"] == "greeting")
+    #expect(decisions[1]["equal"] == 20)
+    let text = run().output
+    #expect(text.contains("20 of 30 events (66.67 %) come out differently, for 5 of 6 subjects"))
+    #expect(text.contains("earned: 10 → 20  20"))
+    #expect(text.contains("sum 200 → 400 (+100.00 %)"))
+  }
+
+  @Test func `a message and a timer that only one side has count as changed`() {
+    change("send(\"user:all\", \"heard\", {})", "")
+    let report = report(run("--json"))
+    #expect(report["outcomes"] == ["equal": 25, "changed": 5])
+    #expect(report["messages"] == ["before": 5, "after": 0])
+  }
+
+  @Test func `a gate names what was exceeded`() {
+    change("\"hello\"", "\"hi\"")
+    let run = run("--fail-on", "changed > 1%", "--fail-on", "changed > 90%", "--fail-on", "failures > 0")
+    #expect(run.exit == .no)
+    #expect(run.errors == "exceeded: changed > 1%\n")
+    #expect(run.output.contains("\"hello\" → \"hi\"  20"))
+  }
+
+  @Test func `a bad condition is refused before anything is played`() {
+    let run = run("--fail-on", "speed > 1")
+    #expect(run.exit == .failed)
+    #expect(run.errors.contains("changed, failures, effects or instructions"))
+    #expect(run.output.isEmpty)
+  }
+
+  @Test(arguments: [
+    ("nonsense\n", "it is not JSON"), ("[]\n", "an event is a JSON object"),
+    ("{\"type\":\"t\"}\n", "'subject' must be"),
+    ("{\"type\":\"t\",\"subject\":\"s\",\"time\":\"noon\"}\n", "RFC 3339"),
+  ])
+  func `a line that is no event is told with its number`(line: String, what: String) {
+    let run = run(lines: [Self.lines[0], "\n", line])
+    #expect(run.exit == .failed)
+    #expect(run.errors.contains("e.ndjson:3: "))
+    #expect(run.errors.contains(what))
+  }
+
+  @Test func `a repeated event counts once, and one without an id gets one`() {
+    let line = #"{"type":"app.launched","subject":"user:1"}"# + "\n"
+    let report = report(run("--json", lines: [Self.lines[0], Self.lines[0], line, line]))
+    #expect(report["events"] == 5, "three launches and two messages")
+  }
+
+  @Test func `a sample has the same subjects each time, and a prefix only its own`() {
+    let lines = (0..<400).map { "{\"type\":\"app.launched\",\"subject\":\"user:\($0)\",\"id\":\"e\($0)\"}\n" }
+    let sample = report(run("--json", "--sample", "25%", lines: lines))
+    let subjects = Int(sample["subjects"]?.intValue ?? 0)
+    #expect((60...140).contains(subjects))
+    #expect(report(run("--json", "--sample", "25%", lines: lines)) == sample)
+    #expect(report(run("--json", "--subjects", "user:39", lines: lines))["subjects"] == 12)
+    #expect(run("--sample", "0%").exit == .failed)
+  }
+
+  @Test func `only the named plugins are taken from the folder`() {
+    change("\"hello\"", "\"hi\"")
+    for folder in [before, after] { folder.write("other/plugin.lua", "plugin { name = \"other\" }") }
+    after.write("other/plugin.lua", "plugin { name = \"other\", version = \"2.0.0\" }")
+    #expect(report(run("--json", "--plugins", "other"))["outcomes"]?["changed"] == 0)
+    #expect(report(run("--json", "--plugins", "greeter"))["outcomes"]?["changed"] == 20)
+    let unknown = run("--plugins", "greter")
+    #expect(unknown.exit == .failed)
+    #expect(unknown.errors.contains("greeter"))
+  }
+
+  @Test func `rules that do not load are told with file and line`() {
+    change("settings.words", "settings.words oops")
+    let run = run()
+    #expect(run.exit == .failed)
+    #expect(run.errors.contains("greeter/plugin.lua:6"))
+  }
+}
