@@ -29,6 +29,7 @@ typedef struct {
   int64_t offset, from, until;
 } rb_zone;
 
+enum { RB_COSTS = 256 };
 enum { RB_DEPTH = 64, RB_HOOK_COUNT = 1000, RB_COROUTINE_COUNT = 100 };
 
 struct rb_worker {
@@ -55,6 +56,19 @@ typedef struct {
   size_t capacity, done;
 } rb_op_index;
 
+/* Which rules ran on the current event, and what they cost. */
+typedef struct {
+  bool on;        /* whether it is recorded */
+  bool measuring; /* whether the instructions of this event are counted one by one */
+  bool running;   /* whether the last rule has not ended */
+  uint64_t mask;
+  int64_t instructions; /* of this event so far */
+  int64_t begun;        /* how many there were when the last rule began */
+  int unsettled;        /* how many are not yet taken from the budget */
+  rb_cost rules[RB_COSTS];
+  size_t count;
+} rb_cost_record;
+
 struct rb_vm {
   lua_State *L;
   rb_arena arena;
@@ -77,6 +91,7 @@ struct rb_vm {
 
   rb_phase phase;
   int64_t instructions_left;
+  rb_cost_record cost; /* of the rules of the current event */
   size_t memory_budget;
 
   /* The current event. */
@@ -251,6 +266,14 @@ int rb_math_random(lua_State *L);
 /* host.c */
 void rb_open_host(lua_State *L);
 void rb_seed_random(rb_vm *vm, uint64_t seed);
+
+/* costs.c */
+void rb_clear_costs(rb_vm *vm, uint64_t seed);
+/* A rule runs; `begun` is how many instructions of the event had run before its `when`. */
+void rb_begin_cost(rb_vm *vm, int rule, int64_t begun);
+void rb_end_cost(rb_vm *vm);
+/* Counts instructions of the event at hand. Returns whether the hook's share is to be taken from the budget now. */
+bool rb_counts_for_budget(rb_vm *vm, bool coroutine, int instructions);
 /* Calls the host with the arguments from `first` to the top and pushes the results. */
 int rb_call_host(lua_State *L, rb_call call, int first);
 void rb_push_value(lua_State *L, const rb_value *value);

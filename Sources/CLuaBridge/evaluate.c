@@ -64,6 +64,7 @@ static void clear(rb_vm *vm, const rb_event *event) {
   vm->current_rule = 0;
   vm->explain = event->explain;
   rb_seed_random(vm, event->seed);
+  rb_clear_costs(vm, event->seed);
   rb_set(vm, &vm->chain, event->chain.bytes, event->chain.length);
   vm->phase = event->read_only ? RB_PHASE_READ : RB_PHASE_EVENT;
 }
@@ -150,7 +151,9 @@ static void push_arguments(lua_State *L) {
 
 /* Runs a rule if its `when` is true; returns whether it ran. */
 static bool run_rule(lua_State *L, int rule) {
-  if (rb_vm_of(L)->when_count > 0) {
+  rb_vm *vm = rb_vm_of(L);
+  int64_t begun = vm->cost.instructions;
+  if (vm->when_count > 0) {
     lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_WHENS);
     if (lua_rawgeti(L, -1, rule + 1) != LUA_TNIL) {
       push_arguments(L);
@@ -162,7 +165,9 @@ static bool run_rule(lua_State *L, int rule) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_RULES);
   lua_rawgeti(L, -1, rule + 1);
   push_arguments(L);
+  rb_begin_cost(vm, rule, begun);
   lua_call(L, 2, 0);
+  rb_end_cost(vm);
   return true;
 }
 

@@ -20,7 +20,7 @@ static int64_t monotonic(void) {
 }
 
 void rb_start_budget_uncounted(rb_vm *vm, const rb_budget *budget) {
-  if (vm->covering || budget->instructions < LEAST_INSTRUCTIONS) {
+  if (vm->covering || vm->cost.measuring || budget->instructions < LEAST_INSTRUCTIONS) {
     rb_start_budget(vm, budget);
     return;
   }

@@ -107,7 +107,9 @@ static void on_count(lua_State *L, lua_Debug *activation) {
     rb_coverage_hook(L, activation);
     return;
   }
-  vm->instructions_left -= lua_gethookcount(L);
+  bool coroutine = L != vm->L;
+  if (!rb_counts_for_budget(vm, coroutine, lua_gethookcount(L))) return;
+  vm->instructions_left -= coroutine ? RB_COROUTINE_COUNT : RB_HOOK_COUNT;
   if (vm->instructions_left >= 0) return;
   /* The position at which the rule was stopped. The name is in the arena, which is freed only after the failure was reported. */
   lua_getinfo(L, "Sl", activation);
@@ -119,7 +121,8 @@ static void on_count(lua_State *L, lua_Debug *activation) {
 }
 
 void rb_set_hook(rb_vm *vm) {
-  lua_sethook(vm->L, on_count, LUA_MASKCOUNT | (vm->covering ? LUA_MASKLINE : 0), RB_HOOK_COUNT);
+  lua_sethook(vm->L, on_count, LUA_MASKCOUNT | (vm->covering ? LUA_MASKLINE : 0), vm->cost.measuring ? 1 : RB_HOOK_COUNT);
+  vm->cost.unsettled = 0;
 }
 
 /* Starts the budget, without counting instructions. */

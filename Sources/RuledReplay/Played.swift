@@ -1,4 +1,4 @@
-import RuledCore
+package import RuledEngine
 package import RuledJournal
 
 /// What an event did in a replayed world.
@@ -11,21 +11,7 @@ package struct Played: Sendable {
   package var rules: [RuleCost]
 
   /// What one rule cost.
-  package struct RuleCost: Sendable, Equatable {
-    /// The rule's plugin.
-    package var plugin: String
-    /// The rule's name.
-    package var rule: String
-    /// How many of Lua's instructions it took.
-    package var instructions: Int
-
-    /// A cost.
-    package init(plugin: String, rule: String, instructions: Int) {
-      self.plugin = plugin
-      self.rule = rule
-      self.instructions = instructions
-    }
-  }
+  package typealias RuleCost = EventRecorder.RuleCost
 
   /// What an event did.
   package init(entry: JournalEntry, isRecorded: Bool, rules: [RuleCost] = []) {

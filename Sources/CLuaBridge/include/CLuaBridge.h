@@ -240,6 +240,16 @@ bool rb_end_uncounted(rb_vm *vm);
    `budget`, `depth` and `chain` are given; for one of this plugin's own, `budget` is NULL. */
 rb_status rb_begin_raised(rb_vm *vm, rb_slice type, rb_json json, size_t data, const rb_budget *budget, int depth, rb_slice chain);
 void rb_end_raised(rb_vm *vm);
+/* From now on, records which rules run on each event. The instructions of an event are counted one by one, which takes several times as long,
+   if its seed has no bit in common with `mask`: those of all events for 0. What rules do, and when they are stopped, stays the same. */
+void rb_record_costs(rb_vm *vm, uint64_t mask);
+/* What one run of a rule cost. */
+typedef struct {
+  int rule;
+  int64_t instructions; /* -1 where they were not counted */
+} rb_cost;
+/* The rules that ran since rb_begin, the one that failed last included; of more than 256 the first. */
+const rb_cost *rb_costs(rb_vm *vm, size_t *count);
 /* Runs one rule on the current event. */
 rb_status rb_run_rule(rb_vm *vm, int rule);
 /* Encodes the state to `rb_result`, which is empty when there is none. */

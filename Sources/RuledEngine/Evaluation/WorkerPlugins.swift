@@ -10,6 +10,8 @@ final class WorkerPlugins {
   private(set) var all: [WorkerPlugin]
   /// Records which lines of the rules run, where their tests ask for it.
   var coverage: Coverage?
+  /// Has VMs record what rules cost, of the events whose seed has no bit in common with this mask; nil for none.
+  var costMask: UInt64?
   /// Answers what rules ask while they run.
   unowned(unsafe) var host: (any RuleHost)?
 
@@ -64,6 +66,7 @@ final class WorkerPlugins {
   /// Makes a VM of this thread the plugin's.
   func install(_ vm: PluginVM, for plugin: WorkerPlugin) {
     vm.host = host
+    if let costMask { vm.recordCosts(mask: costMask) }
     plugin.vm = vm
   }
 

@@ -11,6 +11,11 @@ extension Evaluator {
     set { transaction.recorder = newValue }
   }
 
+  /// Has the recorder note which rules run, and how many instructions they take on those events whose seed has no bit in common with `mask`.
+  ///
+  /// To be called before the first event.
+  package func recordCosts(mask: UInt64) { plugins.costMask = mask }
+
   // MARK: Recorded events
 
   /// How a recorded event is evaluated.

@@ -243,6 +243,18 @@ extension PluginVM {
     return Operations(UnsafeBufferPointer(start: first, count: count), bytes: rb_op_bytes(handle))
   }
 
+  /// From now on, records which rules run on each event; instructions are counted of those events whose seed has no bit in common with `mask`.
+  package func recordCosts(mask: UInt64) { rb_record_costs(handle, mask) }
+
+  /// The rules that ran since `begin`, by index, with their instructions where these were counted.
+  package var costs: [(rule: Int, instructions: Int?)] {
+    var count = 0
+    guard let first = rb_costs(handle, &count) else { return [] }
+    return UnsafeBufferPointer(start: first, count: count).map { cost in
+      (Int(cost.rule), cost.instructions < 0 ? nil : Int(cost.instructions))
+    }
+  }
+
   /// Marks the operations that later ones of the event undo; to be called once all rules of the event have run.
   package func collapseOperations() { rb_collapse_ops(handle) }
 

@@ -20,16 +20,19 @@ package final class Sides {
   ///   - stores: the stores to begin from, one for each side.
   ///   - configuration: the limits of both.
   ///   - recorded: what the entries to be played say about messages and timers; nil for events of clients alone.
+  ///   - costMask: of which events the instructions are counted, as `World` says.
   /// - Throws: when a store can't be read.
   package init(
     baseline: Catalog, candidate: Catalog, lua: LuaWorker,
     stores: (baseline: any StateStore, candidate: any StateStore) = (MemoryStore(), MemoryStore()),
-    configuration: Configuration = Configuration(), recorded: RecordedHistory? = nil
+    configuration: Configuration = Configuration(), recorded: RecordedHistory? = nil, costMask: UInt64 = 0
   ) throws(RequestError) {
     self.baseline = try World(
-      rules: baseline, lua: lua, base: stores.baseline, configuration: configuration, recorded: recorded)
+      rules: baseline, lua: lua, base: stores.baseline, configuration: configuration, recorded: recorded,
+      costMask: costMask)
     self.candidate = try World(
-      rules: candidate, lua: lua, base: stores.candidate, configuration: configuration, recorded: recorded)
+      rules: candidate, lua: lua, base: stores.candidate, configuration: configuration, recorded: recorded,
+      costMask: costMask)
   }
 
   /// Plays an event on both sides; compares what it does, unless the event lies before the range.

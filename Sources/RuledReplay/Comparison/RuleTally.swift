@@ -4,10 +4,14 @@ import RuledCore
 struct RuleTally: Sendable {
   private struct Figures: Sendable {
     var fired = CountOfSides()
+    /// How often it fired with its instructions counted.
+    var counted = CountOfSides()
     var instructions = CountOfSides()
 
-    mutating func count(_ instructions: Int, _ side: WritableKeyPath<CountOfSides, Int>) {
+    mutating func count(_ instructions: Int?, _ side: WritableKeyPath<CountOfSides, Int>) {
       fired[keyPath: side] += 1
+      guard let instructions else { return }
+      counted[keyPath: side] += 1
       self.instructions[keyPath: side] += instructions
     }
   }
@@ -27,7 +31,8 @@ struct RuleTally: Sendable {
       for (rule, theirs) in rules {
         let ours = figures[plugin]?[rule] ?? Figures()
         figures[plugin, default: [:]][rule] = Figures(
-          fired: ours.fired + theirs.fired, instructions: ours.instructions + theirs.instructions)
+          fired: ours.fired + theirs.fired, counted: ours.counted + theirs.counted,
+          instructions: ours.instructions + theirs.instructions)
       }
     }
   }
@@ -43,8 +48,8 @@ struct RuleTally: Sendable {
     for (plugin, rules) in figures.sorted(by: { $0.key < $1.key }) {
       for (rule, figures) in rules.sorted(by: { $0.key < $1.key }) {
         let mean = CountOfSides(
-          before: Self.mean(figures.instructions.before, figures.fired.before),
-          after: Self.mean(figures.instructions.after, figures.fired.after))
+          before: Self.mean(figures.instructions.before, figures.counted.before),
+          after: Self.mean(figures.instructions.after, figures.counted.after))
         list.append([
           "plugin": .string(plugin), "rule": .string(rule), "fired": figures.fired.json, "instructions": mean.json,
         ])
