@@ -121,6 +121,12 @@ package enum StoreURL: Sendable, Equatable {
     self = .rocksdb(path: path)
   }
 
+  /// The folder of a store on disk, nil for one in memory.
+  package var path: String? {
+    guard case .rocksdb(let path) = self else { return nil }
+    return path
+  }
+
   /// The URL as it is written.
   package var text: String {
     switch self {

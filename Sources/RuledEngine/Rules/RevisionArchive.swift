@@ -88,6 +88,11 @@ package final class RevisionArchive: Sendable {
   /// The revisions in the order in which they were loaded, the latest last.
   package var entries: [Entry] { state.withLock { $0.entries } }
 
+  /// Whether a revision is kept.
+  package func contains(_ revision: String) -> Bool {
+    state.withLock { state in state.entries.contains { $0.revision == revision } }
+  }
+
   /// What is wrong with the files, one sentence each.
   package var problems: [String] { state.withLock { $0.problems } }
 
@@ -126,16 +131,11 @@ package final class RevisionArchive: Sendable {
   ///
   /// - Throws: `refused` when it is not kept; when its file can't be read or is damaged, an error that names the file.
   package func load(_ revision: String) throws(StoreError) -> Revision {
-    let (isKnown, inMemory) = state.withLock { state in
-      (state.entries.contains { $0.revision == revision }, state.memory[revision])
-    }
-    guard isKnown else {
+    guard contains(revision) else {
       throw StoreError(.refused, "no revision '\(revision)' is kept; 'rulectl revisions' lists them")
     }
-    guard let folder else {
-      guard let inMemory else { throw StoreError(.refused, "no revision '\(revision)' is kept") }
-      return inMemory
-    }
+    if let inMemory = state.withLock({ $0.memory[revision] }) { return inMemory }
+    guard let folder else { throw StoreError(.refused, "the revision '\(revision)' was removed just now") }
     let found = try RevisionFile(files, "\(folder)/\(revision)").read()
     guard RevisionDocument.revision(of: found) == revision else {
       throw RevisionFile.damaged("\(folder)/\(revision)", "its content is that of another revision")

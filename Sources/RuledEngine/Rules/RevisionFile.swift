@@ -113,6 +113,16 @@ package enum RevisionDocument {
     return revision(entry, content: content)
   }
 
+  /// What can be shown of a revision: its files in order of path, and its configuration.
+  package static func files(of revision: RevisionArchive.Revision) -> JSONValue {
+    var files = revision.rules.plugins.flatMap { $0.modules + $0.data }
+    files += revision.rules.plugins.first?.library ?? []
+    files.sort { $0.path < $1.path }
+    return .object([
+      "configuration": content(of: revision)["configuration"] ?? .object([:]), "files": RulesSource.encode(files),
+    ])
+  }
+
   /// What describes a revision.
   static func description(of entry: RevisionArchive.Entry) -> JSONValue {
     .object([

@@ -57,7 +57,8 @@ package struct RulesSource: Sendable {
       })
   }
 
-  private static func encode(_ files: [SourceFile]) -> JSONValue {
+  /// Files as JSON: each with its path and its text, or with its bytes in hexadecimal digits where they are no UTF-8.
+  static func encode(_ files: [SourceFile]) -> JSONValue {
     .array(
       files.map { file in
         var object: JSONObject = ["path": .string(file.path)]

@@ -15,6 +15,8 @@ final class Reloads: Sendable {
     case client
     /// Read the configuration, then load the rules.
     case configuration
+    /// Execute a method for a client.
+    case task(RulesTask, ControlCaller)
     /// Build Lua VMs ahead: one of them was taken.
     case machines
     /// End the thread.

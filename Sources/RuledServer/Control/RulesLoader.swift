@@ -9,14 +9,16 @@ import RuledStore
 /// A slow load, because of the disk, of plugins that take the 2 seconds that they may, or of a store that blocks, delays only the next load and the
 /// clients that asked for it.
 final class RulesLoader {
-  private let services: Services
+  let services: Services
   private let loop: EventLoop
-  private let lua = LuaWorker()
+  let lua = LuaWorker()
   private let path: String
   private let readConfiguration: @Sendable () throws(StartError) -> Configuration
   private var watcher: DirectoryWatcher?
   /// The rules in force.
-  private var catalog: Catalog
+  private(set) var catalog: Catalog
+  /// The rules that are in force instead of the folder's, nil while the folder's are.
+  var held: HeldRules?
 
   /// Loads the rules that the daemon starts with, then serves until `Reloads.close`.
   static func run(
@@ -56,7 +58,12 @@ final class RulesLoader {
       services.context.log.write(
         LogLine(.warn, "not all of the rules folder is watched, call 'rulectl reload' after a change: \(reason)"))
     }
-    catalog = try Self.first(services, lua)
+    if let restored = Self.restoreHeld(services, lua) {
+      (catalog, held) = restored
+    } else {
+      catalog = try Self.first(services, lua)
+    }
+    if !services.revisions.contains(catalog.revision) { Self.keep(catalog, from: .stored, services) }
     do throws(SystemError) {
       try reloads.requests.attach(to: loop) { [unowned self] in receive($0) }
     } catch { throw StartError("the daemon can't run: \(error)") }
@@ -71,6 +78,7 @@ final class RulesLoader {
     do throws(ReloadError) {
       let source = try RulesFolder.read(configuration.rules)
       let catalog = try build(source, previous: nil, services, lua)
+      keep(catalog, from: .folder, services)
       services.reloads.withStore { StoredRules.write(source, to: services.context) }
       services.status.serve(catalog)
       services.status.noteReload(isSuccess: true)
@@ -89,7 +97,7 @@ final class RulesLoader {
     do throws(ReloadError) {
       let catalog = try build(stored, previous: nil, services, lua)
       services.status.reloadErrors = problem
-      services.status.serve(catalog, isStored: true)
+      services.status.serve(catalog, as: .stored)
       services.context.log.write(
         LogLine(.error, "the rules do not load, the last good revision \(catalog.revision) serves: \(reasons)"))
       return catalog
@@ -101,6 +109,15 @@ final class RulesLoader {
   private static func build(
     _ source: RulesSource, previous: Catalog?, _ services: Services, _ lua: LuaWorker
   ) throws(ReloadError) -> Catalog {
+    try build(
+      source, services.configuration.plugins, previous: previous, services, lua, at: services.context.clock.now)
+  }
+
+  /// Builds rules with what is configured for their plugins; they were loaded at `time`.
+  static func build(
+    _ source: RulesSource, _ configuration: [String: Configuration.Plugin], previous: Catalog?, _ services: Services,
+    _ lua: LuaWorker, at time: Timestamp
+  ) throws(ReloadError) -> Catalog {
     let (notifier, reloads) = (services.notifier, services.reloads)
     let threads = CatalogBuilder.Threads(services.workers.count) {
       notifier.extendTimeout()
@@ -108,8 +125,7 @@ final class RulesLoader {
       reloads.request(.machines)
     }
     return try CatalogBuilder.build(
-      source, configuration: services.configuration.plugins, previous: previous, worker: lua, for: threads,
-      now: services.context.clock.now)
+      source, configuration: configuration, previous: previous, worker: lua, for: threads, now: time)
   }
 
   // MARK: Loading
@@ -122,6 +138,7 @@ final class RulesLoader {
       case .folder: hasChanged = true
       case .client: hasClient = true
       case .configuration: readsConfiguration = true
+      case .task(let task, let caller): execute(task, for: caller)
       case .machines: break
       case .end: return loop.stop()
       }
@@ -180,30 +197,64 @@ final class RulesLoader {
   }
 
   /// Builds and adopts the rules in the folder; the result is whether anything changed.
-  private func reload() -> Result<Bool, ReloadError> {
+  func reload() -> Result<Bool, ReloadError> {
+    if held?.reason == .pinned { return .failure(ReloadError([pinned])) }
     let previous = catalog
     let next: Catalog
+    var isHeld = false
     do throws(ReloadError) {
-      next = try Self.build(try RulesFolder.read(path), previous: previous, services, lua)
+      var source = try RulesFolder.read(path)
+      if let held, held.reason == .promoted(folder: source.revision) {
+        source = held.revision.rules
+        isHeld = true
+      }
+      next = try Self.build(source, previous: previous, services, lua)
     } catch {
       services.status.reloadErrors = error
       return .failure(error)
     }
     services.status.reloadErrors = nil
+    if !isHeld { releaseHeld() }
     guard next.revision != previous.revision else {
-      services.status.serve(previous)
+      services.status.serve(previous, as: isHeld ? .promoted : .folder)
       for plugin in previous.plugins where plugin.runtime.isSuspended { plugin.runtime.resume() }
       return .success(false)
     }
+    keep(next, from: isHeld ? .promoted : .folder)
+    putInForce(next)
+    services.status.serve(next, as: isHeld ? .promoted : .folder)
+    return .success(true)
+  }
+
+  /// Puts other rules in force on all workers, and tries again what is parked for the plugins that changed.
+  func putInForce(_ next: Catalog) {
+    let previous = catalog
     catalog = next
-    services.status.serve(next)
     for worker in services.workers { _ = worker.send(.perform { $0.evaluator.adopt(next) }) }
     services.reloads.withStore {
       StoredRules.write(next.source, to: services.context)
       let old = Dictionary(uniqueKeysWithValues: previous.plugins.map { ($0.name, $0.generation) })
       retryParked(of: next.plugins.filter { old[$0.name] != $0.generation }.map(\.name))
     }
-    return .success(true)
+  }
+
+  /// The folder's rules are in force again.
+  private func releaseHeld() {
+    guard held != nil else { return }
+    held = nil
+    services.reloads.withStore {
+      do throws(StoreError) { try HeldRules.remove(from: services.context.store) } catch {
+        services.context.log.write(
+          LogLine(.error, "the promoted rules stay in the store, a restart compares them with the folder: \(error)"))
+      }
+    }
+  }
+
+  /// Why the folder is not read.
+  private var pinned: LoadError {
+    LoadError(
+      file: "", line: 0,
+      "revision \(catalog.revision) is pinned, so the rules folder is not read: 'rulectl unpin' reads it again")
   }
 
   /// Tries each event again, once, that is parked for plugins that have changed.
@@ -251,25 +302,5 @@ extension RulesLoader {
     limits.counters = old.limits.counters
     if old.limits != limits { keys.append("limits") }
     return keys
-  }
-}
-
-/// The last revision that loaded, in the store: a daemon that starts with rules that don't load serves it.
-enum StoredRules {
-  private static let value = StoredValue(name: "rules")
-
-  /// Stores a revision.
-  static func write(_ source: RulesSource, to context: EngineContext) {
-    value.write(to: context, durable: false) { source.encoded.write(to: $0) }
-  }
-
-  /// The stored revision; nil when there is none.
-  static func read(from store: any StateStore) throws(StoreError) -> RulesSource? {
-    let stored = ByteBuffer(capacity: 4096)
-    guard try value.read(from: store, into: stored) else { return nil }
-    guard let json = try? JSONValue(parsing: stored.bytes), let source = RulesSource(encoded: json) else {
-      throw StoreError(.corrupt, "the rules that the store keeps have another form")
-    }
-    return source
   }
 }

@@ -8,7 +8,7 @@ package final class DaemonStatus: Sendable {
   private struct Values {
     var catalog: Catalog?
     var reloadErrors: ReloadError?
-    var servesStoredRules = false
+    var origin = RulesOrigin.folder
     var configurationError: String?
     var storeError: String?
     var backgroundProblem: String?
@@ -32,11 +32,11 @@ package final class DaemonStatus: Sendable {
     set { values.withLock { $0.reloadErrors = newValue } }
   }
 
-  /// Sets the rules in force; `isStored` if they are the last good ones from the store, as those in the folder do not load.
-  func serve(_ catalog: Catalog, isStored: Bool = false) {
+  /// Sets the rules in force, and where they come from.
+  func serve(_ catalog: Catalog, as origin: RulesOrigin = .folder) {
     values.withLock {
       $0.catalog = catalog
-      $0.servesStoredRules = isStored
+      $0.origin = origin
     }
   }
 
@@ -102,7 +102,8 @@ package final class DaemonStatus: Sendable {
     var problems: [JSONValue] = []
     if let error = now.storeError { problems.append(.string("the store failed: \(error)")) }
     if let problem = now.backgroundProblem { problems.append(.string("the store: \(problem)")) }
-    if now.servesStoredRules { problems.append(.string("the rules do not load, the last good ones serve")) }
+    if let notice = now.origin.notice(now.catalog?.revision ?? "") { problems.append(.string(notice)) }
+    problems += services.revisions.problems.map { .string($0) }
     for name in suspended { problems.append(.string("the plugin \(name.stringValue ?? "") is suspended")) }
     let limit = services.context.counterLimit
     let counters = services.context.counters.usage(limit: limit)
@@ -122,7 +123,7 @@ package final class DaemonStatus: Sendable {
     let messages = services.messages
     problems += messages.problems.map { .string($0) }
     let isReady =
-      now.storeError == nil && now.backgroundProblem == nil && !now.servesStoredRules && suspended.isEmpty
+      now.storeError == nil && now.backgroundProblem == nil && now.origin != .stored && suspended.isEmpty
       && damage.listed.isEmpty && messages.problems.isEmpty && sinkProblems.isEmpty
     return .object([
       "status": .string(isReady ? "ready" : "degraded"),
@@ -130,6 +131,7 @@ package final class DaemonStatus: Sendable {
       "store": .string(services.context.store.name),
       "workers": .integer(Int64(services.workers.count)),
       "uptime_s": .integer(Int64((EngineClock.monotonic - startedAt) / 1_000_000_000)),
+      "pinned": .bool(now.origin == .pinned),
       "problems": .array(problems),
       "suspended": .array(suspended),
       "messages": messages.json,
@@ -189,4 +191,27 @@ struct ReloadFigures: Sendable {
   var failed = 0
   /// When the last one loaded; nil before that.
   var lastSuccess: Timestamp?
+}
+
+/// Where the rules in force come from.
+enum RulesOrigin: Sendable {
+  /// The rules folder.
+  case folder
+  /// The last good ones from the store, as those in the folder do not load.
+  case stored
+  /// An earlier revision, which is pinned.
+  case pinned
+  /// A rollout that was promoted, while the folder has not changed since.
+  case promoted
+
+  /// What `health` says of it; nil for the folder.
+  fileprivate func notice(_ revision: String) -> String? {
+    switch self {
+    case .folder: nil
+    case .stored: "the rules do not load, the last good ones serve"
+    case .pinned: "revision \(revision) is pinned: the rules folder is not read until 'rulectl unpin'"
+    case .promoted:
+      "revision \(revision) was promoted and is not in the rules folder: bring the folder to it before it changes"
+    }
+  }
 }

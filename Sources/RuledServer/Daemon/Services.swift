@@ -19,6 +19,8 @@ package final class Services: Sendable {
   let reloads = Reloads()
   /// Where the thread that delivers effects gets its messages.
   package let outbox = Outbox()
+  /// The sources of the rules' revisions.
+  let revisions: RevisionArchive
   /// The state of the daemon, for `health`.
   package let status = DaemonStatus()
   /// What the control thread counts for the metrics.
@@ -58,6 +60,7 @@ package final class Services: Sendable {
     self.connectionLimit = connectionLimit ?? context.configuration.limits.connections
     self.context = context
     self.notifier = notifier
+    revisions = RevisionArchive(folder: context.configuration.store.path.map { "\($0)/revisions" })
     workers = (0..<count).map { _ in Mailbox<WorkerMessage>() }
     borrowable = (0..<count).map { _ in BorrowableWorker() }
     hub = WatchHub(spare: context.changeLogs)

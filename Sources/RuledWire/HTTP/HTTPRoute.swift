@@ -48,6 +48,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
   case subjects, subject, export
   case watch
   case rules, reload
+  case revisions, revision, rollback, unpin
   case parked, retry, parkedEvent
   case counters, samples
   case effects, resend, effect, resendEffects, dropEffects, lease, confirm
@@ -65,6 +66,10 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .watch: "/v1/watch"
     case .rules: "/v1/rules"
     case .reload: "/v1/rules/reload"
+    case .revisions: "/v1/revisions"
+    case .revision: "/v1/revisions/{revision}"
+    case .rollback: "/v1/rollback"
+    case .unpin: "/v1/unpin"
     case .parked: "/v1/parked"
     case .retry: "/v1/parked/{id}/retry"
     case .parkedEvent: "/v1/parked/{id}"
@@ -90,10 +95,13 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
   /// The HTTP methods that it accepts.
   package var methods: [String] {
     switch self {
-    case .events, .query, .reload, .retry, .resend, .resendEffects, .dropEffects, .lease, .confirm: ["POST"]
+    case .events, .query, .reload, .retry, .resend, .resendEffects, .dropEffects, .lease, .confirm,
+      .rollback, .unpin:
+      ["POST"]
     case .subject, .effect: ["GET", "HEAD", "DELETE"]
     case .parkedEvent: ["DELETE"]
-    case .subjects, .export, .watch, .rules, .parked, .counters, .samples, .effects, .health, .alive, .ready, .metrics,
+    case .subjects, .export, .watch, .rules, .revisions, .revision, .parked, .counters, .samples, .effects, .health,
+      .alive, .ready, .metrics,
       .openapi, .dashboard, .dashboardFile:
       ["GET", "HEAD"]
     }
@@ -110,6 +118,10 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .watch: .watch
     case .rules: .rules
     case .reload: .reload
+    case .revisions: .revisions
+    case .revision: .revision
+    case .rollback: .rollback
+    case .unpin: .unpin
     case .parked: .parked
     case .retry: .retry
     case .parkedEvent: .drop
@@ -142,7 +154,8 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     switch self {
     case .health, .alive, .ready: nil
     case .events, .watch: .writer
-    case .export, .reload, .retry, .parkedEvent: .admin
+    case .export, .reload, .retry, .parkedEvent, .rollback, .unpin: .admin
+    case .revisions, .revision: .admin
     case .effect, .resend, .resendEffects, .dropEffects, .lease, .confirm: .admin
     case .subject: httpMethod == "DELETE" ? .admin : .reader
     case .query, .subjects, .rules, .parked, .counters, .samples, .effects, .metrics, .openapi, .dashboard,

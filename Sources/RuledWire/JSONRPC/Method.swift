@@ -3,6 +3,7 @@ package enum Method: Sendable, Hashable, CaseIterable {
   case event, query, state, subjects, export, forget, watch, unwatch
   case rules, reload, parked, retry, drop, counters, clock, health, samples, dashboard, backup, release
   case effects, effect, resend, dropEffects, lease, confirm
+  case revisions, revision, rollback, unpin
   /// None of ours; the request holds its name.
   case unknown
 
@@ -44,6 +45,10 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .confirm: "confirm"
     case .backup: "backup"
     case .release: "release"
+    case .revisions: "revisions"
+    case .revision: "revision"
+    case .rollback: "rollback"
+    case .unpin: "unpin"
     case .unknown: ""
     }
   }
@@ -58,7 +63,7 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .export, .forget: ["subject"]
     case .watch: ["subject", "prefix", "plugins", "after"]
     case .unwatch: ["watch"]
-    case .rules, .reload, .health, .samples, .backup, .release: []
+    case .rules, .reload, .health, .samples, .backup, .release, .revisions, .unpin: []
     case .dashboard: ["role"]
     case .parked: ["plugin", "after", "limit"]
     case .retry, .drop: ["parked", "plugin"]
@@ -69,6 +74,7 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .resend, .dropEffects: ["id", "subject", "keys", "sink", "status"]
     case .lease: ["sink", "sinks", "limit", "seconds", "wait"]
     case .confirm: ["leases"]
+    case .revision, .rollback: ["revision"]
     }
   }
 }

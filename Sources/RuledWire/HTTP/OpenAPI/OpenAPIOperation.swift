@@ -40,9 +40,9 @@ struct OpenAPIOperation {
     self.init(id, summary, ("application/json", OpenAPISchemas.reference(schema)), errors, text: text)
   }
 
-  private init(_ id: String, _ summary: String, _ schema: String, takes body: String) {
+  private init(_ id: String, _ summary: String, _ schema: String, takes body: String, _ errors: [Int] = []) {
     self.init(
-      id, summary, ("application/json", OpenAPISchemas.reference(schema)), [404, 415, 503],
+      id, summary, ("application/json", OpenAPISchemas.reference(schema)), [404, 415, 503] + errors,
       body: ["required": true, "content": ["application/json": ["schema": OpenAPISchemas.reference(body)]]])
   }
 
@@ -61,6 +61,13 @@ struct OpenAPIOperation {
         text: "Server-sent events: `changed` with the sequence as its id, and `lagged` where changes are missing.")
     case .rules: return OpenAPIOperation("showRules", "The rules in force.", "Rules")
     case .reload: return OpenAPIOperation("reloadRules", "Loads the rules again.", "Reloaded", [422, 503])
+    case .revisions:
+      return OpenAPIOperation("listRevisions", "The revisions of the rules, the latest first.", "Revisions")
+    case .revision: return OpenAPIOperation("showRevision", "The sources of a revision.", "RevisionFiles", [404, 503])
+    case .rollback:
+      return OpenAPIOperation(
+        "rollBack", "Puts an earlier revision in force and pins it.", "Pinned", takes: "Rollback", [422])
+    case .unpin: return OpenAPIOperation("unpin", "Reads the rules folder again.", "Reloaded", [404, 422, 503])
     case .parked:
       return OpenAPIOperation("listParked", "Events that a plugin failed on, with the failure.", "ParkedEvents", [503])
     case .retry: return OpenAPIOperation("retryParked", "Tries a parked event again.", "Retried", [404, 503])

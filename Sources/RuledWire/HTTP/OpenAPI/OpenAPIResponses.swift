@@ -95,6 +95,7 @@ enum OpenAPIParameters {
     return [
       "subject": path("subject", "The subject; a slash in it is written %2F.", name),
       "query": path("query", "PLUGIN.QUERY, such as gamification.profile.", ["type": "string", "minLength": 1]),
+      "revision": path("revision", "The revision.", ["type": "string", "minLength": 1]),
       "file": path("file", "The file's name.", ["type": "string", "minLength": 1]),
       "id": path(
         "id", "The id that the list of parked events, or of effects, shows.", ["type": "string", "minLength": 1]),

@@ -13,6 +13,7 @@ enum OpenAPISchemas {
     var schemas = requests
     for member in results { schemas[member.name] = member.value }
     for member in administration { schemas[member.name] = member.value }
+    for member in revisions { schemas[member.name] = member.value }
     for member in effects { schemas[member.name] = member.value }
     return schemas
   }

@@ -1,0 +1,144 @@
+import RuledCore
+import RuledEngine
+import RuledLua
+import RuledStore
+
+/// Revisions: listing, showing, going back to an earlier one, and keeping it in force.
+extension RulesLoader {
+  /// Executes a method and replies to its client.
+  func execute(_ task: RulesTask, for caller: ControlCaller) {
+    let result = Result { () throws(RequestError) in
+      if services.reloads.isEnding { throw Reloads.ending }
+      return switch task {
+      case .revisions: JSONValue.array(services.revisions.entries.reversed().map(description))
+      case .revision(let revision): try show(revision)
+      case .rollback(let revision): try rollBack(to: revision)
+      case .unpin: try unpin()
+      }
+    }
+    services.reply(result, to: caller, with: ByteBuffer(capacity: 1024))
+  }
+
+  // MARK: Showing
+
+  private func description(_ entry: RevisionArchive.Entry) -> JSONValue {
+    .object([
+      "revision": .string(entry.revision), "loaded_at": .string(entry.loadedAt.rfc3339),
+      "live": .bool(entry.revision == catalog.revision),
+      "pinned": .bool(held?.reason == .pinned && held?.revision.entry.revision == entry.revision),
+      "source": .string(entry.origin.rawValue), "changed": .array(entry.changed.map { .string($0) }),
+    ])
+  }
+
+  private func show(_ revision: String) throws(RequestError) -> JSONValue {
+    let found = try load(revision)
+    var object = description(found.entry).objectValue ?? JSONObject()
+    for member in RevisionDocument.files(of: found).objectValue ?? [:] { object[member.name] = member.value }
+    return .object(object)
+  }
+
+  /// An archived revision; `not_found` when it is not kept.
+  func load(_ revision: String) throws(RequestError) -> RevisionArchive.Revision {
+    do throws(StoreError) { return try services.revisions.load(revision) } catch {
+      throw RequestError(error.code == .refused ? .notFound : .unavailable, error.description)
+    }
+  }
+
+  // MARK: Rollback
+
+  private func rollBack(to wanted: String?) throws(RequestError) -> JSONValue {
+    guard let revision = wanted ?? services.revisions.predecessor(of: catalog.revision)?.revision else {
+      throw RequestError(.notFound, "no revision is kept that was in force before \(catalog.revision)")
+    }
+    let found = try load(revision)
+    let next = try build(found)
+    let pinned = HeldRules(reason: .pinned, revision: found)
+    try store { () throws(StoreError) in try pinned.write(to: services.context.store) }
+    held = pinned
+    let hasChanged = next.revision != catalog.revision
+    if hasChanged { putInForce(next) }
+    services.status.reloadErrors = nil
+    services.status.serve(catalog, as: .pinned)
+    services.notifyStatus()
+    services.context.log.write(
+      LogLine(.warn, "revision \(revision) is pinned: the rules folder is not read until 'rulectl unpin'"))
+    return .object(["revision": .string(revision), "changed": .bool(hasChanged), "pinned": true])
+  }
+
+  private func unpin() throws(RequestError) -> JSONValue {
+    guard held?.reason == .pinned else { throw RequestError(.notFound, "no revision is pinned") }
+    try store { () throws(StoreError) in try HeldRules.remove(from: services.context.store) }
+    held = nil
+    services.context.log.write(LogLine(.info, "revision \(catalog.revision) is no longer pinned"))
+    services.status.serve(catalog)
+    let result = reload()
+    services.status.noteReload(isSuccess: (try? result.get()) != nil)
+    services.notifyStatus()
+    do throws(ReloadError) {
+      return .object(["changed": .bool(try result.get()), "revision": .string(catalog.revision)])
+    } catch { throw error.requestError }
+  }
+
+  /// Builds a revision with the configuration that it had.
+  func build(_ revision: RevisionArchive.Revision) throws(RequestError) -> Catalog {
+    do throws(ReloadError) {
+      return try Self.build(
+        revision.rules, revision.configuration, previous: catalog, services, lua, at: revision.entry.loadedAt)
+    } catch { throw error.requestError }
+  }
+
+  /// Runs `body`, which uses the store; `unavailable` when it fails, or when the store is closed.
+  func store(_ body: () throws(StoreError) -> Void) throws(RequestError) {
+    var result: Result<Void, StoreError>?
+    services.reloads.withStore { result = Result { () throws(StoreError) in try body() } }
+    do throws(StoreError) {
+      guard let result else { throw StoreError(.closed, "the daemon is shutting down") }
+      try result.get()
+    } catch { throw RequestError(.unavailable, error.description) }
+  }
+
+  // MARK: Keeping
+
+  /// Keeps the rules that come into force; a failure is logged, and the rules come into force all the same.
+  func keep(_ catalog: Catalog, from origin: RevisionArchive.Origin) {
+    Self.keep(catalog, from: origin, services)
+    do throws(StoreError) {
+      try services.revisions.removeUnneeded { $0 == self.catalog.revision || $0 == catalog.revision }
+    } catch { services.context.log.write(LogLine(.warn, "an old revision can't be removed: \(error)")) }
+  }
+
+  /// Keeps rules in the archive; a failure is logged.
+  static func keep(_ catalog: Catalog, from origin: RevisionArchive.Origin, _ services: Services) {
+    do throws(StoreError) { try services.revisions.keep(catalog, from: origin) } catch {
+      services.context.log.write(
+        LogLine(.error, "the sources of revision \(catalog.revision) can't be kept: \(error)"))
+    }
+  }
+
+  // MARK: The start
+
+  /// The rules that the store holds in the place of the folder's, if there are any.
+  static func restoreHeld(_ services: Services, _ lua: LuaWorker) -> (catalog: Catalog, held: HeldRules)? {
+    let log = services.context.log
+    do {
+      guard let held = try HeldRules.read(from: services.context.store) else { return nil }
+      if case .promoted(let folder) = held.reason {
+        let source = try? RulesFolder.read(services.configuration.rules)
+        if let source, source.revision != folder {
+          try HeldRules.remove(from: services.context.store)
+          return nil
+        }
+      }
+      let catalog = try build(
+        held.revision.rules, held.revision.configuration, previous: nil, services, lua,
+        at: held.revision.entry.loadedAt)
+      services.status.serve(catalog, as: held.reason == .pinned ? .pinned : .promoted)
+      services.status.noteReload(isSuccess: true)
+      return (catalog, held)
+    } catch let error as ReloadError {
+      log.write(
+        LogLine(.error, "the pinned revision does not load, the rules folder is read instead: \(error.requestError)"))
+    } catch { log.write(LogLine(.error, "the pinned revision can't be read, the rules folder is read: \(error)")) }
+    return nil
+  }
+}

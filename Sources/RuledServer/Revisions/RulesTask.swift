@@ -1,0 +1,48 @@
+import RuledCore
+import RuledEngine
+import RuledStore
+import RuledWire
+
+/// A method that the loader's thread executes, as it concerns the rules in force.
+enum RulesTask: Sendable {
+  /// List the revisions.
+  case revisions
+  /// Show the sources of a revision.
+  case revision(String)
+  /// Put an earlier revision in force, the one before if none is named, and pin it.
+  case rollback(String?)
+  /// Read the folder again.
+  case unpin
+}
+
+extension Worker {
+  /// Whether only the loader's thread can execute a method.
+  static func isForLoader(_ method: Method) -> Bool {
+    switch method {
+    case .revisions, .revision, .rollback, .unpin: true
+    default: false
+    }
+  }
+
+  /// Leaves a request to the loader's thread, which replies to the target.
+  func sendToLoader(_ request: RequestView, _ target: ReplyTarget) {
+    do throws(RequestError) {
+      let task: RulesTask
+      switch request.method {
+      case .revision:
+        guard let revision = try RevisionParams(request).revision else {
+          throw .invalidParams(path: "params.revision", "is required")
+        }
+        task = .revision(revision)
+      case .rollback: task = .rollback(try RevisionParams(request).revision)
+      case .unpin:
+        _ = try EmptyParams(request)
+        task = .unpin
+      default:
+        _ = try EmptyParams(request)
+        task = .revisions
+      }
+      services.reloads.request(.task(task, ControlCaller(id: request.id.map { Array($0) }, target: target)))
+    } catch { replies.sendError(error, for: request, to: target) }
+  }
+}
