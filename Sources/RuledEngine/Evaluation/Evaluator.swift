@@ -20,18 +20,39 @@ package final class Evaluator {
   let items: SubjectItems
   let parked: ParkedEvents
   let transaction: EventTransaction
-  /// How many events repeated one whose outcome was remembered.
-  package private(set) var duplicates = 0
+  /// How many events repeated one whose outcome was remembered, those left out that a candidate would have decided.
+  var duplicates = 0
+  /// The rules that are tried on some subjects, nil while there are none.
+  var rollout: Rollout?
+  /// Counts the events of this side while there is a rollout.
+  var tally: RolloutTally?
   /// Takes the outcomes that nobody waits for.
   let unreadOutcome = ByteBuffer(capacity: 256)
 
   /// An evaluator for the calling thread, whose hot subjects may take `cacheBytes`.
-  package init(context: EngineContext, catalog: Catalog, lua: LuaWorker, cacheBytes: Int) {
+  package convenience init(context: EngineContext, catalog: Catalog, lua: LuaWorker, cacheBytes: Int) {
+    let batches = BatchQueue(context)
+    let subjects = SubjectCache(context, batches: batches, limit: cacheBytes)
+    self.init(
+      context, WorkerPlugins(catalog, lua: lua), batches, subjects,
+      OutcomeMemory(context, batches: batches, subjects: subjects))
+  }
+
+  /// An evaluator of other rules for the same subjects, on the same thread and into the same batches.
+  convenience init(besides other: Evaluator, catalog: Catalog) {
+    self.init(
+      other.context, WorkerPlugins(catalog, sharing: other.plugins), other.batches, other.subjects, other.memory)
+  }
+
+  private init(
+    _ context: EngineContext, _ plugins: WorkerPlugins, _ batches: BatchQueue, _ subjects: SubjectCache,
+    _ memory: OutcomeMemory
+  ) {
     self.context = context
-    plugins = WorkerPlugins(catalog, lua: lua)
-    batches = BatchQueue(context)
-    subjects = SubjectCache(context, batches: batches, limit: cacheBytes)
-    memory = OutcomeMemory(context, batches: batches, subjects: subjects)
+    self.plugins = plugins
+    self.batches = batches
+    self.subjects = subjects
+    self.memory = memory
     items = SubjectItems(context, batches: batches, plugins: plugins)
     parked = ParkedEvents(
       context, batches: batches, subjects: subjects, plugins: plugins, messages: items.messages)
@@ -51,6 +72,9 @@ package final class Evaluator {
   package func evaluate(
     _ event: EventInput, cascade: Cascade? = nil, into reply: ByteBuffer
   ) throws(RequestError) {
+    if let rollout, rollout.share.contains(event.subject) {
+      return try rollout.candidate.evaluate(event, cascade: cascade, into: reply)
+    }
     let subject = try subjects.load(event.subject)
     let record = try subjects.record(of: subject)
     let identity = event.origin == .client ? OutcomeMemory.identity(of: event) : 0
@@ -65,7 +89,10 @@ package final class Evaluator {
     defer { transaction.end() }
     try transaction.run()
     let outcome = try transaction.outcome()
-    if !event.isDryRun { try transaction.commit(outcome, identity: identity, cascade: cascade) }
+    if !event.isDryRun {
+      try transaction.commit(outcome, identity: identity, cascade: cascade)
+      if let tally { tally.note(subject: subject.hash, hasFailed: !outcome.failures.isEmpty) }
+    }
     OutcomeWriter.write(
       outcome, of: event.subject, id: event.id, isDuplicate: false,
       trace: event.isExplained ? transaction.trace.bytes : nil, to: reply)
@@ -84,6 +111,7 @@ package final class Evaluator {
   ///
   /// A message is parked instead if it can't be read, or if the plugin that sent it is gone or suspended.
   package func deliver(_ message: CommitBatch.Message) throws(RequestError) -> Bool {
+    if let rollout, rollout.share.contains(message.subject) { return try rollout.candidate.deliver(message) }
     let subject = try subjects.load(message.subject)
     let mark = batch.mark
     switch try items.messages.take(message, of: subject) {
@@ -114,7 +142,8 @@ package final class Evaluator {
 
   /// Tries a parked part again and removes it if that succeeds; nil when it is gone.
   package func retry(_ parked: ParkedKey) throws(RequestError) -> RetryResult? {
-    try self.parked.retry(parked, in: transaction)
+    if let rollout, rollout.share.contains(parked.subject) { return try rollout.candidate.retry(parked) }
+    return try self.parked.retry(parked, in: transaction)
   }
 
   /// Removes a parked part; false when it is gone.
@@ -139,6 +168,9 @@ package final class Evaluator {
     context.counters.select(prefix: prefix, with: batches.uncommitted)
   }
 
+  /// How many events of clients repeated one whose outcome was remembered.
+  package var repeats: Int { duplicates + (rollout?.candidate.duplicates ?? 0) }
+
   /// Prefetches the hot subjects of the events that come a few events after the one at `index`, of `count` events in order.
   ///
   /// `hash` gives the hash of the subject of the event at an index.
@@ -155,8 +187,11 @@ package final class Evaluator {
   package var catalog: Catalog { plugins.catalog }
 
   /// Puts other rules in force, from the next event on; plugins that did not change keep their VMs.
-  package func adopt(_ catalog: Catalog) {
-    plugins.adopt(catalog)
+  package func adopt(_ catalog: Catalog) { adopt(catalog, reusing: nil) }
+
+  /// Puts other rules in force; plugins take over their VMs from these plugins where they have none of their own.
+  func adopt(_ catalog: Catalog, reusing others: WorkerPlugins?) {
+    plugins.adopt(catalog, reusing: others)
     transaction.adoptPlugins()
   }
 

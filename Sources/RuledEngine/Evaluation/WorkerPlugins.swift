@@ -15,6 +15,9 @@ final class WorkerPlugins {
   /// Answers what rules ask while they run.
   unowned(unsafe) var host: (any RuleHost)?
 
+  /// The plugins on the other side of a rollout, nil while there is none.
+  unowned(unsafe) var others: WorkerPlugins?
+
   private let lua: LuaWorker
   private var listeners = ListenerTable()
 
@@ -24,9 +27,17 @@ final class WorkerPlugins {
     all = catalog.plugins.enumerated().map { WorkerPlugin($0.element, index: $0.offset) }
   }
 
-  /// Puts other rules in force; plugins that did not change keep their VMs.
-  func adopt(_ next: Catalog) {
+  /// Other rules for the same thread.
+  convenience init(_ catalog: Catalog, sharing other: WorkerPlugins) { self.init(catalog, lua: other.lua) }
+
+  /// Puts other rules in force; plugins that did not change keep their VMs, and others get those of `others`, which run no more.
+  func adopt(_ next: Catalog, reusing others: WorkerPlugins? = nil) {
     var vms: [UInt64: PluginVM] = [:]
+    for plugin in others?.all ?? [] {
+      guard let vm = plugin.vm, !vm.isDead else { continue }
+      vm.host = host
+      vms[plugin.entry.generation] = vm
+    }
     for plugin in all { if let vm = plugin.vm { vms[plugin.entry.generation] = vm } }
     catalog = next
     all = next.plugins.enumerated().map { index, entry in

@@ -162,7 +162,8 @@ final class MessageTable {
     event.maySend = object.member("may_send").map { Int($0.integer ?? 0) } ?? Limits.messagesPerOldMessage
     let name = object.member("sent_by")?.string ?? UnsafeRawBufferPointer(start: nil, count: 0)
     let sender: Sender
-    if let plugin = plugins.all.first(where: { ByteOrder.equal($0.entry.nameBytes, name) }) {
+    let isSender = { (plugin: WorkerPlugin) in ByteOrder.equal(plugin.entry.nameBytes, name) }
+    if let plugin = plugins.all.first(where: isSender) ?? plugins.others?.all.first(where: isSender) {
       sender = .plugin(plugin)
       delivered.sender = plugin.sender(in: context.senders)
     } else {
