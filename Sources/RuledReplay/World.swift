@@ -128,6 +128,23 @@ package final class World {
     return (try? JSONValue(parsing: outcome.bytes)) ?? .null
   }
 
+  /// Plays a recorded event and explains it: its outcome with the trace, as the protocol's `event` gives it; nil if it does not happen in this world.
+  ///
+  /// To be called last, as ids of messages that follow from an explained event may be others.
+  package func playExplained(_ entry: JournalEntry) throws(RequestError) -> JSONValue? {
+    recorder.isExplaining = true
+    defer { recorder.isExplaining = false }
+    let played = try play(entry).first { $0.isRecorded }
+    guard let outcome = played?.entry else { return nil }
+    func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+    let members =
+      "\"version\":\(outcome.version),\"revision\":\"\(outcome.revision)\",\"decisions\":{\(text(outcome.decisions))},"
+      + "\"effects\":[\(text(outcome.effects))],\"failures\":[\(text(outcome.failures))],\"trace\":[\(text(recorder.trace))]"
+    let head =
+      "\"subject\":\(JSONValue.string(entry.subject).text),\"id\":\(JSONValue.string(reader.id(entry.event)).text),"
+    return try? JSONValue(parsing: "{\(head)\"duplicate\":false,\(members)}")
+  }
+
   /// A subject as it is now: `{subject, version, plugins}`.
   package func state(of subject: String) throws(RequestError) -> JSONValue { try evaluator.state(of: subject) }
 

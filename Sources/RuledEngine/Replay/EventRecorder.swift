@@ -11,6 +11,11 @@ package final class EventRecorder {
   /// The rules that ran on that event, in order; empty unless costs are recorded.
   package private(set) var costs: [RuleCost] = []
 
+  /// Whether events are explained, even if they do not ask for it.
+  package var isExplaining = false
+  /// The trace of the last event that was explained, the elements of a JSON array.
+  package private(set) var trace: [UInt8] = []
+
   /// What one run of a rule cost.
   package struct RuleCost: Sendable, Equatable {
     /// The rule's plugin.
@@ -48,6 +53,7 @@ package final class EventRecorder {
       }
     }
     noteCosts(of: transaction)
+    trace = isExplaining ? Array(transaction.trace.bytes) : []
     last = JournalEntry(
       sequence: 0, at: Timestamp(microseconds: event.now), now: Timestamp(microseconds: event.now),
       subject: String(decoding: event.subject, as: UTF8.self), version: outcome.version,

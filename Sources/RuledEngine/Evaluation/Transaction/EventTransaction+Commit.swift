@@ -57,7 +57,7 @@ extension EventTransaction {
       default: break
       }
     }
-    consequences = max(hash, 1)
+    consequences = hash | 1
   }
 
   /// How many messages may follow from each that the event sends.

@@ -81,6 +81,7 @@ final class EventTransaction {
   /// Begins an event.
   func begin(_ event: EventInput, of subject: Subject, record: SubjectRecordView?) {
     self.event = event
+    if let recorder, recorder.isExplaining { self.event.isExplained = true }
     self.subject = subject
     self.record = record
     queue.append(sent: event.type)

@@ -1,0 +1,246 @@
+package import RuledCore
+package import RuledEngine
+import RuledJSON
+package import RuledJournal
+package import RuledLua
+package import RuledStore
+
+/// The past of one subject: its entries are replayed under the rules of then, from the last state before them that is known.
+///
+/// A subject depends on its own entries alone, as what others sent to it is among them. It belongs to one thread.
+package final class SubjectPast {
+  /// How many entries are replayed at most.
+  private static let mostEntries = 200_000
+
+  /// Which moment is meant.
+  package enum Moment: Sendable, Equatable {
+    /// After the event that made this version.
+    case version(UInt64)
+    /// At that time.
+    case time(Timestamp)
+    /// Right before the last event with that id.
+    case event(id: String)
+  }
+
+  /// What a past is read from.
+  package struct Sources {
+    /// The journal.
+    package let journal: any JournalSource
+    /// The content of a revision; throws when it is not kept.
+    package let revision: (_ revision: String) throws(StoreError) -> RevisionArchive.Revision
+    /// The limits.
+    package let configuration: Configuration
+    /// Copies what a snapshot holds of a subject.
+    package let base: (_ snapshot: JournalSnapshot, _ subject: String) throws(StoreError) -> MemoryStore
+
+    /// Sources.
+    package init(
+      journal: any JournalSource, configuration: Configuration,
+      revision: @escaping (_ revision: String) throws(StoreError) -> RevisionArchive.Revision,
+      base: @escaping (_ snapshot: JournalSnapshot, _ subject: String) throws(StoreError) -> MemoryStore
+    ) {
+      self.journal = journal
+      self.revision = revision
+      self.configuration = configuration
+      self.base = base
+    }
+  }
+
+  /// The subject.
+  package let subject: String
+  private let sources: Sources
+  private let lua: LuaWorker
+  private let reader = EntryReader()
+  private var catalogs: [String: Catalog] = [:]
+
+  /// The past of a subject; `lua` is the calling thread's worker.
+  package init(of subject: String, in sources: Sources, lua: LuaWorker) {
+    self.subject = subject
+    self.sources = sources
+    self.lua = lua
+  }
+
+  // MARK: States and explanations
+
+  /// The subject's state at a moment, as the method `state` shows it, with the time of the last event before as `at` and its `revision`.
+  ///
+  /// - Throws: `not_found` when the subject did not exist then, or when the journal can't tell; `unavailable` when the replay gives another state
+  ///   than was recorded.
+  package func state(at moment: Moment) throws(RequestError) -> JSONValue {
+    let entries = try entries(until: moment)
+    guard let last = entries.last, last.origin != .forget else { throw notFound(moment) }
+    let world = try replay(entries)
+    var state: JSONObject = [
+      "subject": .string(subject), "version": .integer(Int64(last.version)), "plugins": [:],
+      "at": .string(last.at.rfc3339), "revision": .string(last.revision),
+    ]
+    if let known = try? world.state(of: subject) { state["plugins"] = known["plugins"] ?? [:] }
+    return .object(state)
+  }
+
+  /// A past event with its tree: what the rules of then decided and why, and beside it what `other` rules would have said.
+  ///
+  /// - Returns: `{sequence, at, subject, origin, event, revision, state, outcome, other?}`; `state` is the one before the event, both outcomes have a
+  ///   `trace`, and `other` is `{revision, outcome}`.
+  package func explain(event id: String, other: Catalog? = nil) throws(RequestError) -> JSONValue {
+    var entries = try entries(until: .event(id: id))
+    guard let target = entries.popLast() else { throw notFound(.event(id: id)) }
+    let world = try replay(entries, before: target)
+    var past: JSONObject = [
+      "sequence": .integer(Int64(clamping: target.sequence)), "at": .string(target.at.rfc3339),
+      "now": .string(target.now.rfc3339), "subject": .string(subject), "origin": .string(target.origin.rawValue),
+      "event": (try? JSONValue(parsing: String(decoding: target.event, as: UTF8.self))) ?? .null,
+      "revision": .string(target.revision), "state": (try? world.state(of: subject))?["plugins"] ?? [:],
+    ]
+    world.adopt(try catalog(target.revision))
+    past["outcome"] = try explain(target, in: world)
+    if let other {
+      let beside = try replay(entries, before: target)
+      beside.isImposed = { [recorded = try catalog(target.revision)] plugin in
+        guard let then = recorded.plugins.first(where: { $0.name == plugin }) else { return false }
+        return other.plugins.contains { $0.name == plugin && $0.source == then.source }
+      }
+      beside.adopt(other)
+      past["other"] = [
+        "revision": .string(other.revision), "outcome": try explain(target, in: beside),
+      ]
+    }
+    return .object(past)
+  }
+
+  private func explain(_ entry: JournalEntry, in world: World) throws(RequestError) -> JSONValue {
+    guard let outcome = try world.playExplained(entry) else { return .null }
+    return outcome
+  }
+
+  /// The subject's recorded events up to a moment, the first one first, from the last state before it that is known.
+  package func entries(until moment: Moment) throws(RequestError) -> [JournalEntry] {
+    var entries: [JournalEntry] = []
+    var end = 0
+    var range = JournalRange()
+    range.subject = subject
+    if case .time(let time) = moment { range.until = time }
+    var isTooLong = false
+    do throws(StoreError) {
+      try sources.journal.forEach(in: range) { entry in
+        guard entries.count < Self.mostEntries else {
+          isTooLong = true
+          return false
+        }
+        entries.append(entry)
+        if isLast(entry, moment) { end = entries.count }
+        if case .version(let version) = moment { return entry.version <= version || entry.origin == .forget }
+        return true
+      }
+    } catch { throw error.requestError }
+    guard !isTooLong else {
+      throw RequestError(
+        .unavailable,
+        "the subject '\(subject)' has more than \(Self.mostEntries) events in the journal, too many to replay")
+    }
+    return Array(entries.prefix(end))
+  }
+
+  private func isLast(_ entry: JournalEntry, _ moment: Moment) -> Bool {
+    switch moment {
+    case .version(let version): entry.version == version
+    case .time: true
+    case .event(let id): entry.origin != .forget && reader.id(entry.event) == id
+    }
+  }
+
+  private func notFound(_ moment: Moment) -> RequestError {
+    let what =
+      switch moment {
+      case .version(let version): "has no version \(version)"
+      case .time(let time): "has no event up to \(time.rfc3339)"
+      case .event(let id): "has no event '\(id)'"
+      }
+    return RequestError(.notFound, "the subject '\(subject)' \(what) in the journal; 'rulectl log' lists what it holds")
+  }
+
+  // MARK: Replaying
+
+  /// A world in which the entries have happened again; `next` is the one that is to follow.
+  private func replay(_ entries: [JournalEntry], before next: JournalEntry? = nil) throws(RequestError) -> World {
+    guard let last = next ?? entries.last else { throw notFound(.time(Timestamp(microseconds: 0))) }
+    let (base, first) = try base(of: entries + (next.map { [$0] } ?? []))
+    var history = RecordedHistory(entries[min(first, entries.count)...])
+    history.isPlayed = { [subject] in $0 == subject }
+    let start = first < entries.count ? entries[first] : last
+    let world = try World(
+      rules: try catalog(start.revision), lua: lua, base: base, configuration: sources.configuration, recorded: history)
+    for entry in entries[min(first, entries.count)...] {
+      world.adopt(try catalog(entry.revision))
+      let played = try world.play(entry)
+      guard entry.origin != .forget, entry.origin != .rules else { continue }
+      guard let same = played.first(where: \.isRecorded), same.entry.digests == entry.digests else {
+        throw differs(entry)
+      }
+    }
+    return world
+  }
+
+  /// Where a replay of the entries begins: the store, and the index of the first entry that is not in it.
+  private func base(of entries: [JournalEntry]) throws(RequestError) -> (store: MemoryStore, first: Int) {
+    guard let last = entries.last else { return (MemoryStore(), 0) }
+    let start = (entries.dropLast().lastIndex { $0.origin == .forget }).map { $0 + 1 } ?? 0
+    if entries[start].version == 1, try isWhole(entries[start...]) { return (MemoryStore(), start) }
+    guard let snapshot = sources.journal.snapshots.last(where: { $0.sequence < last.sequence }) else {
+      throw RequestError(
+        .notFound,
+        "the journal has the events of '\(subject)' from version \(entries[start].version) on, and no snapshot before the "
+          + "one that is asked for: there is nothing to replay from; raise journal.keep to look back further")
+    }
+    let first = entries.firstIndex { $0.sequence > snapshot.sequence } ?? entries.count
+    guard try isWhole(entries[first...]) else {
+      let gaps = sources.journal.gaps.filter { $0.first > snapshot.sequence && $0.first < last.sequence }
+      let bounds = gaps.map { "\($0.first) to \($0.last) (\($0.reason))" }.joined(separator: ", ")
+      throw RequestError(
+        .notFound, "events of '\(subject)' are missing in the journal, so its state can't be told: sequences \(bounds)")
+    }
+    do throws(StoreError) { return (try sources.base(snapshot, subject), first) } catch { throw error.requestError }
+  }
+
+  /// Whether no event is missing between the entries.
+  private func isWhole(_ entries: ArraySlice<JournalEntry>) throws(RequestError) -> Bool {
+    var version: UInt64?
+    for entry in entries {
+      defer { version = entry.version }
+      guard let previous = version else { continue }
+      switch entry.origin {
+      case .forget, .rules: continue
+      case .retry: if entry.version != previous { return false }
+      case .client, .message, .timer: if entry.version != previous + 1 { return false }
+      }
+    }
+    return true
+  }
+
+  private func differs(_ entry: JournalEntry) -> RequestError {
+    let reason =
+      entry.redacted.isEmpty
+      ? "its replay gives another state than was recorded"
+      : "\(entry.redacted.joined(separator: ", ")) was redacted in the journal, and its replay gives another state"
+    return RequestError(
+      .unavailable,
+      "the past of '\(subject)' can't be shown from event \(entry.sequence) at \(entry.at.rfc3339) on: \(reason)")
+  }
+
+  private func catalog(_ revision: String) throws(RequestError) -> Catalog {
+    if let known = catalogs[revision] { return known }
+    let content: RevisionArchive.Revision
+    do throws(StoreError) { content = try sources.revision(revision) } catch {
+      throw RequestError(.notFound, "the rules of then are not kept: \(error)")
+    }
+    do throws(ReloadError) {
+      let catalog = try CatalogBuilder.build(
+        content.rules, configuration: content.configuration, previous: nil, worker: lua, now: content.entry.loadedAt)
+      catalogs[revision] = catalog
+      return catalog
+    } catch {
+      let reasons = error.errors.map(\.description).joined(separator: "; ")
+      throw RequestError(.unavailable, "the rules of revision \(revision) do not load any more: \(reasons)")
+    }
+  }
+}
