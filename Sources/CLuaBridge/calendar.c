@@ -63,3 +63,14 @@ int rb_host_calendar(lua_State *L) {
   lua_settop(L, lua_gettop(L) - results + 1);
   return 1;
 }
+
+int rb_host_calendar_add(lua_State *L) {
+  luaL_checktype(L, 2, LUA_TTABLE);
+  lua_settop(L, 3);
+  rb_buffer *amount = &rb_vm_of(L)->result;
+  amount->length = 0;
+  rb_encode(L, 2, amount, RB_KIND_ERROR, "amount");
+  lua_pushlstring(L, amount->bytes, amount->length);
+  lua_replace(L, 2);
+  return rb_call_host(L, RB_CALL_CALENDAR_ADD, 1);
+}

@@ -191,6 +191,10 @@ void rb_open_host(lua_State *L) {
   set_ask(L, "start", RB_CALL_CALENDAR_START);
   set_calendar(L, "hour", RB_CALL_CALENDAR_HOUR);
   set_calendar(L, "weekday", RB_CALL_CALENDAR_WEEKDAY);
+  set_ask(L, "month", RB_CALL_CALENDAR_MONTH);
+  set_ask(L, "week", RB_CALL_CALENDAR_WEEK);
+  set_ask(L, "at", RB_CALL_CALENDAR_AT);
+  set(L, "add", rb_host_calendar_add);
   set_ask(L, "parse", RB_CALL_CALENDAR_PARSE);
   set_ask(L, "format", RB_CALL_CALENDAR_FORMAT);
   close_table(L, "calendar");

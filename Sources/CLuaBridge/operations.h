@@ -32,5 +32,6 @@ int rb_host_now(lua_State *L);
 int rb_host_log(lua_State *L);
 /* calendar.c; the upvalue is the rb_call, one with an integer for a result. */
 int rb_host_calendar(lua_State *L);
+int rb_host_calendar_add(lua_State *L);
 
 #endif

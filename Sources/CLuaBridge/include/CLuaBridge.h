@@ -85,6 +85,10 @@ typedef enum {
   RB_CALL_CALENDAR_START, /* day, zone -> number */
   RB_CALL_CALENDAR_HOUR,    /* as the day */
   RB_CALL_CALENDAR_WEEKDAY, /* as the day */
+  RB_CALL_CALENDAR_MONTH, /* t, zone -> string */
+  RB_CALL_CALENDAR_WEEK,  /* t, zone -> string */
+  RB_CALL_CALENDAR_AT,    /* day, time of day, zone -> number */
+  RB_CALL_CALENDAR_ADD,   /* t, json of an amount, zone -> number */
   RB_CALL_CALENDAR_PARSE,  /* text -> number or nil */
   RB_CALL_CALENDAR_FORMAT, /* t -> string */
   RB_CALL_URL_PARSE,       /* text -> json, or nil, why */

@@ -59,6 +59,23 @@ package struct TimeZoneTable: Sendable, Equatable {
     }
   }
 
+  /// When the clocks show that second of a civil day, in seconds since the epoch.
+  ///
+  /// A time that the clocks skip is taken by the offset before the change, so that it is as much later as they skip; a time that comes twice is
+  /// the first.
+  package func moment(of day: Int, second: Int) -> Int64 {
+    let wanted = Int64(day) * 86_400 + Int64(second)
+    var begin = wanted - Self.widestOffset
+    var previous: Int64?
+    while true {
+      let (offset, end) = span(at: begin)
+      let candidate = wanted - Int64(offset)
+      if candidate < begin { return previous ?? candidate }
+      if candidate < end { return candidate }
+      (previous, begin) = (candidate, end)
+    }
+  }
+
   private func local(_ moment: Int64) -> Int64 { moment + Int64(offset(at: moment)) }
 
   /// No offset from UTC is as large as this, in seconds.

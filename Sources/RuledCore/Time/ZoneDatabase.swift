@@ -111,9 +111,11 @@ extension ZoneDatabase {
   /// The seconds since the epoch that an RFC 3339 text names, or nil if it is none.
   package static func parse(_ text: String) -> Double? { Timestamp(rfc3339: text)?.seconds }
 
-  private static let days = -719_528...2_932_896
+  /// The civil days that a calendar has: those of the years 0 to 9999.
+  static let days = -719_528...2_932_896
 
-  private static func seconds(_ time: Double) throws(CalendarError) -> Int64 {
+  /// The whole second of a time that a calendar has.
+  static func seconds(_ time: Double) throws(CalendarError) -> Int64 {
     guard time >= Timestamp.minimum.seconds, time <= Timestamp.maximum.seconds else {
       throw CalendarError("the time must be within the years 0 to 9999")
     }

@@ -140,12 +140,20 @@ extension PluginVM {
         answers.add(time)
       case RB_CALL_CALENDAR_FORMAT: answers.add(try ZoneDatabase.format(try arguments.calendarNumber(0)))
       case RB_CALL_CALENDAR_START:
-        let day = try arguments.calendarNumber(0)
-        guard abs(day) < 4_000_000 else { throw CalendarError("there is no calendar for day \(day)") }
-        answers.add(Double(try zones.start(Int(day), zone: try arguments.calendarText(1))))
+        let day = try arguments.calendarDay(0)
+        answers.add(Double(try zones.start(day, zone: try arguments.calendarText(1))))
+      case RB_CALL_CALENDAR_AT:
+        let day = try arguments.calendarDay(0), time = try arguments.calendarText(1, "the time of day")
+        answers.add(Double(try zones.moment(day, time: time, zone: try arguments.calendarText(2))))
+      case RB_CALL_CALENDAR_ADD:
+        let time = try arguments.calendarNumber(0), amount = try arguments.calendarText(1, "the amount")
+        let members = (try? JSONValue(parsing: amount))?.objectValue ?? JSONObject()
+        answers.add(try zones.add(time, CivilSpan(members), zone: try arguments.calendarText(2)))
       default:
         let time = try arguments.calendarNumber(0), zone = try arguments.calendarText(1)
         switch call {
+        case RB_CALL_CALENDAR_MONTH: return answers.add(try zones.month(time, zone: zone))
+        case RB_CALL_CALENDAR_WEEK: return answers.add(try zones.week(time, zone: zone))
         case RB_CALL_CALENDAR_DAY: answers.add(try zones.day(time, zone: zone))
         case RB_CALL_CALENDAR_DATE: answers.add(try zones.date(time, zone: zone))
         case RB_CALL_CALENDAR_HOUR: answers.add(try zones.hour(time, zone: zone))
@@ -188,10 +196,16 @@ extension HostAnswers {
 }
 
 extension HostArguments {
-  fileprivate func calendarText(_ index: Int) throws(CalendarError) -> String {
-    do throws(HostRefusal) { return try text(index, index == 0 ? "the moment" : "the time zone") } catch {
+  fileprivate func calendarText(_ index: Int, _ what: String? = nil) throws(CalendarError) -> String {
+    do throws(HostRefusal) { return try text(index, what ?? (index == 0 ? "the moment" : "the time zone")) } catch {
       throw CalendarError(error.message)
     }
+  }
+
+  fileprivate func calendarDay(_ index: Int) throws(CalendarError) -> Int {
+    let day = try calendarNumber(index)
+    guard abs(day) < 4_000_000 else { throw CalendarError("there is no calendar for day \(day)") }
+    return Int(day)
   }
 
   fileprivate func calendarNumber(_ index: Int) throws(CalendarError) -> Double {

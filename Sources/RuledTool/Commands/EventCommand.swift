@@ -18,6 +18,7 @@ package enum EventCommand: Command {
         completes: .files),
       OptionSpec("window", value: "N", "With --file, how many events may be in flight; 256 by default."),
       OptionSpec("show", "With --file, prints the outcome of each event."),
+      OptionSpec("follow-time", "With --file, moves a manual clock to the time of each event before it is sent."),
       OptionSpec("dry-run", short: "n", "Evaluates the event and stores nothing."),
       OptionSpec("explain", "Shows which rules fired, and why the others did not."),
       OptionSpec("wait", "Waits until the messages that the event sends to other subjects are applied, too."),
@@ -27,12 +28,15 @@ package enum EventCommand: Command {
       A value is JSON if it parses, else a string: count=3 is a number, name=Ada and zip='"01234"' are strings.
       With --file, events of one subject are applied in the file's order. A line that is refused is reported with its
       number, the others are sent all the same, and the exit code is 1.
+      With --follow-time, a daemon started with --clock manual decides a file of yesterday as yesterday: its clock is set
+      to the first event's time, and moved on to each later time; timers that fall due on the way fire.
       """,
     examples: [
       .init("rulectl event app.launched device:9f2c platform=ios", "one event with data"),
       .init(
         "rulectl event stamp.claimed user:7 --data '{\"id\":\"welcome\"}' --explain", "the same, and which rules fired"),
       .init("rulectl event --file events.ndjson", "a file of CloudEvents, one a line"),
+      .init("rulectl event --file yesterday.ndjson --follow-time", "at the times of the events"),
       .init("zcat log.gz | rulectl event --file - --dry-run --show", "their outcomes, without storing anything"),
     ])
 
@@ -64,7 +68,7 @@ package enum EventCommand: Command {
   }
 
   private static func event(_ arguments: Arguments) throws(UsageError) -> JSONObject {
-    for option in ["show", "window"] where arguments.has(option) {
+    for option in ["show", "window", "follow-time"] where arguments.has(option) {
       throw UsageError("--\(option) goes with --file; leave it out")
     }
     guard let type = arguments.operand(0), let subject = arguments.operand(1) else {

@@ -15,6 +15,8 @@ struct EventFile {
   private let environment: ToolEnvironment
   private let instructions: [JSONObject.Member]
   private let window: Int
+  /// Moves the daemon's manual clock by the events' times; nil if it stays.
+  private var clock: FollowedClock?
   private let report: EventFileReport
   /// The lines in flight, and those that were answered before an earlier one.
   private var pending: [PendingLine] = []
@@ -43,6 +45,12 @@ struct EventFile {
     input = try environment.open(file)
     client = try environment.connect()
     instructions = EventCommand.instructions(arguments)
+    if arguments.has("follow-time") {
+      guard !arguments.has("dry-run") else {
+        throw UsageError("--follow-time moves the daemon's clock, which a dry run must not; leave one of them out")
+      }
+      clock = FollowedClock()
+    }
     report = EventFileReport(file: file, arguments, environment)
     summary = EventFileSummary(isDryRun: arguments.has("dry-run"))
     progress = Progress(environment)
@@ -56,6 +64,10 @@ struct EventFile {
         while !pending.isEmpty, !input.isReady { try receiveAndReport() }
         guard let text = try input.nextLine() else { break }
         number += 1
+        if let time = clock?.next(text) {
+          while !pending.isEmpty { try receiveAndReport() }
+          try FollowedClock.set(time, client)
+        }
         submit(text, number)
         while pending.count >= window { try receiveAndReport() }
       }
@@ -109,6 +121,29 @@ struct EventFile {
     reported += answered.count
     let share = input.size.flatMap { $0 > 0 ? Double(input.consumed) / Double($0) : nil }
     progress.show(share: share, count: summary.sent + summary.refused, "event")
+  }
+}
+
+/// The time of a file's events, to which the daemon's manual clock is set before each later one.
+private struct FollowedClock {
+  private var now: Timestamp?
+
+  /// The time of the event in a line, if the clock has to be set to it: it is the first, or later than those before.
+  mutating func next(_ line: [UInt8]) -> Timestamp? {
+    guard let event = line.withUnsafeBytes({ try? JSONValue(parsing: $0) }), let text = event["time"]?.stringValue,
+      let time = Timestamp(rfc3339: text), time > now ?? .minimum
+    else { return nil }
+    now = time
+    return time
+  }
+
+  /// Sets the daemon's clock; timers that fall due on the way fire before the reply.
+  static func set(_ time: Timestamp, _ client: Client) throws {
+    do { _ = try client.call("clock", ["set": .string(time.rfc3339)]) } catch let error as DaemonError
+      where error.code == RequestError.Code.unknownMethod.rawValue
+    {
+      throw ToolError("--follow-time needs a daemon whose clock is set by hand: start it with --clock manual")
+    }
   }
 }
 

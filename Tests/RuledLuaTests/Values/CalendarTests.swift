@@ -51,4 +51,33 @@ import Testing
     #expect(decisions["e1"] == #"[false,"the time must be within the years 0 to 9999"]"#)
     #expect(decisions["e5"] == #"[false,"unknown time zone \"utc\""]"#)
   }
+
+  @Test func momentsMonthsAndWeeksAreTheHosts() throws {
+    let bench = try Bench(
+      Bench.rule(
+        """
+        local t = calendar.parse("2025-01-31T08:00:00Z")
+        local day = calendar.day(t, "Europe/Berlin")
+        decide("at", calendar.format(calendar.at(day, "09:30", "Europe/Berlin")))
+        decide("names", { calendar.month(t, "UTC"), calendar.week(t, "UTC") })
+        decide("add", calendar.format(calendar.add(t, { months = 1, hours = 1 }, "Europe/Berlin")))
+        decide("none", calendar.add(t, {}, "UTC") == t)
+        for i, call in ipairs({
+          function() calendar.add(t, { month = 1 }, "UTC") end, function() calendar.add(t, 1, "UTC") end,
+          function() calendar.add(t, { days = 0 / 0 }, "UTC") end, function() calendar.at(day, "9", "UTC") end,
+          function() calendar.at(day, 9, "UTC") end, function() calendar.add(t, { days = 1 }) end,
+        }) do
+          local ok, why = pcall(call)
+          decide("e" .. i, { ok, (string.gsub(why, "^[^ ]* ", "")) })
+        end
+        """))
+    let decisions = try bench.handle().decisions
+    #expect(decisions["at"] == #""2025-01-31T08:30:00.000Z""#)
+    #expect(decisions["names"] == #"["2025-01","2025-W05"]"#)
+    #expect(decisions["add"] == #""2025-02-28T09:00:00.000Z""#)
+    #expect(decisions["none"] == "true")
+    #expect(decisions["e1"] == #"[false,"calendar.add has no unit 'month'; did you mean 'months'?"]"#)
+    #expect(decisions["e4"]?.contains("is no time of day") == true)
+    #expect((1...6).allSatisfy { decisions["e\($0)"]?.hasPrefix("[false,") == true })
+  }
 }

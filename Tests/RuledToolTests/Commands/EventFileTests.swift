@@ -63,6 +63,35 @@ struct EventFileTests {
     #expect(run.errors.hasPrefix("evaluated 1 event:"))
   }
 
+  @Test func `A manual clock follows the times of the events, never back`() throws {
+    let daemon = try FakeDaemon { [$0.method == "clock" ? $0.result(["now": "x"]) : Self.answer($0)] }
+    defer { daemon.stop() }
+    let file = """
+      {"type":"t","subject":"a","time":"2025-11-10T08:00:00Z"}
+      {"type":"t","subject":"b"}
+      {"type":"t","subject":"c","time":"2025-11-10T09:30:00+01:00"}
+      {"type":"t","subject":"d","time":"2025-11-10T08:10:00Z"}
+      """
+    let run = Run("event", "--file", "-", "--follow-time", on: daemon, input: file)
+    #expect(run.exit == .done)
+    #expect(
+      daemon.requests.map { $0.params["set"]?.stringValue ?? $0.params["subject"]?.stringValue }
+        == ["2025-11-10T08:00:00.000Z", "a", "b", "2025-11-10T08:30:00.000Z", "c", "d"])
+  }
+
+  @Test func `Following the time needs a manual clock, and goes with a file that is not a dry run`() throws {
+    let daemon = try FakeDaemon { request in
+      request.method == "clock" ? [request.error(RequestError(.unknownMethod, "no"))] : [Self.answer(request)]
+    }
+    defer { daemon.stop() }
+    let line = #"{"type":"t","subject":"a","time":"2025-11-10T08:00:00Z"}"#
+    let run = Run("event", "--file", "-", "--follow-time", on: daemon, input: line)
+    #expect(run.errors.contains("start it with --clock manual"))
+    #expect(daemon.requests.map(\.method) == ["clock"])
+    #expect(Run("event", "-f", "-", "-n", "--follow-time", on: daemon, input: line).exit == .failed)
+    #expect(Run("event", "t", "a", "--follow-time", on: daemon).exit == .failed)
+  }
+
   @Test func `JSON has a line for each event, refused ones too`() throws {
     let daemon = try FakeDaemon { [Self.answer($0)] }
     defer { daemon.stop() }
