@@ -195,7 +195,7 @@ final class EventTransaction {
     if !run.operations.isDisjoint(with: .collapsing) { vm.collapseOperations() }
     if run.operations.contains(.decide) { parts.addDecisions(in: vm.operations, of: run.plugin.entry) }
     if run.operations.contains(.emit) { collectEffects(in: vm.operations, of: run.plugin.entry) }
-    if run.operations.contains(.log) { writeLog(of: vm) }
+    if run.operations.contains(.log), !event.isDryRun { writeLog(of: vm) }
   }
 
   private func collectEffects(in operations: Operations, of plugin: Catalog.Plugin) {

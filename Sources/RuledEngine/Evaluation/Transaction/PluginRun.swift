@@ -18,9 +18,9 @@ final class PluginRun {
   /// Whether it failed.
   private(set) var hasFailed = false
   /// The kinds of the operations that its rules asked for.
-  private(set) var operations: Operation.Kinds = []
+  var operations: Operation.Kinds = []
   /// How many messages it sends.
-  private(set) var sends = 0
+  var sends = 0
   /// What it counts.
   var counts = CounterTable.Reservation()
   /// The events that it has seen, as indices in the queue.
@@ -29,11 +29,11 @@ final class PluginRun {
   /// Its encoded state, as a range of the transaction's `states`.
   private var state = 0..<0
   /// How many of its operations were searched for raised events.
-  private var searched = 0
+  var searched = 0
   /// How many of its operations were checked.
-  private var checked = 0
+  var checked = 0
   /// How many bytes its decisions and effects have, of the operations that were checked.
-  private var outcomeBytes = 0
+  var outcomeBytes = 0
   /// How much processor time, in microseconds, the events took that other plugins raised.
   private var raisedTime: Int64 = 0
 
@@ -104,6 +104,7 @@ final class PluginRun {
       }
       return
     }
+    guard !transaction.event.isDryRun else { return tryOut(rules, on: queued, in: transaction) }
     let isMeasured = transaction.isNextRunMeasured()
     let started = isMeasured ? EngineClock.monotonic : 0
     do throws(Failure) {
@@ -111,6 +112,16 @@ final class PluginRun {
       entry.runtime.noteSuccess()
     } catch { fail(error, in: transaction) }
     if isMeasured { entry.runtime.took(EngineClock.monotonic - started) }
+  }
+
+  /// Runs rules for a dry run: nothing is measured, counted or logged, and a VM that was stopped is replaced at once.
+  private func tryOut(_ rules: [Int], on queued: QueuedEvent, in transaction: EventTransaction) {
+    do throws(Failure) { try run(rules, on: queued, in: transaction) } catch {
+      setFailure(error)
+      guard plugin.vm?.isDead == true else { return }
+      plugin.dropDeadVM()
+      _ = try? transaction.plugins.vm(of: plugin)
+    }
   }
 
   private func fail(_ failure: Failure, in transaction: EventTransaction) {
@@ -150,7 +161,8 @@ final class PluginRun {
   private func runFirst(
     _ rules: [Int], on queued: QueuedEvent, in transaction: EventTransaction
   ) throws(Failure) -> PluginVM {
-    let uncounted = !transaction.event.isExplained && plugin.uncounted.shouldTry()
+    let event = transaction.event
+    let uncounted = !event.isExplained && !event.isDryRun && plugin.uncounted.shouldTry()
     let vm = try transaction.plugins.vm(of: plugin)
     let storeFailure = transaction.storeFailure
     var failure: Failure?
@@ -275,66 +287,5 @@ final class PluginRun {
       try runRules(listener.rules, vm, in: transaction)
       vm.endRaised()
     }
-  }
-
-  // MARK: Operations
-
-  /// Queues for the other plugins what this one raised, now that its rules ran without a failure.
-  private func queueRaised(_ operations: Operations, in transaction: EventTransaction) throws(Failure) {
-    for index in searched..<operations.count {
-      guard case .raise(let type, let data, let chain, let depth) = operations[index] else { continue }
-      guard transaction.queue.count < EventQueue.limit else {
-        throw Failure(
-          plugin: plugin.entry.name, kind: .cycle,
-          message: "more than \(EventQueue.limit) events were raised within one event")
-      }
-      transaction.queue.append(raised: type, data: data, chain: chain, depth: depth, by: plugin.index)
-    }
-    searched = operations.count
-  }
-
-  /// Checks what is known only once rules have run: the number of messages, the size of the outcome, and room for counters.
-  private func check(_ operations: Operations, in transaction: EventTransaction) throws(Failure) {
-    var newSends = 0
-    let counted = counts.count
-    for index in checked..<operations.count {
-      self.operations.formUnion(operations.kind(at: index))
-      switch operations[index] {
-      case .decide(let name, let value): outcomeBytes += name.count + value.count + 64
-      case .emit(let effect): outcomeBytes += effect.sink.count + effect.type.count + effect.data.count + 64
-      case .send: newSends += 1
-      case .count(let name, let labels, let amount):
-        counts.append(CounterTable.Delta(name: name, labels: labels, amount: CounterValue(amount)))
-      default: break
-      }
-    }
-    checked = operations.count
-    if counts.count > counted { try counts.reserve(from: counted, of: plugin.entry.name, in: transaction.context) }
-    if newSends > 0 { try checkSends(sends + newSends, in: transaction) }
-    guard outcomeBytes <= Limits.outcomeBytes else {
-      throw Failure(
-        plugin: plugin.entry.name, kind: .value,
-        message: "decisions and effects are \(outcomeBytes) bytes, more than the 1 MiB that an outcome may have")
-    }
-  }
-
-  private func checkSends(_ sends: Int, in transaction: EventTransaction) throws(Failure) {
-    let event = transaction.event
-    guard sends <= Limits.messagesPerEvent else {
-      throw Failure(
-        plugin: plugin.entry.name, kind: .value,
-        message: "\(sends) messages are sent for one event; a plugin may send \(Limits.messagesPerEvent)")
-    }
-    let all = transaction.sends(besides: self) + sends
-    guard event.hops < Limits.messageHops, all <= event.maySend else {
-      if !event.isDryRun { plugin.sender(in: transaction.context.senders).noteStop() }
-      throw Failure(
-        plugin: plugin.entry.name, kind: .cycle,
-        message: event.hops < Limits.messageHops
-          ? "\(all) messages would follow where \(event.maySend) more may: \(Limits.messagesPerCascade) may follow from "
-            + "one event, and what is left is divided among the messages that an event sends"
-          : "a message that follows from more than \(Limits.messageHops) others is not sent")
-    }
-    self.sends = sends
   }
 }

@@ -1,0 +1,64 @@
+import RuledCore
+import RuledLua
+
+/// What a plugin's rules asked for, checked once they have run.
+extension PluginRun {
+  /// Queues for the other plugins what this one raised, now that its rules ran without a failure.
+  func queueRaised(_ operations: Operations, in transaction: EventTransaction) throws(Failure) {
+    for index in searched..<operations.count {
+      guard case .raise(let type, let data, let chain, let depth) = operations[index] else { continue }
+      guard transaction.queue.count < EventQueue.limit else {
+        throw Failure(
+          plugin: plugin.entry.name, kind: .cycle,
+          message: "more than \(EventQueue.limit) events were raised within one event")
+      }
+      transaction.queue.append(raised: type, data: data, chain: chain, depth: depth, by: plugin.index)
+    }
+    searched = operations.count
+  }
+
+  /// Checks what is known only once rules have run: the number of messages, the size of the outcome, and room for counters.
+  func check(_ operations: Operations, in transaction: EventTransaction) throws(Failure) {
+    var newSends = 0
+    let counted = counts.count
+    for index in checked..<operations.count {
+      self.operations.formUnion(operations.kind(at: index))
+      switch operations[index] {
+      case .decide(let name, let value): outcomeBytes += name.count + value.count + 64
+      case .emit(let effect): outcomeBytes += effect.sink.count + effect.type.count + effect.data.count + 64
+      case .send: newSends += 1
+      case .count(let name, let labels, let amount):
+        counts.append(CounterTable.Delta(name: name, labels: labels, amount: CounterValue(amount)))
+      default: break
+      }
+    }
+    checked = operations.count
+    if counts.count > counted { try counts.reserve(from: counted, of: plugin.entry.name, in: transaction.context) }
+    if newSends > 0 { try checkSends(sends + newSends, in: transaction) }
+    guard outcomeBytes <= Limits.outcomeBytes else {
+      throw Failure(
+        plugin: plugin.entry.name, kind: .value,
+        message: "decisions and effects are \(outcomeBytes) bytes, more than the 1 MiB that an outcome may have")
+    }
+  }
+
+  private func checkSends(_ sends: Int, in transaction: EventTransaction) throws(Failure) {
+    let event = transaction.event
+    guard sends <= Limits.messagesPerEvent else {
+      throw Failure(
+        plugin: plugin.entry.name, kind: .value,
+        message: "\(sends) messages are sent for one event; a plugin may send \(Limits.messagesPerEvent)")
+    }
+    let all = transaction.sends(besides: self) + sends
+    guard event.hops < Limits.messageHops, all <= event.maySend else {
+      if !event.isDryRun { plugin.sender(in: transaction.context.senders).noteStop() }
+      throw Failure(
+        plugin: plugin.entry.name, kind: .cycle,
+        message: event.hops < Limits.messageHops
+          ? "\(all) messages would follow where \(event.maySend) more may: \(Limits.messagesPerCascade) may follow from "
+            + "one event, and what is left is divided among the messages that an event sends"
+          : "a message that follows from more than \(Limits.messageHops) others is not sent")
+    }
+    self.sends = sends
+  }
+}
