@@ -1,0 +1,195 @@
+/// Expressions.
+extension LuaParser {
+  /// How strongly operators bind to what is on their left and on their right.
+  private static let priorities: [String: (left: Int, right: Int)] = [
+    "or": (1, 1), "and": (2, 2), "<": (3, 3), ">": (3, 3), "<=": (3, 3), ">=": (3, 3), "~=": (3, 3), "==": (3, 3),
+    "|": (4, 4), "~": (5, 5), "&": (6, 6), "<<": (7, 7), ">>": (7, 7), "..": (9, 8), "+": (10, 10), "-": (10, 10),
+    "*": (11, 11), "/": (11, 11), "//": (11, 11), "%": (11, 11), "^": (14, 13),
+  ]
+  private static let unaryPriority = 12
+
+  /// Reads one expression or several with commas between them.
+  mutating func expressions() throws(SyntaxError) -> SyntaxNode {
+    let start = token
+    var values = [try expression()]
+    while try take(",") { values.append(try expression()) }
+    return node(.list, start, values)
+  }
+
+  /// Reads an expression.
+  mutating func expression() throws(SyntaxError) -> SyntaxNode { try operation(above: 0) }
+
+  /// Reads an expression whose operators bind more strongly than `limit`.
+  private mutating func operation(above limit: Int) throws(SyntaxError) -> SyntaxNode {
+    try nested { (parser) throws(SyntaxError) in try parser.operationBody(above: limit) }
+  }
+
+  private mutating func operationBody(above limit: Int) throws(SyntaxError) -> SyntaxNode {
+    let start = token
+    var left: SyntaxNode
+    if isAt("not") || isAt("-") || isAt("~") || isAt("#") {
+      try advance()
+      let value = try operation(above: Self.unaryPriority)
+      left = node(.unary, start, [value], text: start.text)
+      left.mark = start.range
+    } else {
+      left = try simpleExpression()
+    }
+    while token.kind == .symbol || token.kind == .keyword, let priority = Self.priorities[token.text],
+      priority.left > limit
+    {
+      let operation = token
+      try advance()
+      let right = try self.operation(above: priority.right)
+      left = node(.binary, start, [left, right], text: operation.text)
+      left.mark = operation.range
+    }
+    return left
+  }
+
+  private mutating func simpleExpression() throws(SyntaxError) -> SyntaxNode {
+    let start = token
+    let kind: SyntaxNode.Kind
+    switch (token.kind, token.text) {
+    case (.number, _): kind = .number
+    case (.string, _): kind = .string
+    case (.keyword, "nil"): kind = .nil
+    case (.keyword, "true"): kind = .true
+    case (.keyword, "false"): kind = .false
+    case (.symbol, "..."):
+      guard scopes.isVararg else { throw unexpected("cannot use '...' outside a vararg function") }
+      kind = .vararg
+    case (.symbol, "{"): return try table()
+    case (.keyword, "function"):
+      try advance()
+      return try functionBody(start)
+    default: return try suffixedExpression()
+    }
+    try advance()
+    return node(kind, start, text: start.text)
+  }
+
+  /// Reads a name or a parenthesis with all keys and calls after it.
+  mutating func suffixedExpression() throws(SyntaxError) -> SyntaxNode {
+    let start = token
+    var value: SyntaxNode
+    if token.kind == .name {
+      let name = try takeName()
+      value = Self.name(name, scopes.find(name.text))
+    } else if isAt("(") {
+      try advance()
+      let inner = try expression()
+      try expect(")", toClose: "(", at: start.line)
+      value = node(.parenthesis, start, [inner])
+    } else {
+      throw unexpected("unexpected symbol")
+    }
+    while true {
+      if token.kind == .string || isAt("(") || isAt("{") {
+        let arguments = try arguments()
+        value = node(.call, start, [value, arguments])
+      } else if isAt(".") {
+        try advance()
+        let key = try takeName()
+        value = node(
+          .index, start, [value, SyntaxNode(kind: .string, range: key.range, line: key.line, text: key.text)])
+      } else if isAt("[") {
+        try advance()
+        let key = try expression()
+        try expect("]")
+        value = node(.index, start, [value, key])
+      } else if isAt(":") {
+        try advance()
+        let method = try takeName()
+        let arguments = try arguments()
+        value = node(.methodCall, start, [value, arguments], text: method.text)
+        value.mark = method.range
+      } else {
+        return value
+      }
+    }
+  }
+
+  private mutating func arguments() throws(SyntaxError) -> SyntaxNode {
+    let start = token
+    if token.kind == .string { return node(.list, start, [try simpleExpression()]) }
+    if isAt("{") { return node(.list, start, [try table()]) }
+    guard isAt("(") else { throw unexpected("function arguments expected") }
+    try advance()
+    if try take(")") { return node(.list, start) }
+    var list = try expressions()
+    try expect(")", toClose: "(", at: start.line)
+    list.range = start.range.lowerBound..<lastEnd
+    return list
+  }
+
+  private mutating func table() throws(SyntaxError) -> SyntaxNode {
+    let start = token
+    try expect("{")
+    var fields: [SyntaxNode] = []
+    while !isAt("}") {
+      fields.append(try field())
+      let separated = try take(",") ? true : try take(";")
+      if !separated { break }
+    }
+    try expect("}", toClose: "{", at: start.line)
+    return node(.table, start, fields)
+  }
+
+  private mutating func field() throws(SyntaxError) -> SyntaxNode {
+    let start = token
+    if isAt("[") {
+      try advance()
+      let key = try expression()
+      try expect("]")
+      try expect("=")
+      let value = try expression()
+      return node(.namedField, start, [key, value])
+    }
+    if token.kind == .name {
+      let next = try peekNext()
+      if next.kind == .symbol, next.text == "=" {
+        let key = SyntaxNode(kind: .string, range: token.range, line: token.line, text: token.text)
+        try advance()
+        try advance()
+        let value = try expression()
+        return node(.namedField, start, [key, value])
+      }
+    }
+    let value = try expression()
+    return node(.positionalField, start, [value])
+  }
+
+  /// Reads parameters and block of a function; the word `function` and the name are behind.
+  mutating func functionBody(_ start: LuaToken, isMethod: Bool = false) throws(SyntaxError) -> SyntaxNode {
+    let open = token
+    try expect("(")
+    var names: [LuaToken] = []
+    var isVararg = false
+    while !isAt(")"), !isVararg {
+      if token.kind == .name {
+        names.append(try takeName())
+      } else if try take("...") {
+        isVararg = true
+      } else {
+        throw unexpected("<name> or '...' expected")
+      }
+      if isVararg { break }
+      guard try take(",") else { break }
+      guard !isAt(")") else { throw unexpected("<name> or '...' expected") }
+    }
+    scopes.openFunction(isVararg: isVararg)
+    if isMethod { try scopes.declare("self", line: start.line, isParameter: true) }
+    var parameters: [SyntaxNode] = []
+    for name in names {
+      parameters.append(Self.name(name, try scopes.declare(name.text, line: name.line, isParameter: true)))
+    }
+    try expect(")")
+    var list = node(.list, open)
+    list.children = parameters
+    let block = try block()
+    try expect("end", toClose: "function", at: start.line)
+    try scopes.closeFunction()
+    return node(.function, start, [list, block])
+  }
+}

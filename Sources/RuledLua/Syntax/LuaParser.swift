@@ -1,0 +1,341 @@
+/// Reads Lua 5.4 as its own parser does (lparser.c): the statements.
+struct LuaParser {
+  /// How deep statements and expressions may be nested, as in Lua.
+  private static let mostLevels = 195
+
+  private var lexer: LuaLexer
+  /// The word at hand, the one after it, and the end of the one before it.
+  private(set) var token: LuaToken
+  private var ahead: LuaToken?
+  private(set) var lastEnd = 0
+  private var levels = 0
+  /// The variables and labels.
+  var scopes = LuaScopes()
+
+  init(_ text: [UInt8]) throws(SyntaxError) {
+    lexer = LuaLexer(text)
+    token = try lexer.next()
+  }
+
+  /// Reads the whole text.
+  mutating func chunk() throws(SyntaxError) -> SyntaxNode {
+    scopes.openFunction(isVararg: true)
+    let block = try block()
+    guard token.kind == .end else { throw unexpected("'<eof>' expected") }
+    try scopes.closeFunction()
+    return block
+  }
+
+  // MARK: Words
+
+  mutating func advance() throws(SyntaxError) {
+    lastEnd = token.range.upperBound
+    if let ahead {
+      token = ahead
+      self.ahead = nil
+    } else {
+      token = try lexer.next()
+    }
+  }
+
+  mutating func peekNext() throws(SyntaxError) -> LuaToken {
+    if let ahead { return ahead }
+    let next = try lexer.next()
+    ahead = next
+    return next
+  }
+
+  func isAt(_ text: String) -> Bool { (token.kind == .symbol || token.kind == .keyword) && token.text == text }
+
+  mutating func take(_ text: String) throws(SyntaxError) -> Bool {
+    guard isAt(text) else { return false }
+    try advance()
+    return true
+  }
+
+  mutating func expect(_ text: String, toClose opened: String? = nil, at line: Int = 0) throws(SyntaxError) {
+    guard isAt(text) else {
+      let place = opened.map { line == token.line ? "" : " (to close '\($0)' at line \(line))" } ?? ""
+      throw unexpected("'\(text)' expected\(place)")
+    }
+    try advance()
+  }
+
+  mutating func takeName() throws(SyntaxError) -> LuaToken {
+    guard token.kind == .name else { throw unexpected("<name> expected") }
+    let name = token
+    try advance()
+    return name
+  }
+
+  func unexpected(_ message: String) -> SyntaxError {
+    SyntaxError(line: token.line, message: "\(message) near '\(token.text)'")
+  }
+
+  /// Reads something nested, unless it is nested too deep.
+  mutating func nested<Result>(
+    _ body: (inout LuaParser) throws(SyntaxError) -> Result
+  ) throws(SyntaxError) -> Result {
+    levels += 1
+    guard levels < Self.mostLevels else { throw SyntaxError(line: token.line, message: "chunk has too many levels") }
+    defer { levels -= 1 }
+    return try body(&self)
+  }
+
+  func node(
+    _ kind: SyntaxNode.Kind, _ start: LuaToken, _ children: [SyntaxNode] = [], text: String = ""
+  ) -> SyntaxNode {
+    SyntaxNode(
+      kind: kind, range: start.range.lowerBound..<max(lastEnd, start.range.lowerBound), line: start.line, text: text,
+      children: children)
+  }
+
+  static func name(_ token: LuaToken, _ local: Int?) -> SyntaxNode {
+    SyntaxNode(kind: .name, range: token.range, line: token.line, text: token.text, local: local)
+  }
+
+  // MARK: Blocks
+
+  private func isBlockEnd(untilEnds: Bool = true) -> Bool {
+    token.kind == .end || isAt("else") || isAt("elseif") || isAt("end") || untilEnds && isAt("until")
+  }
+
+  /// Reads statements up to a word that ends a block.
+  mutating func block() throws(SyntaxError) -> SyntaxNode {
+    let start = token
+    var statements: [SyntaxNode] = []
+    while !isBlockEnd() {
+      let isReturn = isAt("return")
+      if let statement = try nested({ (parser) throws(SyntaxError) in try parser.statement() }) {
+        statements.append(statement)
+      }
+      if isReturn { break }
+    }
+    return node(.block, start, statements)
+  }
+
+  private mutating func scopedBlock(isLoop: Bool = false) throws(SyntaxError) -> SyntaxNode {
+    scopes.openBlock(isLoop: isLoop)
+    let block = try block()
+    try scopes.closeBlock()
+    return block
+  }
+
+  private mutating func statement() throws(SyntaxError) -> SyntaxNode? {
+    let start = token
+    guard token.kind == .keyword || token.kind == .symbol else { return try expressionStatement() }
+    switch token.text {
+    case ";":
+      try advance()
+      return nil
+    case "if": return try ifStatement()
+    case "while":
+      try advance()
+      let condition = try expression()
+      try expect("do")
+      let block = try scopedBlock(isLoop: true)
+      try expect("end", toClose: "while", at: start.line)
+      return node(.whileLoop, start, [condition, block])
+    case "do":
+      try advance()
+      let block = try scopedBlock()
+      try expect("end", toClose: "do", at: start.line)
+      return node(.doBlock, start, [block])
+    case "for": return try forLoop()
+    case "repeat": return try repeatLoop()
+    case "function": return try functionStatement()
+    case "local":
+      try advance()
+      return try take("function") ? try localFunction(start) : try localVariables(start)
+    case "::": return try label()
+    case "return":
+      try advance()
+      let values = isBlockEnd() || isAt(";") ? node(.list, token) : try expressions()
+      _ = try take(";")
+      return node(.returnStatement, start, [values])
+    case "break":
+      try advance()
+      scopes.jump(to: "break", line: start.line)
+      return node(.breakStatement, start)
+    case "goto":
+      try advance()
+      let name = try takeName()
+      scopes.jump(to: name.text, line: start.line)
+      return node(.gotoStatement, start, text: name.text)
+    default: return try expressionStatement()
+    }
+  }
+
+  private mutating func ifStatement() throws(SyntaxError) -> SyntaxNode {
+    let start = token
+    var parts: [SyntaxNode] = []
+    repeat {
+      try advance()
+      parts.append(try expression())
+      try expect("then")
+      parts.append(try scopedBlock())
+    } while isAt("elseif")
+    if try take("else") { parts.append(try scopedBlock()) }
+    try expect("end", toClose: "if", at: start.line)
+    return node(.ifStatement, start, parts)
+  }
+
+  private mutating func repeatLoop() throws(SyntaxError) -> SyntaxNode {
+    let start = token
+    try advance()
+    scopes.openBlock(isLoop: true)
+    scopes.openBlock()
+    let block = try block()
+    try expect("until", toClose: "repeat", at: start.line)
+    let condition = try expression()
+    try scopes.closeBlock()
+    try scopes.closeBlock()
+    return node(.repeatLoop, start, [block, condition])
+  }
+
+  private mutating func forLoop() throws(SyntaxError) -> SyntaxNode {
+    let start = token
+    try advance()
+    let first = try takeName()
+    scopes.openBlock(isLoop: true)
+    let loop: SyntaxNode
+    if isAt("=") {
+      try advance()
+      var parts = [try expression()]
+      try expect(",")
+      parts.append(try expression())
+      if try take(",") { parts.append(try expression()) }
+      for _ in 0..<3 { try scopes.declare("(for state)", line: start.line) }
+      let (names, block) = try loopBody([first], start)
+      loop = node(.numericFor, start, names + parts + [block])
+    } else {
+      var names = [first]
+      while try take(",") { names.append(try takeName()) }
+      try expect("in")
+      let values = try expressions()
+      for _ in 0..<4 { try scopes.declare("(for state)", line: start.line) }
+      let (variables, block) = try loopBody(names, start)
+      let list = SyntaxNode(
+        kind: .list, range: first.range.lowerBound..<first.range.upperBound, line: first.line, children: variables)
+      loop = node(.genericFor, start, [list, values, block])
+    }
+    try scopes.closeBlock()
+    return loop
+  }
+
+  private mutating func loopBody(
+    _ names: [LuaToken], _ start: LuaToken
+  ) throws(SyntaxError) -> ([SyntaxNode], SyntaxNode) {
+    try expect("do")
+    scopes.openBlock()
+    var variables: [SyntaxNode] = []
+    for name in names { variables.append(Self.name(name, try scopes.declare(name.text, line: name.line))) }
+    let block = try block()
+    try scopes.closeBlock()
+    try expect("end", toClose: "for", at: start.line)
+    return (variables, block)
+  }
+
+  private mutating func label() throws(SyntaxError) -> SyntaxNode {
+    let start = token
+    try advance()
+    let name = try takeName()
+    try expect("::")
+    let label = node(.label, start, text: name.text)
+    // As Lua does, skip what does nothing, so that labels before a block's end are last.
+    while isAt(";") || isAt("::") { _ = try nested { (parser) throws(SyntaxError) in try parser.statement() } }
+    try scopes.checkLabel(name.text, line: start.line)
+    try scopes.label(name.text, isLast: isBlockEnd(untilEnds: false))
+    return label
+  }
+
+  // MARK: Declarations
+
+  private mutating func functionStatement() throws(SyntaxError) -> SyntaxNode {
+    let start = token
+    try advance()
+    let name = try takeName()
+    var target = Self.name(name, scopes.find(name.text))
+    var isMethod = false
+    while isAt(".") || isAt(":") {
+      isMethod = isAt(":")
+      try advance()
+      let key = try takeName()
+      let string = SyntaxNode(kind: .string, range: key.range, line: key.line, text: key.text)
+      target = node(.index, name, [target, string])
+      if isMethod { break }
+    }
+    try checkAssignable(target)
+    let function = try functionBody(start, isMethod: isMethod)
+    return node(.functionStatement, start, [target, function])
+  }
+
+  private mutating func localFunction(_ start: LuaToken) throws(SyntaxError) -> SyntaxNode {
+    let name = try takeName()
+    let local = try scopes.declare(name.text, line: name.line)
+    let function = try functionBody(start)
+    return node(.localFunction, start, [Self.name(name, local), function])
+  }
+
+  private mutating func localVariables(_ start: LuaToken) throws(SyntaxError) -> SyntaxNode {
+    var names: [(token: LuaToken, isConstant: Bool)] = []
+    var closes = false
+    repeat {
+      let name = try takeName()
+      var isConstant = false
+      if try take("<") {
+        let attribute = try takeName()
+        guard attribute.text == "const" || attribute.text == "close" else {
+          throw SyntaxError(line: attribute.line, message: "unknown attribute '\(attribute.text)'")
+        }
+        if attribute.text == "close" {
+          guard !closes else {
+            throw SyntaxError(line: name.line, message: "multiple to-be-closed variables in local list")
+          }
+          closes = true
+        }
+        try expect(">")
+        isConstant = true
+      }
+      names.append((name, isConstant))
+    } while try take(",")
+    let list = node(.list, names[0].token)
+    let values = try take("=") ? try expressions() : node(.list, token)
+    var variables: [SyntaxNode] = []
+    for (name, isConstant) in names {
+      variables.append(Self.name(name, try scopes.declare(name.text, line: name.line, isConstant: isConstant)))
+    }
+    var targets = list
+    targets.children = variables
+    return node(.local, start, [targets, values])
+  }
+
+  // MARK: Expressions as statements
+
+  private mutating func expressionStatement() throws(SyntaxError) -> SyntaxNode {
+    let start = token
+    let first = try suffixedExpression()
+    guard isAt("=") || isAt(",") else {
+      guard first.kind == .call || first.kind == .methodCall else { throw unexpected("syntax error") }
+      return node(.callStatement, start, [first])
+    }
+    var targets = [first]
+    try checkAssignable(first)
+    while try take(",") {
+      let target = try suffixedExpression()
+      try checkAssignable(target)
+      targets.append(target)
+      guard targets.count < Self.mostLevels else { throw unexpected("C stack overflow") }
+    }
+    let list = node(.list, start, targets)
+    try expect("=")
+    let values = try expressions()
+    return node(.assignment, start, [list, values])
+  }
+
+  private func checkAssignable(_ target: SyntaxNode) throws(SyntaxError) {
+    guard target.kind == .name || target.kind == .index else { throw unexpected("syntax error") }
+    guard let local = target.local, scopes.locals[local].isConstant else { return }
+    throw SyntaxError(line: token.line, message: "attempt to assign to const variable '\(target.text)'")
+  }
+}
