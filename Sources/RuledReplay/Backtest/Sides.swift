@@ -4,48 +4,79 @@ package import RuledJournal
 package import RuledLua
 package import RuledStore
 
-/// The two sides of a backtest, each a world of its own, and what is compared between them. It belongs to one thread.
+/// The two sides of a backtest, each a world of its own, and what is compared between them.
+///
+/// It belongs to one thread.
 package final class Sides {
+  /// The rules of both sides; each catalog serves one world alone.
+  package struct Rules {
+    /// The rules of the one side.
+    package var baseline: Catalog
+    /// The baseline's rules once more, which the other side has until the range begins; nil when nothing is played before.
+    package var warmUp: Catalog?
+    /// The rules of the other side.
+    package var candidate: Catalog
+
+    /// The rules of both sides.
+    package init(baseline: Catalog, warmUp: Catalog? = nil, candidate: Catalog) {
+      self.baseline = baseline
+      self.warmUp = warmUp
+      self.candidate = candidate
+    }
+  }
+
   /// What was compared so far.
   package let comparison = Comparison()
   private let baseline: World
   private let candidate: World
+  private let rules: Rules
 
   /// Two sides that begin from the same states.
   ///
   /// - Parameters:
-  ///   - baseline: the rules of the one.
-  ///   - candidate: the rules of the other; no catalog of the first, even if they are the same rules.
+  ///   - rules: the rules.
   ///   - lua: the calling thread's worker.
   ///   - stores: the stores to begin from, one for each side.
   ///   - configuration: the limits of both.
   ///   - recorded: what the entries to be played say about messages and timers; nil for events of clients alone.
-  ///   - costMask: of which events the instructions are counted, as `World` says.
   /// - Throws: when a store can't be read.
   package init(
-    baseline: Catalog, candidate: Catalog, lua: LuaWorker,
+    _ rules: Rules, lua: LuaWorker,
     stores: (baseline: any StateStore, candidate: any StateStore) = (MemoryStore(), MemoryStore()),
-    configuration: Configuration = Configuration(), recorded: RecordedHistory? = nil, costMask: UInt64 = 0
+    configuration: Configuration = Configuration(), recorded: RecordedHistory? = nil
   ) throws(RequestError) {
-    self.baseline = try World(
-      rules: baseline, lua: lua, base: stores.baseline, configuration: configuration, recorded: recorded,
-      costMask: costMask)
-    self.candidate = try World(
-      rules: candidate, lua: lua, base: stores.candidate, configuration: configuration, recorded: recorded,
-      costMask: costMask)
+    self.rules = rules
+    baseline = try World(
+      rules: rules.baseline, lua: lua, base: stores.baseline, configuration: configuration, recorded: recorded)
+    candidate = try World(
+      rules: rules.warmUp ?? rules.candidate, lua: lua, base: stores.candidate, configuration: configuration,
+      recorded: recorded)
   }
 
-  /// Plays an event on both sides; compares what it does, unless the event lies before the range.
-  package func play(_ entry: JournalEntry, isRecorded: Bool, isCompared: Bool = true) throws(RequestError) {
+  /// Plays an event before the range: both sides have the baseline's rules.
+  package func warmUp(_ entry: JournalEntry) throws(RequestError) {
+    _ = try baseline.play(entry)
+    _ = try candidate.play(entry)
+  }
+
+  /// Plays an event of the range on both sides, and compares what it does.
+  ///
+  /// - Parameters:
+  ///   - entry: the event.
+  ///   - isRecorded: whether the entry tells how it came out.
+  /// - Throws: when a store can't be read or written.
+  package func play(_ entry: JournalEntry, isRecorded: Bool) throws(RequestError) {
+    candidate.adopt(rules.candidate)
     let before = try baseline.play(entry)
     let after = try candidate.play(entry)
-    guard isCompared else { return }
     compare(before, after, recorded: isRecorded ? entry : nil)
   }
 
   /// Explains an event as both sides stand before it.
   package func explain(_ entry: JournalEntry) throws(RequestError) -> (baseline: JSONValue, candidate: JSONValue) {
-    (try baseline.explain(entry), try candidate.explain(entry))
+    candidate.adopt(rules.candidate)
+    try finish(at: entry.at)
+    return (try baseline.explain(entry), try candidate.explain(entry))
   }
 
   /// Ends the range: fires the timers that are due by `end`.
@@ -59,7 +90,10 @@ package final class Sides {
       comparison.add(
         recorded: isTheRecorded ? recorded : nil, baseline: pair.baseline, candidate: pair.candidate)
     }
-    if let recorded, recorded.isEvent, !before.contains(where: \.isRecorded) { comparison.addMissing(recorded) }
-    if let recorded, recorded.origin == .forget { comparison.forget(recorded.subject) }
+    guard let recorded else { return }
+    if recorded.isEvent, !before.contains(where: \.isRecorded), !after.contains(where: \.isRecorded) {
+      comparison.addMissing(recorded)
+    }
+    if recorded.origin == .forget { comparison.forget(recorded.subject) }
   }
 }

@@ -10,13 +10,14 @@ package final class StoreCopy {
   /// What the names of copies begin with.
   private static let prefix = "replay-"
 
-  /// Copies the snapshot at `path` into a new folder in `parent`, which is best on the same file system.
-  package init(of path: String, in parent: String, name: String) throws(StoreError) {
+  /// Copies the snapshot at `path` into a new folder in `parent`, which is best on the same file system; an empty folder without one.
+  package init(of path: String?, in parent: String, name: String) throws(StoreError) {
     folder = "\(parent)/\(Self.prefix)\(name)"
     let files = SystemFiles()
     do throws(StoreError) {
       try BackupFiles.remove(folder)
       try files.createFolder(folder)
+      guard let path else { return }
       for entry in try BackupFiles.list(path) {
         let target = "\(folder)/\(entry.name)"
         if let slash = entry.name.lastIndex(of: "/") { try files.createFolder("\(folder)/\(entry.name[..<slash])") }

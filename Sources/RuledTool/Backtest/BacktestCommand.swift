@@ -1,3 +1,4 @@
+internal import Glibc
 package import RuledCore
 internal import RuledEngine
 internal import RuledReplay
@@ -43,18 +44,23 @@ package enum BacktestCommand: Command {
   package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let conditions = try (arguments.values["fail-on"] ?? []).map { text throws(UsageError) in try FailCondition(text) }
     let selection = try BacktestSelection(arguments)
-    let rules = try BacktestRules(arguments, environment)
-    var run = try BacktestRun(arguments, environment, rules, selection)
+    let source = try BacktestSource(arguments, environment)
+    let rules = try BacktestRules(arguments, live: source.live)
+    let run = BacktestRun(try source.events(selection), rules, selection, environment)
     let isWhole = try run.play()
-    let result = run.comparison.result
+    let result = run.result
     let report = result.json(
       .init(
-        baseline: rules.baseline.revision, candidate: rules.candidate.revision, gaps: run.gaps, folder: rules.folder,
-        conditions: conditions))
+        baseline: try rules.revision(of: rules.baseline), candidate: try rules.revision(of: rules.candidate),
+        gaps: run.gaps, folder: rules.folder, conditions: conditions))
     if arguments.has("json") {
       environment.print(json: report)
     } else {
       environment.output.write(BacktestText(report, result, style: environment.style).text)
+    }
+    if let path = arguments.value("html") {
+      let examples = isWhole ? try run.examples(of: result) : []
+      try Self.write(BacktestPage(report, result, examples).text, to: path)
     }
     guard isWhole else {
       environment.errors.write("interrupted: the report is of what was played until then\n")
@@ -63,5 +69,14 @@ package enum BacktestCommand: Command {
     let exceeded = report.elements("exceeded")
     for condition in exceeded { environment.errors.write("exceeded: \(condition.brief)\n") }
     return exceeded.isEmpty ? .done : .no
+  }
+
+  private static func write(_ text: String, to path: String) throws(ToolError) {
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { throw ToolError("cannot write '\(path)': \(String(cString: strerror(errno)))") }
+    defer { close(descriptor) }
+    let file = Output(descriptor: descriptor)
+    file.write(text)
+    file.flush()
   }
 }

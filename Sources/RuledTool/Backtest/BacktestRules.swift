@@ -2,28 +2,50 @@ internal import RuledCore
 internal import RuledEngine
 internal import RuledLua
 
-/// The rules of both sides of a backtest.
+/// The rules of both sides of a backtest, to be loaded as often as worlds need them.
 struct BacktestRules {
   /// The rules of the one side.
-  let baseline: Catalog
+  let baseline: RulesSource
   /// The rules of the other.
-  let candidate: Catalog
-  /// The thread's worker, which both were loaded with.
-  let worker = LuaWorker()
+  let candidate: RulesSource
   /// The candidate's folder, as it was named.
   let folder: String
+  /// What the daemon has configured for plugins, for both sides.
+  let configuration: [String: Configuration.Plugin]
 
-  /// Loads the rules that the options name.
+  /// The rules that the options name.
   ///
-  /// - Throws: `ToolError` with all errors of rules that do not load.
-  init(_ arguments: Arguments, _ environment: ToolEnvironment) throws {
+  /// - Parameters:
+  ///   - arguments: the command line.
+  ///   - live: the rules in force and their configuration; nil where no daemon and no store is at hand.
+  /// - Throws: `ToolError` for a folder that can't be read, `UsageError` for a plugin that is in neither folder.
+  init(_ arguments: Arguments, live: (rules: RulesSource, configuration: [String: Configuration.Plugin])?) throws {
     folder = arguments.operand(0) ?? "rules"
+    configuration = live?.configuration ?? [:]
+    if let live, !arguments.has("baseline") {
+      baseline = live.rules
+    } else {
+      baseline = try Self.source(RulesSelection(arguments.value("baseline") ?? "rules"))
+    }
     let selection = try RulesSelection(folder)
-    let old = try Self.source(RulesSelection(arguments.value("baseline") ?? "rules"))
-    let new = try Self.source(selection)
     let chosen = arguments.value("plugins")?.split(separator: ",").map(String.init) ?? selection.plugin.map { [$0] }
-    baseline = try Self.load(old, worker)
-    candidate = try Self.load(try Self.replace(chosen, of: old, by: new, in: folder), worker)
+    candidate = try Self.replace(chosen, of: baseline, by: try Self.source(selection), in: folder)
+  }
+
+  /// Loads the baseline's rules; each world needs a catalog of its own.
+  func loadBaseline(_ worker: LuaWorker) throws(ToolError) -> Catalog { try load(baseline, worker) }
+
+  /// Loads the candidate's rules; each world needs a catalog of its own.
+  func loadCandidate(_ worker: LuaWorker) throws(ToolError) -> Catalog { try load(candidate, worker) }
+
+  /// The revision that rules have with the configuration.
+  func revision(of rules: RulesSource) throws(ToolError) -> String { try load(rules, LuaWorker()).revision }
+
+  private func load(_ source: RulesSource, _ worker: LuaWorker) throws(ToolError) -> Catalog {
+    do throws(ReloadError) {
+      return try CatalogBuilder.build(
+        source, configuration: configuration, previous: nil, worker: worker, now: Timestamp(microseconds: 0))
+    } catch { throw Self.error(error) }
   }
 
   /// The old rules with the chosen plugins of the new ones; all of the new ones when none are chosen.
@@ -34,7 +56,8 @@ struct BacktestRules {
     let names = new.plugins.map(\.name)
     for name in chosen where !names.contains(name) && !old.plugins.contains(where: { $0.name == name }) {
       throw UsageError(
-        "'\(folder)' has no plugin '\(name)'" + NearestName.hint(name, in: names, otherwise: "name one of its folders"))
+        "'\(folder)' has no plugin '\(name)'"
+          + NearestName.hint(name, in: names, otherwise: "name one of its folders"))
     }
     return RulesSource(
       plugins: old.plugins.filter { !chosen.contains($0.name) } + new.plugins.filter { chosen.contains($0.name) })
@@ -42,13 +65,6 @@ struct BacktestRules {
 
   private static func source(_ selection: RulesSelection) throws(ToolError) -> RulesSource {
     do throws(ReloadError) { return try selection.read() } catch { throw Self.error(error) }
-  }
-
-  private static func load(_ source: RulesSource, _ worker: LuaWorker) throws(ToolError) -> Catalog {
-    do throws(ReloadError) {
-      return try CatalogBuilder.build(
-        source, configuration: [:], previous: nil, worker: worker, now: Timestamp(microseconds: 0))
-    } catch { throw Self.error(error) }
   }
 
   private static func error(_ error: ReloadError) -> ToolError {

@@ -1,0 +1,268 @@
+internal import RuledCore
+internal import RuledReplay
+
+/// A backtest's report as one page of HTML without outside parts: tiles, charts, and changed events explained side by side.
+struct BacktestPage {
+  private let report: JSONValue
+  private let result: ComparisonResult
+  private let examples: [BacktestExample]
+
+  /// The page of a report.
+  ///
+  /// - Parameters:
+  ///   - report: the report, as `--json` prints it.
+  ///   - result: what was compared.
+  ///   - examples: changed events, explained.
+  init(_ report: JSONValue, _ result: ComparisonResult, _ examples: [BacktestExample]) {
+    self.report = report
+    self.result = result
+    self.examples = examples
+  }
+
+  /// The whole page.
+  var text: String {
+    var page = HTMLText()
+    write(to: &page)
+    return page.text
+  }
+
+  private func write(to page: inout HTMLText) {
+    page.raw("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">")
+    page.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>Backtest</title>")
+    page.raw("<style>\(BacktestPageStyle.text)</style></head><body><main>")
+    writeHeader(to: &page)
+    writeTiles(to: &page)
+    writeDecisions(to: &page)
+    writePairs("Effects", report.elements("effects"), to: &page, counts: { $0 }) { effect in
+      "\(effect["plugin"]?.brief ?? "?") → \(effect["sink"]?.brief ?? "?") \(effect["type"]?.brief ?? "?")"
+    }
+    writeFailures(to: &page)
+    writePairs(
+      "Instructions of a rule, each time", report.elements("rules"), to: &page,
+      counts: { $0["instructions"] ?? .null }
+    ) {
+      "\($0["plugin"]?.brief ?? "?") \($0["rule"]?.brief ?? "?")"
+    }
+    writeMostChanged(to: &page)
+    writeExamples(to: &page)
+    page.raw("</main></body></html>\n")
+  }
+
+  // MARK: Header
+
+  private func writeHeader(to page: inout HTMLText) {
+    let range = report["range"] ?? .null
+    page.element("h1") { page in
+      page.text("Backtest ")
+      page.element("code") { $0.text(report["baseline"]?.brief ?? "?") }
+      page.text(" → ")
+      page.element("code") { $0.text(report["candidate"]?.brief ?? "?") }
+    }
+    let fidelity = report["fidelity"] ?? .null
+    var about = "\(Figures.count(result.events, "event")) of \(Figures.count(result.subjects, "subject"))"
+    if let since = range["since"]?.stringValue, let until = range["until"]?.stringValue {
+      about += ", \(since.prefix(16).replacing("T", with: " ")) – \(until.prefix(16).replacing("T", with: " "))"
+    }
+    if fidelity.count("replayed") > 0 {
+      about += "; the baseline gives \(Self.share(fidelity.count("equal"), fidelity.count("replayed")))"
+      about += " of the recorded outcomes again exactly"
+    }
+    page.element("p", "about") { $0.text(about) }
+    for gap in report.elements("gaps") {
+      page.element("p", "bad") { page in
+        page.text(
+          "no entries \(gap["first"]?.brief ?? "?") – \(gap["last"]?.brief ?? "?"): \(gap["reason"]?.brief ?? "?")")
+      }
+    }
+    for exceeded in report.elements("exceeded") { page.element("p", "bad") { $0.text("exceeded: \(exceeded.brief)") } }
+  }
+
+  private func writeTiles(to page: inout HTMLText) {
+    let outcomes = result.outcomes.equal + result.outcomes.changed
+    let states = report["states"] ?? .null
+    let failures = report["failures"] ?? .null
+    let effects = report.elements("effects")
+    page.raw("<section class=\"tiles\">")
+    Self.tile(
+      "events differ", Self.share(result.outcomes.changed, outcomes), Figures.count(result.outcomes.changed), to: &page)
+    Self.tile(
+      "subjects concerned", Self.share(result.changedSubjects, result.subjects), Figures.count(result.changedSubjects),
+      to: &page)
+    Self.tile(
+      "end in another state", Self.share(states.count("changed"), result.subjects),
+      Figures.count(states.count("changed")), to: &page)
+    Self.tile(
+      "effects", Figures.count(effects.reduce(0) { $0 + $1.count("after") }),
+      "before \(Figures.count(effects.reduce(0) { $0 + $1.count("before") }))", to: &page)
+    Self.tile(
+      "failures", Figures.count(failures.count("after")), "before \(Figures.count(failures.count("before")))",
+      to: &page)
+    page.raw("</section>")
+    page.bar([("equal", result.outcomes.equal), ("changed", result.outcomes.changed)], label: "outcomes")
+  }
+
+  private static func tile(_ name: String, _ figure: String, _ detail: String, to page: inout HTMLText) {
+    page.element("div", "tile") { page in
+      page.element("b") { $0.text(figure) }
+      page.element("span") { $0.text(name) }
+      page.element("small") { $0.text(detail) }
+    }
+  }
+
+  // MARK: Decisions
+
+  private func writeDecisions(to page: inout HTMLText) {
+    let decisions = report.elements("decisions")
+    guard !decisions.isEmpty else { return }
+    page.element("h2") { $0.text("Decisions") }
+    page.element("p", "legend") { page in
+      for kind in ["equal", "changed", "new", "gone"] {
+        page.raw("<span class=\"key \(kind)\"></span>")
+        page.text(kind)
+      }
+    }
+    for decision in decisions {
+      let name = "\(decision["plugin"]?.brief ?? "?").\(decision["key"]?.brief ?? "?")"
+      page.element("details", decision.differences > 0 ? "row" : "row same") { page in
+        page.element("summary") { page in
+          page.element("code") { $0.text(name) }
+          page.bar(["equal", "changed", "new", "gone"].map { ($0, decision.count($0)) }, label: name)
+        }
+        writeChanges(of: decision, to: &page)
+        for number in decision.elements("numbers") { Self.writeNumbers(number, to: &page) }
+      }
+    }
+  }
+
+  private func writeChanges(of decision: JSONValue, to page: inout HTMLText) {
+    let details = result.details.first {
+      $0.plugin == decision["plugin"]?.stringValue && $0.key == decision["key"]?.stringValue
+    }
+    var rows = decision.elements("changes").map { change in
+      (count: change.count("count"), path: "", before: change["before"] ?? .null, after: change["after"] ?? .null)
+    }
+    if let members = details?.members, !members.isEmpty {
+      rows = members.map { (count: $0.count, path: $0.path, before: $0.before, after: $0.after) }
+    }
+    guard !rows.isEmpty else { return }
+    page.element("table") { page in
+      page.raw("<tr><th>before</th><th>after</th><th class=\"n\">times</th></tr>")
+      for row in rows {
+        page.element("tr") { page in
+          for value in [row.before, row.after] {
+            page.element("td") { page in
+              if !row.path.isEmpty { page.element("small") { $0.text(row.path + " ") } }
+              page.element("code") { $0.text(value.isNull ? "none" : String(value.text.prefix(200))) }
+            }
+          }
+          page.element("td", "n") { $0.text(Figures.count(row.count)) }
+        }
+      }
+    }
+  }
+
+  /// The quantiles before and after, as bars.
+  private static func writeNumbers(_ number: JSONValue, to page: inout HTMLText) {
+    let path = number["path"]?.stringValue ?? ""
+    let rows = ["mean", "p50", "p90", "p99"].map { name in
+      (
+        name: name, before: number["before"]?[name]?.doubleValue ?? 0, after: number["after"]?[name]?.doubleValue ?? 0
+      )
+    }
+    page.element("h3") { $0.text(path.isEmpty ? "value" : path) }
+    page.pairs(rows)
+  }
+
+  // MARK: Pairs, failures
+
+  private func writePairs(
+    _ title: String, _ items: [JSONValue], to page: inout HTMLText, counts: (JSONValue) -> JSONValue,
+    name: (JSONValue) -> String
+  ) {
+    let rows = items.map { item in
+      (
+        name: name(item), before: Double(counts(item).count("before")), after: Double(counts(item).count("after"))
+      )
+    }.sorted { abs($0.after - $0.before) > abs($1.after - $1.before) }
+    guard !rows.isEmpty else { return }
+    page.element("h2") { $0.text(title) }
+    page.pairs(Array(rows.prefix(30)))
+  }
+
+  private func writeFailures(to page: inout HTMLText) {
+    let kinds = report["failures"]?.elements("kinds") ?? []
+    guard !kinds.isEmpty else { return }
+    page.element("h2") { $0.text("Failures of the candidate") }
+    page.element("table") { page in
+      for kind in kinds {
+        page.element("tr") { page in
+          page.element("td") { $0.text(kind["plugin"]?.brief ?? "?") }
+          page.element("td") { $0.text(kind["message"]?.brief ?? "?") }
+          page.element("td") { page in
+            let place = kind.member("file").map { "\($0.brief):\(kind["line"]?.brief ?? "?")" }
+            page.element("code") { $0.text(place ?? "") }
+          }
+          page.element("td", "n") { $0.text(Figures.count(kind.count("count"))) }
+        }
+      }
+    }
+  }
+
+  // MARK: Subjects
+
+  private func writeMostChanged(to page: inout HTMLText) {
+    let most = report.elements("most_changed")
+    guard !most.isEmpty else { return }
+    page.element("h2") { $0.text("Changed most") }
+    page.element("table") { page in
+      page.raw("<tr><th>subject</th><th class=\"n\">events</th><th>explained by</th></tr>")
+      for entry in most {
+        page.element("tr") { page in
+          page.element("td") { $0.text(entry["subject"]?.brief ?? "?") }
+          page.element("td", "n") { $0.text(Figures.count(entry.count("events"))) }
+          page.element("td") { page in page.element("code") { $0.text(entry["explain"]?.brief ?? "") } }
+        }
+      }
+    }
+  }
+
+  private func writeExamples(to page: inout HTMLText) {
+    guard !examples.isEmpty else { return }
+    page.element("h2") { $0.text("Explained") }
+    for example in examples {
+      page.element("details", "row example") { page in
+        page.element("summary") { page in
+          page.element("code") { $0.text(example.subject) }
+          page.text(" \(example.type) ")
+          page.element("small") { $0.text(example.event) }
+        }
+        page.element("div", "sides") { page in
+          Self.writeSide("before", example.lines.baseline, other: example.lines.candidate, to: &page)
+          Self.writeSide("after", example.lines.candidate, other: example.lines.baseline, to: &page)
+        }
+      }
+    }
+  }
+
+  /// One side's tree, with the lines marked that the other side does not have.
+  private static func writeSide(_ title: String, _ lines: [String], other: [String], to page: inout HTMLText) {
+    let others = Set(other)
+    page.element("div", title) { page in
+      page.element("h3") { $0.text(title) }
+      page.element("pre") { page in
+        for line in lines {
+          if others.contains(line) {
+            page.text(line + "\n")
+          } else {
+            page.element("mark") { $0.text(line) }
+            page.text("\n")
+          }
+        }
+      }
+    }
+  }
+
+  private static func share(_ part: Int, _ whole: Int) -> String {
+    whole == 0 ? "0 %" : Figures.percent(Double(part) / Double(whole))
+  }
+}

@@ -1,0 +1,81 @@
+internal import Glibc
+internal import RuledCore
+internal import RuledEngine
+internal import RuledJournal
+internal import RuledReplay
+internal import RuledStore
+
+/// Where a backtest takes events and the rules in force from: a file, a running daemon, or a store's folder.
+struct BacktestSource {
+  /// The rules in force and what is configured for plugins; nil without a daemon and a store.
+  let live: (rules: RulesSource, configuration: [String: Configuration.Plugin])?
+  private let file: String?
+  private let journal: String?
+  private let since: Timestamp?
+  private let until: Timestamp?
+
+  /// The source that the options name.
+  ///
+  /// - Throws: `UsageError` for options that exclude each other, `ToolError` without a daemon where one is needed.
+  init(_ arguments: Arguments, _ environment: ToolEnvironment) throws {
+    file = arguments.value("events")
+    if file != nil, let option = ["since", "until", "store"].first(where: arguments.has) {
+      throw UsageError("--\(option) is for the journal; leave it out with --events, which plays a whole file")
+    }
+    var (store, revision, now): (String?, String?, Timestamp?) = (nil, nil, nil)
+    if let path = arguments.value("store") {
+      (store, journal) = (path, "\(path)/journal")
+    } else if file == nil || !arguments.has("baseline"), file == nil || access(environment.socket, F_OK) == 0 {
+      let daemon = try environment.connect()
+      revision = try daemon.call("rules", [:]).member("revision")?.stringValue
+      now = try daemon.call("clock", [:]).member("now")?.stringValue.flatMap { Timestamp(rfc3339: $0) }
+      do {
+        let folder = try daemon.call("journal", [:]).member("folder")?.stringValue
+        journal = folder
+        store = folder.map { String($0.prefix($0.count - "/journal".count)) }
+      } catch let error as DaemonError {
+        guard file != nil else { throw error }
+        journal = nil
+      }
+    } else {
+      journal = nil
+    }
+    since = try Self.time("since", arguments, now)
+    until = try Self.time("until", arguments, now)
+    live = try store.flatMap { try Self.rules(in: $0, revision) }
+  }
+
+  /// The events to play.
+  func events(_ selection: BacktestSelection) throws(ToolError) -> BacktestRun.Events {
+    if let file { return .file(file) }
+    throw ToolError("give the events with --events FILE")
+  }
+
+  /// The sources of a revision in a store's archive; of the last one that was in force without one.
+  private static func rules(
+    in store: String, _ revision: String?
+  ) throws(ToolError) -> (rules: RulesSource, configuration: [String: Configuration.Plugin])? {
+    let archive = RevisionArchive(folder: "\(store)/revisions")
+    guard let revision = revision ?? archive.entries.last(where: { $0.origin != .rollout })?.revision else {
+      return nil
+    }
+    do throws(StoreError) {
+      let found = try archive.load(revision)
+      return (found.rules, found.configuration)
+    } catch { throw ToolError("the rules of revision \(revision) can't be read: \(error)") }
+  }
+
+  /// A time of RFC 3339, or how long before `now`, by the daemon's clock.
+  private static func time(
+    _ option: String, _ arguments: Arguments, _ now: Timestamp?
+  ) throws(UsageError) -> Timestamp? {
+    guard let text = arguments.value(option) else { return nil }
+    if let time = Timestamp(rfc3339: text) { return time }
+    guard let ago = DurationText.parse(text) else {
+      throw UsageError(
+        "--\(option) takes a time such as 2026-03-01T09:00:00Z, or how long ago, such as 7d, not '\(text)'")
+    }
+    let now = now ?? EngineClock.wall
+    return Timestamp(microseconds: now.microseconds - ago)
+  }
+}

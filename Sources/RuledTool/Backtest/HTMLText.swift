@@ -1,0 +1,82 @@
+internal import RuledCore
+
+/// Writes HTML: elements around escaped text, and charts as inline SVG.
+struct HTMLText {
+  /// The HTML so far.
+  private(set) var text = ""
+
+  /// Writes HTML as it is.
+  mutating func raw(_ html: String) { text += html }
+
+  /// Writes text; what HTML gives a meaning to is escaped.
+  mutating func text(_ plain: String) {
+    for character in plain.unicodeScalars {
+      switch character {
+      case "&": text += "&amp;"
+      case "<": text += "&lt;"
+      case ">": text += "&gt;"
+      case "\"": text += "&quot;"
+      default: text.unicodeScalars.append(character)
+      }
+    }
+  }
+
+  /// Writes an element around what `body` writes.
+  mutating func element(_ name: String, _ style: String = "", _ body: (inout HTMLText) -> Void) {
+    text += style.isEmpty ? "<\(name)>" : "<\(name) class=\"\(style)\">"
+    body(&self)
+    text += "</\(name)>"
+  }
+
+  // MARK: Charts
+
+  /// Draws one bar whose parts are as long as their shares; each part has the class of its name.
+  mutating func bar(_ parts: [(name: String, count: Int)], label: String) {
+    let whole = parts.reduce(0) { $0 + $1.count }
+    let about = parts.filter { $0.count > 0 }.map { "\(Figures.count($0.count)) \($0.name)" }.joined(separator: ", ")
+    text += "<svg class=\"bar\" viewBox=\"0 0 1000 16\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\""
+    text("\(label): \(about)")
+    text += "\"><title>"
+    text(about)
+    text += "</title>"
+    var left = 0.0
+    for part in parts where part.count > 0 {
+      // What is there at all is seen.
+      let width = max(3, Double(part.count) / Double(max(whole, 1)) * 1000)
+      text +=
+        "<rect class=\"\(part.name)\" x=\"\(Self.tenths(min(left, 997)))\" width=\"\(Self.tenths(width))\" height=\"16\"/>"
+      left += width
+    }
+    text += "</svg>"
+    element("small", "counts") { $0.text(about) }
+  }
+
+  /// Draws two bars for each row: how much it was before, and how much after.
+  mutating func pairs(_ rows: [(name: String, before: Double, after: Double)]) {
+    let most = rows.reduce(0) { max($0, abs($1.before), abs($1.after)) }
+    element("div", "pairs") { page in
+      for row in rows {
+        page.element("div", row.before == row.after ? "pair same" : "pair") { page in
+          page.element("span", "name") { $0.text(row.name) }
+          page.raw("<svg viewBox=\"0 0 1000 22\" preserveAspectRatio=\"none\" aria-hidden=\"true\">")
+          for (top, style, value) in [(0, "before", row.before), (12, "after", row.after)] {
+            let width = most == 0 ? 0 : abs(value) / most * 1000
+            page.raw("<rect class=\"\(style)\" y=\"\(top)\" width=\"\(Self.tenths(width))\" height=\"10\"/>")
+          }
+          page.raw("</svg>")
+          page.element("span", "figures") { page in
+            let (before, after) = (Self.figure(row.before), Self.figure(row.after))
+            page.text(before == after ? after : "\(before) → \(after)")
+          }
+        }
+      }
+    }
+  }
+
+  private static func figure(_ number: Double) -> String {
+    if number.magnitude < 1e15, number == number.rounded() { return Figures.count(Int(number)) }
+    return Figures.plain((number * 100).rounded() / 100)
+  }
+
+  private static func tenths(_ number: Double) -> String { "\((number * 10).rounded() / 10)" }
+}
