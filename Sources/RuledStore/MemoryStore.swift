@@ -36,6 +36,7 @@ package final class MemoryStore: StateStore {
         switch operation {
         case .put(let key, let value): contents.map.set(key, value)
         case .delete(let key): contents.map.remove(key)
+        case .journal: break
         }
       }
     }

@@ -23,6 +23,7 @@ extension Configuration {
       dedup.text("window", expected: "a duration such as \"48h\"", DurationText.parse).map { dedupWindow = $0 }
       dedup.finish()
     }
+    section.section("journal") { journal.read($0) }
     section.section("metrics") { metrics.read($0) }
     section.section("plugins") { table in
       for name in table.names { table.section(name) { plugins[name] = Plugin($0) } }
@@ -62,6 +63,30 @@ extension Configuration.Bounds {
     section.integer("state_kib", 1...65_536).map { stateKiB = $0 }
     section.integer("counters", 1...100_000_000).map { counters = $0 }
     section.integer("cache_mib", 0...(1 << 20)).map { cacheMiB = $0 }
+    section.finish()
+  }
+}
+
+extension Configuration.Journal {
+  fileprivate mutating func read(_ section: ConfigurationSection) {
+    section.text("keep", expected: "a duration such as \"7d\", or \"0\" for no journal") {
+      $0 == "0" ? 0 : DurationText.parse($0, allowsZero: true)
+    }.map { keep = $0 }
+    section.read("max_gib", expected: "a number above 0, at most \(1 << 20)") { value -> Double? in
+      let number: Double? =
+        switch value {
+        case .integer(let value): Double(value)
+        case .number(let value): value
+        default: nil
+        }
+      return number.flatMap { $0 > 0 && $0 <= Double(1 << 20) ? $0 : nil }
+    }.map { maxBytes = Int($0 * Double(1 << 30)) }
+    section.text("snapshot", expected: "a duration such as \"1d\"", DurationText.parse).map { snapshot = $0 }
+    section.read("redact", expected: "an array of paths in the data of events, such as \"profile.phone\"") { value in
+      Configuration.names(value).flatMap { names in
+        names.allSatisfy { !$0.hasPrefix(".") && !$0.hasSuffix(".") && !$0.contains("..") } ? names : nil
+      }
+    }.map { redact = $0 }
     section.finish()
   }
 }

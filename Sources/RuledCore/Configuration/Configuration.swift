@@ -22,6 +22,8 @@ package struct Configuration: Sendable, Equatable {
   package var limits = Bounds()
   /// How long an outcome is remembered, in microseconds.
   package var dedupWindow = Limits.dedupWindow
+  /// What is kept of past events.
+  package var journal = Journal()
   /// What is shown among the metrics.
   package var metrics = Metrics()
   /// What is set for plugins, by name.
@@ -58,6 +60,24 @@ package struct Configuration: Sendable, Equatable {
     package var counters = Limits.counters
     /// The cache of hot subjects, in MiB.
     package var cacheMiB = Limits.cacheMiB
+  }
+
+  /// What is kept of past events.
+  package struct Journal: Sendable, Equatable {
+    /// How long entries are kept, in microseconds; 0 turns the journal off.
+    package var keep: Int64 = 7 * 86_400_000_000
+    /// How many bytes the files of entries may have.
+    package var maxBytes = 4 << 30
+    /// How often a copy of the store is made to replay from, in microseconds.
+    package var snapshot: Int64 = 86_400_000_000
+    /// The paths in the data of events whose values are replaced with digests, names with dots between.
+    package var redact: [String] = []
+
+    /// The defaults.
+    package init() {}
+
+    /// Whether anything is kept.
+    package var isOn: Bool { keep > 0 }
   }
 
   /// What the configuration adds to the metrics.

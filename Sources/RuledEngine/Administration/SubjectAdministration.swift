@@ -1,9 +1,11 @@
 package import RuledCore
 import RuledJSON
+import RuledJournal
 import RuledStore
 
 /// Shows, exports and erases what is stored of a subject.
 package final class SubjectAdministration {
+  private let context: EngineContext
   private let plugins: WorkerPlugins
   private let batches: BatchQueue
   private let subjects: SubjectCache
@@ -11,8 +13,10 @@ package final class SubjectAdministration {
   private let timers: TimerTable
 
   init(
-    plugins: WorkerPlugins, batches: BatchQueue, subjects: SubjectCache, memory: OutcomeMemory, timers: TimerTable
+    _ context: EngineContext, plugins: WorkerPlugins, batches: BatchQueue, subjects: SubjectCache,
+    memory: OutcomeMemory, timers: TimerTable
   ) {
+    self.context = context
     self.plugins = plugins
     self.batches = batches
     self.subjects = subjects
@@ -118,9 +122,9 @@ package final class SubjectAdministration {
     }
     subjects.setRecord(UnsafeRawBufferPointer(start: nil, count: 0), of: subject)
     subject.lastCommit = batches.current.number
-    if record != nil || !timers.isEmpty || !effects.isEmpty || !parked.isEmpty || !events.isEmpty {
-      batches.current.changes.append(forgotten: name)
-    }
+    let isChange = record != nil || !timers.isEmpty || !effects.isEmpty || !parked.isEmpty || !events.isEmpty
+    if isChange { batches.current.changes.append(forgotten: name) }
+    journal(forgetting: name, isSilent: !isChange)
     return .object([
       "subject": .string(String(decoding: name, as: UTF8.self)),
       "forgotten": .object([
@@ -128,6 +132,16 @@ package final class SubjectAdministration {
         "parked": .integer(Int64(parked.count)), "events": .integer(Int64(events.count)),
       ]),
     ])
+  }
+
+  /// Tells the journal, which may have entries of a subject of whom the store has nothing.
+  private func journal(forgetting name: UnsafeRawBufferPointer, isSilent: Bool) {
+    guard context.journals.load(ordering: .relaxed) else { return }
+    let head = ByteBuffer(capacity: 16)
+    let now = context.clock.now.microseconds
+    JournalRecord.write(.forget, isSilent ? .isSilent : [], at: now, now: now, into: head)
+    batches.current.writes.journal(head.bytes, name)
+    withExtendedLifetime(head) {}
   }
 
   // MARK: Entries

@@ -57,6 +57,12 @@ package final class ChangeLog: @unchecked Sendable {  // read-only once its batc
     append(subject: subject, version: 0, plugins: plugins)
   }
 
+  /// Adds a sequence without a change: watchers get nothing of it.
+  package func appendUnseen() {
+    let none = bytes.count..<bytes.count
+    append(subject: none, version: 0, plugins: none)
+  }
+
   /// Removes all changes but the first `count`.
   package func truncate(to count: Int) {
     entries.removeSubrange(count...)

@@ -120,6 +120,7 @@ final class BatchQueue {
         switch operation {
         case .put(let key, let value): if key.starts(with: prefix) { found[Array(key)] = Array(value) }
         case .delete(let key): if key.starts(with: prefix) { found[Array(key)] = nil }
+        case .journal: break
         }
       }
     }

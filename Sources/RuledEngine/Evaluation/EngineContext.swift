@@ -26,6 +26,8 @@ package final class EngineContext: Sendable {
   package let keepsEffects: Bool
   /// What can't be read in the store.
   package let damage = DamageReport()
+  /// Whether commits have records for the journal; set before anything is evaluated.
+  package let journals = Atomic<Bool>(false)
   /// A bound that is in the store: no number from it on is given before a higher one is stored.
   ///
   /// See `StoredTime`.

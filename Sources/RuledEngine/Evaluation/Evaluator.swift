@@ -1,5 +1,6 @@
 package import RuledCore
-package import RuledLua
+package import RuledJournal
+import RuledLua
 import RuledStore
 
 /// Evaluates the events of one worker's subjects: finds the state, runs the rules, and adds all that they change to the batch to be committed.
@@ -60,7 +61,7 @@ package final class Evaluator {
       context, plugins: plugins, batches: batches, subjects: subjects, memory: memory, items: items, parked: parked)
     handlers = HandlerCalls(context, plugins: plugins, subjects: subjects, transaction: transaction)
     administration = SubjectAdministration(
-      plugins: plugins, batches: batches, subjects: subjects, memory: memory, timers: items.timers)
+      context, plugins: plugins, batches: batches, subjects: subjects, memory: memory, timers: items.timers)
     plugins.host = transaction
   }
 
@@ -104,6 +105,8 @@ package final class Evaluator {
   package func fire(_ timer: DueTimer, cascade: Cascade? = nil) throws(RequestError) {
     let mark = batch.mark
     guard let event = try items.timers.take(timer, of: try subjects.load(timer.subject)) else { return }
+    transaction.timer = timer
+    defer { transaction.timer = nil }
     try evaluateStored(event, cascade: cascade, since: mark)
   }
 
@@ -193,6 +196,20 @@ package final class Evaluator {
   func adopt(_ catalog: Catalog, reusing others: WorkerPlugins?) {
     plugins.adopt(catalog, reusing: others)
     transaction.adoptPlugins()
+  }
+
+  /// Adds to the batch, for the journal, that these rules and settings have come into force.
+  package func journal(_ catalog: Catalog) {
+    guard context.journals.load(ordering: .relaxed) else { return }
+    let head = ByteBuffer(capacity: 64)
+    let now = context.clock.now.microseconds
+    JournalRecord.write(.rules, [], at: now, now: now, into: head)
+    JournalRecord.write(catalog.revisionText.bytes, into: head)
+    let text = ByteBuffer(capacity: 1024)
+    catalog.journalEvent.write(to: text)
+    batches.current.writes.journal(head.bytes, text.bytes)
+    batches.current.changes.appendUnseen()
+    withExtendedLifetime((head, text)) {}
   }
 
   /// Runs `body` on the thread of `other`, which may use this evaluator in there while this one's own thread sleeps.

@@ -1,5 +1,6 @@
 import RuledCore
 package import RuledJSON
+import RuledJournal
 
 /// An event to be evaluated; its bytes are borrowed for the time of the call.
 package struct EventInput {
@@ -9,8 +10,25 @@ package struct EventInput {
     case client
     /// A client sent it, and the journal recorded that it took effect: it is no repeat, and its outcome is not remembered.
     case recorded
-    /// A timer, a message or a parked event: it happens once because it is removed from the store with its commit.
-    case store
+    /// A message, which happens once because it is removed from the store with its commit, as the following two.
+    case message
+    /// A timer.
+    case timer
+    /// A parked part that is retried.
+    case retry
+
+    /// Whether the event is one that a client sent.
+    var isFromClient: Bool { self == .client || self == .recorded }
+
+    /// What the journal calls it.
+    var recorded: JournalEntry.Origin {
+      switch self {
+      case .client, .recorded: .client
+      case .message: .message
+      case .timer: .timer
+      case .retry: .retry
+      }
+    }
   }
 
   /// What happened.
@@ -37,6 +55,8 @@ package struct EventInput {
   package var now: Int64
   /// Its origin.
   package var origin = Origin.client
+  /// Whether `text` has no id, as the client left that to the daemon.
+  package var lacksID = false
   /// How many messages led to it.
   package var hops = 0
   /// How many messages may follow from it, directly or not.
@@ -59,17 +79,17 @@ package struct EventInput {
     self.now = now
   }
 
-  /// The event that an object describes which the daemon stored; `text` is the object's text.
+  /// The event of a message, a timer or a parked part that an object describes which the daemon stored; `text` is the object's text.
   ///
   /// It is evaluated at `now`, which is also its time when it has none.
-  package init(stored object: TapeValue, text: UnsafeRawBufferPointer, now: Int64) {
+  package init(stored object: TapeValue, text: UnsafeRawBufferPointer, now: Int64, origin: Origin = .message) {
     let none = UnsafeRawBufferPointer(start: nil, count: 0)
     self.init(
       type: object.member("type")?.string ?? none, subject: object.member("subject")?.string ?? none,
       source: object.member("source")?.string ?? none, id: object.member("id")?.string ?? none,
       time: object.member("time")?.string.flatMap { Timestamp(rfc3339: $0)?.microseconds } ?? now,
       data: object.member("data"), attributes: object.isKind(.object) ? object : nil, text: text, now: now)
-    origin = .store
+    self.origin = origin
   }
 
   /// No event.

@@ -133,7 +133,7 @@ final class ParkedEvents {
     let text = ByteBuffer(capacity: 512)
     first.write(to: text)
     guard let object = try? document.parse(copyOf: text.bytes) else { return nil }
-    var event = EventInput(stored: object, text: document.text, now: context.clock.now.microseconds)
+    var event = EventInput(stored: object, text: document.text, now: context.clock.now.microseconds, origin: .retry)
     event.hops = Int(entry.json["hops"]?.intValue ?? 0)
     event.maySend =
       entry.json["may_send"]?.intValue.map { Int($0) }
@@ -221,7 +221,7 @@ extension EventInput {
     object["id"] = .string(String(decoding: id, as: UTF8.self))
     if object["time"]?.stringValue == nil { object["time"] = .string(Timestamp(microseconds: time).rfc3339) }
     let instructions =
-      origin != .store ? ["explain", "wait", "dryrun"] : ["hops", "from", "due", "may_send", "sent_by"]
+      origin.isFromClient ? ["explain", "wait", "dryrun"] : ["hops", "from", "due", "may_send", "sent_by"]
     for name in instructions { object[name] = nil }
     JSONValue.object(object).write(to: buffer)
   }

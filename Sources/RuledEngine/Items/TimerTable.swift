@@ -147,7 +147,7 @@ final class TimerTable {
 
   private func firingEvent(_ stored: TapeValue, due: Int64) -> EventInput {
     let now = context.clock.now.microseconds
-    var event = EventInput(stored: stored, text: firing.text, now: now - due > Self.grace ? now : due)
+    var event = EventInput(stored: stored, text: firing.text, now: now - due > Self.grace ? now : due, origin: .timer)
     event.time = due
     event.attributes = nil
     return event

@@ -97,6 +97,20 @@ package final class Catalog: Sendable {
   /// The index of the plugin of that name.
   package func index(of name: String) -> Int? { plugins.firstIndex { $0.name == name } }
 
+  /// What the journal tells when these rules come into force: the revision, its sources' revision, the plugins, and their settings as the configuration has them.
+  var journalEvent: JSONValue {
+    let configured = plugins.filter { !$0.overrides.isEmpty }
+    return .object([
+      "type": .string("ruled.rules"),
+      "data": .object([
+        "revision": .string(revision), "source": .string(source.revision),
+        "plugins": .array(plugins.map { .string($0.name) }),
+        "settings": .object(
+          JSONObject(configured.map { (name: $0.name, value: JSONValue.object($0.overrides)) })),
+      ]),
+    ])
+  }
+
   /// A query by its full name, `plugin.query`.
   package func query(_ name: String) -> (plugin: Int, query: Int)? {
     guard let dot = name.firstIndex(of: "."), let plugin = index(of: String(name[..<dot])) else { return nil }

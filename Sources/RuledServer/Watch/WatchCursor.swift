@@ -84,6 +84,7 @@ struct WatchFilter: Sendable {
 
   /// Whether the change is wanted.
   func wants(_ change: ChangeLog.View) -> Bool {
+    guard !change.members.isEmpty else { return false }
     if let subject, !change.subject.elementsEqual(subject) { return false }
     guard change.subject.starts(with: prefix) else { return false }
     guard let plugins else { return true }

@@ -130,12 +130,10 @@ final class WatchHub: Sendable {
 
 /// The sequence of the last change in the store, committed together with the change.
 enum WatchSequence {
-  private static let name = "sequence"
-
   /// Adds it to the writes of a commit.
   static func write(_ sequence: UInt64, to writes: WriteSet, key: ByteBuffer, value: ByteBuffer) {
     key.removeAll()
-    StoreKey.daemon(name, into: key)
+    StoreKey.daemon(StoreKey.sequenceName, into: key)
     value.removeAll()
     value.append(bigEndian: sequence)
     writes.put(key.bytes, value.bytes)
@@ -146,7 +144,7 @@ enum WatchSequence {
   /// If it can't be read, the sequence continues from the time in microseconds. There can't have been that many changes, so no sequence means two.
   static func read(from context: EngineContext) throws(StoreError) -> UInt64 {
     let key = ByteBuffer(capacity: 16)
-    StoreKey.daemon(name, into: key)
+    StoreKey.daemon(StoreKey.sequenceName, into: key)
     let value = ByteBuffer(capacity: 8)
     do throws(StoreError) {
       guard try context.store.get(key.bytes, into: value) else { return 0 }

@@ -98,6 +98,7 @@ extension Worker {
       type: view.type, subject: view.subject, source: view.source, id: id ?? generatedID.bytes,
       time: view.time?.microseconds ?? now, data: view.data, attributes: view.hasExtensions ? view.object : nil,
       text: view.text, now: now)
+    input.lacksID = view.id == nil
     input.isDryRun = view.isDryRun
     input.isExplained = view.isExplained
     guard view.waitsForCascade, !request.isNotification else {

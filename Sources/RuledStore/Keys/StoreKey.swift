@@ -172,6 +172,9 @@ package enum StoreKey {
     name.appendPart(to: buffer)
   }
 
+  /// The name under which the daemon keeps the sequence of its last change.
+  package static let sequenceName = "sequence"
+
   /// What the keys of the plugins that counters belong to begin with: a counter belongs to the first plugin that counted it.
   package static let counterOwners = [Kind.daemon.rawValue] + Array("counter\0".utf8)
 

@@ -114,6 +114,16 @@ final class Segment: @unchecked Sendable {  // guarded by `LogTail` and `Segment
     }
   }
 
+  /// Calls `body` with the payload of each frame before `limit`, in their order.
+  func forEachCommit(before limit: Int, _ body: (UnsafeRawBufferPointer) -> Void) {
+    var offset = LogFrame.fileHeader
+    while offset < limit {
+      let count = LogFrame.payload(at: offset, in: base)
+      body(UnsafeRawBufferPointer(start: base + offset + LogFrame.header, count: count))
+      offset += LogFrame.header + count
+    }
+  }
+
   // MARK: Committing
 
   /// Commits the frames before `offset`.
@@ -138,6 +148,10 @@ final class Segment: @unchecked Sendable {  // guarded by `LogTail` and `Segment
     while offset < end {
       var count = 0
       while offset < end, count < Self.atOnce {
+        if WriteRecords.isForJournal(in: base, at: offset) {
+          SegmentWrite.skip(&offset, in: base)
+          continue
+        }
         let key = SegmentWrite.key(at: offset, in: base)
         staged[count] = Staged(offset: offset, hash: index.prefetchSlot(of: key), key: key)
         count += 1

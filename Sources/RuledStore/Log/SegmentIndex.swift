@@ -120,6 +120,7 @@ enum SegmentWrite {
     switch WriteRecords.record(in: base, at: &offset) {
     case .put(let key, let value): return (key, value)
     case .delete(let key): return (key, nil)
+    case .journal: preconditionFailure("a record for the journal is not indexed")
     }
   }
 

@@ -10,7 +10,7 @@ import Synchronization
 /// begins another file of the log: so no start finds a commit that was reported as failed. Reads continue meanwhile.
 package final class RocksStore: StateStore {
   /// The layout of keys, records and log that is written and read.
-  package static let format = 4
+  package static let format = 5
 
   /// The folder of the store.
   package let path: String
@@ -31,8 +31,12 @@ package final class RocksStore: StateStore {
   ///
   /// Throws `in_use` when another process has it open, `newer_format` when a later version of the daemon wrote it, and `corrupt`, with what is lost and what to
   /// do, when what was durable is gone.
-  package convenience init(path: String, blockCacheBytes: Int = 64 << 20) throws(StoreError) {
-    try self.init(path: path, blockCacheBytes: blockCacheBytes, flushes: true)
+  ///
+  /// `journal` gets what the log holds for it before the log forgets it.
+  package convenience init(
+    path: String, blockCacheBytes: Int = 64 << 20, journal: (any JournalDrain)? = nil
+  ) throws(StoreError) {
+    try self.init(path: path, blockCacheBytes: blockCacheBytes, flushes: true, journal: journal)
   }
 
   /// Opens the store with other files and sizes.
@@ -40,7 +44,7 @@ package final class RocksStore: StateStore {
   /// Without a flush thread sealed segments wait for `flushOnce`, and the store must not be closed.
   init(
     path: String, blockCacheBytes: Int, flushes: Bool = true, files: any FileSystem = SystemFiles(),
-    environment: RocksEnvironment? = nil, settings: LogSettings = LogSettings()
+    environment: RocksEnvironment? = nil, settings: LogSettings = LogSettings(), journal: (any JournalDrain)? = nil
   ) throws(StoreError) {
     self.path = path
     self.files = files
@@ -53,9 +57,12 @@ package final class RocksStore: StateStore {
     access = DatabaseAccess(database, path: path, options: options)
     let ingestion = SegmentIngestion(folder: opening.logFolder, files: files, options: options)
     log = try RedoLog(files, path: path, folder: opening.logFolder, manifest: manifest, settings: settings) {
-      (segment) throws(StoreError) in try ingestion.ingest(segment, into: database)
+      (segment) throws(StoreError) in
+      journal?.drain(LoggedCommits(segment, end: segment.end))
+      try ingestion.ingest(segment, into: database)
     }
-    let flusher = SegmentFlusher(of: log, into: access, ingestion: ingestion, expiry: options.expiry)
+    let flusher = SegmentFlusher(
+      of: log, into: access, ingestion: ingestion, expiry: options.expiry, journal: journal)
     self.flusher = flusher
     thread = Mutex(flushes ? try flusher.start() : nil)
   }
@@ -159,6 +166,9 @@ package final class RocksStore: StateStore {
     try copy.write(to: path, files)
   }
 
+  /// The commits that the log still holds, the earliest first; some of them may be drained meanwhile.
+  package var loggedCommits: [LoggedCommits] { log.segments.committed.map { LoggedCommits($0.segment, end: $0.end) } }
+
   package func expire(before cutoff: Int64) { options.expiry.cutoff.store(cutoff, ordering: .relaxed) }
 
   /// Brings the log into the database and rewrites all of its files, so that everything removed or expired is gone from them.
@@ -167,8 +177,8 @@ package final class RocksStore: StateStore {
     try access.reading { (database) throws(StoreError) in database.compact() }
   }
 
-  /// Seals what the log holds and waits until all of it is in the database.
-  private func flushAll() throws(StoreError) {
+  /// Seals what the log holds and waits until all of it is in the journal and in the database.
+  package func flushAll() throws(StoreError) {
     try log.seal()
     try log.waitForFlush()
   }

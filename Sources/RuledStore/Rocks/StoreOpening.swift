@@ -60,7 +60,7 @@ struct StoreOpening {
 
   /// Makes the manifest of a store of format 3, which had none; its log must be empty, as after every orderly end.
   private func upgrade(from format: Int) throws(StoreError) -> LogManifest.Contents {
-    guard format < RocksStore.format else {
+    guard format < StoreFormat.firstWithManifest else {
       throw LogDamage(
         file: "\(path)/\(LogManifest.name)", offset: 0,
         what: "the file is gone, so nobody knows which files belong to the log"
@@ -81,6 +81,8 @@ struct StoreOpening {
 enum StoreFormat {
   /// The earliest version that can be upgraded.
   private static let earliest = 3
+  /// The first version whose log has a manifest.
+  static let firstWithManifest = 4
 
   /// The format of the database, which this daemon can read; a new database is marked with the present format.
   static func check(_ database: RocksDatabase, path: String) throws(StoreError) -> Int {

@@ -4,6 +4,8 @@ struct WriteRecords {
   enum Tag: UInt8 {
     case delete = 0x0
     case put = 0x1
+    /// For the journal: it writes nothing, so neither index nor database gets it.
+    case journal = 0x2
   }
 
   /// The first byte.
@@ -71,8 +73,14 @@ struct WriteRecords {
     switch Tag(rawValue: tag) {
     case .put: return .put(key: first, value: string(in: base, at: &offset))
     case .delete: return .delete(key: first)
+    case .journal: return .journal(head: first, text: string(in: base, at: &offset))
     case nil: preconditionFailure("a record begins with the unknown tag \(tag)")
     }
+  }
+
+  /// Whether the record at `base + offset` is for the journal.
+  static func isForJournal(in base: UnsafeRawPointer, at offset: Int) -> Bool {
+    base.load(fromByteOffset: offset, as: UInt8.self) == Tag.journal.rawValue
   }
 
   /// Calls `body` with the keys of the records in bytes that may be damaged, until one can't be read.
@@ -92,8 +100,8 @@ struct WriteRecords {
       return nil
     }
     while let tag = remaining.popFirst().flatMap(Tag.init(rawValue:)), let key = string() {
-      body(key)
-      if tag == .put, string() == nil { return }
+      if tag != .journal { body(key) }
+      if tag != .delete, string() == nil { return }
     }
   }
 

@@ -50,6 +50,13 @@ package final class WriteSet: @unchecked Sendable {  // one thread owns a set at
   /// Removes `key`, if it is there.
   package func delete(_ key: UnsafeRawBufferPointer) { content.append(.delete, key) }
 
+  /// Adds a record for the journal about the writes before it: `head` is laid out by the journal, `text` is an event.
+  ///
+  /// - Complexity: O(1) amortized, besides copying the bytes.
+  package func journal(_ head: UnsafeRawBufferPointer, _ text: UnsafeRawBufferPointer) {
+    content.append(.journal, head, text)
+  }
+
   /// Adds the writes of `other`, another set, behind these.
   ///
   /// - Complexity: one copy of the bytes of `other`.
@@ -90,22 +97,25 @@ package final class WriteSet: @unchecked Sendable {  // one thread owns a set at
     switch found {
     case .put(_, let value): return .value(value)
     case .delete: return .deleted
-    case nil: return .absent
+    case .journal, nil: return .absent
     }
   }
 }
 
-/// One write; its bytes belong to the set and are valid until that changes.
+/// One record of a set; its bytes belong to the set and are valid until that changes.
 package enum WriteOperation {
   /// Puts the value under the key.
   case put(key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)
   /// Removes the key.
   case delete(key: UnsafeRawBufferPointer)
+  /// Writes nothing: a record for the journal.
+  case journal(head: UnsafeRawBufferPointer, text: UnsafeRawBufferPointer)
 
-  /// The key.
+  /// The key; empty, as no key is, for a record that writes nothing.
   var key: UnsafeRawBufferPointer {
     switch self {
     case .put(let key, _), .delete(let key): key
+    case .journal: UnsafeRawBufferPointer(start: nil, count: 0)
     }
   }
 }
@@ -169,7 +179,7 @@ struct WriteIndex {
     var offset = end
     var start = offset
     while let operation = records.record(at: &offset) {
-      add(hash64(operation.key, seed: Self.seed), at: start)
+      if case .journal = operation {} else { add(hash64(operation.key, seed: Self.seed), at: start) }
       start = offset
     }
     end = offset

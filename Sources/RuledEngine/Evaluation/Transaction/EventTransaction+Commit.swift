@@ -1,5 +1,6 @@
 import RuledCore
 import RuledJSON
+import RuledJournal
 import RuledLua
 import RuledStore
 
@@ -29,6 +30,7 @@ extension EventTransaction {
     }
     writeRecord(of: subject, version: outcome.version)
     noteChange(version: outcome.version)
+    if context.journals.load(ordering: .relaxed) { journal(outcome) }
     recorder?.note(outcome, of: self)
   }
 
@@ -111,6 +113,27 @@ extension EventTransaction {
       // An empty table is no state.
       if state.count > 2 { SubjectRecord.writePlugin(run.plugin.entry.nameBytes, state: state, into: nextRecord) }
     }
+  }
+
+  // MARK: Journal
+
+  /// Adds what the journal needs beside the writes: for a client's event hardly more than its bytes, as the outcome is among the writes.
+  private func journal(_ outcome: RememberedOutcome) {
+    journalHead.removeAll()
+    let at = event.origin == .timer ? context.clock.now.microseconds : event.now
+    JournalRecord.write(
+      event.origin.recorded, event.lacksID ? .lacksID : [], at: at, now: event.now,
+      consequences: UInt32(truncatingIfNeeded: consequences), into: journalHead)
+    if event.origin != .client {
+      JournalRecord.write(outcome, into: journalHead)
+      if let timer {
+        timer.plugin.withUnsafeBytes { JournalRecord.write($0, into: journalHead) }
+        timer.name.withUnsafeBytes { JournalRecord.write($0, into: journalHead) }
+      } else if let retriedPlugin {
+        JournalRecord.write(plugins.all[retriedPlugin].entry.nameBytes, into: journalHead)
+      }
+    }
+    batches.current.writes.journal(journalHead.bytes, event.text)
   }
 
   // MARK: Watchers

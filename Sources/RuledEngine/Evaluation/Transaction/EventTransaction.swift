@@ -39,6 +39,8 @@ final class EventTransaction {
   var recorder: EventRecorder?
   /// The failures that the event's plugins are to have without being run, as they had them when the event was recorded.
   var imposedFailures: [Failure] = []
+  /// The timer whose event it is, nil for another event.
+  var timer: DueTimer?
   /// Parses the data of the raised event at hand.
   let raisedData = TapeDocument()
   /// The encoded states of the plugins that ran.
@@ -57,6 +59,7 @@ final class EventTransaction {
   var history = OutcomeMemory.History()
   let key = ByteBuffer(capacity: 320)
   let nextRecord = ByteBuffer(capacity: 1024)
+  let journalHead = ByteBuffer(capacity: 256)
 
   init(
     _ context: EngineContext, plugins: WorkerPlugins, batches: BatchQueue, subjects: SubjectCache,

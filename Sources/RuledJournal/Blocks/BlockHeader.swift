@@ -1,0 +1,94 @@
+import RuledCore
+import RuledStore
+
+/// What a block of a journal's file begins with: 64 bytes, all numbers big-endian, with the filter of its subjects and its contents behind them.
+///
+/// | bytes | what |
+/// | --- | --- |
+/// | 8 | checksum of all that follows, contents included |
+/// | 4 + 4 | `RJB1`, kind |
+/// | 4 + 4 + 4 + 4 | bytes of the filter, of the contents, of the contents when decompressed; number of entries |
+/// | 8 + 8 | first and last sequence that it covers |
+/// | 8 + 8 | earliest and latest time of an entry, in microseconds since 1970 |
+struct BlockHeader: Equatable {
+  /// What a block holds.
+  enum Kind: UInt32 {
+    /// Entries, compressed.
+    case entries = 0
+    /// Why the sequences that it covers are missing, as text.
+    case gap = 1
+    /// The headers and filters of the blocks before it, each after its offset; it ends the file.
+    case index = 2
+  }
+
+  static let byteCount = 64
+  private static let magic: UInt32 = 0x524A_4231
+
+  var kind: Kind
+  var filterBytes = 0
+  var contentBytes = 0
+  var plainBytes = 0
+  var entries = 0
+  var first: UInt64
+  var last: UInt64
+  var earliest: Int64
+  var latest: Int64
+
+  /// How many bytes the block has.
+  var total: Int { Self.byteCount + filterBytes + contentBytes }
+
+  init(_ kind: Kind, first: UInt64, last: UInt64, earliest: Int64, latest: Int64) {
+    self.kind = kind
+    self.first = first
+    self.last = last
+    self.earliest = earliest
+    self.latest = latest
+  }
+
+  /// Appends a whole block.
+  func write(filter: [UInt8], contents: UnsafeRawBufferPointer, into buffer: ByteBuffer) {
+    let start = buffer.count
+    buffer.append(bigEndian: UInt64(0))
+    for word in [Self.magic, kind.rawValue] { buffer.append(bigEndian: word) }
+    for number in [filter.count, contents.count, plainBytes, entries] { buffer.append(bigEndian: UInt32(number)) }
+    for word in [first, last, UInt64(bitPattern: earliest), UInt64(bitPattern: latest)] {
+      buffer.append(bigEndian: word)
+    }
+    filter.withUnsafeBytes { buffer.append($0) }
+    buffer.append(contents)
+    let sum = Self.checksum(UnsafeRawBufferPointer(rebasing: buffer.bytes[start...]))
+    UnsafeMutableRawBufferPointer(mutating: buffer.bytes)
+      .storeBytes(of: sum.bigEndian, toByteOffset: start, as: UInt64.self)
+  }
+
+  /// The header at the beginning of `bytes`; nil when there is none.
+  init?(_ bytes: UnsafeRawBufferPointer) {
+    guard bytes.count >= Self.byteCount else { return nil }
+    func number(_ offset: Int) -> UInt32 {
+      UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+    }
+    func word(_ offset: Int) -> UInt64 {
+      UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    }
+    guard number(8) == Self.magic, let kind = Kind(rawValue: number(12)) else { return nil }
+    self.kind = kind
+    filterBytes = Int(number(16))
+    contentBytes = Int(number(20))
+    plainBytes = Int(number(24))
+    entries = Int(number(28))
+    first = word(32)
+    last = word(40)
+    earliest = Int64(bitPattern: word(48))
+    latest = Int64(bitPattern: word(56))
+  }
+
+  /// Whether the bytes of a whole block are what was written.
+  static func isWhole(_ block: UnsafeRawBufferPointer) -> Bool {
+    guard block.count >= byteCount else { return false }
+    return UInt64(bigEndian: block.loadUnaligned(as: UInt64.self)) == checksum(block)
+  }
+
+  private static func checksum(_ block: UnsafeRawBufferPointer) -> UInt64 {
+    hash64(UnsafeRawBufferPointer(rebasing: block[8...]), seed: UInt64(magic))
+  }
+}

@@ -1,0 +1,58 @@
+import RuledCore
+
+/// Reads bytes that the journal wrote, from front to back; nil where they end too early.
+struct BlockReader {
+  private let bytes: UnsafeRawBufferPointer
+  private(set) var offset = 0
+
+  init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+  var isAtEnd: Bool { offset >= bytes.count }
+
+  mutating func byte() -> UInt8? {
+    guard offset < bytes.count else { return nil }
+    defer { offset += 1 }
+    return bytes[offset]
+  }
+
+  mutating func varint() -> UInt64? {
+    var value: UInt64 = 0
+    var shift: UInt64 = 0
+    while shift < 64, let next = byte() {
+      value |= UInt64(next & 0x7F) << shift
+      if next < 0x80 { return value }
+      shift += 7
+    }
+    return nil
+  }
+
+  /// A signed number, small ones of either sign in few bytes.
+  mutating func signed() -> Int64? {
+    varint().map { Int64(bitPattern: $0 >> 1) ^ -Int64(bitPattern: $0 & 1) }
+  }
+
+  /// Eight bytes, the most significant first.
+  mutating func word() -> UInt64? {
+    guard bytes.count - offset >= 8 else { return nil }
+    defer { offset += 8 }
+    return UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+  }
+
+  /// Four bytes, the most significant first.
+  mutating func word32() -> UInt32? {
+    guard bytes.count - offset >= 4 else { return nil }
+    defer { offset += 4 }
+    return UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+  }
+
+  mutating func string() -> UnsafeRawBufferPointer? {
+    guard let length = varint(), length <= UInt64(bytes.count - offset) else { return nil }
+    defer { offset += Int(length) }
+    return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + Int(length)])
+  }
+}
+
+extension ByteBuffer {
+  /// Appends a signed number as `BlockReader.signed` reads it.
+  func append(signed value: Int64) { append(varint: UInt64(bitPattern: (value << 1) ^ (value >> 63))) }
+}

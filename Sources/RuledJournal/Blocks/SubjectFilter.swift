@@ -1,0 +1,51 @@
+import RuledCore
+
+/// Says which subjects a block may have entries of: a Bloom filter, which is wrong about one subject in a hundred that it does not have.
+struct SubjectFilter {
+  /// The bits, whole words; none stands for every subject.
+  let bits: [UInt8]
+
+  private static let bitsPerSubject = 10
+  private static let probes: UInt64 = 7
+
+  /// The hash of a subject.
+  static func hash(_ subject: UnsafeRawBufferPointer) -> UInt64 { hash64(subject, seed: 0x6A6F_7572_6E61_6C73) }
+
+  /// The filter of the subjects with those hashes.
+  init(_ hashes: inout [UInt64]) {
+    hashes.sort()
+    var count = 0
+    for index in hashes.indices where index == 0 || hashes[index] != hashes[index - 1] { count += 1 }
+    var bits = [UInt8](repeating: 0, count: (count * Self.bitsPerSubject + 63) / 64 * 8)
+    var last: UInt64?
+    for hash in hashes where hash != last {
+      last = hash
+      Self.forEachBit(of: hash, among: bits.count * 8) { bit in
+        bits[bit >> 3] |= 1 << UInt8(bit & 7)
+        return true
+      }
+    }
+    self.bits = bits
+  }
+
+  /// The filter of those bits.
+  init(bits: [UInt8]) { self.bits = bits }
+
+  /// Whether the block may have entries of the subject with that hash.
+  func mayHold(_ hash: UInt64) -> Bool {
+    bits.isEmpty || Self.forEachBit(of: hash, among: bits.count * 8) { bits[$0 >> 3] & 1 << UInt8($0 & 7) != 0 }
+  }
+
+  /// Calls `body` with the bits of a hash until it returns false; whether it never did.
+  @discardableResult
+  private static func forEachBit(of hash: UInt64, among count: Int, _ body: (Int) -> Bool) -> Bool {
+    guard count > 0 else { return true }
+    let step = hash >> 32 | 1
+    var place = hash
+    for _ in 0..<probes {
+      guard body(Int(place % UInt64(count))) else { return false }
+      place &+= step &* 0x9E37_79B9_7F4A_7C15
+    }
+    return true
+  }
+}

@@ -1,0 +1,112 @@
+import RuledCore
+import RuledStore
+
+/// The subjects that were forgotten and whose entries are not yet gone from the files: nothing reads them.
+///
+/// The file `forgotten` holds a keyless digest of each name, not the name, and the sequence up to which entries are hidden.
+struct ForgottenSubjects: Sendable, Equatable {
+  /// A digest of a subject's name.
+  struct Key: Hashable, Sendable {
+    let high: UInt64
+    let low: UInt64
+
+    init(high: UInt64, low: UInt64) {
+      self.high = high
+      self.low = low
+    }
+
+    /// The digest of a name.
+    init(_ subject: UnsafeRawBufferPointer) {
+      let digest = SHA256.hash(subject).bytes
+      func word(_ start: Int) -> UInt64 { digest[start..<start + 8].reduce(0) { $0 << 8 | UInt64($1) } }
+      high = word(0)
+      low = word(8)
+    }
+  }
+
+  /// For each subject the last sequence that is hidden.
+  private(set) var bounds: [Key: UInt64] = [:]
+
+  static let name = "forgotten"
+
+  /// Whether there is none.
+  var isEmpty: Bool { bounds.isEmpty }
+
+  /// No subjects.
+  init() {}
+
+  /// Hides a subject's entries up to a sequence; false when they are hidden already.
+  mutating func add(_ subject: UnsafeRawBufferPointer, through sequence: UInt64) -> Bool {
+    let key = Key(subject)
+    guard bounds[key, default: 0] < sequence else { return false }
+    bounds[key] = sequence
+    return true
+  }
+
+  /// Hides also what `other` hides.
+  mutating func formUnion(_ other: ForgottenSubjects) { bounds.merge(other.bounds) { max($0, $1) } }
+
+  /// Forgets the subjects that `other` has, unless more of them is hidden by now.
+  mutating func subtract(_ other: ForgottenSubjects) {
+    for (key, bound) in other.bounds where bounds[key] == bound { bounds[key] = nil }
+  }
+
+  /// Whether an entry is hidden.
+  func hides(_ view: EntryView) -> Bool {
+    guard !bounds.isEmpty, !view.subject.isEmpty, view.origin != .forget else { return false }
+    return bounds[Key(view.subject)].map { view.sequence <= $0 } ?? false
+  }
+
+  /// Whether an entry is to be erased: also that of the forgetting itself has the name.
+  func erases(_ view: EntryView) -> Bool {
+    guard !bounds.isEmpty, !view.subject.isEmpty else { return false }
+    return bounds[Key(view.subject)].map { view.sequence <= $0 } ?? false
+  }
+
+  // MARK: The file
+
+  private static let magic: UInt64 = 0x7275_6C65_6466_6731
+
+  /// The subjects that the file in a journal's folder has; none when there is no file.
+  init(in folder: String, _ files: any FileSystem) throws(StoreError) {
+    let path = "\(folder)/\(Self.name)"
+    guard files.exists(path) else { return }
+    let file = try files.open(path, .read)
+    let size = try file.size()
+    let buffer = ByteBuffer(capacity: size)
+    try buffer.append(upTo: size) { (room) throws(StoreError) in
+      try file.read(into: UnsafeMutableRawBufferPointer(rebasing: room[..<size]), at: 0)
+      return size
+    }
+    defer { withExtendedLifetime(buffer) {} }
+    var reader = BlockReader(buffer.bytes)
+    guard size >= 16, reader.word() == Self.magic, let sum = reader.word(),
+      sum == hash64(UnsafeRawBufferPointer(rebasing: buffer.bytes[16...]), seed: Self.magic)
+    else {
+      throw StoreError(
+        .corrupt, "\(path) is damaged: it is not known which subjects are to be erased from the journal")
+    }
+    while let high = reader.word(), let low = reader.word(), let bound = reader.word() {
+      bounds[Key(high: high, low: low)] = bound
+    }
+  }
+
+  /// Writes the file, durably, in place of the one before.
+  func write(to folder: String, _ files: any FileSystem) throws(StoreError) {
+    let body = ByteBuffer(capacity: bounds.count * 24)
+    for (key, bound) in bounds.sorted(by: { ($0.key.high, $0.key.low) < ($1.key.high, $1.key.low) }) {
+      for word in [key.high, key.low, bound] { body.append(bigEndian: word) }
+    }
+    let all = ByteBuffer(capacity: body.count + 16)
+    all.append(bigEndian: Self.magic)
+    all.append(bigEndian: hash64(body.bytes, seed: Self.magic))
+    all.append(body)
+    defer { withExtendedLifetime((body, all)) {} }
+    let path = "\(folder)/\(Self.name)"
+    let file = try files.open(path + ".new", .create)
+    try file.write(all.bytes, at: 0)
+    try file.sync()
+    try files.rename(path + ".new", to: path)
+    try files.syncFolder(folder)
+  }
+}

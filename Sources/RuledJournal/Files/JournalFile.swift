@@ -1,0 +1,149 @@
+import RuledCore
+import RuledStore
+
+/// A file of the journal, to be read: blocks, and at the end of a complete one an index of them.
+///
+/// It begins with `ruledrj1`. A complete file ends with 16 bytes: the offset of the index block and `rjindex1`. In any other the blocks are found one after the
+/// other, up to the first that is not whole.
+struct JournalFile {
+  /// A block and where it is.
+  struct Block {
+    let offset: Int
+    let header: BlockHeader
+    let filter: SubjectFilter
+  }
+
+  static let magic: UInt64 = 0x7275_6C65_6472_6A31
+  static let indexMagic: UInt64 = 0x726A_696E_6465_7831
+  static let headerBytes = 8
+  static let trailerBytes = 16
+
+  /// Its path.
+  let path: String
+  /// Its blocks of entries and gaps.
+  let blocks: [Block]
+  /// Where they end.
+  let end: Int
+  /// Whether it has its index.
+  let isComplete: Bool
+  private let file: any StoreFile
+
+  /// Opens a file; `limit` is how many of its bytes count, nil for all.
+  init(_ path: String, _ files: any FileSystem, limit: Int? = nil) throws(StoreError) {
+    self.path = path
+    file = try files.open(path, .read)
+    let size = min(try file.size(), limit ?? .max)
+    let start = try Self.bytes(of: file, at: 0, count: min(size, Self.headerBytes))
+    guard start.count == Self.headerBytes,
+      UInt64(bigEndian: start.bytes.loadUnaligned(as: UInt64.self)) == Self.magic || size < Self.headerBytes
+    else {
+      guard size < Self.headerBytes else {
+        throw StoreError(.corrupt, "\(path) is no file of a journal that this version of ruled writes")
+      }
+      (blocks, end, isComplete) = ([], 0, false)
+      return
+    }
+    if let (blocks, end) = try Self.index(of: file, size: size) {
+      (self.blocks, self.end, isComplete) = (blocks, end, true)
+    } else {
+      (blocks, end) = try Self.scan(file, size: size)
+      isComplete = false
+    }
+  }
+
+  private static func bytes(of file: any StoreFile, at offset: Int, count: Int) throws(StoreError) -> ByteBuffer {
+    let buffer = ByteBuffer(capacity: count)
+    try buffer.append(upTo: count) { (room) throws(StoreError) in
+      try file.read(into: UnsafeMutableRawBufferPointer(rebasing: room[..<count]), at: offset)
+      return count
+    }
+    return buffer
+  }
+
+  /// The blocks that the index at a file's end lists; nil when there is none.
+  private static func index(of file: any StoreFile, size: Int) throws(StoreError) -> ([Block], Int)? {
+    guard size >= headerBytes + BlockHeader.byteCount + trailerBytes else { return nil }
+    let trailer = try bytes(of: file, at: size - trailerBytes, count: trailerBytes)
+    var reader = BlockReader(trailer.bytes)
+    guard let place = reader.word(), reader.word() == indexMagic, let offset = Int(exactly: place),
+      offset >= headerBytes, offset < size - trailerBytes - BlockHeader.byteCount + 1
+    else { return nil }
+    let block = try bytes(of: file, at: offset, count: size - trailerBytes - offset)
+    guard let header = BlockHeader(block.bytes), header.kind == .index, header.total == block.count,
+      BlockHeader.isWhole(block.bytes)
+    else { return nil }
+    var blocks: [Block] = []
+    var remaining = UnsafeRawBufferPointer(rebasing: block.bytes[BlockHeader.byteCount...])
+    while remaining.count >= 8 + BlockHeader.byteCount {
+      let offset = Int(UInt64(bigEndian: remaining.loadUnaligned(as: UInt64.self)))
+      remaining = UnsafeRawBufferPointer(rebasing: remaining[8...])
+      guard let header = BlockHeader(remaining), remaining.count >= BlockHeader.byteCount + header.filterBytes else {
+        return nil
+      }
+      let end = BlockHeader.byteCount + header.filterBytes
+      let filter = SubjectFilter(bits: Array(remaining[BlockHeader.byteCount..<end]))
+      blocks.append(Block(offset: offset, header: header, filter: filter))
+      remaining = UnsafeRawBufferPointer(rebasing: remaining[end...])
+    }
+    withExtendedLifetime(block) {}
+    return (blocks, offset)
+  }
+
+  /// The whole blocks of a file without index, and where they end.
+  private static func scan(_ file: any StoreFile, size: Int) throws(StoreError) -> ([Block], Int) {
+    var blocks: [Block] = []
+    var offset = headerBytes
+    while offset + BlockHeader.byteCount <= size {
+      let head = try bytes(of: file, at: offset, count: BlockHeader.byteCount)
+      guard let header = BlockHeader(head.bytes), header.total <= size - offset else { break }
+      let block = try bytes(of: file, at: offset, count: header.total)
+      guard BlockHeader.isWhole(block.bytes), header.kind != .index else { break }
+      let filterEnd = BlockHeader.byteCount + header.filterBytes
+      blocks.append(
+        Block(
+          offset: offset, header: header,
+          filter: SubjectFilter(bits: Array(block.bytes[BlockHeader.byteCount..<filterEnd]))))
+      offset += header.total
+      withExtendedLifetime((head, block)) {}
+    }
+    return (blocks, offset)
+  }
+
+  /// Calls `body` with each entry of a block until it returns false; whether it never did.
+  func forEach(in block: Block, _ body: (EntryView) throws(StoreError) -> Bool) throws(StoreError) -> Bool {
+    guard block.header.entries > 0 else { return true }
+    let plain = try contents(of: block)
+    defer { withExtendedLifetime(plain) {} }
+    var reader = BlockReader(plain.bytes)
+    var codec = EntryCodec()
+    for _ in 0..<block.header.entries {
+      guard let view = codec.read(&reader) else {
+        throw StoreError(
+          .corrupt, "\(path) is damaged: the block at byte \(block.offset) has an entry that can't be read")
+      }
+      guard try body(view) else { return false }
+    }
+    return true
+  }
+
+  /// What a block holds: its entries, or the reason of a gap.
+  func contents(of block: Block) throws(StoreError) -> ByteBuffer {
+    let header = block.header
+    let bytes = try Self.bytes(of: file, at: block.offset, count: header.total)
+    defer { withExtendedLifetime(bytes) {} }
+    guard BlockHeader.isWhole(bytes.bytes) else {
+      throw StoreError(
+        .corrupt,
+        "\(path) is damaged: the block at byte \(block.offset), with the sequences \(header.first) to \(header.last), "
+          + "is not what was written")
+    }
+    let contents = UnsafeRawBufferPointer(rebasing: bytes.bytes[(BlockHeader.byteCount + header.filterBytes)...])
+    let plain = ByteBuffer(capacity: max(header.plainBytes, contents.count))
+    if header.kind == .entries {
+      try Compressor.decompress(contents, count: header.plainBytes, into: plain)
+    } else {
+      plain.append(contents)
+    }
+    return plain
+  }
+}

@@ -1,0 +1,130 @@
+import RuledCore
+import RuledStore
+
+/// Writes one file of the journal, block by block.
+final class JournalFileWriter {
+  /// Its path.
+  let path: String
+  /// Where the durable blocks end.
+  private(set) var durableEnd: Int
+  /// How many bytes have been written.
+  private(set) var end: Int
+  private let file: any StoreFile
+  /// For each block its offset, header and filter.
+  private let index = ByteBuffer(capacity: 64 << 10)
+
+  /// Begins a file.
+  init(creating path: String, _ files: any FileSystem) throws(StoreError) {
+    self.path = path
+    file = try files.open(path, .create)
+    let start = ByteBuffer(capacity: 8)
+    start.append(bigEndian: JournalFile.magic)
+    defer { withExtendedLifetime(start) {} }
+    try file.write(start.bytes, at: 0)
+    end = JournalFile.headerBytes
+    durableEnd = 0
+  }
+
+  /// Continues a file behind its whole blocks; what an earlier process left behind these is removed.
+  init(continuing known: JournalFile, _ files: any FileSystem) throws(StoreError) {
+    path = known.path
+    file = try files.open(known.path, .update)
+    end = known.end
+    durableEnd = known.end
+    if try file.size() > known.end { try file.resize(to: known.end) }
+    for block in known.blocks {
+      let bytes = ByteBuffer(capacity: 4096)
+      let count = BlockHeader.byteCount + block.header.filterBytes
+      try bytes.append(upTo: count) { (room) throws(StoreError) in
+        try file.read(into: UnsafeMutableRawBufferPointer(rebasing: room[..<count]), at: block.offset)
+        return count
+      }
+      note(bytes.bytes, at: block.offset, headerAndFilter: count)
+      withExtendedLifetime(bytes) {}
+    }
+  }
+
+  private func note(_ block: UnsafeRawBufferPointer, at offset: Int, headerAndFilter count: Int) {
+    index.append(bigEndian: UInt64(offset))
+    index.append(UnsafeRawBufferPointer(rebasing: block[..<count]))
+  }
+
+  /// Writes a block behind the others; `sync` makes it durable.
+  func append(_ block: UnsafeRawBufferPointer, _ header: BlockHeader) throws(StoreError) {
+    try file.write(block, at: end)
+    file.beginWriteback(at: end, count: block.count)
+    note(block, at: end, headerAndFilter: BlockHeader.byteCount + header.filterBytes)
+    end += block.count
+  }
+
+  /// Makes durable what was written.
+  func sync() throws(StoreError) {
+    guard durableEnd < end else { return }
+    try file.sync()
+    durableEnd = end
+  }
+
+  /// Ends the file with its index, durably.
+  func finish(covering summary: FileSummary) throws(StoreError) {
+    let header = BlockHeader(
+      .index, first: summary.first, last: summary.last, earliest: summary.earliest, latest: summary.latest)
+    let block = ByteBuffer(capacity: index.count + 128)
+    header.write(filter: [], contents: index.bytes, into: block)
+    block.append(bigEndian: UInt64(end))
+    block.append(bigEndian: JournalFile.indexMagic)
+    defer { withExtendedLifetime(block) {} }
+    try file.write(block.bytes, at: end)
+    end += block.count
+    try sync()
+  }
+
+  /// Removes what is not durable, as far as that can be done.
+  func discard(in files: any FileSystem) {
+    if durableEnd == 0 { try? files.remove(path) } else { try? file.resize(to: durableEnd) }
+  }
+}
+
+/// What is known of a file without reading its blocks.
+struct FileSummary: Equatable {
+  /// Its path.
+  let path: String
+  /// The first sequence that it covers.
+  var first: UInt64
+  /// The last sequence that it covers.
+  var last: UInt64
+  /// The earliest time of an entry, in microseconds.
+  var earliest: Int64
+  /// The latest time of an entry, in microseconds.
+  var latest: Int64
+  /// How many entries it has.
+  var entries: Int
+  /// How many bytes of it count.
+  var bytes: Int
+  /// Whether nothing is added to it any more.
+  var isComplete: Bool
+
+  /// A file that covers nothing yet.
+  init(path: String) {
+    self.path = path
+    (first, last, earliest, latest, entries, bytes) = (0, 0, .max, .min, 0, 0)
+    isComplete = false
+  }
+
+  /// A file that was opened.
+  init(_ file: JournalFile) {
+    self.init(path: file.path)
+    for block in file.blocks { add(block.header) }
+    bytes = file.end
+    isComplete = file.isComplete
+  }
+
+  /// Counts a block.
+  mutating func add(_ header: BlockHeader) {
+    if first == 0 { first = header.first }
+    last = header.last
+    earliest = min(earliest, header.earliest)
+    latest = max(latest, header.latest)
+    entries += header.entries
+    bytes += header.total
+  }
+}

@@ -1,0 +1,252 @@
+package import RuledCore
+package import RuledStore
+import RuledThreads
+import Synchronization
+
+/// The journal of a store: it takes what sealed segments of the log hold for it, and keeps that in files of its own.
+///
+/// Each segment is durable in the journal before the log forgets it. What was taken before, as a crash came between, is known by its sequence and left out. A
+/// failure of the journal loses entries but stops nothing: the gap is noted, and the journal goes on once it can.
+package final class Journal: JournalDrain, @unchecked Sendable {  // `writing` guards what changes
+  /// Its folder.
+  package let folder: String
+  let files: any FileSystem
+  /// Held by the thread that changes files.
+  private let writing = Condition()
+  private var settings: Configuration.Journal
+  private var isOpen = false
+  private let builder: BlockBuilder
+  private let block = ByteBuffer(capacity: 256 << 10)
+  private var reader = CommitReader()
+  private var writer: JournalFileWriter?
+  private(set) var redaction: Redaction?
+  /// The last sequence that was seen, kept or not.
+  private var last: UInt64 = 0
+  /// Why entries are lost at present.
+  private var failure: StoreError?
+  private let published = Mutex(State())
+
+  /// What readers see: all of it is durable.
+  struct State: Sendable {
+    var contents = JournalFiles()
+    var forgotten = ForgottenSubjects()
+    /// Why entries are lost at present, and which.
+    var failure: (error: StoreError, gap: JournalGap)?
+    /// What was taken since the start.
+    var figures = Figures()
+  }
+
+  /// What a journal has taken since the start.
+  package struct Figures: Sendable {
+    /// Entries.
+    package var entries = 0
+    /// Bytes of entries before they were compressed.
+    package var plainBytes = 0
+    /// Bytes of blocks.
+    package var blockBytes = 0
+  }
+
+  /// From how many bytes on a file is complete.
+  private static let fileBytes = 64 << 20
+
+  /// The journal in `folder`; its files are opened with the first use.
+  package init(
+    folder: String, settings: Configuration.Journal, files: any FileSystem = SystemFiles(), level: Int32 = 1
+  ) {
+    self.folder = folder
+    self.settings = settings
+    self.files = files
+    builder = BlockBuilder(level: level)
+    redaction = Redaction(settings.redact)
+  }
+
+  /// What readers see.
+  var state: State { published.withLock { $0 } }
+
+  /// Applies other settings.
+  package func adopt(_ settings: Configuration.Journal) {
+    writing.locked {
+      self.settings = settings
+      redaction = Redaction(settings.redact)
+    }
+  }
+
+  // MARK: Draining
+
+  package func drain(_ commits: LoggedCommits) {
+    writing.locked {
+      open()
+      resume()
+      let before = state.forgotten
+      var forgotten = before
+      commits.forEach { commit in
+        reader.read(commit, after: last) { view in
+          if view.origin == .forget { _ = forgotten.add(view.subject, through: view.sequence) }
+          if !view.flags.contains(.isSilent), view.sequence > last { take(view) }
+        }
+      }
+      writeBlock()
+      if failure == nil {
+        attempt { () throws(StoreError) in
+          try writer?.sync()
+          if forgotten != before { try forgotten.write(to: folder, files) }
+        }
+      }
+      publish(forgotten)
+    }
+  }
+
+  /// Opens the folder; under `writing`.
+  private func open() {
+    guard !isOpen else { return }
+    attempt { () throws(StoreError) in
+      try files.createFolder(folder)
+      for name in try files.names(in: folder) where name.hasSuffix(".new") { try files.remove("\(folder)/\(name)") }
+      let contents = try JournalFiles(in: folder, files)
+      let forgotten = try ForgottenSubjects(in: folder, files)
+      last = max(last, contents.last)
+      published.withLock {
+        $0.contents = contents
+        $0.forgotten.formUnion(forgotten)
+      }
+      if let summary = contents.summaries.last, !summary.isComplete {
+        writer = try JournalFileWriter(continuing: JournalFile(summary.path, files), files)
+      }
+      isOpen = true
+    }
+  }
+
+  /// Opens the folder now.
+  package func start() { writing.locked { open() } }
+
+  /// Adds an entry; under `writing`.
+  private func take(_ view: EntryView) {
+    if last > 0, view.sequence > last + 1 {
+      writeBlock()
+      noteGap(JournalGap(first: last + 1, last: view.sequence - 1, reason: JournalFiles.unknownReason))
+    }
+    last = view.sequence
+    guard failure == nil else { return }
+    if let redaction {
+      redaction.apply(to: view) { builder.add($0) }
+    } else {
+      builder.add(view)
+    }
+    if builder.isFull { writeBlock() }
+  }
+
+  /// Writes the entries that were collected.
+  private func writeBlock() {
+    guard !builder.isEmpty else { return }
+    guard failure == nil else { return builder.removeAll() }
+    attempt { () throws(StoreError) in
+      block.removeAll()
+      let header = builder.finish(into: block)
+      try put(header)
+      published.withLock {
+        $0.figures.entries += header.entries
+        $0.figures.plainBytes += header.plainBytes
+        $0.figures.blockBytes += header.total
+      }
+    }
+  }
+
+  private func noteGap(_ gap: JournalGap) {
+    guard failure == nil else { return }
+    attempt { () throws(StoreError) in try write(gap) }
+  }
+
+  private func write(_ gap: JournalGap) throws(StoreError) {
+    block.removeAll()
+    let reason = ByteBuffer(capacity: 128)
+    reason.append(contentsOf: gap.reason)
+    var header = BlockHeader(.gap, first: gap.first, last: gap.last, earliest: .max, latest: .min)
+    header.contentBytes = reason.count
+    header.write(filter: [], contents: reason.bytes, into: block)
+    withExtendedLifetime(reason) {}
+    try put(header)
+    pendingGaps.append(gap)
+  }
+
+  /// The file that is written to, with all that was written.
+  private var current: FileSummary?
+  /// The gaps that are in the file and not published.
+  private var pendingGaps: [JournalGap] = []
+
+  /// Writes the block in `block` to the present file, or a new one.
+  private func put(_ header: BlockHeader) throws(StoreError) {
+    if writer == nil {
+      let path = JournalFiles.path(header.first, in: folder)
+      writer = try JournalFileWriter(creating: path, files)
+      try files.syncFolder(folder)
+      current = FileSummary(path: path)
+    }
+    guard let writer else { return }
+    if current == nil { current = state.contents.summaries.last }
+    try writer.append(block.bytes, header)
+    current?.add(header)
+    current?.bytes = writer.end
+    if writer.end >= Self.fileBytes || current.map(isOld) ?? false { try complete(writer) }
+  }
+
+  /// Whether a file spans so much time that it would keep entries for much longer than wanted.
+  private func isOld(_ summary: FileSummary) -> Bool {
+    summary.entries > 0 && summary.latest - summary.earliest > settings.keep / 8
+  }
+
+  private func complete(_ writer: JournalFileWriter) throws(StoreError) {
+    guard var summary = current else { return }
+    try writer.finish(covering: summary)
+    summary.isComplete = true
+    summary.bytes = writer.end
+    current = nil
+    self.writer = nil
+    publish(summary)
+  }
+
+  /// Lets readers see a file, all of which is durable.
+  private func publish(_ summary: FileSummary) {
+    published.withLock { state in
+      if state.contents.summaries.last?.path == summary.path { state.contents.summaries.removeLast() }
+      state.contents.summaries.append(summary)
+      state.contents.gaps += pendingGaps
+    }
+    pendingGaps = []
+  }
+
+  // MARK: Failures
+
+  /// Runs `body`; when it fails, entries are lost from the last durable one on, until `resume` succeeds.
+  private func attempt(_ body: () throws(StoreError) -> Void) {
+    do throws(StoreError) { try body() } catch {
+      writer?.discard(in: files)
+      writer = nil
+      builder.removeAll()
+      pendingGaps = []
+      current = nil
+      failure = error
+    }
+  }
+
+  /// Goes on after a failure, in a new file that begins with the gap.
+  private func resume() {
+    guard let reason = failure, isOpen else { return }
+    failure = nil
+    let known = state.contents.last
+    guard last > known else { return }
+    attempt { () throws(StoreError) in
+      try write(JournalGap(first: known + 1, last: last, reason: reason.message))
+      try writer?.sync()
+    }
+    if failure != nil { failure = reason }
+  }
+
+  /// Lets readers see what is durable now.
+  private func publish(_ forgotten: ForgottenSubjects) {
+    if failure == nil, let current { publish(current) }
+    published.withLock { state in
+      state.forgotten = forgotten
+      state.failure = failure.map { ($0, JournalGap(first: state.contents.last + 1, last: last, reason: $0.message)) }
+    }
+  }
+}

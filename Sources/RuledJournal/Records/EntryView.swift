@@ -1,0 +1,135 @@
+import RuledCore
+import RuledStore
+
+/// An entry whose parts point into the log or into a block.
+struct EntryView {
+  typealias Bytes = UnsafeRawBufferPointer
+
+  /// Its number.
+  var sequence: UInt64
+  /// Where it comes from.
+  var origin: JournalEntry.Origin
+  /// What its text lacks.
+  var flags: JournalRecord.Flags
+  /// When it was evaluated, in microseconds.
+  var at: Int64
+  /// `now()`, in microseconds.
+  var now: Int64
+  /// The subject's version.
+  var version: UInt64
+  /// The subject.
+  var subject: Bytes
+  /// The event's text as it was sent or stored.
+  var text: Bytes
+  /// The event's id, which is used if the text lacks it.
+  var id: Bytes
+  /// The revision.
+  var revision: Bytes
+  /// Members of an object.
+  var decisions: Bytes
+  /// Elements of an array.
+  var effects: Bytes
+  /// Elements of an array.
+  var failures: Bytes
+  /// The plugin of a timer or a retry.
+  var plugin: Bytes
+  /// The name of a timer.
+  var timer: Bytes
+  /// The digest of the event's consequences.
+  var consequences: UInt32
+  /// The plugins' states afterwards.
+  var states: States
+  /// The redacted paths, with a zero byte between.
+  var redacted: Bytes
+
+  /// The plugins' states.
+  enum States {
+    /// The subject's record.
+    case record(Bytes)
+    /// For each plugin its name with its length as varint and the digest of its state, as a block has them.
+    case digests(Bytes)
+  }
+
+  /// No bytes.
+  static var none: Bytes { Bytes(start: nil, count: 0) }
+
+  /// An entry of a record without further parts.
+  init(_ record: JournalRecord, text: Bytes) {
+    self.init(record.origin, record.flags, at: record.at, now: record.now, text: text)
+    consequences = record.consequences
+  }
+
+  /// An entry without further parts.
+  init(_ origin: JournalEntry.Origin, _ flags: JournalRecord.Flags, at: Int64, now: Int64, text: Bytes) {
+    sequence = 0
+    self.origin = origin
+    self.flags = flags
+    self.at = at
+    self.now = now
+    version = 0
+    subject = Self.none
+    self.text = text
+    id = Self.none
+    revision = Self.none
+    decisions = Self.none
+    effects = Self.none
+    failures = Self.none
+    plugin = Self.none
+    timer = Self.none
+    consequences = 0
+    states = .digests(Self.none)
+    redacted = Self.none
+  }
+
+  /// Appends each plugin's name and digest of its state.
+  func writeDigests(into buffer: ByteBuffer) {
+    switch states {
+    case .digests(let bytes): buffer.append(bytes)
+    case .record(let bytes):
+      guard let record = try? SubjectRecordView(bytes) else { return }
+      record.forEachPlugin { name, state in
+        JournalRecord.write(name, into: buffer)
+        buffer.append(bigEndian: hash64(state, seed: 0))
+      }
+    }
+  }
+
+  /// A copy.
+  var entry: JournalEntry {
+    func string(_ bytes: Bytes) -> String { String(decoding: bytes, as: UTF8.self) }
+    let buffer = ByteBuffer(capacity: 64)
+    writeDigests(into: buffer)
+    var digests: [JournalEntry.Digest] = []
+    var reader = BlockReader(buffer.bytes)
+    while !reader.isAtEnd, let plugin = reader.string(), let state = reader.word() {
+      digests.append(.init(plugin: string(plugin), state: state))
+    }
+    withExtendedLifetime(buffer) {}
+    return JournalEntry(
+      sequence: sequence, at: Timestamp(microseconds: at), now: Timestamp(microseconds: now), subject: string(subject),
+      version: version, revision: string(revision), origin: origin, event: wholeEvent, plugin: string(plugin),
+      timer: string(timer), decisions: Array(decisions), effects: Array(effects), failures: Array(failures),
+      digests: digests, consequences: consequences,
+      redacted: redacted.split(separator: 0).map { String(decoding: $0, as: UTF8.self) })
+  }
+
+  /// The event with its id.
+  private var wholeEvent: [UInt8] {
+    if origin == .forget { return forgetEvent }
+    guard flags.contains(.lacksID), text.first == UInt8(ascii: "{") else { return Array(text) }
+    let buffer = ByteBuffer(capacity: text.count + 64)
+    buffer.append("{\"id\":")
+    buffer.append(jsonString: id)
+    buffer.append(UInt8(ascii: ","))
+    buffer.append(Bytes(rebasing: text.dropFirst()))
+    return Array(buffer.bytes)
+  }
+
+  private var forgetEvent: [UInt8] {
+    let buffer = ByteBuffer(capacity: 64 + subject.count)
+    buffer.append("{\"type\":\"ruled.forgotten\",\"subject\":")
+    buffer.append(jsonString: subject)
+    buffer.append(UInt8(ascii: "}"))
+    return Array(buffer.bytes)
+  }
+}

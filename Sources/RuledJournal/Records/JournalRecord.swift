@@ -1,0 +1,107 @@
+package import RuledCore
+package import RuledStore
+
+/// What a commit adds to the log for the journal, beside the event's text: what neither the outcome nor the record says that the same commit writes.
+///
+/// | bytes | what |
+/// | --- | --- |
+/// | 1 | the origin in three bits, and flags |
+/// | 8 | when the event was evaluated, in microseconds since 1970, big-endian |
+/// | 8 | `now()`, likewise, if the flag says that it differs |
+/// | 4 | the digest of the event's consequences, if the flag says that there are any |
+/// | … | unless a client sent it: version as varint, revision, decisions, effects, failures, each with its length as varint |
+/// | … | for a timer: its plugin and its name; for a retry: the plugin; likewise |
+package struct JournalRecord {
+  /// What else is to be known of a record.
+  package struct Flags: OptionSet, Sendable {
+    package let rawValue: UInt8
+
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// The text has no id: the daemon gave it one.
+    package static let lacksID = Flags(rawValue: 1 << 3)
+    /// Messages or timers follow from the event.
+    static let hasConsequences = Flags(rawValue: 1 << 4)
+    /// `now()` is another time than that of the evaluation.
+    static let hasNow = Flags(rawValue: 1 << 5)
+    /// It has no sequence: the commit changed nothing that watchers see.
+    package static let isSilent = Flags(rawValue: 1 << 6)
+  }
+
+  /// Where the event comes from.
+  let origin: JournalEntry.Origin
+  /// What else is to be known.
+  let flags: Flags
+  /// When the event was evaluated, in microseconds.
+  let at: Int64
+  /// `now()`, in microseconds.
+  let now: Int64
+  /// The digest of the event's consequences; 0 if there are none.
+  let consequences: UInt32
+  /// The rest of the head, unless a client sent the event.
+  let rest: UnsafeRawBufferPointer
+
+  /// Appends the head of a record.
+  package static func write(
+    _ origin: JournalEntry.Origin, _ flags: Flags, at: Int64, now: Int64, consequences: UInt32 = 0,
+    into head: ByteBuffer
+  ) {
+    var all = flags
+    if now != at { all.insert(.hasNow) }
+    if consequences != 0 { all.insert(.hasConsequences) }
+    head.append(origin.number | all.rawValue)
+    head.append(bigEndian: UInt64(bitPattern: at))
+    if now != at { head.append(bigEndian: UInt64(bitPattern: now)) }
+    if consequences != 0 { head.append(bigEndian: consequences) }
+  }
+
+  /// Appends the outcome of an event that no client sent.
+  package static func write(_ outcome: RememberedOutcome, into head: ByteBuffer) {
+    head.append(varint: outcome.version)
+    for part in [outcome.revision, outcome.decisions, outcome.effects, outcome.failures] { write(part, into: head) }
+  }
+
+  /// Appends a string.
+  package static func write(_ part: UnsafeRawBufferPointer, into head: ByteBuffer) {
+    head.append(varint: UInt64(part.count))
+    head.append(part)
+  }
+
+  /// Takes a head apart; nil when it is none.
+  init?(_ head: UnsafeRawBufferPointer) {
+    guard let first = head.first, let origin = JournalEntry.Origin(number: first & 7) else { return nil }
+    self.origin = origin
+    flags = Flags(rawValue: first & ~7)
+    let fixed = 9 + (flags.contains(.hasNow) ? 8 : 0) + (flags.contains(.hasConsequences) ? 4 : 0)
+    guard head.count >= fixed else { return nil }
+    func time(_ offset: Int) -> Int64 {
+      Int64(bitPattern: UInt64(bigEndian: head.loadUnaligned(fromByteOffset: offset, as: UInt64.self)))
+    }
+    at = time(1)
+    now = flags.contains(.hasNow) ? time(9) : at
+    consequences =
+      flags.contains(.hasConsequences)
+      ? UInt32(bigEndian: head.loadUnaligned(fromByteOffset: fixed - 4, as: UInt32.self)) : 0
+    rest = UnsafeRawBufferPointer(rebasing: head[fixed...])
+  }
+}
+
+extension JournalEntry.Origin {
+  /// Its number in records and files.
+  var number: UInt8 {
+    switch self {
+    case .client: 0
+    case .message: 1
+    case .timer: 2
+    case .retry: 3
+    case .forget: 4
+    case .rules: 5
+    }
+  }
+
+  /// The origin of that number; nil when there is none.
+  init?(number: UInt8) {
+    guard let found = Self.allCases.first(where: { $0.number == number }) else { return nil }
+    self = found
+  }
+}

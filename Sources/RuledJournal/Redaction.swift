@@ -1,0 +1,86 @@
+import RuledCore
+import RuledJSON
+
+/// Replaces values in the data of events, and where they occur again in outcomes, with digests.
+struct Redaction: Sendable {
+  private let paths: [[String]]
+  /// How long a text must be to be replaced outside of the event too: shorter ones occur by chance.
+  private static let shortest = 6
+
+  /// Redacts those paths in `data`, names with dots between; nil when there is none.
+  init?(_ paths: [String]) {
+    guard !paths.isEmpty else { return nil }
+    self.paths = paths.map { $0.split(separator: ".").map(String.init) }
+  }
+
+  /// Calls `body` with an entry without the values; with `view` itself if it has none of them.
+  func apply(to view: EntryView, _ body: (EntryView) -> Void) {
+    guard let event = try? JSONValue(parsing: view.text), let data = event["data"], data.objectValue != nil else {
+      return body(view)
+    }
+    var redacted = data
+    var found: [String] = []
+    var texts: [(old: [UInt8], new: [UInt8])] = []
+    for path in paths {
+      if let next = Self.replace(redacted, path[...], &texts) {
+        redacted = next
+        found.append(path.joined(separator: "."))
+      }
+    }
+    guard !found.isEmpty, var object = event.objectValue else { return body(view) }
+    object["data"] = redacted
+    let text = ByteBuffer(capacity: view.text.count + 64)
+    JSONValue.object(object).write(to: text)
+    let names = ByteBuffer(capacity: 64)
+    for name in found {
+      names.append(contentsOf: name)
+      names.append(0)
+    }
+    let others = [view.decisions, view.effects, view.failures].map { Self.replace(in: $0, texts) }
+    var copy = view
+    copy.text = text.bytes
+    copy.redacted = names.bytes
+    copy.decisions = others[0].bytes
+    copy.effects = others[1].bytes
+    copy.failures = others[2].bytes
+    body(copy)
+    withExtendedLifetime((text, names, others)) {}
+  }
+
+  /// The value with what stands at a path replaced; nil when nothing stands there.
+  private static func replace(
+    _ value: JSONValue, _ path: ArraySlice<String>, _ texts: inout [(old: [UInt8], new: [UInt8])]
+  ) -> JSONValue? {
+    guard let name = path.first else {
+      if case .null = value { return nil }
+      let digest = JSONValue.string("sha256:" + String(SHA256.hash(value.text).hex.prefix(32)))
+      if value.stringValue.map({ $0.utf8.count >= shortest }) ?? false {
+        texts.append((Array(value.text.utf8), Array(digest.text.utf8)))
+      }
+      return digest
+    }
+    guard var object = value.objectValue, let member = object[name],
+      let next = replace(member, path.dropFirst(), &texts)
+    else { return nil }
+    object[name] = next
+    return .object(object)
+  }
+
+  /// JSON with some texts replaced, each in its quotes.
+  private static func replace(
+    in bytes: UnsafeRawBufferPointer, _ texts: [(old: [UInt8], new: [UInt8])]
+  ) -> ByteBuffer {
+    let buffer = ByteBuffer(capacity: bytes.count + 64)
+    var index = 0
+    while index < bytes.count {
+      if bytes[index] == UInt8(ascii: "\""), let text = texts.first(where: { bytes[index...].starts(with: $0.old) }) {
+        text.new.withUnsafeBytes { buffer.append($0) }
+        index += text.old.count
+      } else {
+        buffer.append(bytes[index])
+        index += 1
+      }
+    }
+    return buffer
+  }
+}

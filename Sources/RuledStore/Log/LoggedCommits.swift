@@ -1,0 +1,38 @@
+/// The commits that one segment of the log holds, for the journal; nothing in them changes.
+package struct LoggedCommits: Sendable {
+  private let segment: Segment
+  /// Where what is committed ends in the segment.
+  private let end: Int
+
+  /// The commits of `segment` before `end`.
+  init(_ segment: Segment, end: Int) {
+    self.segment = segment
+    self.end = end
+  }
+
+  /// Calls `body` with each commit, in their order; its bytes are valid as long as this value.
+  package func forEach(_ body: (LoggedCommit) -> Void) {
+    segment.forEachCommit(before: end) { body(LoggedCommit(payload: $0)) }
+  }
+}
+
+/// What one batch wrote.
+package struct LoggedCommit {
+  fileprivate let payload: UnsafeRawBufferPointer
+
+  /// Calls `body` with each write and each record for the journal, in their order.
+  package func forEach(_ body: (WriteOperation) -> Void) {
+    guard let base = payload.baseAddress else { return }
+    var offset = 0
+    while offset < payload.count { body(WriteRecords.record(in: base, at: &offset)) }
+  }
+}
+
+/// Takes what the log holds for the journal, before the log forgets it.
+package protocol JournalDrain: AnyObject, Sendable {
+  /// Takes the commits of a sealed segment.
+  ///
+  /// Called on the store's own thread, the earliest segment first. A segment may come again after a crash. It reports its failures elsewhere: a journal that
+  /// can't be written must not keep the log from being brought into the database.
+  func drain(_ commits: LoggedCommits)
+}
