@@ -60,6 +60,24 @@ package final class Journal: JournalDrain, @unchecked Sendable {  // `writing` g
     redaction = Redaction(settings.redact)
   }
 
+  /// The journal of the store in a folder.
+  package convenience init(of store: String, settings: Configuration.Journal) {
+    self.init(folder: "\(store)/\(Self.folderName)", settings: settings)
+  }
+
+  /// The name of the journal's folder in a store's.
+  package static let folderName = "journal"
+
+  /// What the files have: the first and the last sequence, 0 when there is none, and the times of the earliest and the latest entry.
+  package var summary: (first: UInt64, last: UInt64, since: Timestamp?, until: Timestamp?) {
+    let contents = state.contents
+    let files = contents.summaries.filter { $0.entries > 0 }
+    return (
+      contents.first, contents.last, files.map(\.earliest).min().map { Timestamp(microseconds: $0) },
+      files.map(\.latest).max().map { Timestamp(microseconds: $0) }
+    )
+  }
+
   /// What readers see.
   var state: State { published.withLock { $0 } }
 

@@ -1,6 +1,6 @@
 package import RuledCore
-package import RuledJournal
-import RuledLua
+import RuledJournal
+package import RuledLua
 import RuledStore
 
 /// Evaluates the events of one worker's subjects: finds the state, runs the rules, and adds all that they change to the batch to be committed.

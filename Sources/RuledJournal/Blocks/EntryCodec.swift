@@ -9,7 +9,7 @@ import RuledCore
 /// | signed varint | how much later it was evaluated; if the flag says so, how much `now()` differs |
 /// | varint | the subject's version |
 /// | 4 | the digest of the consequences, if the flag says that there are any |
-/// | strings | event, subject, id, revision, decisions, effects, failures, digests; for timers and retries plugin and name; the redacted paths |
+/// | strings | event, subject, id, revision, decisions, effects, failures, digests; for a timer or retry plugin and name; redacted paths |
 ///
 /// Digests are for each plugin its name as string and eight bytes. A string has its length as varint before it.
 struct EntryCodec {
@@ -62,7 +62,8 @@ struct EntryCodec {
       now &+= differs
     }
     guard let version = reader.varint(),
-      let consequences = flags.contains(.hasConsequences) ? reader.word32() : 0, let text = reader.string(), let subject = reader.string(),
+      let consequences = flags.contains(.hasConsequences) ? reader.word32() : 0, let text = reader.string(),
+      let subject = reader.string(),
       let id = reader.string(), let revision = reader.string(), let decisions = reader.string(),
       let effects = reader.string(), let failures = reader.string(), let digests = reader.string()
     else { return nil }

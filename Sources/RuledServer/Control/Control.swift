@@ -113,6 +113,8 @@ final class Control {
     case .clock(let params): setClock(params, caller)
     case .backup: backup(for: caller)
     case .release: release(for: caller)
+    case .log(let params): log(params, for: caller)
+    case .journal: bringJournalUpToDate(for: caller)
     }
   }
 
@@ -120,11 +122,27 @@ final class Control {
   func reply(_ result: Result<JSONValue, RequestError>, to caller: ControlCaller) {
     services.reply(result, to: caller, with: replyBuffer)
   }
+
+  /// Replies with a result that is JSON text.
+  func reply(text result: Result<[UInt8], RequestError>, to caller: ControlCaller) {
+    services.reply(text: result, to: caller, with: replyBuffer)
+  }
 }
 
 extension Services {
   /// Replies to a client of a thread that is no worker, through the thread that has its connection; `buffer` is overwritten.
   func reply(_ result: Result<JSONValue, RequestError>, to caller: ControlCaller, with buffer: ByteBuffer) {
+    reply(to: caller, with: buffer, result) { $0.write(to: buffer) }
+  }
+
+  /// Likewise, where the result is JSON text.
+  func reply(text result: Result<[UInt8], RequestError>, to caller: ControlCaller, with buffer: ByteBuffer) {
+    reply(to: caller, with: buffer, result) { text in text.withUnsafeBytes { buffer.append($0) } }
+  }
+
+  private func reply<Value>(
+    to caller: ControlCaller, with buffer: ByteBuffer, _ result: Result<Value, RequestError>, _ write: (Value) -> Void
+  ) {
     buffer.removeAll()
     if let id = caller.id {
       let isAlone = caller.target.batch == 0
@@ -132,7 +150,7 @@ extension Services {
         switch result {
         case .success(let value):
           ReplyWriter.beginResult(id: id, to: buffer)
-          value.write(to: buffer)
+          write(value)
           ReplyWriter.endResult(to: buffer)
           if isAlone { ReplyWriter.endLine(to: buffer) }
         case .failure(let error): ReplySender.writeError(error, id: id, isAlone: isAlone, to: buffer)
@@ -171,6 +189,10 @@ enum ControlTask: Sendable {
   case backup
   /// Deliver the effects that are held back since a restore.
   case release
+  /// List entries of the journal.
+  case log(LogParams)
+  /// Bring what is committed into the journal's files.
+  case journal
 }
 
 /// A client that waits for a reply of the control thread, or of the outbox.

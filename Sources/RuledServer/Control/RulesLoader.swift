@@ -230,7 +230,13 @@ final class RulesLoader {
   func putInForce(_ next: Catalog) {
     let previous = catalog
     catalog = next
-    for worker in services.workers { _ = worker.send(.perform { $0.evaluator.adopt(next) }) }
+    for worker in services.workers {
+      _ = worker.send(
+        .perform { worker in
+          worker.evaluator.adopt(next)
+          if worker.index == 0 { worker.evaluator.journal(next) }
+        })
+    }
     services.reloads.withStore {
       StoredRules.write(next.source, to: services.context)
       let old = Dictionary(uniqueKeysWithValues: previous.plugins.map { ($0.name, $0.generation) })

@@ -2,6 +2,7 @@ import CLinux
 import Glibc
 package import RuledCore
 import RuledEngine
+import RuledJournal
 import RuledStore
 import RuledThreads
 
@@ -45,10 +46,11 @@ package final class Daemon {
     let socket = try listen(inherited)
     let path = socket.path ?? configuration.socket
     try listenOnLoopback(inherited)
-    let store = try openStore()
+    let (store, journal) = try openStore()
     let clock = try makeClock(store)
     let context = EngineContext(store: store, clock: clock, configuration: configuration, log: log)
-    let services = Services(context: context, workers: count, notifier: notifier, connectionLimit: connections)
+    let services = Services(context: context, workers: count, notifier: notifier, connectionLimit: connections, journal: journal)
+    context.journals.store(journal != nil, ordering: .relaxed)
     let catalog = try startLoader(services)
     services.warnOfUnknownNames(catalog)
     do {
@@ -114,15 +116,17 @@ package final class Daemon {
     }
   }
 
-  private func openStore() throws(StartError) -> any StateStore {
+  private func openStore() throws(StartError) -> (any StateStore, JournalService?) {
     switch configuration.store {
-    case .memory: return MemoryStore()
+    case .memory: return (MemoryStore(), nil)
     case .rocksdb(let path):
       do throws(StoreError) {
-        let store = try RocksStore(path: path)
+        let journal = configuration.journal.isOn ? Journal(of: path, settings: configuration.journal) : nil
+        let store = try RocksStore(path: path, journal: journal)
         if let note = store.openingNote { log.write(LogLine(.warn, note)) }
         _ = try StoreCheckpoints(of: path).removeAbandoned()
-        return store
+        journal?.start()
+        return (store, journal.map { JournalService($0, of: store) })
       } catch { throw StartError(error.description) }
     }
   }
@@ -182,6 +186,7 @@ package final class Daemon {
           }
         })
     }
+    services.workers.first?.send(.perform { $0.evaluator.journal($0.evaluator.catalog) })
   }
 
   // MARK: Serving

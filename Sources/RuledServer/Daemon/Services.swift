@@ -37,6 +37,8 @@ package final class Services: Sendable {
   let load = LoadHistory()
   /// The last changes, for watchers.
   let hub: WatchHub
+  /// The journal; nil when it is off.
+  let journal: JournalService?
   /// Whether a thread makes a checkpoint of the store.
   let isMakingCheckpoint = Atomic(false)
   /// Whether effects are held back since a restore.
@@ -55,8 +57,10 @@ package final class Services: Sendable {
   private let generations = Atomic<Int>(1)
 
   init(
-    context: EngineContext, workers count: Int, notifier: SystemdNotifier = .silent, connectionLimit: Int? = nil
+    context: EngineContext, workers count: Int, notifier: SystemdNotifier = .silent, connectionLimit: Int? = nil,
+    journal: JournalService? = nil
   ) {
+    self.journal = journal
     self.connectionLimit = connectionLimit ?? context.configuration.limits.connections
     self.context = context
     self.notifier = notifier
@@ -92,6 +96,7 @@ package final class Services: Sendable {
       current.configuration.sinks = next.sinks
       current.configuration.admins = next.admins
       current.configuration.metrics = next.metrics
+      current.configuration.journal = next.journal
       current.configuration.dedupWindow = next.dedupWindow
       current.configuration.limits.stateKiB = next.limits.stateKiB
       current.configuration.limits.counters = next.limits.counters

@@ -171,6 +171,8 @@ final class HTTPRouter {
     case .subject where exchange.method == "DELETE": return request(.forget, about: item)
     case .subject: return request(.state, about: item, JSONRPCRequest.params(of: exchange.target, for: .state))
     case .export: return request(.export, about: item)
+    case .subjectLog: return request(.log, about: item, JSONRPCRequest.params(of: exchange.target, for: .log))
+    case .log: return list(.log, exchange)
     case .reload: return request(.reload, JSONObject())
     case .revisions: return list(.revisions, exchange)
     case .revision: return request(.revision, ["revision": .string(item)])

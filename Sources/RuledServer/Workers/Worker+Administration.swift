@@ -7,7 +7,7 @@ extension Worker {
   /// Whether only the control thread can execute a method.
   static func isForControl(_ method: Method) -> Bool {
     switch method {
-    case .reload, .retry, .drop, .clock, .backup, .release: true
+    case .reload, .retry, .drop, .clock, .backup, .release, .log, .journal: true
     default: false
     }
   }
@@ -26,6 +26,10 @@ extension Worker {
       case .release:
         _ = try EmptyParams(request)
         task = .release
+      case .log: task = .log(try LogParams(request))
+      case .journal:
+        _ = try EmptyParams(request)
+        task = .journal
       case .retry: task = .retry(try ParkedSelection(request))
       case .drop: task = .drop(try ParkedSelection(request))
       default: task = .clock(try ClockParams(request))

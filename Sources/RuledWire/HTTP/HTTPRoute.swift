@@ -45,7 +45,7 @@ package struct HTTPRoute: Sendable, Equatable {
 /// Of two whose paths match, the first one counts.
 package enum HTTPEndpoint: Sendable, CaseIterable {
   case events, query
-  case subjects, subject, export
+  case subjects, subject, export, subjectLog, log
   case watch
   case rules, reload
   case revisions, revision, rollback, unpin
@@ -63,6 +63,8 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .subjects: "/v1/subjects"
     case .subject: "/v1/subjects/{subject}"
     case .export: "/v1/subjects/{subject}/export"
+    case .subjectLog: "/v1/subjects/{subject}/log"
+    case .log: "/v1/log"
     case .watch: "/v1/watch"
     case .rules: "/v1/rules"
     case .reload: "/v1/rules/reload"
@@ -100,8 +102,12 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
       ["POST"]
     case .subject, .effect: ["GET", "HEAD", "DELETE"]
     case .parkedEvent: ["DELETE"]
+<<<<<<< HEAD
     case .subjects, .export, .watch, .rules, .revisions, .revision, .parked, .counters, .samples, .effects, .health,
       .alive, .ready, .metrics,
+=======
+    case .subjects, .export, .subjectLog, .log, .watch, .rules, .parked, .counters, .samples, .effects, .health, .alive, .ready, .metrics,
+>>>>>>> c10138e (log and journal: methods, HTTP routes and a command; the daemon keeps a journal beside its store)
       .openapi, .dashboard, .dashboardFile:
       ["GET", "HEAD"]
     }
@@ -115,6 +121,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .subjects: .subjects
     case .subject: httpMethod == "DELETE" ? .forget : .state
     case .export: .export
+    case .subjectLog, .log: .log
     case .watch: .watch
     case .rules: .rules
     case .reload: .reload
@@ -141,7 +148,8 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
   /// The names that a request's query string may have: the members of the method's params that neither the path nor the body holds.
   package func parameters(_ httpMethod: String) -> [String] {
     switch self {
-    case .subjects, .watch, .parked, .counters, .effects: method(httpMethod)?.members.map(\.description) ?? []
+    case .subjectLog: Method.log.members.map(\.description).filter { $0 != "subject" }
+    case .subjects, .log, .watch, .parked, .counters, .effects: method(httpMethod)?.members.map(\.description) ?? []
     case .subject where httpMethod != "DELETE": ["plugin"]
     case .dashboard: ["token"]
     case .effect, .resend: ["subject"]
@@ -154,8 +162,12 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     switch self {
     case .health, .alive, .ready: nil
     case .events, .watch: .writer
+<<<<<<< HEAD
     case .export, .reload, .retry, .parkedEvent, .rollback, .unpin: .admin
     case .revisions, .revision: .admin
+=======
+    case .export, .subjectLog, .log, .reload, .retry, .parkedEvent: .admin
+>>>>>>> c10138e (log and journal: methods, HTTP routes and a command; the daemon keeps a journal beside its store)
     case .effect, .resend, .resendEffects, .dropEffects, .lease, .confirm: .admin
     case .subject: httpMethod == "DELETE" ? .admin : .reader
     case .query, .subjects, .rules, .parked, .counters, .samples, .effects, .metrics, .openapi, .dashboard,

@@ -35,8 +35,9 @@ package enum JSONRPCRequest {
     for (name, value) in target.formParameters where !value.isEmpty {
       switch name {
       case "limit": params[name] = number(value)
-      case "after" where method == .watch: params[name] = number(value)
+      case "after" where method == .watch || method == .log: params[name] = number(value)
       case "plugins": params[name] = .array(value.split(separator: ",").map { .string(String($0)) })
+      case "failures" where method == .log: params[name] = Bool(value).map { .bool($0) } ?? .string(value)
       case "data" where method == .effects: params[name] = Bool(value).map { .bool($0) } ?? .string(value)
       case "labels": params[name] = (try? JSONValue(parsing: value)) ?? .string(value)
       default: params[name] = .string(value)

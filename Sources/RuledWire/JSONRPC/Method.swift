@@ -2,6 +2,7 @@
 package enum Method: Sendable, Hashable, CaseIterable {
   case event, query, state, subjects, export, forget, watch, unwatch
   case rules, reload, parked, retry, drop, counters, clock, health, samples, dashboard, backup, release
+  case log, journal
   case effects, effect, resend, dropEffects, lease, confirm
   case revisions, revision, rollback, unpin
   /// None of ours; the request holds its name.
@@ -45,10 +46,15 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .confirm: "confirm"
     case .backup: "backup"
     case .release: "release"
+<<<<<<< HEAD
     case .revisions: "revisions"
     case .revision: "revision"
     case .rollback: "rollback"
     case .unpin: "unpin"
+=======
+    case .log: "log"
+    case .journal: "journal"
+>>>>>>> c10138e (log and journal: methods, HTTP routes and a command; the daemon keeps a journal beside its store)
     case .unknown: ""
     }
   }
@@ -63,8 +69,14 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .export, .forget: ["subject"]
     case .watch: ["subject", "prefix", "plugins", "after"]
     case .unwatch: ["watch"]
+<<<<<<< HEAD
     case .rules, .reload, .health, .samples, .backup, .release, .revisions, .unpin: []
+=======
+    case .rules, .reload, .health, .samples, .backup, .release, .journal: []
+>>>>>>> c10138e (log and journal: methods, HTTP routes and a command; the daemon keeps a journal beside its store)
     case .dashboard: ["role"]
+    case .log:
+      ["subject", "type", "plugin", "decision", "failures", "since", "until", "after", "limit"]
     case .parked: ["plugin", "after", "limit"]
     case .retry, .drop: ["parked", "plugin"]
     case .counters: ["prefix", "labels"]

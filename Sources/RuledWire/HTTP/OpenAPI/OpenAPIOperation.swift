@@ -55,6 +55,9 @@ struct OpenAPIOperation {
       return OpenAPIOperation("forgetSubject", "Erases all data on a subject.", "Forgotten", [503])
     case .subject: return OpenAPIOperation("showSubject", "A subject's state.", "State", [404, 503])
     case .export: return OpenAPIOperation("exportSubject", "All data on a subject.", "Export", [404, 503])
+    case .subjectLog:
+      return OpenAPIOperation("listSubjectLog", "What happened to a subject, from the journal.", "Log", [503])
+    case .log: return OpenAPIOperation("listLog", "What happened, from the journal.", "Log", [503])
     case .watch:
       return OpenAPIOperation(
         "watch", "Changes as they happen.", ("text/event-stream", ["type": "string"]),

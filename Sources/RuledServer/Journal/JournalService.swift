@@ -1,0 +1,131 @@
+import Glibc
+import RuledCore
+import RuledEngine
+import RuledJSON
+import RuledJournal
+import RuledStore
+import RuledThreads
+import RuledWire
+import Synchronization
+
+/// The journal of a running daemon, and the requests that read it.
+final class JournalService: Sendable {
+  /// The journal.
+  let journal: Journal
+  /// Its store.
+  let store: RocksStore
+  /// How many requests read it now.
+  private let readers = Atomic<Int>(0)
+
+  private static let mostReaders = 4
+  /// How many bytes of entries one answer has at most, the last entry not counted.
+  private static let mostBytes = 16 << 20
+
+  /// The service of a store's journal.
+  init(_ journal: Journal, of store: RocksStore) {
+    self.journal = journal
+    self.store = store
+  }
+
+  /// The entries of the files, and those that are committed and not in the files yet.
+  var source: LiveJournal { LiveJournal(journal, of: store) }
+
+  // MARK: Requests
+
+  /// Runs `body` on a thread of its own, since it may read for long, and replies with its result.
+  func answer(
+    _ caller: ControlCaller, _ services: Services,
+    _ body: @escaping @Sendable (JournalService) -> Result<[UInt8], RequestError>
+  ) {
+    guard readers.wrappingAdd(1, ordering: .relaxed).newValue <= Self.mostReaders else {
+      readers.wrappingSubtract(1, ordering: .relaxed)
+      return Self.reply(
+        .failure(
+          RequestError(
+            .overloaded, "the journal is being read by others; try again", details: [.init("retry_after_ms", 500)])),
+        to: caller, services)
+    }
+    do throws(SystemError) {
+      _ = try Thread.start(name: "ruled-journal") { [self] in
+        let result = body(self)
+        readers.wrappingSubtract(1, ordering: .relaxed)
+        Self.reply(result, to: caller, services)
+      }
+    } catch {
+      readers.wrappingSubtract(1, ordering: .relaxed)
+      Self.reply(.failure(RequestError(.unavailable, "the journal can't be read: \(error)")), to: caller, services)
+    }
+  }
+
+  private static func reply(_ result: Result<[UInt8], RequestError>, to caller: ControlCaller, _ services: Services) {
+    _ = services.control.send(.perform { $0.reply(text: result, to: caller) })
+  }
+
+  /// The entries that `params` asks for, the oldest first: `{entries, gaps, next}`.
+  func log(_ params: LogParams, now: Timestamp) -> Result<[UInt8], RequestError> {
+    let query = LogQuery(params, now: now)
+    let text = ByteBuffer(capacity: 64 << 10)
+    text.append("{\"entries\":[")
+    let start = text.count
+    var count = 0
+    var last: UInt64?
+    var isCut = false
+    let source = source
+    do throws(StoreError) {
+      try source.forEach(in: query.range) { entry in
+        guard query.wants(entry) else { return true }
+        guard count < params.limit, text.count < Self.mostBytes else {
+          isCut = true
+          return false
+        }
+        if text.count > start { text.append(UInt8(ascii: ",")) }
+        entry.write(to: text)
+        last = entry.sequence
+        count += 1
+        return true
+      }
+    } catch { return .failure(RequestError(.unavailable, "the journal can't be read: \(error)")) }
+    text.append("],\"gaps\":")
+    JSONValue.array(source.gaps.map(\.json)).write(to: text)
+    if isCut, let last {
+      text.append(",\"next\":")
+      text.append(decimal: Int64(clamping: last))
+    }
+    text.append("}")
+    return .success(Array(text.bytes))
+  }
+
+  /// Brings what is committed into the journal's files, and tells what they have.
+  func bringUpToDate() -> Result<[UInt8], RequestError> {
+    do throws(StoreError) { try store.flushAll() } catch {
+      return .failure(RequestError(.unavailable, "the log can't be brought into the journal: \(error)"))
+    }
+    let text = ByteBuffer(capacity: 1024)
+    JSONValue.object(summary).write(to: text)
+    return .success(Array(text.bytes))
+  }
+
+  /// What the files have: `{folder, first, last, since, until, gaps, snapshots}`.
+  private var summary: JSONObject {
+    let found = journal.summary
+    func time(_ time: Timestamp?) -> JSONValue { time.map { .string($0.rfc3339) } ?? .null }
+    return [
+      "folder": .string(absolute(journal.folder)), "first": .integer(Int64(clamping: found.first)),
+      "last": .integer(Int64(clamping: found.last)), "since": time(found.since), "until": time(found.until),
+      "gaps": .array(source.gaps.map(\.json)),
+      "snapshots": .array(
+        journal.snapshots.map { snapshot in
+          .object([
+            "sequence": .integer(Int64(clamping: snapshot.sequence)), "at": .string(snapshot.at.rfc3339),
+            "path": .string(absolute(snapshot.path)),
+          ])
+        }),
+    ]
+  }
+
+  private func absolute(_ path: String) -> String {
+    guard let real = realpath(path, nil) else { return path }
+    defer { free(real) }
+    return String(cString: real)
+  }
+}

@@ -1,0 +1,104 @@
+import RuledCore
+import RuledJSON
+import RuledJournal
+import RuledWire
+
+/// Which entries of the journal a request wants, and how the protocol shows them.
+struct LogQuery {
+  private let params: LogParams
+  /// The range of the journal to look in.
+  let range: JournalRange
+
+  /// What the params ask for, where the time is `now`.
+  init(_ params: LogParams, now: Timestamp) {
+    self.params = params
+    var range = JournalRange()
+    range.first = UInt64(params.after) + 1
+    range.since = params.since?.timestamp(now: now)
+    range.until = params.until?.timestamp(now: now)
+    range.subject = params.subject
+    self.range = range
+  }
+
+  /// Whether an entry of the range is wanted.
+  func wants(_ entry: JournalEntry) -> Bool {
+    if params.failures, entry.failures.isEmpty { return false }
+    if params.decision != nil || params.plugin != nil, !decides(entry) { return false }
+    guard let type = params.type else { return true }
+    return (Self.json(entry.event)?["type"]?.stringValue).map { type.matches($0) } ?? false
+  }
+
+  /// Whether the wanted plugin took part, and what is wanted was decided, by that plugin if one is wanted.
+  private func decides(_ entry: JournalEntry) -> Bool {
+    let decisions = Self.json([UInt8(ascii: "{")] + entry.decisions + [UInt8(ascii: "}")])?.objectValue ?? [:]
+    if let decision = params.decision {
+      return decisions.contains { plugin, made in
+        guard params.plugin.map({ $0 == plugin }) ?? true, let value = made[decision.key] else { return false }
+        return decision.value.map { $0 == value.stringValue || $0 == value.text } ?? true
+      }
+    }
+    guard let plugin = params.plugin else { return true }
+    return decisions[plugin] != nil || entry.plugin == plugin
+      || [entry.effects, entry.failures].contains { elements in
+        Self.json([UInt8(ascii: "[")] + elements + [UInt8(ascii: "]")])?.arrayValue?.contains {
+          $0["plugin"]?.stringValue == plugin
+        } ?? false
+      }
+  }
+
+  private static func json(_ bytes: [UInt8]) -> JSONValue? {
+    try? JSONValue(parsing: String(decoding: bytes, as: UTF8.self))
+  }
+}
+
+extension JournalEntry {
+  /// Appends the entry as `log` shows it.
+  func write(to buffer: ByteBuffer) {
+    var json = JSONWriter(buffer)
+    json.beginObject()
+    json.member("sequence", sequence)
+    json.member("at", at)
+    if now != at { json.member("now", now) }
+    json.member("subject", subject)
+    json.member("version", version)
+    json.member("revision", revision)
+    json.member("origin", origin.rawValue)
+    if !plugin.isEmpty { json.member("plugin", plugin) }
+    if !timer.isEmpty { json.member("timer", timer) }
+    json.member("event")
+    json.raw { buffer in event.withUnsafeBytes { buffer.append($0) } }
+    for (name, opening, bytes, closing) in [
+      ("decisions", "{", decisions, "}"), ("effects", "[", effects, "]"), ("failures", "[", failures, "]"),
+    ] as [(StaticString, StaticString, [UInt8], StaticString)] {
+      json.member(name)
+      json.raw { buffer in
+        buffer.append(opening)
+        bytes.withUnsafeBytes { buffer.append($0) }
+        buffer.append(closing)
+      }
+    }
+    json.member("digest")
+    json.value(
+      .object(
+        JSONObject(digests.map { (name: $0.plugin, value: JSONValue.string(Self.hex($0.state))) })))
+    if !redacted.isEmpty {
+      json.member("redacted")
+      json.value(.array(redacted.map { .string($0) }))
+    }
+    json.endObject()
+  }
+
+  private static func hex(_ value: UInt64) -> String {
+    let digits = String(value, radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits
+  }
+}
+
+extension JournalGap {
+  /// The gap as `log` and `journal` show it.
+  var json: JSONValue {
+    .object([
+      "first": .integer(Int64(clamping: first)), "last": .integer(Int64(clamping: last)), "reason": .string(reason),
+    ])
+  }
+}
