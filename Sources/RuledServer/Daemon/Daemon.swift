@@ -49,7 +49,8 @@ package final class Daemon {
     let (store, journal) = try openStore()
     let clock = try makeClock(store)
     let context = EngineContext(store: store, clock: clock, configuration: configuration, log: log)
-    let services = Services(context: context, workers: count, notifier: notifier, connectionLimit: connections, journal: journal)
+    let services = Services(
+      context: context, workers: count, notifier: notifier, connectionLimit: connections, journal: journal)
     context.journals.store(journal != nil, ordering: .relaxed)
     let catalog = try startLoader(services)
     services.warnOfUnknownNames(catalog)

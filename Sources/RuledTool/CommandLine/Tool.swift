@@ -19,12 +19,9 @@ package struct Tool {
       name: "rulectl", version: Version.current, about: "Talks to ruled, the daemon that turns events into decisions.",
       commands: [
         EventCommand.self, QueryCommand.self, ExplainCommand.self, StateCommand.self, SubjectsCommand.self,
-<<<<<<< HEAD
-        ExportCommand.self, ForgetCommand.self, WatchCommand.self, RulesCommand.self, ReloadCommand.self,
+        ExportCommand.self, ForgetCommand.self, WatchCommand.self, LogCommand.self,
+        RulesCommand.self, ReloadCommand.self,
         RevisionsCommand.self, RollbackCommand.self, UnpinCommand.self,
-=======
-        ExportCommand.self, ForgetCommand.self, WatchCommand.self, LogCommand.self, RulesCommand.self, ReloadCommand.self,
->>>>>>> c10138e (log and journal: methods, HTTP routes and a command; the daemon keeps a journal beside its store)
         ParkedCommand.self, RetryCommand.self, DropCommand.self, EffectsCommand.self, CountersCommand.self,
         HealthCommand.self, ClockCommand.self, TopCommand.self, DashboardCommand.self, BacktestCommand.self,
         BenchCommand.self,

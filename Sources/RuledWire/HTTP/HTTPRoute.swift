@@ -102,12 +102,8 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
       ["POST"]
     case .subject, .effect: ["GET", "HEAD", "DELETE"]
     case .parkedEvent: ["DELETE"]
-<<<<<<< HEAD
-    case .subjects, .export, .watch, .rules, .revisions, .revision, .parked, .counters, .samples, .effects, .health,
-      .alive, .ready, .metrics,
-=======
-    case .subjects, .export, .subjectLog, .log, .watch, .rules, .parked, .counters, .samples, .effects, .health, .alive, .ready, .metrics,
->>>>>>> c10138e (log and journal: methods, HTTP routes and a command; the daemon keeps a journal beside its store)
+    case .subjects, .export, .subjectLog, .log, .watch, .rules, .revisions, .revision, .parked, .counters, .samples,
+      .effects, .health, .alive, .ready, .metrics,
       .openapi, .dashboard, .dashboardFile:
       ["GET", "HEAD"]
     }
@@ -162,12 +158,8 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     switch self {
     case .health, .alive, .ready: nil
     case .events, .watch: .writer
-<<<<<<< HEAD
-    case .export, .reload, .retry, .parkedEvent, .rollback, .unpin: .admin
+    case .export, .subjectLog, .log, .reload, .retry, .parkedEvent, .rollback, .unpin: .admin
     case .revisions, .revision: .admin
-=======
-    case .export, .subjectLog, .log, .reload, .retry, .parkedEvent: .admin
->>>>>>> c10138e (log and journal: methods, HTTP routes and a command; the daemon keeps a journal beside its store)
     case .effect, .resend, .resendEffects, .dropEffects, .lease, .confirm: .admin
     case .subject: httpMethod == "DELETE" ? .admin : .reader
     case .query, .subjects, .rules, .parked, .counters, .samples, .effects, .metrics, .openapi, .dashboard,

@@ -46,15 +46,12 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .confirm: "confirm"
     case .backup: "backup"
     case .release: "release"
-<<<<<<< HEAD
     case .revisions: "revisions"
     case .revision: "revision"
     case .rollback: "rollback"
     case .unpin: "unpin"
-=======
     case .log: "log"
     case .journal: "journal"
->>>>>>> c10138e (log and journal: methods, HTTP routes and a command; the daemon keeps a journal beside its store)
     case .unknown: ""
     }
   }
@@ -69,11 +66,7 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .export, .forget: ["subject"]
     case .watch: ["subject", "prefix", "plugins", "after"]
     case .unwatch: ["watch"]
-<<<<<<< HEAD
-    case .rules, .reload, .health, .samples, .backup, .release, .revisions, .unpin: []
-=======
-    case .rules, .reload, .health, .samples, .backup, .release, .journal: []
->>>>>>> c10138e (log and journal: methods, HTTP routes and a command; the daemon keeps a journal beside its store)
+    case .rules, .reload, .health, .samples, .backup, .release, .revisions, .unpin, .journal: []
     case .dashboard: ["role"]
     case .log:
       ["subject", "type", "plugin", "decision", "failures", "since", "until", "after", "limit"]
