@@ -1,4 +1,4 @@
-package import RuledCore
+import RuledCore
 import RuledLua
 
 /// Rules that are tried for real on a share of the subjects, on one worker.

@@ -121,16 +121,33 @@ struct BacktestPage {
         page.text(kind)
       }
     }
-    for decision in decisions {
-      let name = "\(decision["plugin"]?.brief ?? "?").\(decision["key"]?.brief ?? "?")"
-      page.element("details", decision.differences > 0 ? "row" : "row same") { page in
-        page.element("summary") { page in
-          page.element("code") { $0.text(name) }
-          page.bar(["equal", "changed", "new", "gone"].map { ($0, decision.count($0)) }, label: name)
-        }
-        writeChanges(of: decision, to: &page)
-        for number in decision.elements("numbers") { Self.writeNumbers(number, to: &page) }
+    let same = decisions.filter { $0.differences == 0 }
+    for decision in decisions where decision.differences > 0 { writeDecision(decision, to: &page) }
+    fold("\(Figures.count(same.count)) equal on both sides", isEmpty: same.isEmpty, to: &page) { page in
+      for decision in same { writeDecision(decision, to: &page) }
+    }
+  }
+
+  private func writeDecision(_ decision: JSONValue, to page: inout HTMLText) {
+    let name = "\(decision["plugin"]?.brief ?? "?").\(decision["key"]?.brief ?? "?")"
+    page.element("details", "row") { page in
+      page.element("summary") { page in
+        page.element("code") { $0.text(name) }
+        page.bar(["equal", "changed", "new", "gone"].map { ($0, decision.count($0)) }, label: name)
       }
+      writeChanges(of: decision, to: &page)
+      for number in decision.elements("numbers") { Self.writeNumbers(number, to: &page) }
+    }
+  }
+
+  /// What is folded away until somebody opens it.
+  private func fold(
+    _ title: String, isEmpty: Bool, to page: inout HTMLText, _ body: (inout HTMLText) -> Void
+  ) {
+    guard !isEmpty else { return }
+    page.element("details", "row same") { page in
+      page.element("summary") { $0.text(title) }
+      body(&page)
     }
   }
 
@@ -185,8 +202,12 @@ struct BacktestPage {
       )
     }.sorted { abs($0.after - $0.before) > abs($1.after - $1.before) }
     guard !rows.isEmpty else { return }
+    let same = rows.filter { $0.before == $0.after }
     page.element("h2") { $0.text(title) }
-    page.pairs(Array(rows.prefix(30)))
+    page.pairs(Array(rows.filter { $0.before != $0.after }.prefix(30)))
+    fold("\(Figures.count(same.count)) equal on both sides", isEmpty: same.isEmpty, to: &page) { page in
+      page.pairs(Array(same.prefix(200)))
+    }
   }
 
   private func writeFailures(to page: inout HTMLText) {

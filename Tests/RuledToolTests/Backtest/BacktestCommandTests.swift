@@ -145,6 +145,28 @@ import Testing
     #expect(unknown.errors.contains("greeter"))
   }
 
+  @Test func `the page has no outside parts, escapes what events say, and explains changed events on both sides`()
+    throws
+  {
+    change("settings.words", "event.data.name or settings.words")
+    let name = #"{"type":"app.launched","subject":"user:<1>","id":"e&1","data":{"name":"<script>"}}"# + "\n"
+    _ = run("--html", events("report.html"), lines: [name])
+    let page = try String(decoding: Input(path: events("report.html")).readAll(), as: UTF8.self)
+    #expect(page.contains("<code>user:&lt;1&gt;</code>"))
+    #expect(page.contains("<mark>greeter.greeting = &quot;&lt;script&gt;&quot;</mark>"))
+    #expect(page.contains("<mark>greeter.greeting = &quot;hello&quot;</mark>"))
+    for outside in ["http:", "https:", "<script", "<link", "@import", "url("] { #expect(!page.contains(outside)) }
+  }
+
+  @Test func `options of the journal are refused with a file`() {
+    for option in [["--since", "7d"], ["--until", "1d"], ["--store", "/tmp"]] {
+      events.write("e.ndjson", Self.lines[0])
+      let run = Run(words: ["backtest", after.path, "--events", events("e.ndjson")] + option)
+      #expect(run.exit == .failed)
+      #expect(run.errors.contains(option[0]))
+    }
+  }
+
   @Test func `rules that do not load are told with file and line`() {
     change("settings.words", "settings.words oops")
     let run = run()

@@ -76,6 +76,22 @@ import Testing
     #expect((more?["after"]?.intValue ?? 0) > 0)
   }
 
+  @Test func `a slower rule shows by its name and its instructions`() throws {
+    try plant(
+      "gamification/plugin.lua",
+      [
+        "local data = payload(event)\n    wallet.spend":
+          "local data = payload(event)\n    for _ = 1, 1000 do end\n    wallet.spend"
+      ])
+    let report = report("gamification")
+    #expect(report["outcomes"]?["changed"] == 0)
+    let slower = (report["rules"]?.arrayValue ?? []).filter { rule in
+      (rule["instructions"]?["after"]?.intValue ?? 0) > (rule["instructions"]?["before"]?.intValue ?? 0) + 900
+    }
+    #expect(slower.map { $0["rule"]?.stringValue } == ["spending"])
+    #expect(slower.first?["fired"]?["before"] == slower.first?["fired"]?["after"])
+  }
+
   @Test(arguments: ["gamification", "analytics", "onboarding", "deeplinks", "attribution"])
   func `renamed locals, moved lines and files of other names make no difference`(product: String) throws {
     try plant(
