@@ -156,10 +156,10 @@ static int declare_plugin(lua_State *L) {
   return 0;
 }
 
-static const char *const kind_names[] = {"a plugin", "a rule", "a query", "a web handler", "a sink handler", "a test"};
+static const char *const kind_names[] = {"a plugin", "a rule", "a query", "a web handler", "a sink handler", "a test", "an event"};
 
-/* Encodes the table at 1 to `vm->result`, without its functions. */
-static void encode_rule(lua_State *L) {
+/* Encodes the table at 1, a rule or a query, to `vm->result`, without its functions. */
+static void encode_functions(lua_State *L, const char *what) {
   rb_vm *vm = rb_vm_of(L);
   lua_newtable(L);
   int copy = lua_gettop(L);
@@ -176,8 +176,26 @@ static void encode_rule(lua_State *L) {
     }
   }
   vm->result.length = 0;
-  rb_encode(L, copy, &vm->result, RB_KIND_ERROR, "rule");
+  rb_encode(L, copy, &vm->result, RB_KIND_ERROR, what);
   lua_settop(L, 1);
+}
+
+/* Encodes the tables at 1 and 2 to `vm->result`: the members of an event's data, and options. */
+static void encode_event(lua_State *L) {
+  rb_vm *vm = rb_vm_of(L);
+  luaL_checktype(L, 1, LUA_TTABLE);
+  if (lua_isnoneornil(L, 2)) {
+    lua_settop(L, 1);
+    lua_newtable(L);
+  }
+  luaL_checktype(L, 2, LUA_TTABLE);
+  lua_settop(L, 2);
+  lua_createtable(L, 2, 0);
+  lua_insert(L, 1);
+  lua_rawseti(L, 1, 2);
+  lua_rawseti(L, 1, 1);
+  vm->result.length = 0;
+  rb_encode(L, 1, &vm->result, RB_KIND_ERROR, "event");
 }
 
 /* Upvalues: kind, name, file, line. */
@@ -188,13 +206,18 @@ static int declare_body(lua_State *L) {
   name.bytes = lua_tolstring(L, lua_upvalueindex(2), &name.length);
   file.bytes = lua_tolstring(L, lua_upvalueindex(3), &file.length);
   int line = (int)lua_tointeger(L, lua_upvalueindex(4));
+  if (kind == RB_DECLARE_EVENT) {
+    encode_event(L);
+    pass_declaration(L, kind, 0, name, file, line);
+    return 0;
+  }
   lua_settop(L, 1);
   static const int slots[] = {0, RB_SLOT_RULES, RB_SLOT_QUERIES, RB_SLOT_WEBS, RB_SLOT_SINKS, RB_SLOT_TESTS};
   int *counts[] = {NULL, &vm->rule_count, &vm->query_count, &vm->web_count, &vm->sink_count, &vm->test_count};
   int index = *counts[kind];
   if (kind == RB_DECLARE_RULE) {
     luaL_checktype(L, 1, LUA_TTABLE);
-    encode_rule(L);
+    encode_functions(L, "rule");
     rb_push_member(L, 1, "run");
     if (!lua_isfunction(L, 2)) return luaL_error(L, "rule '%s' has no 'run' function", name.bytes);
     rb_push_member(L, 1, "when");
@@ -205,6 +228,10 @@ static int declare_body(lua_State *L) {
       vm->when_count++;
     }
     lua_settop(L, 2);
+  } else if (kind == RB_DECLARE_QUERY && lua_istable(L, 1)) {
+    encode_functions(L, "query");
+    rb_push_member(L, 1, "run");
+    if (!lua_isfunction(L, 2)) return luaL_error(L, "query '%s' has no 'run' function", name.bytes);
   } else {
     luaL_checktype(L, 1, LUA_TFUNCTION);
     vm->result.length = 0;
@@ -219,12 +246,12 @@ static int declare_body(lua_State *L) {
   return 0;
 }
 
-/* `rule "name"`, `query "name"` …: the first call takes the name, the second the body. */
+/* `rule "name"`, `query "name"` …: the first call takes the name, the second the body. `rule("name", body)` takes both. */
 static int declare_name(lua_State *L) {
   rb_declaration kind = (rb_declaration)lua_tointeger(L, lua_upvalueindex(1));
   loading(L, kind_names[kind]);
   if (lua_type(L, 1) != LUA_TSTRING) return luaL_error(L, "the name of %s must be a string", kind_names[kind]);
-  int body = lua_gettop(L) > 1 ? 2 : 0;
+  int bodies = lua_gettop(L) - 1;
   int line;
   rb_slice file = position(L, &line);
   lua_pushinteger(L, kind);
@@ -232,9 +259,9 @@ static int declare_name(lua_State *L) {
   lua_pushlstring(L, file.bytes, file.length);
   lua_pushinteger(L, line);
   lua_pushcclosure(L, declare_body, 4);
-  if (!body) return 1;
-  lua_pushvalue(L, body);
-  lua_call(L, 1, 0);
+  if (bodies == 0) return 1;
+  lua_replace(L, 1);
+  lua_call(L, bodies, 0);
   return 0;
 }
 
@@ -248,7 +275,7 @@ void rb_open_declarations(lua_State *L) {
     const char *name;
     rb_declaration kind;
   } declarations[] = {{"rule", RB_DECLARE_RULE}, {"query", RB_DECLARE_QUERY}, {"web", RB_DECLARE_WEB}, {"sink", RB_DECLARE_SINK},
-                      {"test", RB_DECLARE_TEST}};
+                      {"test", RB_DECLARE_TEST}, {"event", RB_DECLARE_EVENT}};
   for (size_t i = 0; i < sizeof declarations / sizeof *declarations; i++) {
     lua_pushinteger(L, declarations[i].kind);
     lua_pushcclosure(L, declare_name, 1);

@@ -35,9 +35,11 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: ca_is_counting()))
-  func anEventOfAHotSubjectAllocatesNothing() throws {
-    let engine = try Engine(["p": Self.text])
+  @Test(
+    .enabled(if: ca_is_counting()),
+    arguments: ["", "event 'y' { points = 'integer' } "])
+  func anEventOfAHotSubjectAllocatesNothing(declared: String) throws {
+    let engine = try Engine(["p": declared + Self.text])
     let evaluator = engine.local.evaluator
     let document = TapeDocument()
     let reply = ByteBuffer(capacity: 1 << 20)

@@ -103,10 +103,11 @@ typedef enum {
 typedef enum {
   RB_DECLARE_PLUGIN = 0, /* json: the manifest; answers the merged settings as RB_JSON_FROZEN */
   RB_DECLARE_RULE,       /* name, json {on, priority, has_when} */
-  RB_DECLARE_QUERY,
+  RB_DECLARE_QUERY, /* name, json {} or {args, about} */
   RB_DECLARE_WEB,
   RB_DECLARE_SINK,
   RB_DECLARE_TEST,
+  RB_DECLARE_EVENT, /* type, json [members, options] */
 } rb_declaration;
 
 typedef struct {

@@ -21,6 +21,9 @@ package enum EventPattern: Sendable, Hashable {
     self = isPrefix ? .prefix(stem) : .exact(stem)
   }
 
+  /// Whether it means one type.
+  package var isExact: Bool { if case .exact = self { true } else { false } }
+
   /// Whether an event of that type is meant.
   package func matches(_ type: String) -> Bool {
     switch self {

@@ -27,7 +27,13 @@ package final class HandlerCalls {
   ) throws(RequestError) {
     guard let found = plugins.catalog.query(name) else { throw notFound(query: name) }
     let plugin = plugins.all[found.plugin]
-    let query = plugin.entry.manifest.queries[found.query].name
+    let declaration = plugin.entry.manifest.queries[found.query]
+    let query = declaration.name
+    if let schema = declaration.arguments {
+      do throws(SchemaMismatch) { try schema.check(arguments, at: "args", onlyKnown: schema.names) } catch {
+        throw error.requestError
+      }
+    }
     var loaded: Subject?
     var record: SubjectRecordView?
     if let subject {

@@ -50,8 +50,9 @@ final class WorkerPlugins {
   func listeners(to type: UnsafeRawBufferPointer) -> Listeners {
     let hash = hash64(type)
     if let known = listeners.find(type, hash: hash) { return known }
+    let text = String(decoding: type, as: UTF8.self)
     let found = Listeners(
-      type: Array(type), hash: hash, plugins: catalog.listeners(to: String(decoding: type, as: UTF8.self)))
+      type: Array(type), hash: hash, plugins: catalog.listeners(to: text), schemas: catalog.schemas(of: text))
     listeners.insert(found)
     return found
   }
@@ -127,11 +128,14 @@ final class Listeners {
   let hash: UInt64
   /// The indices of the plugins, each with its rules in the order in which they run.
   let plugins: [(plugin: Int, rules: [Int])]
+  /// What the data of such events must be; nil when nothing is to be checked.
+  let schemas: EventSchemas?
 
-  init(type: [UInt8], hash: UInt64, plugins: [(plugin: Int, rules: [Int])]) {
+  init(type: [UInt8], hash: UInt64, plugins: [(plugin: Int, rules: [Int])], schemas: EventSchemas?) {
     self.type = type
     self.hash = hash
     self.plugins = plugins
+    self.schemas = schemas
   }
 }
 

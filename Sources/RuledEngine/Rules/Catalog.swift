@@ -64,6 +64,8 @@ package final class Catalog: Sendable {
   package let source: RulesSource
   /// What was configured for plugins, by name.
   package let configuration: [String: Configuration.Plugin]
+  /// Whether a plugin declares events whose data is checked.
+  let checksEvents: Bool
   /// `revision` as bytes, which never change.
   let revisionText: ByteBuffer
 
@@ -74,6 +76,7 @@ package final class Catalog: Sendable {
     self.source = source
     self.loadedAt = loadedAt
     self.configuration = configuration
+    checksEvents = plugins.contains { $0.manifest.events.contains(where: \.isChecked) }
     revision = Self.revision(of: source, configuration)
     revisionText = ByteBuffer(capacity: 16)
     revisionText.append(contentsOf: revision)
@@ -122,6 +125,11 @@ package final class Catalog: Sendable {
   /// Whether a plugin answers for a host, given in lower case and without port.
   package func claims(host: String) -> Bool {
     plugins.contains { plugin in plugin.manifest.hosts.contains { $0.name.lowercased() == host } }
+  }
+
+  /// What the plugins declare about the data of an event type; nil when nothing is to be checked.
+  package func schemas(of type: String) -> EventSchemas? {
+    checksEvents ? EventSchemas(of: type, in: plugins.map(\.manifest)) : nil
   }
 
   /// The plugins that listen to an event type, each with its rules in the order in which they run.

@@ -11,6 +11,8 @@ struct ManifestBuilder {
   private let notes: LoadNotes?
 
   private static let pluginKeys = ["name", "version", "about", "settings", "sinks", "sources", "budget"]
+  private static let queryKeys = ["about", "args", "run"]
+  private static let eventKeys = ["about", "checked", "closed"]
   private static let ruleKeys = ["on", "priority", "when", "run"]
   private static let budgetKeys = ["instructions", "memory_mib"]
 
@@ -80,6 +82,41 @@ struct ManifestBuilder {
     manifest.rules.append(.init(name: name, on: patterns, priority: priority, file: file, line: line))
   }
 
+  /// Takes `query "name" (function)` or `query "name" {…}`, whose arguments may be declared.
+  mutating func query(_ name: String, _ json: JSONValue, file: String, line: Int) throws(Refusal) {
+    try handler(\.queries, "query", name, file: file, line: line)
+    guard let object = json.objectValue, !object.isEmpty else { return }
+    try check(object.names, known: Self.queryKeys, of: "query '\(name)'")
+    let last = manifest.queries.count - 1
+    manifest.queries[last].about = try text(object, "about", of: "query '\(name)'") ?? ""
+    if let args = object["args"] {
+      manifest.queries[last].arguments = try schema(args, of: "query '\(name)': args")
+    }
+  }
+
+  /// Takes `event "type" {…}`: the members of its data, and options.
+  mutating func event(_ type: String, _ json: JSONValue, file: String, line: Int) throws(Refusal) {
+    try declared("event", type)
+    if let earlier = manifest.events.first(where: { $0.type == type }) {
+      throw Refusal("event '\(type)' is declared twice, first at \(earlier.file):\(earlier.line)")
+    }
+    guard let pattern = EventPattern(type), pattern.isExact else {
+      throw Refusal("event '\(type)': the name must be one event type, without *")
+    }
+    let what = "event '\(type)'"
+    let options = json[1]?.objectValue ?? JSONObject()
+    try check(options.names, known: Self.eventKeys, of: what, called: "option")
+    manifest.events.append(
+      EventDeclaration(
+        type: type, about: try text(options, "about", of: what) ?? "", data: try schema(json[0], of: what),
+        isChecked: try flag(options, "checked", of: what) ?? true,
+        isClosed: try flag(options, "closed", of: what) ?? false, file: file, line: line))
+  }
+
+  private func schema(_ table: JSONValue?, of what: String) throws(Refusal) -> DataSchema {
+    do throws(SchemaError) { return try DataSchema(table, of: what) } catch { throw Refusal(error.message) }
+  }
+
   /// Takes a query, a handler or a test.
   mutating func handler(
     _ kind: WritableKeyPath<PluginManifest, [PluginManifest.Handler]>, _ what: String, _ name: String, file: String,
@@ -106,19 +143,27 @@ struct ManifestBuilder {
     guard !name.isEmpty else { throw Refusal("the name of a \(what) is empty") }
   }
 
-  private func check(_ names: [String], known: [String], of what: String) throws(Refusal) {
+  private func check(
+    _ names: [String], known: [String], of what: String, called: String = "key"
+  ) throws(Refusal) {
     for name in names where !known.contains(name) {
       let all = "it knows \(known.joined(separator: ", "))"
-      let message = "\(what) has no key '\(name)'" + NearestName.hint(name, in: known, otherwise: all)
+      let message = "\(what) has no \(called) '\(name)'" + NearestName.hint(name, in: known, otherwise: all)
       guard let notes else { throw Refusal(message) }
       notes.note(key: name, message)
     }
   }
 
-  private func text(_ object: JSONObject, _ key: String) throws(Refusal) -> String? {
+  private func text(_ object: JSONObject, _ key: String, of what: String = "plugin") throws(Refusal) -> String? {
     guard let value = object[key] else { return nil }
-    guard let text = value.stringValue else { throw Refusal("plugin.\(key) must be a string") }
+    guard let text = value.stringValue else { throw Refusal("\(what).\(key) must be a string") }
     return text
+  }
+
+  private func flag(_ object: JSONObject, _ key: String, of what: String) throws(Refusal) -> Bool? {
+    guard let value = object[key] else { return nil }
+    guard let flag = value.boolValue else { throw Refusal("\(what).\(key) must be true or false") }
+    return flag
   }
 
   private func texts(_ object: JSONObject, _ key: String) throws(Refusal) -> [String] {

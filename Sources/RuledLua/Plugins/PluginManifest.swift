@@ -25,6 +25,10 @@ package struct PluginManifest: Sendable {
     package let file: String
     /// The line at which it is declared.
     package let line: Int
+    /// What a query answers, in a sentence; may be empty.
+    package var about = ""
+    /// The arguments that a query takes; nil for any.
+    package var arguments: DataSchema?
   }
 
   /// The plugin's name.
@@ -47,6 +51,8 @@ package struct PluginManifest: Sendable {
   package internal(set) var budget = Budget()
   /// Its rules.
   package internal(set) var rules: [Rule] = []
+  /// The events whose data it describes, in order of declaration.
+  package internal(set) var events: [EventDeclaration] = []
   /// Its queries.
   package internal(set) var queries: [Handler] = []
   /// The hosts that it answers for.

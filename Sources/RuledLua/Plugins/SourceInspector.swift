@@ -52,7 +52,8 @@ package final class SourceInspector {
 
   /// The globals of rules that a misspelled name may mean.
   package static let globals = [
-    "array", "assert", "calendar", "coroutine", "count", "counters", "data", "decide", "emit", "error", "forget", "geo",
+    "array", "assert", "calendar", "coroutine", "count", "counters", "data", "decide", "emit", "error", "event",
+    "forget", "geo",
     "hash", "ipairs", "json", "log", "math", "next", "now", "once", "pairs", "pcall", "peek", "plugin", "query",
     "raise",
     "rawequal", "rawget", "rawlen", "rawset", "require", "rule", "select", "send", "setmetatable", "settings", "sink",

@@ -128,16 +128,17 @@ final class EventTransaction {
   func run() throws(RequestError) {
     var index = 0
     while index < queue.count, storeFailure == nil {
-      runPlugins(onEventAt: index)
+      try runPlugins(onEventAt: index)
       index += 1
     }
     if let storeFailure { throw storeFailure }
   }
 
-  private func runPlugins(onEventAt index: Int) {
+  private func runPlugins(onEventAt index: Int) throws(RequestError) {
     let queued = queue[index]
-    guard !event.isExplained else { return explainPlugins(onEventAt: index) }
     let listeners = plugins.listeners(to: queue.type(of: queued))
+    if let schemas = listeners.schemas, queued.origin == .sent { try checkArrived(schemas) }
+    guard !event.isExplained else { return explainPlugins(onEventAt: index) }
     for listener in listeners.plugins where !queued.isRaised(by: listener.plugin) {
       if let retriedPlugin, !queued.isRaised, listener.plugin != retriedPlugin { continue }
       withRun(of: listener.plugin) { $0.run(listener.rules, onEventAt: index, in: self) }

@@ -1,0 +1,174 @@
+package import RuledCore
+
+/// What members an object has: an event's data or a query's arguments, as a plugin declares them.
+///
+/// A plugin writes a table of members, such as `{ code = "string", amount = "integer?: in cents", items = { "string" } }`.
+package struct DataSchema: Sendable {
+  /// One member.
+  package struct Member: Sendable {
+    /// Its name.
+    package let name: String
+    /// What it holds.
+    package let type: DataType
+    /// Whether it may be missing or null.
+    package let isOptional: Bool
+    /// What it means, as the plugin says after a colon; may be empty.
+    package let about: String
+    /// `name` in UTF-8.
+    let nameBytes: [UInt8]
+  }
+
+  /// The members, in order of their names.
+  package let members: [Member]
+
+  /// The schema that a plugin wrote as a table; `what` names it in messages.
+  ///
+  /// - Throws: A sentence on what is wrong, which names the member.
+  package init(_ table: JSONValue?, of what: String) throws(SchemaError) {
+    guard let table else { throw SchemaError("\(what) takes a table of members and their types") }
+    if table.arrayValue?.isEmpty == true {
+      members = []
+      return
+    }
+    guard let object = table.objectValue else {
+      throw SchemaError("\(what) takes a table of named members, such as { code = \"string\", amount = \"integer?\" }")
+    }
+    var members: [Member] = []
+    for (name, value) in object { members.append(try Member(name, value, of: what)) }
+    self.members = members.sorted { $0.name < $1.name }
+  }
+
+  /// The names of the members.
+  package var names: [String] { members.map(\.name) }
+}
+
+/// What a member holds.
+package indirect enum DataType: Sendable {
+  /// Any value but null.
+  case any
+  /// A text.
+  case string
+  /// `true` or `false`.
+  case boolean
+  /// A whole number of 64 bits; `1.0` is one.
+  case integer
+  /// Any number.
+  case number
+  /// An object with any members.
+  case object
+  /// An array with any elements, or only with such.
+  case array(DataType?)
+  /// An object with these members.
+  case members(DataSchema)
+
+  /// The types that have a name.
+  private static let named: [(name: String, type: DataType)] = [
+    ("string", .string), ("integer", .integer), ("number", .number), ("boolean", .boolean), ("object", .object),
+    ("array", .array(nil)), ("any", .any),
+  ]
+
+  /// The type that a text names.
+  init?(named name: Substring) {
+    guard let found = Self.named.first(where: { $0.name == name }) else { return nil }
+    self = found.type
+  }
+
+  /// The names of types.
+  static var names: [String] { named.map(\.name) }
+
+  /// The type's name: for one that is made of others, what these are.
+  package var text: String {
+    switch self {
+    case .array(let element?): "array of \(element.text)"
+    case .members: "object"
+    case .any: "any"
+    case .string: "string"
+    case .boolean: "boolean"
+    case .integer: "integer"
+    case .number: "number"
+    case .object: "object"
+    case .array: "array"
+    }
+  }
+}
+
+/// Why a schema is refused, in a sentence for the author of the plugin.
+package struct SchemaError: Error, Sendable {
+  /// What is wrong.
+  package let message: String
+
+  init(_ message: String) { self.message = message }
+}
+
+extension DataSchema.Member {
+  fileprivate init(_ name: String, _ value: JSONValue, of what: String) throws(SchemaError) {
+    let place = "\(what).\(name)"
+    guard let text = value.stringValue else {
+      isOptional = name.hasSuffix("?")
+      self.name = isOptional ? String(name.dropLast()) : name
+      nameBytes = Array(self.name.utf8)
+      about = ""
+      type = try DataType(table: value, at: place)
+      return
+    }
+    let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    let written = Substring(UnicodeText.trim(String(parts[0])))
+    isOptional = written.hasSuffix("?")
+    let typeName = isOptional ? written.dropLast() : written
+    guard let type = DataType(named: typeName) else {
+      let hint = NearestName.hint(
+        String(typeName), in: DataType.names, otherwise: "types are \(DataType.names.joined(separator: ", "))")
+      throw SchemaError("\(place): there is no type '\(typeName)'\(hint)")
+    }
+    self.name = name
+    nameBytes = Array(name.utf8)
+    self.type = type
+    about = parts.count > 1 ? UnicodeText.trim(String(parts[1])) : ""
+  }
+
+  /// The type as a plugin writes it: `?` says that the member may be missing.
+  package var typeText: String { type.text + (isOptional ? "?" : "") }
+
+  /// The member as a plugin writes it.
+  fileprivate var json: (name: String, value: JSONValue) {
+    switch type {
+    case .array(.some), .members: (name + (isOptional ? "?" : ""), type.json)
+    default: (name, .string(typeText + (about.isEmpty ? "" : ": \(about)")))
+    }
+  }
+}
+
+extension DataType {
+  /// The type that a table describes: of an array, with its one element, or of an object.
+  fileprivate init(table: JSONValue, at place: String) throws(SchemaError) {
+    switch table {
+    case .array(let elements) where elements.count == 1:
+      guard let name = elements[0].stringValue else {
+        self = .array(try DataType(table: elements[0], at: "\(place)[]"))
+        return
+      }
+      guard let type = DataType(named: Substring(name)) else {
+        let hint = NearestName.hint(
+          name, in: DataType.names, otherwise: "types are \(DataType.names.joined(separator: ", "))")
+        throw SchemaError("\(place)[]: there is no type '\(name)'\(hint)")
+      }
+      self = .array(type)
+    case .object: self = .members(try DataSchema(table, of: place))
+    default:
+      throw SchemaError("\(place) must be a type such as \"string\", a table of members, or { TYPE } for an array")
+    }
+  }
+
+  fileprivate var json: JSONValue {
+    switch self {
+    case .array(let element?): .array([element.json])
+    case .members(let schema): schema.json
+    default: .string(text)
+    }
+  }
+}
+
+extension DataSchema {
+  /// The schema as a plugin writes it.
+  package var json: JSONValue { .object(JSONObject(members.map(\.json))) }
+}
