@@ -96,7 +96,8 @@ package final class JournalBacktest {
       let stores = (try RocksStore(path: first.folder), try RocksStore(path: second.folder))
       do throws(RequestError) {
         let sides = try Sides(
-          rules, lua: lua, stores: (stores.0, stores.1), configuration: configuration, recorded: recorded)
+          rules, lua: lua, stores: (stores.0, stores.1), configuration: configuration, recorded: recorded,
+          events: count)
         onSides(sides)
         result = .success(try play(sides, goesOn, before))
       } catch { result = .failure(error) }

@@ -39,11 +39,12 @@ package final class Sides {
   ///   - stores: the stores to begin from, one for each side.
   ///   - configuration: the limits of both.
   ///   - recorded: what the entries to be played say about messages and timers; nil for events of clients alone.
+  ///   - events: about how many events will be played: of many, the instructions of one event in 16 are counted.
   /// - Throws: when a store can't be read.
   package init(
     _ rules: Rules, lua: LuaWorker,
     stores: (baseline: any StateStore, candidate: any StateStore) = (MemoryStore(), MemoryStore()),
-    configuration: Configuration = Configuration(), recorded: RecordedHistory? = nil
+    configuration: Configuration = Configuration(), recorded: RecordedHistory? = nil, events: Int = 0
   ) throws(RequestError) {
     self.rules = rules
     baseline = try World(
@@ -51,7 +52,12 @@ package final class Sides {
     candidate = try World(
       rules: rules.warmUp ?? rules.candidate, lua: lua, base: stores.candidate, configuration: configuration,
       recorded: recorded)
+    let mask: UInt64 = events > Self.mostCounted ? 15 : 0
+    for world in [baseline, candidate] { world.evaluator.recordCosts(mask: mask) }
   }
+
+  /// Of how many events all instructions are counted, which takes time.
+  private static let mostCounted = 100_000
 
   /// Plays an event before the range: both sides have the baseline's rules.
   package func warmUp(_ entry: JournalEntry) throws(RequestError) {

@@ -80,9 +80,10 @@ final class BacktestRun {
     switch events {
     case .file(let path):
       let catalogs = Sides.Rules(baseline: try rules.loadBaseline(worker), candidate: try rules.loadCandidate(worker))
-      let sides = try Sides(catalogs, lua: worker)
+      let lines = try EventLines(path, environment)
+      let sides = try Sides(catalogs, lua: worker, events: lines.estimate)
       onSides(sides)
-      return try play(EventLines(path, environment), sides, until: isDone, before: before)
+      return try play(lines, sides, until: isDone, before: before)
     case .journal(let journal):
       let catalogs = Sides.Rules(
         baseline: try rules.loadBaseline(worker), warmUp: try rules.loadBaseline(worker),

@@ -48,7 +48,12 @@ struct BacktestSource {
   /// The events to play.
   func events(_ selection: BacktestSelection) throws(ToolError) -> BacktestRun.Events {
     if let file { return .file(file) }
-    throw ToolError("give the events with --events FILE")
+    do throws(StoreError) {
+      let source = try FolderJournal(folder: journal ?? "")
+      let range = JournalBacktest.Selection(since: since, until: until) { selection.contains($0) }
+      let temporary = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+      return .journal(try JournalBacktest(source, range, temporary: temporary))
+    } catch { throw ToolError("the journal can't be read: \(error)") }
   }
 
   /// The sources of a revision in a store's archive; of the last one that was in force without one.

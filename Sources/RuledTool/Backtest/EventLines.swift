@@ -20,6 +20,9 @@ struct EventLines {
   /// How much of the file was read, from 0 to 1; nil when its size is not known.
   var share: Double? { input.size.flatMap { $0 > 0 ? Double(input.consumed) / Double($0) : nil } }
 
+  /// About how many events there are; 0 when the file's size is not known.
+  var estimate: Int { (input.size ?? 0) / 200 }
+
   /// The next event; nil at the end.
   ///
   /// Its time is what `now()` will be; one without a time happens at the time of the event before it.
