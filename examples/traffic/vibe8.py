@@ -1,6 +1,8 @@
 """Vibe8, the app of the plugins gamification and analytics: streaks, points that are spent, and consent."""
 
 TONES = ["playful", "sincere", "witty", "bold", "casual"]
+# What people spend at once on the tier that they save for.
+SPENDS = {"silver": [50, 100, 100], "gold": [100, 200, 200], "platinum": [250, 500, 500]}
 QUALITIES = ["bronze", "bronze", "bronze", "silver", "gold"]
 
 
@@ -8,7 +10,7 @@ def play(person):
     """All days of one user."""
     rng = person.rng
     consents = rng.random() < 0.7
-    saves_for = rng.choice(["silver", "silver", "gold", None])
+    saves_for = rng.choice(["silver", "gold", "platinum", "platinum", None])
     for day in person.active_days():
         person.session(day)
         if day == person.first_day:
@@ -59,7 +61,7 @@ def visit(person, saves_for):
                     "rating": rating, "flirt_index": index, "tone_used": tone, "quality_tier": quality,
                 })
     if saves_for and rng.random() < 0.35:
-        send(person, "points.spent", {"amount": rng.choice([50, 100, 100, 200]), "tier": saves_for})
+        send(person, "points.spent", {"amount": rng.choice(SPENDS[saves_for]), "tier": saves_for})
     person.wait(10, 90)
     if rng.random() < 0.01:
         send(person, "settings.gamification_toggled", {"enabled": rng.random() < 0.5})

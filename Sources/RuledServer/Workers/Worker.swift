@@ -162,7 +162,7 @@ final class Worker {
     let cache = evaluator.cache
     figures.events.store(executed.events, ordering: .relaxed)
     figures.queries.store(executed.queries, ordering: .relaxed)
-    figures.duplicates.store(evaluator.duplicates, ordering: .relaxed)
+    figures.duplicates.store(evaluator.repeats, ordering: .relaxed)
     figures.hotSubjects.store(cache.subjects, ordering: .relaxed)
     figures.hotBytes.store(cache.bytes, ordering: .relaxed)
     figures.cacheHits.store(cache.hits, ordering: .relaxed)

@@ -67,7 +67,10 @@ package enum BacktestCommand: Command {
       return .failed
     }
     let exceeded = report.elements("exceeded")
-    for condition in exceeded { environment.errors.write("exceeded: \(condition.brief)\n") }
+    // A terminal shows it with the report already.
+    if !environment.output.isTerminal || arguments.has("json") {
+      for condition in exceeded { environment.errors.write("exceeded: \(condition.brief)\n") }
+    }
     return exceeded.isEmpty ? .done : .no
   }
 
