@@ -11,10 +11,12 @@ package final class Journal: JournalDrain, @unchecked Sendable {  // `writing` g
   /// Its folder.
   package let folder: String
   let files: any FileSystem
-  /// Held by the thread that changes files.
-  private let writing = Condition()
-  private var settings: Configuration.Journal
+  /// Held by the thread that adds to files, or changes which files there are.
+  let writing = Condition()
+  private(set) var settings: Configuration.Journal
   private var isOpen = false
+  /// How hard entries are compressed.
+  let level: Int32
   private let builder: BlockBuilder
   private let block = ByteBuffer(capacity: 256 << 10)
   private var reader = CommitReader()
@@ -23,8 +25,8 @@ package final class Journal: JournalDrain, @unchecked Sendable {  // `writing` g
   /// The last sequence that was seen, kept or not.
   private var last: UInt64 = 0
   /// Why entries are lost at present.
-  private var failure: StoreError?
-  private let published = Mutex(State())
+  private var writeError: StoreError?
+  let published = Mutex(State())
 
   /// What readers see: all of it is durable.
   struct State: Sendable {
@@ -56,6 +58,7 @@ package final class Journal: JournalDrain, @unchecked Sendable {  // `writing` g
     self.folder = folder
     self.settings = settings
     self.files = files
+    self.level = level
     builder = BlockBuilder(level: level)
     redaction = Redaction(settings.redact)
   }
@@ -76,6 +79,17 @@ package final class Journal: JournalDrain, @unchecked Sendable {  // `writing` g
       contents.first, contents.last, files.map(\.earliest).min().map { Timestamp(microseconds: $0) },
       files.map(\.latest).max().map { Timestamp(microseconds: $0) }
     )
+  }
+
+  /// Why entries are lost at present, and which; nil when none are.
+  package var failure: JournalFailure? {
+    state.failure.map { JournalFailure(reason: $0.error.description, gap: $0.gap) }
+  }
+
+  /// What was taken since the start, how many files there are and how many bytes they have.
+  package var figures: (taken: Figures, files: Int, bytes: Int) {
+    let state = state
+    return (state.figures, state.contents.summaries.count, state.contents.summaries.reduce(0) { $0 + $1.bytes })
   }
 
   /// What readers see.
@@ -104,7 +118,7 @@ package final class Journal: JournalDrain, @unchecked Sendable {  // `writing` g
         }
       }
       writeBlock()
-      if failure == nil {
+      if writeError == nil {
         attempt { () throws(StoreError) in
           try writer?.sync()
           if forgotten != before { try forgotten.write(to: folder, files) }
@@ -137,6 +151,17 @@ package final class Journal: JournalDrain, @unchecked Sendable {  // `writing` g
   /// Opens the folder now.
   package func start() { writing.locked { open() } }
 
+  /// Ends the file that is written to, if it has entries, so that nothing is added to it any more.
+  func completeCurrent() {
+    writing.locked {
+      open()
+      guard writeError == nil, let writer else { return }
+      if current == nil { current = state.contents.summaries.last }
+      guard current?.path == writer.path else { return }
+      attempt { () throws(StoreError) in try complete(writer) }
+    }
+  }
+
   /// Adds an entry; under `writing`.
   private func take(_ view: EntryView) {
     if last > 0, view.sequence > last + 1 {
@@ -144,7 +169,7 @@ package final class Journal: JournalDrain, @unchecked Sendable {  // `writing` g
       noteGap(JournalGap(first: last + 1, last: view.sequence - 1, reason: JournalFiles.unknownReason))
     }
     last = view.sequence
-    guard failure == nil else { return }
+    guard writeError == nil else { return }
     if let redaction {
       redaction.apply(to: view) { builder.add($0) }
     } else {
@@ -156,7 +181,7 @@ package final class Journal: JournalDrain, @unchecked Sendable {  // `writing` g
   /// Writes the entries that were collected.
   private func writeBlock() {
     guard !builder.isEmpty else { return }
-    guard failure == nil else { return builder.removeAll() }
+    guard writeError == nil else { return builder.removeAll() }
     attempt { () throws(StoreError) in
       block.removeAll()
       let header = builder.finish(into: block)
@@ -170,7 +195,7 @@ package final class Journal: JournalDrain, @unchecked Sendable {  // `writing` g
   }
 
   private func noteGap(_ gap: JournalGap) {
-    guard failure == nil else { return }
+    guard writeError == nil else { return }
     attempt { () throws(StoreError) in try write(gap) }
   }
 
@@ -242,29 +267,37 @@ package final class Journal: JournalDrain, @unchecked Sendable {  // `writing` g
       builder.removeAll()
       pendingGaps = []
       current = nil
-      failure = error
+      writeError = error
     }
   }
 
   /// Goes on after a failure, in a new file that begins with the gap.
   private func resume() {
-    guard let reason = failure, isOpen else { return }
-    failure = nil
+    guard let reason = writeError, isOpen else { return }
+    writeError = nil
     let known = state.contents.last
     guard last > known else { return }
     attempt { () throws(StoreError) in
       try write(JournalGap(first: known + 1, last: last, reason: reason.message))
       try writer?.sync()
     }
-    if failure != nil { failure = reason }
+    if writeError != nil { writeError = reason }
   }
 
   /// Lets readers see what is durable now.
   private func publish(_ forgotten: ForgottenSubjects) {
-    if failure == nil, let current { publish(current) }
+    if writeError == nil, let current { publish(current) }
     published.withLock { state in
       state.forgotten = forgotten
-      state.failure = failure.map { ($0, JournalGap(first: state.contents.last + 1, last: last, reason: $0.message)) }
+      state.failure = writeError.map { ($0, JournalGap(first: state.contents.last + 1, last: last, reason: $0.message)) }
     }
   }
+}
+
+/// Entries that are being lost, since the journal can't be written.
+package struct JournalFailure: Sendable, Equatable {
+  /// Why.
+  package let reason: String
+  /// Which, up to now.
+  package let gap: JournalGap
 }

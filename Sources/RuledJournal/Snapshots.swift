@@ -1,5 +1,5 @@
-import RuledCore
-import RuledStore
+package import RuledCore
+package import RuledStore
 
 /// The snapshots in a journal's folder: each a copy of the store, in a folder named by its sequence and its time.
 struct JournalSnapshots {
@@ -36,4 +36,53 @@ struct JournalSnapshots {
 extension Journal {
   /// The snapshots, the earliest first.
   package var snapshots: [JournalSnapshot] { JournalSnapshots(in: folder, files).all }
+
+  /// Whether it is time for a snapshot: there is none, the last is old, entries are missing behind it, or the clock went back behind it.
+  package func needsSnapshot(now: Timestamp) -> Bool {
+    guard let last = snapshots.last else { return true }
+    let age = now.microseconds - last.at.microseconds
+    let every = writing.locked { settings.snapshot }
+    return age >= every || age < 0 || state.contents.gaps.contains { $0.last > last.sequence }
+  }
+
+  /// Takes a snapshot of a store, which is on the same file system; commits go on meanwhile.
+  package func takeSnapshot(of store: RocksStore, now: Timestamp) throws(StoreError) {
+    let parent = "\(folder)/\(JournalSnapshots.folderName)"
+    try files.createFolder(parent)
+    let new = "\(parent)/unfinished"
+    try StoreCheckpoints.remove(new)
+    do throws(StoreError) {
+      let sequence = try store.snapshot(to: new)
+      let path = "\(parent)/\(JournalSnapshots.name(sequence, at: now))"
+      try StoreCheckpoints.remove(path)
+      try files.rename(new, to: path)
+      try files.syncFolder(parent)
+    } catch {
+      try? StoreCheckpoints.remove(new)
+      throw error
+    }
+  }
+
+  /// Removes the snapshots from which no entry can be replayed, as those right behind them are gone.
+  func removeOldSnapshots() throws(StoreError) {
+    let first = state.contents.first
+    for snapshot in snapshots.dropLast() where snapshot.sequence + 1 < first {
+      try StoreCheckpoints.remove(snapshot.path)
+    }
+  }
+
+  /// Erases subjects from a snapshot, so that none of its files has their keys.
+  func erase(_ forgotten: ForgottenSubjects, from snapshot: JournalSnapshot) throws(StoreError) {
+    let store = try RocksStore(path: snapshot.path, blockCacheBytes: 1 << 20)
+    let deletes = WriteSet()
+    try store.scan(from: [], to: nil) { key, _ in
+      if let subject = (try? ParsedKey(key))?.subject, forgotten.contains(subject) { deletes.delete(key) }
+      return true
+    }
+    if !deletes.isEmpty {
+      try store.commit(deletes, durable: true)
+      try store.compact()
+    }
+    try store.close()
+  }
 }

@@ -3,16 +3,19 @@ import RuledStore
 
 /// The subjects that were forgotten and whose entries are not yet gone from the files: nothing reads them.
 ///
-/// The file `forgotten` holds a keyless digest of each name, not the name, and the sequence up to which entries are hidden.
+/// The file `forgotten` holds a digest of each name, not the name, the hash by which filters know it, and the sequence up to which entries are hidden.
 struct ForgottenSubjects: Sendable, Equatable {
   /// A digest of a subject's name.
   struct Key: Hashable, Sendable {
     let high: UInt64
     let low: UInt64
+    /// The hash by which filters know the subject.
+    let filter: UInt64
 
-    init(high: UInt64, low: UInt64) {
+    init(high: UInt64, low: UInt64, filter: UInt64) {
       self.high = high
       self.low = low
+      self.filter = filter
     }
 
     /// The digest of a name.
@@ -21,6 +24,7 @@ struct ForgottenSubjects: Sendable, Equatable {
       func word(_ start: Int) -> UInt64 { digest[start..<start + 8].reduce(0) { $0 << 8 | UInt64($1) } }
       high = word(0)
       low = word(8)
+      filter = SubjectFilter.hash(subject)
     }
   }
 
@@ -50,6 +54,17 @@ struct ForgottenSubjects: Sendable, Equatable {
   mutating func subtract(_ other: ForgottenSubjects) {
     for (key, bound) in other.bounds where bounds[key] == bound { bounds[key] = nil }
   }
+
+  /// Whether a file or a block may have entries to be erased.
+  func concerns(_ first: UInt64, _ filter: SubjectFilter) -> Bool {
+    bounds.contains { key, bound in first <= bound && filter.mayHold(key.filter) }
+  }
+
+  /// Whether a subject is among them.
+  func contains(_ subject: UnsafeRawBufferPointer) -> Bool { bounds[Key(subject)] != nil }
+
+  /// The last sequence that is hidden; 0 when there is none.
+  var last: UInt64 { bounds.values.max() ?? 0 }
 
   /// Whether an entry is hidden.
   func hides(_ view: EntryView) -> Bool {
@@ -86,16 +101,16 @@ struct ForgottenSubjects: Sendable, Equatable {
       throw StoreError(
         .corrupt, "\(path) is damaged: it is not known which subjects are to be erased from the journal")
     }
-    while let high = reader.word(), let low = reader.word(), let bound = reader.word() {
-      bounds[Key(high: high, low: low)] = bound
+    while let high = reader.word(), let low = reader.word(), let filter = reader.word(), let bound = reader.word() {
+      bounds[Key(high: high, low: low, filter: filter)] = bound
     }
   }
 
   /// Writes the file, durably, in place of the one before.
   func write(to folder: String, _ files: any FileSystem) throws(StoreError) {
-    let body = ByteBuffer(capacity: bounds.count * 24)
+    let body = ByteBuffer(capacity: bounds.count * 32)
     for (key, bound) in bounds.sorted(by: { ($0.key.high, $0.key.low) < ($1.key.high, $1.key.low) }) {
-      for word in [key.high, key.low, bound] { body.append(bigEndian: word) }
+      for word in [key.high, key.low, key.filter, bound] { body.append(bigEndian: word) }
     }
     let all = ByteBuffer(capacity: body.count + 16)
     all.append(bigEndian: Self.magic)

@@ -126,10 +126,15 @@ struct JournalFile {
     return true
   }
 
+  /// The bytes of a block as they are in the file.
+  func bytes(of block: Block) throws(StoreError) -> ByteBuffer {
+    try Self.bytes(of: file, at: block.offset, count: block.header.total)
+  }
+
   /// What a block holds: its entries, or the reason of a gap.
   func contents(of block: Block) throws(StoreError) -> ByteBuffer {
     let header = block.header
-    let bytes = try Self.bytes(of: file, at: block.offset, count: header.total)
+    let bytes = try bytes(of: block)
     defer { withExtendedLifetime(bytes) {} }
     guard BlockHeader.isWhole(bytes.bytes) else {
       throw StoreError(

@@ -300,6 +300,7 @@ extension RulesLoader {
     if old.socket != new.socket { keys.append("socket") }
     if old.rules != new.rules { keys.append("rules") }
     if old.store != new.store { keys.append("store") }
+    if old.journal.isOn != new.journal.isOn { keys.append("journal.keep") }
     if old.durability != new.durability { keys.append("durability") }
     if old.workers != new.workers { keys.append("workers") }
     if old.http != new.http { keys.append("http") }

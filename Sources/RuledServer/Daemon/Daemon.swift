@@ -16,6 +16,7 @@ package final class Daemon {
   private var committer: Thread?
   private var outbox: Thread?
   private var loader: Thread?
+  private var keeper: JournalKeeper?
   private let readConfiguration: @Sendable () throws(StartError) -> Configuration
   private var isStopping = false
   private var loopback: Int32?
@@ -62,9 +63,12 @@ package final class Daemon {
       try startCommitter(services)
       services.countParked()
       services.resumeMessages()
+      keeper = services.journal.map { JournalKeeper($0, context) }
+      try keeper?.start()
       try startWorkers(services, catalog)
       try startOutbox(services)
       try serve(services, catalog, socket, at: path)
+      keeper?.end()
       if services.status.storeIsWell { try StoredTime.save(context) }
       try store.close()
     } catch let error as StoreError {
@@ -124,6 +128,7 @@ package final class Daemon {
       do throws(StoreError) {
         let journal = configuration.journal.isOn ? Journal(of: path, settings: configuration.journal) : nil
         let store = try RocksStore(path: path, journal: journal)
+        if journal == nil { try Journal.remove(of: path) }
         if let note = store.openingNote { log.write(LogLine(.warn, note)) }
         _ = try StoreCheckpoints(of: path).removeAbandoned()
         journal?.start()

@@ -115,6 +115,8 @@ package final class DaemonStatus: Sendable {
       problems.append(
         .string("the effects are held back since the restore of a backup: release them to have them delivered"))
     }
+    let journalProblems = services.journal?.problems ?? []
+    problems += journalProblems.map { .string($0) }
     let damage = services.context.damage.entries
     if !damage.listed.isEmpty { problems.append(.string(Self.problem(damage.listed, beyond: damage.beyond))) }
     let sinks = services.outbox.figures
@@ -125,6 +127,7 @@ package final class DaemonStatus: Sendable {
     let isReady =
       now.storeError == nil && now.backgroundProblem == nil && now.origin != .stored && suspended.isEmpty
       && damage.listed.isEmpty && messages.problems.isEmpty && sinkProblems.isEmpty
+      && journalProblems.isEmpty
     return .object([
       "status": .string(isReady ? "ready" : "degraded"),
       "revision": .string(now.catalog?.revision ?? ""),
@@ -133,6 +136,7 @@ package final class DaemonStatus: Sendable {
       "uptime_s": .integer(Int64((EngineClock.monotonic - startedAt) / 1_000_000_000)),
       "pinned": .bool(now.origin == .pinned),
       "problems": .array(problems),
+      "journal": services.journal?.health ?? .null,
       "suspended": .array(suspended),
       "messages": messages.json,
       "effects_held": .bool(effectsAreHeld),

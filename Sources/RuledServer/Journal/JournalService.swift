@@ -14,6 +14,8 @@ final class JournalService: Sendable {
   let journal: Journal
   /// Its store.
   let store: RocksStore
+  /// Why it can't be kept in order; nil when it can.
+  private let problem = Mutex<String?>(nil)
   /// How many requests read it now.
   private let readers = Atomic<Int>(0)
 
@@ -29,6 +31,38 @@ final class JournalService: Sendable {
 
   /// The entries of the files, and those that are committed and not in the files yet.
   var source: LiveJournal { LiveJournal(journal, of: store) }
+
+  /// Why it can't be kept in order; nil when it can.
+  var keeperError: String? {
+    get { problem.withLock { $0 } }
+    set { problem.withLock { $0 = newValue } }
+  }
+
+  /// What is wrong, a sentence each, for `health`.
+  var problems: [String] {
+    var found: [String] = []
+    if let failure = journal.failure {
+      found.append(
+        "the journal can't be written, and lacks what happened from sequence \(failure.gap.first) on: \(failure.reason)")
+    }
+    if let error = keeperError { found.append("the journal can't be kept in order: \(error)") }
+    return found
+  }
+
+  /// Takes a snapshot before anything is evaluated, unless what comes can be replayed from an earlier one.
+  func takeFirstSnapshot(now: Timestamp) throws(StoreError) {
+    var range = JournalRange()
+    let known = journal.summary.last
+    range.first = known + 1
+    var last = known
+    try source.forEach(in: range) { entry in
+      last = entry.sequence
+      return true
+    }
+    if try journal.needsSnapshot(now: now) || store.lastSequence() > last {
+      try journal.takeSnapshot(of: store, now: now)
+    }
+  }
 
   // MARK: Requests
 
@@ -59,6 +93,17 @@ final class JournalService: Sendable {
 
   private static func reply(_ result: Result<[UInt8], RequestError>, to caller: ControlCaller, _ services: Services) {
     _ = services.control.send(.perform { $0.reply(text: result, to: caller) })
+  }
+
+  /// The member `journal` of `health`.
+  var health: JSONValue {
+    let (summary, figures) = (journal.summary, journal.figures)
+    return .object([
+      "first": .integer(Int64(clamping: summary.first)), "last": .integer(Int64(clamping: summary.last)),
+      "since": summary.since.map { .string($0.rfc3339) } ?? .null, "files": .integer(Int64(figures.files)),
+      "bytes": .integer(Int64(figures.bytes)), "gaps": .integer(Int64(source.gaps.count)),
+      "snapshots": .integer(Int64(journal.snapshots.count)),
+    ])
   }
 
   /// The entries that `params` asks for, the oldest first: `{entries, gaps, next}`.

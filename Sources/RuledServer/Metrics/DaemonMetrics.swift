@@ -19,6 +19,7 @@ struct DaemonMetrics {
     metrics.writeWaiting()
     metrics.writeCommits()
     metrics.writeStore()
+    metrics.writeJournal()
     metrics.writeQueues()
     metrics.writeSinks()
     CountedMetrics(services.configuration.metrics).write(services.context, to: metrics.text)
@@ -168,6 +169,23 @@ struct DaemonMetrics {
     text.gauge(
       "ruled_log_segments_waiting", "Full segments of the log that wait to be brought into the database.",
       disk.sealedSegments)
+  }
+
+  private func writeJournal() {
+    guard let journal = services.journal else { return }
+    let (taken, files, bytes) = journal.journal.figures
+    let summary = journal.journal.summary
+    text.gauge("ruled_journal_files", "Files of the journal.", files)
+    text.gauge("ruled_journal_bytes", "Bytes in the files of the journal.", bytes)
+    text.counter("ruled_journal_entries_total", "Entries that were brought into files since the start.", taken.entries)
+    text.gauge(
+      "ruled_journal_entries_waiting", "Entries that are in the log and not in files of the journal yet.",
+      Int(clamping: services.hub.last - min(summary.last, services.hub.last)))
+    text.gauge("ruled_journal_gaps", "Ranges of entries that the journal lacks.", journal.source.gaps.count)
+    text.gauge("ruled_journal_up", "Whether the journal can be written.", journal.problems.isEmpty ? 1 : 0)
+    if let since = summary.since {
+      text.gauge("ruled_journal_oldest_timestamp_seconds", "The time of the oldest entry.", since.seconds)
+    }
   }
 
   // MARK: Queues

@@ -36,11 +36,11 @@ enum Folder {
     return names
   }
 
-  /// How many bytes the files in the folder `path` and the folders in it take; what can't be read, or is removed meanwhile, counts as nothing.
-  static func diskBytes(_ path: String) -> Int {
+  /// How many bytes the files in the folder `path` and the folders in it take, but for one of its folders; what can't be read, or is removed meanwhile, counts as nothing.
+  static func diskBytes(_ path: String, without other: String = "") -> Int {
     guard let names = try? names(path) else { return 0 }
     var bytes = 0
-    for name in names where name != "." && name != ".." {
+    for name in names where name != "." && name != ".." && name != other {
       var status = stat()
       guard lstat("\(path)/\(name)", &status) == 0 else { continue }
       bytes += Int(status.st_blocks) * 512

@@ -26,6 +26,17 @@ package enum ParsedKey {
   /// Something of the daemon's own.
   case daemon(name: UnsafeRawBufferPointer)
 
+  /// The subject that the key belongs to; nil for a counter and the daemon's own.
+  package var subject: UnsafeRawBufferPointer? {
+    switch self {
+    case .record(let subject), .outcome(_, let subject, _), .earlierEvents(let subject), .outcomeIndex(let subject, _),
+      .once(let subject, _, _), .timer(let subject, _, _), .timerIndex(_, let subject, _, _),
+      .message(let subject, _), .effect(let subject, _), .parked(let subject, _):
+      subject
+    case .counter, .daemon: nil
+    }
+  }
+
   /// What identifies a remembered event among those of its subject.
   package enum EventIdentity {
     /// By its source and id.

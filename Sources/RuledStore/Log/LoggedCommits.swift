@@ -1,3 +1,5 @@
+import RuledCore
+
 /// The commits that one segment of the log holds, for the journal; nothing in them changes.
 package struct LoggedCommits: Sendable {
   private let segment: Segment
@@ -8,6 +10,18 @@ package struct LoggedCommits: Sendable {
   init(_ segment: Segment, end: Int) {
     self.segment = segment
     self.end = end
+  }
+
+  /// The number that the last write under `key` puts; nil when there is none.
+  func lastSequence(_ key: UnsafeRawBufferPointer) -> UInt64? {
+    var last: UInt64?
+    forEach { commit in
+      commit.forEach { operation in
+        guard case .put(let found, let value) = operation, value.count == 8, ByteOrder.equal(found, key) else { return }
+        last = UInt64(bigEndian: value.loadUnaligned(as: UInt64.self))
+      }
+    }
+    return last
   }
 
   /// Calls `body` with each commit, in their order; its bytes are valid as long as this value.

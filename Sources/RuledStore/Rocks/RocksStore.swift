@@ -77,7 +77,7 @@ package final class RocksStore: StateStore {
   }
 
   package var disk: StoreDisk? {
-    StoreDisk(bytes: Folder.diskBytes(path), logBytes: logBytes, sealedSegments: log.segments.sealedCount)
+    StoreDisk(bytes: Folder.diskBytes(path, without: "journal"), logBytes: logBytes, sealedSegments: log.segments.sealedCount)
   }
 
   /// How many bytes the log holds.
@@ -156,14 +156,36 @@ package final class RocksStore: StateStore {
   }
 
   /// Commits go on meanwhile: the database's files are linked, and what the log holds at that moment is written from memory.
-  package func checkpoint(to path: String) throws(StoreError) {
+  package func checkpoint(to path: String) throws(StoreError) { _ = try snapshot(to: path) }
+
+  /// The sequence of the last change, 0 when there was none.
+  package func lastSequence() throws(StoreError) -> UInt64 {
+    let key = ByteBuffer(capacity: 16)
+    StoreKey.daemon(StoreKey.sequenceName, into: key)
+    let value = ByteBuffer(capacity: 8)
+    defer { withExtendedLifetime((key, value)) {} }
+    guard try get(key.bytes, into: value), value.count == 8 else { return 0 }
+    return UInt64(bigEndian: value.bytes.loadUnaligned(as: UInt64.self))
+  }
+
+  /// As `checkpoint`; gives the sequence of the last change that the copy has, 0 when it has none.
+  package func snapshot(to path: String) throws(StoreError) -> UInt64 {
+    let key = ByteBuffer(capacity: 16)
+    StoreKey.daemon(StoreKey.sequenceName, into: key)
+    let value = ByteBuffer(capacity: 8)
+    defer { withExtendedLifetime((key, value)) {} }
     let copy = try flusher.paused { () throws(StoreError) in
       try access.reading { (database) throws(StoreError) in
         try database.checkpoint(to: path)
+        _ = try database.get(key.bytes, into: value)
         return LogCopy(of: log.segments, flushed: try SegmentIngestion.flushed(in: database))
       }
     }
     try copy.write(to: path, files)
+    let known = value.count == 8 ? UInt64(bigEndian: value.bytes.loadUnaligned(as: UInt64.self)) : 0
+    return copy.segments.reduce(known) { known, part in
+      max(known, LoggedCommits(part.segment, end: part.end).lastSequence(key.bytes) ?? 0)
+    }
   }
 
   /// The commits that the log still holds, the earliest first; some of them may be drained meanwhile.

@@ -1,0 +1,107 @@
+package import RuledCore
+package import RuledStore
+
+/// What is done to complete files, by one thread at a time: the oldest go, and forgotten subjects are erased.
+extension Journal {
+  // MARK: Retention
+
+  /// Removes the files that are older than is kept or take too much room, the oldest first.
+  package func retain(now: Timestamp) throws(StoreError) {
+    let settings = writing.locked { self.settings }
+    let cutoff = now.microseconds - settings.keep
+    if let last = state.contents.summaries.last, !last.isComplete, last.entries > 0, last.latest < cutoff {
+      completeCurrent()
+    }
+    while let oldest = state.contents.summaries.first {
+      let bytes = state.contents.summaries.reduce(0) { $0 + $1.bytes }
+      guard oldest.isComplete || state.contents.summaries.count > 1,
+        bytes > settings.maxBytes || (oldest.entries > 0 && oldest.latest < cutoff)
+      else { break }
+      published.withLock { state in
+        state.contents.summaries.removeFirst()
+        let first = state.contents.first
+        state.contents.gaps.removeAll { $0.last < first }
+      }
+      try files.remove(oldest.path)
+    }
+    try removeOldSnapshots()
+  }
+
+  /// Removes a journal that is turned off, with all that it holds.
+  package static func remove(of store: String) throws(StoreError) {
+    try StoreCheckpoints.remove("\(store)/\(folderName)")
+  }
+
+  // MARK: Forgetting
+
+  /// Erases the subjects that were forgotten from all files and snapshots; `isEnding` says that it is to stop, to begin again later.
+  package func erase(while isGoingOn: () -> Bool) throws(StoreError) {
+    let forgotten = state.forgotten
+    guard !forgotten.isEmpty else { return }
+    completeCurrent()
+    for summary in state.contents.summaries where summary.isComplete && summary.first <= forgotten.last {
+      guard isGoingOn() else { return }
+      try rewrite(summary, without: forgotten)
+    }
+    for snapshot in snapshots where snapshot.sequence <= forgotten.last {
+      guard isGoingOn() else { return }
+      try erase(forgotten, from: snapshot)
+    }
+    try writing.locked { () throws(StoreError) in
+      var left = state.forgotten
+      left.subtract(forgotten)
+      try left.write(to: folder, files)
+      published.withLock { [left] in $0.forgotten = left }
+    }
+  }
+
+  /// Writes a file anew without the entries of forgotten subjects; it covers the same sequences.
+  private func rewrite(_ summary: FileSummary, without forgotten: ForgottenSubjects) throws(StoreError) {
+    let old = try JournalFile(summary.path, files)
+    guard old.blocks.contains(where: { forgotten.concerns($0.header.first, $0.filter) }) else { return }
+    let new = summary.path + ".new"
+    let writer = try JournalFileWriter(creating: new, files)
+    var after = FileSummary(path: summary.path)
+    let builder = BlockBuilder(level: level)
+    let room = ByteBuffer(capacity: 256 << 10)
+    for block in old.blocks {
+      room.removeAll()
+      var header = block.header
+      if header.kind == .entries, forgotten.concerns(header.first, block.filter) {
+        builder.cover(header.first)
+        _ = try old.forEach(in: block) { (view) throws(StoreError) in
+          if forgotten.erases(view) {
+            if view.origin == .forget { builder.add(view.withoutSubject) } else { builder.cover(view.sequence) }
+          } else {
+            builder.add(view)
+          }
+          return true
+        }
+        builder.cover(header.last)
+        header = builder.finish(into: room)
+      } else {
+        room.append(try old.bytes(of: block))
+      }
+      try writer.append(room.bytes, header)
+      after.add(header)
+    }
+    try writer.finish(covering: after)
+    after.isComplete = true
+    after.bytes = writer.end
+    try files.rename(new, to: summary.path)
+    try files.syncFolder(folder)
+    published.withLock { [after] state in
+      guard let index = state.contents.summaries.firstIndex(where: { $0.path == after.path }) else { return }
+      state.contents.summaries[index] = after
+    }
+  }
+}
+
+extension EntryView {
+  /// That a subject was forgotten, without its name.
+  fileprivate var withoutSubject: EntryView {
+    var copy = self
+    copy.subject = Self.none
+    return copy
+  }
+}

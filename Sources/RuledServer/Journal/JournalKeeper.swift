@@ -1,0 +1,78 @@
+import RuledCore
+import RuledEngine
+import RuledJournal
+import RuledStore
+import RuledThreads
+
+/// The thread that keeps the journal in order, after all others: it takes snapshots, removes what is old, and erases forgotten subjects.
+final class JournalKeeper: Sendable {
+  private let service: JournalService
+  private let context: EngineContext
+  private let condition = Condition()
+  private nonisolated(unsafe) var isEnding = false  // guarded by `condition`, as the next
+  private nonisolated(unsafe) var isRunning = false
+
+  /// How many milliseconds the daemon's end waits for the thread's.
+  private static let longestEnd = 2_000
+
+  /// How often it looks what is to be done, in milliseconds.
+  private static let period = 60_000
+  /// How often forgotten subjects are erased, in periods: twice a day, and soon after a start.
+  private static let erasing = 720
+  private static let firstErasing = 10
+  /// How often what is committed is brought into the files at least, in periods.
+  private static let draining = 180
+
+  /// A keeper of the daemon's journal.
+  init(_ service: JournalService, _ context: EngineContext) {
+    self.service = service
+    self.context = context
+  }
+
+  /// Takes the first snapshot, if there is none that the next entries can be replayed from, and starts the thread.
+  func start() throws(SystemError) {
+    do throws(StoreError) { try service.takeFirstSnapshot(now: context.clock.now) } catch { note(error) }
+    condition.locked { isRunning = true }
+    _ = try Thread.start(name: "ruled-keeper", isBackground: true) { self.run() }
+  }
+
+  /// Ends the thread; waits a while for what it does, which is done again after the next start.
+  func end() {
+    condition.signal { isEnding = true }
+    let _: Void? = condition.wait(milliseconds: Self.longestEnd) { isRunning ? nil : () }
+  }
+
+  private var isGoingOn: Bool { condition.locked { !isEnding } }
+
+  private func run() {
+    var periods = 0
+    while isGoingOn {
+      work(periods)
+      periods += 1
+      let _: Void? = condition.wait(milliseconds: Self.period) { isEnding ? () : nil }
+    }
+    condition.signal { isRunning = false }
+  }
+
+  private func work(_ periods: Int) {
+    let journal = service.journal
+    let now = context.clock.now
+    do throws(StoreError) {
+      if periods % Self.draining == Self.draining - 1 { try service.store.flushAll() }
+      if journal.needsSnapshot(now: now) { try journal.takeSnapshot(of: service.store, now: now) }
+      try journal.retain(now: now)
+      if periods % Self.erasing == Self.firstErasing {
+        try service.store.flushAll()
+        try journal.erase { isGoingOn }
+      }
+      service.keeperError = nil
+    } catch { note(error) }
+  }
+
+  private func note(_ error: StoreError) {
+    if service.keeperError != error.description, isGoingOn {
+      context.log.write(LogLine(.error, "the journal can't be kept in order, that is tried again: \(error)"))
+    }
+    service.keeperError = error.description
+  }
+}
