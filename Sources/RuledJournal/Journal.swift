@@ -289,7 +289,9 @@ package final class Journal: JournalDrain, @unchecked Sendable {  // `writing` g
     if writeError == nil, let current { publish(current) }
     published.withLock { state in
       state.forgotten = forgotten
-      state.failure = writeError.map { ($0, JournalGap(first: state.contents.last + 1, last: last, reason: $0.message)) }
+      state.failure = writeError.map {
+        ($0, JournalGap(first: state.contents.last + 1, last: last, reason: $0.message))
+      }
     }
   }
 }

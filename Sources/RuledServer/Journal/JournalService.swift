@@ -43,7 +43,8 @@ final class JournalService: Sendable {
     var found: [String] = []
     if let failure = journal.failure {
       found.append(
-        "the journal can't be written, and lacks what happened from sequence \(failure.gap.first) on: \(failure.reason)")
+        "the journal can't be written, and lacks what happened from sequence \(failure.gap.first) on: \(failure.reason)"
+      )
     }
     if let error = keeperError { found.append("the journal can't be kept in order: \(error)") }
     return found
@@ -59,7 +60,8 @@ final class JournalService: Sendable {
       last = entry.sequence
       return true
     }
-    if try journal.needsSnapshot(now: now) || store.lastSequence() > last {
+    let stored = try store.lastSequence()
+    if journal.needsSnapshot(now: now) || stored > last {
       try journal.takeSnapshot(of: store, now: now)
     }
   }

@@ -77,7 +77,8 @@ package final class RocksStore: StateStore {
   }
 
   package var disk: StoreDisk? {
-    StoreDisk(bytes: Folder.diskBytes(path, without: "journal"), logBytes: logBytes, sealedSegments: log.segments.sealedCount)
+    StoreDisk(
+      bytes: Folder.diskBytes(path, without: "journal"), logBytes: logBytes, sealedSegments: log.segments.sealedCount)
   }
 
   /// How many bytes the log holds.
@@ -144,6 +145,9 @@ package final class RocksStore: StateStore {
   }
 
   // MARK: Background
+
+  /// Seals what the log holds, so that it is flushed.
+  func seal() throws(StoreError) { try log.seal() }
 
   /// Does the next piece of the flush thread's work, if there is any, for a store without that thread.
   func flushOnce() throws(StoreError) { try flusher.work(within: 0) }

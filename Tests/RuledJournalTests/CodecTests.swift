@@ -1,0 +1,101 @@
+import RuledCore
+import RuledStore
+import TestSupport
+import Testing
+
+@testable import RuledJournal
+
+/// The layout of entries in blocks.
+@Suite struct CodecTests {
+  private static func text(_ random: inout SeededRandom, _ most: Int) -> [UInt8] {
+    (0..<Int.random(in: 0...most, using: &random)).map { _ in UInt8.random(in: 1...255, using: &random) }
+  }
+
+  /// Calls `body` with a view of random parts.
+  private static func withView(_ random: inout SeededRandom, _ sequence: UInt64, _ body: (EntryView) -> Void) {
+    let origin = JournalEntry.Origin.allCases.randomElement(using: &random) ?? .client
+    let at = Int64.random(in: -1_000...1 << 50, using: &random)
+    let parts = (0..<9).map { _ in text(&random, 60) }
+    let bytes = ByteBuffer()
+    var ranges: [Range<Int>] = []
+    for part in parts {
+      let start = bytes.count
+      part.withUnsafeBytes { bytes.append($0) }
+      ranges.append(start..<bytes.count)
+    }
+    func part(_ index: Int) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes.bytes[ranges[index]]) }
+    var view = EntryView(
+      origin, Bool.random(using: &random) ? .lacksID : [], at: at,
+      now: Bool.random(using: &random) ? at : at - Int64.random(in: 1...5_000, using: &random), text: part(0))
+    view.sequence = sequence
+    view.version = UInt64.random(in: 0...1 << 40, using: &random)
+    view.subject = part(1)
+    if view.flags.contains(.lacksID) { view.id = part(2) }
+    view.revision = part(3)
+    view.decisions = part(4)
+    view.effects = part(5)
+    view.failures = part(6)
+    if origin == .timer || origin == .retry { (view.plugin, view.timer) = (part(7), part(8)) }
+    view.consequences = Bool.random(using: &random) ? 0 : UInt32.random(in: 1 ... .max, using: &random)
+    let digests = ByteBuffer()
+    for name in ["p", "longer"] {
+      ByteBuffers(name).with(0) { JournalRecord.write($0, into: digests) }
+      digests.append(bigEndian: UInt64.random(in: 0 ... .max, using: &random))
+    }
+    view.states = .digests(digests.bytes)
+    if Bool.random(using: &random) { view.redacted = part(1) }
+    body(view)
+    withExtendedLifetime((bytes, digests)) {}
+  }
+
+  @Test func `entries of all kinds come out of a block as they went in`() throws {
+    var random = SeededRandom(seed: 16)
+    let plain = ByteBuffer()
+    var codec = EntryCodec()
+    var expected: [JournalEntry] = []
+    var sequence: UInt64 = 0
+    for _ in 0..<500 {
+      sequence += UInt64.random(in: 1...3, using: &random)
+      Self.withView(&random, sequence) { view in
+        codec.write(view, into: plain)
+        expected.append(view.entry)
+      }
+    }
+    var reader = BlockReader(plain.bytes)
+    var again = EntryCodec()
+    for entry in expected { #expect(again.read(&reader)?.entry == entry) }
+    #expect(reader.isAtEnd)
+    // whatever is left of damaged bytes, reading them ends
+    for end in stride(from: 0, to: plain.count, by: 37) {
+      var reader = BlockReader(UnsafeRawBufferPointer(rebasing: plain.bytes[..<end]))
+      var codec = EntryCodec()
+      var count = 0
+      while codec.read(&reader) != nil { count += 1 }
+      #expect(count < expected.count)
+    }
+  }
+
+  @Test func `a filter knows its subjects, and is wrong about few others`() {
+    var hashes = (0..<2_000).map { SubjectFilter.hash(of: "user:\($0)") }
+    let filter = SubjectFilter(&hashes)
+    #expect((0..<2_000).allSatisfy { filter.mayHold(SubjectFilter.hash(of: "user:\($0)")) })
+    let wrong = (0..<10_000).count { filter.mayHold(SubjectFilter.hash(of: "other:\($0)")) }
+    #expect(wrong < 300)
+  }
+
+  @Test func `a block with a changed bit is refused`() throws {
+    let rig = try JournalRig()
+    for _ in 0..<20 { try rig.send("user:1") }
+    try rig.drain()
+    rig.journal.completeCurrent()
+    let path = JournalFiles.path(1, in: rig.journal.folder)
+    var bytes = try Data.bytes(of: path)
+    bytes[120] ^= 4
+    let file = try SystemFiles().open(path, .update)
+    try bytes.withUnsafeBytes { try file.write($0, at: 0) }
+    let tools = try rig.tools
+    let error = #expect(throws: StoreError.self) { try rig.entries(of: tools) }
+    #expect(error?.code == .corrupt)
+    #expect(error?.message.contains(path) == true)
+  }
+}

@@ -1,0 +1,137 @@
+import RuledCore
+import RuledJSON
+import TestSupport
+import Testing
+
+@testable import RuledJournal
+@testable import RuledStore
+
+/// What the log holds for the journal, in its files and before it is there.
+@Suite struct DrainTests {
+  @Test func `an entry is read before and after it is drained, and is the same`() throws {
+    let rig = try JournalRig()
+    try rig.send("user:1", #"{"a":1}"#, decisions: #""p":{"k":1}"#, effects: #"{"plugin":"p"}"#)
+    try rig.send("user:2", hasID: false)
+    let before = try rig.entries()
+    #expect(before.map(\.sequence) == [1, 2])
+    #expect(before[0].subject == "user:1" && before[0].version == 1 && before[0].revision == "r1")
+    #expect(
+      String(decoding: before[0].event, as: UTF8.self) == #"{"type":"t","subject":"user:1","id":"id-1","data":{"a":1}}"#
+    )
+    #expect(String(decoding: before[0].decisions, as: UTF8.self) == #""p":{"k":1}"#)
+    #expect(
+      String(decoding: before[1].event, as: UTF8.self) == #"{"id":"id-2","type":"t","subject":"user:2","data":{}}"#)
+    let state = ByteBuffers(#"{"n":1}"#)
+    #expect(before[0].digests == [.init(plugin: "p", state: hash64(state[0], seed: 0))])
+    rig.journal.start()
+    #expect(try rig.entries(of: rig.tools).isEmpty)
+    try rig.drain()
+    #expect(try rig.entries() == before)
+    #expect(try rig.entries(of: rig.tools) == before)
+  }
+
+  @Test func `the events of one batch are numbered backwards from its last change`() throws {
+    let rig = try JournalRig()
+    try rig.sendTogether(["a", "b", "c"])
+    try rig.sendTogether(["d", "a"])
+    #expect(
+      try rig.entries().map { "\($0.sequence)\($0.subject)\($0.version)" } == ["1a1", "2b1", "3c1", "4d1", "5a2"])
+  }
+
+  @Test func `ranges choose by sequence, time and subject`() throws {
+    let rig = try JournalRig()
+    for number in 1...3_000 { try rig.send("user:\(number % 100)", at: Int64(number) * 1_000_000) }
+    try rig.drain()
+    for number in 3_001...3_100 { try rig.send("user:\(number % 100)", at: Int64(number) * 1_000_000) }
+    var range = JournalRange()
+    range.subject = "user:7"
+    #expect(try rig.entries(range).map(\.sequence) == stride(from: 7, through: 3_100, by: 100).map { UInt64($0) })
+    range.first = 2_500
+    range.last = 2_800
+    #expect(try rig.entries(range).map(\.sequence) == [2_507, 2_607, 2_707])
+    var times = JournalRange()
+    times.since = Timestamp(microseconds: 2_990_000_000)
+    times.until = Timestamp(microseconds: 3_010_000_000)
+    #expect(try rig.entries(times).map(\.sequence) == Array(2_990...3_010))
+    var seen = 0
+    try rig.source.forEach(in: JournalRange()) { _ in
+      seen += 1
+      return seen < 5
+    }
+    #expect(seen == 5)
+  }
+
+  @Test func `a restart at any moment neither loses an entry nor has it twice`() throws {
+    for moment in 0..<40 {
+      let rig = try JournalRig()
+      try rig.send("a")
+      try rig.drain()
+      rig.files.fail(after: moment)
+      for number in 0..<200 { try rig.send("user:\(number % 7)", "\"\(String(repeating: "x", count: 400))\"") }
+      // the process dies while the journal is written: what was drained is still in the log
+      try rig.store.seal()
+      rig.journal.drain(rig.store.loggedCommits[0])
+      rig.files.mend()
+      try rig.restart()
+      try rig.drain()
+      #expect(try rig.entries().map(\.sequence) == Array(1...201), "moment \(moment)")
+      #expect(try rig.entries(of: rig.tools).map(\.sequence) == Array(1...201), "moment \(moment)")
+      #expect(try rig.tools.gaps.isEmpty)
+    }
+  }
+
+  @Test func `a torn file is read up to its last whole block, and continued there`() throws {
+    let rig = try JournalRig()
+    for _ in 0..<50 { try rig.send("user:1") }
+    try rig.drain()
+    let path = JournalFiles.path(1, in: rig.journal.folder)
+    let whole = try Data.bytes(of: path)
+    let file = try SystemFiles().open(path, .update)
+    let torn = Array(whole.suffix(whole.count - 8).prefix(whole.count / 2))
+    try torn.withUnsafeBytes { try file.write($0, at: whole.count) }
+    #expect(try rig.entries(of: rig.tools).count == 50)
+    try rig.restart()
+    try rig.send("user:2")
+    try rig.drain()
+    #expect(try rig.entries(of: rig.tools).map(\.sequence) == Array(1...51))
+  }
+
+  @Test
+  func
+    `a full disk stops the journal and not the commits; the gap has bounds and a reason, and what comes after is kept`()
+    throws
+  {
+    let rig = try JournalRig()
+    try rig.send("a")
+    try rig.drain()
+    rig.files.fail(after: 0)
+    try rig.sendTogether(["b", "c"])
+    try rig.drain()
+    #expect(rig.journal.failure?.gap == JournalGap(first: 2, last: 3, reason: rig.journal.failure?.gap.reason ?? ""))
+    #expect(rig.source.gaps.count == 1)
+    try rig.send("d")
+    try rig.drain()
+    #expect(rig.journal.failure?.gap.last == 4)
+    rig.files.mend()
+    try rig.send("e")
+    try rig.drain()
+    #expect(rig.journal.failure == nil)
+    #expect(try rig.entries().map(\.sequence) == [1, 5])
+    let gaps = try rig.tools.gaps
+    #expect(gaps.map(\.first) == [2] && gaps.map(\.last) == [4])
+    #expect(gaps[0].reason.contains("no space"))
+    try rig.restart()
+    rig.journal.start()
+    #expect(rig.source.gaps == gaps)
+  }
+
+  @Test func `what happened while the journal was off is a gap`() throws {
+    let rig = try JournalRig()
+    try rig.send("a")
+    rig.changeWithoutJournal(10)
+    try rig.send("b")
+    try rig.drain()
+    #expect(try rig.tools.gaps == [JournalGap(first: 2, last: 11, reason: JournalFiles.unknownReason)])
+    #expect(try rig.entries().map(\.sequence) == [1, 12])
+  }
+}

@@ -1,0 +1,142 @@
+import RuledCore
+import RuledStore
+import TestSupport
+import Testing
+
+@testable import RuledJournal
+
+/// What goes from the journal: old files, forgotten subjects, redacted values.
+@Suite struct KeepingTests {
+  private static let day: Int64 = 86_400_000_000
+
+  @Test func `whole files go when they are older than is kept, the oldest first`() throws {
+    let rig = try JournalRig { $0.keep = 8 * Self.day }
+    for day in 1...12 {
+      try rig.send("a", at: Int64(day) * Self.day)
+      try rig.send("a", at: Int64(day) * Self.day + Self.day - 1)
+      try rig.drain()
+      rig.journal.completeCurrent()
+    }
+    try rig.journal.retain(now: Timestamp(microseconds: 13 * Self.day))
+    #expect(try rig.entries(of: rig.tools).first?.at == Timestamp(microseconds: 5 * Self.day))
+    #expect(try rig.entries().count == 16)
+    try rig.journal.retain(now: Timestamp(microseconds: 100 * Self.day))
+    #expect(try rig.entries().isEmpty)
+  }
+
+  @Test func `the oldest files go when all take too much room`() throws {
+    let rig = try JournalRig { $0.maxBytes = 2_500 }
+    for _ in 0..<20 {
+      try rig.send("a")
+      try rig.drain()
+      rig.journal.completeCurrent()
+    }
+    try rig.journal.retain(now: Timestamp(microseconds: 30_000_000))
+    #expect(rig.journal.figures.bytes <= 2_500)
+    let left = try rig.entries()
+    #expect(!left.isEmpty && left.last?.sequence == 20)
+  }
+
+  @Test
+  func
+    `a forgotten subject is not read any more, and its bytes are gone from files and snapshots once they are erased`()
+    throws
+  {
+    let rig = try JournalRig()
+    try rig.send("secret:person", #"{"x":"hidden text"}"#)
+    try rig.send("other")
+    try rig.drain()
+    try rig.journal.takeSnapshot(of: rig.store, now: Timestamp(microseconds: 5))
+    try rig.send("secret:person")
+    try rig.forget("secret:person")
+    try rig.send("secret:person")
+    let visible: [UInt64] = [2, 4, 5]
+    #expect(try rig.entries().map(\.sequence) == visible)
+    try rig.drain()
+    #expect(try rig.entries().map(\.sequence) == visible)
+    #expect(try rig.entries(of: rig.tools).map(\.sequence) == visible)
+    try rig.restart()
+    rig.journal.start()
+    #expect(try rig.entries().map(\.sequence) == visible)
+    #expect(try rig.isAnywhere("hidden text"))
+    try rig.forget("secret:person")
+    try rig.drain()
+    try rig.journal.erase { true }
+    #expect(try !rig.isAnywhere("secret:person"))
+    #expect(try !rig.isAnywhere("hidden text"))
+    #expect(try rig.entries(of: rig.tools).map(\.sequence) == [2, 4, 6])
+    #expect(try rig.tools.gaps.isEmpty)
+    #expect(rig.journal.state.forgotten.isEmpty)
+    let snapshot = try #require(rig.journal.snapshots.first)
+    let copy = try RocksStore(path: snapshot.path)
+    var subjects: [String] = []
+    try copy.scan(from: [], to: nil) { key, _ in
+      if case .record(let subject)? = try? ParsedKey(key) { subjects.append(String(decoding: subject, as: UTF8.self)) }
+      return true
+    }
+    #expect(subjects == ["other"])
+    try copy.close()
+  }
+
+  @Test func `a snapshot has all up to its sequence, and goes with the files behind it`() throws {
+    let rig = try JournalRig { $0.keep = 8 * Self.day }
+    #expect(rig.journal.needsSnapshot(now: Timestamp(microseconds: Self.day)))
+    try rig.send("a", at: Self.day)
+    try rig.drain()
+    rig.journal.completeCurrent()
+    try rig.send("b", at: Self.day)
+    try rig.journal.takeSnapshot(of: rig.store, now: Timestamp(microseconds: Self.day))
+    #expect(rig.journal.snapshots.map(\.sequence) == [2])
+    #expect(!rig.journal.needsSnapshot(now: Timestamp(microseconds: Self.day + 5)))
+    #expect(rig.journal.needsSnapshot(now: Timestamp(microseconds: 2 * Self.day)))
+    try rig.send("c", at: 20 * Self.day)
+    try rig.drain()
+    rig.journal.completeCurrent()
+    try rig.send("d", at: 20 * Self.day)
+    try rig.drain()
+    try rig.journal.takeSnapshot(of: rig.store, now: Timestamp(microseconds: 20 * Self.day))
+    try rig.journal.retain(now: Timestamp(microseconds: 21 * Self.day))
+    #expect(rig.journal.snapshots.map(\.sequence) == [2, 4])
+    try rig.journal.retain(now: Timestamp(microseconds: 40 * Self.day))
+    #expect(rig.journal.snapshots.map(\.sequence) == [4])
+  }
+
+  @Test func `redacted values are digests in the event and where they occur again, before they are in a file`() throws {
+    let rig = try JournalRig { $0.redact = ["email", "profile.phone", "absent.path"] }
+    try rig.send(
+      "a", #"{"email":"eve@example.org","profile":{"phone":"+49 30 1234567","name":"Eve"}}"#,
+      decisions: #""p":{"to":"eve@example.org"}"#)
+    try rig.send("b", #"{"name":"Bob"}"#)
+    let early = try rig.entries()
+    try rig.drain()
+    let entries = try rig.entries()
+    #expect(entries == early)
+    #expect(entries[0].redacted == ["email", "profile.phone"] && entries[1].redacted.isEmpty)
+    let text = String(decoding: entries[0].event + entries[0].decisions, as: UTF8.self)
+    #expect(!text.contains("eve@") && !text.contains("1234567") && text.contains("Eve"))
+    #expect(text.components(of: "sha256:") == 3)
+    #expect(try !rig.isAnywhere("eve@example.org"))
+    #expect(try !rig.isAnywhere("1234567"))
+  }
+
+  @Test func `a journal that is turned off is removed`() throws {
+    let rig = try JournalRig()
+    try rig.send("a")
+    try rig.drain()
+    try Journal.remove(of: rig.folder.path + "/store")
+    #expect(!SystemFiles().exists(rig.journal.folder))
+  }
+}
+
+extension String {
+  /// How often a text occurs.
+  fileprivate func components(of text: String) -> Int {
+    var count = 0
+    var rest = self[...]
+    while let range = rest.firstRange(of: text) {
+      count += 1
+      rest = rest[range.upperBound...]
+    }
+    return count
+  }
+}
