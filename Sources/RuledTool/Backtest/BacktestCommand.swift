@@ -14,6 +14,10 @@ package enum BacktestCommand: Command {
     ],
     required: ["DIR"], completes: .folders,
     options: [
+      OptionSpec("since", value: "WHEN", "Events since then: a time, or how long ago, such as 7d."),
+      OptionSpec("until", value: "WHEN", "Events until then, likewise."),
+      OptionSpec(
+        "store", value: "DIR", "Reads the journal of the store in DIR, without a daemon.", completes: .folders),
       OptionSpec(
         "events", value: "FILE", "Plays the events of FILE, one a line, from empty states.", completes: .files),
       OptionSpec(

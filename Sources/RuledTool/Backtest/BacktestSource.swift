@@ -28,7 +28,7 @@ struct BacktestSource {
     } else if file == nil || !arguments.has("baseline"), file == nil || access(environment.socket, F_OK) == 0 {
       let daemon = try environment.connect()
       revision = try daemon.call("rules", [:]).member("revision")?.stringValue
-      now = try daemon.call("clock", [:]).member("now")?.stringValue.flatMap { Timestamp(rfc3339: $0) }
+      now = try Self.time(of: daemon)
       do {
         let folder = try daemon.call("journal", [:]).member("folder")?.stringValue
         journal = folder
@@ -68,6 +68,14 @@ struct BacktestSource {
       let found = try archive.load(revision)
       return (found.rules, found.configuration)
     } catch { throw ToolError("the rules of revision \(revision) can't be read: \(error)") }
+  }
+
+  /// The time by the clock of a daemon; nil when that is the host's.
+  private static func time(of daemon: Client) throws -> Timestamp? {
+    do {
+      let clock = try daemon.call("clock", ["advance": "0s"])
+      return clock.member("now")?.stringValue.flatMap { Timestamp(rfc3339: $0) }
+    } catch let error as DaemonError where error.code == "unknown_method" { return nil }
   }
 
   /// A time of RFC 3339, or how long before `now`, by the daemon's clock.
