@@ -87,8 +87,9 @@ async function status() {
     const errors = health.reload_errors?.errors?.length ?? health.reload_errors?.length ?? 0;
     kind = health.status === "ready" && !errors ? "good" : "bad";
     text = errors ? `${health.status}, rules on disk do not load` : health.status;
-    const failed = Object.values(health.sinks ?? {}).reduce((sum, sink) => sum + (sink.given_up ?? 0), 0);
-    badge("sinks", failed, "effects given up");
+    const sum = (numbers) => numbers.reduce((sum, number) => sum + (number ?? 0), 0);
+    badge("sinks", sum(Object.values(health.sinks ?? {}).map((sink) => sink.given_up)), "effects given up");
+    badge("parked", sum(Object.values(health.parked ?? {})), "parked events");
   } catch (error) {
     kind = "bad";
     text = error.status === 401 ? "the session is over" : error.status ? error.message : "no answer from the daemon";
@@ -97,17 +98,8 @@ async function status() {
   if (headline.textContent !== text) headline.textContent = text;
 }
 
-async function countParked() {
-  try {
-    const { items, isWhole } = await api.parked(1000);
-    badge("parked", isWhole ? items.length : 1000, "parked events");
-  } catch { /* the session may not list them */ }
-}
-
 window.addEventListener("hashchange", () => show(false));
-window.addEventListener("ruled:parked", countParked);
+window.addEventListener("ruled:parked", status);
 document.addEventListener("visibilitychange", () => { if (!document.hidden) schedule(); });
 await status();
-countParked();
-setInterval(() => { if (!document.hidden) countParked(); }, 10000);
 await show(true);

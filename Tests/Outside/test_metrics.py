@@ -17,6 +17,7 @@ plugin { name = "probe", version = "1", sinks = { "nowhere" } }
 rule "bad" { on = "probe.bad", run = function() error("wrong") end }
 rule "spin" { on = "probe.spin", run = function() while true do end end }
 rule "later" { on = "probe.later", run = function() timer.set("t", now() + 1, "probe.fired", {}) end }
+rule "remind" { on = "probe.remind", run = function() timer.set("t", now() + 86400, "probe.fired", {}) end }
 rule "count" { on = "probe.count", run = function(event)
   count("probe.odd", { ["a b"] = 'quote " slash \\\\ line \\n end', le = "x", counter = "y" })
   count("probe.many", { n = event.data.n })
@@ -87,6 +88,7 @@ def test_what_happened_is_counted(daemon):
     daemon.http.delete("/v1/subjects/c")
     eventually(lambda: samples(read(daemon))["ruled_timers_fired_total"] == 1)
     after = samples(read(daemon))
+    assert after["ruled_timers_waiting"] == before["ruled_timers_waiting"]
     assert after["ruled_events_duplicate_total"] == before["ruled_events_duplicate_total"] + 1
     assert after["ruled_event_latency_seconds_count"] == before["ruled_event_latency_seconds_count"] + 2
     assert after['ruled_parked{plugin="probe"}'] == 1
@@ -97,11 +99,18 @@ def test_what_happened_is_counted(daemon):
     assert after['ruled_reloads_total{result="failed"}'] >= 1 and after["ruled_reload_errors"] == 1
 
 
-def test_parked_events_are_counted_again_after_a_restart(daemon, start):
+def test_what_waits_is_counted_again_after_a_restart(daemon, start):
+    for number in range(5):
+        daemon.event("probe.remind", f"t:{number}")
+    waiting = samples(read(daemon))["ruled_timers_waiting"]
+    assert waiting >= 5
     daemon.process.terminate()
     daemon.process.wait(30)
     daemon.restart()
-    assert samples(read(daemon))['ruled_parked{plugin="probe"}'] == 3
+    after = samples(read(daemon))
+    assert after['ruled_parked{plugin="probe"}'] == 3
+    assert after["ruled_timers_waiting"] == waiting
+    assert daemon.http.get("/healthz").json()["parked"] == {"probe": 3}
 
 
 def test_counters_are_shown_by_prefix_up_to_the_limit(daemon):

@@ -115,6 +115,16 @@ package enum StoreListing {
     return counts
   }
 
+  /// How many timers wait; those in a damaged range of the store are missing.
+  package static func timerCount(_ context: EngineContext) throws(StoreError) -> Int {
+    var count = 0
+    try context.scan(prefix: StoreKey.prefix(.timerIndex), of: .timerIndex) { _, _ in
+      count += 1
+      return true
+    }
+    return count
+  }
+
   /// Calls `body` with each stored message: its subject, its number, and the plugin that sent it, empty for messages of older versions.
   package static func forEachMessage(
     _ context: EngineContext,

@@ -107,6 +107,7 @@ package final class SubjectAdministration {
       others += try batches.readAll(kind, of: subject.name)
     }
     // All reads are done: from here on nothing fails.
+    batches.current.waitingTimers -= timers.count
     for timer in timers {
       if case .timer(_, let plugin, let name)? = timer.key.withUnsafeBytes({ try? ParsedKey($0) }) {
         timer.value.withUnsafeBytes { self.timers.removeIndex(of: $0, name, of: plugin, subject: subject) }

@@ -37,6 +37,8 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
   package var messages: [Message] = []
   /// The earliest time of a timer that was set, in microseconds.
   package var earliestTimer: Int64?
+  /// How many more timers wait after this commit, or fewer if it is negative.
+  package var waitingTimers = 0
   /// The effects that events recorded for sinks.
   package var effects: [EffectKey] = []
   /// The messages that this commit applies.
@@ -69,6 +71,7 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
     let messages: Int
     let delivered: Int
     let earliestTimer: Int64?
+    let waitingTimers: Int
     let effects: Int
     let parked: Int
     let changes: Int
@@ -78,7 +81,8 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
   package var mark: Mark {
     Mark(
       writes: writes.mark, counters: counters.count, messages: messages.count, delivered: delivered.count,
-      earliestTimer: earliestTimer, effects: effects.count, parked: parked.count, changes: changes.count)
+      earliestTimer: earliestTimer, waitingTimers: waitingTimers, effects: effects.count, parked: parked.count,
+      changes: changes.count)
   }
 
   /// Removes all that was added since `mark`.
@@ -89,6 +93,7 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
     messages.removeSubrange(mark.messages...)
     delivered.removeSubrange(mark.delivered...)
     earliestTimer = mark.earliestTimer
+    waitingTimers = mark.waitingTimers
     effects.removeSubrange(mark.effects...)
     parked.removeSubrange(mark.parked...)
     changes.truncate(to: mark.changes)
@@ -108,6 +113,7 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
     hasCounted = false
     messages.removeAll()
     earliestTimer = nil
+    waitingTimers = 0
     effects.removeAll()
     parked.removeAll()
     delivered.removeAll()

@@ -14,6 +14,8 @@ package final class EngineContext: Sendable {
   package let senders = MessageSenders()
   /// How many parked events each plugin has, those in batches that are not durable left out.
   package let parkedCounts = ParkedCounts()
+  /// How many timers wait, those in batches that are not durable left out.
+  package let waitingTimers = Atomic<Int>(0)
   /// How many messages were parked since the start because they could not be read.
   package let damagedMessages = Atomic<Int>(0)
   /// Logs of changes for reuse.

@@ -93,6 +93,7 @@ final class TimerTable {
     writeIndexKey(due, name, of: plugin.name, subject)
     batch.writes.put(key.bytes, UnsafeRawBufferPointer(start: nil, count: 0))
     batch.earliestTimer = min(batch.earliestTimer ?? due, due)
+    batch.waitingTimers += 1
     subject.lastCommit = batch.number
   }
 
@@ -100,6 +101,7 @@ final class TimerTable {
   func cancel(_ name: UnsafeRawBufferPointer, of plugin: String, subject: Subject) throws(RequestError) {
     guard try read(name, of: plugin, subject) else { return }
     batches.current.writes.delete(key.bytes)
+    batches.current.waitingTimers -= 1
     removeIndex(of: value.bytes, name, of: plugin, subject: subject)
     subject.lastCommit = batches.current.number
   }
@@ -108,6 +110,7 @@ final class TimerTable {
   func removeAll(of plugin: String, subject: Subject) throws(RequestError) {
     let prefix = StoreKey.bytes { StoreKey.pluginPrefix(.timer, subject.name, plugin: plugin, into: $0) }
     for timer in try batches.readAll(prefix: prefix, of: subject.name) {
+      batches.current.waitingTimers -= 1
       timer.key.withUnsafeBytes { batches.current.writes.delete($0) }
       timer.value.withUnsafeBytes { value in
         removeIndex(of: value, Array(timer.key[prefix.count...]), of: plugin, subject: subject)
@@ -136,6 +139,7 @@ final class TimerTable {
       context.clearDamage(key.bytes, malformed: true)
       if due == timer.due {
         batches.current.writes.delete(key.bytes)
+        batches.current.waitingTimers -= 1
         event = firingEvent(stored, due: due)
       }
     }

@@ -139,6 +139,9 @@ package final class DaemonStatus: Sendable {
       "journal": services.journal?.health ?? .null,
       "suspended": .array(suspended),
       "messages": messages.json,
+      "parked": .object(
+        JSONObject(
+          services.context.parkedCounts.all.sorted { $0.key < $1.key }.map { ($0.key, .integer(Int64($0.value))) })),
       "effects_held": .bool(effectsAreHeld),
       "unconfigured_sinks": .array(waiting.sorted().map { .string($0) }),
       "sinks": .object(

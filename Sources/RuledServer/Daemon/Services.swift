@@ -136,7 +136,7 @@ package final class Services: Sendable {
   }
 }
 
-// MARK: Messages and parked events
+// MARK: What waits in the store
 
 extension Services {
   /// Counts the parked events that an earlier process left in the store.
@@ -145,6 +145,15 @@ extension Services {
       context.parkedCounts.add(try StoreListing.parkedCounts(context).map { (plugin: $0.key, change: $0.value) })
     } catch {
       context.log.write(LogLine(.error, "the parked events in the store can't all be counted: \(error)"))
+    }
+  }
+
+  /// Counts the timers that an earlier process left in the store.
+  func countTimers() {
+    do throws(StoreError) {
+      context.waitingTimers.store(try StoreListing.timerCount(context), ordering: .relaxed)
+    } catch {
+      context.log.write(LogLine(.error, "the timers in the store can't all be counted: \(error)"))
     }
   }
 

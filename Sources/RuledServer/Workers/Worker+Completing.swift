@@ -61,14 +61,18 @@ extension Worker {
       submitted.removeFirst()
       services.figures[index].committed(done, at: EngineClock.monotonic)
       evaluator.complete(done.batch)
-      sendReplies(of: done)
       let batch = done.batch
+      // before the replies, so that who has one finds its event counted
+      services.context.parkedCounts.add(batch.parked)
+      if batch.waitingTimers != 0 {
+        services.context.waitingTimers.wrappingAdd(batch.waitingTimers, ordering: .relaxed)
+      }
+      sendReplies(of: done)
       send(batch.messages)
       inbox.complete(batch.delivered)
       for cascade in batch.awaited { cascade.leave() }
       if let due = batch.earliestTimer { _ = services.control.send(.timerSet(due)) }
       services.outbox.add(batch.effects)
-      services.context.parkedCounts.add(batch.parked)
     case .lost, .unknown:
       let refused = submitted + [submission]
       submitted.removeAll()

@@ -80,8 +80,10 @@ struct TopSample {
   var health: JSONValue
   /// The daemon's samples of one second, if it takes them.
   var load: JSONValue?
-  /// How many events are parked, up to a bound, and whether there are more; nil if the daemon did not say.
-  var parked: (count: Int, isWhole: Bool)?
+  /// How many events are parked; nil if the daemon does not say.
+  var parked: Int? {
+    health.member("parked")?.objectValue.map { $0.reduce(0) { $0 + Int($1.value.intValue ?? 0) } }
+  }
   /// The plugins.
   var plugins: [Entry]
   /// The rules, if the daemon measures each.
@@ -108,8 +110,5 @@ struct TopSample {
     }
     errors = listing.elements("errors").count
     load = try Self.optional { try client.call("samples", [:]) }?.elements("series").first
-    parked = try Self.optional { try client.call("parked", [:]) }.map { page in
-      (page.elements("parked").count, page.member("next") == nil)
-    }
   }
 }

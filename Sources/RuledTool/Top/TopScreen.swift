@@ -73,9 +73,8 @@ struct TopScreen {
 
   /// What waits: parked events, and what each sink has to deliver or has given up.
   private func waiting(_ style: Style) -> String {
-    let parked =
-      after.parked.map { $0.isWhole ? Figures.count($0.count) : "more than \(Figures.count($0.count))" } ?? "-"
-    var parts = [after.parked?.count ?? 0 > 0 ? style.red("\(parked) parked") : "\(parked) parked"]
+    let parked = "\(after.parked.map { Figures.count($0) } ?? "-") parked"
+    var parts = [after.parked ?? 0 > 0 ? style.red(parked) : parked]
     for (name, sink) in after.health.member("sinks")?.objectValue?.members ?? [] {
       let waiting = sink.count("waiting")
       let givenUp = sink.count("given_up")

@@ -138,11 +138,11 @@ struct TopCommandTests {
             "series": [["events": [900, 41, 43], "run_p50_us": [7, 12, nil], "run_p99_us": [8, 250, nil]]]
           ])
         ]
-      case "parked": return [request.result(["parked": [[:], [:]], "next": "x"])]
       case "health":
         return [
           request.result([
             "status": "ready", "revision": "b1946ac9", "workers": 2, "uptime_s": 3700,
+            "parked": ["calm": 2000, "busy": 345],
             "sinks": ["mail": ["waiting": 12, "given_up": 3], "done": ["waiting": 0]],
           ])
         ]
@@ -166,14 +166,14 @@ struct TopCommandTests {
     #expect(lines.first == "ready, revision b1946ac9, 2 workers, up 1h 1m")
     #expect(lines.filter { $0.hasSuffix("  busy") || $0.hasSuffix("  slow") || $0.hasSuffix("  calm") }.count == 3)
     #expect(lines[1].hasPrefix("43 events/s, "))
-    #expect(lines[2] == "more than 2 parked; mail 12 waiting, 3 given up")
+    #expect(lines[2] == "2,345 parked; mail 12 waiting, 3 given up")
     #expect(lines[5].hasSuffix("  10 µs   40 µs         3   +1  busy"))
     #expect(lines[6].hasSuffix("  10 µs  2.5 ms         0    -  slow"))
     #expect(lines[7].hasSuffix("  10 µs  900 µs         7    -  calm"))
     #expect(run.output.hasSuffix("\nbusiest busy, slowest slow (p99 2.5 ms)\n"))
     #expect(
       daemon.requests.map(\.method)
-        == Array(repeating: ["health", "rules", "samples", "parked"], count: 2).flatMap { $0 })
+        == Array(repeating: ["health", "rules", "samples"], count: 2).flatMap { $0 })
   }
 
   @Test func `A limit is followed by how many more there are`() throws {
