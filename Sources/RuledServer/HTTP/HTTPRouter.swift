@@ -187,6 +187,8 @@ final class HTTPRouter {
     case .dropEffects: return try body(.dropEffects, exchange)
     case .lease: return try body(.lease, exchange)
     case .confirm: return try body(.confirm, exchange)
+    case .backup: return request(.backup, JSONObject())
+    case .release: return request(.release, JSONObject())
     case .watch, .health, .alive, .ready, .metrics, .openapi, .dashboard, .dashboardFile: throw Self.unknownPath
     }
   }

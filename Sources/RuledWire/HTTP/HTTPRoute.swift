@@ -52,6 +52,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
   case parked, retry, parkedEvent
   case counters, samples
   case effects, resend, effect, resendEffects, dropEffects, lease, confirm
+  case backup, release
   case health, alive, ready, metrics, openapi
   case dashboard, dashboardFile
 
@@ -84,6 +85,8 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .dropEffects: "/v1/drop_effects"
     case .lease: "/v1/lease"
     case .confirm: "/v1/confirm"
+    case .backup: "/v1/backup"
+    case .release: "/v1/release"
     case .health: "/healthz"
     case .alive: "/livez"
     case .ready: "/readyz"
@@ -98,7 +101,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
   package var methods: [String] {
     switch self {
     case .events, .query, .reload, .retry, .resend, .resendEffects, .dropEffects, .lease, .confirm,
-      .rollback, .unpin:
+      .rollback, .unpin, .backup, .release:
       ["POST"]
     case .subject, .effect: ["GET", "HEAD", "DELETE"]
     case .parkedEvent: ["DELETE"]
@@ -136,6 +139,8 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .dropEffects: .dropEffects
     case .lease: .lease
     case .confirm: .confirm
+    case .backup: .backup
+    case .release: .release
     case .health: .health
     case .alive, .ready, .metrics, .openapi, .dashboard, .dashboardFile: nil
     }
@@ -160,7 +165,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .events, .watch: .writer
     case .export, .subjectLog, .log, .reload, .retry, .parkedEvent, .rollback, .unpin: .admin
     case .revisions, .revision: .admin
-    case .effect, .resend, .resendEffects, .dropEffects, .lease, .confirm: .admin
+    case .effect, .resend, .resendEffects, .dropEffects, .lease, .confirm, .backup, .release: .admin
     case .subject: httpMethod == "DELETE" ? .admin : .reader
     case .query, .subjects, .rules, .parked, .counters, .samples, .effects, .metrics, .openapi, .dashboard,
       .dashboardFile:

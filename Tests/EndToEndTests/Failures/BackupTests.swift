@@ -188,6 +188,33 @@ extension EndToEnd {
       #expect(try held.client().call("health")["effects_held"] == false)
     }
 
+    @Test("over HTTP an administrator gets a checkpoint, which is a store; a store in memory has none")
+    func makesCheckpointsOverHTTP() throws {
+      func post(_ path: String, to daemon: RuledDaemon) throws -> (status: String, body: JSONValue) {
+        let client = try daemon.client()
+        client.send("POST \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        var response: [UInt8] = []
+        var part = [UInt8](repeating: 0, count: 4096)
+        while case let count = recv(client.descriptor, &part, part.count, 0), count > 0 { response += part[..<count] }
+        let text = String(decoding: response, as: UTF8.self)
+        let body = text.firstRange(of: "\r\n\r\n").map { text[$0.upperBound...] }
+        return (String(text.prefix { $0 != "\r\n" }), try JSONValue(parsing: String(body ?? "")))
+      }
+      let daemon = try RuledDaemon(rules: Self.rules)
+      try daemon.client().event("hit", "hitter:0-0", ["n": 1])
+      let (status, answer) = try post("/v1/backup", to: daemon)
+      #expect(status.hasPrefix("HTTP/1.1 200"))
+      let checkpoint = try #require(answer["checkpoint"]?.stringValue)
+      #expect(checkpoint.hasPrefix(daemon.folder("store")) && answer["took_ms"]?.intValue != nil)
+      #expect(!TemporaryFolder.names(checkpoint).filter { $0.hasSuffix(".sst") || $0 == "CURRENT" }.isEmpty)
+      #expect(try post("/v1/release", to: daemon).body == ["released": false])
+      daemon.end(SIGTERM)
+      let memory = try RuledDaemon(rules: Self.rules, store: "memory:")
+      let refused = try post("/v1/backup", to: memory)
+      #expect(refused.status.hasPrefix("HTTP/1.1 503") && refused.body["data"]?["code"] == "unavailable")
+      memory.end(SIGTERM)
+    }
+
     @Test("what can't be backed up or restored is refused with a reason")
     func refusals() throws {
       let daemon = try RuledDaemon(rules: Self.rules, store: "memory:")

@@ -91,6 +91,14 @@ struct OpenAPIOperation {
     case .confirm:
       return OpenAPIOperation(
         "confirmEffects", "Tells what came of leased effects.", "Confirmed", takes: "Confirmation")
+    case .backup:
+      return OpenAPIOperation(
+        "makeCheckpoint", "Makes a checkpoint of the store.", "Checkpoint", [503],
+        text:
+          "A folder of the daemon's host that a backup is copied from, as 'rulectl backup' does; remove it afterwards.")
+    case .release:
+      return OpenAPIOperation(
+        "releaseEffects", "Lets effects be delivered that are held back since a restore.", "Released", [503])
     case .health: return OpenAPIOperation("showHealth", "The state of the daemon.", "Health")
     case .alive: return OpenAPIOperation("checkLiveness", "Whether the daemon serves.", "Probe")
     case .ready: return OpenAPIOperation("checkReadiness", "Whether the daemon is ready.", "Probe", [503])

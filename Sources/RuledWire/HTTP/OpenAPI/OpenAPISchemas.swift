@@ -149,6 +149,8 @@ enum OpenAPISchemas {
       "ParkedEvents": object(["parked": array(of: parked)], optional: ["next": string]),
       "Retried": object(["retried": number, "succeeded": number, "failed": number, "results": array(of: retried)]),
       "Dropped": object(["dropped": number]), "Counters": array(of: counter),
+      "Checkpoint": object(["checkpoint": string, "at": string, "took_ms": number]),
+      "Released": object(["released": boolean]),
       "Health": object([
         "status": ["enum": ["ready", "degraded"]], "revision": string, "store": string, "workers": number,
         "uptime_s": number, "problems": array(of: string),
