@@ -86,13 +86,19 @@ package enum ServeCommand {
     }
   }
 
-  /// Writes the problems of the configuration with file and line, in the order of their lines.
-  private static func complain(_ problems: [ConfigurationProblem], _ options: ServeOptions) {
+  /// Writes findings on standard error as `rulectl check` writes them: `file:line: message`, one a line.
+  private static func report(_ findings: String) {
+    let text = Array((findings + "\n").utf8)
+    _ = write(2, text, text.count)
+  }
+
+  /// Reports what is wrong in the configuration, in the order of the lines.
+  private static func report(_ problems: [ConfigurationProblem], _ options: ServeOptions) {
     let located = problems.map { problem in
       let line = options.config.map { ConfigurationFile.line(of: problem.path, in: $0) } ?? 0
       return LoadError(file: options.config ?? "", line: line, problem.message)
     }
-    for error in located.sorted(by: { $0.line < $1.line }) { complain(error.description) }
+    for error in located.sorted(by: { $0.line < $1.line }) { report(error.description) }
   }
 
   /// Loads the configuration and the rules as a start does, reviews the host, and prints what is wrong with them.
@@ -100,22 +106,23 @@ package enum ServeCommand {
     let configuration: Configuration
     do throws(StartError) { configuration = try options.configuration() } catch {
       guard error.isFinding else { throw error }
-      complain(error.description)
+      report(error.description)
       return 1
     }
+    let addresses = AddressReview(configuration, inherited: SocketActivation.inheritedSockets().tcp).problems
     do throws(ReloadError) {
       let catalog = try CatalogBuilder.build(
         try RulesFolder.read(configuration.rules), configuration: configuration.plugins, previous: nil,
         worker: LuaWorker(), now: EngineClock.wall)
       let sinks = catalog.plugins.flatMap(\.manifest.sinks)
-      let problems = catalog.problems(in: configuration) + HostReview(configuration, sinks: sinks).problems
-      complain(problems, options)
+      let problems = catalog.problems(in: configuration) + HostReview(configuration, sinks: sinks).problems + addresses
+      report(problems, options)
       guard problems.isEmpty else { return 1 }
       print("\(catalog.plugins.count) plugins load, revision \(catalog.revision)")
       return 0
     } catch {
-      for problem in error.errors { complain(problem.description) }
-      complain(HostReview(configuration, sinks: nil).problems, options)
+      for problem in error.errors { report(problem.description) }
+      report(HostReview(configuration, sinks: nil).problems + addresses, options)
       return 1
     }
   }

@@ -1,3 +1,4 @@
+import Glibc
 import RuledCore
 import TestSupport
 import Testing
@@ -31,8 +32,73 @@ extension EndToEnd {
       #expect(code == 1 && output.contains("\(folder("conf.lua")):4: \(finding)"), "\(code): \(output)")
       let (second, other) = Self.run("rulectl", ["check", folder("rules")] + config)
       #expect(second == 1 && other.contains("\(folder("conf.lua")):4: \(finding)"), "\(second): \(other)")
+      #expect(Self.findings(output) == Self.findings(other))
       let (start, refusal) = Self.run("ruled", config)
       #expect(start == 2 && !refusal.isEmpty, "\(start): \(refusal)")
+    }
+
+    /// The lines that name a file and a line.
+    private static func findings(_ output: String) -> [Substring] {
+      output.split(separator: "\n").filter { $0.hasPrefix("/") }
+    }
+
+    /// A port that another process, this one, listens on while `body` runs.
+    private static func withTakenPort(_ body: (Int) throws -> Void) throws {
+      let taken = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+      defer { close(taken) }
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
+      var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+      let isTaken = withUnsafeMutablePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { name in
+          bind(taken, name, length) == 0 && listen(taken, 1) == 0 && getsockname(taken, name, &length) == 0
+        }
+      }
+      try #require(isTaken)
+      try body(Int(UInt16(bigEndian: address.sin_port)))
+    }
+
+    private static func configuration(_ http: String, in folder: TemporaryFolder) -> String {
+      folder.write("token", "secret")
+      return """
+        rules = "\(folder("rules"))"
+        store = "memory:"
+        http = { token_file = "\(folder("token"))", \(http) }
+
+        """
+    }
+
+    @Test(arguments: ["listen", "sites"])
+    func `an address that another process listens on is found`(_ key: String) throws {
+      let folder = TemporaryFolder()
+      folder.write("rules/p/plugin.lua", "plugin { name = \"p\", version = \"1\" }\n")
+      try Self.withTakenPort { port in
+        let other = key == "sites" ? #"listen = "127.0.0.1:0", "# : ""
+        folder.write("conf.lua", Self.configuration(#"\#(other)\#(key) = "127.0.0.1:\#(port)""#, in: folder))
+        let words = ["--config", folder("conf.lua"), "--socket", folder("s")]
+        let (code, output) = Self.run("ruled", words + ["--check"])
+        let finding = "\(folder("conf.lua")):3: http.\(key): 127.0.0.1:\(port) is in use by another process"
+        #expect(code == 1 && output.hasPrefix(finding), "\(output)")
+        #expect(Self.run("ruled", words).code == 2)
+      }
+    }
+
+    @Test func `an address that the running daemon listens on is not found, and is free after a check`() throws {
+      let folder = TemporaryFolder()
+      var port = 0
+      try Self.withTakenPort { port = $0 }
+      let text = Self.configuration(#"listen = "127.0.0.1:\#(port)""#, in: folder)
+      let rules = ["p/plugin.lua": "plugin { name = \"p\", version = \"1\" }\n"]
+      let daemon = try RuledDaemon(rules: rules, configuration: text)
+      let words = ["--config", daemon.folder("ruled.conf.lua"), "--rules", daemon.folder("rules"), "--check"]
+      let running = Self.run("ruled", words + ["--socket", daemon.socket])
+      #expect(running.code == 0, "\(running.output)")
+      let other = Self.run("ruled", words + ["--socket", folder("another")])
+      #expect(other.code == 1 && other.output.contains("in use by another process"), "\(other.output)")
+      daemon.end(SIGTERM)
+      let free = Self.run("ruled", words + ["--socket", daemon.socket])
+      #expect(free.code == 0, "\(free.output)")
     }
   }
 }
