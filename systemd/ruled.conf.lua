@@ -11,7 +11,7 @@ admins     = {}                        -- e.g. { "alice", "@ops" }, besides root
 couriers   = { "ruled-courier" }       -- who may lease effects and confirm them; {} without a courier
 delivery   = "courier"                 -- the default is "daemon"; ruled.service opens no network, ruled-courier.service delivers
 
--- With ruled.service, ruled-http.socket opens the address: enable it too.
+-- With delivery = "courier", systemd opens these addresses: enable ruled-http.socket for listen, ruled-sites.socket for sites.
 -- http = { listen = "127.0.0.1:8787", token_file = "/etc/ruled/token", role = "reader" }
 -- http = { sites = "127.0.0.1:8788" }  -- plugins' sites alone, for a reverse proxy
 

@@ -3,7 +3,8 @@ import RuledLua
 
 /// The command line of `ruled-courier`.
 package enum CourierCommand {
-  private static let spec = CommandSpec(
+  /// What `ruled-courier` takes and says of itself.
+  static let spec = CommandSpec(
     "ruled-courier", "Delivers the effects of ruled, which then opens no network socket itself.",
     synopsis: ["[--config FILE] [--socket PATH]"],
     options: [
@@ -19,7 +20,8 @@ package enum CourierCommand {
       """,
     examples: [.init("ruled-courier --config /etc/ruled/ruled.conf.lua", "beside a daemon with the same file")])
 
-  private static let shared = [OptionSpec.help, .version]
+  /// The options of `ruled-courier` that `rulectl` has, too.
+  static let shared = [OptionSpec.help, .version]
 
   /// Runs the program and returns its exit code.
   package static func run(_ words: [String]) -> Int32 {

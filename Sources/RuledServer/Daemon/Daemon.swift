@@ -62,6 +62,7 @@ package final class Daemon {
       services.commits.begin(with: try context.counters.load(from: context))
       try startCommitter(services)
       services.countParked()
+      services.countTimers()
       services.resumeMessages()
       keeper = services.journal.map { JournalKeeper($0, context) }
       try keeper?.start()
@@ -112,9 +113,10 @@ package final class Daemon {
       return handed.remove(at: index)
     }
     guard configuration.delivery == .daemon else {
+      let unit = key == "http.sites" ? "ruled-sites.socket" : "ruled-http.socket"
       throw StartError(
-        "with delivery = \"courier\" the daemon opens no network socket: let systemd hand over the one for \(key), as "
-          + "ruled-http.socket does for http.listen, or remove \(key); the Unix socket speaks HTTP too")
+        "with delivery = \"courier\" the daemon opens no network socket: enable \(unit), by which systemd opens the one "
+          + "for \(key), or remove \(key); the Unix socket speaks HTTP too")
     }
     do throws(SystemError) { return try LoopbackSocket.listen(address) } catch {
       throw StartError("\(key) '\(address.text)' can't be listened on: \(error)")

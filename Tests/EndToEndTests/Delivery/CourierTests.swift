@@ -139,21 +139,5 @@ extension EndToEnd {
       #expect(receiver.ids.isEmpty)
       daemon.end(SIGTERM)
     }
-
-    @Test("a daemon whose effects a courier delivers refuses to open the socket of http.listen")
-    func refusesToListen() {
-      let folder = TemporaryFolder()
-      folder.replace("token", with: "secret")
-      folder.replace(
-        "conf.lua",
-        with: """
-          delivery = "courier"
-          store = "memory:"
-          http = { listen = "127.0.0.1:0", token_file = "\(folder.path)/token" }
-          """)
-      let end = Program.run(
-        "\(RuledDaemon.programs)/ruled", ["--config", "\(folder.path)/conf.lua", "--socket", "\(folder.path)/s"])
-      #expect(end.code == 2 && end.output.holds("ruled-http.socket"), "\(end.output)")
-    }
   }
 }

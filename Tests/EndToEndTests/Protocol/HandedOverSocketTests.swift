@@ -1,0 +1,115 @@
+import Glibc
+import RuledCore
+import TestSupport
+import Testing
+
+extension EndToEnd {
+  /// TCP sockets that the daemon gets as systemd hands them over.
+  @Suite struct HandedOverSocketTests {
+    private static let rules = [
+      "p/plugin.lua": """
+      plugin { name = "p", version = "1" }
+      web "site.example" (function(request) return { status = 200, body = "the site" } end)
+      """
+    ]
+
+    /// A TCP socket that listens on a port of 127.0.0.1; a program that is started gets it, too.
+    private struct Listening: ~Copyable {
+      let descriptor: Int32
+      let port: UInt16
+
+      init() throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = Self.address(0)
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let descriptor = descriptor
+        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+          pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { name in
+            bind(descriptor, name, length) == 0 && listen(descriptor, 16) == 0
+              && getsockname(descriptor, name, &length) == 0
+          }
+        }
+        port = UInt16(bigEndian: address.sin_port)
+        try #require(isListening)
+      }
+
+      deinit { close(descriptor) }
+
+      static func address(_ port: UInt16) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
+        return address
+      }
+
+      /// The response to a request for a host.
+      func ask(_ path: String, host: String) -> String {
+        let connection = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(connection) }
+        var address = Self.address(port)
+        let isConnected = withUnsafePointer(to: &address) { pointer in
+          pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            connect(connection, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+          }
+        }
+        guard isConnected else { return "not connected" }
+        let request = Array("GET \(path) HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n\r\n".utf8)
+        guard send(connection, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else { return "not sent" }
+        var response: [UInt8] = []
+        var part = [UInt8](repeating: 0, count: 4096)
+        while case let count = recv(connection, &part, part.count, 0), count > 0 { response += part[..<count] }
+        return String(decoding: response, as: UTF8.self)
+      }
+
+      /// What a shell does before it becomes a program, to hand the socket over.
+      var handOver: String {
+        "exec 3<&\(descriptor); [ \(descriptor) = 3 ] || exec \(descriptor)<&-; export LISTEN_FDS=1 LISTEN_PID=$$"
+      }
+    }
+
+    @Test("a socket that is handed over for http.sites serves the plugins' sites alone, also with a courier")
+    func servesSites() throws {
+      let socket = try Listening()
+      let daemon = try RuledDaemon(
+        rules: Self.rules,
+        configuration: """
+          delivery = "courier"
+          http = { sites = "127.0.0.1:\(socket.port)" }
+          """,
+        preparation: socket.handOver)
+      let site = socket.ask("/any", host: "site.example")
+      #expect(site.hasPrefix("HTTP/1.1 200") && site.hasSuffix("the site"), "\(site)")
+      for path in ["/healthz", "/metrics", "/v1/rules"] {
+        #expect(socket.ask(path, host: "localhost").hasPrefix("HTTP/1.1 404"))
+      }
+      daemon.end(SIGTERM)
+    }
+
+    @Test("a socket at no configured address is refused, and the message names the keys")
+    func refusesAnUnknownAddress() throws {
+      let socket = try Listening()
+      let error = #expect(throws: Client.Gone.self) {
+        _ = try RuledDaemon(rules: Self.rules, preparation: socket.handOver)
+      }
+      #expect(error?.description.holds("neither http.listen nor http.sites") == true, "\(error?.description ?? "")")
+    }
+
+    @Test("with a courier and no socket, the start names the unit that opens it", arguments: ["listen", "sites"])
+    func namesTheUnit(key: String) {
+      let folder = TemporaryFolder()
+      folder.replace("token", with: "secret")
+      folder.replace(
+        "conf.lua",
+        with: """
+          delivery = "courier"
+          store = "memory:"
+          http = { \(key) = "127.0.0.1:0", token_file = "\(folder.path)/token" }
+          """)
+      let end = Program.run(
+        "\(RuledDaemon.programs)/ruled", ["--config", "\(folder.path)/conf.lua", "--socket", "\(folder.path)/s"])
+      let unit = key == "sites" ? "ruled-sites.socket" : "ruled-http.socket"
+      #expect(end.code == 2 && end.output.holds(unit), "\(end.output)")
+    }
+  }
+}
