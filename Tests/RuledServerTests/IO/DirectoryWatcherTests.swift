@@ -45,8 +45,10 @@ import Testing
       return reports(witness)
     }
 
-    /// Waits until bursts that are under way must have been reported.
-    private func awaitQuiet() { usleep(200_000) }
+    /// Waits until all changes so far have been reported, or found to be of no interest.
+    private func awaitQuiet() {
+      #expect(eventually { thread.call { [self] _ in watcher.value?.isQuiet ?? true } })
+    }
 
     func end() {
       thread.call { [self] _ in

@@ -24,6 +24,9 @@ package final class DirectoryWatcher {
   /// Why some folder is not watched, or nil.
   package var failure: SystemError? { inotify.failure }
 
+  /// Whether every change so far has been reported, or is of no interest.
+  var isQuiet: Bool { burstStart == nil && !inotify.hasUnreadEvents }
+
   /// Watches the tree at `root`, which need not exist yet, until `close`, and calls `body` after each burst of changes.
   package init(on loop: EventLoop, root: String, changed body: @escaping () -> Void) throws(SystemError) {
     self.root = root
@@ -91,6 +94,12 @@ final class Inotify {
   /// The first failure of the last `apply`, such as too many watches.
   private(set) var failure: SystemError?
   private var interests: [Int32: WatchPlan.Interest] = [:]
+
+  /// Whether the kernel holds events that have not been read: FIONREAD.
+  var hasUnreadEvents: Bool {
+    var count: Int32 = 0
+    return ioctl(descriptor, UInt(FIONREAD), &count) == 0 && count > 0
+  }
 
   private static let mask = UInt32(
     IN_CLOSE_WRITE | IN_MOVED_FROM | IN_MOVED_TO | IN_CREATE | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB
