@@ -1,4 +1,6 @@
 import RuledCore
+import RuledStore
+import Synchronization
 import Testing
 
 @testable import RuledServer
@@ -132,6 +134,40 @@ import Testing
     #expect(text.contains("ruled_parked{plugin=\"p\"} 1\n"))
     #expect(text.contains("ruled_events_total 2\n"))
     #expect(!text.contains("somebody"))
+  }
+
+  @Test func `the metrics count the timers that wait`() throws {
+    let store = MemoryStore()
+    let rules = """
+      plugin { name = "p", version = "1" }
+      rule "set" { on = "set", run = function(event)
+        for name in pairs(event.data) do timer.set(name, now() + 3600, "due", {}) end
+      end }
+      rule "cancel" { on = "cancel", run = function(event) timer.cancel(event.data.name) end }
+      rule "fail" { on = "fail", run = function() timer.set("c", now() + 3600, "due", {}); error("late") end }
+      rule "forget" { on = "forget", run = function() forget() end }
+      """
+    let rig = try ServerRig(store: store, rules: rules)
+    defer { rig.stop() }
+    let client = HTTPClient(rig.client())
+    func waiting(after type: String, _ subject: String, _ data: String = "{}") -> String? {
+      _ = client.ask("POST", "/v1/events", #"{"type":"\#(type)","subject":"\#(subject)","data":\#(data)}"#)
+      let lines = client.ask("GET", "/metrics")?.body.split(separator: "\n")
+      return lines?.first { $0.hasPrefix("ruled_timers_waiting ") }?.split(separator: " ").last.map { String($0) }
+    }
+    #expect(waiting(after: "set", "a", #"{"x":1,"y":1}"#) == "2")
+    #expect(waiting(after: "set", "a", #"{"x":1}"#) == "2")
+    #expect(waiting(after: "set", "b", #"{"x":1}"#) == "3")
+    #expect(waiting(after: "fail", "a") == "3")
+    #expect(waiting(after: "cancel", "a", #"{"name":"x"}"#) == "2")
+    #expect(waiting(after: "cancel", "a", #"{"name":"x"}"#) == "2")
+    #expect(waiting(after: "set", "a", #"{"z":1}"#) == "3")
+    #expect(waiting(after: "forget", "a") == "1")
+    rig.services.context.waitingTimers.store(0, ordering: .relaxed)
+    rig.services.countTimers()
+    #expect(waiting(after: "none", "c") == "1")
+    _ = client.ask("DELETE", "/v1/subjects/b")
+    #expect(waiting(after: "none", "c") == "0")
   }
 
   @Test(arguments: [

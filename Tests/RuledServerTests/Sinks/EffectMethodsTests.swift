@@ -116,6 +116,36 @@ import Testing
     #expect(eventually { rig.figures().givenUp == 0 && rig.figures().waiting == 0 })
   }
 
+  @Test func `tens of thousands of effects are resent at once, and each is delivered once`() throws {
+    let store = MemoryStore()
+    let count = 30_000
+    let mark = StoredEffect.Mark(
+      at: "2025-11-10T00:00:00.000Z", tries: 1, failure: DeliveryFailure(reason: "refused"), after: UInt64(Int64.max))
+    for number in 0..<count {
+      let (id, subject) = ("e\(number)", "s\(number % 1_000)")
+      let name = ByteBuffer()
+      EffectKey(subject: Array(subject.utf8), sequence: UInt64(number + 1)).write(to: name)
+      let set = WriteSet()
+      let text = StoredEffect.marked(Array(DeliveryRig.text(id, subject).utf8), mark)
+      text.withUnsafeBytes { set.put(name.bytes, $0) }
+      try store.commit(set, durable: true)
+    }
+    let folder = TemporaryFolder()
+    let rig = try DeliveryRig(store: store, sinks: ["out": .file(folder("out"))])
+    defer { rig.stop() }
+    #expect(eventually { rig.figures().givenUp == count })
+    #expect(rig.figures().delivered == 0)
+    let client = EffectClient(rig)
+    #expect(try client.call("resend", ["sink": "out", "status": "failed"])["resent"] == .integer(Int64(count)))
+    #expect(eventually { rig.figures().delivered == count && rig.undelivered.isEmpty })
+    let ids = folder.read("out").split(separator: "\n").compactMap { line in
+      (try? JSONValue(parsing: String(line)))?["id"]?.stringValue
+    }
+    #expect(ids.count == count && Set(ids).count == count)
+    #expect(eventually { rig.figures().givenUp == 0 && rig.figures().waiting == 0 })
+    #expect(try client.call("resend", ["sink": "out", "status": "failed"])["resent"] == 0)
+  }
+
   @Test func `a resent effect of a subject with later ones is delivered, behind the one that is under way`() throws {
     let receiver = try Receiver { index, _ in .init(status: index == 0 ? 400 : 200, delay: index == 1 ? 300 : 0) }
     defer { receiver.close() }
@@ -169,10 +199,12 @@ import Testing
   @Test func `100,000 waiting effects are listed exactly once each, in bounded memory`() throws {
     let store = MemoryStore()
     let count = 100_000
+    let data = #"{"text":"\#(String(repeating: "x", count: 1_000))"}"#
     for number in 0..<count {
       let key = EffectKey(subject: Array("s\(number % 1_000)".utf8), sequence: UInt64(number + 1))
-      try DeliveryRig.put(key, "e\(number)", into: store)
+      try DeliveryRig.put(key, "e\(number)", data: data, into: store)
     }
+    let before = ProcessMemory.read().resident
     let receiver = try Receiver { _, _ in .init(status: 503, headers: ["Retry-After: 3600"]) }
     defer { receiver.close() }
     let rig = try DeliveryRig(store: store, sinks: ["out": .posting(receiver.url())])
@@ -194,6 +226,9 @@ import Testing
     #expect(pages == 100 && seen.count == count)
     #expect(try ids(client.call("effects", [:])).count == 100)
     #expect(rig.services.outbox.figures.first?.figures.oldestSeconds(now: EngineClock().now) ?? 0 > 0)
+    // The effects themselves, more than 100 MB, stay in the store.
+    let growth = ProcessMemory.read().resident - before
+    #expect(growth < count * data.utf8.count / 3, "memory grew by \(growth) bytes")
   }
 
   @Test func `health tells what is given up now, the oldest, the rate, and a sink that has failed for five minutes`()
