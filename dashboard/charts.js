@@ -84,6 +84,8 @@ export function chart(name, { type = "line", unit = "", stacked = false, format 
       canvas.setAttribute("aria-label", summary ? `${name}: ${summary}` : name);
       showTable();
       if (!window.Chart) {
+        canvas.parentElement.hidden = true;
+        element.append(values);
         values.open = true;
         return;
       }

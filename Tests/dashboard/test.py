@@ -84,13 +84,15 @@ def check_sessions(daemon):
 
 
 def check_views(browser, base):
-    for scheme, width, height in [("light", 1280, 900), ("dark", 1280, 900), ("light", 375, 800)]:
+    for scheme, width, height in [("light", 1280, 900), ("dark", 1280, 900), ("light", 375, 800), ("dark", 375, 800)]:
         browser.look(width, height, scheme)
         for view in VIEWS:
             show(browser, base, view)
             text = text_of(browser)
             for expected in EXPECTED[view]:
                 check(expected in text, f"{view} does not say '{expected}': {text}")
+            ground = browser.evaluate("getComputedStyle(document.body).backgroundColor.match(/[\\d.]+/g).slice(0, 3).map(Number)")
+            check((max(ground) < 100) == (scheme == "dark"), f"{view} in {scheme} has the background {ground}")
             wide = browser.evaluate("document.documentElement.scrollWidth - innerWidth")
             check(wide <= 0, f"{view} is {wide} px wider than {width} px")
         step(f"every view in {scheme} at {width} px")
@@ -230,6 +232,62 @@ def check_load_errors(browser, base, daemon):
     step("errors of a load with file and line")
 
 
+def check_badges(browser, base, daemon):
+    """The numbers beside the views are those that the daemon knows, whatever they are."""
+    show(browser, base, "overview")
+    parked = sum(daemon.call("health")["parked"].values())
+    failed = daemon.call("health")["sinks"]["conversions"]["given_up"]
+    check(parked > 0 and failed > 0, f"{parked} parked, {failed} given up")
+    for name, count in [("parked", parked), ("sinks", failed)]:
+        browser.until(f"document.getElementById('badge-{name}').textContent === '{count}' && !document.getElementById('badge-{name}').hidden")
+    step("badges")
+
+
+def check_without_charts(browser, base):
+    """Without Chart.js, which a package may leave out, each chart is the table of its values."""
+    browser.call("Network.setBlockedURLs", urls=["*/dashboard/chart.js"])
+    browser.call("Network.setCacheDisabled", cacheDisabled=True)
+    seen = len(browser.console)
+    try:
+        show(browser, base, "overview")
+        browser.call("Page.reload")
+        browser.until("document.readyState === 'complete' && !window.Chart && document.querySelector('main').dataset.ready === 'overview'")
+        browser.until("document.querySelectorAll('main details[open] td').length > 0")
+        check(browser.evaluate("[...document.querySelectorAll('canvas')].every((canvas) => !canvas.checkVisibility())"), "no empty canvas is left")
+        wide = browser.evaluate("document.documentElement.scrollWidth - innerWidth")
+        check(wide <= 0, f"the page without charts is {wide} px too wide")
+        show(browser, base, "products")
+        browser.until("document.querySelectorAll('main details[open] td').length > 30")
+    finally:
+        browser.call("Network.setBlockedURLs", urls=[])
+        browser.call("Network.setCacheDisabled", cacheDisabled=False)
+    missing = browser.console[seen:]
+    check(all("chart.js" in line for line in missing), f"the console says: {missing}")
+    del browser.console[seen:]
+    show(browser, base, "overview")
+    browser.call("Page.reload")
+    browser.until("window.Chart && document.querySelector('main').dataset.ready === 'overview'")
+    step("without Chart.js")
+
+
+def check_event_stream(browser, base, daemon):
+    """The browser's own EventSource reads the changes, and goes on where it was after the connection is lost."""
+    show(browser, base, "overview")
+    browser.evaluate(
+        "window.changes = []; window.source = new EventSource('/v1/watch?prefix=watched:');"
+        "source.addEventListener('changed', (event) => changes.push([JSON.parse(event.data).subject, event.lastEventId]));"
+        "source.onmessage = (event) => changes.push(['message', event.data])")
+    browser.until("source.readyState === EventSource.OPEN")
+    for number in range(3):
+        daemon.call("event", {"type": "session.started", "subject": f"watched:{number}"})
+    browser.until("changes.length === 3")
+    changes = browser.evaluate("changes")
+    check([subject for subject, _ in changes] == ["watched:0", "watched:1", "watched:2"], f"{changes}")
+    check(len({number for _, number in changes}) == 3 and all(number.isdigit() for _, number in changes), f"{changes}")
+    browser.evaluate("source.close()")
+    step("the browser's EventSource")
+
+
 def check_keyboard(browser, base):
     show(browser, base, "overview")
     browser.call("Page.reload")
@@ -334,6 +392,9 @@ def main():
                 check_csv(browser, base, folder)
                 check_playground(browser, base)
                 check_keyboard(browser, base)
+                check_badges(browser, base, daemon)
+                check_without_charts(browser, base)
+                check_event_stream(browser, base, daemon)
                 check_parked(browser, base, daemon, folder)
                 check_resend(browser, base, daemon)
                 check_load_errors(browser, base, daemon)
