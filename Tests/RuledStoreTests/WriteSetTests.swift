@@ -71,6 +71,7 @@ struct WriteSetTests {
       switch operation {
       case .put(let key, let value): seen.append("put \(Array(key)) \(Array(value))")
       case .delete(let key): seen.append("delete \(Array(key))")
+      case .journal(let head, _): seen.append("journal \(Array(head))")
       }
     }
     #expect(seen == ["delete [2]", "put [] []"])

@@ -113,7 +113,7 @@ package final class DaemonStatus: Sendable {
     let effectsAreHeld = services.effectsAreHeld.load(ordering: .relaxed)
     if effectsAreHeld {
       problems.append(
-        .string("the effects are held back since the restore of a backup: release them to have them delivered"))
+        .string("effects are held back since a backup was restored: 'rulectl effects release' has them delivered"))
     }
     let journalProblems = services.journal?.problems ?? []
     problems += journalProblems.map { .string($0) }

@@ -30,8 +30,32 @@ package enum HealthCommand: Command {
     switch name {
     case "status": isReady ? style.green(value.brief.printable) : style.red(value.brief.printable)
     case "uptime_s": value.doubleValue.map { Figures.duration(seconds: Int($0)) } ?? value.brief
-    default: value.brief.printable
+    case "sinks": sinks(value)
+    default: plain(value)
     }
+  }
+
+  /// A value without JSON's marks: what is empty is a dash, the elements of a list have commas between.
+  private static func plain(_ value: JSONValue) -> String {
+    if let elements = value.arrayValue {
+      return elements.isEmpty ? "-" : elements.map(\.brief.printable).joined(separator: ", ")
+    }
+    guard let members = value.objectValue?.members else { return value.brief.printable }
+    if members.isEmpty { return "-" }
+    return members.map {
+      "\($0.name.printable) \($0.value.arrayValue == nil ? $0.value.brief.printable : plain($0.value))"
+    }
+    .joined(separator: ", ")
+  }
+
+  /// The figures of each sink that are not 0, a sink on each line.
+  private static func sinks(_ value: JSONValue) -> String {
+    let lines = (value.objectValue?.members ?? []).map { sink in
+      let figures = (sink.value.objectValue?.members ?? []).filter { $0.value.doubleValue.map { $0 != 0 } ?? false }
+      let text = figures.map { "\($0.name.printable) \($0.value.brief.printable)" }.joined(separator: ", ")
+      return "\n  \(sink.name.printable): \(text.isEmpty ? "-" : text)"
+    }
+    return lines.isEmpty ? "-" : "\(lines.count)\(lines.joined())"
   }
 }
 

@@ -93,9 +93,12 @@ package enum EffectsCommand: Command {
   private static func show(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let effect = try environment.connect().call("effect", try EffectChoice(arguments).params)
     environment.show(effect, arguments) { effect in
-      (effect.objectValue?.members ?? []).map { name, value in
+      let members = effect.objectValue?.members ?? []
+      let width = members.map(\.name.count).max() ?? 0
+      return members.map { name, value in
         let shown = name == "data" ? value.prettyText() : value.brief.printable
-        return environment.style.dim(name) + "  " + shown + "\n"
+        let space = String(repeating: " ", count: width - name.count)
+        return environment.style.dim(name) + space + "  " + shown + "\n"
       }.joined()
     }
     return .done

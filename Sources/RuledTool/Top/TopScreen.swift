@@ -79,8 +79,9 @@ struct TopScreen {
       let waiting = sink.count("waiting")
       let givenUp = sink.count("given_up")
       guard waiting > 0 || givenUp > 0 else { continue }
-      let text = "\(name.printable) \(Figures.count(waiting)) waiting"
-      parts.append(givenUp > 0 ? style.red("\(text), \(Figures.count(givenUp)) given up") : text)
+      let counts = [(waiting, "waiting"), (givenUp, "given up")].filter { $0.0 > 0 }
+      let text = counts.map { "\(Figures.count($0.0)) \($0.1)" }.joined(separator: ", ")
+      parts.append(givenUp > 0 ? style.red("\(name.printable) \(text)") : "\(name.printable) \(text)")
     }
     return parts.joined(separator: "; ")
   }

@@ -133,6 +133,26 @@ struct DaemonCommandsTests {
     #expect(Run("health", "--json", on: daemon).exit == exit)
   }
 
+  @Test func `Health is shown in words, and of sinks what is not zero`() throws {
+    let daemon = try FakeDaemon(result: [
+      "status": "degraded", "problems": ["one", "two"], "suspended": [], "parked": ["p": 2, "q": 1], "messages": [:],
+      "sinks": ["mail": ["delivered": 3, "failed": 0, "oldest_s": nil, "rate": 0.2], "idle": ["delivered": 0]],
+    ])
+    defer { daemon.stop() }
+    #expect(
+      Run("health", on: daemon).output == """
+        status     degraded
+        problems   one, two
+        suspended  -
+        parked     p 2, q 1
+        messages   -
+        sinks      2
+          mail: delivered 3, rate 0.2
+          idle: -
+
+        """)
+  }
+
   @Test func `The clock is set, advanced and shown`() throws {
     let daemon = try FakeDaemon(result: ["now": "2025-11-24T08:00:00.000Z"])
     defer { daemon.stop() }
