@@ -40,6 +40,8 @@ plugin {
   },
 }
 
+require "events"
+
 local days     = require "days"
 local kpis     = require "kpis"
 local plan     = require "plan"
@@ -145,4 +147,4 @@ rule "data deleted" {
   end,
 }
 
-query "kpis" (kpis)
+query "kpis" { about = "The key figures of the days `from` to `to`, and of the range.", run = kpis }

@@ -19,6 +19,8 @@ plugin {
   sinks = { "client", "conversions" },
 }
 
+require "events"
+
 local subjects = require "subjects"
 local launches = require "launches"
 local consent = require "consent"
@@ -39,8 +41,8 @@ rule "delete-account" { on = "account.deleted", when = subjects.is_user, run = a
 rule "deletion-waits" { on = "attribution.deletion_waits", when = subjects.is_user, run = account.deletion_waits }
 rule "erase-device" { on = "attribution.owner_deleted", when = subjects.is_device, run = account.owner_deleted }
 
-query "tracking" (consent.tracking)
-query "profile" (profile.answer)
-query "installs" (sources.installs)
+query "tracking" { about = "Whether Meta may be told, and when to ask again.", run = consent.tracking }
+query "profile" { about = "A user's attribution and status of tracking.", run = profile.answer }
+query "installs" { about = "Installs by where they came from.", run = sources.installs }
 
 sink "conversions" (meta.request)

@@ -19,6 +19,8 @@ plugin {
   sinks = { "analytics" },
 }
 
+require "events"
+
 local subjects = require "subjects"
 local links = require "links"
 local touches = require "touches"
@@ -27,7 +29,7 @@ local website = require "website"
 rule "link" { on = "link.opened", when = subjects.is_device, run = links.opened }
 rule "sign-in" { on = "user.authenticated", when = subjects.is_device, run = touches.authenticated }
 
-query "attribution_for_backend" (touches.answer)
+query "attribution_for_backend" { about = "The first and the last touch of a device.", run = touches.answer }
 
 web (settings.host) (website.app)
 web (settings.main_host) (website.main)

@@ -34,6 +34,8 @@ plugin {
   },
 }
 
+require "events"
+
 rule "activity" {
   on  = { "flirt.revealed", "flirt.copied", "flirt.rated", "flirts.generated", "app.opened" },
   run = actions.perform,
@@ -74,12 +76,21 @@ rule "data deleted" {
   run = function(_, state) account.deleted(state) end,
 }
 
-query "profile" (function(state) return profile.of(state or {}) end)
+query "profile" {
+  about = "Points, streak, tier and what comes next.",
+  run   = function(state) return profile.of(state or {}) end,
+}
 
-query "history" (function(state, args) return profile.history(state or {}, args.limit) end)
+query "history" {
+  about = "Changes of points, newest first; `limit` of them.",
+  run   = function(state, args) return profile.history(state or {}, args.limit) end,
+}
 
-query "export" (function(state) return profile.export(state or {}) end)
+query "export" {
+  about = "All that is kept of a user.",
+  run   = function(state) return profile.export(state or {}) end,
+}
 
-query "leaderboard" (standings.leaderboard)
+query "leaderboard" { about = "How many players there are, by bands of points.", run = standings.leaderboard }
 
-query "totals" (standings.totals)
+query "totals" { about = "What all users have done.", run = standings.totals }

@@ -41,6 +41,8 @@ plugin {
   },
 }
 
+require "events"
+
 local handled = {}
 
 -- Declares a rule for events of one kind of subject.
@@ -100,8 +102,17 @@ rule "badge" {
   run      = function(_, state) decide("badge", inbox.unread(state)) end,
 }
 
-query "notifications" (function(state, args) return inbox.page(state or {}, args.limit, args.before) end)
+query "notifications" {
+  about = "Notifications, newest first; `limit` of them, from before the one with the id `before`.",
+  run   = function(state, args) return inbox.page(state or {}, args.limit, args.before) end,
+}
 
-query "stamps" (function(state) return collection.of(state or {}) end)
+query "stamps" {
+  about = "The stamps of a user.",
+  run   = function(state) return collection.of(state or {}) end,
+}
 
-query "metrics" (function() return metrics.report() end)
+query "metrics" {
+  about = "How many users claimed their first stamp, and when.",
+  run   = function() return metrics.report() end,
+}

@@ -183,10 +183,25 @@ package final class DaemonStatus: Sendable {
       "about": .string(plugin.manifest.about),
       "rules": .array(plugin.order.map { .string(plugin.manifest.rules[$0].name) }),
       "queries": .array(plugin.manifest.queries.map { .string($0.name) }),
+      "events": .array(plugin.manifest.events.map(describe)), "args": args(of: plugin.manifest),
       "runs": .integer(Int64(plugin.runtime.runs)), "failures": .integer(Int64(plugin.runtime.failures)),
       "p50_us": .number(plugin.runtime.percentile(0.5)), "p99_us": .number(plugin.runtime.percentile(0.99)),
       "suspended": .bool(plugin.runtime.isSuspended),
     ])
+  }
+
+  private static func describe(_ event: EventDeclaration) -> JSONValue {
+    .object([
+      "type": .string(event.type), "about": .string(event.about), "checked": .bool(event.isChecked),
+      "closed": .bool(event.isClosed), "data": event.data.json,
+    ])
+  }
+
+  /// The declared arguments of a plugin's queries.
+  private static func args(of manifest: PluginManifest) -> JSONValue {
+    var args = JSONObject()
+    for query in manifest.queries { args[query.name] = query.arguments?.json }
+    return .object(args)
   }
 }
 

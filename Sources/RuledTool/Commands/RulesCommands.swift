@@ -5,16 +5,23 @@ package enum RulesCommand: Command {
   /// Name, options and help.
   package static let spec = CommandSpec(
     "rules", "Lists the loaded plugins, how often they ran and how fast.",
-    synopsis: ["[PLUGIN]"], optional: 1, options: [.json],
+    synopsis: ["[PLUGIN]", "--events [TYPE]"], optional: 1,
+    options: [OptionSpec("events", "Lists what the plugins describe of the data of events, or of one type."), .json],
     details: "With PLUGIN, lists its rules and queries.",
     examples: [
-      .init("rulectl rules", "all plugins"), .init("rulectl rules attribution", "one plugin's rules and queries"),
+      .init("rulectl rules", "all plugins"), .init("rulectl rules --events app.launched", "the data of an event"),
+      .init("rulectl rules attribution", "one plugin's rules and queries"),
     ])
 
   /// Asks for the plugins and prints them, or one of them.
   package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let result = try environment.connect().call("rules", [:])
     let plugins = result.elements("plugins")
+    if arguments.has("events") {
+      let text = try EventDescriptions(plugins, type: arguments.operand(0)).text(environment.style)
+      environment.show(result, arguments) { _ in text }
+      return .done
+    }
     if let name = arguments.operand(0) {
       guard let plugin = plugins.first(where: { $0.member("name")?.stringValue == name }) else {
         let names = plugins.compactMap { $0.member("name")?.stringValue }
@@ -76,6 +83,37 @@ package enum RulesCommand: Command {
 
   private static func micros(_ plugin: JSONValue, _ member: String) -> String {
     TopSample.Entry.measured(plugin.member(member)).map(Figures.micros) ?? "-"
+  }
+}
+
+/// What plugins describe of the data of events.
+private struct EventDescriptions {
+  private let events: [(plugin: String, event: JSONValue)]
+
+  /// The descriptions of all types, or of one.
+  init(_ plugins: [JSONValue], type: String?) throws(ToolError) {
+    let all = plugins.flatMap { plugin in
+      plugin.elements("events").map { (plugin: plugin.member("name")?.brief ?? "?", event: $0) }
+    }
+    events = all.filter { type == nil || $0.event.member("type")?.stringValue == type }
+    guard let type, events.isEmpty else { return }
+    let types = all.compactMap { $0.event.member("type")?.stringValue }
+    throw ToolError(
+      "no plugin describes '\(type)'"
+        + NearestName.hint(type, in: types, otherwise: "'rulectl rules --events' lists the types"), exit: .no)
+  }
+
+  func text(_ style: Style) -> String {
+    guard !events.isEmpty else { return "no plugin describes events\n" }
+    return events.map { plugin, event in
+      let type = event.member("type")?.brief.printable ?? "?"
+      var lines =
+        "\(style.bold(type))  \(style.dim(plugin.printable))  \((event.member("about")?.brief ?? "").printable)\n"
+      for (name, value) in event.member("data")?.objectValue ?? [:] {
+        lines += "  \(name.printable)  \((value.stringValue ?? value.text).printable)\n"
+      }
+      return lines
+    }.joined()
   }
 }
 

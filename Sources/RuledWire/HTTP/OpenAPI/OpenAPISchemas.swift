@@ -124,6 +124,10 @@ enum OpenAPISchemas {
       "name": string, "version": string, "about": string, "rules": array(of: string), "queries": array(of: string),
       "runs": number, "failures": number, "p50_us": ["type": "number"], "p99_us": ["type": "number"],
       "suspended": boolean,
+      "events": array(
+        of: object(["type": string, "about": string, "checked": boolean, "closed": boolean, "data": ["type": "object"]])
+      ),
+      "args": ["type": "object"],
     ])
     let parked = object([
       "id": string, "plugin": string, "subject": string, "events": array(of: true), "failure": reference("Failure"),

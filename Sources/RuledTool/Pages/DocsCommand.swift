@@ -1,0 +1,142 @@
+internal import Glibc
+package import RuledCore
+internal import RuledEngine
+internal import RuledLua
+
+/// `rulectl docs`: a page on each plugin, made from what it declares and from examples that are run.
+package enum DocsCommand: Command {
+  /// Name, options and help.
+  package static let spec = CommandSpec(
+    "docs", "Makes a page on each plugin: events, decisions, effects, queries and settings.",
+    synopsis: ["[DIR] [--examples DIR] [--output DIR]"], optional: 1, completes: .folders,
+    options: [
+      OptionSpec(
+        "examples", value: "DIR", "A folder with PLUGIN.ndjson: events whose outcomes become examples.",
+        completes: .folders),
+      OptionSpec("output", short: "o", value: "DIR", "Writes PLUGIN.md there; else prints.", completes: .folders),
+    ],
+    details: """
+      DIR is the rules folder, 'rules' by default, or one plugin's folder. Pages are Markdown. The events of the examples
+      are evaluated at their own times in memory, so that the same rules and examples make the same pages.
+      """,
+    examples: [
+      .init("rulectl docs rules/greeter", "the page on one plugin"),
+      .init("rulectl docs --examples examples --output docs/plugins", "the pages of this project"),
+    ])
+
+  /// Makes the pages.
+  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+    let selection = try RulesSelection(arguments.operand(0) ?? "rules")
+    let worker = LuaWorker()
+    let catalog: Catalog
+    do throws(ReloadError) { catalog = try selection.load(worker: worker) } catch {
+      throw ToolError(error.errors.map { "\($0.file):\($0.line): \($0.message)" }.joined(separator: "\n"))
+    }
+    for plugin in catalog.plugins where selection.contains(plugin.name) {
+      var examples = PluginExamples(plugin.name)
+      if let folder = arguments.value("examples") {
+        try examples.run("\(folder)/\(plugin.name).ndjson", catalog, worker, environment)
+      }
+      let page = PluginPage(plugin.manifest, examples).text
+      guard let output = arguments.value("output") else {
+        environment.output.write(page)
+        continue
+      }
+      try write("\(output)/\(plugin.name).md", page)
+    }
+    return .done
+  }
+
+  private static func write(_ path: String, _ text: String) throws(ToolError) {
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+    guard descriptor >= 0 else { throw ToolError("cannot write '\(path)': \(String(cString: strerror(errno)))") }
+    let output = Output(descriptor: descriptor)
+    output.write(text)
+    output.flush()
+    guard close(descriptor) == 0 else {
+      throw ToolError("cannot write '\(path)': \(String(cString: strerror(errno)))")
+    }
+  }
+}
+
+/// What a plugin did with example events: the first example of each thing.
+struct PluginExamples {
+  /// An event and what the plugin decided.
+  struct Event {
+    /// The event as it was sent.
+    let event: JSONValue
+    /// The plugin's decisions.
+    let decisions: JSONValue
+  }
+
+  /// An effect.
+  struct Effect {
+    /// Where it goes.
+    let sink: String
+    /// Its type.
+    let type: String
+    /// Its data.
+    let data: JSONValue
+  }
+
+  /// By event type, the first event on which the plugin decided something else than an error, or the next best.
+  private(set) var events: [String: Event] = [:]
+  /// Decisions by key.
+  private(set) var decisions: [String: JSONValue] = [:]
+  /// Effects, in the order of their first occurrence.
+  private(set) var effects: [Effect] = []
+  /// Answers of queries by name.
+  private(set) var answers: [String: JSONValue] = [:]
+
+  private let plugin: String
+
+  /// No examples of a plugin yet.
+  init(_ plugin: String) { self.plugin = plugin }
+
+  /// Evaluates the events of a file in memory, each at its time; a file that does not exist has none.
+  mutating func run(
+    _ path: String, _ catalog: Catalog, _ worker: LuaWorker, _ environment: ToolEnvironment
+  ) throws {
+    guard access(path, F_OK) == 0 else { return }
+    let engine = try LocalEngine(catalog: catalog, lua: worker)
+    let input = try environment.open(path)
+    var subjects: [String] = []
+    while let line = try input.nextLine() {
+      guard let event = line.withUnsafeBytes({ try? JSONValue(parsing: $0) }), event.objectValue != nil else {
+        continue
+      }
+      if let time = event["time"]?.stringValue.flatMap({ Timestamp(rfc3339: $0) }) { try engine.set(time) }
+      if let subject = event["subject"]?.stringValue, !subjects.contains(subject) { subjects.append(subject) }
+      note(event, try engine.event(event))
+    }
+    guard let manifest = catalog.plugins.first(where: { $0.name == plugin })?.manifest else { return }
+    for query in manifest.queries {
+      for subject in subjects.map(Optional.some) + [nil] {
+        let answer = try? engine.query("\(plugin).\(query.name)", subject: subject, arguments: nil)
+        guard let answer, !answer.isNull else { continue }
+        let isLonger = answer.text.utf8.count > answers[query.name]?.text.utf8.count ?? 0
+        if isLonger { answers[query.name] = answer }
+      }
+    }
+  }
+
+  /// How good an example decisions are: some are better than none, and than an error.
+  private static func rank(_ decisions: JSONValue) -> Int {
+    decisions["error"] == nil ? (decisions.objectValue?.isEmpty ?? true ? 0 : 2) : 1
+  }
+
+  private mutating func note(_ event: JSONValue, _ outcome: JSONValue) {
+    let type = event["type"]?.stringValue ?? ""
+    let decided = outcome["decisions"]?[plugin] ?? [:]
+    let rank = Self.rank(decided)
+    if events[type].map({ Self.rank($0.decisions) < rank }) ?? true {
+      events[type] = Event(event: event, decisions: decided)
+    }
+    for (key, value) in decided.objectValue ?? [:] where decisions[key] == nil { decisions[key] = value }
+    for effect in outcome["effects"]?.arrayValue ?? [] where effect["plugin"]?.stringValue == plugin {
+      let sink = effect["sink"]?.stringValue ?? "", type = effect["type"]?.stringValue ?? ""
+      guard !effects.contains(where: { $0.sink == sink && $0.type == type }) else { continue }
+      effects.append(Effect(sink: sink, type: type, data: effect["data"] ?? [:]))
+    }
+  }
+}

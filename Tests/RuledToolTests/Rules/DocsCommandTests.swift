@@ -1,0 +1,93 @@
+import RuledCore
+import RuledTool
+import TestSupport
+import Testing
+
+/// `rulectl docs` and `rulectl rules --events`.
+struct DocsCommandTests {
+  private static let project = #filePath.split(separator: "/").dropLast(4).map { "/\($0)" }.joined()
+
+  private static func plugin(_ folder: TemporaryFolder, _ more: String) {
+    folder.write(
+      "rules/shop/plugin.lua",
+      """
+      plugin { name = "shop", version = "1.0.0", about = "Sells.", sinks = { "mail" }, settings = { word = "a|b" } }
+      event("shop.paid", { amount = "integer: in cents", ["buyer?"] = { name = "string" } }, { about = "Money came." })
+      rule "paid" { on = { "shop.paid", "shop.due" }, run = function(event, state)
+        state.sum = (state.sum or 0) + event.data.amount
+        decide("sum", state.sum)
+        emit("mail", "receipt", { at = calendar.date(now(), "UTC") })
+      end }
+      query "sum" { about = "The sum.", args = { unit = "string?" }, run = function(state) return state and { state.sum } end }
+      \(more)
+      """)
+    folder.write(
+      "examples/shop.ndjson",
+      """
+      {"type":"shop.paid","subject":"user:1","time":"2026-01-05T08:00:00Z","data":{"amount":5}}
+
+      {"type":"shop.paid","subject":"user:1","time":"2026-01-06T08:00:00Z","data":{"amount":7}}
+      """)
+  }
+
+  @Test func `A page shows what a plugin declares and what came of examples`() throws {
+    let folder = TemporaryFolder()
+    Self.plugin(folder, "")
+    let run = Run("docs", folder("rules"), "--examples", folder("examples"))
+    #expect(run.exit == .done && run.errors.isEmpty)
+    for line in [
+      "Sells. Version 1.0.0.", "### `shop.paid`", "Money came. Rules: paid.", "| `amount` | integer | in cents |",
+      "| `buyer` | object? |  |", "| `buyer.name` | string |  |", "Its data is checked.", "### `shop.due`",
+      #"Example: subject `user:1`, data `{"amount":5}`; it decides `{"sum":5}`."#, "| `sum` | `5` |",
+      #"| `mail` | `receipt` | `{"at":"2026-01-05"}` |"#, "### `shop.sum`", "| `unit` | string? |  |",
+      "Example: `[12]`", #"| `word` | `"a\|b"` |"#,
+    ] { #expect(run.output.split(separator: "\n").contains { $0 == line }, "there is no line '\(line)'") }
+    #expect(Run("docs", folder("rules/shop")).output.contains("Example") == false)
+  }
+
+  @Test func `Pages are written to a folder, and what does not load is told with its place`() throws {
+    let folder = TemporaryFolder()
+    Self.plugin(folder, "")
+    folder.write("pages/shop.md", "old")
+    #expect(Run("docs", folder("rules"), "--output", folder("pages")).output.isEmpty)
+    #expect(folder.read("pages/shop.md").hasPrefix("# shop\n"))
+    #expect(Run("docs", folder("rules"), "--output", folder("none")).errors.contains("cannot write"))
+    Self.plugin(folder, "event 'x' { a = 'strng' }")
+    let run = Run("docs", folder("rules"))
+    #expect(run.exit == .failed && run.errors.contains("shop/plugin.lua:9: event 'x'.a: there is no type 'strng'"))
+  }
+
+  @Test(arguments: ["analytics", "attribution", "deeplinks", "gamification", "onboarding"])
+  func `The page on a shipped plugin is what the command prints`(plugin: String) throws {
+    let run = Run("docs", "\(Self.project)/rules/\(plugin)", "--examples", "\(Self.project)/examples")
+    #expect(run.errors.isEmpty)
+    let page = TemporaryFolder.read("\(Self.project)/docs/plugins/\(plugin).md")
+    #expect(page == run.output, "run: rulectl docs --examples examples --output docs/plugins")
+  }
+
+  private static let rules: JSONValue = [
+    "revision": "r",
+    "plugins": [
+      [
+        "name": "shop",
+        "events": [
+          [
+            "type": "shop.paid", "about": "Money came.", "checked": true, "closed": false,
+            "data": ["amount": "integer"],
+          ]
+        ],
+      ]
+    ],
+  ]
+
+  @Test func `The daemon's descriptions of events are listed, all or those of one type`() throws {
+    let daemon = try FakeDaemon(result: Self.rules)
+    defer { daemon.stop() }
+    let text = "shop.paid  shop  Money came.\n  amount  integer\n"
+    #expect(Run("rules", "--events", on: daemon).output == text)
+    #expect(Run("rules", "--events", "shop.paid", on: daemon).output == text)
+    let unknown = Run("rules", "--events", "shop.piad", on: daemon)
+    #expect(
+      unknown.exit == .no && unknown.errors.contains("no plugin describes 'shop.piad'; did you mean 'shop.paid'?"))
+  }
+}

@@ -1,0 +1,25 @@
+-- What clients send, for readers and editors. The rules judge the data themselves, so nothing is checked here.
+local plan = require "plan"
+
+local types = { string = "string", int = "integer", double = "number", bool = "boolean" }
+
+local function member(property)
+  local text = types[property.type] or "any"
+  if property.derived then text = text .. "?" end
+  if property.values then return text .. ": " .. table.concat(property.values, ", ") end
+  return text
+end
+
+for name, properties in pairs(plan.events) do
+  local members = {}
+  for key, property in pairs(properties) do members[key] = member(property) end
+  event(name, members, { about = "Of the analytics plan.", checked = false })
+end
+
+local function documented(about) return { about = about, checked = false } end
+
+event("analytics.track", { name = "string: of the plan", properties = "object" }, documented "Any event of the plan.")
+event("settings.analytics_toggled", { enabled = "boolean" }, documented "The user's consent, or its end.")
+event("session.started", { session_id = "string?" }, documented "A session begins.")
+event("session.ended", { session_id = "string?" }, documented "A session ends.")
+event("screen.viewed", { screen = "string?" }, documented "A screen was shown.")

@@ -1,0 +1,28 @@
+-- What clients send, for readers and editors. The rules judge the data themselves, so nothing is checked here.
+local documented = function(about) return { about = about, checked = false } end
+
+event("app.launched", {
+  platform      = "string: ios, android or web",
+  url           = "string?: the link that opened the app, or that led to the installation",
+  authenticated = "boolean?: whether somebody is signed in; as last told if it is missing",
+  user          = "string?: who is signed in",
+  att_status    = "string?: not-determined, authorized, denied or restricted",
+  ["device?"]   = {
+    package = "string?", short_version = "string?", long_version = "string?", os_version = "string?",
+    model = "string?", locale = "string?", tz_abbr = "string?", carrier = "string?", width = "any?", height = "any?",
+    density = "any?", cores = "any?", storage_gb = "any?", free_gb = "any?", tz = "string?",
+  },
+}, documented "The app was started, on a device.")
+
+event("att.answered", {
+  status        = "string: authorized, denied or restricted",
+  authenticated = "boolean?", user = "string?",
+}, documented "The user answered Apple's question about tracking.")
+
+event("app.foregrounded", {
+  authenticated = "boolean?", user = "string?", att_status = "string?",
+}, documented "The app came back to the foreground.")
+
+event("email.submitted", { email = "string" }, documented "Somebody typed an address to sign in with.")
+event("user.authenticated", { user = "string" }, documented "Somebody signed in on the device.")
+event("account.deleted", {}, documented "A user deleted the account.")
