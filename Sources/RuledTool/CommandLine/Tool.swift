@@ -25,7 +25,8 @@ package struct Tool {
         ParkedCommand.self, RetryCommand.self, DropCommand.self, EffectsCommand.self, CountersCommand.self,
         HealthCommand.self, ClockCommand.self, TopCommand.self, DashboardCommand.self, BacktestCommand.self,
         BenchCommand.self,
-        NewCommand.self, CheckCommand.self, TestCommand.self, DocsCommand.self, BackupCommand.self, CompletionsCommand.self,
+        NewCommand.self, CheckCommand.self, TestCommand.self, DocsCommand.self, BackupCommand.self,
+        CompletionsCommand.self,
         ManualCommand.self,
       ],
       examples: [
@@ -68,7 +69,7 @@ package struct Tool {
     }
     if word == "help" {
       guard let topic = remaining.dropFirst().first else { return showOverview(help, environment) }
-      environment.output.write(help.command(try command(named: topic).spec))
+      try showHelp(on: topic, help, environment)
       return .done
     }
     let command = try command(named: word)
@@ -86,6 +87,20 @@ package struct Tool {
     environment.commands = commands.map { $0.spec }
     if let socket = arguments.value("socket") { environment.socket = socket }
     return try command.run(arguments, environment)
+  }
+
+  /// Shows the help on a command, or a page of the documentation.
+  private func showHelp(on topic: String, _ help: HelpText, _ environment: ToolEnvironment) throws {
+    if let command = commands.first(where: { $0.spec.name == topic }) {
+      return environment.output.write(help.command(command.spec))
+    }
+    let pages = HelpPages.besideProgram()
+    if let page = try pages.text(topic, environment.style) { return environment.output.write(page) }
+    let topics = pages.topics
+    let all =
+      "'\(name) --help' lists the commands" + (topics.isEmpty ? "" : "; pages: \(topics.joined(separator: ", "))")
+    let hint = NearestName.hint(topic, in: commands.map { $0.spec.name } + topics, otherwise: all)
+    throw UsageError("there is no help on '\(topic)'\(hint)")
   }
 
   private func parseLeadingOptions(

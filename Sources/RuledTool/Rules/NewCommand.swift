@@ -10,7 +10,8 @@ package enum NewCommand: Command {
     options: [
       OptionSpec("rules", short: "r", value: "DIR", "The rules folder; 'rules' by default.", completes: .folders)
     ],
-    details: "PLUGIN is a lower-case name of letters, digits and underscores. An existing folder is never changed.",
+    details:
+      "PLUGIN is a lower-case name of letters, digits and underscores. An existing folder is never changed.\nIt also writes DIR/.luarc.json, unless there is one, and definitions for editors with lua-language-server.",
     examples: [.init("rulectl new greeter", "writes rules/greeter with a rule, a query and a test")])
 
   /// Writes the plugin's files.
@@ -31,11 +32,25 @@ package enum NewCommand: Command {
       throw failed("make the folder '\(folder)'")
     }
     guard mkdir("\(folder)/tests", 0o777) == 0 else { throw failed("make the folder '\(folder)/tests'") }
+    try writeDefinitions(rules)
     try write("\(folder)/plugin.lua", PluginTemplate.plugin(name))
     try write("\(folder)/tests/\(name)_test.lua", PluginTemplate.test(name))
     environment.output.write("made \(folder)/plugin.lua and \(folder)/tests/\(name)_test.lua\n")
+    environment.output.write(
+      "editors with lua-language-server read \(rules)/.luarc.json and \(rules)/\(Definitions.path)\n")
     environment.output.write("try 'rulectl test \(folder)', then change it\n")
     return .done
+  }
+
+  /// Writes what editors read: the definitions anew, their settings unless there are some.
+  private static func writeDefinitions(_ rules: String) throws(ToolError) {
+    if mkdir("\(rules)/.definitions", 0o777) != 0, errno != EEXIST {
+      throw failed("make the folder '\(rules)/.definitions'")
+    }
+    let path = "\(rules)/\(Definitions.path)"
+    unlink(path)
+    try write(path, Definitions.text)
+    if access("\(rules)/.luarc.json", F_OK) != 0 { try write("\(rules)/.luarc.json", Definitions.settings) }
   }
 
   private static func isName(_ name: String) -> Bool {

@@ -1,6 +1,7 @@
 import RuledCore
 import RuledJSON
 import RuledTool
+import TestSupport
 import Testing
 
 @Suite struct CheckCommandTests {
@@ -181,6 +182,21 @@ import Testing
     #expect(test.output.contains("2 tests passed"))
     let check = Run(words: ["check", folder.path])
     #expect(check.output == "1 plugin, 1 rule, no findings\n")
+  }
+
+  @Test func editorsGetDefinitionsAndTheirSettings() {
+    let folder = RulesFolderOnDisk([".luarc.json": "mine", ".definitions/ruled.lua": "old"])
+    #expect(Run(words: ["new", "one", "--rules", folder.path]).exit == .done)
+    let definitions = TemporaryFolder.read("\(folder.path)/.definitions/ruled.lua")
+    for line in [
+      "---@meta ruled", "function calendar.day(t, zone) end", "---@param zone string", "---@return integer",
+      "function timer.set(name, when, type, data) end", "---@param data? table", "function rule(name) end",
+    ] { #expect(definitions.split(separator: "\n").contains { $0 == line }, "there is no line '\(line)'") }
+    #expect(TemporaryFolder.read("\(folder.path)/.luarc.json") == "mine")
+    let fresh = RulesFolderOnDisk([:])
+    #expect(Run(words: ["new", "one", "--rules", fresh.path]).exit == .done)
+    let settings = try? JSONValue(parsing: TemporaryFolder.read("\(fresh.path)/.luarc.json"))
+    #expect(settings?["workspace.library"] == [".definitions"])
   }
 
   @Test func whatExistsIsNotWrittenOver() {

@@ -1,0 +1,156 @@
+/// All that the host gives to rules beside Lua's own library: what editors, pages and checks know of it.
+///
+/// A test compares it with the globals of a VM and calls each example, so that it can't differ from the bridge.
+package enum RuleLibrary {
+  /// The functions, in the order of the page on rules.
+  package static let functions: [LibraryFunction] = answers + events + memory + time + values
+
+  /// Members of the tables that are no functions, by their name with the table: type and what they are.
+  package static let constants: [(name: String, type: String, about: String)] = [
+    ("json.null", "lightuserdata", "A null, which a table can hold."),
+    ("plugin.name", "string", "The plugin's name."), ("plugin.version", "string", "The plugin's version."),
+    ("settings", "table<string, any>", "The plugin's settings, frozen."),
+  ]
+
+  /// The functions that declare something while a file loads.
+  package static let declarations = ["plugin", "event", "rule", "query", "web", "sink", "test", "require"]
+
+  /// The functions of one table, such as `calendar`.
+  package static func members(of table: String) -> [String] {
+    functions.filter { $0.table == table }.map { String($0.name.dropFirst(table.count + 1)) }
+      + constants.filter { $0.name.hasPrefix(table + ".") }.map { String($0.name.dropFirst(table.count + 1)) }
+  }
+
+  /// The tables that have members.
+  package static var tables: [String] {
+    functions.compactMap(\.table).reduce(into: []) { found, table in if !found.contains(table) { found.append(table) } }
+  }
+
+  private static let answers = [
+    LibraryFunction(
+      "decide", "key: string; value: any", "",
+      "Puts a value into the reply's decisions; the first to decide a key wins.",
+      example: #"decide("screen", "welcome")"#),
+    LibraryFunction(
+      "emit", "sink: string; type: string; data: table?; options: { key: string?, id: string? }?", "string",
+      "Records an effect with the commit, which its sink delivers; gives its id.",
+      example: #"emit("client", "greeting", { to = "x" }, { key = "k" })"#),
+    LibraryFunction(
+      "count", "name: string; labels: table<string, string|number|boolean>?; n: number?", "",
+      "Adds to a counter that all subjects share.", example: #"count("t.sent", { platform = "ios" }, 2)"#),
+    LibraryFunction(
+      "log.debug", "message: string; fields: table?", "", "Writes a line to the log, for those who look for a fault.",
+      example: #"log.debug("greeted", { n = 1 })"#),
+    LibraryFunction(
+      "log.info", "message: string; fields: table?", "", "Writes a line to the log.", example: #"log.info("greeted")"#),
+    LibraryFunction(
+      "log.warn", "message: string; fields: table?", "", "Writes a warning to the log.", example: #"log.warn("odd")"#),
+    LibraryFunction(
+      "log.error", "message: string; fields: table?", "", "Writes an error to the log.", example: #"log.error("bad")"#),
+  ]
+
+  private static let events = [
+    LibraryFunction(
+      "raise", "type: string; data: table?", "", "Raises an event for the same subject in the same commit.",
+      example: #"raise("streak.grown", { days = 3 })"#),
+    LibraryFunction(
+      "send", "subject: string; type: string; data: table?", "",
+      "Sends an event to another subject: durable, applied exactly once, in order per pair.",
+      example: #"send("user:7", "friend.joined", { who = event.subject })"#),
+    LibraryFunction(
+      "timer.set", "name: string; when: number; type: string; data: table?", "",
+      "Lets an event reach this subject at a time in epoch seconds; the same name replaces the timer.",
+      example: #"timer.set("remind", now() + 3600, "reminder.due", { n = 1 })"#),
+    LibraryFunction("timer.cancel", "name: string", "", "Removes a timer.", example: #"timer.cancel("remind")"#),
+    LibraryFunction(
+      "timer.due", "name: string", "number?", "When a timer is due in epoch seconds, or nil.",
+      example: #"timer.due("remind")"#),
+  ]
+
+  private static let memory = [
+    LibraryFunction(
+      "once", "key: string; seconds: number?", "boolean",
+      "True the first time for this subject and plugin, and again after so many seconds.", example: #"once("w", 60)"#),
+    LibraryFunction(
+      "peek", "plugin: string", "table?", "Another plugin's state of this subject before this event, frozen; or nil.",
+      example: #"peek("gamification")"#),
+    LibraryFunction(
+      "forget", "", "", "Erases this plugin's state, timers and once keys of this subject.", example: "forget()"),
+    LibraryFunction(
+      "counters", "prefix: string?", "{ name: string, labels: table, value: number }[]",
+      "The committed counters whose name begins so; in queries only.", example: #"counters("t.")"#, place: .query),
+  ]
+
+  private static let time = [
+    LibraryFunction("now", "", "number", "The time of the event's evaluation in epoch seconds.", example: "now()"),
+    LibraryFunction(
+      "calendar.day", "t: number; zone: string", "integer", "A count of civil days; subtract two to get days between.",
+      example: #"calendar.day(0, "Europe/Berlin")"#, place: .anywhere),
+    LibraryFunction(
+      "calendar.date", "t: number; zone: string", "string", "The date, like 2025-11-10.",
+      example: #"calendar.date(0, "Europe/Berlin")"#, place: .anywhere),
+    LibraryFunction(
+      "calendar.start", "day: integer; zone: string", "number", "The epoch second when that day begins there.",
+      example: #"calendar.start(0, "Europe/Berlin")"#, place: .anywhere),
+    LibraryFunction(
+      "calendar.month", "t: number; zone: string", "string", "The month, like 2025-11.",
+      example: #"calendar.month(0, "Europe/Berlin")"#, place: .anywhere),
+    LibraryFunction(
+      "calendar.week", "t: number; zone: string", "string", "The week of ISO 8601, like 2025-W46.",
+      example: #"calendar.week(0, "Europe/Berlin")"#, place: .anywhere),
+    LibraryFunction(
+      "calendar.at", "day: integer; time: string; zone: string", "number",
+      "The epoch second when the clocks there show that time, like 09:00, on that day.",
+      example: #"calendar.at(0, "09:00", "Europe/Berlin")"#, place: .anywhere),
+    LibraryFunction(
+      "calendar.add",
+      "t: number; amount: { years: integer?, months: integer?, weeks: integer?, days: integer?, hours: number?, "
+        + "minutes: number?, seconds: number? }; zone: string", "number",
+      "The time that much later; months and days keep the time of day.",
+      example: #"calendar.add(0, { months = 1 }, "Europe/Berlin")"#, place: .anywhere),
+    LibraryFunction(
+      "calendar.hour", "t: number; zone: string", "integer", "The hour, 0 to 23.", example: #"calendar.hour(0, "UTC")"#,
+      place: .anywhere),
+    LibraryFunction(
+      "calendar.weekday", "t: number; zone: string", "integer", "The weekday, 1 for Monday to 7 for Sunday.",
+      example: #"calendar.weekday(0, "UTC")"#, place: .anywhere),
+    LibraryFunction(
+      "calendar.parse", "text: string", "number?", "The epoch seconds of a time in RFC 3339, or nil.",
+      example: #"calendar.parse("2025-11-10T08:00:00Z")"#, place: .anywhere),
+    LibraryFunction(
+      "calendar.format", "t: number", "string", "The time as RFC 3339 in UTC.", example: "calendar.format(0)",
+      place: .anywhere),
+  ]
+
+  private static let values = [
+    LibraryFunction(
+      "url.parse", "text: string",
+      "{ scheme: string, host: string?, port: integer?, path: string, query: table<string, string>, fragment: string? }?; "
+        + "string?", "The parts of a URL, percent-decoded once; or nil and why.",
+      example: #"url.parse("app://open?utm_source=x")"#, place: .anywhere),
+    LibraryFunction(
+      "text.lower", "text: string", "string", "The text in lower case, by Unicode.", example: #"text.lower("ÀÉ")"#,
+      place: .anywhere),
+    LibraryFunction(
+      "text.trim", "text: string", "string", "The text without white space around it.", example: #"text.trim(" a ")"#,
+      place: .anywhere),
+    LibraryFunction(
+      "hash.sha256", "text: string", "string", "The digest in lower-case hex.", example: #"hash.sha256("a")"#,
+      place: .anywhere),
+    LibraryFunction("uuid", "", "string", "An id made from the event: a replay makes the same.", example: "uuid()"),
+    LibraryFunction(
+      "geo.distance", "lat1: number; lon1: number; lat2: number; lon2: number", "number", "Metres between two places.",
+      example: "geo.distance(48.1, 11.6, 52.5, 13.4)", place: .anywhere),
+    LibraryFunction(
+      "json.encode", "value: any", "string", "The value as JSON.", example: "json.encode({ a = 1 })", place: .anywhere),
+    LibraryFunction(
+      "json.decode", "text: string", "any; string?", "The value of a JSON text, or nil and why.",
+      example: #"json.decode("{}")"#, place: .anywhere),
+    LibraryFunction(
+      "array", "list: table?", "table", "Marks a table as an array, so that it stays one when it is empty.",
+      example: "array {}", place: .anywhere),
+    LibraryFunction(
+      "data", "file: string", "any", "A JSON file of the plugin's folder, frozen.", example: #"data("stamps.json")"#,
+      place: .anywhere),
+  ]
+}

@@ -1,0 +1,56 @@
+internal import Glibc
+
+/// The pages of `docs/`, which `rulectl help TOPIC` shows: installed beside the program, or those of the source tree that it was built in.
+struct HelpPages {
+  private static let searchedFolders = 5
+  private static let suffix = ".md"
+
+  private let folder: String?
+
+  /// The pages beside the running program.
+  static func besideProgram() -> HelpPages {
+    guard let resolved = realpath("/proc/self/exe", nil) else { return HelpPages(folder: nil) }
+    defer { free(resolved) }
+    var parts = String(cString: resolved).split(separator: "/").dropLast()
+    for _ in 0..<searchedFolders {
+      let isBuild = parts.last == ".build"
+      parts = parts.dropLast()
+      let root = parts.map { "/" + $0 }.joined()
+      let candidates = ["\(root)/share/doc/ruled/docs"] + (isBuild ? ["\(root)/docs"] : [])
+      if let found = candidates.first(where: { access("\($0)/rules.md", R_OK) == 0 }) {
+        return HelpPages(folder: found)
+      }
+    }
+    return HelpPages(folder: nil)
+  }
+
+  /// The pages in a folder; none without one.
+  init(folder: String?) { self.folder = folder }
+
+  /// The names of the pages, without `.md`, in order.
+  var topics: [String] {
+    guard let folder, let open = opendir(folder) else { return [] }
+    defer { closedir(open) }
+    var names: [String] = []
+    while let entry = readdir(open) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+        pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      if name.hasSuffix(Self.suffix) { names.append(String(name.dropLast(Self.suffix.count))) }
+    }
+    return names.sorted()
+  }
+
+  /// The page that a topic names, with or without `.md`, with its headings in bold; nil if there is none.
+  func text(_ topic: String, _ style: Style) throws(ToolError) -> String? {
+    let name = topic.hasSuffix(Self.suffix) ? String(topic.dropLast(Self.suffix.count)) : topic
+    guard let folder, topics.contains(name) else { return nil }
+    let bytes = try Input(path: "\(folder)/\(name)\(Self.suffix)").readAll()
+    let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+    var isCode = false
+    return lines.map { line in
+      if line.hasPrefix("```") { isCode.toggle() }
+      return line.hasPrefix("#") && !isCode ? style.bold(String(line)) : String(line)
+    }.joined(separator: "\n")
+  }
+}

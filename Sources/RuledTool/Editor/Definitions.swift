@@ -1,0 +1,138 @@
+internal import RuledLua
+
+/// What an editor with lua-language-server needs to know of rules: definitions in LuaCATS, and its settings.
+enum Definitions {
+  /// Where the definitions are, within the rules folder; the daemon ignores names that begin with a dot.
+  static let path = ".definitions/ruled.lua"
+
+  /// `.luarc.json`: the version of Lua, where the definitions are, and what rules don't have of Lua.
+  static let settings = """
+    {
+      "runtime.version": "Lua 5.4",
+      "runtime.builtin": { "io": "disable", "os": "disable", "debug": "disable", "package": "disable" },
+      "runtime.path": ["?.lua", "lib/?.lua"],
+      "workspace.library": [".definitions"],
+      "diagnostics.disable": ["lowercase-global"]
+    }
+
+    """
+
+  /// The definitions of all that the host gives to rules and tests.
+  static var text: String {
+    var lines = [
+      "---@meta ruled", "",
+      "-- What ruled gives to rules, for editors. Made by `rulectl new`; changes are overwritten.", "",
+    ]
+    lines += classes.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    for table in RuleLibrary.tables + ["plugin"] {
+      lines += ["---@class ruled.\(table)"]
+      for constant in RuleLibrary.constants where constant.name.hasPrefix("\(table).") {
+        lines.append("---@field \(constant.name.dropFirst(table.count + 1)) \(constant.type) \(constant.about)")
+      }
+      if table == "plugin" { lines.append("---@overload fun(declaration: ruled.PluginDeclaration)") }
+      lines += ["\(table) = {}", ""]
+    }
+    for function in RuleLibrary.functions { lines += Self.lines(of: function) }
+    lines.append(declarations)
+    return lines.joined(separator: "\n")
+  }
+
+  private static func lines(of function: LibraryFunction) -> [String] {
+    var lines = ["---\(function.about)", "---", "---    \(function.example)"]
+    for parameter in function.parameters {
+      let isOptional = parameter.type.hasSuffix("?")
+      let type = isOptional ? String(parameter.type.dropLast()) : parameter.type
+      lines.append("---@param \(parameter.name)\(isOptional ? "?" : "") \(type)")
+    }
+    for result in function.results { lines.append("---@return \(result.type)") }
+    let names = function.parameters.map(\.name).joined(separator: ", ")
+    return lines + ["function \(function.name)(\(names)) end", ""]
+  }
+
+  private static let classes = """
+    ---@class ruled.Event
+    ---@field id string
+    ---@field source string
+    ---@field type string
+    ---@field subject string
+    ---@field time number epoch seconds
+    ---@field data table empty if the event has no data
+    ---@field [string] any an extension
+
+    ---@class ruled.PluginDeclaration
+    ---@field name string the folder's name
+    ---@field version? string
+    ---@field about? string
+    ---@field settings? table<string, any> defaults; the configuration overrides them key by key
+    ---@field sinks? string[] the only sinks it may emit to
+    ---@field sources? string[] only events whose source matches; * is any text
+    ---@field budget? { instructions: integer?, memory_mib: integer? }
+
+    ---@class ruled.Rule
+    ---@field on string|string[] event types; a prefix ends in .*, "*" is every event
+    ---@field priority? integer 0 by default; higher first
+    ---@field when? fun(event: ruled.Event, state: table): any
+    ---@field run fun(event: ruled.Event, state: table)
+
+    ---@class ruled.Query
+    ---@field about? string
+    ---@field args? table<string, any> members and their types
+    ---@field run fun(state: table?, args: table): any
+
+    ---@class ruled.Request
+    ---@field method string
+    ---@field host string
+    ---@field path string
+    ---@field query table<string, string>
+    ---@field query_string string
+    ---@field headers table<string, string>
+    ---@field body string
+
+    ---@class ruled.Effect
+    ---@field id string
+    ---@field plugin string
+    ---@field sink string
+    ---@field type string
+    ---@field data table
+    ---@field subject string
+    ---@field at string
+
+    ---@class ruled.Test
+    ---@field [string] fun(t: ruled.Test, ...): any
+
+    """
+
+  private static let declarations = """
+    ---The plugin's settings, frozen.
+    ---@type table<string, any>
+    settings = {}
+
+    ---Describes the data of an event type, which is then checked.
+    ---@param type string
+    ---@param members? table<string, any>
+    ---@param options? { about: string?, closed: boolean?, checked: boolean? }
+    ---@return fun(members: table<string, any>)
+    function event(type, members, options) end
+
+    ---@param name string
+    ---@return fun(rule: ruled.Rule)
+    function rule(name) end
+
+    ---@param name string
+    ---@return fun(query: ruled.Query|fun(state: table?, args: table): any)
+    function query(name) end
+
+    ---@param host string
+    ---@return fun(answer: fun(request: ruled.Request): { status: integer, headers: table?, body: string? })
+    function web(host) end
+
+    ---@param name string
+    ---@return fun(request: fun(effect: ruled.Effect): table?, string?)
+    function sink(name) end
+
+    ---@param name string
+    ---@return fun(test: fun(t: ruled.Test))
+    function test(name) end
+
+    """
+}
