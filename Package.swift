@@ -114,7 +114,7 @@ let package = Package(
       ]),
     tests("RuledToolTests", ["RuledTool", "RuledJSON", "TestSupport"]),
     tests("ArchitectureTests", []),
-    tests("EndToEndTests", ["RuledCore", "RuledJSON", "TestSupport", "ruled", "rulectl"]),
+    tests("EndToEndTests", ["RuledCore", "RuledEngine", "RuledJSON", "TestSupport", "ruled", "rulectl"]),
   ],
   cLanguageStandard: .c11,
   cxxLanguageStandard: .cxx17

@@ -1,6 +1,3 @@
-import RuledCore
-import RuledLua
-
 /// Rules that are tried for real on a share of the subjects, on one worker.
 struct Rollout {
   /// The subjects that get them.
@@ -54,15 +51,15 @@ extension Evaluator {
     rollout = nil
     tally = nil
     plugins.others = nil
-    duplicates += ended.candidate.duplicates
+    ownDuplicates += ended.candidate.ownDuplicates
     guard isPromoted else { return }
     let vms = ended.candidate.plugins
     adopt(vms.catalog, reusing: vms)
   }
 
-  /// The evaluator that decides for a subject: this one, or that of a rollout's candidate.
-  package func deciding(for subject: [UInt8]) -> Evaluator {
-    guard let rollout, rollout.share.contains(subject) else { return self }
+  /// The evaluator that decides for a subject: this one, or that of a rollout's candidate; this one for what is about none.
+  package func deciding(for subject: [UInt8]?) -> Evaluator {
+    guard let rollout, let subject, rollout.share.contains(subject) else { return self }
     return rollout.candidate
   }
 

@@ -21,8 +21,8 @@ package final class Evaluator {
   let items: SubjectItems
   let parked: ParkedEvents
   let transaction: EventTransaction
-  /// How many events repeated one whose outcome was remembered, those left out that a candidate would have decided.
-  var duplicates = 0
+  /// How many events repeated one whose outcome was remembered, without those on the other side of a rollout.
+  var ownDuplicates = 0
   /// The rules that are tried on some subjects, nil while there are none.
   var rollout: Rollout?
   /// Counts the events of this side while there is a rollout.
@@ -82,7 +82,7 @@ package final class Evaluator {
     if event.origin == .client, !event.isDryRun,
       let outcome = try memory.recall(event, identity: identity, subject: subject, record: record)
     {
-      duplicates += 1
+      ownDuplicates += 1
       OutcomeWriter.write(outcome, of: event.subject, id: event.id, isDuplicate: true, to: reply)
       return
     }
@@ -103,6 +103,9 @@ package final class Evaluator {
   ///
   /// A timer that was cancelled or set anew since it was found due does nothing.
   package func fire(_ timer: DueTimer, cascade: Cascade? = nil) throws(RequestError) {
+    if let rollout, rollout.share.contains(timer.subject) {
+      return try rollout.candidate.fire(timer, cascade: cascade)
+    }
     let mark = batch.mark
     guard let event = try items.timers.take(timer, of: try subjects.load(timer.subject)) else { return }
     transaction.timer = timer
@@ -172,7 +175,7 @@ package final class Evaluator {
   }
 
   /// How many events of clients repeated one whose outcome was remembered.
-  package var repeats: Int { duplicates + (rollout?.candidate.duplicates ?? 0) }
+  package var duplicates: Int { ownDuplicates + (rollout?.candidate.ownDuplicates ?? 0) }
 
   /// Prefetches the hot subjects of the events that come a few events after the one at `index`, of `count` events in order.
   ///

@@ -220,6 +220,11 @@ package enum CatalogBuilder {
     return Catalog(plugins: plugins, source: source, loadedAt: now, configuration: configuration)
   }
 
+  /// Builds VMs ahead for all slow plugins of a catalog, whose threads will run it beside another one.
+  package static func prepare(_ catalog: Catalog, worker: LuaWorker, for threads: Threads) {
+    threads.buildAhead(catalog.plugins, worker)
+  }
+
   /// Builds a VM for a slow plugin that has none ready; false when all have one.
   package static func replenish(_ catalog: Catalog, worker: LuaWorker) -> Bool {
     catalog.plugins.contains { $0.readyVMs.isSlow && $0.readyVMs.count == 0 && $0.addVM(worker) }

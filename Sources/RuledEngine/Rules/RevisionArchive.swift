@@ -43,6 +43,19 @@ package final class RevisionArchive: Sendable {
     package let rules: RulesSource
     /// What was configured for plugins.
     package let configuration: [String: Configuration.Plugin]
+
+    init(entry: Entry, rules: RulesSource, configuration: [String: Configuration.Plugin]) {
+      self.entry = entry
+      self.rules = rules
+      self.configuration = configuration
+    }
+
+    /// The revision of a catalog, outside of the archive.
+    package init(_ catalog: Catalog, from origin: Origin) {
+      let entry = Entry(
+        revision: catalog.revision, loadedAt: catalog.loadedAt, origin: origin, changed: [], number: 0)
+      self.init(entry: entry, rules: catalog.source, configuration: catalog.configuration)
+    }
   }
 
   /// How many of the latest revisions are kept, whether somebody needs them or not.

@@ -105,6 +105,20 @@ struct StoredValue {
     try store.commit(set, durable: durable)
   }
 
+  /// Adds what `body` appends to what is committed.
+  func put(into set: WriteSet, _ body: (ByteBuffer) -> Void) {
+    let value = ByteBuffer()
+    body(value)
+    let key = self.key
+    withExtendedLifetime((key, value)) { set.put(key.bytes, value.bytes) }
+  }
+
+  /// Adds the removal of the value to what is committed.
+  func delete(from set: WriteSet) {
+    let key = self.key
+    withExtendedLifetime(key) { set.delete(key.bytes) }
+  }
+
   /// Removes the stored value, durably.
   func remove(from store: any StateStore) throws(StoreError) {
     let key = self.key

@@ -12,13 +12,19 @@ final class RulesLoader {
   let services: Services
   private let loop: EventLoop
   let lua = LuaWorker()
-  private let path: String
-  private let readConfiguration: @Sendable () throws(StartError) -> Configuration
+  let path: String
+  let readConfiguration: @Sendable () throws(StartError) -> Configuration
   private var watcher: DirectoryWatcher?
   /// The rules in force.
   private(set) var catalog: Catalog
   /// The rules that are in force instead of the folder's, nil while the folder's are.
   var held: HeldRules?
+  /// The last rollout.
+  var rollout: RolloutState?
+  /// The rules that are tried on some subjects, while a rollout runs.
+  var candidate: Catalog?
+  /// Counts the candidate's failures from time to time.
+  private(set) var rolloutCheck: LoopTimer?
 
   /// Loads the rules that the daemon starts with, then serves until `Reloads.close`.
   static func run(
@@ -58,21 +64,21 @@ final class RulesLoader {
       services.context.log.write(
         LogLine(.warn, "not all of the rules folder is watched, call 'rulectl reload' after a change: \(reason)"))
     }
-    if let restored = Self.restoreHeld(services, lua) {
-      (catalog, held) = restored
-    } else {
-      catalog = try Self.first(services, lua)
-    }
+    let start = try Self.start(services, lua)
+    (catalog, held, rollout, candidate) = (start.catalog, start.held, start.rollout, start.candidate)
     if !services.revisions.contains(catalog.revision) { Self.keep(catalog, from: .stored, services) }
     do throws(SystemError) {
       try reloads.requests.attach(to: loop) { [unowned self] in receive($0) }
+      rolloutCheck = try LoopTimer(on: loop) { [unowned self] in checkRollout() }
     } catch { throw StartError("the daemon can't run: \(error)") }
+    services.status.rollout = rollout
+    if let candidate, let rollout { begin(candidate, rollout) }
   }
 
   // MARK: Starting
 
   /// The rules in the folder, or the last good ones when those don't load.
-  private static func first(_ services: Services, _ lua: LuaWorker) throws(StartError) -> Catalog {
+  static func first(_ services: Services, _ lua: LuaWorker) throws(StartError) -> Catalog {
     let configuration = services.configuration
     let problem: ReloadError
     do throws(ReloadError) {
@@ -154,13 +160,16 @@ final class RulesLoader {
   /// Loads the folder, adopts the rules if all of them load, and replies to the clients that asked.
   private func load(becauseOfChange hasChanged: Bool, readingConfiguration: Bool) {
     let hasCallers = services.reloads.beginLoad()
+    // What changes in the folder meanwhile is loaded once nothing holds it up any more.
+    if folderWaits != nil, !hasCallers, !readingConfiguration { return }
     notify { $0.reloading() }
     let isConfigured = readingConfiguration ? reconfigure() : nil
-    let result = isConfigured == false && !hasCallers && !hasChanged ? nil : reload()
-    if case .success? = result, isConfigured != false {
-      services.status.noteReload(isSuccess: true)
-    } else {
+    let isReloading = hasCallers || (folderWaits == nil && (hasChanged || isConfigured != false))
+    let result = isReloading ? reload() : nil
+    if case .failure? = result {
       services.status.noteReload(isSuccess: false)
+    } else {
+      services.status.noteReload(isSuccess: isConfigured != false)
     }
     services.outbox.reload(services.configuration.sinks)
     notify { $0.ready(status: services.status.line) }
@@ -198,7 +207,7 @@ final class RulesLoader {
 
   /// Builds and adopts the rules in the folder; the result is whether anything changed.
   func reload() -> Result<Bool, ReloadError> {
-    if held?.reason == .pinned { return .failure(ReloadError([pinned])) }
+    if let folderWaits { return .failure(ReloadError([folderWaits])) }
     let previous = catalog
     let next: Catalog
     var isHeld = false
@@ -226,14 +235,14 @@ final class RulesLoader {
     return .success(true)
   }
 
-  /// Puts other rules in force on all workers, and tries again what is parked for the plugins that changed.
-  func putInForce(_ next: Catalog) {
+  /// Puts other rules in force on all workers, with `adopt` if given, and tries again what is parked for the plugins that changed.
+  func putInForce(_ next: Catalog, _ adopt: (@Sendable (Worker) -> Void)? = nil) {
     let previous = catalog
     catalog = next
     for worker in services.workers {
       _ = worker.send(
         .perform { worker in
-          worker.evaluator.adopt(next)
+          if let adopt { adopt(worker) } else { worker.evaluator.adopt(next) }
           if worker.index == 0 { worker.evaluator.journal(next) }
         })
     }
@@ -256,58 +265,21 @@ final class RulesLoader {
     }
   }
 
-  /// Why the folder is not read.
-  private var pinned: LoadError {
-    LoadError(
+  /// Why the folder is not read; nil when it is.
+  private var folderWaits: LoadError? {
+    if isRollingOut {
+      return LoadError(
+        file: "", line: 0, "a rollout runs, so changes of the rules folder wait: promote or abort it")
+    }
+    guard held?.reason == .pinned else { return nil }
+    return LoadError(
       file: "", line: 0,
       "revision \(catalog.revision) is pinned, so the rules folder is not read: 'rulectl unpin' reads it again")
   }
 
   /// Tries each event again, once, that is parked for plugins that have changed.
-  private func retryParked(of plugins: [String]) {
+  func retryParked(of plugins: [String]) {
     guard !plugins.isEmpty else { return }
     for worker in services.workers { _ = worker.send(.perform { $0.inbox.retryParked(of: Set(plugins)) }) }
-  }
-}
-
-extension RulesLoader {
-  /// Reads the configuration: nil if it is unchanged, true if a new one holds, false if it is wrong and the old one holds.
-  private func reconfigure() -> Bool? {
-    let next: Configuration
-    do throws(StartError) { next = try readConfiguration() } catch {
-      services.status.configurationError = error.description
-      for problem in error.description.split(separator: "\n") {
-        services.context.log.write(LogLine(.error, "the configuration is wrong, the old one holds: \(problem)"))
-      }
-      return false
-    }
-    services.status.configurationError = nil
-    let fixed = Self.fixed(services.context.configuration, next)
-    if !fixed.isEmpty {
-      services.context.log.write(
-        LogLine(.warn, "the configuration changes \(fixed.joined(separator: ", ")), which takes a restart"))
-    }
-    let isOther = next != services.configuration
-    services.adopt(next)
-    guard isOther else { return nil }
-    services.context.log.write(LogLine(.info, "the configuration was read again"))
-    return true
-  }
-
-  /// The keys that differ and can't change while the daemon runs.
-  private static func fixed(_ old: Configuration, _ new: Configuration) -> [String] {
-    var keys: [String] = []
-    if old.socket != new.socket { keys.append("socket") }
-    if old.rules != new.rules { keys.append("rules") }
-    if old.store != new.store { keys.append("store") }
-    if old.journal.isOn != new.journal.isOn { keys.append("journal.keep") }
-    if old.durability != new.durability { keys.append("durability") }
-    if old.workers != new.workers { keys.append("workers") }
-    if old.http != new.http { keys.append("http") }
-    var limits = new.limits
-    limits.stateKiB = old.limits.stateKiB
-    limits.counters = old.limits.counters
-    if old.limits != limits { keys.append("limits") }
-    return keys
   }
 }

@@ -9,6 +9,7 @@ package final class DaemonStatus: Sendable {
     var catalog: Catalog?
     var reloadErrors: ReloadError?
     var origin = RulesOrigin.folder
+    var rollout: RolloutState?
     var configurationError: String?
     var storeError: String?
     var backgroundProblem: String?
@@ -38,6 +39,12 @@ package final class DaemonStatus: Sendable {
       $0.catalog = catalog
       $0.origin = origin
     }
+  }
+
+  /// The last rollout.
+  var rollout: RolloutState? {
+    get { values.withLock { $0.rollout } }
+    set { values.withLock { $0.rollout = newValue } }
   }
 
   /// The loads of rules and configuration since the start.
@@ -103,6 +110,8 @@ package final class DaemonStatus: Sendable {
     if let error = now.storeError { problems.append(.string("the store failed: \(error)")) }
     if let problem = now.backgroundProblem { problems.append(.string("the store: \(problem)")) }
     if let notice = now.origin.notice(now.catalog?.revision ?? "") { problems.append(.string(notice)) }
+    let rollout = now.rollout.flatMap { $0.stage == .running ? $0 : nil }
+    if let rollout { problems.append(.string(rollout.notice)) }
     problems += services.revisions.problems.map { .string($0) }
     for name in suspended { problems.append(.string("the plugin \(name.stringValue ?? "") is suspended")) }
     let limit = services.context.counterLimit
@@ -134,6 +143,7 @@ package final class DaemonStatus: Sendable {
       "store": .string(services.context.store.name),
       "workers": .integer(Int64(services.workers.count)),
       "uptime_s": .integer(Int64((EngineClock.monotonic - startedAt) / 1_000_000_000)),
+      "rollout": rollout.map { .string($0.candidate) } ?? .null,
       "pinned": .bool(now.origin == .pinned),
       "problems": .array(problems),
       "journal": services.journal?.health ?? .null,

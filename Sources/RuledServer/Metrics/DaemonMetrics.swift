@@ -15,6 +15,7 @@ struct DaemonMetrics {
     let metrics = DaemonMetrics(services)
     metrics.writeDaemon()
     metrics.writeEvents()
+    metrics.writeRollout()
     metrics.writePlugins()
     metrics.writeWaiting()
     metrics.writeCommits()
@@ -90,6 +91,21 @@ struct DaemonMetrics {
     var all = CommitFigures()
     for worker in services.figures { all.add(worker.commits) }
     return all
+  }
+
+  /// The events of both sides, while a rollout runs.
+  private func writeRollout() {
+    guard let rollout = services.status.rollout, rollout.stage == .running else { return }
+    let counts = services.rolloutCounts
+    let live: MetricsWriter.Labels = [("revision", services.status.catalog?.revision ?? ""), ("side", "live")]
+    let candidate: MetricsWriter.Labels = [("revision", rollout.candidate), ("side", "candidate")]
+    text.gauge("ruled_rollout_percent", "The share of the subjects that get the candidate.", rollout.percent)
+    text.counter(
+      "ruled_rollout_events_total", "Events that each side of the rollout has decided.",
+      [(live, Double(counts.liveEvents)), (candidate, Double(counts.events))])
+    text.counter(
+      "ruled_rollout_failures_total", "Events of each side that a plugin has failed on.",
+      [(live, Double(counts.liveFailures)), (candidate, Double(counts.failures))])
   }
 
   // MARK: Plugins

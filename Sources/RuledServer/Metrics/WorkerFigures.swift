@@ -23,6 +23,8 @@ final class WorkerFigures: Sendable {
   let heldSubjects = Atomic<Int>(0)
   /// Whether messages can't be read from the store for now.
   let failsToRead = Atomic<Bool>(false)
+  /// What both sides of the last rollout decided.
+  let rollout = RolloutFigures()
   private let results = Mutex(CommitFigures())
   private let refusals = Mutex<[RequestError.Code: Int]>([:])
 

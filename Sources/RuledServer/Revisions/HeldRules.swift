@@ -20,12 +20,12 @@ struct HeldRules: Sendable {
 
   private static let value = StoredValue(name: "held_rules")
 
-  /// Keeps them in the store, durably.
-  func write(to store: any StateStore) throws(StoreError) {
+  /// Adds them to what is committed.
+  func put(into set: WriteSet) {
     var object: JSONObject = ["revision": RevisionDocument.json(revision)]
     if case .promoted(let folder) = reason { object["folder"] = .string(folder) }
     let json = JSONValue.object(object)
-    try Self.value.write(to: store) { json.write(to: $0) }
+    Self.value.put(into: set) { json.write(to: $0) }
   }
 
   /// Those that the store keeps; nil when there are none.
@@ -38,6 +38,9 @@ struct HeldRules: Sendable {
     return HeldRules(
       reason: json["folder"]?.stringValue.map { .promoted(folder: $0) } ?? .pinned, revision: revision)
   }
+
+  /// Adds their removal to what is committed.
+  static func delete(from set: WriteSet) { value.delete(from: set) }
 
   /// Removes them from the store, durably.
   static func remove(from store: any StateStore) throws(StoreError) { try value.remove(from: store) }

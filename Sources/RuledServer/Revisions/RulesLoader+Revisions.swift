@@ -14,6 +14,11 @@ extension RulesLoader {
       case .revision(let revision): try show(revision)
       case .rollback(let revision): try rollBack(to: revision)
       case .unpin: try unpin()
+      case .rolloutStart(let params): try startRollout(params)
+      case .rolloutSet(let percent): try setRollout(percent: percent)
+      case .rolloutStatus: try rolloutStatus()
+      case .rolloutPromote: try promoteRollout()
+      case .rolloutAbort: try abortRollout(because: "an administrator aborted it")
       }
     }
     services.reply(result, to: caller, with: ByteBuffer(capacity: 1024))
@@ -47,13 +52,16 @@ extension RulesLoader {
   // MARK: Rollback
 
   private func rollBack(to wanted: String?) throws(RequestError) -> JSONValue {
+    if isRollingOut {
+      throw RequestError(.reloadFailed, "a rollout of \(rollout?.candidate ?? "") runs: promote or abort it first")
+    }
     guard let revision = wanted ?? services.revisions.predecessor(of: catalog.revision)?.revision else {
       throw RequestError(.notFound, "no revision is kept that was in force before \(catalog.revision)")
     }
     let found = try load(revision)
     let next = try build(found)
     let pinned = HeldRules(reason: .pinned, revision: found)
-    try store { () throws(StoreError) in try pinned.write(to: services.context.store) }
+    try commit { pinned.put(into: $0) }
     held = pinned
     let hasChanged = next.revision != catalog.revision
     if hasChanged { putInForce(next) }
@@ -102,8 +110,9 @@ extension RulesLoader {
   /// Keeps the rules that come into force; a failure is logged, and the rules come into force all the same.
   func keep(_ catalog: Catalog, from origin: RevisionArchive.Origin) {
     Self.keep(catalog, from: origin, services)
+    let inForce = [self.catalog.revision, catalog.revision]
     do throws(StoreError) {
-      try services.revisions.removeUnneeded { $0 == self.catalog.revision || $0 == catalog.revision }
+      try services.revisions.removeUnneeded { [services] in inForce.contains($0) || services.journalMayName($0) }
     } catch { services.context.log.write(LogLine(.warn, "an old revision can't be removed: \(error)")) }
   }
 
@@ -114,31 +123,16 @@ extension RulesLoader {
         LogLine(.error, "the sources of revision \(catalog.revision) can't be kept: \(error)"))
     }
   }
+}
 
-  // MARK: The start
-
-  /// The rules that the store holds in the place of the folder's, if there are any.
-  static func restoreHeld(_ services: Services, _ lua: LuaWorker) -> (catalog: Catalog, held: HeldRules)? {
-    let log = services.context.log
-    do {
-      guard let held = try HeldRules.read(from: services.context.store) else { return nil }
-      if case .promoted(let folder) = held.reason {
-        let source = try? RulesFolder.read(services.configuration.rules)
-        if let source, source.revision != folder {
-          try HeldRules.remove(from: services.context.store)
-          return nil
-        }
-      }
-      let catalog = try build(
-        held.revision.rules, held.revision.configuration, previous: nil, services, lua,
-        at: held.revision.entry.loadedAt)
-      services.status.serve(catalog, as: held.reason == .pinned ? .pinned : .promoted)
-      services.status.noteReload(isSuccess: true)
-      return (catalog, held)
-    } catch let error as ReloadError {
-      log.write(
-        LogLine(.error, "the pinned revision does not load, the rules folder is read instead: \(error.requestError)"))
-    } catch { log.write(LogLine(.error, "the pinned revision can't be read, the rules folder is read: \(error)")) }
-    return nil
+extension Services {
+  /// Whether an entry of the journal may name a revision: those of after the next one was loaded name others.
+  fileprivate func journalMayName(_ revision: String) -> Bool {
+    guard let journal else { return false }
+    let entries = revisions.entries
+    guard let index = entries.firstIndex(where: { $0.revision == revision }), index + 1 < entries.count,
+      let since = journal.journal.summary.since
+    else { return true }
+    return entries[index + 1].loadedAt >= since
   }
 }

@@ -13,6 +13,16 @@ enum RulesTask: Sendable {
   case rollback(String?)
   /// Read the folder again.
   case unpin
+  /// Try rules on a share of the subjects.
+  case rolloutStart(RolloutStartParams)
+  /// Change the share, in percent.
+  case rolloutSet(Double)
+  /// Show the last rollout.
+  case rolloutStatus
+  /// Put the rules that are tried in force for all.
+  case rolloutPromote
+  /// Give all subjects back to the live rules.
+  case rolloutAbort
 }
 
 extension Worker {
@@ -20,6 +30,7 @@ extension Worker {
   static func isForLoader(_ method: Method) -> Bool {
     switch method {
     case .revisions, .revision, .rollback, .unpin: true
+    case .rolloutStart, .rolloutSet, .rolloutStatus, .rolloutPromote, .rolloutAbort: true
     default: false
     }
   }
@@ -35,12 +46,18 @@ extension Worker {
         }
         task = .revision(revision)
       case .rollback: task = .rollback(try RevisionParams(request).revision)
-      case .unpin:
-        _ = try EmptyParams(request)
-        task = .unpin
+      case .rolloutStart: task = .rolloutStart(try RolloutStartParams(request))
+      case .rolloutSet: task = .rolloutSet(try PercentParams(request).percent)
       default:
         _ = try EmptyParams(request)
-        task = .revisions
+        task =
+          switch request.method {
+          case .unpin: .unpin
+          case .rolloutStatus: .rolloutStatus
+          case .rolloutPromote: .rolloutPromote
+          case .rolloutAbort: .rolloutAbort
+          default: .revisions
+          }
       }
       services.reloads.request(.task(task, ControlCaller(id: request.id.map { Array($0) }, target: target)))
     } catch { replies.sendError(error, for: request, to: target) }

@@ -85,7 +85,7 @@ extension Worker {
     case .state:
       let params = try StateParams(request)
       try withBytes(params.subject, params.plugin) { subject, plugin throws(RequestError) in
-        try evaluator.administration.state(subject, plugin: plugin, into: bytes)
+        try evaluator.deciding(for: Array(subject)).administration.state(subject, plugin: plugin, into: bytes)
       }
     case .export:
       let params = try SubjectParams(request)

@@ -116,7 +116,8 @@ extension Worker {
   private func query(_ params: QueryParams, into bytes: ByteBuffer) throws(RequestError) {
     executed.queries += 1
     let name = String(decoding: params.plugin, as: UTF8.self) + "." + String(decoding: params.query, as: UTF8.self)
-    try evaluator.handlers.query(
+    let deciding = evaluator.deciding(for: params.subject.map(Array.init))
+    try deciding.handlers.query(
       name, subject: params.subject, arguments: params.args, into: bytes)
   }
 }
@@ -142,7 +143,8 @@ extension Worker {
   }
 
   /// Calls the sink handler of an effect's plugin.
-  func callSinkHandler(_ effect: [UInt8], plugin: String, sink: String) -> HandlerAnswer {
+  func callSinkHandler(_ effect: [UInt8], of subject: [UInt8], plugin: String, sink: String) -> HandlerAnswer {
+    let evaluator = evaluator.deciding(for: subject)
     guard evaluator.catalog.index(of: plugin) != nil else { return .absent }
     let bytes = ByteBuffer(capacity: effect.count)
     effect.withUnsafeBytes { bytes.append($0) }

@@ -162,7 +162,8 @@ final class Worker {
     let cache = evaluator.cache
     figures.events.store(executed.events, ordering: .relaxed)
     figures.queries.store(executed.queries, ordering: .relaxed)
-    figures.duplicates.store(evaluator.repeats, ordering: .relaxed)
+    figures.duplicates.store(evaluator.duplicates, ordering: .relaxed)
+    if let tallies = evaluator.rolloutTallies { figures.rollout.publish(tallies.live, tallies.candidate) }
     figures.hotSubjects.store(cache.subjects, ordering: .relaxed)
     figures.hotBytes.store(cache.bytes, ordering: .relaxed)
     figures.cacheHits.store(cache.hits, ordering: .relaxed)

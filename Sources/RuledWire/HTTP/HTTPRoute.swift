@@ -49,6 +49,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
   case watch
   case rules, reload
   case revisions, revision, rollback, unpin
+  case rollout, rolloutSet, rolloutPromote, rolloutAbort
   case parked, retry, parkedEvent
   case counters, samples
   case effects, resend, effect, resendEffects, dropEffects, lease, confirm
@@ -73,6 +74,10 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .revision: "/v1/revisions/{revision}"
     case .rollback: "/v1/rollback"
     case .unpin: "/v1/unpin"
+    case .rollout: "/v1/rollout"
+    case .rolloutSet: "/v1/rollout/set"
+    case .rolloutPromote: "/v1/rollout/promote"
+    case .rolloutAbort: "/v1/rollout/abort"
     case .parked: "/v1/parked"
     case .retry: "/v1/parked/{id}/retry"
     case .parkedEvent: "/v1/parked/{id}"
@@ -101,8 +106,9 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
   package var methods: [String] {
     switch self {
     case .events, .query, .reload, .retry, .resend, .resendEffects, .dropEffects, .lease, .confirm,
-      .rollback, .unpin, .backup, .release:
+      .rollback, .unpin, .backup, .release, .rolloutSet, .rolloutPromote, .rolloutAbort:
       ["POST"]
+    case .rollout: ["GET", "HEAD", "POST"]
     case .subject, .effect: ["GET", "HEAD", "DELETE"]
     case .parkedEvent: ["DELETE"]
     case .subjects, .export, .subjectLog, .log, .watch, .rules, .revisions, .revision, .parked, .counters, .samples,
@@ -128,6 +134,10 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .revision: .revision
     case .rollback: .rollback
     case .unpin: .unpin
+    case .rollout: httpMethod == "POST" ? .rolloutStart : .rolloutStatus
+    case .rolloutSet: .rolloutSet
+    case .rolloutPromote: .rolloutPromote
+    case .rolloutAbort: .rolloutAbort
     case .parked: .parked
     case .retry: .retry
     case .parkedEvent: .drop
@@ -164,7 +174,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .health, .alive, .ready: nil
     case .events, .watch: .writer
     case .export, .subjectLog, .log, .reload, .retry, .parkedEvent, .rollback, .unpin: .admin
-    case .revisions, .revision: .admin
+    case .revisions, .revision, .rollout, .rolloutSet, .rolloutPromote, .rolloutAbort: .admin
     case .effect, .resend, .resendEffects, .dropEffects, .lease, .confirm, .backup, .release: .admin
     case .subject: httpMethod == "DELETE" ? .admin : .reader
     case .query, .subjects, .rules, .parked, .counters, .samples, .effects, .metrics, .openapi, .dashboard,

@@ -5,6 +5,7 @@ package enum Method: Sendable, Hashable, CaseIterable {
   case log, journal
   case effects, effect, resend, dropEffects, lease, confirm
   case revisions, revision, rollback, unpin
+  case rolloutStart, rolloutSet, rolloutStatus, rolloutPromote, rolloutAbort
   /// None of ours; the request holds its name.
   case unknown
 
@@ -52,6 +53,11 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .unpin: "unpin"
     case .log: "log"
     case .journal: "journal"
+    case .rolloutStart: "rollout_start"
+    case .rolloutSet: "rollout_set"
+    case .rolloutStatus: "rollout_status"
+    case .rolloutPromote: "rollout_promote"
+    case .rolloutAbort: "rollout_abort"
     case .unknown: ""
     }
   }
@@ -66,7 +72,9 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .export, .forget: ["subject"]
     case .watch: ["subject", "prefix", "plugins", "after"]
     case .unwatch: ["watch"]
-    case .rules, .reload, .health, .samples, .backup, .release, .revisions, .unpin, .journal: []
+    case .rules, .reload, .health, .samples, .backup, .release, .revisions, .unpin, .journal, .rolloutStatus,
+      .rolloutPromote, .rolloutAbort:
+      []
     case .dashboard: ["role"]
     case .log:
       ["subject", "type", "plugin", "decision", "failures", "since", "until", "after", "limit"]
@@ -80,6 +88,8 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .lease: ["sink", "sinks", "limit", "seconds", "wait"]
     case .confirm: ["leases"]
     case .revision, .rollback: ["revision"]
+    case .rolloutStart: ["rules", "percent", "abort_on"]
+    case .rolloutSet: ["percent"]
     }
   }
 }

@@ -1,4 +1,5 @@
 package import RuledCore
+import RuledJSON
 
 // What the methods take that concern the rules in force.
 
@@ -11,5 +12,50 @@ package struct RevisionParams: Sendable, Equatable {
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
     revision = reader.has("revision") ? try reader.required("revision") : nil
+  }
+}
+
+/// What `rollout_start` takes.
+package struct RolloutStartParams: Sendable {
+  /// The rules to try, as `RulesSource.encoded` gives them.
+  package let rules: JSONValue
+  /// The share of the subjects, 0 to 100.
+  package let percent: Double
+  /// When the rollout is aborted by itself, as in `failures > 0.1%`; nil for never.
+  package let abortOn: String?
+
+  /// Reads the params of a request.
+  package init(_ request: RequestView) throws(RequestError) {
+    let reader = try ParamsReader(request)
+    rules = try reader.rules()
+    percent = try reader.percent()
+    abortOn = try reader.string("abort_on")
+  }
+}
+
+/// What `rollout_set` takes.
+package struct PercentParams: Sendable, Equatable {
+  /// The share of the subjects, 0 to 100.
+  package let percent: Double
+
+  /// Reads the params of a request.
+  package init(_ request: RequestView) throws(RequestError) { percent = try ParamsReader(request).percent() }
+}
+
+extension ParamsReader {
+  /// The rules of a request, whose form is checked later.
+  fileprivate func rules() throws(RequestError) -> JSONValue {
+    guard let value = value("rules") else { throw error("rules", "is required") }
+    guard value.kind == .object else { throw error("rules", "must be an object") }
+    return JSONValue(value)
+  }
+
+  /// A required share in percent.
+  fileprivate func percent() throws(RequestError) -> Double {
+    guard let value = value("percent") else { throw error("percent", "is required") }
+    guard let number = value.double, (0...100).contains(number) else {
+      throw error("percent", "must be a number from 0 to 100")
+    }
+    return number
   }
 }

@@ -40,11 +40,11 @@ extension OutboxService {
     delivery.sink.busySubjects.insert(delivery.key.subject)
     let number = register(delivery)
     let mailbox = services.outbox.mailbox
-    let (plugin, sink) = (delivery.effect.plugin, delivery.sink.name)
-    services.workers[services.owner(of: delivery.key.subject)].send(
+    let (plugin, sink, subject) = (delivery.effect.plugin, delivery.sink.name, delivery.key.subject)
+    services.workers[services.owner(of: subject)].send(
       .perform { worker in
         mailbox.send(
-          .handlerAnswered(number, worker.callSinkHandler(text, plugin: plugin, sink: sink), text: text))
+          .handlerAnswered(number, worker.callSinkHandler(text, of: subject, plugin: plugin, sink: sink), text: text))
       })
   }
 

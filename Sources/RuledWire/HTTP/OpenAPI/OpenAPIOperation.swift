@@ -71,6 +71,15 @@ struct OpenAPIOperation {
       return OpenAPIOperation(
         "rollBack", "Puts an earlier revision in force and pins it.", "Pinned", takes: "Rollback", [422])
     case .unpin: return OpenAPIOperation("unpin", "Reads the rules folder again.", "Reloaded", [404, 422, 503])
+    case .rollout where method == "POST":
+      return OpenAPIOperation("startRollout", "Tries rules on some subjects.", "Rollout", takes: "RolloutStart", [422])
+    case .rollout: return OpenAPIOperation("showRollout", "The last rollout.", "Rollout", [404])
+    case .rolloutSet:
+      return OpenAPIOperation("setRollout", "Changes the share of the subjects.", "Rollout", takes: "RolloutShare")
+    case .rolloutPromote:
+      return OpenAPIOperation("promoteRollout", "Puts the rules in force for all.", "Promoted", [404, 503])
+    case .rolloutAbort:
+      return OpenAPIOperation("abortRollout", "Gives all subjects back.", "Rollout", [404, 503])
     case .parked:
       return OpenAPIOperation("listParked", "Events that a plugin failed on, with the failure.", "ParkedEvents", [503])
     case .retry: return OpenAPIOperation("retryParked", "Tries a parked event again.", "Retried", [404, 503])

@@ -1,0 +1,131 @@
+import RuledCore
+import RuledEngine
+import RuledJSON
+import RuledReplay
+import RuledStore
+
+/// A rollout: which rules are tried on how many subjects, and what became of it; the store keeps it.
+struct RolloutState: Sendable {
+  /// Whether it runs, and how it ended otherwise.
+  enum Stage: String, Sendable {
+    case running, aborted, promoted
+  }
+
+  /// Both sides' rules, while it runs: the folder may change meanwhile.
+  struct Sides: Sendable {
+    /// The rules of the other subjects.
+    let live: RevisionArchive.Revision
+    /// The rules that are tried.
+    let candidate: RevisionArchive.Revision
+  }
+
+  /// The revision of the rules that are tried.
+  let candidate: String
+  /// When it was started, by the daemon's clock.
+  let since: Timestamp
+  /// The share of the subjects, 0 to 100.
+  var percent: Double
+  /// When it is aborted by itself; nil for never.
+  let abortOn: FailCondition?
+  /// Whether it runs.
+  var stage = Stage.running
+  /// Why it was aborted; nil while it runs and when it was promoted.
+  var reason: String?
+  /// What was counted until it ended; nil while it runs.
+  var counts: RolloutCounts?
+  /// Both sides, while it runs.
+  var sides: Sides?
+
+  /// The share.
+  var share: SubjectShare { SubjectShare(percent: percent, revision: candidate) }
+
+  /// What `health` says while it runs.
+  var notice: String {
+    "a rollout of revision \(candidate) to \(JSONValue.shortest(percent).text) % of the subjects runs: changes of the rules folder wait"
+  }
+
+  /// The result of `rollout_status`.
+  func json(_ counts: RolloutCounts) -> JSONValue {
+    let counts = self.counts ?? counts
+    return .object([
+      "candidate": .string(candidate), "percent": .shortest(percent), "since": .string(since.rfc3339),
+      "subjects": .integer(Int64(counts.subjects)), "events": .integer(Int64(counts.events)),
+      "live_events": .integer(Int64(counts.liveEvents)),
+      "failures": .object([
+        "live": .integer(Int64(counts.liveFailures)), "candidate": .integer(Int64(counts.failures)),
+      ]),
+      "abort_on": abortOn.map { .string($0.text) } ?? .null, "state": .string(stage.rawValue),
+      "reason": reason.map { .string($0) } ?? .null,
+    ])
+  }
+
+  /// Notes how it ended, with what was counted.
+  mutating func end(_ stage: Stage, _ counts: RolloutCounts) {
+    self.stage = stage
+    self.counts = counts
+    sides = nil
+  }
+
+  /// Why it must be aborted; nil if it need not be.
+  func excess(_ counts: RolloutCounts) -> String? {
+    guard let abortOn, counts.failures > 0 else { return nil }
+    let share = Double(counts.failures) / Double(max(counts.events, 1))
+    if abortOn.isShare {
+      guard counts.events >= Limits.rolloutEvents, share > abortOn.limit else { return nil }
+    } else if Double(counts.failures) <= abortOn.limit {
+      return nil
+    }
+    return "\(abortOn.text): \(counts.failures) of the candidate's \(counts.events) events failed"
+  }
+}
+
+extension JSONValue {
+  /// A number, as an integer where it is whole.
+  static func shortest(_ number: Double) -> JSONValue {
+    Int64(exactly: number).map { .integer($0) } ?? .number(number)
+  }
+}
+
+extension RolloutState {
+  private static let value = StoredValue(name: "rollout")
+
+  /// Adds it to what is committed.
+  func put(into set: WriteSet) {
+    var object = json(counts ?? RolloutCounts()).objectValue ?? JSONObject()
+    if let sides {
+      object["live"] = RevisionDocument.json(sides.live)
+      object["sources"] = RevisionDocument.json(sides.candidate)
+    }
+    let json = JSONValue.object(object)
+    Self.value.put(into: set) { json.write(to: $0) }
+  }
+
+  /// The rollout that the store keeps, the last one; nil when there was none.
+  static func read(from store: any StateStore) throws(StoreError) -> RolloutState? {
+    let stored = ByteBuffer(capacity: 4096)
+    guard try value.read(from: store, into: stored) else { return nil }
+    guard let json = try? JSONValue(parsing: stored.bytes, maximumDepth: RevisionDocument.depth + 2),
+      let candidate = json["candidate"]?.stringValue, let percent = json["percent"]?.doubleValue,
+      let since = json["since"]?.stringValue.flatMap({ Timestamp(rfc3339: $0) }),
+      let stage = json["state"]?.stringValue.flatMap(Stage.init)
+    else { throw StoreError(.corrupt, "the rollout that the store keeps has another form") }
+    var state = RolloutState(
+      candidate: candidate, since: since, percent: percent,
+      abortOn: json["abort_on"]?.stringValue.flatMap { try? FailCondition($0) }, stage: stage,
+      reason: json["reason"]?.stringValue)
+    if stage == .running {
+      guard let live = json["live"].flatMap(RevisionDocument.revision),
+        let tried = json["sources"].flatMap(RevisionDocument.revision)
+      else { throw StoreError(.corrupt, "the rollout that the store keeps has no rules") }
+      state.sides = Sides(live: live, candidate: tried)
+    } else {
+      func count(_ path: String...) -> Int {
+        Int(path.reduce(Optional(json)) { $0?[$1] }?.intValue ?? 0)
+      }
+      state.counts = RolloutCounts(
+        liveEvents: count("live_events"), liveFailures: count("failures", "live"), events: count("events"),
+        failures: count("failures", "candidate"), subjects: count("subjects"))
+    }
+    return state
+  }
+}

@@ -1,0 +1,88 @@
+import RuledCore
+import RuledEngine
+import RuledLua
+import RuledStore
+
+/// The rules that the daemon starts with.
+extension RulesLoader {
+  /// The rules that a daemon starts with, and why they are not the folder's.
+  struct Start {
+    /// The rules in force.
+    var catalog: Catalog
+    /// The rules that hold in the place of the folder's.
+    var held: HeldRules?
+    /// The last rollout.
+    var rollout: RolloutState?
+    /// The rules that are tried, while a rollout runs.
+    var candidate: Catalog?
+  }
+
+  /// Both sides of a rollout that runs, the pinned or promoted rules, the folder's, or the last good ones: the first of these that load.
+  static func start(_ services: Services, _ lua: LuaWorker) throws(StartError) -> Start {
+    let held = stored("the pinned rules", services) { () throws(StoreError) in
+      try HeldRules.read(from: services.context.store)
+    }
+    var rollout = stored("the rollout", services) { () throws(StoreError) in
+      try RolloutState.read(from: services.context.store)
+    }
+    if let sides = rollout?.sides {
+      do throws(ReloadError) {
+        let live = try build(sides.live, previous: nil, services, lua)
+        let candidate = try build(sides.candidate, previous: live, services, lua)
+        services.status.serve(live, as: held == nil ? .folder : .promoted)
+        services.status.noteReload(isSuccess: true)
+        return Start(catalog: live, held: held, rollout: rollout, candidate: candidate)
+      } catch {
+        rollout?.end(.aborted, RolloutCounts())
+        rollout?.reason = "its rules did not load at a start: \(error.requestError.message)"
+        services.context.log.write(LogLine(.error, "the rollout is aborted, as its rules do not load: \(error.errors)"))
+      }
+    }
+    if let held, let catalog = try restore(held, services, lua) {
+      return Start(catalog: catalog, held: held, rollout: rollout)
+    }
+    return Start(catalog: try first(services, lua), rollout: rollout)
+  }
+
+  /// What the store keeps; nil where it can't be read, which is logged.
+  private static func stored<Value>(
+    _ name: String, _ services: Services, _ read: () throws(StoreError) -> Value?
+  ) -> Value? {
+    do throws(StoreError) { return try read() } catch {
+      services.context.log.write(
+        LogLine(.error, "\(name) can't be read from the store, the rules folder is read: \(error)"))
+      return nil
+    }
+  }
+
+  private static func build(
+    _ revision: RevisionArchive.Revision, previous: Catalog?, _ services: Services, _ lua: LuaWorker
+  ) throws(ReloadError) -> Catalog {
+    try build(
+      revision.rules, revision.configuration, previous: previous, services, lua, at: revision.entry.loadedAt)
+  }
+
+  /// The catalog of rules that hold in the place of the folder's; nil when the folder has changed since, or they don't load.
+  private static func restore(
+    _ held: HeldRules, _ services: Services, _ lua: LuaWorker
+  ) throws(StartError) -> Catalog? {
+    if case .promoted(let folder) = held.reason,
+      let source = try? RulesFolder.read(services.configuration.rules), source.revision != folder
+    {
+      do throws(StoreError) { try HeldRules.remove(from: services.context.store) } catch {
+        throw StartError("the store failed: \(error)")
+      }
+      return nil
+    }
+    do throws(ReloadError) {
+      let catalog = try build(held.revision, previous: nil, services, lua)
+      services.status.serve(catalog, as: held.reason == .pinned ? .pinned : .promoted)
+      services.status.noteReload(isSuccess: true)
+      return catalog
+    } catch {
+      services.context.log.write(
+        LogLine(.error, "the pinned revision does not load, the rules folder is read instead: \(error.errors)"))
+      return nil
+    }
+  }
+}
