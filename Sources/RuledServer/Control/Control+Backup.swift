@@ -7,14 +7,14 @@ import RuledThreads
 extension Control {
   /// Makes a checkpoint of the store, from which a client takes a backup, and replies with its folder.
   ///
-  /// It has a thread of its own, since it waits for the disk; commits go on meanwhile.
+  /// It has a thread of its own, since it waits for the disk, and one that runs after commits and rules; these go on meanwhile.
   func backup(for caller: ControlCaller) {
     let (services, mailbox) = (services, services.control)
     guard !services.isMakingCheckpoint.exchange(true, ordering: .acquiringAndReleasing) else {
       return reply(.failure(Self.isBusy), to: caller)
     }
     do throws(SystemError) {
-      _ = try Thread.start(name: "ruled-backup") {
+      _ = try Thread.start(name: "ruled-backup", isBackground: true) {
         let result = Self.makeCheckpoint(services)
         services.isMakingCheckpoint.store(false, ordering: .releasing)
         _ = mailbox.send(.perform { $0.reply(result, to: caller) })
