@@ -18,7 +18,7 @@ final class JournalRig {
   init(_ files: InterruptedFiles = InterruptedFiles(), _ change: (inout Configuration.Journal) -> Void = { _ in })
     throws
   {
-    folder = try TemporaryFolder()
+    folder = TemporaryFolder()
     self.files = files
     change(&settings)
     journal = Journal(folder: folder.path + "/store/journal", settings: settings, files: files)
