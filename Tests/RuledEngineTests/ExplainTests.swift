@@ -77,4 +77,29 @@ import Testing
     #expect(names.prefix(5) == ["one", "two", "three", "four", "five"])
     #expect(trace.prefix(5).map { $0["fired"] } == [false, true, false, true, false])
   }
+
+  @Test func `What a rule reads has its value, and what it says to others is listed`() throws {
+    let engine = try Engine([
+      "p": """
+      rule 'first' { on = 'x', run = function(_, s) s.n = 1 s.deep = { list = { 'a', 'b' } } end }
+      rule 'closed' { on = 'y', when = function(_, s) return s.n == 2 end, run = function() end }
+      rule 'says' { on = 'y', run = function(_, s)
+        local seen = s.deep.list[2] .. tostring(s.none)
+        send('user:2', 'hello') timer.set('t', 60, 'late') count('p.c', { a = 1 }) once('k') raise('z')
+      end }
+      rule 'heard' { on = 'z', run = function() decide('heard', true) end }
+      """
+    ])
+    try engine.send("x")
+    let outcome = try engine.send("y", [:], ["explain": true])
+    #expect(trace(outcome, "closed")?["values"] == ["state.n": 1])
+    let says = trace(outcome, "says")
+    #expect(says?["event"] == "y" && trace(outcome, "heard")?["event"] == "z")
+    #expect(says?["values"] == ["state.deep.list[2]": "b", "state.none": nil])
+    #expect(says?["raised"] == ["z"])
+    #expect(says?["sends"] == ["hello to user:2"])
+    #expect(says?["timers"] == ["t: late at 1970-01-01T00:01:00.000Z"])
+    #expect(says?["counts"] == [#"p.c {"a":1}"#])
+    #expect(says?["once"] == ["k"])
+  }
 }

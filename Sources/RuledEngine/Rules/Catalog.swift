@@ -97,6 +97,11 @@ package final class Catalog: Sendable {
     configuration.unknownPlugins(known: plugins.map(\.name)) + plugins.flatMap(\.manifest.settingProblems)
   }
 
+  /// The plugins that have files but are disabled by the configuration, in order of name.
+  var disabled: [String] {
+    source.plugins.map(\.name).filter { configuration[$0]?.isEnabled == false }.sorted()
+  }
+
   /// The index of the plugin of that name.
   package func index(of name: String) -> Int? { plugins.firstIndex { $0.name == name } }
 

@@ -21,6 +21,7 @@ package enum EventCommand: Command {
       OptionSpec("follow-time", "With --file, moves a manual clock to the time of each event before it is sent."),
       OptionSpec("dry-run", short: "n", "Evaluates the event and stores nothing."),
       OptionSpec("explain", "Shows which rules fired, and why the others did not."),
+      OptionSpec("all", "With --explain, lists the rules that listen to other types too."),
       OptionSpec("wait", "Waits until the messages that the event sends to other subjects are applied, too."),
       .json,
     ],
@@ -53,9 +54,13 @@ package enum EventCommand: Command {
     environment.output.write(text.text(isDryRun: arguments.has("dry-run")))
     if arguments.has("explain") {
       let type = event["type"]?.brief ?? "event"
-      environment.output.write("\n" + TraceTree(outcome, style: environment.style).text(type: type))
+      environment.output.write("\n" + tree(outcome, arguments, environment).text(type: type))
     }
     return .done
+  }
+
+  private static func tree(_ outcome: JSONValue, _ arguments: Arguments, _ environment: ToolEnvironment) -> TraceTree {
+    TraceTree(outcome, style: environment.style, all: arguments.has("all"))
   }
 
   /// The members of an event that tell the daemon how to treat it.
@@ -88,7 +93,8 @@ package enum ExplainCommand: Command {
   /// Name, options and help.
   package static let spec = CommandSpec(
     "explain", "Shows which rules an event would fire, and why not the others; stores nothing.",
-    synopsis: ["EVENT.json|-"], required: ["EVENT.json"], completes: .files, options: [.json],
+    synopsis: ["EVENT.json|-"], required: ["EVENT.json"], completes: .files,
+    options: [OptionSpec("all", "Lists the rules that listen to other types too."), .json],
     details: "The file holds one CloudEvent; '-' is standard input. The event is sent as a dry run.",
     examples: [
       .init("rulectl explain launched.json", "a tree of plugins and rules"),
@@ -116,7 +122,8 @@ package enum ExplainCommand: Command {
       return .done
     }
     let style = environment.style
-    environment.output.write(TraceTree(outcome, style: style).text(type: event["type"]?.brief ?? "event") + "\n")
+    environment.output.write(
+      TraceTree(outcome, style: style, all: arguments.has("all")).text(type: event["type"]?.brief ?? "event") + "\n")
     environment.output.write(OutcomeText(outcome, style: style).text(isDryRun: true))
     return .done
   }

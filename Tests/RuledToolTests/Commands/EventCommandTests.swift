@@ -165,6 +165,48 @@ struct ExplainCommandTests {
     #expect(!run.output.contains("parked"))
   }
 
+  @Test func `Rules that listen to other types are one line, and what was read has its value`() throws {
+    let other: JSONValue = [
+      "event": "x", "plugin": "a", "rule": "o", "fired": false, "reason": "listens to 'y', not to 'x'",
+    ]
+    let daemon = try FakeDaemon(result: [
+      "subject": "s", "id": "e", "version": 0, "decisions": [:], "effects": [], "failures": [],
+      "trace": [
+        [
+          "event": "x", "plugin": "off", "rule": nil, "fired": false, "reason": "the configuration disables the plugin",
+        ],
+        other, other,
+        [
+          "event": "x", "plugin": "b", "rule": "r", "fired": false, "reason": "'when' was false", "reads": ["state.n"],
+          "values": ["state.n": 1],
+        ],
+        [
+          "event": "x", "plugin": "b", "rule": "s", "fired": true, "reason": "its event came", "micros": 1,
+          "raised": ["z"], "sends": ["hello to user:2"], "counts": ["p.c {}"],
+        ],
+      ],
+    ])
+    defer { daemon.stop() }
+    let event = #"{"type":"x","subject":"s"}"#
+    #expect(
+      Run("explain", "-", on: daemon, input: event).output.hasPrefix(
+        """
+        x
+        ├─ off
+        │  └─ ○ all rules: the configuration disables the plugin
+        ├─ b
+        │  ├─ ○ r: 'when' was false
+        │  │  └─ reads state.n = 1
+        │  └─ ● s  1 µs: its event came
+        │     ├─ raises z
+        │     ├─ sends hello to user:2
+        │     └─ counts p.c {}
+        └─ 2 rules listen to other types
+
+        """))
+    #expect(Run("explain", "--all", "-", on: daemon, input: event).output.contains("○ o: listens to 'y', not to 'x'"))
+  }
+
   @Test func `A file without an event is refused before anything is sent`() throws {
     let daemon = try FakeDaemon(result: Self.outcome)
     defer { daemon.stop() }

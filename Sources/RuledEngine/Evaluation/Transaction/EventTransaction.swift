@@ -150,6 +150,8 @@ final class EventTransaction {
     let queued = queue[index]
     let type = typeText(of: queued)
     let listeners = plugins.catalog.listeners(to: type)
+    trace.type = type
+    if index == 0 { for plugin in plugins.catalog.disabled { trace.skip(disabled: plugin) } }
     for run in runs where !queued.isRaised(by: run.plugin.index) {
       if let listener = listeners.first(where: { $0.plugin == run.plugin.index }) {
         run.run(listener.rules, onEventAt: index, in: self)

@@ -284,6 +284,9 @@ final class PluginRun {
         vm.beginRaised(type: $0, data: data)
       }
       guard begun != .failed else { throw vm.failure(rule: nil) }
+      let outer = transaction.trace.type
+      if transaction.event.isExplained { transaction.trace.type = String(decoding: type, as: UTF8.self) }
+      defer { transaction.trace.type = outer }
       try runRules(listener.rules, vm, in: transaction)
       vm.endRaised()
     }

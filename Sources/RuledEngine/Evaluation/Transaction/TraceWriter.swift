@@ -7,9 +7,14 @@ final class TraceWriter {
   /// The entries, JSON objects with commas between them.
   var bytes: UnsafeRawBufferPointer { trace.bytes }
   private let trace = ByteBuffer(capacity: 256)
+  /// The type of the event that rules run on.
+  var type = ""
 
   /// Removes all entries.
-  func removeAll() { trace.removeAll() }
+  func removeAll() {
+    trace.removeAll()
+    type = ""
+  }
 
   /// Writes entries for rules of a plugin that do not run on an event of `type`.
   ///
@@ -26,6 +31,12 @@ final class TraceWriter {
     }
   }
 
+  /// Writes an entry for a plugin that the configuration disables; it names no rule.
+  func skip(disabled plugin: String) {
+    var json = beginEntry(plugin, nil, fired: false, "the configuration disables the plugin")
+    endEmptyEntry(&json, microseconds: 0)
+  }
+
   /// Runs a rule and writes an entry for what it did.
   func run(_ rule: Int, of plugin: Catalog.Plugin, on vm: PluginVM) -> CallResult {
     _ = vm.encodeState(limit: .max)
@@ -40,7 +51,7 @@ final class TraceWriter {
       return result
     }
     var json = beginEntry(plugin, rule, fired: result == .done, result == .done ? "its event came" : "'when' was false")
-    writeReads(vm.operations, to: &json)
+    writeReads(vm.operations, of: before ?? .object([:]), to: &json)
     guard result == .done, vm.encodeState(limit: .max) != .failed else {
       endEmptyEntry(&json, microseconds: microseconds)
       return result
@@ -55,10 +66,16 @@ final class TraceWriter {
   // MARK: Entries
 
   private func beginEntry(_ plugin: Catalog.Plugin, _ rule: Int, fired: Bool, _ reason: String) -> JSONWriter {
+    beginEntry(plugin.name, plugin.manifest.rules[rule].name, fired: fired, reason)
+  }
+
+  private func beginEntry(_ plugin: String, _ rule: String?, fired: Bool, _ reason: String) -> JSONWriter {
     var json = JSONWriter(continuing: trace)
     json.beginObject()
-    json.member("plugin", plugin.name)
-    json.member("rule", plugin.manifest.rules[rule].name)
+    json.member("event", type)
+    json.member("plugin", plugin)
+    json.member("rule")
+    json.value(rule.map(JSONValue.string) ?? .null)
     json.member("fired", fired)
     json.member("reason", reason)
     return json
@@ -82,8 +99,8 @@ final class TraceWriter {
     json.endArray()
   }
 
-  /// Writes which parts of the state the last rule read.
-  private func writeReads(_ operations: Operations, to json: inout JSONWriter) {
+  /// Writes which parts of the state the last rule read, and the values that they had before it.
+  private func writeReads(_ operations: Operations, of state: JSONValue, to json: inout JSONWriter) {
     guard let last = operations.indices.last else { return }
     let reads = operations.indices.compactMap { index -> String? in
       guard operations.rule(at: index) == operations.rule(at: last), case .read(let path) = operations[index] else {
@@ -91,27 +108,58 @@ final class TraceWriter {
       }
       return String(decoding: path, as: UTF8.self)
     }
-    if !reads.isEmpty { writeList("reads", reads, to: &json) }
+    guard !reads.isEmpty else { return }
+    writeList("reads", reads, to: &json)
+    json.member("values")
+    json.beginObject()
+    for path in reads {
+      guard let value = Self.value(at: path, in: state) else { continue }
+      json.member(named: path)
+      json.value(value)
+    }
+    json.endObject()
   }
 
-  /// Writes what a rule decided, emitted and raised, and its decisions that another rule had made already.
+  /// The value of a path such as `state.a.b[1]`, null for none; nil for a table, whose members are read in turn.
+  private static func value(at path: String, in state: JSONValue) -> JSONValue? {
+    var value = state
+    for step in path.split(whereSeparator: { $0 == "." || $0 == "[" || $0 == "]" }).dropFirst() {
+      let next = value[String(step)] ?? Int(step).flatMap { value[$0 - 1] }
+      guard let next else { return .null }
+      value = next
+    }
+    switch value {
+    case .array, .object: return nil
+    default: return value
+    }
+  }
+
+  /// Writes what a rule decided, emitted, raised, sent and so on, and its decisions that another rule had made already.
   private func writeOperations(_ operations: Slice<Operations>, of plugin: Catalog.Plugin, to json: inout JSONWriter) {
     var decisions: [String] = []
     var effects: [String] = []
     var raised: [String] = []
     var shadowed: [(name: String, rule: Int)] = []
+    var others: [(name: StaticString, items: [String])] = [("sends", []), ("timers", []), ("counts", []), ("once", [])]
     for operation in operations {
       switch operation {
       case .decide(let name, _): decisions.append(String(decoding: name, as: UTF8.self))
       case .emit(let effect): effects.append(String(decoding: effect.id, as: UTF8.self))
       case .raise(let type, _, _, _): raised.append(String(decoding: type, as: UTF8.self))
       case .shadowed(let name, let rule): shadowed.append((String(decoding: name, as: UTF8.self), rule))
+      case .send(let subject, let type, _): others[0].items.append("\(Self.text(type)) to \(Self.text(subject))")
+      case .setTimer(let name, let type, _, let due):
+        others[1].items.append("\(Self.text(name)): \(Self.text(type)) at \(Timestamp(seconds: due).rfc3339)")
+      case .cancelTimer(let name): others[1].items.append("\(Self.text(name)): cancelled")
+      case .count(let name, let labels, _): others[2].items.append("\(Self.text(name)) \(Self.text(labels))")
+      case .once(let key, _): others[3].items.append(Self.text(key))
       default: break
       }
     }
     writeList("decisions", decisions, to: &json)
     writeList("effects", effects, to: &json)
     if !raised.isEmpty { writeList("raised", raised, to: &json) }
+    for (name, items) in others where !items.isEmpty { writeList(name, items, to: &json) }
     guard !shadowed.isEmpty else { return }
     json.member("shadowed")
     json.beginArray()
@@ -123,6 +171,8 @@ final class TraceWriter {
     }
     json.endArray()
   }
+
+  private static func text(_ bytes: Operation.Bytes) -> String { String(decoding: bytes, as: UTF8.self) }
 
   // MARK: Differences
 
