@@ -18,6 +18,6 @@ extension Control {
     journal.answer(caller, services, body)
   }
 
-  private static let isOff = RequestError(
+  static let isOff = RequestError(
     .unavailable, "there is no journal: it is off in the configuration (journal.keep), or the store is in memory")
 }

@@ -115,6 +115,7 @@ final class Control {
     case .release: release(for: caller)
     case .log(let params): log(params, for: caller)
     case .journal: bringJournalUpToDate(for: caller)
+    case .backtest(let params): backtest(params, for: caller)
     }
   }
 
@@ -193,6 +194,8 @@ enum ControlTask: Sendable {
   case log(LogParams)
   /// Bring what is committed into the journal's files.
   case journal
+  /// Play the journal with other rules.
+  case backtest(BacktestParams)
 }
 
 /// A client that waits for a reply of the control thread, or of the outbox.

@@ -41,6 +41,8 @@ package final class Services: Sendable {
   let journal: JournalService?
   /// Whether a thread makes a checkpoint of the store.
   let isMakingCheckpoint = Atomic(false)
+  /// Whether a client's backtest runs.
+  let isBacktesting = Atomic(false)
   /// Whether effects are held back since a restore.
   let effectsAreHeld = Atomic(false)
   /// The number of requests in flight: received and not answered.

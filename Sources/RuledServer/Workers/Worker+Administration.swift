@@ -7,7 +7,7 @@ extension Worker {
   /// Whether only the control thread can execute a method.
   static func isForControl(_ method: Method) -> Bool {
     switch method {
-    case .reload, .retry, .drop, .clock, .backup, .release, .log, .journal: true
+    case .reload, .retry, .drop, .clock, .backup, .release, .log, .journal, .backtest: true
     default: false
     }
   }
@@ -27,6 +27,7 @@ extension Worker {
         _ = try EmptyParams(request)
         task = .release
       case .log: task = .log(try LogParams(request))
+      case .backtest: task = .backtest(try BacktestParams(request))
       case .journal:
         _ = try EmptyParams(request)
         task = .journal

@@ -47,7 +47,7 @@ package enum BacktestCommand: Command {
   /// Plays the events on both sides and prints what differs.
   package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let conditions = try (arguments.values["fail-on"] ?? []).map { text throws(UsageError) in try FailCondition(text) }
-    let selection = try BacktestSelection(arguments)
+    let selection = try SubjectSelection(arguments)
     let source = try BacktestSource(arguments, environment)
     let rules = try BacktestRules(arguments, live: source.live)
     let run = BacktestRun(try source.events(selection), rules, selection, environment)

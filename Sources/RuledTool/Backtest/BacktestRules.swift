@@ -1,6 +1,7 @@
 internal import RuledCore
 internal import RuledEngine
 internal import RuledLua
+internal import RuledReplay
 
 /// The rules of both sides of a backtest, to be loaded as often as worlds need them.
 struct BacktestRules {
@@ -59,8 +60,7 @@ struct BacktestRules {
         "'\(folder)' has no plugin '\(name)'"
           + NearestName.hint(name, in: names, otherwise: "name one of its folders"))
     }
-    return RulesSource(
-      plugins: old.plugins.filter { !chosen.contains($0.name) } + new.plugins.filter { chosen.contains($0.name) })
+    return old.taking(chosen, from: new)
   }
 
   private static func source(_ selection: RulesSelection) throws(ToolError) -> RulesSource {

@@ -19,7 +19,7 @@ final class BacktestRun {
 
   private let events: Events
   private let rules: BacktestRules
-  private let selection: BacktestSelection
+  private let selection: SubjectSelection
   private let environment: ToolEnvironment
   private let worker = LuaWorker()
   private let interrupt = Interrupt()
@@ -28,7 +28,7 @@ final class BacktestRun {
   private var sides: Sides?
 
   /// A run that has not begun.
-  init(_ events: Events, _ rules: BacktestRules, _ selection: BacktestSelection, _ environment: ToolEnvironment) {
+  init(_ events: Events, _ rules: BacktestRules, _ selection: SubjectSelection, _ environment: ToolEnvironment) {
     self.events = events
     self.rules = rules
     self.selection = selection

@@ -46,7 +46,7 @@ struct BacktestSource {
   }
 
   /// The events to play.
-  func events(_ selection: BacktestSelection) throws(ToolError) -> BacktestRun.Events {
+  func events(_ selection: SubjectSelection) throws(ToolError) -> BacktestRun.Events {
     if let file { return .file(file) }
     do throws(StoreError) {
       let source = try FolderJournal(folder: journal ?? "")

@@ -2,7 +2,7 @@
 package enum Method: Sendable, Hashable, CaseIterable {
   case event, query, state, subjects, export, forget, watch, unwatch
   case rules, reload, parked, retry, drop, counters, clock, health, samples, dashboard, backup, release
-  case log, journal
+  case log, journal, backtest
   case effects, effect, resend, dropEffects, lease, confirm
   case revisions, revision, rollback, unpin
   case rolloutStart, rolloutSet, rolloutStatus, rolloutPromote, rolloutAbort
@@ -52,6 +52,7 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .rollback: "rollback"
     case .unpin: "unpin"
     case .log: "log"
+    case .backtest: "backtest"
     case .journal: "journal"
     case .rolloutStart: "rollout_start"
     case .rolloutSet: "rollout_set"
@@ -78,6 +79,7 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .dashboard: ["role"]
     case .log:
       ["subject", "type", "plugin", "decision", "failures", "since", "until", "after", "limit"]
+    case .backtest: ["rules", "plugins", "since", "until", "subjects", "sample", "fail_on"]
     case .parked: ["plugin", "after", "limit"]
     case .retry, .drop: ["parked", "plugin"]
     case .counters: ["prefix", "labels"]

@@ -1,0 +1,147 @@
+import Glibc
+import RuledCore
+import RuledEngine
+import RuledJSON
+import RuledJournal
+import RuledLua
+import RuledReplay
+import RuledStore
+import RuledThreads
+import RuledWire
+import Synchronization
+
+/// Backtests that clients ask the daemon for: on a thread of its own at low priority, one at a time.
+///
+/// One ends early when the connection of its client closes.
+final class BacktestService: Sendable {
+  private let services: Services
+  private let journal: JournalService
+  private let params: BacktestParams
+  private let caller: ControlCaller
+  /// Whether nobody waits for the result any longer.
+  private let isAbandoned = Atomic(false)
+
+  /// A backtest that has not begun.
+  init(_ params: BacktestParams, _ services: Services, _ journal: JournalService, for caller: ControlCaller) {
+    self.services = services
+    self.journal = journal
+    self.params = params
+    self.caller = caller
+  }
+
+  /// Plays the journal with the rules in force and with the candidate's.
+  func run(baseline revision: String) -> Result<JSONValue, RequestError> {
+    _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
+    do throws(RequestError) { return .success(try report(revision)) } catch { return .failure(error) }
+  }
+
+  private func report(_ revision: String) throws(RequestError) -> JSONValue {
+    let conditions = try conditions
+    let (baseline, configuration) = try liveRules(revision)
+    guard let uploaded = RulesSource(encoded: params.rules), !uploaded.plugins.isEmpty else {
+      throw .invalidParams(path: "params.rules", "must be {library, plugins: [{name, modules, data}]}")
+    }
+    let candidate = baseline.taking(params.plugins, from: uploaded)
+    let worker = LuaWorker()
+    let rules = Sides.Rules(
+      baseline: try load(baseline, configuration, worker), warmUp: try load(baseline, configuration, worker),
+      candidate: try load(candidate, configuration, worker))
+    let backtest = try self.backtest()
+    var sides: Sides?
+    let isWhole = try backtest.play(
+      rules, lua: worker, configuration: services.context.configuration, goesOn: { _ in goesOn() },
+      onSides: { sides = $0 })
+    guard isWhole, let sides else { throw RequestError(.unavailable, "the client has gone") }
+    return sides.comparison.result.json(
+      .init(
+        baseline: rules.baseline.revision, candidate: rules.candidate.revision, gaps: backtest.gaps, folder: "DIR",
+        conditions: conditions))
+  }
+
+  private var conditions: [FailCondition] {
+    get throws(RequestError) {
+      var conditions: [FailCondition] = []
+      for text in params.failOn {
+        do throws(UsageError) { conditions.append(try FailCondition(text)) } catch {
+          throw .invalidParams(path: "params.fail_on", "has '\(text)'; write \(FailCondition.grammar)")
+        }
+      }
+      return conditions
+    }
+  }
+
+  private func liveRules(
+    _ revision: String
+  ) throws(RequestError) -> (rules: RulesSource, configuration: [String: Configuration.Plugin]) {
+    do throws(StoreError) {
+      let found = try services.revisions.load(revision)
+      return (found.rules, found.configuration)
+    } catch { throw RequestError(.unavailable, "the rules in force can't be read: \(error)") }
+  }
+
+  private func load(
+    _ rules: RulesSource, _ configuration: [String: Configuration.Plugin], _ worker: LuaWorker
+  ) throws(RequestError) -> Catalog {
+    do throws(ReloadError) {
+      return try CatalogBuilder.build(
+        rules, configuration: configuration, previous: nil, worker: worker, now: services.context.clock.now)
+    } catch {
+      let errors = error.errors.map(\.description).joined(separator: "; ")
+      throw .invalidParams(path: "params.rules", "does not load: \(errors)")
+    }
+  }
+
+  private func backtest() throws(RequestError) -> JournalBacktest {
+    guard let percent = SubjectSelection.percent(params.sample) else {
+      throw .invalidParams(path: "params.sample", "must be a share of more than 0 % and at most 100 %, such as \"10%\"")
+    }
+    let subjects = SubjectSelection(prefix: params.subjects, percent: percent)
+    let now = services.context.clock.now
+    let selection = JournalBacktest.Selection(
+      since: params.since?.timestamp(now: now), until: params.until?.timestamp(now: now)
+    ) { subjects.contains($0) }
+    do throws(StoreError) {
+      return try JournalBacktest(journal.source, selection, temporary: journal.journal.folder)
+    } catch { throw RequestError(.unavailable, "the journal can't be read: \(error)") }
+  }
+
+  // MARK: The client
+
+  /// Whether somebody still waits; asks the worker that has the connection.
+  private func goesOn() -> Bool {
+    if case .worker(let index) = caller.target.receiver {
+      let token = caller.target.connection
+      _ = services.workers[index].send(
+        .perform { worker in
+          if worker.table[ConnectionToken(raw: token)] == nil { self.isAbandoned.store(true, ordering: .relaxed) }
+        })
+    }
+    return !isAbandoned.load(ordering: .relaxed)
+  }
+}
+
+extension Control {
+  /// Backtests rules on the journal, on a thread of its own, and replies with the report.
+  func backtest(_ params: BacktestParams, for caller: ControlCaller) {
+    guard let journal = services.journal else { return reply(.failure(Self.isOff), to: caller) }
+    let (services, mailbox) = (services, services.control)
+    guard !services.isBacktesting.exchange(true, ordering: .acquiringAndReleasing) else {
+      return reply(.failure(Self.isBacktesting), to: caller)
+    }
+    let service = BacktestService(params, services, journal, for: caller)
+    let revision = services.status.catalog?.revision ?? ""
+    do throws(SystemError) {
+      _ = try Thread.start(name: "ruled-backtest") {
+        let result = service.run(baseline: revision)
+        services.isBacktesting.store(false, ordering: .releasing)
+        _ = mailbox.send(.perform { $0.reply(result, to: caller) })
+      }
+    } catch {
+      services.isBacktesting.store(false, ordering: .releasing)
+      reply(.failure(RequestError(.unavailable, "the backtest can't begin: \(error)")), to: caller)
+    }
+  }
+
+  private static let isBacktesting = RequestError(
+    .unavailable, "another backtest is running; wait for it, or run 'rulectl backtest', which is not limited")
+}
