@@ -38,9 +38,8 @@ final class BacktestService: Sendable {
   private func report(_ revision: String) throws(RequestError) -> JSONValue {
     let conditions = try conditions
     let (baseline, configuration) = try liveRules(revision)
-    guard let uploaded = RulesSource(encoded: params.rules), !uploaded.plugins.isEmpty else {
-      throw .invalidParams(path: "params.rules", "must be {library, plugins: [{name, modules, data}]}")
-    }
+    let uploaded = try UploadedRules.source(params.rules)
+    guard !uploaded.plugins.isEmpty else { throw .invalidParams(path: "params.rules", "has no plugin") }
     let candidate = baseline.taking(params.plugins, from: uploaded)
     let worker = LuaWorker()
     let rules = Sides.Rules(
