@@ -114,7 +114,12 @@ let package = Package(
       ]),
     tests("RuledToolTests", ["RuledTool", "RuledJSON", "TestSupport"]),
     tests("ArchitectureTests", []),
-    tests("EndToEndTests", ["RuledCore", "RuledEngine", "RuledJSON", "TestSupport", "ruled", "rulectl"]),
+    tests(
+      "EndToEndTests",
+      [
+        "RuledCore", "RuledJSON", "RuledEngine", "RuledJournal", "RuledLua", "RuledReplay", "RuledStore", "TestSupport",
+        "ruled", "rulectl",
+      ]),
   ],
   cLanguageStandard: .c11,
   cxxLanguageStandard: .cxx17

@@ -121,7 +121,7 @@ static int test_host(lua_State *L) {
 }
 
 void rb_open_driver(lua_State *L) {
-  static const char *const host_methods[] = {"at", "advance", "event", "query", "settings", "state", "effects", "sent", "web", "sink", "now", NULL};
+  static const char *const host_methods[] = {"at", "advance", "given", "event", "query", "settings", "state", "effects", "sent", "web", "sink", "now", NULL};
   lua_newtable(L);
   static const luaL_Reg own[] = {{"equal", test_equal}, {"truthy", test_truthy}, {"fails", test_fails}, {NULL, NULL}};
   luaL_setfuncs(L, own, 0);

@@ -18,7 +18,7 @@ import Testing
   /// Some time of random traffic with everything that happens to a daemon.
   private static func record(seed: UInt64, steps: Int) throws -> Record {
     var random = SeededRandom(seed: seed)
-    var record = Record(engine: try RecordingEngine(SeededTraffic.rules()))
+    var record = Record(engine: try RecordingEngine(SeededTraffic.source()))
     let engine = record.engine
     var sent: [JSONObject] = []
     for step in 0..<steps {
@@ -34,7 +34,7 @@ import Testing
       case 87: try engine.forget(SeededTraffic.subject(&random))
       case 88:
         try engine.adopt(
-          SeededTraffic.rules(factor: Int.random(in: 1...3, using: &random)),
+          SeededTraffic.source(factor: Int.random(in: 1...3, using: &random)),
           configuration: Bool.random(using: &random)
             ? ["actor": .init(settings: ["words": .string("step \(step)")])] : [:])
       case 89: try engine.restart()

@@ -66,7 +66,7 @@ import Testing
 
   @Test func `equal rules under renamed locals, with other lines and files, do exactly the same`() throws {
     var random = SeededRandom(seed: 77)
-    let engine = try RecordingEngine(SeededTraffic.rules())
+    let engine = try RecordingEngine(SeededTraffic.source())
     for step in 0..<400 {
       try engine.send(SeededTraffic.event(&random, id: "e\(step)", at: engine.now))
       if step % 3 == 0 { try engine.commit() }
@@ -75,7 +75,7 @@ import Testing
       if step == 200 { try engine.retry(plugin: "actor") }
     }
     let renamed = RulesSource(
-      plugins: SeededTraffic.rules().plugins.reversed().map { plugin in
+      plugins: SeededTraffic.source().plugins.reversed().map { plugin in
         let text = String(decoding: plugin.entry?.text ?? [], as: UTF8.self)
         let other =
           "\n\n"
@@ -86,9 +86,9 @@ import Testing
             "other and other", with: "their and their")
         return SeededTraffic.plugin(plugin.name, other)
       }.sorted { $0.name < $1.name })
-    #expect(try catalog(renamed).revision != catalog(SeededTraffic.rules()).revision)
+    #expect(try catalog(renamed).revision != catalog(SeededTraffic.source()).revision)
     let entries = engine.entries
-    let same = try world(SeededTraffic.rules(), entries), other = try world(renamed, entries)
+    let same = try world(SeededTraffic.source(), entries), other = try world(renamed, entries)
     for entry in entries {
       let left = try same.play(entry).map(Self.withoutPlaces), right = try other.play(entry).map(Self.withoutPlaces)
       #expect(left == right, "entry \(entry.sequence)")

@@ -170,7 +170,8 @@ package struct HelpText {
     var text = spec.summary + "\n"
     text += section("Usage", spec.usage(of: program).map { "  \($0)\n" }.joined())
     if !spec.details.isEmpty { text += "\n\(spec.details)\n" }
-    text += section("Options", options(spec.options + sharedOptions))
+    let shared = sharedOptions.filter { shared in !spec.options.contains { $0.name == shared.name } }
+    text += section("Options", options(spec.options + shared))
     if !spec.examples.isEmpty { text += section("Examples", columns(spec.examples.map { ($0.line, $0.about) })) }
     return text
   }

@@ -111,6 +111,12 @@ package final class LocalEngine {
     return (try? JSONValue(parsing: outcome.bytes)) ?? .null
   }
 
+  /// Gives a subject a version and the plugins' states by name, as if events had made them.
+  package func give(_ subject: String, version: UInt64, states: JSONObject) throws(RequestError) {
+    try evaluator.give(Array(subject.utf8), version: version, states: states)
+    try runUntilIdle()
+  }
+
   // MARK: Time
 
   /// Sets the time; on the way forward, timers fire in the order in which they come due.

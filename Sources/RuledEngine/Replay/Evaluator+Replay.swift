@@ -127,6 +127,25 @@ extension Evaluator {
     return (try? JSONValue(parsing: reply.bytes)) ?? .null
   }
 
+  /// Gives a subject a version and the plugins' states by name in the place of its own; it remembers no events then.
+  package func give(_ name: [UInt8], version: UInt64, states: JSONObject) throws(RequestError) {
+    let subject = try subjects.load(name)
+    let record = ByteBuffer(capacity: 1024)
+    SubjectRecord.writeHeader(version: version, until: RememberedUntil(), recent: [], into: record)
+    for (plugin, state) in states.sorted(by: { $0.name < $1.name }) {
+      let text = ByteBuffer(capacity: 256)
+      state.write(to: text)
+      SubjectRecord.writePlugin(Array(plugin.utf8), state: text.bytes, into: record)
+      withExtendedLifetime(text) {}
+    }
+    subjects.setRecord(record.bytes, of: subject)
+    subject.lastCommit = batches.current.number
+    let key = ByteBuffer(capacity: 320)
+    StoreKey.record(subject.name, into: key)
+    batches.current.writes.put(key.bytes, record.bytes)
+    withExtendedLifetime((record, key)) {}
+  }
+
   /// Erases a subject.
   package func forget(_ subject: String) throws(RequestError) {
     let name = ByteBuffer(capacity: subject.utf8.count)

@@ -167,11 +167,11 @@ package final class SubjectPast {
     let (base, first) = try base(of: entries + (next.map { [$0] } ?? []))
     var history = RecordedHistory(entries[min(first, entries.count)...])
     history.isPlayed = { [subject] in $0 == subject }
-    let start = first < entries.count ? entries[first] : last
+    let start = entries[min(first, entries.count)...].first { !$0.revision.isEmpty } ?? last
     let world = try World(
       rules: try catalog(start.revision), lua: lua, base: base, configuration: sources.configuration, recorded: history)
     for entry in entries[min(first, entries.count)...] {
-      world.adopt(try catalog(entry.revision))
+      if !entry.revision.isEmpty { world.adopt(try catalog(entry.revision)) }
       let played = try world.play(entry)
       guard entry.origin != .forget, entry.origin != .rules else { continue }
       guard let same = played.first(where: \.isRecorded), same.entry.digests == entry.digests else {

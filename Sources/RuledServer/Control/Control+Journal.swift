@@ -11,7 +11,8 @@ extension Control {
   /// Brings what is committed into the journal's files, and replies with what they have.
   func bringJournalUpToDate(for caller: ControlCaller) { answer(caller) { $0.bringUpToDate() } }
 
-  private func answer(
+  /// Has the journal's service answer on a thread of its own.
+  func answer(
     _ caller: ControlCaller, _ body: @escaping @Sendable (JournalService) -> Result<[UInt8], RequestError>
   ) {
     guard let journal = services.journal else { return reply(.failure(Self.isOff), to: caller) }

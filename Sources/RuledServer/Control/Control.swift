@@ -114,6 +114,7 @@ final class Control {
     case .backup: backup(for: caller)
     case .release: release(for: caller)
     case .log(let params): log(params, for: caller)
+    case .past(let params): past(params, for: caller)
     case .journal: bringJournalUpToDate(for: caller)
     case .backtest(let params): backtest(params, for: caller)
     }
@@ -192,6 +193,8 @@ enum ControlTask: Sendable {
   case release
   /// List entries of the journal.
   case log(LogParams)
+  /// Show the past of a subject.
+  case past(PastParams)
   /// Bring what is committed into the journal's files.
   case journal
   /// Play the journal with other rules.

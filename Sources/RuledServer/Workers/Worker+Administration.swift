@@ -7,7 +7,7 @@ extension Worker {
   /// Whether only the control thread can execute a method.
   static func isForControl(_ method: Method) -> Bool {
     switch method {
-    case .reload, .retry, .drop, .clock, .backup, .release, .log, .journal, .backtest: true
+    case .reload, .retry, .drop, .clock, .backup, .release, .log, .journal, .backtest, .explainPast: true
     default: false
     }
   }
@@ -28,6 +28,7 @@ extension Worker {
         task = .release
       case .log: task = .log(try LogParams(request))
       case .backtest: task = .backtest(try BacktestParams(request))
+      case .explainPast, .state: task = .past(try PastParams(request))
       case .journal:
         _ = try EmptyParams(request)
         task = .journal

@@ -18,9 +18,9 @@ package struct Tool {
     Tool(
       name: "rulectl", version: Version.current, about: "Talks to ruled, the daemon that turns events into decisions.",
       commands: [
-        EventCommand.self, QueryCommand.self, ExplainCommand.self, StateCommand.self, SubjectsCommand.self,
-        ExportCommand.self, ForgetCommand.self, WatchCommand.self, LogCommand.self,
-        RulesCommand.self, ReloadCommand.self,
+        EventCommand.self, QueryCommand.self, ExplainCommand.self, StateCommand.self, DiffCommand.self,
+        SubjectsCommand.self, ExportCommand.self, ForgetCommand.self, WatchCommand.self, LogCommand.self,
+        CaptureCommand.self, RulesCommand.self, ReloadCommand.self,
         RevisionsCommand.self, RollbackCommand.self, UnpinCommand.self, RolloutCommand.self,
         ParkedCommand.self, RetryCommand.self, DropCommand.self, EffectsCommand.self, CountersCommand.self,
         HealthCommand.self, ClockCommand.self, TopCommand.self, DashboardCommand.self, BacktestCommand.self,
@@ -74,13 +74,14 @@ package struct Tool {
     }
     let command = try command(named: word)
     let spec = command.spec
-    var arguments = try ArgumentParser.parse(remaining.dropFirst(), options: spec.options + OptionSpec.shared)
+    var arguments = try ArgumentParser.parse(
+      remaining.dropFirst(), options: spec.options + OptionSpec.shared(besides: spec.options))
     arguments.values.merge(leading.values) { own, _ in own }
     if arguments.has("help") {
       environment.output.write(help.command(spec))
       return .done
     }
-    if arguments.has("version") { return showVersion(environment) }
+    if arguments.has("version"), arguments.value("version") == "" { return showVersion(environment) }
     try spec.checkOperands(of: arguments, program: name)
     var environment = environment
     environment.program = name
@@ -183,4 +184,9 @@ extension OptionSpec {
     completes: .files)
   /// The options that may be written before or after any command.
   package static let shared = [socket, help, version]
+
+  /// The shared options of a command with these options of its own, which come before shared ones of the same name.
+  package static func shared(besides own: [OptionSpec]) -> [OptionSpec] {
+    shared.filter { shared in !own.contains { $0.name == shared.name } }
+  }
 }

@@ -31,7 +31,9 @@ private struct CompletionScript {
   let program: String
   let commands: [CommandSpec]
 
-  func options(of command: CommandSpec) -> [OptionSpec] { command.options + OptionSpec.shared }
+  func options(of command: CommandSpec) -> [OptionSpec] {
+    command.options + OptionSpec.shared(besides: command.options)
+  }
 
   /// Text in single quotes, as bash, zsh and fish read it.
   static func quoted(_ text: String) -> String {

@@ -1,5 +1,4 @@
 package import RuledCore
-internal import RuledJSON
 
 /// `rulectl event`: sends one event, or a file of them.
 package enum EventCommand: Command {
@@ -85,46 +84,5 @@ package enum EventCommand: Command {
     event["data"] = try KeyValue.value(of: "data", in: arguments, with: arguments.operands.dropFirst(2))
     for (name, value) in instructions(arguments) { event[name] = value }
     return event
-  }
-}
-
-/// `rulectl explain`: which rules an event would fire, and why not the others.
-package enum ExplainCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
-    "explain", "Shows which rules an event would fire, and why not the others; stores nothing.",
-    synopsis: ["EVENT.json|-"], required: ["EVENT.json"], completes: .files,
-    options: [OptionSpec("all", "Lists the rules that listen to other types too."), .json],
-    details: "The file holds one CloudEvent; '-' is standard input. The event is sent as a dry run.",
-    examples: [
-      .init("rulectl explain launched.json", "a tree of plugins and rules"),
-      .init("rulectl explain - < launched.json", "the same from standard input"),
-    ])
-
-  /// Sends the event as a dry run and prints its trace as a tree.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
-    let file = arguments.operands[0]
-    let bytes = try environment.open(file).readAll()
-    let parsed = bytes.withUnsafeBytes { bytes in
-      Result { () throws(JSONError) in try JSONValue(parsing: bytes) }
-    }
-    guard case .success(.object(var event)) = parsed else {
-      guard case .failure(let error) = parsed else {
-        throw ToolError("\(file) has no event: an event is a JSON object with 'type' and 'subject'")
-      }
-      throw ToolError("\(file) is not JSON: \(error)")
-    }
-    event["dryrun"] = true
-    event["explain"] = true
-    let outcome = try environment.connect().call("event", .object(event))
-    if arguments.has("json") {
-      environment.print(json: outcome)
-      return .done
-    }
-    let style = environment.style
-    environment.output.write(
-      TraceTree(outcome, style: style, all: arguments.has("all")).text(type: event["type"]?.brief ?? "event") + "\n")
-    environment.output.write(OutcomeText(outcome, style: style).text(isDryRun: true))
-    return .done
   }
 }

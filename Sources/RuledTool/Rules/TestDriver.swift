@@ -33,6 +33,7 @@ final class TestDriver: TestHost {
       switch method {
       case "at": return try set(arguments)
       case "advance": return try advance(arguments)
+      case "given": return try give(arguments)
       case "event": return [try event(arguments)]
       case "query": return [try query(arguments)]
       case "settings": return try overrideSettings(try arguments.object(0, "settings") ?? JSONObject())
@@ -81,6 +82,17 @@ final class TestDriver: TestHost {
   }
 
   // MARK: Events and queries
+
+  /// Gives a subject a version and states, as if events had made them.
+  private func give(_ arguments: TestArguments) throws -> [JSONValue] {
+    let subject = try arguments.text(0, "a subject")
+    guard let version = arguments.value(1)?.intValue, version >= 0 else {
+      throw TestFailure("t:given: argument 2 must be the subject's version, a whole number from 0 on")
+    }
+    let states = try arguments.object(2, "the plugins' states by name") ?? JSONObject()
+    try engine.give(subject, version: UInt64(version), states: states)
+    return []
+  }
 
   private func event(_ arguments: TestArguments) throws -> JSONValue {
     var event: JSONObject = [

@@ -45,7 +45,7 @@ package struct HTTPRoute: Sendable, Equatable {
 /// Of two whose paths match, the first one counts.
 package enum HTTPEndpoint: Sendable, CaseIterable {
   case events, query
-  case subjects, subject, export, subjectLog, log
+  case subjects, subject, export, subjectLog, log, explainPast
   case watch
   case rules, reload
   case revisions, revision, rollback, unpin
@@ -66,6 +66,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .subject: "/v1/subjects/{subject}"
     case .export: "/v1/subjects/{subject}/export"
     case .subjectLog: "/v1/subjects/{subject}/log"
+    case .explainPast: "/v1/explain"
     case .log: "/v1/log"
     case .watch: "/v1/watch"
     case .rules: "/v1/rules"
@@ -105,7 +106,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
   /// The HTTP methods that it accepts.
   package var methods: [String] {
     switch self {
-    case .events, .query, .reload, .retry, .resend, .resendEffects, .dropEffects, .lease, .confirm,
+    case .events, .query, .explainPast, .reload, .retry, .resend, .resendEffects, .dropEffects, .lease, .confirm,
       .rollback, .unpin, .backup, .release, .rolloutSet, .rolloutPromote, .rolloutAbort:
       ["POST"]
     case .rollout: ["GET", "HEAD", "POST"]
@@ -127,6 +128,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .subject: httpMethod == "DELETE" ? .forget : .state
     case .export: .export
     case .subjectLog, .log: .log
+    case .explainPast: .explainPast
     case .watch: .watch
     case .rules: .rules
     case .reload: .reload
@@ -161,7 +163,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     switch self {
     case .subjectLog: Method.log.members.map(\.description).filter { $0 != "subject" }
     case .subjects, .log, .watch, .parked, .counters, .effects: method(httpMethod)?.members.map(\.description) ?? []
-    case .subject where httpMethod != "DELETE": ["plugin"]
+    case .subject where httpMethod != "DELETE": ["plugin", "at", "version"]
     case .dashboard: ["token"]
     case .effect, .resend: ["subject"]
     default: []
@@ -173,7 +175,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     switch self {
     case .health, .alive, .ready: nil
     case .events, .watch: .writer
-    case .export, .subjectLog, .log, .reload, .retry, .parkedEvent, .rollback, .unpin: .admin
+    case .export, .subjectLog, .log, .explainPast, .reload, .retry, .parkedEvent, .rollback, .unpin: .admin
     case .revisions, .revision, .rollout, .rolloutSet, .rolloutPromote, .rolloutAbort: .admin
     case .effect, .resend, .resendEffects, .dropEffects, .lease, .confirm, .backup, .release: .admin
     case .subject: httpMethod == "DELETE" ? .admin : .reader

@@ -28,13 +28,13 @@ package enum JSONRPCRequest {
 
   /// The params that the query of a target stands for; empty parameters are left out.
   ///
-  /// `limit` and the `after` of `watch` are numbers, `plugins` is a comma-separated list, `labels` is JSON. A value that is not what it
+  /// `limit`, `version` and the `after` of `watch` and `log` are numbers, `plugins` is a comma-separated list, `labels` is JSON. A value that is not what it
   /// should be stays a string, which the method refuses.
   package static func params(of target: HTTPTarget, for method: Method) -> JSONObject {
     var params = JSONObject()
     for (name, value) in target.formParameters where !value.isEmpty {
       switch name {
-      case "limit": params[name] = number(value)
+      case "limit", "version": params[name] = number(value)
       case "after" where method == .watch || method == .log: params[name] = number(value)
       case "plugins": params[name] = .array(value.split(separator: ",").map { .string(String($0)) })
       case "failures" where method == .log: params[name] = Bool(value).map { .bool($0) } ?? .string(value)

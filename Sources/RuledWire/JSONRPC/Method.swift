@@ -2,7 +2,7 @@
 package enum Method: Sendable, Hashable, CaseIterable {
   case event, query, state, subjects, export, forget, watch, unwatch
   case rules, reload, parked, retry, drop, counters, clock, health, samples, dashboard, backup, release
-  case log, journal, backtest
+  case log, journal, backtest, explainPast
   case effects, effect, resend, dropEffects, lease, confirm
   case revisions, revision, rollback, unpin
   case rolloutStart, rolloutSet, rolloutStatus, rolloutPromote, rolloutAbort
@@ -59,6 +59,7 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .rolloutStatus: "rollout_status"
     case .rolloutPromote: "rollout_promote"
     case .rolloutAbort: "rollout_abort"
+    case .explainPast: "explain_past"
     case .unknown: ""
     }
   }
@@ -68,7 +69,8 @@ package enum Method: Sendable, Hashable, CaseIterable {
     switch self {
     case .event, .unknown: []
     case .query: ["name", "subject", "args"]
-    case .state: ["subject", "plugin"]
+    case .state: ["subject", "plugin", "at", "version"]
+    case .explainPast: ["subject", "id", "rules"]
     case .subjects: ["prefix", "after", "limit"]
     case .export, .forget: ["subject"]
     case .watch: ["subject", "prefix", "plugins", "after"]

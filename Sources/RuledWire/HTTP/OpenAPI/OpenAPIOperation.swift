@@ -53,10 +53,15 @@ struct OpenAPIOperation {
     case .subjects: return OpenAPIOperation("listSubjects", "The subjects, in byte order.", "Subjects")
     case .subject where method == "DELETE":
       return OpenAPIOperation("forgetSubject", "Erases all data on a subject.", "Forgotten", [503])
-    case .subject: return OpenAPIOperation("showSubject", "A subject's state.", "State", [404, 503])
+    case .subject:
+      return OpenAPIOperation(
+        "showSubject", "A subject's state, now or, for administrators, in the past.", "State", [404, 503])
     case .export: return OpenAPIOperation("exportSubject", "All data on a subject.", "Export", [404, 503])
     case .subjectLog:
       return OpenAPIOperation("listSubjectLog", "What happened to a subject, from the journal.", "Log", [503])
+    case .explainPast:
+      return OpenAPIOperation(
+        "explainPast", "A past event with its tree of rules.", "ExplainedPast", takes: "ExplainPast", [422])
     case .log: return OpenAPIOperation("listLog", "What happened, from the journal.", "Log", [503])
     case .watch:
       return OpenAPIOperation(

@@ -125,6 +125,17 @@ enum OpenAPIParameters {
         "data", "Whether the effects' data is wanted too.", ["oneOf": [["type": "boolean"], ["const": ""]]]),
       "query-token": query(
         "token", "The token of the link that 'rulectl dashboard' prints; it works once.", text),
+      "query-at": query(
+        "at", "The time in the past whose state is wanted, or how long ago; now without it.",
+        [
+          "anyOf": [
+            ["type": "string", "format": "date-time"], ["type": "string", "pattern": "^[0-9]{1,6}[smhd]$"],
+            ["const": ""],
+          ]
+        ]),
+      "query-version": query(
+        "version", "The version whose state is wanted.",
+        ["oneOf": [["type": "integer", "minimum": 1, "maximum": .integer(.max)], ["const": ""]]]),
       "query-labels": [
         "name": "labels", "in": "query", "description": "Labels that the counters must have.",
         "content": ["application/json": ["schema": OpenAPISchemas.reference("Labels")]],

@@ -13,6 +13,7 @@ enum OpenAPISchemas {
     var schemas = requests
     for member in results { schemas[member.name] = member.value }
     for member in administration { schemas[member.name] = member.value }
+    for member in past { schemas[member.name] = member.value }
     for member in revisions { schemas[member.name] = member.value }
     for member in effects { schemas[member.name] = member.value }
     return schemas
@@ -139,7 +140,8 @@ enum OpenAPISchemas {
     let state: JSONObject = ["subject": string, "version": number, "plugins": ["type": "object"]]
     return [
       "Subjects": object(["subjects": array(of: string)], optional: ["next": string]),
-      "State": object(state), "Export": object(JSONObject(Array(state) + lists)),
+      "State": object(state, optional: ["at": string, "revision": string]),
+      "Export": object(JSONObject(Array(state) + lists)),
       "Forgotten": object([
         "subject": string,
         "forgotten": object([

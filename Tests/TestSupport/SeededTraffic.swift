@@ -1,12 +1,9 @@
-import RuledCore
-import RuledEngine
-import RuledLua
-import TestSupport
+package import RuledCore
 
 /// Rules that use every function that rules have, and random events for them.
-enum SeededTraffic {
-  /// The rules; `factor` and `words` make other rules and settings of them.
-  static func rules(factor: Int = 1, failing: String = "odd") -> RulesSource {
+package enum SeededTraffic {
+  /// The rules, as the text of each plugin's `plugin.lua`; `factor` makes others of them.
+  package static func rules(factor: Int = 1) -> [String: String] {
     let actor = """
       plugin { name = 'actor', sinks = { 'mail', 'client' }, settings = { words = 'hello' }, budget = { instructions = 300000 } }
       local fail = {
@@ -17,7 +14,6 @@ enum SeededTraffic {
         instructions = function() while true do end end,
         odd = function(state) if now() // 1 % 3 == 0 then error('odd') end state.odd = (state.odd or 0) + 1 end,
       }
-      fail.\(failing) = function() end
       local does = {
         state = function(state, op) state[op.key] = (state[op.key] or 0) + op.n * \(factor) end,
         list = function(state, op) state.list = state.list or array {} table.insert(state.list, math.random(1000)) end,
@@ -55,12 +51,7 @@ enum SeededTraffic {
         if now() // 1 % 7 == 0 then error('seven') end
       end }
       """
-    return RulesSource(plugins: [plugin("actor", actor), plugin("witness", witness)])
-  }
-
-  /// A plugin of one file.
-  static func plugin(_ name: String, _ text: String) -> PluginSource {
-    PluginSource(name: name, modules: [SourceFile(path: "\(name)/plugin.lua", text: Array(text.utf8))])
+    return ["actor": actor, "witness": witness]
   }
 
   private static let verbs = [
@@ -68,7 +59,10 @@ enum SeededTraffic {
     "due", "count", "forget", "day",
   ]
 
-  static func subject(_ random: inout SeededRandom) -> String { "user:\(Int.random(in: 0..<12, using: &random))" }
+  /// One of a few subjects.
+  package static func subject(_ random: inout SeededRandom) -> String {
+    "user:\(Int.random(in: 0..<12, using: &random))"
+  }
 
   private static func operations(_ random: inout SeededRandom, depth: Int = 0) -> JSONValue {
     let count = Int.random(in: 1...(depth == 0 ? 5 : 2), using: &random)
@@ -92,7 +86,7 @@ enum SeededTraffic {
   }
 
   /// A random event of a client.
-  static func event(_ random: inout SeededRandom, id: String, at time: Timestamp) -> JSONObject {
+  package static func event(_ random: inout SeededRandom, id: String, at time: Timestamp) -> JSONObject {
     var event: JSONObject = [
       "type": "go", "subject": .string(subject(&random)), "id": .string(id), "data": ["ops": operations(&random)],
     ]

@@ -1,0 +1,67 @@
+import RuledCore
+import RuledEngine
+import RuledJSON
+import RuledLua
+import RuledReplay
+import RuledStore
+import RuledWire
+
+extension Control {
+  /// Shows the past of a subject: a state, or an event explained.
+  func past(_ params: PastParams, for caller: ControlCaller) {
+    let (services, now) = (services, services.context.clock.now)
+    answer(caller) { journal in
+      Result { () throws(RequestError) in
+        let text = ByteBuffer(capacity: 4096)
+        try Self.past(params, in: journal, services, now: now).write(to: text)
+        return Array(text.bytes)
+      }
+    }
+  }
+
+  private static func past(
+    _ params: PastParams, in journal: JournalService, _ services: Services, now: Timestamp
+  ) throws(RequestError) -> JSONValue {
+    let lua = LuaWorker()
+    let folder = journal.journal.folder
+    let sources = SubjectPast.Sources(
+      journal: journal.source, configuration: services.configuration,
+      revision: { revision throws(StoreError) in try services.revisions.load(revision) },
+      base: { snapshot, subject throws(StoreError) in
+        let name = UUIDText.random(.random(in: 0 ... .max), .random(in: 0 ... .max)).text
+        return try StoreCopy(of: snapshot.path, in: folder, name: name).content(of: subject)
+      })
+    let past = SubjectPast(of: params.subject, in: sources, lua: lua)
+    switch params.wanted {
+    case .stateAt(let moment, let plugin):
+      return only(plugin, of: try past.state(at: .time(moment.timestamp(now: now))))
+    case .stateOf(let version, let plugin): return only(plugin, of: try past.state(at: .version(version)))
+    case .event(let id, let rules):
+      return try past.explain(
+        event: id,
+        other: try rules.map { rules throws(RequestError) in
+          try catalog(rules, services, lua, now: now)
+        })
+    }
+  }
+
+  /// A state with the named plugin alone.
+  private static func only(_ plugin: String?, of state: JSONValue) -> JSONValue {
+    guard let plugin, var object = state.objectValue else { return state }
+    object["plugins"] = .object(state["plugins"]?[plugin].map { [plugin: $0] } ?? [:])
+    return .object(object)
+  }
+
+  /// Rules that a client sent, with the daemon's settings.
+  private static func catalog(
+    _ rules: JSONValue, _ services: Services, _ lua: LuaWorker, now: Timestamp
+  ) throws(RequestError) -> Catalog {
+    guard let source = RulesSource(encoded: rules), !source.plugins.isEmpty else {
+      throw .invalidParams(path: "params.rules", "holds no plugin")
+    }
+    do throws(ReloadError) {
+      return try CatalogBuilder.build(
+        source, configuration: services.configuration.plugins, previous: nil, worker: lua, now: now)
+    } catch { throw error.requestError }
+  }
+}

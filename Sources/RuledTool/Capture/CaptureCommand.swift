@@ -1,0 +1,220 @@
+package import RuledCore
+internal import RuledEngine
+internal import RuledLua
+
+/// `rulectl capture`: a test that plays what happened to a subject.
+package enum CaptureCommand: Command {
+  /// Name, options and help.
+  package static let spec = CommandSpec(
+    "capture", "Prints a test that plays a subject's recorded events and expects the recorded decisions.",
+    synopsis: ["SUBJECT [--since TIME] [--anonymize]"], required: ["SUBJECT"],
+    options: [
+      OptionSpec("since", value: "TIME", "Only the events since then: RFC 3339, or how long ago, such as 2d."),
+      OptionSpec("anonymize", "Replaces ids, addresses and free text, the same each time the same comes."),
+    ],
+    details: """
+      The events come from the journal, with those of other subjects that sent it messages. The test begins with the states
+      of then, and runs in any plugin's tests/. It is played once before it is printed, with the plugins' own settings: what a
+      decision does not say again under these is a note in the test.
+      """,
+    examples: [
+      .init("rulectl capture user:7 --since 2h > rules/onboarding/tests/incident.lua", "an incident becomes a test"),
+      .init("rulectl capture user:7 --anonymize", "one to pass on"),
+    ])
+
+  /// Fetches the events and prints the test.
+  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+    let subject = arguments.operands[0]
+    var capture = Capture(client: try environment.connect())
+    var test = try capture.test(of: subject, since: arguments.value("since"))
+    var about = ["captured from \(subject), revision \(capture.revision)"]
+    if let catalog = try capture.catalog() {
+      try test.keepOnlyWhatHolds(under: catalog)
+      if arguments.has("anonymize") {
+        var anonymizer = Anonymizer()
+        test = test.anonymized(by: &anonymizer)
+        try test.expectWhatComesOut(under: catalog)
+        about = ["captured from a subject that is not named, revision \(capture.revision)"]
+      }
+    } else if arguments.has("anonymize") {
+      throw ToolError(
+        "the rules of revision \(capture.revision) are not kept, so what they decide on other ids can't be told")
+    }
+    environment.output.write(test.text(about: about))
+    return .done
+  }
+}
+
+/// Collects from a daemon what a captured test needs.
+struct Capture {
+  /// How many senders may stand before an event, each having got the message of the one before.
+  private static let mostSenders = 3
+
+  /// The connection.
+  let client: Client
+  /// The revision that decided last.
+  private(set) var revision = ""
+  private var senders: [String: [JSONValue]] = [:]
+
+  /// A capture over a connection.
+  init(client: Client) { self.client = client }
+
+  /// The test of a subject's events.
+  mutating func test(of subject: String, since: String?) throws -> CapturedTest {
+    let entries = try entries(of: subject, since: since)
+    guard let first = entries.first, let last = entries.last else {
+      throw ToolError("the journal has no events of '\(subject)' in that time", exit: .no)
+    }
+    revision = last.member("revision")?.stringValue ?? ""
+    var test = CapturedTest(name: "captured from \(subject)")
+    var steps: [(sequence: Int64, steps: [CapturedTest.Step])] = []
+    if let given = try given(subject, before: first) { test.steps.append(given) }
+    for entry in entries {
+      let sequence = entry.member("sequence")?.intValue ?? 0
+      switch entry.member("origin")?.stringValue {
+      case "client": steps.append((sequence, Self.steps(entry, expecting: true)))
+      case "message": if let sent = try sending(entry, to: subject, depth: 0) { steps.append(sent) }
+      default: break
+      }
+    }
+    var played: Set<Int64> = []
+    for step in steps.sorted(by: { $0.sequence < $1.sequence }) where played.insert(step.sequence).inserted {
+      test.steps += step.steps
+    }
+    return test
+  }
+
+  /// The rules that decided last, with the plugins' own settings; nil when they are not kept.
+  func catalog() throws -> Catalog? {
+    let shown: JSONValue
+    do { shown = try client.call("revision", ["revision": .string(revision)]) } catch let error as DaemonError {
+      if error.code == "not_found" { return nil }
+      throw error
+    }
+    var modules: [String: [SourceFile]] = [:], data: [String: [SourceFile]] = [:]
+    for file in shown.elements("files") {
+      guard let path = file.member("path")?.stringValue, let text = file.member("text")?.stringValue else { continue }
+      let plugin = String(path.prefix { $0 != "/" })
+      if path.hasSuffix(".lua") {
+        modules[plugin, default: []].append(SourceFile(path: path, text: Array(text.utf8)))
+      } else {
+        data[plugin, default: []].append(SourceFile(path: path, text: Array(text.utf8)))
+      }
+    }
+    let library = modules.removeValue(forKey: "lib") ?? []
+    let plugins = modules.map { name, modules in
+      PluginSource(name: name, modules: modules, data: data[name] ?? [], library: library)
+    }
+    return try CatalogBuilder.build(
+      RulesSource(plugins: plugins), configuration: [:], previous: nil, worker: LuaWorker(),
+      now: Timestamp(microseconds: 0))
+  }
+
+  // MARK: Entries
+
+  /// The steps that play a client's event.
+  private static func steps(_ entry: JSONValue, expecting: Bool) -> [CapturedTest.Step] {
+    var steps: [CapturedTest.Step] = []
+    if let time = entry.member("at")?.stringValue.flatMap({ Timestamp(rfc3339: $0) }) { steps.append(.at(time)) }
+    var event = entry.member("event")?.objectValue ?? [:]
+    for instruction in ["dryrun", "explain", "wait", "specversion"] { event[instruction] = nil }
+    steps.append(.event(event, decisions: expecting ? entry.member("decisions") ?? [:] : nil))
+    return steps
+  }
+
+  /// The steps that have a recorded message sent again: by the event that sent it, or by one of the same form where that can't be told.
+  private mutating func sending(
+    _ message: JSONValue, to subject: String, depth: Int
+  ) throws -> (sequence: Int64, steps: [CapturedTest.Step])? {
+    let event = message.member("event")
+    guard let from = event?.member("from")?.stringValue, let time = event?.member("time")?.stringValue else {
+      return nil
+    }
+    if from == subject { return nil }  // it sends it again by itself
+    let sequence = message.member("sequence")?.intValue ?? 0
+    guard
+      let cause = try events(of: from).last(where: { entry in
+        (entry.member("sequence")?.intValue ?? 0) < sequence
+          && (entry.member("now") ?? entry.member("at"))?.stringValue == time
+      })
+    else { return (sequence, Self.plain(message)) }
+    let before = try given(from, before: cause).map { [$0] } ?? []
+    switch cause.member("origin")?.stringValue {
+    case "client":
+      return (cause.member("sequence")?.intValue ?? 0, before + Self.steps(cause, expecting: false))
+    case "message" where depth < Self.mostSenders:
+      guard cause.member("event")?.member("from")?.stringValue != subject else { return nil }
+      guard let earlier = try sending(cause, to: subject, depth: depth + 1) else { return nil }
+      return (earlier.sequence, before + earlier.steps)
+    default: return (sequence, Self.plain(message))
+    }
+  }
+
+  /// The steps that send a message's event as a client would.
+  private static func plain(_ message: JSONValue) -> [CapturedTest.Step] {
+    let event = message.member("event")?.objectValue ?? [:]
+    var plain = JSONObject()
+    for name in ["type", "subject", "id", "source", "time", "data"] { plain[name] = event[name] }
+    let sender = event["from"]?.stringValue ?? "another subject"
+    let note = CapturedTest.Step.note("a message of \(sender), sent as an event")
+    var steps: [CapturedTest.Step] = [note]
+    if let time = message.member("at")?.stringValue.flatMap({ Timestamp(rfc3339: $0) }) { steps.append(.at(time)) }
+    return steps + [.event(plain, decisions: message.member("decisions") ?? [:])]
+  }
+
+  /// The step that gives a subject the state that it had before an entry; nil if that is its first event.
+  private func given(_ subject: String, before entry: JSONValue) throws -> CapturedTest.Step? {
+    let isRetry = entry.member("origin")?.stringValue == "retry"
+    let version = (entry.member("version")?.intValue ?? 1) - (isRetry ? 0 : 1)
+    guard version > 0 else { return nil }
+    let state: JSONValue
+    do { state = try client.call("state", ["subject": .string(subject), "version": .integer(version)]) } catch let error
+      as DaemonError
+    {
+      return .note("the state of \(subject) at version \(version) is not known: \(error.message)")
+    }
+    return .given(subject, version: version, states: state.member("plugins")?.objectValue ?? [:])
+  }
+
+  private mutating func events(of subject: String) throws -> [JSONValue] {
+    if let known = senders[subject] { return known }
+    let found = try entries(of: subject, since: nil)
+    senders[subject] = found
+    return found
+  }
+
+  /// A subject's entries since it was last erased.
+  private func entries(of subject: String, since: String?) throws -> [JSONValue] {
+    var found: [JSONValue] = []
+    var params: JSONObject = ["subject": .string(subject), "limit": 1_000]
+    params["since"] = since.map(JSONValue.string)
+    while true {
+      let page = try client.call("log", .object(params))
+      found += page.elements("entries")
+      guard let next = page.member("next") else { break }
+      params["after"] = next
+    }
+    let start = found.lastIndex { $0.member("origin")?.stringValue == "forget" }.map { $0 + 1 } ?? 0
+    return Array(found[start...])
+  }
+}
+
+extension CapturedTest {
+  /// The test with everything personal replaced, and without notes.
+  func anonymized(by anonymizer: inout Anonymizer) -> CapturedTest {
+    var other = CapturedTest(name: "captured")
+    for case .event(let event, _) in steps { _ = event["subject"]?.stringValue.map { anonymizer.subject($0) } }
+    for step in steps {
+      switch step {
+      case .at: other.steps.append(step)
+      case .note: break
+      case .given(let subject, let version, let states):
+        let states = anonymizer.value(.object(states)).objectValue ?? [:]
+        other.steps.append(.given(anonymizer.subject(subject), version: version, states: states))
+      case .event(let event, let decisions):
+        other.steps.append(.event(anonymizer.event(event), decisions: decisions))
+      }
+    }
+    return other
+  }
+}

@@ -1,0 +1,100 @@
+package import RuledCore
+internal import RuledEngine
+internal import RuledJSON
+
+/// `rulectl explain`: which rules an event would fire, or a past event did, and why not the others.
+package enum ExplainCommand: Command {
+  /// Name, options and help.
+  package static let spec = CommandSpec(
+    "explain", "Shows which rules an event would fire, or a past event did, and why not the others; stores nothing.",
+    synopsis: ["EVENT.json|-", "SUBJECT EVENT-ID [--rules DIR]"], required: ["EVENT.json|SUBJECT"], optional: 1,
+    completes: .files,
+    options: [
+      OptionSpec(
+        "rules", value: "DIR", "For a past event, also what the rules in DIR would have said.", completes: .folders),
+      OptionSpec("all", "Lists the rules that listen to other types too."), .json,
+    ],
+    details: """
+      The file holds one CloudEvent; '-' is standard input. The event is sent as a dry run.
+      A past event is explained from the journal: with the rules, settings and state of then. The last one with that id
+      counts; 'rulectl log SUBJECT' lists the ids.
+      """,
+    examples: [
+      .init("rulectl explain launched.json", "a tree of plugins and rules"),
+      .init("rulectl explain - < launched.json", "the same from standard input"),
+      .init("rulectl explain user:7 3f0e8a51 --rules next", "a past event, and what other rules make of it"),
+    ])
+
+  /// Explains the event and prints its trace as a tree.
+  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+    if let id = arguments.operand(1) { return try explainPast(arguments.operands[0], id, arguments, environment) }
+    if arguments.has("rules") { throw UsageError("--rules goes with a past event: SUBJECT EVENT-ID --rules DIR") }
+    let file = arguments.operands[0]
+    let bytes = try environment.open(file).readAll()
+    let parsed = bytes.withUnsafeBytes { bytes in
+      Result { () throws(JSONError) in try JSONValue(parsing: bytes) }
+    }
+    guard case .success(.object(var event)) = parsed else {
+      guard case .failure(let error) = parsed else {
+        throw ToolError("\(file) has no event: an event is a JSON object with 'type' and 'subject'")
+      }
+      throw ToolError("\(file) is not JSON: \(error)")
+    }
+    event["dryrun"] = true
+    event["explain"] = true
+    let outcome = try environment.connect().call("event", .object(event))
+    if arguments.has("json") {
+      environment.print(json: outcome)
+      return .done
+    }
+    let style = environment.style
+    environment.output.write(
+      TraceTree(outcome, style: style, all: arguments.has("all")).text(type: event["type"]?.brief ?? "event") + "\n")
+    environment.output.write(OutcomeText(outcome, style: style).text(isDryRun: true))
+    return .done
+  }
+
+  // MARK: Past events
+
+  private static func explainPast(
+    _ subject: String, _ id: String, _ arguments: Arguments, _ environment: ToolEnvironment
+  ) throws -> ExitCode {
+    let rules = try arguments.value("rules").map { try RulesSelection($0).read().encoded }
+    let past = try environment.connect().call(
+      "explain_past", .members(["subject": .string(subject), "id": .string(id), "rules": rules]))
+    if arguments.has("json") {
+      environment.print(json: past)
+      return .done
+    }
+    environment.output.write(text(past, environment.style, all: arguments.has("all")))
+    return .done
+  }
+
+  private static func text(_ past: JSONValue, _ style: Style, all: Bool) -> String {
+    func member(_ name: String) -> String { (past.member(name)?.brief ?? "?").printable }
+    let type = past.member("event")?.member("type")?.brief ?? "event"
+    var text = "\(style.bold(type.printable))  \(member("subject"))  at \(member("at"))  from a \(member("origin"))\n\n"
+    text += style.bold("state before") + "\n"
+    for (plugin, state) in past.member("state")?.objectValue?.members ?? [] {
+      text += "  \(style.cyan(plugin.printable))  \(state.text.printable)\n"
+    }
+    text += "\n" + style.bold("revision \(member("revision")), as it was") + "\n"
+    let outcome = past.member("outcome") ?? .null
+    text += tree(outcome, type: type, style, all: all)
+    guard let other = past.member("other") else { return text }
+    let revision = (other.member("revision")?.brief ?? "?").printable
+    text += "\n" + style.bold("revision \(revision), as it would have been") + "\n"
+    guard let beside = other.member("outcome"), beside.objectValue != nil else {
+      return text + "this would not have happened\n"
+    }
+    text += tree(beside, type: type, style, all: all)
+    let differences = ["decisions", "effects", "failures"].filter { outcome.member($0) != beside.member($0) }
+    return text + "\n"
+      + (differences.isEmpty ? "both say the same\n" : "they differ in \(differences.joined(separator: ", "))\n")
+  }
+
+  private static func tree(_ outcome: JSONValue, type: String, _ style: Style, all: Bool) -> String {
+    TraceTree(outcome, style: style, all: all).text(type: type) + "\n"
+      + OutcomeText(outcome, style: style).text(isDryRun: true)
+  }
+}

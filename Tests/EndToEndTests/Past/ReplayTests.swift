@@ -1,0 +1,71 @@
+import Glibc
+import RuledCore
+import RuledJournal
+import TestSupport
+import Testing
+
+extension EndToEnd {
+  /// The proof of exact replay on the real daemon: what its journal has comes out again, byte for byte.
+  @Suite struct ReplayTests {
+    private static func files(_ factor: Int) -> [String: String] {
+      Dictionary(uniqueKeysWithValues: SeededTraffic.rules(factor: factor).map { ("\($0.key)/plugin.lua", $0.value) })
+    }
+
+    private static let configuration = "journal = { keep = '7d', snapshot = '10s' }"
+
+    /// Some events over several connections at once; those with an id were sent before.
+    private static func send(_ count: Int, _ random: inout SeededRandom, round: Int, _ daemon: RuledDaemon) {
+      let seeds = (0..<3).map { _ in random.next() }
+      Threads.run(3) { thread in
+        var random = SeededRandom(seed: seeds[thread])
+        guard let client = try? daemon.client() else { return }
+        for index in 0..<count {
+          let id = Int.random(in: 0..<10, using: &random) == 0 ? "\(round)-0-0" : "\(round)-\(thread)-\(index)"
+          var event = SeededTraffic.event(&random, id: id, at: Timestamp(microseconds: 1_760_000_000_000_000))
+          if Int.random(in: 0..<6, using: &random) == 0 { event["id"] = nil }
+          if Int.random(in: 0..<4, using: &random) == 0 { event["wait"] = "cascade" }
+          guard (try? client.reply("event", .object(event))) != nil else { return }
+        }
+      }
+    }
+
+    @Test(arguments: [3, 4] as [UInt64])
+    func `a seeded load with every feature, reloads, settings, forgets and kills replays exactly`(seed: UInt64) throws {
+      var random = SeededRandom(seed: seed)
+      let daemon = try RuledDaemon(rules: Self.files(1), manualClock: true, configuration: Self.configuration)
+      for round in 0..<24 {
+        Self.send(15, &random, round: round, daemon)
+        var client = try daemon.client()
+        switch round % 8 {
+        case 0, 4: _ = try client.call("clock", ["advance": .string("\(Int.random(in: 1...40, using: &random))s")])
+        case 1: _ = try client.call("retry", ["plugin": "actor"])
+        case 2:
+          let factor = Int.random(in: 1...4, using: &random)
+          for (name, text) in Self.files(factor) { daemon.folder.replace("rules/\(name)", with: text) }
+          _ = try client.call("reload")
+        case 3: _ = try client.call("forget", ["subject": .string(SeededTraffic.subject(&random))])
+        case 5:
+          daemon.folder.replace(
+            "ruled.conf.lua", with: Self.configuration + " plugins = { actor = { words = 'round \(round)' } }")
+          _ = try client.call("health")
+          daemon.signal(SIGHUP)
+        case 6:
+          daemon.end(SIGKILL)
+          try daemon.start()
+          client = try daemon.client()
+        default: _ = try client.call("retry", ["plugin": "witness"])
+        }
+      }
+      _ = try daemon.client().call("journal")
+      #expect(daemon.end(SIGTERM) == 0)
+      let past = try RecordedPast(store: "\(daemon.folder.path)/store")
+      #expect(past.gaps.isEmpty)
+      for origin in JournalEntry.Origin.allCases {
+        #expect(past.entries.contains { $0.origin == origin }, "no entry of origin \(origin)")
+      }
+      #expect(past.entries.count > 700)
+      #expect(try past.difference() == nil)
+      for snapshot in past.snapshots { #expect(try past.difference(after: snapshot) == nil) }
+    }
+  }
+}
