@@ -10,8 +10,7 @@ import httpx
 import pytest
 
 PLUGIN = """
-plugin { name = "probe", version = "1", sinks = { "nowhere", "leased" } }
-rule "lease" { on = "probe.lease", run = function() emit("leased", "thing", { n = 1 }) end }
+plugin { name = "probe", version = "1", sinks = { "nowhere" } }
 rule "bad" { on = "probe.bad", run = function() error("wrong") end }
 rule "emit" { on = "probe.emit", run = function() emit("nowhere", "thing", { n = 1 }) end }
 query "echo" (function(state, args) return { state = state, args = args } end)
@@ -21,26 +20,8 @@ ARGUMENTS = ["--seed", "1", "--no-color"]
 # The event stream never ends: schemathesis reads a response to its end, so it would wait for each one until its timeout, and count that as
 # a failure. With HEAD it tries the stream's parameters; test_event_stream.py reads the stream.
 ENDLESS = ["--exclude-operation-id", "watch"]
-# A lease may wait for a minute, and no schema can tell which sinks are leased from: the tests leave it out that do not say both.
+# A lease may wait for a minute, and no schema can tell which sinks are leased from; EffectRouteTests call it with good and bad params.
 LEASE = ["--exclude-path", "/v1/lease"]
-
-# Turns every good sink of a lease into the one that is leased from, and every good wait into none.
-LEASE_HOOKS = """
-import schemathesis
-
-@schemathesis.hook
-def map_body(context, body):
-    if not isinstance(body, dict) or "lease" not in context.operation.path:
-        return body
-    body = dict(body)
-    if isinstance(body.get("sink"), str) and body["sink"]:
-        body["sink"] = "leased"
-    if isinstance(body.get("sinks"), list) and body["sinks"] and all(isinstance(sink, str) for sink in body["sinks"]):
-        body["sinks"] = ["leased"]
-    if type(body.get("wait")) is int and 0 <= body["wait"] <= 60:
-        body["wait"] = 0
-    return body
-"""
 
 
 def expect_nothing(daemon, folder, *arguments, settings=""):
@@ -60,15 +41,6 @@ def expect_nothing(daemon, folder, *arguments, settings=""):
 def test_schemathesis_finds_nothing(start, tmp_path):
     daemon = start(plugins={"probe": PLUGIN})
     expect_nothing(daemon, tmp_path, *LEASE)
-
-
-def test_schemathesis_finds_nothing_about_leases(start, tmp_path):
-    daemon = start(plugins={"probe": PLUGIN}, configuration="sinks = { leased = { lease = true } }\n")
-    for number in range(20):
-        daemon.event("probe.lease", f"s:{number}")
-    (tmp_path / "hooks.py").write_text(LEASE_HOOKS)
-    expect_nothing(daemon, tmp_path, "--include-path", "/v1/lease", "--include-path", "/v1/confirm", settings='hooks = "hooks"\n')
-    assert daemon.http.post("/v1/lease", json={"sink": "leased"}).status_code == 200
 
 
 def test_schemathesis_finds_nothing_about_what_exists(start, tmp_path):
