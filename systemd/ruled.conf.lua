@@ -25,6 +25,9 @@ limits = {
 
 dedup = { window = "48h" }  -- how long a repeated event gets its first outcome again
 
+-- What happened, for 'rulectl log' and backtests; keep = "0" is none.
+journal = { keep = "7d", max_gib = 4, snapshot = "1d", redact = {} }  -- redact = { "email", "profile.phone" }
+
 plugins = {
   -- attribution = { reprompt_days = 14 },
   -- deeplinks   = { enabled = false },

@@ -76,4 +76,32 @@ struct WriteSetTests {
     }
     #expect(seen == ["delete [2]", "put [] []"])
   }
+
+  @Test func `records for the journal are in the order of the writes, and no look-up finds them`() {
+    let set = WriteSet()
+    func journal(_ text: [UInt8]) { text.withUnsafeBytes { set.journal($0, $0) } }
+    for number in 0..<100 as Range<UInt8> {
+      set.put([number], [number])
+      journal([number])
+    }
+    let mark = set.mark
+    journal([])
+    set.truncate(to: mark)
+    for number in 0..<100 as Range<UInt8> {
+      guard case .value(let value) = [number].withUnsafeBytes({ set.lookup($0) }) else {
+        Issue.record("\(number) is absent")
+        continue
+      }
+      #expect(Array(value) == [number])
+    }
+    guard case .absent = [UInt8]().withUnsafeBytes({ set.lookup($0) }) else {
+      Issue.record("a record for the journal was found")
+      return
+    }
+    var journalled: [UInt8] = []
+    set.forEach {
+      if case .journal(let head, let text) = $0 { journalled += head.elementsEqual(text) ? Array(text) : [] }
+    }
+    #expect(journalled == Array(0..<100))
+  }
 }
