@@ -65,7 +65,8 @@ extension Journal {
 
   /// Removes the snapshots from which no entry can be replayed, as those right behind them are gone.
   func removeOldSnapshots() throws(StoreError) {
-    let first = state.contents.first
+    let contents = state.contents
+    let first = contents.summaries.isEmpty ? .max : contents.first
     for snapshot in snapshots.dropLast() where snapshot.sequence + 1 < first {
       try StoreCheckpoints.remove(snapshot.path)
     }
@@ -84,5 +85,7 @@ extension Journal {
       try store.compact()
     }
     try store.close()
+    // the database's own list of files names keys too, until it is begun anew
+    if !deletes.isEmpty { try RocksStore(path: snapshot.path, blockCacheBytes: 1 << 20).close() }
   }
 }

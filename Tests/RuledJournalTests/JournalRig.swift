@@ -10,7 +10,7 @@ final class JournalRig {
   let folder: TemporaryFolder
   let files: InterruptedFiles
   private(set) var journal: Journal
-  private(set) var store: RocksStore
+  private var opened: RocksStore?
   private(set) var sequence: UInt64 = 0
   private var versions: [String: UInt64] = [:]
   private var settings = Configuration.Journal()
@@ -22,7 +22,12 @@ final class JournalRig {
     self.files = files
     change(&settings)
     journal = Journal(folder: folder.path + "/store/journal", settings: settings, files: files)
-    store = try Self.open(folder, journal)
+    opened = try Self.open(folder, journal)
+  }
+
+  var store: RocksStore {
+    guard let opened else { preconditionFailure("the store is open") }
+    return opened
   }
 
   private static func open(_ folder: TemporaryFolder, _ journal: Journal) throws -> RocksStore {
@@ -33,9 +38,9 @@ final class JournalRig {
 
   /// Ends the process without closing anything, and starts it again.
   func restart() throws {
-    try? store.close()
+    opened = nil
     journal = Journal(folder: journal.folder, settings: settings, files: files)
-    store = try Self.open(folder, journal)
+    opened = try Self.open(folder, journal)
   }
 
   var source: LiveJournal { LiveJournal(journal, of: store) }
@@ -107,7 +112,7 @@ final class JournalRig {
     let number = ByteBuffer()
     number.append(bigEndian: sequence)
     put(StoreKey.bytes { StoreKey.daemon(StoreKey.sequenceName, into: $0) }, number, to: writes)
-    try? store.commit(writes, durable: true)
+    try? store.commit(writes, durable: false)
   }
 
   private func put(_ key: [UInt8], _ value: ByteBuffer, to writes: WriteSet) {
@@ -133,18 +138,22 @@ final class JournalRig {
   var tools: FolderJournal { get throws { try FolderJournal(folder: journal.folder) } }
 
   /// Whether a text is in any file below the journal's folder, blocks decompressed.
-  func isAnywhere(_ text: String) throws -> Bool {
+  func isAnywhere(_ text: String) throws -> Bool { try !files(with: text).isEmpty }
+
+  /// The files below the journal's folder that have a text, blocks decompressed.
+  func files(with text: String) throws -> [String] {
     let needle = Array(text.utf8)
+    var found: [String] = []
     for entry in try BackupFiles.list(journal.folder) {
       let path = "\(journal.folder)/\(entry.name)"
       if entry.name.hasSuffix(".rj") {
         let file = try JournalFile(path, SystemFiles())
-        for block in file.blocks where try file.contents(of: block).bytes.contains(needle) { return true }
+        for block in file.blocks where try file.contents(of: block).bytes.contains(needle) { found.append(entry.name) }
       } else if try Data.bytes(of: path).contains(needle) {
-        return true
+        found.append(entry.name)
       }
     }
-    return false
+    return found
   }
 }
 
