@@ -76,7 +76,8 @@ let package = Package(
     module(
       "RuledTool",
       [
-        "RuledCore", "RuledJSON", "RuledEngine", "RuledJournal", "RuledLua", "RuledReplay", "RuledStore", "RuledWire",
+        "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledJournal", "RuledLua", "RuledReplay", "RuledStore",
+        "RuledWire",
       ]),
     .executableTarget(
       name: "ruled", dependencies: ["RuledServer"], swiftSettings: strict, linkerSettings: boundAtStart),

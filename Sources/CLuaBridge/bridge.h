@@ -44,6 +44,13 @@ enum { RB_TICK_MS = 5 };
 /* What the VM is doing; host functions refuse to be called in the wrong phase. */
 typedef enum { RB_PHASE_IDLE = 0, RB_PHASE_LOAD, RB_PHASE_EVENT, RB_PHASE_READ } rb_phase;
 
+/* A step on the way to a value in the state that can't be stored; its key is in `bad_keys`. */
+typedef struct {
+  bool is_key;
+  size_t key, key_length;
+  lua_Integer index;
+} rb_bad_step;
+
 typedef struct {
   rb_buffer source; /* the chunk's name */
   uint64_t *runs;
@@ -143,6 +150,14 @@ struct rb_vm {
   rb_buffer dump; /* of a compiled function */
 
   int rule_count, when_count, query_count, web_count, sink_count, test_count;
+  /* Finding the line that put a value into the state that can't be stored. */
+  bool blaming;
+  rb_bad_step bad_steps[RB_DEPTH + 2];
+  int bad_depth;
+  rb_buffer bad_keys;
+  const char *last_source, *blamed_source; /* of the last instruction, and of the one that is to blame */
+  int last_line, blamed_line, blamed_rule;
+
   bool covering;
   rb_covered *covered;
   size_t covered_count;
@@ -281,6 +296,14 @@ void rb_push_value(lua_State *L, const rb_value *value);
 void rb_open_declarations(lua_State *L);
 /* driver.c */
 void rb_open_driver(lua_State *L);
+/* cases.c */
+/* Adds to the driver at that index what is written in Lua; `host` is a table of calls that tests can't make. */
+void rb_open_cases(lua_State *L, int driver, int host);
+/* blame.c */
+/* Keeps where in the state the encoder found a value that can't be stored: the first `depth` steps of the VM's path. */
+void rb_note_bad(rb_vm *vm, int depth);
+/* To be called before each instruction while blaming. */
+void rb_blame_hook(lua_State *L, lua_Debug *activation);
 /* coverage.c */
 void rb_coverage_hook(lua_State *L, lua_Debug *activation);
 void rb_coverage_free(rb_vm *vm);

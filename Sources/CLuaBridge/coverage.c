@@ -52,9 +52,32 @@ void rb_coverage_free(rb_vm *vm) {
   free(vm->covered);
 }
 
-void rb_coverage_start(rb_vm *vm) {
+/* The instructions of a call of `__covered`, which a rule is not charged for. */
+enum { COVERED_COST = 4 };
+
+static int note_covered(lua_State *L) {
+  rb_vm *vm = rb_vm_of(L);
+  rb_value part = {.type = RB_INTEGER, .integer = lua_tointeger(L, 1)}, results[4];
+  vm->instructions_left += COVERED_COST;
+  rb_enter_host(vm);
+  vm->host.call(vm->context, RB_CALL_COVERED, &part, 1, results);
+  rb_exit_host(vm);
+  lua_pushboolean(L, true);
+  return 1;
+}
+
+static int start_body(lua_State *L) {
+  lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_ENVIRONMENT);
+  lua_pushliteral(L, "__covered");
+  lua_pushcfunction(L, note_covered);
+  lua_rawset(L, -3);
+  return 0;
+}
+
+rb_status rb_coverage_start(rb_vm *vm) {
   vm->covering = true;
   rb_set_hook(vm);
+  return rb_protect(vm, start_body, NULL);
 }
 
 void rb_coverage_runs(const rb_vm *vm, void *context, void (*report)(void *, rb_slice, int, uint64_t)) {

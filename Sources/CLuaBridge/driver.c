@@ -21,8 +21,17 @@ static bool members_equal(lua_State *L, int left, int right, int depth) {
   return true;
 }
 
+/* Puts the failures of an outcome into it: to compare an outcome is to read them. */
+static void settle(lua_State *L, int index) {
+  if (lua_type(L, index) != LUA_TTABLE || luaL_getmetafield(L, index, "__outcome") == LUA_TNIL) return;
+  lua_getfield(L, index, "failures");
+  lua_pop(L, 2);
+}
+
 static bool deep_equal(lua_State *L, int left, int right, int depth) {
   luaL_checkstack(L, 8, NULL);
+  settle(L, left);
+  settle(L, right);
   if (depth > RB_DEPTH) luaL_error(L, "values nested deeper than 64 can't be compared");
   if (lua_type(L, left) != LUA_TTABLE || lua_type(L, right) != LUA_TTABLE) return lua_rawequal(L, left, right);
   int top = lua_gettop(L);
@@ -120,16 +129,26 @@ static int test_host(lua_State *L) {
   return rb_call_host(L, RB_CALL_TEST, 1);
 }
 
-void rb_open_driver(lua_State *L) {
-  static const char *const host_methods[] = {"at", "advance", "given", "event", "query", "settings", "state", "effects", "sent", "web", "sink", "now", NULL};
-  lua_newtable(L);
-  static const luaL_Reg own[] = {{"equal", test_equal}, {"truthy", test_truthy}, {"fails", test_fails}, {NULL, NULL}};
-  luaL_setfuncs(L, own, 0);
-  for (const char *const *name = host_methods; *name; name++) {
-    lua_pushstring(L, *name);
+static void set_host_methods(lua_State *L, const char *const *names) {
+  for (; *names; names++) {
+    lua_pushstring(L, *names);
     lua_pushcclosure(L, test_host, 1);
-    lua_setfield(L, -2, *name);
+    lua_setfield(L, -2, *names);
   }
+}
+
+void rb_open_driver(lua_State *L) {
+  static const char *const offered[] = {"at",   "advance", "given",   "query", "settings", "state",    "effects",  "sent",
+                                        "web", "sink",    "now",   "failures", "snapshot", "replay", NULL};
+  static const char *const hidden[] = {"event", "number", "expect", "mark", "restore", "seed", NULL};
+  static const luaL_Reg own[] = {{"equal", test_equal}, {"truthy", test_truthy}, {"fails", test_fails}, {NULL, NULL}};
+  lua_newtable(L);
+  luaL_setfuncs(L, own, 0);
+  set_host_methods(L, offered);
+  lua_newtable(L);
+  set_host_methods(L, hidden);
+  rb_open_cases(L, lua_gettop(L) - 1, lua_gettop(L));
+  lua_pop(L, 1);
   rb_push_frozen(L);
   lua_rawseti(L, LUA_REGISTRYINDEX, RB_SLOT_DRIVER);
 }

@@ -49,6 +49,7 @@ static _Noreturn void refuse(encoder *e, const char *problem) {
     if (written > 0) length += (size_t)written;
   }
   if (length >= sizeof path) path[sizeof path - 1] = 0;
+  if (e->kind == RB_KIND_STATE && !e->vm->blaming) rb_note_bad(e->vm, e->depth);
   rb_raise(e->L, e->kind, "%s %s", path, problem);
   abort();
 }

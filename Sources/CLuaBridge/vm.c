@@ -13,7 +13,7 @@
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
-enum { RESERVE_MIB = 256, BASE_MIB = 192, TICK_SIGNAL_OFFSET = 4 };
+enum { RESERVE_MIB = 256, BASE_MIB = 192, TICK_SIGNAL_OFFSET = 4, COVERING_FACTOR = 6 };
 
 /* The budget of the bridge's own work. */
 static const rb_budget unbounded = {.instructions = INT64_MAX / 2, .memory_bytes = (int64_t)BASE_MIB << 20, .milliseconds = 10000};
@@ -108,8 +108,13 @@ static void on_count(lua_State *L, lua_Debug *activation) {
     return;
   }
   bool coroutine = L != vm->L;
-  if (!rb_counts_for_budget(vm, coroutine, lua_gethookcount(L))) return;
-  vm->instructions_left -= coroutine ? RB_COROUTINE_COUNT : RB_HOOK_COUNT;
+  if (vm->blaming) {
+    rb_blame_hook(L, activation);
+    vm->instructions_left -= lua_gethookcount(L);
+  } else {
+    if (!rb_counts_for_budget(vm, coroutine, lua_gethookcount(L))) return;
+    vm->instructions_left -= coroutine ? RB_COROUTINE_COUNT : RB_HOOK_COUNT;
+  }
   if (vm->instructions_left >= 0) return;
   /* The position at which the rule was stopped. The name is in the arena, which is freed only after the failure was reported. */
   lua_getinfo(L, "Sl", activation);
@@ -121,7 +126,7 @@ static void on_count(lua_State *L, lua_Debug *activation) {
 }
 
 void rb_set_hook(rb_vm *vm) {
-  lua_sethook(vm->L, on_count, LUA_MASKCOUNT | (vm->covering ? LUA_MASKLINE : 0), vm->cost.measuring ? 1 : RB_HOOK_COUNT);
+  lua_sethook(vm->L, on_count, LUA_MASKCOUNT | (vm->covering ? LUA_MASKLINE : 0), vm->cost.measuring || vm->blaming ? 1 : RB_HOOK_COUNT);
   vm->cost.unsettled = 0;
 }
 
@@ -132,7 +137,9 @@ static void grant(rb_vm *vm, const rb_budget *budget) {
   vm->memory_budget = (size_t)budget->memory_bytes;
   vm->arena.limit = vm->arena.used + (size_t)budget->memory_bytes;
   if (vm->arena.limit > vm->arena.reserved) vm->arena.limit = vm->arena.reserved;
-  vm->deadline = vm->worker->acting->ticks + (uint32_t)(budget->milliseconds / RB_TICK_MS) + 1;
+  /* To record what runs takes several times as long as to run it. */
+  int milliseconds = vm->covering ? budget->milliseconds * COVERING_FACTOR : budget->milliseconds;
+  vm->deadline = vm->worker->acting->ticks + (uint32_t)(milliseconds / RB_TICK_MS) + 1;
   vm->expired = 0;
   vm->uncounted = false;
 }
@@ -426,6 +433,7 @@ void rb_vm_free(rb_vm *vm) {
   free(vm->scratch_text.bytes);
   free(vm->compiling.bytes);
   free(vm->dump.bytes);
+  free(vm->bad_keys.bytes);
   free(vm);
 }
 

@@ -20,7 +20,8 @@ import Testing
       "RuledWire", "CUV", "CCurl", "CLinux", "CSystemd",
     ],
     "RuledTool": [
-      "RuledCore", "RuledJSON", "RuledEngine", "RuledJournal", "RuledLua", "RuledReplay", "RuledStore", "RuledWire",
+      "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledJournal", "RuledLua", "RuledReplay", "RuledStore",
+      "RuledWire",
     ],
     "ruled": ["RuledServer"],
     "ruled-courier": ["RuledServer"],

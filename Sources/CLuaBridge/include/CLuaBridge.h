@@ -97,6 +97,7 @@ typedef enum {
   RB_CALL_SHA256,
   RB_CALL_GEO_DISTANCE,
   RB_CALL_TEST, /* the test driver's own calls: name, json... -> anything */
+  RB_CALL_COVERED, /* integer: a function or a branch of that number begins */
 } rb_call;
 
 /* What a file of a plugin declares while it loads. */
@@ -219,6 +220,8 @@ typedef struct {
 rb_status rb_inspect(rb_vm *vm, rb_slice text, rb_slice path, void *context, void (*report)(void *context, const rb_finding *finding));
 /* Whether a global of that name exists for rules. */
 bool rb_has_global(rb_vm *vm, rb_slice name);
+/* Reports each name in the table that is a global of that name; none if it is no table. */
+rb_status rb_each_member(rb_vm *vm, rb_slice name, void *context, void (*report)(void *context, rb_slice member));
 /* Evaluates a configuration file. `rb_result` is then an object of the globals that it assigned, with their lines. */
 rb_status rb_configure(rb_vm *vm, rb_slice text, rb_slice path, const rb_budget *budget);
 
@@ -274,10 +277,18 @@ const char *rb_op_bytes(const rb_vm *vm);
 /* Sets RB_OP_VOID on operations that are undone or repeated; to be called once all rules of the event have run. */
 void rb_collapse_ops(rb_vm *vm);
 
+/* Blame ------------------------------------------------------------------------------------------------------------------------ */
+
+/* While `blaming`, each instruction is followed by a look at the place in the state where the last encoding found a value that can't be
+   stored. To be set before an event is run again that failed so. */
+void rb_set_blaming(rb_vm *vm, bool blaming);
+/* Where that value was put there, since blaming began; false when it is not known. */
+bool rb_blamed(const rb_vm *vm, rb_slice *file, int *line, int *rule);
+
 /* Coverage --------------------------------------------------------------------------------------------------------------------- */
 
-/* From now on records each line that runs. */
-void rb_coverage_start(rb_vm *vm);
+/* From now on records each line that runs, and offers texts the function `__covered`, which tells the host that a part begins. */
+rb_status rb_coverage_start(rb_vm *vm);
 /* Reports each line that ran and how often; works for a dead VM too. */
 void rb_coverage_runs(const rb_vm *vm, void *context, void (*report)(void *context, rb_slice path, int line, uint64_t runs));
 /* Reports each line of a source text that holds code, and how often it ran. */

@@ -1,5 +1,6 @@
 package import RuledCore
 import RuledJSON
+import RuledJournal
 package import RuledLua
 package import RuledStore
 
@@ -17,17 +18,30 @@ package final class LocalEngine {
   /// The evaluator; call `runUntilIdle` after using it directly.
   package private(set) var evaluator: Evaluator
   /// The changes since the engine was made or renewed, as watchers get them.
-  package private(set) var changes: [Change] = []
+  package internal(set) var changes: [Change] = []
   /// The messages that were sent since then, each as its stored JSON.
-  package private(set) var sent: [[UInt8]] = []
+  package internal(set) var sent: [[UInt8]] = []
 
   private let lua: LuaWorker
   private let coverage: Coverage?
   private let vms = SpareVMs()
   private var counters: [CounterTable.Key: CounterValue] = [:]
   private var waiting: [CommitBatch.Message] = []
-  private var eventsMade = 0
+  /// How many events were sent, for the ids of those that bring none.
+  var eventsMade = 0
   private let document = TapeDocument()
+  private let recorder: EventRecorder?
+  private var failures: [ConsequentFailure] = []
+
+  /// The failure of a plugin on a timer or a message.
+  package struct ConsequentFailure {
+    /// The failure as an outcome has it.
+    package let failure: JSONValue
+    /// The type of the event.
+    package let type: String
+    /// Its subject.
+    package let subject: String
+  }
 
   /// An engine over a store.
   ///
@@ -39,16 +53,20 @@ package final class LocalEngine {
   ///   - configuration: the limits.
   ///   - log: takes what rules log.
   ///   - coverage: records which lines of the rules run.
+  ///   - keepsFailures: whether failures on timers and messages are kept for `takeFailures`.
   /// - Throws: when the store fails, or a message that waits in it.
   package init(
     catalog: Catalog, lua: LuaWorker, store: any StateStore = MemoryStore(), start: Timestamp = LocalEngine.start,
-    configuration: Configuration = Configuration(), log: any EventLog = NoLog(), coverage: Coverage? = nil
+    configuration: Configuration = Configuration(), log: any EventLog = NoLog(), coverage: Coverage? = nil,
+    keepsFailures: Bool = false
   ) throws(RequestError) {
     self.lua = lua
+    recorder = keepsFailures ? EventRecorder() : nil
     self.coverage = coverage
     context = EngineContext(store: store, clock: EngineClock(manual: start), configuration: configuration, log: log)
     evaluator = Evaluator(context: context, catalog: catalog, lua: lua, cacheBytes: configuration.limits.cacheMiB << 20)
     evaluator.plugins.coverage = coverage
+    evaluator.recorder = recorder
     try recover()
   }
 
@@ -62,10 +80,12 @@ package final class LocalEngine {
       store: store, clock: EngineClock(manual: start), configuration: configuration, log: context.log)
     evaluator = Evaluator(context: context, catalog: catalog, lua: lua, cacheBytes: configuration.limits.cacheMiB << 20)
     evaluator.plugins.coverage = coverage
+    evaluator.recorder = recorder
     for plugin in catalog.plugins { plugin.runtime.resume() }
     changes.removeAll()
     sent.removeAll()
     waiting.removeAll()
+    failures.removeAll()
     vms.install(in: evaluator)
     try recover()
   }
@@ -97,6 +117,7 @@ package final class LocalEngine {
     event.isExplained = object.member("explain")?.bool == true
     let outcome = ByteBuffer(capacity: 1024)
     try evaluator.evaluate(event, into: outcome)
+    _ = recorder?.take()
     withExtendedLifetime(id) {}
     try runUntilIdle()
     return outcome
@@ -126,6 +147,7 @@ package final class LocalEngine {
       try count(&steps)
       if timer.due > now.microseconds { context.clock.set(Timestamp(microseconds: timer.due)) }
       try evaluator.fire(timer)
+      noteFailures()
       try runUntilIdle()
     }
     context.clock.set(time)
@@ -149,6 +171,7 @@ package final class LocalEngine {
       } else {
         return
       }
+      noteFailures()
       try count(&steps)
     }
   }
@@ -164,6 +187,22 @@ package final class LocalEngine {
     do throws(StoreError) { return try StoreListing.timers(context, now: .max, limit: 1).due.first } catch {
       throw error.requestError
     }
+  }
+
+  // MARK: Failures
+
+  /// Removes and returns the failures on timers and messages since the last call.
+  package func takeFailures() -> [ConsequentFailure] {
+    defer { failures.removeAll() }
+    return failures
+  }
+
+  /// Keeps the failures of what was evaluated last.
+  private func noteFailures() {
+    guard let entry = recorder?.take(), !entry.failures.isEmpty else { return }
+    let type = (try? JSONValue(parsing: String(decoding: entry.event, as: UTF8.self)))?["type"]?.stringValue ?? ""
+    let list = try? JSONValue(parsing: "[\(String(decoding: entry.failures, as: UTF8.self))]")
+    failures += (list?.arrayValue ?? []).map { ConsequentFailure(failure: $0, type: type, subject: entry.subject) }
   }
 
   // MARK: Commits

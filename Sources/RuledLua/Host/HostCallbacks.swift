@@ -31,10 +31,11 @@ func findModule(
 ) -> Bool {
   guard let vm = pluginVM(context), let file = vm.source.module(name.text) else { return false }
   vm.notes?.required.insert(file.path)
+  let covered = vm.covered(file)
   vm.answer.removeAll()
   vm.answer.append(contentsOf: file.path)
   let length = vm.answer.count
-  file.text.withUnsafeBytes { vm.answer.append($0) }
+  covered.text.withUnsafeBytes { vm.answer.append($0) }
   let all = vm.answer.bytes
   path?.pointee = rb_slice(UnsafeRawBufferPointer(rebasing: all[..<length]))
   text?.pointee = rb_slice(UnsafeRawBufferPointer(rebasing: all[length...]))

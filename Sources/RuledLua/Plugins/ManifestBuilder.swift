@@ -203,7 +203,7 @@ struct ManifestBuilder {
     }
     for (name, value) in overrides {
       if let own = merged[name] {
-        if own.settingKind != value.settingKind, !own.isEmptyTable, !value.isEmptyTable {
+        if own.settingKind != value.settingKind, !own.isEmptyTable, !value.isEmptyTable, !own.isUnset(for: value) {
           manifest.settingsOfOtherKind.append((name, own.settingKind))
         }
       } else {
@@ -227,6 +227,9 @@ extension JSONValue {
     case .object: "a table of named values"
     }
   }
+
+  /// Whether it is an empty string, which the configuration may replace with an id that is written as a number.
+  fileprivate func isUnset(for value: JSONValue) -> Bool { stringValue == "" && value.doubleValue != nil }
 
   /// Whether it is Lua's empty table, which is an array as well as a table of named values.
   fileprivate var isEmptyTable: Bool { arrayValue?.isEmpty == true || objectValue?.isEmpty == true }

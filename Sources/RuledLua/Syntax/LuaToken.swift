@@ -61,10 +61,13 @@ struct LuaLexer {
       return try number(from: start)
     }
     switch byte {
-    case UInt8(ascii: "\""), UInt8(ascii: "'"): return token(.string, try string(byte), from: start)
+    case UInt8(ascii: "\""), UInt8(ascii: "'"):
+      let value = try string(byte)
+      return token(.string, value, from: start)
     case UInt8(ascii: "["):
       guard let level = try longBracket() else { break }
-      return token(.string, try longString(level), from: start)
+      let value = try longString(level)
+      return token(.string, value, from: start)
     default: break
     }
     let symbol = Self.symbols.first { text[position...].starts(with: $0) }

@@ -21,8 +21,9 @@ package final class PluginVM {
   private(set) var zones: ZoneDatabase
   /// The worker of the thread that it belongs to, which must outlive the VM there.
   private var worker: LuaWorker?
-  private let coverage: Coverage?
+  let coverage: Coverage?
   let notes: LoadNotes?
+  private var isFindingCause = false
   var handle: OpaquePointer
   var builder: ManifestBuilder
   /// Holds the bytes that a callback returns to Lua, until the next callback.
@@ -59,7 +60,7 @@ package final class PluginVM {
     }
     self.handle = handle
     rb_vm_set_context(handle, Unmanaged.passUnretained(self).toOpaque())
-    if coverage != nil { rb_coverage_start(handle) }
+    if coverage != nil { _ = rb_coverage_start(handle) }
     try load(tests: tests)
   }
 
@@ -95,7 +96,7 @@ package final class PluginVM {
     guard let file = source.entry else {
       throw LoadError(file: entry, line: 0, "a folder under rules/ is a plugin and needs a plugin.lua")
     }
-    try run(file, budget: .loading)
+    try run(covered(file), budget: .loading)
     guard !manifest.name.isEmpty else {
       throw LoadError(
         file: file.path, line: 1, "the file declares no plugin: begin with plugin { name = \"\(source.name)\" }")
@@ -105,6 +106,12 @@ package final class PluginVM {
     } else {
       try check(rb_seal(handle), entry)
     }
+  }
+
+  /// The file as it is loaded: with coverage, its parts tell when they begin.
+  func covered(_ file: SourceFile) -> SourceFile {
+    guard let coverage else { return file }
+    return SourceFile(path: file.path, text: coverage.text(of: file))
   }
 
   private func run(_ file: SourceFile, budget: Budget) throws(LoadError) {
@@ -207,6 +214,28 @@ extension PluginVM {
   /// Runs the rule of that index on the current event.
   package func run(rule: Int) -> CallResult { result(rb_run_rule(handle, Int32(rule))) }
 
+  /// Whether to look for the line that puts a value into the state that can't be stored, when an event is run again that failed so.
+  package var findsCause: Bool {
+    get { isFindingCause }
+    set {
+      isFindingCause = newValue
+      rb_set_blaming(handle, newValue)
+    }
+  }
+
+  /// The failure with the rule, the file and the line that put the value there, if that was found.
+  package func withCause(_ failure: Failure) -> Failure {
+    var file = rb_slice()
+    var line: Int32 = 0
+    var rule: Int32 = 0
+    guard rb_blamed(handle, &file, &line, &rule) else { return failure }
+    var failure = failure
+    failure.file = file.text
+    failure.line = Int(line)
+    if manifest.rules.indices.contains(Int(rule)) { failure.rule = manifest.rules[Int(rule)].name }
+    return failure
+  }
+
   /// Encodes the state into `output`.
   ///
   /// Fails if it can't be stored or is larger than `limit` bytes.
@@ -228,8 +257,8 @@ extension PluginVM {
   }
 
   /// Runs the test of that index.
-  package func test(_ index: Int) -> CallResult {
-    var native = Budget.test.native
+  package func test(_ index: Int, budget: Budget = .test) -> CallResult {
+    var native = budget.native
     return result(rb_test(handle, Int32(index), &native))
   }
 

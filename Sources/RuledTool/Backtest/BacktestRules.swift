@@ -29,7 +29,8 @@ struct BacktestRules {
       baseline = try Self.source(RulesSelection(arguments.value("baseline") ?? "rules"))
     }
     let selection = try RulesSelection(folder)
-    let chosen = arguments.value("plugins")?.split(separator: ",").map(String.init) ?? selection.plugin.map { [$0] }
+    let named = arguments.value("plugins")?.split(separator: ",").map(String.init)
+    let chosen = named ?? selection.plugins.map { $0.sorted() }
     candidate = try Self.replace(chosen, of: baseline, by: try Self.source(selection), in: folder)
   }
 

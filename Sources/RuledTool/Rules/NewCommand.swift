@@ -119,6 +119,7 @@ private enum PluginTemplate {
       t:advance("1d")
       t:equal(t:event("user:1", "app.launched").decisions.greeting, "Good morning")
       t:equal(t:query("user:1", "greetings").count, 2)
+      t:equal(t:query("user:2", "greetings").count, 0)
     end)
 
     test "\(name) says what the settings say" (function(t)

@@ -3,57 +3,76 @@ internal import RuledCore
 internal import RuledEngine
 internal import RuledLua
 
-/// The plugins that a command's DIR names: all of a rules folder, or one of them.
-struct RulesSelection {
+/// The plugins that a command's DIRs name: all of a rules folder, or some of them.
+struct RulesSelection: Sendable {
   /// The rules folder.
   let root: String
-  /// The one plugin, or nil for all.
-  let plugin: String?
+  /// The names of the plugins, or nil for all.
+  let plugins: Set<String>?
+
+  /// The selection of `paths`: rules folders, or plugins' folders in one; `rules` if there is none.
+  ///
+  /// - Throws: When there is no such folder, or the folders are of several rules folders.
+  init(_ paths: [String]) throws(ToolError) {
+    var root: String?
+    var names: Set<String>? = []
+    for path in paths.isEmpty ? ["rules"] : paths {
+      let (folder, plugin) = try Self.split(path)
+      guard root == nil || root == folder else {
+        throw ToolError("'\(path)' is in another rules folder than '\(paths[0])'; name folders of one rules folder")
+      }
+      root = folder
+      if let plugin { names?.insert(plugin) } else { names = nil }
+    }
+    self.root = root ?? ""
+    plugins = names
+  }
 
   /// The selection of `path`, which is a rules folder or a plugin's folder in one.
   ///
   /// - Throws: When there is no such folder.
-  init(_ path: String) throws(ToolError) {
-    guard let folder = Self.absolute(path) else {
+  init(_ path: String) throws(ToolError) { try self.init([path]) }
+
+  /// The rules folder of a path, and the plugin whose folder it is, if it is one.
+  private static func split(_ path: String) throws(ToolError) -> (root: String, plugin: String?) {
+    guard let folder = absolute(path) else {
       throw ToolError("there is no folder '\(path)'; name the rules folder or one plugin's folder")
     }
-    guard Self.exists(folder + "/.") else { throw ToolError("'\(path)' is no folder; name the rules folder") }
-    if Self.exists(folder + "/plugin.lua"), let slash = folder.lastIndex(of: "/") {
-      plugin = String(folder[folder.index(after: slash)...])
-      root = slash == folder.startIndex ? "/" : String(folder[..<slash])
-    } else {
-      plugin = nil
-      root = folder
-    }
+    guard exists(folder + "/.") else { throw ToolError("'\(path)' is no folder; name the rules folder") }
+    guard exists(folder + "/plugin.lua"), let slash = folder.lastIndex(of: "/") else { return (folder, nil) }
+    let root = slash == folder.startIndex ? "/" : String(folder[..<slash])
+    return (root, String(folder[folder.index(after: slash)...]))
   }
 
   /// Reads the rules folder.
   ///
-  /// When one plugin is selected, other folders in it need not be plugins.
+  /// When plugins are selected, other folders in it need not be plugins.
   func read() throws(ReloadError) -> RulesSource {
-    guard let plugin else { return try RulesFolder.read(root) }
-    return try RulesFolder.read(root) { $0 == plugin || Self.exists("\(root)/\($0)/plugin.lua") }
+    guard let plugins else { return try RulesFolder.read(root) }
+    return try RulesFolder.read(root) { plugins.contains($0) || Self.exists("\(root)/\($0)/plugin.lua") }
   }
 
   /// Loads the rules with the plugins' own settings.
   ///
-  /// When one plugin is selected, others that do not load are left out.
-  func load(worker: LuaWorker) throws(ReloadError) -> Catalog {
-    let source = try read()
+  /// When plugins are selected, others that do not load are left out.
+  func load(worker: LuaWorker) throws(ReloadError) -> Catalog { try load(try read(), worker: worker) }
+
+  /// Loads rules that were read with `read`, as `load` does.
+  func load(_ source: RulesSource, worker: LuaWorker) throws(ReloadError) -> Catalog {
     let now = Timestamp(microseconds: 0)
     do throws(ReloadError) {
       return try CatalogBuilder.build(source, configuration: [:], previous: nil, worker: worker, now: now)
     } catch {
-      guard let plugin else { throw error }
+      guard let plugins else { throw error }
       let broken = Set(error.errors.map { String($0.file.prefix { $0 != "/" }) })
-      guard !broken.contains(plugin), !broken.contains("lib"), !broken.contains("") else { throw error }
+      guard broken.isDisjoint(with: plugins), !broken.contains("lib"), !broken.contains("") else { throw error }
       let loadable = RulesSource(plugins: source.plugins.filter { !broken.contains($0.name) })
       return try CatalogBuilder.build(loadable, configuration: [:], previous: nil, worker: worker, now: now)
     }
   }
 
   /// Whether `name` is among the selected plugins.
-  func contains(_ name: String) -> Bool { plugin == nil || plugin == name }
+  func contains(_ name: String) -> Bool { plugins?.contains(name) ?? true }
 
   private static func absolute(_ path: String) -> String? {
     guard let found = realpath(path, nil) else { return nil }

@@ -111,6 +111,28 @@ import Testing
     }
   }
 
+  @Test func `the ranges of parts nest, and literals and names are at theirs`() throws {
+    for text in Self.shippedRules {
+      let tree = try SyntaxTree(parsing: text)
+      tree.root.forEach { node in
+        for child in node.children where !child.range.isEmpty {
+          #expect(
+            node.range.lowerBound <= child.range.lowerBound && node.range.upperBound >= child.range.upperBound
+              || node.kind == .list, "\(node.kind) \(child.kind) line \(child.line)")
+        }
+        let written = String(decoding: text[node.range], as: UTF8.self)
+        switch node.kind {
+        case .name, .number: #expect(written == node.text)
+        case .string: #expect(written == node.text || written.count >= node.text.count + 2, "\(written)")
+        case .binary, .unary: #expect(String(decoding: text[node.mark], as: UTF8.self) == node.text)
+        case .ifStatement, .function, .whileLoop, .numericFor, .genericFor:
+          #expect(written.hasSuffix("end"), "\(node.kind) line \(node.line)")
+        default: break
+        }
+      }
+    }
+  }
+
   @Test func `a tree tells ranges, lines, operators and variables`() throws {
     let text = "local a = 1\nreturn function(b)\n  return a + b * c.d\nend"
     let tree = try SyntaxTree(parsing: Array(text.utf8))

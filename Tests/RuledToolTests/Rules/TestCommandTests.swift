@@ -1,7 +1,8 @@
 import RuledCore
 import RuledJSON
-import RuledTool
 import Testing
+
+@testable import RuledTool
 
 @Suite struct TestCommandTests {
   private func folder(_ tests: String, _ more: KeyValuePairs<String, String> = [:]) -> RulesFolderOnDisk {
@@ -154,6 +155,82 @@ import Testing
     #expect(!run.output.contains("unused.lua"))
     #expect(self.run(folder, ["--threshold", "100"]).exit == .no)
     #expect(self.run(folder, ["--threshold", "10"]).exit == .done)
+  }
+
+  @Test func `a function on one line counts when it ran, and so does each branch`() throws {
+    let plugin = """
+      plugin { name = "p" }
+      local function never() return 1 end
+      local function sign(n) if n > 0 then return 1 elseif n < 0 then return -1 end return 0 end
+      rule "r" { on = "x", run = function(event) decide("sign", sign(event.data.n or 5)) end }
+      rule "s" { on = "y", run = function() never() end }
+      """
+    let folder = RulesFolderOnDisk([
+      "p/plugin.lua": plugin, "p/tests/t.lua": "test 'a' (function(t) t:event('user:1', 'x', { n = 3 }) end)",
+    ])
+    let text = Run(words: ["test", folder.path, "--coverage"])
+    let line = text.output.split(separator: "\n").first { $0.hasPrefix("p/plugin.lua") } ?? ""
+    #expect(line.hasSuffix("5/5        2/4       1/4  61.5  functions 2, 5; branches 3-4"), "\(text.output)")
+    let json = try JSONValue(parsing: Run(words: ["test", folder.path, "--coverage", "--json"]).output)
+    let file = json["coverage"]?["files"]?[0]
+    #expect(file?["functions"] == ["all": 4, "ran": 2, "missed": [2, 5]])
+    #expect(file?["branches"]?["missed"] == [3, 4])
+    let jobs = Run(words: ["test", folder.path, "--coverage", "--jobs", "3"])
+    #expect(jobs.output.contains("2/4"))
+  }
+
+  @Test func `several folders of one rules folder are several plugins`() {
+    let folder = folder(
+      "test 'a' (function() end)",
+      [
+        "other/plugin.lua": "plugin { name = 'other' }", "other/tests/o.lua": "test 'other' (function() end)",
+        "third/plugin.lua": "plugin { name = 'third' }", "third/tests/o.lua": "test 'third' (function() end)",
+      ])
+    let two = Run(words: ["test", folder.path + "/other", folder.path + "/third"])
+    #expect(two.output.contains("2 tests passed") && !two.output.contains("greeter"))
+    let elsewhere = RulesFolderOnDisk(["p/plugin.lua": "plugin { name = 'p' }"])
+    let refused = Run(words: ["test", folder.path + "/other", elsewhere.path + "/p"])
+    #expect(refused.exit == .failed)
+    #expect(refused.errors.contains("is in another rules folder"))
+  }
+
+  @Test func `jobs share the tests and keep their order`() {
+    let folder = folder(
+      "for n = 1, 60 do test('test ' .. n)(function(t) t:equal(n % 20, n == 40 and 1 or n % 20) end) end")
+    let one = run(folder, ["--json"]), four = run(folder, ["--json", "--jobs", "4"])
+    let names = { (run: Run) in
+      (try? JSONValue(parsing: run.output))?["tests"]?.arrayValue?.map { $0["name"]?.stringValue ?? "" } ?? []
+    }
+    #expect(names(one).count == 60)
+    #expect(names(one) == names(four))
+    #expect(four.exit == .no)
+  }
+
+  @Test func `JUnit has each test, and of a failure the message, the place and the log`() throws {
+    let folder = folder(
+      "test 'a <b>' (function(t) t:equal(1, 2) end) test 'c' (function() end)",
+      [
+        "p/plugin.lua":
+          "plugin { name = 'p' } rule 'r' { on = 'x', run = function() log.warn('careful') error('no') end }",
+        "p/tests/t.lua": "test 'd' (function(t) t:event('user:1', 'x') end)",
+      ])
+    let path = folder.path + "/out.xml"
+    #expect(run(folder, ["--junit", path]).exit == .no)
+    let text = String(decoding: try Input(path: path).readAll(), as: UTF8.self)
+    #expect(text.hasPrefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites tests=\"3\" failures=\"2\""))
+    #expect(text.contains("name=\"a &lt;b&gt;\" file=\"greeter/tests/t.lua\" line=\"1\""))
+    #expect(text.contains("<failure message=\"expected 2\">greeter/tests/t.lua:1&#10;expected 2"), "\(text)")
+    #expect(text.contains("<system-out>warn p/r: careful</system-out>"))
+    #expect(run(folder, ["--junit", "/nonexistent/out.xml"]).errors.contains("cannot write '/nonexistent/out.xml'"))
+  }
+
+  @Test func `a change of a file is noticed, and a slow test is named`() throws {
+    let folder = folder("test 'slow' (function() local n = 0 for i = 1, 60000000 do n = n + i end return n end)")
+    let changes = RulesChanges(try RulesSelection(folder.path))
+    #expect(!changes.haveCome)
+    folder.write("greeter/tests/other.lua", "test 'b' (function() end)")
+    #expect(changes.haveCome)
+    #expect(run(folder, ["--filter", "slow"]).output.contains("greeter slow\n"))
   }
 
   @Test func jsonHasEveryTestAndTheCoverage() throws {

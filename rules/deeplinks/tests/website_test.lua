@@ -78,7 +78,7 @@ test "the App Store id may be a number" (function(t)
 end)
 
 test "without an App Store id there is a page with a button" (function(t)
-  for _, id in ipairs { "", "abc", "12 34", "123/../x", true } do
+  for _, id in ipairs { "", "abc", "12 34", "123/../x" } do
     t:settings { app_store_id = id }
     local response = app(t, "/paywall")
     t:equal(response.status, 200)

@@ -171,7 +171,7 @@ final class PluginRun {
     } catch { failure = error }
     if vm.endUncounted() {
       if uncounted { plugin.uncounted.noteSuccess() }
-      if let failure { throw failure }
+      if let failure { throw withCause(failure, rules, on: queued, vm, in: transaction) }
       return vm
     }
     plugin.uncounted.noteFailure()
@@ -179,8 +179,25 @@ final class PluginRun {
     transaction.storeFailure = storeFailure
     plugin.dropDeadVM()
     let fresh = try transaction.plugins.vm(of: plugin)
-    try runFirst(rules, on: queued, fresh, uncounted: false, in: transaction)
+    do throws(Failure) { try runFirst(rules, on: queued, fresh, uncounted: false, in: transaction) } catch {
+      throw withCause(error, rules, on: queued, fresh, in: transaction)
+    }
     return fresh
+  }
+
+  /// A failure with the line that put a value into the state that can't be stored: the event is run once more to find it.
+  private func withCause(
+    _ failure: Failure, _ rules: [Int], on queued: QueuedEvent, _ vm: PluginVM, in transaction: EventTransaction
+  ) -> Failure {
+    guard failure.kind == .state, failure.line == nil, !transaction.event.isExplained, !vm.isDead else {
+      return failure
+    }
+    vm.findsCause = true
+    defer { vm.findsCause = false }
+    do throws(Failure) {
+      try runFirst(rules, on: queued, vm, uncounted: false, in: transaction)
+      return failure
+    } catch { return vm.withCause(failure) }
   }
 
   private func runFirst(

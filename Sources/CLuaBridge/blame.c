@@ -1,0 +1,125 @@
+/*
+ * Which line put a value into the state that can't be stored.
+ *
+ * The state is encoded once all rules have run, so that the encoder knows where the value stands but not who put it there. The event is
+ * then run once more, and before each instruction the place is looked at: the instruction before it is to blame when the value has come.
+ */
+#include <math.h>
+
+#include "text.h"
+
+void rb_note_bad(rb_vm *vm, int depth) {
+  vm->bad_keys.length = 0;
+  vm->bad_depth = depth;
+  for (int i = 0; i < depth; i++) {
+    const rb_step *step = &vm->path[i];
+    rb_bad_step *bad = &vm->bad_steps[i];
+    bad->is_key = step->key != NULL;
+    bad->index = step->index;
+    bad->key = vm->bad_keys.length;
+    bad->key_length = step->key ? step->key_length : 0;
+    if (step->key) rb_append(vm, &vm->bad_keys, step->key, step->key_length);
+  }
+}
+
+void rb_set_blaming(rb_vm *vm, bool blaming) {
+  vm->blaming = blaming;
+  if (!blaming) return;
+  vm->last_source = vm->blamed_source = NULL;
+  vm->last_line = vm->blamed_line = 0;
+}
+
+bool rb_blamed(const rb_vm *vm, rb_slice *file, int *line, int *rule) {
+  if (!vm->blamed_source) return false;
+  file->bytes = vm->blamed_source;
+  file->length = strlen(vm->blamed_source);
+  *line = vm->blamed_line;
+  *rule = vm->blamed_rule;
+  return true;
+}
+
+/* Whether the keys of the table at index are neither names alone nor 1 to n. */
+static bool has_bad_keys(lua_State *L, int table) {
+  lua_Integer count = 0, highest = 0;
+  bool names = false;
+  lua_pushnil(L);
+  while (lua_next(L, table)) {
+    lua_pop(L, 1);
+    if (lua_type(L, -1) == LUA_TSTRING) {
+      names = true;
+    } else if (lua_isinteger(L, -1) && lua_tointeger(L, -1) > 0) {
+      count++;
+      if (lua_tointeger(L, -1) > highest) highest = lua_tointeger(L, -1);
+    } else {
+      lua_pop(L, 1);
+      return true;
+    }
+  }
+  return count > 0 && (names || highest != count);
+}
+
+/* Whether the value at index can't be stored by itself; what is in it is not looked at. */
+static bool is_bad(lua_State *L, int index) {
+  rb_vm *vm = rb_vm_of(L);
+  switch (lua_type(L, index)) {
+    case LUA_TNUMBER: return !lua_isinteger(L, index) && !isfinite(lua_tonumber(L, index));
+    case LUA_TSTRING: {
+      size_t length;
+      const char *bytes = lua_tolstring(L, index, &length);
+      vm->dump.length = 0;
+      return !rb_append_json_string(vm, &vm->dump, bytes, length);
+    }
+    case LUA_TLIGHTUSERDATA: return lua_touserdata(L, index) != &rb_null;
+    case LUA_TTABLE:
+      if (rb_push_store(L, index)) return false;
+      if (lua_getmetatable(L, index)) {
+        lua_pop(L, 1);
+        if (!rb_is_array(L, index)) return true;
+      }
+      return has_bad_keys(L, index);
+    case LUA_TNIL:
+    case LUA_TBOOLEAN: return false;
+    default: return true;
+  }
+}
+
+/* Whether the value that can't be stored is in its place in the state. */
+static bool is_in_place(lua_State *L) {
+  rb_vm *vm = rb_vm_of(L);
+  const void *tables[RB_DEPTH + 2];
+  lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_STATE);
+  for (int i = 0; i < vm->bad_depth; i++) {
+    if (lua_type(L, -1) != LUA_TTABLE) return false;
+    tables[i] = lua_topointer(L, -1);
+    const rb_bad_step *step = &vm->bad_steps[i];
+    if (step->is_key) {
+      lua_pushlstring(L, vm->bad_keys.bytes + step->key, step->key_length);
+    } else {
+      lua_pushinteger(L, step->index);
+    }
+    lua_rawget(L, -2);
+    lua_remove(L, -2);
+  }
+  const void *leaf = lua_topointer(L, -1);
+  for (int i = 0; i < vm->bad_depth; i++)
+    if (lua_type(L, -1) == LUA_TTABLE && tables[i] == leaf) return true;
+  return is_bad(L, lua_gettop(L));
+}
+
+void rb_blame_hook(lua_State *L, lua_Debug *activation) {
+  rb_vm *vm = rb_vm_of(L);
+  /* What a coroutine does is the doing of the line that resumes it. */
+  if (L != vm->L || vm->blamed_source || vm->phase != RB_PHASE_EVENT) return;
+  int top = lua_gettop(L);
+  luaL_checkstack(L, 12, NULL);
+  if (vm->last_source && is_in_place(L)) {
+    vm->blamed_source = vm->last_source;
+    vm->blamed_line = vm->last_line;
+    vm->blamed_rule = vm->current_rule;
+  }
+  lua_settop(L, top);
+  lua_getinfo(L, "Sl", activation);
+  if (activation->source[0] != '@' || activation->currentline <= 0) return;
+  vm->last_source = activation->source + 1;
+  vm->last_line = activation->currentline;
+}

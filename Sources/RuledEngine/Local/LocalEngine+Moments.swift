@@ -1,0 +1,34 @@
+package import RuledCore
+import RuledJSON
+import RuledStore
+
+/// Returning to an earlier moment, for tests that try several cases.
+extension LocalEngine {
+  /// What the engine was at a moment.
+  package struct Moment {
+    fileprivate let contents: [(key: [UInt8], value: [UInt8])]
+    fileprivate let time: Timestamp
+    fileprivate let changes: [Change]
+    fileprivate let sent: [[UInt8]]
+    fileprivate let eventsMade: Int
+  }
+
+  /// The present moment.
+  package func moment() throws(RequestError) -> Moment {
+    Moment(contents: try contents(), time: now, changes: changes, sent: sent, eventsMade: eventsMade)
+  }
+
+  /// Returns to a moment, with these rules in force.
+  package func restore(_ moment: Moment, catalog: Catalog) throws(RequestError) {
+    let store = MemoryStore()
+    let writes = WriteSet()
+    for entry in moment.contents {
+      entry.key.withUnsafeBytes { key in entry.value.withUnsafeBytes { writes.put(key, $0) } }
+    }
+    do throws(StoreError) { try store.commit(writes, durable: true) } catch { throw error.requestError }
+    try renew(catalog: catalog, store: store, start: moment.time)
+    changes = moment.changes
+    sent = moment.sent
+    eventsMade = moment.eventsMade
+  }
+}

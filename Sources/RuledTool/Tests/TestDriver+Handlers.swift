@@ -1,0 +1,69 @@
+internal import RuledCore
+internal import RuledEngine
+internal import RuledJSON
+internal import RuledLua
+
+/// Given states, and web and sink handlers.
+extension TestDriver {
+  /// Gives a subject a version and states, as if events had made them.
+  func give(_ arguments: TestArguments) throws -> [JSONValue] {
+    let subject = try arguments.text(0, "a subject")
+    guard let version = arguments.value(1)?.intValue, version >= 0 else {
+      throw TestFailure("t:given: argument 2 must be the subject's version, a whole number from 0 on")
+    }
+    let states = try arguments.object(2, "the plugins' states by name") ?? JSONObject()
+    try engine.give(subject, version: UInt64(version), states: states)
+    return []
+  }
+
+  /// The answer of the plugin that answers for a host.
+  func web(_ arguments: TestArguments) throws -> [JSONValue] {
+    guard var request = try arguments.object(0, "a request") else { throw TestFailure("t:web takes a table") }
+    guard let host = request["host"]?.stringValue else { throw TestFailure("t:web needs a 'host'") }
+    request["method"] = request["method"] ?? "GET"
+    request["path"] = request["path"] ?? "/"
+    request["headers"] = request["headers"] ?? [:]
+    request["body"] = request["body"] ?? ""
+    if request["query_string"] == nil {
+      let pairs = request["query"]?.objectValue ?? JSONObject()
+      request["query_string"] = .string(
+        pairs.map { "\($0.name)=\($0.value.stringValue ?? $0.value.text)" }.joined(separator: "&"))
+    }
+    if request["query"] == nil {
+      var query = JSONObject()
+      let url = try? URLText.parse("http://host/?\(request["query_string"]?.stringValue ?? "")")
+      for parameter in url?.query ?? [] where query[parameter.name] == nil {
+        query[parameter.name] = .string(parameter.value)
+      }
+      request["query"] = .object(query)
+    }
+    let text = Array(JSONValue.object(request).text.utf8)
+    let buffer = ByteBuffer(capacity: text.count)
+    text.withUnsafeBytes { buffer.append($0) }
+    guard let answer = try engine.evaluator.handlers.web(host: Self.normalized(host: host), request: buffer.bytes)
+    else {
+      throw TestFailure("no plugin answers for the host '\(host)'")
+    }
+    return answer[0].map { [$0] } ?? []
+  }
+
+  /// A host in lower case, without port and trailing dot, as hosts are compared.
+  private static func normalized(host: String) -> String {
+    let name = host.lowercased().prefix { $0 != ":" }
+    return String(name.hasSuffix(".") ? name.dropLast() : name)
+  }
+
+  /// The request that a sink handler makes of an effect.
+  func sink(_ arguments: TestArguments) throws -> [JSONValue] {
+    guard let effect = try arguments.object(0, "an effect") else { throw TestFailure("t:sink takes an effect") }
+    let name = arguments.value(1)?.stringValue ?? effect["sink"]?.stringValue ?? ""
+    let buffer = ByteBuffer(capacity: 512)
+    JSONValue.object(effect).write(to: buffer)
+    let owner = effect["plugin"]?.stringValue ?? plugin
+    guard let answer = try engine.evaluator.handlers.sink(name, plugin: owner, effect: buffer.bytes) else {
+      throw TestFailure("plugin '\(owner)' has no handler for the sink '\(name)'")
+    }
+    guard let request = answer[0], !request.isNull else { return [.null, answer[1] ?? .null] }
+    return [request]
+  }
+}

@@ -1,0 +1,287 @@
+internal import RuledCore
+internal import RuledEngine
+internal import RuledJSON
+internal import RuledLua
+internal import RuledWire
+
+/// Executes the methods of a test's `t` on an engine of its own, for the plugin that is tested.
+final class TestDriver: TestHost {
+  /// What a test did so far, to return to.
+  private struct Mark {
+    let moment: LocalEngine.Moment
+    let settings: JSONObject
+    let failures: Int
+    let events: [JSONValue]
+    let subjects: [String]
+  }
+
+  let engine: LocalEngine
+  /// The failures of rules that the test did not expect.
+  private(set) var failures = TestFailures()
+  /// The plugin that is tested.
+  private(set) var plugin = ""
+
+  private var base: Catalog
+  private let worker: LuaWorker
+  private let log = TestLog()
+  private let options: TestOptions
+  private var settings = JSONObject()
+  /// Catalogs with other settings of the plugin, by the settings' JSON.
+  private var catalogs: [String: Catalog] = [:]
+  private var marks: [Mark] = []
+  /// The events of the test with what came of them, and the subjects that they name, for snapshots.
+  private var events: [JSONValue] = []
+  private var subjects: [String] = []
+
+  /// A driver with these rules.
+  init(_ catalog: Catalog, worker: LuaWorker, coverage: Coverage?, options: TestOptions) throws(RequestError) {
+    base = catalog
+    self.worker = worker
+    self.options = options
+    engine = try LocalEngine(catalog: catalog, lua: worker, log: log, coverage: coverage, keepsFailures: true)
+  }
+
+  /// Puts other rules in force for the tests that follow.
+  func adopt(_ catalog: Catalog) {
+    base = catalog
+    catalogs.removeAll()
+  }
+
+  /// Begins a test of a plugin with an empty store, the default time and the plugins' own settings.
+  func begin(_ plugin: String) throws(RequestError) {
+    if plugin != self.plugin { catalogs.removeAll() }
+    self.plugin = plugin
+    settings = JSONObject()
+    failures = TestFailures()
+    marks.removeAll()
+    events.removeAll()
+    subjects.removeAll()
+    _ = log.take()
+    try engine.renew(catalog: base)
+  }
+
+  /// What rules logged since the test began.
+  func takeLog() -> [String] { log.take() }
+
+  func call(_ method: String, _ arguments: [JSONValue]) throws(TestFailure) -> [JSONValue] {
+    let arguments = TestArguments(method, arguments)
+    defer { noteFailures() }
+    do {
+      switch method {
+      case "at": return try set(arguments)
+      case "advance": return try advance(arguments)
+      case "given": return try give(arguments)
+      case "event": return [try event(arguments)]
+      case "query": return [try query(arguments)]
+      case "settings": return try override(try arguments.object(0, "settings") ?? JSONObject())
+      case "state":
+        return [try engine.state(of: try arguments.text(0, "a subject"), plugin: plugin) ?? .object(JSONObject())]
+      case "effects": return [.array(engine.effects(of: try arguments.text(0, "a subject")))]
+      case "sent": return [.array(engine.sent.map(Self.message))]
+      case "web": return try web(arguments)
+      case "sink": return try sink(arguments)
+      case "now": return [.number(Double(engine.now.microseconds) / 1e6)]
+      case "failures": return [.array(failures.take().map(\.json))]
+      case "snapshot": return try snapshot(arguments)
+      case "replay": return [try replay(try arguments.text(0, "the name of a file of events"))]
+      case "number": return [.integer(Int64(failures.outcomes))]
+      case "expect":
+        failures.expect(outcome: Int(arguments.value(0)?.intValue ?? 0))
+        return []
+      case "mark": return try mark()
+      case "restore": return try restore()
+      case "seed": return [.integer(Int64(options.seed))]
+      default: throw TestFailure("a test can't \(method)")
+      }
+    } catch let error as TestFailure {
+      throw error
+    } catch let error as RequestError {
+      throw TestFailure(Self.description(of: error))
+    } catch let error as Failure {
+      throw TestFailure(Self.description(of: error))
+    } catch {
+      throw TestFailure("\(error)")
+    }
+  }
+
+  private func noteFailures() {
+    for failed in engine.takeFailures() { failures.add(failed.failure, type: failed.type, subject: failed.subject) }
+  }
+
+  // MARK: Time
+
+  private func set(_ arguments: TestArguments) throws -> [JSONValue] {
+    if let seconds = arguments.value(0)?.doubleValue {
+      try engine.set(Timestamp(seconds: seconds))
+      return []
+    }
+    let text = try arguments.text(0, "a time")
+    guard let time = Timestamp(rfc3339: text) else {
+      throw TestFailure("t:at takes a time in RFC 3339 such as \"2025-11-10T08:00:00Z\", not '\(text)'")
+    }
+    try engine.set(time)
+    return []
+  }
+
+  private func advance(_ arguments: TestArguments) throws -> [JSONValue] {
+    let text = try arguments.text(0, "a duration")
+    guard let duration = DurationText.parse(text) else {
+      throw TestFailure("t:advance takes a duration such as \"90s\", \"5m\", \"48h\" or \"14d\", not '\(text)'")
+    }
+    try engine.advance(microseconds: duration)
+    return []
+  }
+
+  // MARK: Events and queries
+
+  private func event(_ arguments: TestArguments) throws -> JSONValue {
+    var event: JSONObject = [
+      "subject": .string(try arguments.text(0, "a subject")), "type": .string(try arguments.text(1, "an event type")),
+    ]
+    if let data = arguments.value(2) { event["data"] = data }
+    for (name, value) in try arguments.object(3, "options") ?? JSONObject() { event[name] = value }
+    return try send(event)
+  }
+
+  /// Sends an event that the daemon would take.
+  private func send(_ event: JSONObject) throws -> JSONValue {
+    let document = TapeDocument()
+    let text = ByteBuffer(capacity: 256)
+    JSONValue.object(event).write(to: text)
+    _ = try EventView(try? document.parse(copyOf: text.bytes), text: text.bytes, path: "event")
+    guard var outcome = try engine.event(.object(event)).objectValue else { return .null }
+    let type = event["type"]?.stringValue ?? "", subject = event["subject"]?.stringValue ?? ""
+    let all = outcome["decisions"] ?? .object(JSONObject())
+    var seen = JSONObject()
+    seen["event"] = .object(event)
+    seen["decisions"] = all
+    for name in ["effects", "failures"] { seen[name] = outcome[name] }
+    events.append(.object(seen))
+    subjects.append(subject)
+    if outcome["duplicate"]?.boolValue != true {
+      failures.add(outcome["failures"]?.arrayValue ?? [], type: type, subject: subject)
+    }
+    outcome["all"] = all
+    outcome["decisions"] = all[plugin] ?? .object(JSONObject())
+    return .object(outcome)
+  }
+
+  /// Sends the events of a file, each at its own time if it has one and the clock is not past it.
+  private func replay(_ name: String) throws -> JSONValue {
+    var outcomes: [JSONValue] = []
+    for event in try files.events(in: name) {
+      if let time = event["time"]?.stringValue.flatMap({ Timestamp(rfc3339: $0) }),
+        time.microseconds > engine.now.microseconds
+      {
+        try engine.set(time)
+      }
+      outcomes.append(try send(event))
+    }
+    return .array(outcomes)
+  }
+
+  private func query(_ arguments: TestArguments) throws -> JSONValue {
+    let name = try arguments.text(1, "a query's name")
+    let subject = arguments.value(0) == nil ? nil : try arguments.text(0, "a subject or nil")
+    let isOwn = !name.contains(".") || base.query("\(plugin).\(name)") != nil
+    return try engine.query(isOwn ? "\(plugin).\(name)" : name, subject: subject, arguments: arguments.value(2))
+  }
+
+  private static func message(_ stored: [UInt8]) -> JSONValue {
+    let message = stored.withUnsafeBytes { try? JSONValue(parsing: $0) }
+    var visible = JSONObject()
+    for name in ["subject", "type", "data", "from"] { visible[name] = message?[name] }
+    return .object(visible)
+  }
+
+  // MARK: Settings
+
+  /// Overrides settings of the plugin until the test ends.
+  private func override(_ values: JSONObject) throws -> [JSONValue] {
+    for (name, value) in values { settings[name] = value }
+    engine.adopt(try catalog(with: settings))
+    return []
+  }
+
+  private func catalog(with settings: JSONObject) throws(TestFailure) -> Catalog {
+    guard !settings.isEmpty else { return base }
+    let text = JSONValue.object(settings).text
+    if let known = catalogs[text] { return known }
+    var configured = Configuration.Plugin()
+    configured.settings = settings
+    if catalogs.count >= 32 { catalogs.removeAll() }
+    let catalog: Catalog
+    do throws(ReloadError) {
+      catalog = try CatalogBuilder.build(
+        base.source, configuration: [plugin: configured], previous: base, worker: worker, now: base.loadedAt)
+    } catch {
+      throw TestFailure(
+        "with these settings the plugin does not load: \(error.errors.map(\.description).joined(separator: "; "))")
+    }
+    let problems = catalog.plugins.first { $0.name == plugin }?.manifest.settingProblems ?? []
+    guard problems.isEmpty else { throw TestFailure(problems.map(\.message).joined(separator: "; ")) }
+    catalogs[text] = catalog
+    return catalog
+  }
+
+  // MARK: Cases
+
+  private func mark() throws -> [JSONValue] {
+    noteFailures()
+    marks.append(
+      Mark(
+        moment: try engine.moment(), settings: settings, failures: failures.unexpected.count, events: events,
+        subjects: subjects))
+    return []
+  }
+
+  /// Returns to the last mark; the result is the text of the failures since then that nobody expected.
+  private func restore() throws -> [JSONValue] {
+    noteFailures()
+    guard let mark = marks.popLast() else { return [] }
+    let unexpected = failures.take(from: mark.failures)
+    settings = mark.settings
+    events = mark.events
+    subjects = mark.subjects
+    try engine.restore(mark.moment, catalog: try catalog(with: settings))
+    return TestFailures.text(unexpected).map { [.string($0)] } ?? []
+  }
+
+  // MARK: Files
+
+  private var files: TestFiles {
+    TestFiles(folder: "\(options.root)/\(plugin)/tests", updatesSnapshots: options.updatesSnapshots)
+  }
+
+  private func snapshot(_ arguments: TestArguments) throws -> [JSONValue] {
+    let name = try arguments.text(0, "the snapshot's name")
+    try files.compare(try arguments.value(1) ?? everything(), withSnapshot: name)
+    return []
+  }
+
+  /// What the test did so far: events with their outcomes, messages, and the states of all subjects.
+  private func everything() throws -> JSONValue {
+    var states = JSONObject()
+    let receivers = engine.sent.compactMap { Self.message($0)["subject"]?.stringValue }
+    for subject in Set(subjects + receivers).sorted() {
+      var plugins = JSONObject()
+      for plugin in base.plugins { plugins[plugin.name] = try engine.state(of: subject, plugin: plugin.name) }
+      if !plugins.isEmpty { states[subject] = .object(plugins) }
+    }
+    return ["events": .array(events), "sent": .array(engine.sent.map(Self.message)), "states": .object(states)]
+  }
+
+  // MARK: Errors
+
+  private static func description(of error: RequestError) -> String {
+    let file = error.details.first { $0.name == "file" }?.value.stringValue
+    let line = error.details.first { $0.name == "line" }?.value.intValue
+    guard let file, let line else { return error.message }
+    return "\(error.message) (at \(file):\(line))"
+  }
+
+  private static func description(of failure: Failure) -> String {
+    guard let file = failure.file, let line = failure.line else { return failure.message }
+    return "\(failure.message) (at \(file):\(line))"
+  }
+}

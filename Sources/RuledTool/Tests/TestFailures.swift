@@ -1,0 +1,71 @@
+internal import RuledCore
+
+/// The failures of rules in a test, and which of them the test expected.
+struct TestFailures {
+  /// A failure, and the event that it was on.
+  struct Entry {
+    /// The failure as an outcome has it.
+    let failure: JSONValue
+    /// The event's type.
+    let type: String
+    /// Its subject.
+    let subject: String
+    /// The number of the outcome of `t:event` that has it; nil if a timer or a message failed.
+    let outcome: Int?
+
+    /// The file, the line, the rule, and what failed, in a line.
+    var text: String {
+      var text = ""
+      if let file = failure["file"]?.stringValue { text = "\(file):\(failure["line"]?.intValue ?? 0): " }
+      let plugin = failure["plugin"]?.stringValue ?? ""
+      let rule = failure["rule"]?.stringValue.map { "rule '\($0)' of plugin '\(plugin)'" } ?? "plugin '\(plugin)'"
+      let kind = failure["kind"]?.stringValue ?? "error"
+      let message = failure["message"]?.stringValue ?? ""
+      return text + "\(rule) failed on '\(type)' of \(subject) (\(kind)): \(message)"
+    }
+
+    /// The failure with the event, as `t:failures` returns it.
+    var json: JSONValue {
+      var object = failure.objectValue ?? JSONObject()
+      object["type"] = .string(type)
+      object["subject"] = .string(subject)
+      return .object(object)
+    }
+  }
+
+  /// Those that the test neither read nor took, in order.
+  private(set) var unexpected: [Entry] = []
+  /// How many outcomes had failures.
+  private(set) var outcomes = 0
+
+  /// Adds the failures of an outcome of `t:event`.
+  mutating func add(_ failures: [JSONValue], type: String, subject: String) {
+    guard !failures.isEmpty else { return }
+    outcomes += 1
+    unexpected += failures.map { Entry(failure: $0, type: type, subject: subject, outcome: outcomes) }
+  }
+
+  /// Adds a failure on a timer or a message.
+  mutating func add(_ failure: JSONValue, type: String, subject: String) {
+    unexpected.append(Entry(failure: failure, type: type, subject: subject, outcome: nil))
+  }
+
+  /// Notes that the test read the failures of an outcome.
+  mutating func expect(outcome: Int) { unexpected.removeAll { $0.outcome == outcome } }
+
+  /// Removes and returns those from index `first` on.
+  mutating func take(from first: Int = 0) -> [Entry] {
+    defer { unexpected.removeSubrange(min(first, unexpected.count)...) }
+    return Array(unexpected.dropFirst(first))
+  }
+
+  /// Failures as the text of an error, the first one's place at its beginning.
+  static func text(_ entries: [Entry]) -> String? {
+    guard let first = entries.first else { return nil }
+    let most = 10
+    var lines = [first.text + ", which the test did not expect"]
+    lines += entries.dropFirst().prefix(most - 1).map(\.text)
+    if entries.count > most { lines.append("and \(entries.count - most) more failures") }
+    return lines.joined(separator: "\n")
+  }
+}

@@ -1,0 +1,111 @@
+internal import Glibc
+internal import RuledCore
+internal import RuledJSON
+internal import RuledLua
+
+/// The files beside a plugin's tests: snapshots and recorded events.
+struct TestFiles {
+  /// The folder of the plugin's tests.
+  let folder: String
+  /// Whether snapshots are written and not compared.
+  let updatesSnapshots: Bool
+
+  // MARK: Snapshots
+
+  /// Compares a value with the snapshot of that name, or writes it there.
+  func compare(_ value: JSONValue, withSnapshot name: String) throws(TestFailure) {
+    guard Self.isName(name) else {
+      throw TestFailure("a snapshot's name has letters, digits, '-' and '_' alone, not '\(name)'")
+    }
+    let path = "\(folder)/\(name).snapshot.json"
+    let text = value.prettyText() + "\n"
+    guard !updatesSnapshots else { return try write(text, path) }
+    guard let stored = try? Input(path: path) else {
+      throw TestFailure("there is no snapshot '\(name)'; write it with 'rulectl test --update-snapshots', and read it")
+    }
+    let old = try parse((try? stored.readAll()) ?? [], path)
+    var differences: [String] = []
+    Self.compare(old, value, "", &differences)
+    guard !differences.isEmpty else { return }
+    let shown = differences.prefix(10).joined(separator: "\n")
+    let more = differences.count > 10 ? "\nand \(differences.count - 10) more" : ""
+    throw TestFailure(
+      "the snapshot '\(name)' differs:\n\(shown)\(more)\nif that is right, run 'rulectl test --update-snapshots'")
+  }
+
+  private static func isName(_ name: String) -> Bool {
+    !name.isEmpty && name.utf8.count <= 100
+      && name.unicodeScalars.allSatisfy {
+        $0 == "-" || $0 == "_" || $0.isASCII && $0.properties.isAlphabetic
+          || ("0"..."9").contains($0)
+      }
+  }
+
+  /// Adds a line for each place at which two values differ.
+  private static func compare(_ old: JSONValue, _ new: JSONValue, _ path: String, _ lines: inout [String]) {
+    if old == new { return }
+    if let left = old.objectValue, let right = new.objectValue {
+      let names = left.names + right.names.filter { left[$0] == nil }
+      for name in names { compare(left[name], right[name], path.isEmpty ? name : "\(path).\(name)", &lines) }
+    } else if let left = old.arrayValue, let right = new.arrayValue {
+      for index in 0..<max(left.count, right.count) {
+        compare(
+          index < left.count ? left[index] : nil, index < right.count ? right[index] : nil, "\(path)[\(index + 1)]",
+          &lines)
+      }
+    } else {
+      lines.append("\(path.isEmpty ? "it" : path): expected \(old.text), got \(new.text)")
+    }
+  }
+
+  private static func compare(_ old: JSONValue?, _ new: JSONValue?, _ path: String, _ lines: inout [String]) {
+    switch (old, new) {
+    case (let old?, let new?): compare(old, new, path, &lines)
+    case (let old?, nil): lines.append("\(path): expected \(old.text), got nothing")
+    case (nil, let new?): lines.append("\(path): expected nothing, got \(new.text)")
+    case (nil, nil): break
+    }
+  }
+
+  private func write(_ text: String, _ path: String) throws(TestFailure) {
+    let new = "\(path).\(getpid()).tmp"
+    let descriptor = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+    guard descriptor >= 0 else { throw failed("write", path) }
+    let output = Output(descriptor: descriptor)
+    output.write(text)
+    output.flush()
+    guard close(descriptor) == 0, rename(new, path) == 0 else { throw failed("write", path) }
+  }
+
+  // MARK: Events
+
+  /// The events of a file with one in each line.
+  func events(in name: String) throws(TestFailure) -> [JSONObject] {
+    guard !name.isEmpty, !name.contains("/"), !name.hasPrefix(".") else {
+      throw TestFailure("t:replay takes the name of a file beside the test, not '\(name)'")
+    }
+    let path = "\(folder)/\(name)"
+    guard let input = try? Input(path: path) else { throw failed("read", path) }
+    var events: [JSONObject] = []
+    var number = 0
+    while let line = try? input.nextLine() {
+      number += 1
+      guard line.contains(where: { $0 > 0x20 }) else { continue }
+      guard let event = try parse(Array(line), "\(name):\(number)").objectValue else {
+        throw TestFailure("\(name):\(number): an event is an object")
+      }
+      events.append(event)
+    }
+    return events
+  }
+
+  private func parse(_ text: [UInt8], _ place: String) throws(TestFailure) -> JSONValue {
+    do throws(JSONError) { return try JSONValue(parsing: String(decoding: text, as: UTF8.self)) } catch {
+      throw TestFailure("\(place) is not JSON: \(error.message)")
+    }
+  }
+
+  private func failed(_ what: String, _ path: String) -> TestFailure {
+    TestFailure("cannot \(what) '\(path)': \(String(cString: strerror(errno)))")
+  }
+}

@@ -1,0 +1,113 @@
+internal import RuledCore
+
+/// Writes a test run for people: one line for each plugin, and each failure with what was expected.
+struct TestReport {
+  /// From how many microseconds on a test is called slow.
+  private static let slow = 100_000
+
+  private let run: TestRun
+  private let style: Style
+
+  /// The report of a run.
+  init(_ run: TestRun, style: Style) {
+    self.run = run
+    self.style = style
+  }
+
+  /// Plugins, failures, slow tests and totals.
+  func text(seconds: Double) -> String {
+    guard !run.results.isEmpty else { return "" }
+    var text = ""
+    var plugins: [String] = []
+    for result in run.results where plugins.last != result.plugin { plugins.append(result.plugin) }
+    let width = plugins.map(\.count).max() ?? 0
+    for plugin in plugins {
+      let results = run.results.filter { $0.plugin == plugin }
+      let failed = results.filter { $0.failure != nil }
+      let name = plugin.printable + String(repeating: " ", count: width - plugin.count)
+      let passed = "\(Figures.count(results.count - failed.count)) passed"
+      text += "\(style.bold(name))  \(failed.isEmpty ? style.green(passed) : passed)"
+      text += failed.isEmpty ? "\n" : ", \(style.red("\(Figures.count(failed.count)) failed"))\n"
+      for result in failed { text += describe(result) }
+    }
+    for result in run.results.filter({ $0.microseconds >= Self.slow }).sorted(by: { $0.microseconds > $1.microseconds })
+      .prefix(5)
+    {
+      text += "slow: \(Figures.micros(Double(result.microseconds)))  \(result.plugin) \(result.name)\n".printableLines
+    }
+    let passed = run.results.count - run.failed
+    let totals = "\(Figures.count(passed, "test")) passed, \(Figures.count(run.failed)) failed"
+    return text + "\n" + (run.failed > 0 ? style.red(totals) : style.green(totals))
+      + " in \(Figures.micros(seconds * 1e6))\n"
+  }
+
+  private func describe(_ result: TestResult) -> String {
+    guard let failure = result.failure else { return "" }
+    let location = "\(failure.file ?? result.file):\(failure.line ?? result.line)"
+    var text = "\n  \(style.red("FAIL")) \(result.name.printable)  \(style.dim(location.printable))\n"
+    for line in failure.message.split(separator: "\n", omittingEmptySubsequences: false) {
+      text += "    \(String(line).printable)\n"
+    }
+    for line in result.log { text += "    \(style.dim("log " + line.printable))\n" }
+    return text + "\n"
+  }
+}
+
+extension String {
+  /// The text, which ends in a newline, with all else printable.
+  fileprivate var printableLines: String { String(dropLast()).printable + "\n" }
+}
+
+/// Writes a test run as JUnit's XML, which CI systems read.
+enum JUnitReport {
+  /// The whole document.
+  static func text(_ run: TestRun, seconds: Double) -> String {
+    var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+    text += "<testsuites tests=\"\(run.results.count)\" failures=\"\(run.failed)\" time=\"\(seconds)\">\n"
+    var plugins: [String] = []
+    for result in run.results where plugins.last != result.plugin { plugins.append(result.plugin) }
+    for plugin in plugins {
+      let results = run.results.filter { $0.plugin == plugin }
+      let failed = results.count { $0.failure != nil }
+      let time = Double(results.reduce(0) { $0 + $1.microseconds }) / 1e6
+      text +=
+        "  <testsuite name=\(quoted(plugin)) tests=\"\(results.count)\" failures=\"\(failed)\" time=\"\(time)\">\n"
+      for result in results { text += testCase(result) }
+      text += "  </testsuite>\n"
+    }
+    return text + "</testsuites>\n"
+  }
+
+  private static func testCase(_ result: TestResult) -> String {
+    var text =
+      "    <testcase classname=\(quoted(result.plugin)) name=\(quoted(result.name)) file=\(quoted(result.file))"
+    text += " line=\"\(result.line)\" time=\"\(Double(result.microseconds) / 1e6)\""
+    guard let failure = result.failure else { return text + "/>\n" }
+    let place = "\(failure.file ?? result.file):\(failure.line ?? result.line)"
+    let first = failure.message.split(separator: "\n").first.map(String.init) ?? ""
+    text += ">\n      <failure message=\(quoted(first))>\(escaped("\(place)\n\(failure.message)"))</failure>\n"
+    if !result.log.isEmpty {
+      text += "      <system-out>\(escaped(result.log.joined(separator: "\n")))</system-out>\n"
+    }
+    return text + "    </testcase>\n"
+  }
+
+  private static func quoted(_ text: String) -> String { "\"\(escaped(text))\"" }
+
+  private static func escaped(_ text: String) -> String {
+    var escaped = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "<": escaped += "&lt;"
+      case ">": escaped += "&gt;"
+      case "&": escaped += "&amp;"
+      case "\"": escaped += "&quot;"
+      case "\n": escaped += "&#10;"
+      case "\t": escaped += "&#9;"
+      case _ where scalar.value < 0x20 || scalar.value == 0xFFFE || scalar.value == 0xFFFF: escaped += "\u{FFFD}"
+      default: escaped.unicodeScalars.append(scalar)
+      }
+    }
+    return escaped
+  }
+}

@@ -1,0 +1,80 @@
+import RuledCore
+import RuledEngine
+import RuledJSON
+import Testing
+
+/// A value in the state that can't be stored is a failure that names the rule and the line that put it there.
+@Suite struct StateFailureTests {
+  private func failure(_ plugin: String, before: [JSONValue] = [], _ data: JSONValue = [:]) throws -> JSONValue {
+    let engine = try Engine(["p": plugin])
+    for data in before { #expect(try engine.send("x", data)["failures"] == []) }
+    return try #require(try engine.send("x", data)["failures"]?[0])
+  }
+
+  @Test(arguments: [
+    ("state.f = function() end", "state.f is a function, which can't be stored"),
+    ("state.a = { b = { 0 / 0 } }", "state.a.b[1] is not a number (NaN), which can't be stored"),
+    ("state.a = { b = {} } state.a.b[2] = 1 state.a.b.x = 1", "state.a.b mixes numbers and names as keys"),
+    ("state.loop = { state }", "state.loop[1] contains itself"),
+    ("rawset(state, 'n', 1 / 0)", "state.n is infinite, which can't be stored"),
+    ("state[3] = true", "state mixes numbers and names as keys"),
+    ("state.t = setmetatable({}, {})", "state.t has a metatable, which can't be stored"),
+    ("state.s = '\\xff'", "state.s is a string that is not UTF-8"),
+    ("coroutine.wrap(function() state.f = print_nothing end)()", "state.f is a function, which can't be stored"),
+  ])
+  func `the assignment is named, whatever runs before and after it`(statement: String, message: String) throws {
+    let plugin = """
+
+      local function print_nothing() end
+      local function put(state)
+        \(statement)
+      end
+      rule 'first' { on = 'x', priority = 1, run = function(_, state) state.ok = { 1, 2 } end }
+      rule 'second' { on = 'x', run = function(_, state)
+        local n = 1
+        put(state)
+        print_nothing(n)
+      end }
+      rule 'third' { on = 'x', run = function(_, state) state.ok[3] = 3 end }
+      """
+    let failure = try failure(plugin)
+    #expect(failure["kind"] == "state")
+    #expect(failure["message"]?.stringValue?.hasPrefix(message) == true, "\(failure)")
+    #expect(failure["rule"] == "second", "\(failure)")
+    #expect(failure["file"] == "p/plugin.lua")
+    #expect(failure["line"] == 4, "\(failure)")
+  }
+
+  @Test func `a rule on a raised event is named, too`() throws {
+    let failure = try failure(
+      """
+
+      rule 'outer' { on = 'x', run = function(_, state) state.a = {} raise('y') end }
+      rule 'inner' { on = 'y', run = function(_, state)
+        state.a.f = tostring
+      end }
+      """)
+    #expect(failure["rule"] == "inner" && failure["line"] == 4, "\(failure)")
+  }
+
+  @Test func `a value that is not to blame on one line has no line`() throws {
+    let failure = try failure("rule 'r' { on = 'x', run = function(_, state) state.s = ('x'):rep(300000) end }")
+    #expect(failure["kind"] == "state" && failure["line"]?.intValue == nil, "\(failure)")
+  }
+
+  @Test func `an event that fails so leaves nothing behind, and the next one is as before`() throws {
+    let engine = try Engine([
+      "p": """
+      rule 'r' { on = 'x', run = function(event, state)
+        state.n = (state.n or 0) + 1
+        count('p.n')
+        if event.data.bad then state.f = function() end end
+      end }
+      """
+    ])
+    try engine.send("x")
+    #expect(try engine.send("x", ["bad": true])["failures"]?[0]?["line"] == 4)
+    #expect(try engine.send("x")["failures"] == [])
+    #expect(try engine.state("p") == ["n": 2])
+  }
+}

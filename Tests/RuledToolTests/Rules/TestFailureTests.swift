@@ -1,0 +1,107 @@
+import RuledCore
+import RuledJSON
+import RuledTool
+import TestSupport
+import Testing
+
+/// Tests that can't lie: what rules do wrong fails the test that did not expect it.
+@Suite struct TestFailureTests {
+  /// A plugin with a rule for each mistake.
+  private static let plugin = """
+    plugin { name = "p", settings = { words = "hi", limit = 3 } }
+    rule "raises" { on = "raise", run = function() log.warn("about to", { n = 1 }) error("no such thing") end }
+    rule "typo" { on = "typo", run = function(event) send(event.subjct, "hello") end }
+    rule "sink" { on = "sink", run = function() emit("mial", "x", {}) end }
+    rule "cycle" { on = "cycle", run = function() raise("cycle") end }
+    rule "timer" { on = "later", run = function() timer.set("t", now() + 60, "raise") end }
+    rule "message" { on = "tell", run = function() send("user:2", "raise") end }
+    rule "raised" { on = "outer", run = function() raise("raise") end }
+    rule "fine" { on = "fine", run = function(event) decide("n", event.data.n) end }
+    """
+
+  private func run(_ test: String, _ options: [String] = [], plugin: String = plugin) -> Run {
+    let folder = RulesFolderOnDisk(["p/plugin.lua": plugin, "p/tests/t.lua": test])
+    return withExtendedLifetime(folder) { Run(words: ["test", folder.path, "--seed", "1"] + options) }
+  }
+
+  @Test(arguments: [
+    (
+      "t:event('user:1', 'raise')",
+      "p/plugin.lua:2: rule 'raises' of plugin 'p' failed on 'raise' of user:1 (error): no such thing"
+    ),
+    (
+      "t:event('user:1', 'typo')",
+      "p/plugin.lua:3: rule 'typo' of plugin 'p' failed on 'typo' of user:1 (value): a subject must be a string"
+    ),
+    (
+      "t:event('user:1', 'sink')",
+      "p/plugin.lua:4: rule 'sink' of plugin 'p' failed on 'sink' of user:1 (value): plugin 'p' has no sink 'mial'"
+    ),
+    ("t:event('user:1', 'cycle')", "p/plugin.lua:5: rule 'cycle' of plugin 'p' failed on 'cycle' of user:1 (cycle): "),
+    (
+      "t:event('user:1', 'later') t:advance('1h')",
+      "p/plugin.lua:2: rule 'raises' of plugin 'p' failed on 'raise' of user:1 (error): no such thing"
+    ),
+    (
+      "t:event('user:1', 'tell')",
+      "p/plugin.lua:2: rule 'raises' of plugin 'p' failed on 'raise' of user:2 (error): no such thing"
+    ),
+    (
+      "t:event('user:1', 'outer')",
+      "p/plugin.lua:2: rule 'raises' of plugin 'p' failed on 'outer' of user:1 (error): no such thing"
+    ),
+    ("t:event('user:1', 'raise', nil, { dryrun = true })", "p/plugin.lua:2: rule 'raises'"),
+  ])
+  func `a failure that the test did not expect fails it, with the rule's message, file and line`(
+    call: String, message: String
+  ) {
+    let run = run("test 'a' (function(t) \(call) end)")
+    #expect(run.exit == .no)
+    #expect(run.output.contains(message), "\(run.output)")
+    #expect(run.output.contains("which the test did not expect"))
+  }
+
+  @Test(arguments: [
+    "t:equal(t:event('user:1', 'raise').failures[1].kind, 'error')",
+    "local o = t:event('user:1', 'raise') t:truthy(#o.failures == 1)",
+    "local o = t:event('user:1', 'raise') for name, value in pairs(o.failures) do t:truthy(value) end",
+    "t:event('user:1', 'tell') local f = t:failures() t:equal(#f, 1) t:equal(f[1].subject, 'user:2') t:equal(f[1].line, 2)",
+    "t:event('user:1', 'later') t:advance('1h') t:equal(t:failures()[1].type, 'raise') t:equal(t:failures(), {})",
+    "t:event('user:1', 'raise', nil, { id = '1' }).failures[1] = nil t:event('user:1', 'raise', nil, { id = '1' })",
+  ])
+  func `what the test reads or takes does not fail it`(body: String) {
+    let run = run("test 'a' (function(t) \(body) end)")
+    #expect(run.exit == .done, "\(run.output)\(run.errors)")
+  }
+
+  @Test func `an outcome that is compared whole shows its failures`() {
+    let run = run("test 'a' (function(t) local o = t:event('user:1', 'raise') t:equal({ o }, { {} }) end)")
+    #expect(run.output.contains("\"failures\":[{"), "\(run.output)")
+    #expect(!run.output.contains("did not expect"))
+  }
+
+  @Test func `what rules logged stands beside a test that failed, and only there`() {
+    let failed = run("test 'a' (function(t) t:event('user:1', 'raise') end)")
+    #expect(failed.output.contains("log warn p/raises: about to {\"n\":1}"), "\(failed.output)")
+    let passed = run("test 'a' (function(t) t:event('user:1', 'raise') t:failures() end)")
+    #expect(!passed.output.contains("about to"))
+  }
+
+  @Test(arguments: [
+    ("t:settings { wrods = 'x' }", "plugin 'p' has no setting 'wrods'; did you mean 'words'?"),
+    ("t:settings { limit = 'three' }", "the setting 'limit' of plugin 'p' must be a number, as it is by default"),
+    ("t:event('', 'fine')", "event.subject: must not be empty"),
+    ("t:event('user:1', 'a\\nb')", "event.type: must not have control characters"),
+    ("t:event('user:1', 'fine', nil, { Trace = 'x' })", "event.Trace: "),
+    ("t:event('user:1', 'fine', nil, { dryrun = 'yes' })", "event.dryrun: must be true or false"),
+    ("t:event('user:1', 'fine', nil, { id = '' })", "event.id: must not be empty"),
+    ("t:event('user:1', 'fine', nil, { time = 'noon' })", "event.time: must be a time in RFC 3339"),
+    ("t:event('user:1')", "t:event: argument 2 must be an event type"),
+  ])
+  func `a test is refused what the daemon refuses`(call: String, message: String) {
+    let run = run("test 'a' (function(t)\n\(call)\nend)")
+    #expect(run.exit == .no)
+    #expect(run.output.contains(message), "\(run.output)")
+    #expect(run.output.contains("p/tests/t.lua:2"), "\(run.output)")
+  }
+}
