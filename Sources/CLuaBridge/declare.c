@@ -328,6 +328,36 @@ bool rb_has_global(rb_vm *vm, rb_slice name) {
   return rb_protect(vm, has_global_body, &question) == RB_OK && question.found;
 }
 
+typedef struct {
+  rb_slice name;
+  void *context;
+  void (*report)(void *context, rb_slice member);
+} member_question;
+
+static int members_body(lua_State *L) {
+  const member_question *question = lua_touserdata(L, 1);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_ENVIRONMENT);
+  lua_pushlstring(L, question->name.bytes, question->name.length);
+  if (lua_rawget(L, -2) != LUA_TTABLE) return 0;
+  rb_push_store(L, -1);
+  lua_pushnil(L);
+  while (lua_next(L, -2)) {
+    lua_pop(L, 1);
+    if (lua_type(L, -1) != LUA_TSTRING) continue;
+    rb_slice member;
+    member.bytes = lua_tolstring(L, -1, &member.length);
+    question->report(question->context, member);
+  }
+  return 0;
+}
+
+rb_status rb_each_member(rb_vm *vm, rb_slice name, void *context, void (*report)(void *, rb_slice)) {
+  member_question question = {name, context, report};
+  rb_budget budget = {.instructions = INT64_MAX / 2, .memory_bytes = 1 << 20, .milliseconds = 1000};
+  rb_start_budget(vm, &budget);
+  return rb_protect(vm, members_body, &question);
+}
+
 /* Configuration ---------------------------------------------------------------------------------------------------------------- */
 
 /* Upvalues: the values by name, their lines by name. */

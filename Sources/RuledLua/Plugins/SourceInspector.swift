@@ -20,6 +20,7 @@ package final class SourceInspector {
   private let worker: LuaWorker
   private let handle: OpaquePointer
   private var uses: [Use] = []
+  private var members: [String] = []
 
   /// An inspector; nil when there is no memory for its VM.
   package init?(worker: LuaWorker) {
@@ -50,6 +51,16 @@ package final class SourceInspector {
     name == "settings" || name.withSlice { rb_has_global(handle, $0) }
   }
 
+  /// The members of a global table of the host, in order; empty if the global is no table.
+  package func members(of global: String) -> [String] {
+    members.removeAll()
+    let context = Unmanaged.passUnretained(self).toOpaque()
+    _ = global.withSlice { rb_each_member(handle, $0, context, takeMember) }
+    return members.sorted()
+  }
+
+  fileprivate func take(member: rb_slice) { members.append(member.text) }
+
   /// The globals of rules that a misspelled name may mean.
   package static let globals = [
     "array", "assert", "calendar", "coroutine", "count", "counters", "data", "decide", "emit", "error", "event",
@@ -70,6 +81,11 @@ package final class SourceInspector {
     uses.append(
       Use(kind: kind, name: finding.name.text, argument: finding.argument.text, line: Int(finding.line)))
   }
+}
+
+private func takeMember(context: UnsafeMutableRawPointer?, member: rb_slice) {
+  guard let context else { return }
+  Unmanaged<SourceInspector>.fromOpaque(context).takeUnretainedValue().take(member: member)
 }
 
 private func takeFinding(context: UnsafeMutableRawPointer?, finding: UnsafePointer<rb_finding>?) {

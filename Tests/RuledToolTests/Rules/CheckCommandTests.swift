@@ -103,6 +103,112 @@ import Testing
     #expect(run.output.contains("q/plugin.lua: a folder under rules/ is a plugin"))
   }
 
+  @Test(arguments: [
+    ("decide('d', calendar.weekdy(now(), 'UTC'))", "calendar has no member 'weekdy'; did you mean 'weekday'?"),
+    ("decide('d', json.stringify({}))", "json has no member 'stringify'; it has decode, encode, null"),
+    ("decide('d', event.subjct)", "event has no 'subjct'; did you mean 'subject'?"),
+    ("decide('d', settings.wrods)", "plugin 'p' has no setting 'wrods'; did you mean 'words'?"),
+    (
+      "state = { n = 1 }",
+      "assigns the parameter 'state', which changes no state; change the table in place, as in state.name = value"
+    ),
+    ("decide('d', nil)", "decide without a value decides null; leave the call out, or decide json.null"),
+    ("decide('d')", "decide without a value decides null"),
+    ("print('hello')", "there is no global 'print': log.info(message) writes a line that names plugin, rule and event"),
+    ("decide('d', os.time())", "there is no 'os.time': now() is the time of the event in epoch seconds"),
+    ("decide('d', os.date('%Y'))", "there is no 'os.date': calendar.date(now(), zone) is a date"),
+    ("io.write('x')", "there is no global 'io': a rule has no input and output"),
+    ("math.randomseed(1)", "there is no 'math.randomseed': math.random is seeded by the event"),
+    ("raise('hard')", "no rule hears 'hard', which is raised here; did you mean 'heard'?"),
+    ("send('user:2', 'told')", "no rule hears 'told', which is sent here"),
+    ("timer.set('t', now() + 1, 'ringing')", "no rule hears 'ringing', which is set a timer for here"),
+    ("local t = data('broken.json')", "is not JSON"),
+  ])
+  func `a mistake in a rule is found with its line and what to do`(statement: String, message: String) {
+    let run = check([
+      "rules/p/plugin.lua": """
+      plugin { name = 'p', settings = { words = 'hi' } }
+      rule 'r' { on = 'x', run = function(event, state)
+        log.info(settings.words)
+        \(statement)
+      end }
+      rule 'h' { on = 'heard', run = function(event, state) state.n = event.data.n end }
+      """, "rules/p/broken.json": "{\n\"a\": tru\n}",
+      "rules/p/tests/t.lua": "test 'a' (function(t) t:event('user:1', 'x') end)",
+    ])
+    #expect(run.exit == .no)
+    #expect(run.output.contains(message), "\(run.output)")
+    #expect(
+      run.output.contains(message.hasPrefix("is not") ? "p/broken.json:2: " : "p/plugin.lua:4: "), "\(run.output)")
+  }
+
+  @Test func `types that look like known ones, unused settings and unread decisions are found`() {
+    let run = check([
+      "rules/p/plugin.lua": """
+      plugin { name = 'p', settings = {
+        words = 'hi',
+        unused = 1,
+      } }
+      rule 'r' { on = 'app.lauched', run = function() decide('greeting', settings.words) decide('other', 1) end }
+      rule 's' { on = 'session.begun', run = function() end }
+      """,
+      "rules/p/tests/t.lua": """
+      test 'a' (function(t) t:equal(t:event('user:1', 'app.launched').decisions.greeting, nil) end)
+      test 'b' (function(t) t:event('user:1', 'session.begum') t:evnt('user:1', 'x') end)
+      """,
+    ])
+    #expect(
+      run.output.split(separator: "\n").map(String.init) == [
+        "p/plugin.lua:3: nothing reads the setting 'unused'",
+        "p/plugin.lua:5: note: no test reads the decision 'other'",
+        "p/tests/t.lua:1: no rule hears 'app.launched'; did you mean 'app.lauched'?",
+        "p/tests/t.lua:2: a test's t has no method 'evnt'; did you mean 'event'?",
+        "1 plugin, 2 rules, 3 findings, 1 note",
+      ], "\(run.output)")
+  }
+
+  @Test func `notes alone are no failure`() {
+    let run = check([
+      "rules/p/plugin.lua": "plugin { name = 'p' } rule 'r' { on = 'x', run = function() decide('d', 1) end }",
+      "rules/p/tests/t.lua": "test 'a' (function(t) t:event('user:1', 'x') end)",
+    ])
+    #expect(run.exit == .done)
+    #expect(
+      run.output == "p/plugin.lua:1: note: no test reads the decision 'd'\n1 plugin, 1 rule, no findings, 1 note\n")
+  }
+
+  @Test func `what is safe to mend is mended, and the rest stays`() {
+    let folder = RulesFolderOnDisk([
+      "p/plugin.lua": """
+      plugin { name = 'p', settings = { words = 'hi' } }
+      rule 'r' { on = 'x', run = function(event, state)
+        print('a' .. settings.wrds) state.day = calendar.weekdy(os.time(), 'UTC')
+        decid('d', event.subjct)
+        raise("hard")
+        state = {}
+      end }
+      rule 'h' { on = 'heard', run = function() end }
+      """
+    ])
+    let mended = Run(words: ["check", folder.path, "--fix"])
+    #expect(mended.exit == .no)
+    #expect(mended.output.contains("p/plugin.lua:6: assigns the parameter 'state'"), "\(mended.output)")
+    let again = Run(words: ["check", folder.path, "--fix"])
+    #expect(again.output.hasSuffix("1 plugin, 2 rules, 1 finding\n"), "\(again.output)")
+  }
+
+  @Test func `SARIF has every finding with its rule, level and place`() throws {
+    let folder = RulesFolderOnDisk(["p/plugin.lua": "plugin { name = 'p' }\nlocal x = calendar.weekdy\nreturn x"])
+    let path = folder.path + "/out.sarif"
+    #expect(Run(words: ["check", folder.path, "--sarif", path]).exit == .no)
+    let file = try Input(path: path).readAll()
+    let json = try JSONValue(parsing: String(decoding: file, as: UTF8.self))
+    let result = json["runs"]?[0]?["results"]?[0]
+    #expect(json["version"] == "2.1.0")
+    #expect(result?["ruleId"] == "unknown-member" && result?["level"] == "error")
+    #expect(result?["locations"]?[0]?["physicalLocation"]?["region"]?["startLine"] == 2)
+  }
+
   @Test func theConfigurationIsHeldAgainstTheRules() {
     let run = check(
       [

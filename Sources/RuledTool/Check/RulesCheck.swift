@@ -12,28 +12,42 @@ struct RulesCheck {
   /// Their manifests, as far as they load.
   private(set) var manifests: [PluginManifest] = []
   /// The worker that loads the plugins.
-  private let worker = LuaWorker()
-  private var found: [Finding] = []
+  let worker = LuaWorker()
+  /// The findings in the order found.
+  var found: [Finding] = []
 
   /// Checks the selected plugins.
   init(_ selection: RulesSelection) throws {
-    plugins = try read(selection).filter { selection.contains($0.name) }
+    let all = try read(selection)
+    plugins = all.filter { selection.contains($0.name) }
     guard let inspector = SourceInspector(worker: worker) else {
       throw ToolError("there is no memory for a Lua VM")
     }
-    for file in plugins.first?.library ?? [] { inspect(file, inspector) }
+    let host = HostNames(inspector)
+    for file in plugins.first?.library ?? [] { inspect(file, inspector, host.surroundings(nil)) }
     for plugin in plugins {
-      for file in plugin.modules + plugin.tests { inspect(file, inspector) }
       load(plugin)
+      let manifest = manifests.first { $0.name == plugin.name }
+      for file in plugin.modules { inspect(file, inspector, host.surroundings(manifest)) }
+      for file in plugin.tests { inspect(file, inspector, host.surroundings(nil, isTest: true)) }
       checkNames(plugin, inspector)
     }
     checkHosts()
+    let others = all.filter { !selection.contains($0.name) }
+    let facts = RulesFacts(plugins, others: others, manifests: manifests, worker: worker, host: host)
+    for finding in facts.findings { add(finding) }
   }
 
   /// Adds a finding, unless there is one for this line already.
-  private mutating func add(_ file: String, _ line: Int, _ message: String) {
-    guard !found.contains(where: { $0.file == file && $0.line == line && line > 0 }) else { return }
-    found.append(Finding(file: file, line: line, message: message))
+  mutating func add(_ file: String, _ line: Int, _ message: String, _ code: Finding.Code = .load) {
+    add(Finding(file: file, line: line, message: message, code: code))
+  }
+
+  private mutating func add(_ finding: Finding) {
+    guard !found.contains(where: { $0.file == finding.file && $0.line == finding.line && finding.line > 0 }) else {
+      return
+    }
+    found.append(finding)
   }
 
   private mutating func add(_ error: LoadError) { add(error.file, error.line, error.message) }
@@ -53,22 +67,12 @@ struct RulesCheck {
 
   // MARK: Sources
 
-  /// Finds syntax errors and unknown globals.
-  private mutating func inspect(_ file: SourceFile, _ inspector: SourceInspector) {
-    let uses: [SourceInspector.Use]
-    do throws(LoadError) { uses = try inspector.uses(in: file) } catch {
-      add(error)
-      return
-    }
-    for use in uses {
-      switch use.kind {
-      case .write: add(file.path, use.line, "assigns the global '\(use.name)'; declare it with 'local'")
-      case .read where !inspector.knows(use.name):
-        let hint = NearestName.hint(use.name, in: SourceInspector.globals)
-        add(file.path, use.line, "there is no global '\(use.name)'\(hint)")
-      default: break
-      }
-    }
+  /// Finds syntax errors, and names that do not exist.
+  private mutating func inspect(
+    _ file: SourceFile, _ inspector: SourceInspector, _ around: SourceReview.Surroundings
+  ) {
+    do throws(LoadError) { _ = try inspector.uses(in: file) } catch { add(error) }
+    for finding in SourceReview(file, around)?.findings ?? [] { add(finding) }
   }
 
   /// Finds uses of sinks, files and modules that the plugin does not have.
@@ -79,24 +83,24 @@ struct RulesCheck {
         switch use.name {
         case "emit":
           guard let manifest, !manifest.sinks.contains(use.argument) else { continue }
-          add(file.path, use.line, unknown(sink: use.argument, manifest))
+          add(file.path, use.line, unknown(sink: use.argument, manifest), .unknownName)
         case "data":
           let files = plugin.data.map(\.name)
           guard !files.contains(use.argument) else { continue }
           let hint = NearestName.hint(use.argument, in: files)
-          add(file.path, use.line, "there is no '\(use.argument)' in \(plugin.name)/\(hint)")
+          add(file.path, use.line, "there is no '\(use.argument)' in \(plugin.name)/\(hint)", .unknownName)
         case "require":
           guard plugin.module(use.argument) == nil else { continue }
           let modules = (plugin.modules + plugin.library).map { String($0.name.dropLast(4)) }
           let hint = NearestName.hint(use.argument, in: modules)
-          add(file.path, use.line, "there is no '\(use.argument).lua' beside plugin.lua or in lib\(hint)")
+          add(file.path, use.line, "there is no '\(use.argument).lua' beside plugin.lua or in lib\(hint)", .unknownName)
         default: break
         }
       }
     }
     for sink in manifest?.sinkHandlers ?? [] {
       if let manifest, !manifest.sinks.contains(sink.name) {
-        add(sink.file, sink.line, unknown(sink: sink.name, manifest))
+        add(sink.file, sink.line, unknown(sink: sink.name, manifest), .unknownName)
       }
     }
     for file in plugin.data { checkJSON(file) }
@@ -111,7 +115,7 @@ struct RulesCheck {
   private mutating func checkJSON(_ file: SourceFile) {
     do throws(JSONError) { _ = try JSONValue(parsing: String(decoding: file.text, as: UTF8.self)) } catch {
       let line = 1 + file.text.prefix(error.offset).count { $0 == UInt8(ascii: "\n") }
-      add(file.path, line, "is not JSON: \(error.message)")
+      add(file.path, line, "is not JSON: \(error.message)", .data)
     }
   }
 
@@ -157,7 +161,7 @@ struct RulesCheck {
   }
 
   /// The first line, from line `first` on, that assigns the member `key`; `first` when there is none.
-  private static func line(of key: String, in file: SourceFile, from first: Int) -> Int {
+  static func line(of key: String, in file: SourceFile, from first: Int) -> Int {
     let lines = String(decoding: file.text, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
     for line in max(first, 1)..<max(lines.count + 1, first + 1) where line <= lines.count {
       let text = lines[line - 1]
@@ -189,44 +193,6 @@ struct RulesCheck {
         }
         owners[name] = owners[name] ?? manifest.name
       }
-    }
-  }
-}
-
-// MARK: Configuration
-
-extension RulesCheck {
-  /// Finds what is wrong in a configuration file, the plugins, settings and sinks in it that do not exist, and the files, folders and
-  /// accounts that this host does not have.
-  mutating func check(configuration path: String) {
-    let configuration: Configuration
-    do throws(ConfigurationFileError) { configuration = try ConfigurationFile.load(path) } catch {
-      for error in error.errors { add(error.file, error.line, error.message) }
-      return
-    }
-    add(configuration.unknownPlugins(known: plugins.map(\.name)), path)
-    for plugin in plugins {
-      checkSettings(configuration.plugins[plugin.name]?.settings ?? JSONObject(), of: plugin, path)
-    }
-    let sinks = manifests.count == plugins.count ? manifests.flatMap(\.sinks) : nil
-    add(HostReview(configuration, sinks: sinks).problems, path)
-  }
-
-  private mutating func add(_ problems: [ConfigurationProblem], _ path: String) {
-    // Several may be about one line, such as the list of administrators.
-    found += problems.map { problem in
-      Finding(file: path, line: ConfigurationFile.line(of: problem.path, in: path), message: problem.message)
-    }
-  }
-
-  private mutating func checkSettings(_ settings: JSONObject, of plugin: PluginSource, _ path: String) {
-    guard !settings.isEmpty, manifests.contains(where: { $0.name == plugin.name }) else { return }
-    do throws(LoadError) {
-      add(try PluginVM(source: plugin, settings: settings, worker: worker).manifest.settingProblems, path)
-    } catch {
-      add(
-        path, ConfigurationFile.line(of: ["plugins", plugin.name], in: path),
-        "with these settings plugin '\(plugin.name)' does not load: \(error.description)")
     }
   }
 }

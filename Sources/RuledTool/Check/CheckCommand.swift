@@ -1,0 +1,77 @@
+package import RuledCore
+
+/// `rulectl check`: finds what is wrong in the rules, without a daemon.
+package enum CheckCommand: Command {
+  /// Name, options and help.
+  package static let spec = CommandSpec(
+    "check", "Finds what is wrong in the rules, without a daemon.",
+    synopsis: ["[DIR…] [--config FILE] [--fix] [--sarif FILE] [--json]"], optional: CommandSpec.any,
+    completes: .folders,
+    options: [
+      OptionSpec(
+        "fix", "Mends what is safe to mend: names that differ from a known one by one letter, print and os.time."),
+      OptionSpec(
+        "sarif", value: "FILE", "Writes the findings as SARIF, too, which code hosts show.", completes: .files),
+      OptionSpec(
+        "config", short: "c", value: "FILE", "Checks a configuration file against the rules and this host, too.",
+        completes: .files),
+      OptionSpec("json", "Prints the findings as JSON."),
+    ],
+    details: """
+      DIR is the rules folder, 'rules' by default, or plugins' folders in it. Every finding is printed with file and
+      line: syntax errors, undeclared globals in any branch, members of the host that do not exist, wrong manifest keys,
+      unknown sinks, files, modules and settings, settings that nothing reads, assignments that lose the state, decisions
+      without a value, events that nothing hears or that look like another, rules that share a name, and rules that no
+      event can reach. Decisions that no test reads are notes. With --config also: secrets, tokens and folders that can't
+      be used, settings of another kind than their default, users and groups that do not exist; run it as the daemon's
+      user. The exit code is 1 when there is a finding; notes do not count.
+      """,
+    examples: [
+      .init("rulectl check", "all plugins under rules/"),
+      .init(
+        "rulectl check --config /etc/ruled/ruled.conf.lua /etc/ruled/rules", "the same, and the daemon's configuration"),
+    ])
+
+  /// Checks the rules and prints the findings.
+  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+    let selection = try RulesSelection(arguments.operands)
+    var check = try RulesCheck(selection)
+    var fixed = 0
+    if arguments.has("fix") {
+      // Of several findings on one line, the first is known at a time.
+      var last = try FindingFixes.apply(check.findings, root: selection.root)
+      while last > 0, fixed < 10_000 {
+        fixed += last
+        check = try RulesCheck(selection)
+        last = try FindingFixes.apply(check.findings, root: selection.root)
+      }
+    }
+    if let path = arguments.value("config") { check.check(configuration: path) }
+    let findings = check.findings.filter { !$0.isNote }
+    if let path = arguments.value("sarif") {
+      let report = SARIFReport.json(check.findings, root: arguments.operand(0) ?? "rules")
+      try FindingFixes.write(Array((report.prettyText() + "\n").utf8), to: path)
+    }
+    if arguments.has("json") {
+      environment.print(json: [
+        "plugins": .integer(Int64(check.plugins.count)), "rules": .integer(Int64(check.ruleCount)),
+        "findings": .array(findings.map(\.json)), "notes": .array(check.findings.filter(\.isNote).map(\.json)),
+        "fixed": .integer(Int64(fixed)),
+      ])
+    } else {
+      for finding in check.findings { environment.output.write(finding.text.printable + "\n") }
+      environment.output.write(summary(check, fixed: fixed, environment.style))
+    }
+    return findings.isEmpty ? .done : .no
+  }
+
+  private static func summary(_ check: RulesCheck, fixed: Int, _ style: Style) -> String {
+    let notes = check.findings.count(where: \.isNote)
+    let count = check.findings.count - notes
+    var text = "\(Figures.count(check.plugins.count, "plugin")), \(Figures.count(check.ruleCount, "rule")), "
+    text += count == 0 ? style.green("no findings") : style.red(Figures.count(count, "finding"))
+    if notes > 0 { text += ", \(Figures.count(notes, "note"))" }
+    if fixed > 0 { text += ", \(Figures.count(fixed)) mended" }
+    return text + "\n"
+  }
+}

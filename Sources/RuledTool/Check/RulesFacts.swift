@@ -1,0 +1,159 @@
+internal import RuledCore
+internal import RuledEngine
+internal import RuledLua
+
+/// What the host offers to rules, by name.
+struct HostNames {
+  private let members: [String: [String]]
+  private let inspector: SourceInspector
+
+  /// The names that the sandbox of a VM has.
+  init(_ inspector: SourceInspector) {
+    self.inspector = inspector
+    let tables = SourceInspector.globals.map { ($0, inspector.members(of: $0)) }
+    members = Dictionary(uniqueKeysWithValues: tables.filter { !$0.1.isEmpty && $0.0 != "plugin" })
+  }
+
+  /// What is known before a file is read, of a plugin with that manifest.
+  func surroundings(_ manifest: PluginManifest?, isTest: Bool = false) -> SourceReview.Surroundings {
+    SourceReview.Surroundings(
+      members: members, isGlobal: inspector.knows, settings: manifest.map { ($0.name, $0.settings.names) },
+      isTest: isTest)
+  }
+}
+
+/// What the plugins of a rules folder have to agree upon: the types of events, settings, and what tests read.
+struct RulesFacts {
+  /// What does not agree.
+  private(set) var findings: [Finding] = []
+
+  private var made: [SourceReview.NamedType] = []
+  private var tested: [SourceReview.NamedType] = []
+  /// The rules of all plugins.
+  private var rules: [PluginManifest.Rule] = []
+  private var words: Set<String> = []
+
+  /// Compares the plugins with each other and with those that are not checked themselves.
+  init(
+    _ plugins: [PluginSource], others: [PluginSource], manifests: [PluginManifest], worker: LuaWorker, host: HostNames
+  ) {
+    let surroundings = host.surroundings(nil), tests = host.surroundings(nil, isTest: true)
+    rules = manifests.flatMap(\.rules)
+    for plugin in others { rules += (try? PluginVM(source: plugin, worker: worker))?.manifest.rules ?? [] }
+    for plugin in plugins + others {
+      for file in plugin.tests { note(SourceReview(file, tests)) }
+    }
+    for plugin in others { for file in plugin.modules { note(SourceReview(file, surroundings)) } }
+    let reviewed = plugins.map { plugin in
+      (plugin, plugin.modules.map { ($0, SourceReview($0, surroundings)) })
+    }
+    for (_, files) in reviewed { for (_, review) in files { note(review) } }
+    for (plugin, files) in reviewed {
+      let library = CatalogBuilder.required(by: plugin).map { ($0, SourceReview($0, surroundings)) }
+      guard let manifest = manifests.first(where: { $0.name == plugin.name }) else { continue }
+      checkSettings(manifest, plugin, (files + library).compactMap(\.1))
+      if !plugin.tests.isEmpty { checkDecisions(files) }
+      for (_, review) in files { checkMade(review?.made ?? []) }
+      checkTested(plugin)
+      checkRules(manifest)
+    }
+  }
+
+  private mutating func note(_ review: SourceReview?) {
+    guard let review else { return }
+    made += review.made
+    tested += review.tested
+    if !review.tested.isEmpty || review.made.isEmpty && review.decisions.isEmpty { words.formUnion(review.words) }
+  }
+
+  // MARK: Settings and decisions
+
+  private mutating func checkSettings(_ manifest: PluginManifest, _ plugin: PluginSource, _ reviews: [SourceReview]) {
+    guard !reviews.contains(where: \.readsAnySetting) else { return }
+    let read = reviews.reduce(into: Set<String>()) { $0.formUnion($1.settings) }
+    for name in manifest.settings.names where !read.contains(name) {
+      let line = plugin.entry.map { RulesCheck.line(of: name, in: $0, from: 1) } ?? 1
+      findings.append(
+        Finding(
+          file: "\(plugin.name)/plugin.lua", line: line, message: "nothing reads the setting '\(name)'",
+          code: .unusedSetting))
+    }
+  }
+
+  private mutating func checkDecisions(_ files: [(SourceFile, SourceReview?)]) {
+    var seen = words
+    for (file, review) in files {
+      for decision in review?.decisions ?? [] where seen.insert(decision.key).inserted {
+        findings.append(
+          Finding(
+            file: file.path, line: decision.line, message: "no test reads the decision '\(decision.key)'",
+            code: .unreadDecision, isNote: true))
+      }
+    }
+  }
+
+  // MARK: Types of events
+
+  /// The types that rules listen to one by one.
+  private var heard: [String] {
+    rules.flatMap(\.on).compactMap { pattern in if case .exact(let type) = pattern { type } else { nil } }
+  }
+
+  /// Whether a rule hears a type, rules that hear all left out.
+  private func isHeard(_ type: String) -> Bool {
+    rules.contains { rule in rule.on.contains { $0 != .any && $0.matches(type) } }
+  }
+
+  private mutating func checkMade(_ types: [SourceReview.NamedType]) {
+    let hearsAll = rules.contains { $0.on.contains(.any) }
+    for made in types where !isHeard(made.type) {
+      let near = heard.first { isOneEdit($0, made.type) }
+      guard near != nil || !hearsAll else { continue }
+      let meant = near ?? NearestName.find(made.type, in: heard)
+      let hint = meant.map { "; did you mean '\($0)'?" } ?? ""
+      add(made, .unheardType, "no rule hears '\(made.type)', which is \(made.verb) here\(hint)", near)
+    }
+  }
+
+  private mutating func checkTested(_ plugin: PluginSource) {
+    let own = tested.filter { $0.file.hasPrefix("\(plugin.name)/") && !isHeard($0.type) }
+    for test in own {
+      guard let near = heard.first(where: { isOneEdit($0, test.type) }) else { continue }
+      add(test, .similarType, "no rule hears '\(test.type)'; did you mean '\(near)'?", near)
+    }
+  }
+
+  /// Finds rules on a type that nothing makes and no test sends, but that looks like one that something does.
+  private mutating func checkRules(_ manifest: PluginManifest) {
+    let evidence = Set((made + tested).map(\.type))
+    for rule in manifest.rules {
+      for case .exact(let type) in rule.on where !evidence.contains(type) {
+        let known = evidence.sorted() + heard.filter { $0 != type }
+        let near = known.first { isOneEdit($0, type) && !Self.areSpelledAlike($0, type) }
+        // A mistyped call is reported where it stands.
+        guard let near, !findings.contains(where: { $0.fix?.text == type }) else { continue }
+        findings.append(
+          Finding(
+            file: rule.file, line: rule.line,
+            message: "rule '\(rule.name)' listens to '\(type)', which nothing sends; did you mean '\(near)'?",
+            code: .similarType))
+      }
+    }
+  }
+
+  /// Whether two types differ in dots, dashes and underscores alone, as the names of one event in several plugins do.
+  private static func areSpelledAlike(_ one: String, _ other: String) -> Bool {
+    let marks: Set<Character> = [".", "_", "-"]
+    return one.filter { !marks.contains($0) } == other.filter { !marks.contains($0) }
+  }
+
+  private mutating func add(
+    _ type: SourceReview.NamedType, _ code: Finding.Code, _ message: String, _ near: String?
+  ) {
+    let isQuoted = type.range.count == type.type.utf8.count + 2
+    let fix = near.flatMap { near in
+      isQuoted ? Finding.Fix(range: type.range.lowerBound + 1..<type.range.upperBound - 1, text: near) : nil
+    }
+    findings.append(Finding(file: type.file, line: type.line, message: message, code: code, fix: fix))
+  }
+}

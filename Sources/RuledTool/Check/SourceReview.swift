@@ -1,0 +1,246 @@
+internal import RuledCore
+internal import RuledLua
+
+/// Reads one file of a plugin as a tree: finds what is wrong in it, and notes what other files have to agree with.
+struct SourceReview {
+  /// What is known before a file is read.
+  struct Surroundings {
+    /// The members of the host's tables, by the table's name.
+    let members: [String: [String]]
+    /// Whether a global of that name exists.
+    let isGlobal: (String) -> Bool
+    /// The plugin's settings; nil where the file belongs to no one plugin.
+    let settings: (plugin: String, names: [String])?
+    /// Whether the file is one of the tests.
+    let isTest: Bool
+  }
+
+  /// An event type that a call names.
+  struct NamedType {
+    /// What the call does, as in `raised`.
+    let verb: String
+    /// The type.
+    let type: String
+    /// The file.
+    let file: String
+    /// The line.
+    let line: Int
+    /// The bytes of the string.
+    let range: Range<Int>
+  }
+
+  /// The methods of a test's `t`.
+  static let methods = [
+    "advance", "at", "each", "effects", "equal", "event", "failures", "fails", "now", "property", "query", "replay",
+    "sent", "settings", "sink", "snapshot", "state", "truthy", "web",
+  ]
+  private static let eventFields = ["id", "source", "type", "subject", "time", "data"]
+
+  /// What is wrong.
+  private(set) var findings: [Finding] = []
+  /// The types of events that are raised, sent and set timers for.
+  private(set) var made: [NamedType] = []
+  /// The types of events that tests send.
+  private(set) var tested: [NamedType] = []
+  /// The decisions, with the lines of their calls.
+  private(set) var decisions: [(key: String, line: Int)] = []
+  /// The settings that are read by name.
+  private(set) var settings: Set<String> = []
+  /// Whether settings are read in other ways too.
+  private(set) var readsAnySetting = false
+  /// All names and texts that the file mentions.
+  private(set) var words: Set<String> = []
+
+  private let file: SourceFile
+  private let around: Surroundings
+  private let tree: SyntaxTree
+  /// The parameters of rules that hold the state, and those of tests that hold the driver.
+  private var states: Set<Int> = []
+  private var drivers: Set<Int> = []
+  /// Where names stand as the table of a member that was judged already.
+  private var judged: Set<Int> = []
+
+  /// Reads a file; nil if it is no Lua.
+  init?(_ file: SourceFile, _ around: Surroundings) {
+    guard let tree = try? SyntaxTree(parsing: file.text) else { return nil }
+    self.file = file
+    self.around = around
+    self.tree = tree
+    visit(tree.root)
+  }
+
+  private mutating func add(_ node: SyntaxNode, _ code: Finding.Code, _ message: String, fix: Finding.Fix? = nil) {
+    findings.append(Finding(file: file.path, line: node.line, message: message, code: code, fix: fix))
+  }
+
+  // MARK: Walk
+
+  private mutating func visit(_ node: SyntaxNode) {
+    switch node.kind {
+    case .index: review(index: node)
+    case .name: review(name: node)
+    case .string: words.insert(node.text)
+    case .call: review(call: node)
+    case .methodCall: review(method: node)
+    case .assignment: review(assignment: node)
+    default: break
+    }
+    for child in node.children { visit(child) }
+  }
+
+  private mutating func review(name node: SyntaxNode) {
+    guard let name = node.globalName else { return }
+    if name == "settings", !judged.contains(node.range.lowerBound) { readsAnySetting = true }
+    guard !around.isGlobal(name), !judged.contains(node.range.lowerBound) else { return }
+    if let advice = HostAdvice.hint(name) {
+      return add(node, .unknownGlobal, "there is no global '\(name)': \(advice)")
+    }
+    let near = NearestName.find(name, in: SourceInspector.globals)
+    let fix = near.flatMap { isOneEdit(name, $0) ? Finding.Fix(range: node.range, text: $0) : nil }
+    add(node, .unknownGlobal, "there is no global '\(name)'" + Self.meant(near), fix: fix)
+  }
+
+  private static func meant(_ near: String?) -> String { near.map { "; did you mean '\($0)'?" } ?? "" }
+
+  private mutating func review(index node: SyntaxNode) {
+    let object = node.children[0], key = node.children[1]
+    guard let member = key.stringValue else { return }
+    if let local = object.local, tree.locals[local].name == "event", tree.locals[local].isParameter {
+      guard let near = Self.eventFields.first(where: { isOneEdit(member, $0) }) else { return }
+      return add(
+        key, .unknownMember, "event has no '\(member)'; did you mean '\(near)'?", fix: fix(key, near))
+    }
+    guard let table = object.globalName, !judged.contains(object.range.lowerBound) else { return }
+    if table == "settings" { return review(setting: member, key, of: object) }
+    let isKnown = around.isGlobal(table)
+    guard let members = around.members[table] ?? (isKnown ? nil : []), !members.contains(member) else { return }
+    if let advice = HostAdvice.hint("\(table).\(member)") {
+      judged.insert(object.range.lowerBound)
+      return add(key, isKnown ? .unknownMember : .unknownGlobal, "there is no '\(table).\(member)': \(advice)")
+    }
+    guard isKnown else { return }
+    let near = NearestName.find(member, in: members)
+    let all = "; it has \(members.joined(separator: ", "))"
+    add(
+      key, .unknownMember, "\(table) has no member '\(member)'" + (near == nil ? all : Self.meant(near)),
+      fix: near.flatMap { isOneEdit(member, $0) ? fix(key, $0) : nil })
+  }
+
+  private mutating func review(setting: String, _ key: SyntaxNode, of object: SyntaxNode) {
+    judged.insert(object.range.lowerBound)
+    settings.insert(setting)
+    guard let known = around.settings, !known.names.contains(setting) else { return }
+    let near = NearestName.find(setting, in: known.names)
+    add(
+      key, .unknownMember, "plugin '\(known.plugin)' has no setting '\(setting)'" + Self.meant(near),
+      fix: near.flatMap { isOneEdit(setting, $0) ? fix(key, $0) : nil })
+  }
+
+  /// Replaces a key or a string, in the quotes that it has.
+  private func fix(_ node: SyntaxNode, _ text: String) -> Finding.Fix {
+    let isQuoted = node.range.count > node.text.utf8.count
+    guard isQuoted else { return Finding.Fix(range: node.range, text: text) }
+    return Finding.Fix(range: node.range.lowerBound + 1..<node.range.upperBound - 1, text: text)
+  }
+
+  // MARK: Calls
+
+  private mutating func review(call node: SyntaxNode) {
+    let function = node.children[0], arguments = node.children[1].children
+    if function.kind == .call, let declaration = function.children[0].globalName {
+      note(declaration: declaration, arguments.first)
+    }
+    if let name = function.globalName {
+      switch name {
+      case "decide":
+        if let key = arguments.first?.stringValue { decisions.append((key, node.line)) }
+        let isEmpty = arguments.count == 1 && arguments[0].kind != .call && arguments[0].kind != .vararg
+        if isEmpty || arguments.count > 1 && arguments[1].kind == .nil {
+          add(node, .emptyDecision, "decide without a value decides null; leave the call out, or decide json.null")
+        }
+      case "raise": note(arguments.first, "raised")
+      case "send": note(arguments.dropFirst().first, "sent")
+      case "print" where !around.isGlobal("print"): return review(print: node, arguments)
+      default: break
+      }
+    }
+    if function.kind == .index, let table = function.children[0].globalName {
+      let member = function.children[1].stringValue
+      if table == "timer", member == "set" { note(arguments.dropFirst(2).first, "set a timer for") }
+      if table == "os", member == "time", arguments.isEmpty { review(time: node, function) }
+    }
+  }
+
+  /// `print` of a text is `log.info` of it.
+  private mutating func review(print node: SyntaxNode, _ arguments: [SyntaxNode]) {
+    let function = node.children[0]
+    judged.insert(function.range.lowerBound)
+    let isText = arguments.count == 1 && (arguments[0].kind == .string || arguments[0].text == "..")
+    add(
+      function, .unknownGlobal, "there is no global 'print': \(HostAdvice.hint("print") ?? "")",
+      fix: isText ? Finding.Fix(range: function.range, text: "log.info") : nil)
+  }
+
+  private mutating func review(time node: SyntaxNode, _ function: SyntaxNode) {
+    judged.insert(function.children[0].range.lowerBound)
+    judged.insert(function.range.lowerBound)
+    add(
+      function, .unknownGlobal, "there is no 'os.time': \(HostAdvice.hint("os.time") ?? "")",
+      fix: Finding.Fix(range: node.range, text: "now()"))
+  }
+
+  private mutating func note(_ argument: SyntaxNode?, _ verb: String) {
+    guard let argument, let type = argument.stringValue else { return }
+    made.append(NamedType(verb: verb, type: type, file: file.path, line: argument.line, range: argument.range))
+  }
+
+  /// Notes which parameters hold the state of a rule, or the driver of a test.
+  private mutating func note(declaration: String, _ argument: SyntaxNode?) {
+    if declaration == "test", argument?.kind == .function,
+      let driver = argument?.children[0].children.first?.local
+    {
+      drivers.insert(driver)
+    }
+    guard declaration == "rule", argument?.kind == .table else { return }
+    for field in argument?.children ?? [] where field.kind == .namedField && field.children[1].kind == .function {
+      let parameters = field.children[1].children[0].children
+      if ["run", "when"].contains(field.children[0].text), parameters.count > 1, let local = parameters[1].local {
+        states.insert(local)
+      }
+    }
+  }
+
+  private mutating func review(method node: SyntaxNode) {
+    guard around.isTest, let local = node.children[0].local, drivers.contains(local) else { return }
+    let arguments = node.children[1].children
+    if node.text == "event", arguments.count > 1, let type = arguments[1].stringValue {
+      tested.append(
+        NamedType(verb: "tested", type: type, file: file.path, line: arguments[1].line, range: arguments[1].range))
+    }
+    guard !Self.methods.contains(node.text) else { return }
+    let near = NearestName.find(node.text, in: Self.methods)
+    add(
+      node, .unknownMember, "a test's t has no method '\(node.text)'" + Self.meant(near),
+      fix: near.flatMap { isOneEdit(node.text, $0) ? Finding.Fix(range: node.mark, text: $0) : nil })
+  }
+
+  // MARK: Assignments
+
+  private mutating func review(assignment node: SyntaxNode) {
+    for (index, target) in node.children[0].children.enumerated() {
+      if let name = target.globalName {
+        judged.insert(target.range.lowerBound)
+        add(target, .unknownGlobal, "assigns the global '\(name)'; declare it with 'local'")
+      }
+      guard let local = target.local else { continue }
+      let values = node.children[1].children
+      let isTable = index < values.count && values[index].kind == .table
+      let isNamed = tree.locals[local].isParameter && tree.locals[local].name == "state" && isTable
+      guard states.contains(local) || isNamed else { continue }
+      add(
+        target, .lostAssignment,
+        "assigns the parameter '\(target.text)', which changes no state; change the table in place, as in "
+          + "\(target.text).name = value, or erase it with forget()")
+    }
+  }
+}
