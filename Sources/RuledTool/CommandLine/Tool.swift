@@ -25,7 +25,7 @@ package struct Tool {
         ParkedCommand.self, RetryCommand.self, DropCommand.self, EffectsCommand.self, CountersCommand.self,
         HealthCommand.self, ClockCommand.self, TopCommand.self, DashboardCommand.self, BacktestCommand.self,
         BenchCommand.self,
-        NewCommand.self, CheckCommand.self, TestCommand.self, DocsCommand.self, BackupCommand.self,
+        NewCommand.self, CheckCommand.self, TestCommand.self, MutateCommand.self, DocsCommand.self, BackupCommand.self,
         CompletionsCommand.self,
         ManualCommand.self,
       ],

@@ -1,0 +1,94 @@
+internal import Glibc
+package import RuledCore
+internal import RuledEngine
+
+/// `rulectl mutate`: changes the rules one place at a time and says which changes no test noticed.
+package enum MutateCommand: Command {
+  /// Name, options and help.
+  package static let spec = CommandSpec(
+    "mutate", "Changes the rules one place at a time, and says which changes no test notices.",
+    synopsis: ["[DIR…] [--file TEXT] [--filter PATTERN] [--threshold PERCENT] [--jobs N] [--json]"],
+    optional: CommandSpec.any, completes: .folders,
+    options: [
+      OptionSpec("file", value: "TEXT", "Changes only files whose path has TEXT."),
+      OptionSpec("filter", short: "f", value: "PATTERN", "Runs only tests whose name, plugin or file has PATTERN."),
+      OptionSpec("threshold", value: "PERCENT", "Fails when tests notice less than PERCENT of the changes."),
+      OptionSpec(
+        "jobs", short: "j", value: "N", "Tries N changes at a time; by default as many as there are processors."),
+      OptionSpec("json", "Prints every change with its result as JSON."),
+    ],
+    details: """
+      DIR is the rules folder, 'rules' by default, or plugins' folders in it. One at a time, operators are replaced (== by
+      ~=, < by <=, and by or, + by -), constants changed (true to false, 1 to 2), and the conditions of if made true and
+      false. For each change the tests run that reach it, until one fails. A change that no test notices is printed: a
+      test is missing, or the code does nothing. The rules on disk stay as they are. A change that makes a test run on and
+      on is stopped and counts as noticed. The exit code is 1 when tests fail without a change, or below the threshold.
+      """,
+    examples: [
+      .init("rulectl mutate rules/greeter", "what the tests of one plugin do not notice"),
+      .init("rulectl mutate --threshold 90", "for CI: at least 90 % of all changes are noticed"),
+    ])
+
+  /// Tries all changes and prints those that no test noticed.
+  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+    let selection = try RulesSelection(arguments.operands)
+    let threshold = try arguments.integer("threshold", in: 0...100)
+    var options = TestOptions(root: selection.root, filter: arguments.value("filter"))
+    options.jobs = try arguments.integer("jobs", in: 1...256) ?? max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+    let started = EngineClock.monotonic
+    let showsProgress = environment.showsProgress
+    let run: MutationRun
+    do {
+      run = try MutationRun(selection, options, files: arguments.value("file")) { done, all in
+        guard showsProgress, done % 20 == 0 || done == all else { return }
+        let text = "\r\(done) of \(all) changes tried" + (done == all ? "\n" : "")
+        _ = text.utf8.withContiguousStorageIfAvailable { Glibc.write(2, $0.baseAddress, $0.count) }
+      }
+    } catch let error as ReloadError {
+      for error in error.errors { environment.errors.write("rulectl: \(error.description.printable)\n") }
+      return .failed
+    }
+    if let first = run.failing.first {
+      throw ToolError(
+        "\(Figures.count(run.failing.count, "test")) failed without a change, first '\(first.name)' of \(first.plugin); "
+          + "run 'rulectl test'", exit: .no)
+    }
+    let seconds = Double(EngineClock.monotonic - started) / 1e9
+    if arguments.has("json") {
+      environment.print(json: [
+        "percent": .number(run.percent), "changes": .array(run.results.map(\.json)),
+      ])
+    } else {
+      print(run, seconds: seconds, environment)
+    }
+    environment.output.flush()
+    guard !run.results.isEmpty else { throw ToolError("there is nothing to change in \(selection.root)", exit: .no) }
+    if let threshold, run.percent < Double(threshold) {
+      throw ToolError("the tests noticed \(run.percent) % of the changes, less than \(threshold) %", exit: .no)
+    }
+    return .done
+  }
+
+  private static func print(_ run: MutationRun, seconds: Double, _ environment: ToolEnvironment) {
+    let style = environment.style
+    for result in run.results where !result.isNoticed {
+      let why = result.end == .unreached ? "no test runs it" : "no test notices"
+      environment.output.write(
+        "\(result.mutant.file):\(result.mutant.line): \(result.mutant.text)  \(style.dim(why))\n")
+    }
+    var table = Table(["PLUGIN": .left, "CHANGES": .right, "NOTICED": .right, "%": .right])
+    let plugins = Set(run.results.map(\.plugin)).sorted()
+    for plugin in plugins {
+      let results = run.results.filter { $0.plugin == plugin }
+      let noticed = results.count(where: \.isNoticed)
+      table.add([plugin, "\(results.count)", "\(noticed)", "\(CoveredFile.percent(noticed, of: results.count))"])
+    }
+    table.add(["all", "\(run.results.count)", "\(run.results.count(where: \.isNoticed))", "\(run.percent)"])
+    environment.output.write("\n\(table.text(style))in \(Figures.micros(seconds * 1e6))\n")
+  }
+}
+
+extension MutantResult {
+  /// The folder of the changed file: a plugin's name, or `lib`.
+  fileprivate var plugin: String { String(mutant.file.prefix { $0 != "/" }) }
+}

@@ -1,0 +1,236 @@
+internal import RuledCore
+internal import RuledEngine
+internal import RuledLua
+internal import RuledThreads
+internal import Synchronization
+
+/// What became of a mutant.
+struct MutantResult: Sendable {
+  /// How its tests ended.
+  enum End: String, Sendable {
+    /// A test failed.
+    case killed
+    /// It does not load.
+    case refused
+    /// A test took much longer than without the change.
+    case endless
+    /// All tests passed that run what was changed.
+    case survived
+    /// No test runs what was changed.
+    case unreached
+  }
+
+  /// The change.
+  let mutant: Mutant
+  /// How its tests ended.
+  let end: End
+  /// The first test that failed, if one did.
+  let test: String?
+
+  /// Whether a test noticed the change.
+  var isNoticed: Bool { end != .survived && end != .unreached }
+
+  /// The result as JSON.
+  var json: JSONValue {
+    var object: JSONObject = [
+      "file": .string(mutant.file), "line": .integer(Int64(mutant.line)), "change": .string(mutant.text),
+      "result": .string(end.rawValue),
+    ]
+    if let test { object["test"] = .string(test) }
+    return .object(object)
+  }
+}
+
+/// A run of the tests against every mutant of the selected plugins.
+struct MutationRun: Sendable {
+  /// The mutants, by file and place.
+  private(set) var results: [MutantResult] = []
+  /// The tests that fail without any change; nothing was tried then.
+  private(set) var failing: [TestResult] = []
+
+  /// Tries every mutant.
+  ///
+  /// - Parameters:
+  ///   - selection: the plugins whose files are changed.
+  ///   - options: how tests run; the filter names the tests.
+  ///   - files: only files whose path contains this text are changed; nil for all.
+  ///   - progress: is called with how many mutants are done, and of how many.
+  /// - Throws: `ReloadError` for rules or tests that do not load.
+  init(
+    _ selection: RulesSelection, _ options: TestOptions, files: String?,
+    progress: @escaping @Sendable (Int, Int) -> Void
+  ) throws {
+    let source = try selection.read()
+    var measuring = options
+    measuring.measuresCoverage = true
+    let reach = try TestReach(selection, source, measuring)
+    failing = reach.failing
+    guard failing.isEmpty else { return }
+    let changed = Self.files(source, selection).filter { file in files.map { file.path.contains($0) } ?? true }
+    let mutants = changed.flatMap { MutantFinder($0).mutants }
+    let shared = SharedMutants(mutants, reach, progress)
+    let threads = try (1..<max(1, min(options.jobs, mutants.count))).map { number in
+      try Thread(name: "mutant-\(number)") { shared.run(source, selection, options) }
+    }
+    shared.run(source, selection, options)
+    for thread in threads { thread.join() }
+    results = try shared.end()
+  }
+
+  /// The modules of the selected plugins, and with all plugins those of the library that they require, which all their tests are for.
+  private static func files(_ source: RulesSource, _ selection: RulesSelection) -> [SourceFile] {
+    let plugins = source.plugins.filter { selection.contains($0.name) }
+    var files: [SourceFile] = []
+    let library = selection.plugins == nil ? plugins.flatMap { CatalogBuilder.required(by: $0) } : []
+    for file in library + plugins.flatMap(\.modules) where !files.contains(file) {
+      files.append(file)
+    }
+    return files.sorted { $0.path < $1.path }
+  }
+
+  /// How many mutants were noticed, in per cent with one decimal.
+  var percent: Double { CoveredFile.percent(results.count(where: \.isNoticed), of: results.count) }
+}
+
+/// Which tests run which parts of the rules, and how long each takes.
+private final class TestReach: Sendable {
+  /// The tests, the quickest first.
+  let tests: [TestCase]
+  /// How long each takes, in microseconds of the clock, at least.
+  let times: [Int]
+  /// Those that fail without a change.
+  let failing: [TestResult]
+  private let parts: [String: [CoveredPart]]
+  private let reached: [Set<Int>]
+
+  init(_ selection: RulesSelection, _ source: RulesSource, _ options: TestOptions) throws {
+    let lua = LuaWorker()
+    let worker = try TestWorker(try selection.load(source, worker: lua), lua: lua, options: options)
+    var found: [(test: TestCase, time: Int, parts: Set<Int>)] = []
+    var failing: [TestResult] = []
+    for plugin in source.plugins where selection.contains(plugin.name) {
+      for test in try worker.tests(of: plugin.name) where options.selects(test.declaration, of: plugin.name) {
+        _ = worker.coverage?.takeRecent()
+        let result = try worker.run(test)
+        if result.failure != nil { failing.append(result) }
+        found.append((test, result.microseconds, worker.coverage?.takeRecent() ?? []))
+      }
+    }
+    // Quick tests first, by powers of two, so that the order does not depend on small differences.
+    let order = found.indices.sorted { one, other in
+      let (first, second) = (Self.magnitude(found[one].time), Self.magnitude(found[other].time))
+      return first != second ? first < second : one < other
+    }
+    tests = order.map { found[$0].test }
+    times = order.map { found[$0].time }
+    reached = order.map { found[$0].parts }
+    parts = worker.coverage?.parts ?? [:]
+    self.failing = failing
+  }
+
+  private static func magnitude(_ time: Int) -> Int { Int.bitWidth - (time / 4000).leadingZeroBitCount }
+
+  /// The indices of the tests that run what a mutant changes: all, for what runs when the plugin loads.
+  func tests(of mutant: Mutant) -> [Int] {
+    guard let parts = parts[mutant.file] else { return [] }
+    let around = parts.filter {
+      $0.range.lowerBound <= mutant.range.lowerBound && $0.range.upperBound >= mutant.range.upperBound
+    }
+    guard let inner = around.min(by: { $0.range.count < $1.range.count }) else { return Array(tests.indices) }
+    return tests.indices.filter { reached[$0].contains(inner.number) }
+  }
+}
+
+/// The mutants that several threads take in turn, and what became of them.
+private final class SharedMutants: Sendable {
+  private struct Progress {
+    var next = 0
+    var done = 0
+    var results: [MutantResult?]
+    var error: (any Error)?
+  }
+
+  /// A test may take so much longer with a change than without, in microseconds.
+  private static let patience = 300_000
+
+  private let mutants: [Mutant]
+  private let reach: TestReach
+  private let report: @Sendable (Int, Int) -> Void
+  private let progress: Mutex<Progress>
+
+  init(_ mutants: [Mutant], _ reach: TestReach, _ report: @escaping @Sendable (Int, Int) -> Void) {
+    self.mutants = mutants
+    self.reach = reach
+    self.report = report
+    progress = Mutex(Progress(results: Array(repeating: nil, count: mutants.count)))
+  }
+
+  /// Tries mutants on the calling thread until none is left.
+  func run(_ source: RulesSource, _ selection: RulesSelection, _ options: TestOptions) {
+    do {
+      let lua = LuaWorker()
+      let base = try selection.load(source, worker: lua)
+      let worker = try TestWorker(base, lua: lua, options: options)
+      while let index = takeNext() {
+        let result = attempt(mutants[index], base, worker)
+        progress.withLock { progress in
+          progress.results[index] = result
+          progress.done += 1
+          report(progress.done, mutants.count)
+        }
+      }
+    } catch {
+      progress.withLock { $0.error = $0.error ?? error }
+    }
+  }
+
+  private func takeNext() -> Int? {
+    progress.withLock { progress in
+      guard progress.next < mutants.count, progress.error == nil else { return nil }
+      progress.next += 1
+      return progress.next - 1
+    }
+  }
+
+  private func attempt(_ mutant: Mutant, _ base: Catalog, _ worker: TestWorker) -> MutantResult {
+    let tests = reach.tests(of: mutant)
+    guard !tests.isEmpty else { return MutantResult(mutant: mutant, end: .unreached, test: nil) }
+    let plugins = base.source.plugins.map { $0.replacing(mutant.file) { mutant.apply(to: $0) } }
+    do throws(ReloadError) {
+      worker.adopt(
+        try CatalogBuilder.build(
+          RulesSource(plugins: plugins), configuration: [:], previous: base, worker: worker.lua, now: base.loadedAt))
+    } catch { return MutantResult(mutant: mutant, end: .refused, test: nil) }
+    for index in tests {
+      let time = Int64(reach.times[index]) * 4 + Int64(Self.patience)
+      let budget = Budget(
+        instructions: Budget.test.instructions, memoryBytes: Budget.test.memoryBytes,
+        processorTime: min(time, Limits.testTime))
+      guard let result = try? worker.run(reach.tests[index], budget: budget) else {
+        return MutantResult(mutant: mutant, end: .refused, test: nil)
+      }
+      guard let failure = result.failure else { continue }
+      return MutantResult(mutant: mutant, end: failure.kind == .time ? .endless : .killed, test: result.name)
+    }
+    return MutantResult(mutant: mutant, end: .survived, test: nil)
+  }
+
+  /// What became of all mutants.
+  func end() throws -> [MutantResult] {
+    try progress.withLock { progress in
+      if let error = progress.error { throw error }
+      return progress.results.compactMap(\.self)
+    }
+  }
+}
+
+extension PluginSource {
+  /// The plugin with another text of one of its files.
+  fileprivate func replacing(_ path: String, _ change: ([UInt8]) -> [UInt8]) -> PluginSource {
+    func changed(_ files: [SourceFile]) -> [SourceFile] {
+      files.map { $0.path == path ? SourceFile(path: path, text: change($0.text)) : $0 }
+    }
+    return PluginSource(
+      name: name, modules: changed(modules), data: data, tests: tests, library: changed(library))
+  }
+}

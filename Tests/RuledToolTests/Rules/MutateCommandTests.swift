@@ -1,0 +1,92 @@
+import RuledCore
+import RuledJSON
+import RuledTool
+import Testing
+
+@Suite struct MutateCommandTests {
+  private static let plugin = """
+    plugin { name = "p" }
+    local LIMIT = 3
+    rule "r" { on = "x", run = function(event, state)
+      state.n = (state.n or 0) + 1
+      if state.n >= LIMIT and not event.data.quiet then decide("many", true) end
+    end }
+    rule "never" { on = "y", run = function(_, state) state.n = 0 end }
+    """
+  private static let test = """
+    test "third" (function(t)
+      t:equal(t:event("user:1", "x").decisions.many, nil)
+      t:equal(t:event("user:1", "x").decisions.many, nil)
+      t:equal(t:event("user:1", "x").decisions.many, true)
+      t:equal(t:event("user:1", "x", { quiet = true }).decisions.many, nil)
+      t:equal(t:state("user:1").n, 4)
+    end)
+    """
+
+  private func mutate(_ plugin: String, _ test: String, _ options: [String] = []) -> Run {
+    let folder = RulesFolderOnDisk(["p/plugin.lua": plugin, "p/tests/t.lua": test])
+    return withExtendedLifetime(folder) { Run(words: ["mutate", folder.path] + options) }
+  }
+
+  @Test func `what no test notices is named with its line and change`() throws {
+    let run = mutate(Self.plugin, Self.test)
+    #expect(run.exit == .done, "\(run.errors)")
+    let lines = run.output.split(separator: "\n").filter { $0.hasPrefix("p/") }
+    #expect(lines == ["p/plugin.lua:7: 0  →  1  no test runs it"], "\(run.output)")
+    let weaker = mutate(Self.plugin, Self.test.replacing("t:equal(t:state(\"user:1\").n, 4)", with: ""))
+    #expect(weaker.output.contains("p/plugin.lua:7: 0  →  1  no test runs it"))
+    let blind = mutate(Self.plugin, "test 'a' (function(t) t:event('user:1', 'x') end)")
+    #expect(blind.output.contains("p/plugin.lua:5: >=  →  >  no test notices"), "\(blind.output)")
+    #expect(blind.output.contains("p/plugin.lua:4: +  →  -  no test notices"))
+    #expect(blind.output.contains("p/plugin.lua:5: not  →    no test runs it"))
+  }
+
+  @Test func `the threshold holds, and the result is the same with several jobs`() throws {
+    let options = ["--json", "--threshold", "95"]
+    let one = mutate(Self.plugin, Self.test, options + ["--jobs", "1"])
+    let four = mutate(Self.plugin, Self.test, options + ["--jobs", "4"])
+    #expect(one.exit == .no)
+    #expect(one.errors.contains("% of the changes, less than 95 %"))
+    #expect(one.output == four.output)
+    let json = try JSONValue(parsing: one.output)
+    let changes = json["changes"]?.arrayValue ?? []
+    #expect(changes.count { $0["result"] == "unreached" } == 1)
+    #expect(changes.contains { $0["result"] == "killed" && $0["test"] == "third" })
+    #expect(mutate(Self.plugin, Self.test, ["--threshold", "80"]).exit == .done)
+  }
+
+  @Test func `a change that makes a test run on and on is stopped and counts as noticed`() throws {
+    let plugin = """
+      plugin { name = "p" }
+      query "sum" (function()
+        local n, sum = 10, 0
+        while n > 0 do
+          sum = sum + n
+          n = n - 1
+        end
+        return sum
+      end)
+      """
+    let run = mutate(plugin, "test 'a' (function(t) t:equal(t:query(nil, 'sum'), 55) end)", ["--json"])
+    let changes = try JSONValue(parsing: run.output)["changes"]?.arrayValue ?? []
+    #expect(!changes.contains { $0["result"] == "survived" && $0["change"] == "-  →  +" }, "\(run.output)")
+  }
+
+  @Test func `tests that fail without a change are a failure, and so is nothing to change`() {
+    let failing = mutate(Self.plugin, "test 'wrong' (function(t) t:equal(1, 2) end)")
+    #expect(failing.exit == .no)
+    #expect(failing.errors.contains("1 test failed without a change, first 'wrong' of p; run 'rulectl test'"))
+    let nothing = mutate("plugin { name = 'p' }", "test 'a' (function() end)")
+    #expect(nothing.exit == .no)
+    #expect(nothing.errors.contains("there is nothing to change"))
+    #expect(mutate("plugin {", "").exit == .failed)
+  }
+
+  @Test func `files and tests can be chosen`() throws {
+    let chosen = mutate(Self.plugin, Self.test, ["--file", "other.lua"])
+    #expect(chosen.exit == .no)
+    let run = mutate(Self.plugin, Self.test, ["--filter", "nothing", "--json"])
+    let changes = try JSONValue(parsing: run.output)["changes"]?.arrayValue ?? []
+    #expect(!changes.isEmpty && changes.allSatisfy { $0["result"] == "unreached" }, "\(run.output)")
+  }
+}
