@@ -96,7 +96,9 @@ import Testing
     #expect(first.output.contains("the property fails for [101] (run "), "\(first.output)")
     #expect(first.output.contains("to repeat: --seed 7)"))
     #expect(first.output.contains("too many"))
-    let lines = { (run: Run) in run.output.split(separator: "\n").filter { !$0.contains(" in ") && !$0.hasPrefix("slow") } }
+    let lines = { (run: Run) in
+      run.output.split(separator: "\n").filter { !$0.contains(" in ") && !$0.hasPrefix("slow") }
+    }
     #expect(lines(first) == lines(run(folder, ["--seed", "7"])))
     #expect(run(folder).output.contains("--seed "))
   }
