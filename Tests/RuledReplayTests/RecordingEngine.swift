@@ -77,9 +77,9 @@ final class RecordingEngine {
     var event = EventInput(stored: object, text: reader.text, now: now.microseconds)
     event.origin = .client
     event.isExplained = params["explain"]?.boolValue == true
-    let before = evaluator.repeats
+    let before = evaluator.duplicates
     try evaluator.evaluate(event, into: ByteBuffer(capacity: 256))
-    duplicates += evaluator.repeats - before
+    duplicates += evaluator.duplicates - before
     note(.client)
   }
 
