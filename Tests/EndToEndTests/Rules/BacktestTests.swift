@@ -30,7 +30,7 @@ extension EndToEnd {
       let daemon = try RuledDaemon(
         rules: ["game/plugin.lua": Self.rules], manualClock: true, configuration: Self.configuration)
       let client = try daemon.client()
-      for day in 0..<4 {
+      for _ in 0..<4 {
         for number in 0..<50 { _ = try client.event("played", "user:\(number % 5)") }
         _ = try client.call("clock", ["advance": "1d"])
       }
