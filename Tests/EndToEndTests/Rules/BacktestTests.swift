@@ -22,7 +22,7 @@ extension EndToEnd {
       """
     private static let configuration = """
       journal = { keep = "7d", max_gib = 1, snapshot = "1d", redact = {} }
-      plugins = { game = { settings = { extra = 10 } } }
+      plugins = { game = { extra = 10 } }
 
       """
 
