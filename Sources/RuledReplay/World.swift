@@ -28,7 +28,7 @@ package final class World {
 
   private let context: EngineContext
   let evaluator: Evaluator
-  private let recorded: RecordedHistory?
+  private var recorded: RecordedHistory?
   private let spare = SpareVMs()
   private let recorder = EventRecorder()
   private let reader = EntryReader()
@@ -82,6 +82,14 @@ package final class World {
   package func adopt(_ rules: Catalog) {
     guard rules !== evaluator.catalog else { return }
     spare.adopt(rules, in: evaluator)
+  }
+
+  /// Goes on with another part of the record: from now on only what it says about messages and timers is known.
+  func expect(_ history: RecordedHistory) throws(RequestError) {
+    try commit()
+    recorded = history
+    waiting = WaitingMessages()
+    do throws(StoreError) { try findMessages() } catch { throw error.requestError }
   }
 
   // MARK: Playing

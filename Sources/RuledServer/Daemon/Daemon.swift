@@ -223,6 +223,10 @@ package final class Daemon {
     committer?.join()
     outbox?.join()
     services.reloads.close()
+    if let shadow = services.shadow.withLock({ $0 }) {
+      log.write(LogLine(.info, "the shadow of revision \(shadow.rules.entry.revision) ends with the daemon"))
+      shadow.stop()
+    }
     loop.close()
   }
 

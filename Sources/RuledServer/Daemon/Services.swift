@@ -21,6 +21,8 @@ package final class Services: Sendable {
   package let outbox = Outbox()
   /// The sources of the rules' revisions.
   let revisions: RevisionArchive
+  /// The rules that see live events beside the live rules, nil while there are none.
+  let shadow = Mutex<Shadow?>(nil)
   /// The state of the daemon, for `health`.
   package let status = DaemonStatus()
   /// What the control thread counts for the metrics.

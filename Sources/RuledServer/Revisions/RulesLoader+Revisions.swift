@@ -18,6 +18,9 @@ extension RulesLoader {
       case .rolloutSet(let percent): try setRollout(percent: percent)
       case .rolloutStatus: try rolloutStatus()
       case .rolloutPromote: try promoteRollout()
+      case .shadowStart(let params): try startShadow(params)
+      case .shadowStatus: try runningShadow().status
+      case .shadowStop: try stopShadow()
       case .rolloutAbort: try abortRollout(because: "an administrator aborted it")
       }
     }

@@ -23,6 +23,12 @@ enum RulesTask: Sendable {
   case rolloutPromote
   /// Give all subjects back to the live rules.
   case rolloutAbort
+  /// Let rules see live events beside the live rules.
+  case shadowStart(ShadowStartParams)
+  /// Show what they made otherwise.
+  case shadowStatus
+  /// End that.
+  case shadowStop
 }
 
 extension Worker {
@@ -31,6 +37,7 @@ extension Worker {
     switch method {
     case .revisions, .revision, .rollback, .unpin: true
     case .rolloutStart, .rolloutSet, .rolloutStatus, .rolloutPromote, .rolloutAbort: true
+    case .shadowStart, .shadowStatus, .shadowStop: true
     default: false
     }
   }
@@ -47,6 +54,7 @@ extension Worker {
         task = .revision(revision)
       case .rollback: task = .rollback(try RevisionParams(request).revision)
       case .rolloutStart: task = .rolloutStart(try RolloutStartParams(request))
+      case .shadowStart: task = .shadowStart(try ShadowStartParams(request))
       case .rolloutSet: task = .rolloutSet(try PercentParams(request).percent)
       default:
         _ = try EmptyParams(request)
@@ -56,6 +64,8 @@ extension Worker {
           case .rolloutStatus: .rolloutStatus
           case .rolloutPromote: .rolloutPromote
           case .rolloutAbort: .rolloutAbort
+          case .shadowStatus: .shadowStatus
+          case .shadowStop: .shadowStop
           default: .revisions
           }
       }

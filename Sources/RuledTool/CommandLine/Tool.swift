@@ -21,7 +21,7 @@ package struct Tool {
         EventCommand.self, QueryCommand.self, ExplainCommand.self, StateCommand.self, DiffCommand.self,
         SubjectsCommand.self, ExportCommand.self, ForgetCommand.self, WatchCommand.self, LogCommand.self,
         CaptureCommand.self, RulesCommand.self, ReloadCommand.self,
-        RevisionsCommand.self, RollbackCommand.self, UnpinCommand.self, RolloutCommand.self,
+        RevisionsCommand.self, RollbackCommand.self, UnpinCommand.self, RolloutCommand.self, ShadowCommand.self,
         ParkedCommand.self, RetryCommand.self, DropCommand.self, EffectsCommand.self, CountersCommand.self,
         HealthCommand.self, ClockCommand.self, TopCommand.self, DashboardCommand.self, BacktestCommand.self,
         BenchCommand.self,

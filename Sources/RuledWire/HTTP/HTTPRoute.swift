@@ -49,6 +49,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
   case watch
   case rules, reload
   case revisions, revision, rollback, unpin
+  case shadow, shadowStop
   case rollout, rolloutSet, rolloutPromote, rolloutAbort
   case parked, retry, parkedEvent
   case counters, samples
@@ -75,6 +76,8 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .revision: "/v1/revisions/{revision}"
     case .rollback: "/v1/rollback"
     case .unpin: "/v1/unpin"
+    case .shadow: "/v1/shadow"
+    case .shadowStop: "/v1/shadow/stop"
     case .rollout: "/v1/rollout"
     case .rolloutSet: "/v1/rollout/set"
     case .rolloutPromote: "/v1/rollout/promote"
@@ -107,9 +110,9 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
   package var methods: [String] {
     switch self {
     case .events, .query, .explainPast, .reload, .retry, .resend, .resendEffects, .dropEffects, .lease, .confirm,
-      .rollback, .unpin, .backup, .release, .rolloutSet, .rolloutPromote, .rolloutAbort:
+      .rollback, .unpin, .backup, .release, .rolloutSet, .rolloutPromote, .rolloutAbort, .shadowStop:
       ["POST"]
-    case .rollout: ["GET", "HEAD", "POST"]
+    case .rollout, .shadow: ["GET", "HEAD", "POST"]
     case .subject, .effect: ["GET", "HEAD", "DELETE"]
     case .parkedEvent: ["DELETE"]
     case .subjects, .export, .subjectLog, .log, .watch, .rules, .revisions, .revision, .parked, .counters, .samples,
@@ -138,6 +141,8 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .unpin: .unpin
     case .rollout: httpMethod == "POST" ? .rolloutStart : .rolloutStatus
     case .rolloutSet: .rolloutSet
+    case .shadow: httpMethod == "POST" ? .shadowStart : .shadowStatus
+    case .shadowStop: .shadowStop
     case .rolloutPromote: .rolloutPromote
     case .rolloutAbort: .rolloutAbort
     case .parked: .parked
@@ -176,7 +181,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .health, .alive, .ready: nil
     case .events, .watch: .writer
     case .export, .subjectLog, .log, .explainPast, .reload, .retry, .parkedEvent, .rollback, .unpin: .admin
-    case .revisions, .revision, .rollout, .rolloutSet, .rolloutPromote, .rolloutAbort: .admin
+    case .revisions, .revision, .rollout, .rolloutSet, .rolloutPromote, .rolloutAbort, .shadow, .shadowStop: .admin
     case .effect, .resend, .resendEffects, .dropEffects, .lease, .confirm, .backup, .release: .admin
     case .subject: httpMethod == "DELETE" ? .admin : .reader
     case .query, .subjects, .rules, .parked, .counters, .samples, .effects, .metrics, .openapi, .dashboard,

@@ -5,6 +5,7 @@ package enum Method: Sendable, Hashable, CaseIterable {
   case log, journal, backtest, explainPast
   case effects, effect, resend, dropEffects, lease, confirm
   case revisions, revision, rollback, unpin
+  case shadowStart, shadowStatus, shadowStop
   case rolloutStart, rolloutSet, rolloutStatus, rolloutPromote, rolloutAbort
   /// None of ours; the request holds its name.
   case unknown
@@ -54,6 +55,9 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .log: "log"
     case .backtest: "backtest"
     case .journal: "journal"
+    case .shadowStart: "shadow_start"
+    case .shadowStatus: "shadow_status"
+    case .shadowStop: "shadow_stop"
     case .rolloutStart: "rollout_start"
     case .rolloutSet: "rollout_set"
     case .rolloutStatus: "rollout_status"
@@ -76,7 +80,7 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .watch: ["subject", "prefix", "plugins", "after"]
     case .unwatch: ["watch"]
     case .rules, .reload, .health, .samples, .backup, .release, .revisions, .unpin, .journal, .rolloutStatus,
-      .rolloutPromote, .rolloutAbort:
+      .rolloutPromote, .rolloutAbort, .shadowStatus, .shadowStop:
       []
     case .dashboard: ["role"]
     case .log:
@@ -94,6 +98,7 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .revision, .rollback: ["revision"]
     case .rolloutStart: ["rules", "percent", "abort_on"]
     case .rolloutSet: ["percent"]
+    case .shadowStart: ["rules", "plugins", "percent"]
     }
   }
 }

@@ -33,6 +33,24 @@ package struct RolloutStartParams: Sendable {
   }
 }
 
+/// What `shadow_start` takes.
+package struct ShadowStartParams: Sendable {
+  /// The rules to try, as `RulesSource.encoded` gives them.
+  package let rules: JSONValue
+  /// The plugins that are taken from them, nil for all.
+  package let plugins: [String]?
+  /// The share of the subjects, 0 to 100.
+  package let percent: Double
+
+  /// Reads the params of a request.
+  package init(_ request: RequestView) throws(RequestError) {
+    let reader = try ParamsReader(request)
+    rules = try reader.rules()
+    plugins = try reader.strings("plugins")
+    percent = reader.has("percent") ? try reader.percent() : 100
+  }
+}
+
 /// What `rollout_set` takes.
 package struct PercentParams: Sendable, Equatable {
   /// The share of the subjects, 0 to 100.

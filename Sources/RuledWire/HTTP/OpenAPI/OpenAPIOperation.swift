@@ -79,6 +79,10 @@ struct OpenAPIOperation {
     case .rollout where method == "POST":
       return OpenAPIOperation("startRollout", "Tries rules on some subjects.", "Rollout", takes: "RolloutStart", [422])
     case .rollout: return OpenAPIOperation("showRollout", "The last rollout.", "Rollout", [404])
+    case .shadow where method == "POST":
+      return OpenAPIOperation("startShadow", "Lets rules see live events.", "Shadow", takes: "ShadowStart", [422])
+    case .shadow: return OpenAPIOperation("showShadow", "What the shadow made otherwise.", "Shadow", [404])
+    case .shadowStop: return OpenAPIOperation("stopShadow", "Ends the shadow.", "Shadow", [404])
     case .rolloutSet:
       return OpenAPIOperation("setRollout", "Changes the share of the subjects.", "Rollout", takes: "RolloutShare")
     case .rolloutPromote:

@@ -34,6 +34,18 @@ extension OpenAPISchemas {
         "type": "object", "additionalProperties": false, "required": ["rules", "percent"],
         "properties": ["rules": rules, "percent": percent, "abort_on": abortOn],
       ],
+      "ShadowStart": [
+        "type": "object", "additionalProperties": false, "required": ["rules"],
+        "properties": [
+          "rules": rules, "plugins": ["type": ["array", "null"], "items": string],
+          "percent": ["type": ["number", "null"], "minimum": 0, "maximum": 100],
+        ],
+      ],
+      "Shadow": object([
+        "candidate": string, "since": string, "percent": ["type": "number"], "events": number, "skipped": number,
+        "subjects": number, "outcomes": object(["equal": number, "changed": number]),
+        "decisions": array(of: ["type": "object"]), "examples": array(of: ["type": "object"]),
+      ]),
       "RolloutShare": [
         "type": "object", "additionalProperties": false, "required": ["percent"], "properties": ["percent": percent],
       ],

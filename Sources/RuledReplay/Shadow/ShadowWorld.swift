@@ -1,0 +1,119 @@
+package import RuledCore
+package import RuledEngine
+import RuledJSON
+package import RuledJournal
+package import RuledLua
+package import RuledStore
+
+/// Rules that see live events beside the live rules: a world that follows the journal, and what it makes otherwise of the same events.
+///
+/// It begins with a copy of the store. The live side is what the journal recorded, so nothing is evaluated twice. It belongs to one thread.
+package final class ShadowWorld {
+  /// How many events it has seen.
+  package private(set) var events = 0
+  private let world: World
+  private let share: SubjectShare
+  private let comparison = Comparison()
+  private var examples: [JSONValue] = []
+  /// The hashes of the subjects that it no longer sees, as some of their events were left out.
+  package private(set) var skipped: Set<UInt64> = []
+
+  /// How many differences are kept whole, the last ones.
+  private static let mostExamples = 10
+
+  /// A world that has seen nothing yet.
+  ///
+  /// - Parameters:
+  ///   - rules: the rules that are tried; no other engine may use this catalog.
+  ///   - share: the subjects whose events it sees.
+  ///   - lua: the calling thread's worker.
+  ///   - base: a copy of the live store, which the world changes.
+  ///   - configuration: the limits.
+  /// - Throws: when the copy can't be read.
+  package init(
+    rules: Catalog, on share: SubjectShare, lua: LuaWorker, base: any StateStore, configuration: Configuration
+  ) throws(RequestError) {
+    self.share = share
+    world = try World(
+      rules: rules, lua: lua, base: base, configuration: configuration, recorded: RecordedHistory())
+  }
+
+  /// Plays entries of the journal; `upcoming` are those that follow them, as far as they are known.
+  ///
+  /// A message of this world waits for its live counterpart if that is among them. `maybeCopied`: the copy may have some of them.
+  package func play(
+    _ entries: [JournalEntry], before upcoming: [JournalEntry], maybeCopied: Bool
+  ) throws(RequestError) {
+    var history = RecordedHistory((entries + upcoming).filter(sees))
+    history.isPlayed = { [share, skipped] subject in
+      share.contains(Array(subject.utf8)) && !skipped.contains(Self.hash(subject))
+    }
+    try world.expect(history)
+    for entry in entries where entry.origin != .rules && sees(entry) {
+      if maybeCopied, entry.version > 0, isCopied(entry) { continue }
+      try play(entry)
+    }
+  }
+
+  /// Leaves entries out, with all later ones of the same subjects.
+  package func skip(_ entries: [JournalEntry]) {
+    for entry in entries where entry.origin != .rules && sees(entry) { skipped.insert(Self.hash(entry.subject)) }
+  }
+
+  /// Whether an entry's subject is in the share, and was not skipped.
+  private func sees(_ entry: JournalEntry) -> Bool {
+    share.contains(Array(entry.subject.utf8)) && (skipped.isEmpty || !skipped.contains(Self.hash(entry.subject)))
+  }
+
+  private static func hash(_ subject: String) -> UInt64 { Array(subject.utf8).hash64(seed: 0) }
+
+  private func isCopied(_ entry: JournalEntry) -> Bool {
+    guard let version = (try? world.state(of: entry.subject))?["version"]?.intValue else { return false }
+    return Int64(clamping: entry.version) <= version
+  }
+
+  private func play(_ entry: JournalEntry) throws(RequestError) {
+    let played = try world.play(entry)
+    if entry.origin == .forget { return comparison.forget(entry.subject) }
+    events += 1
+    for other in played where !other.isRecorded { comparison.add(baseline: nil, candidate: other) }
+    let own = played.first { $0.isRecorded }
+    comparison.add(baseline: Played(entry: entry, isRecorded: true), candidate: own)
+    noteDifference(entry, own?.entry)
+  }
+
+  // MARK: What it found
+
+  private func noteDifference(_ live: JournalEntry, _ own: JournalEntry?) {
+    if let own, own.decisions == live.decisions, own.effects == live.effects,
+      own.failures.isEmpty == live.failures.isEmpty
+    {
+      return
+    }
+    if examples.count == Self.mostExamples { examples.removeFirst() }
+    examples.append([
+      "subject": .string(live.subject), "event": .string(EventText.id(live.event)), "before": Self.outcome(live),
+      "after": own.map(Self.outcome) ?? .null,
+    ])
+  }
+
+  /// What an event came to: `{decisions, effects, failures}`.
+  private static func outcome(_ entry: JournalEntry) -> JSONValue {
+    func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+    let json =
+      "{\"decisions\":{\(text(entry.decisions))},\"effects\":[\(text(entry.effects))],\"failures\":[\(text(entry.failures))]}"
+    return (try? JSONValue(parsing: json)) ?? .null
+  }
+
+  /// What it found: `{events, subjects, outcomes, decisions, examples}`.
+  package var found: JSONObject {
+    let result = comparison.result
+    return [
+      "events": .integer(Int64(events)), "subjects": .integer(Int64(result.subjects)),
+      "outcomes": [
+        "equal": .integer(Int64(result.outcomes.equal)), "changed": .integer(Int64(result.outcomes.changed)),
+      ],
+      "decisions": result.decisions, "examples": .array(examples),
+    ]
+  }
+}

@@ -1,0 +1,141 @@
+import CLinux
+import Glibc
+import RuledCore
+import RuledEngine
+import RuledJournal
+import RuledLua
+import RuledReplay
+import RuledStore
+import RuledThreads
+
+/// A candidate that sees live events off their path: a thread of low priority that follows the journal with a world of its own.
+///
+/// Nothing of that world leaves it. Its memory is bounded: the caches of its store, the comparison's tables, and the entries of one step.
+final class Shadow: Sendable {
+  /// The rules that are tried.
+  let rules: RevisionArchive.Revision
+  private let services: Services
+  private let journal: JournalService
+  private let share: SubjectShare
+  private let since: Timestamp
+  private let condition = Condition()
+  private nonisolated(unsafe) var state = State()  // guarded by `condition`
+
+  private struct State {
+    var isStopping = false
+    var hasEnded = false
+    var found: JSONObject = [:]
+    var skipped = 0
+    var error: String?
+  }
+
+  /// How many entries are read at a time.
+  private static let mostEntries = 5_000
+  /// How long the thread waits before it looks for further entries, in microseconds; entries wait twice as long for those that follow them.
+  private static let period: UInt32 = 250_000
+  /// From how far behind on subjects are skipped, in microseconds; a manual clock does not tell.
+  private static let mostLag: Int64 = 30_000_000
+
+  /// Begins to follow the journal; `percent` is the share of the subjects, 0 to 100.
+  init(
+    _ rules: RevisionArchive.Revision, percent: Double, _ journal: JournalService, _ services: Services
+  ) throws(SystemError) {
+    self.rules = rules
+    self.services = services
+    self.journal = journal
+    share = SubjectShare(percent: percent, revision: rules.entry.revision)
+    since = services.context.clock.now
+    _ = try Thread.start(name: "ruled-shadow") { [self] in run() }
+  }
+
+  /// The result of `shadow_status`.
+  var status: JSONValue {
+    let state = condition.locked { self.state }
+    var status: JSONObject = [
+      "candidate": .string(rules.entry.revision), "since": .string(since.rfc3339), "percent": .shortest(share.percent),
+      "events": 0, "skipped": .integer(Int64(state.skipped)), "subjects": 0, "outcomes": ["equal": 0, "changed": 0],
+      "decisions": [], "examples": [],
+    ]
+    for member in state.found { status[member.name] = member.value }
+    if let error = state.error { status["error"] = .string(error) }
+    return .object(status)
+  }
+
+  /// Ends the thread, and waits until it no longer uses the store.
+  func stop() {
+    condition.signal { state.isStopping = true }
+    condition.wait { state.hasEnded ? () : nil }
+  }
+
+  private var isStopping: Bool { condition.locked { state.isStopping } }
+
+  // MARK: The thread
+
+  private func run() {
+    cl_lower_priority()
+    do {
+      try follow()
+    } catch {
+      condition.signal { state.error = "\(error)" }
+      services.context.log.write(LogLine(.error, "the shadow of revision \(rules.entry.revision) ended: \(error)"))
+    }
+    condition.signal { state.hasEnded = true }
+  }
+
+  private func follow() throws {
+    guard case .rocksdb(let path) = services.context.configuration.store else { return }
+    var last = try lastSequence()
+    let copy = try StoreCheckpoints(of: path).make(of: services.context.store, at: EngineClock.wall)
+    defer { try? StoreCheckpoints.remove(copy) }
+    let base = try RocksStore(path: copy)
+    defer { try? base.close() }
+    let lua = LuaWorker()
+    let catalog = try CatalogBuilder.build(
+      rules.rules, configuration: rules.configuration, previous: nil, worker: lua, now: since)
+    let world = try ShadowWorld(
+      rules: catalog, on: share, lua: lua, base: base, configuration: services.context.configuration)
+    var (waiting, copied) = (try entries(after: last), UInt64(0))
+    copied = waiting.last?.sequence ?? last
+    var earlier = 0
+    let clock = services.context.clock
+    while !isStopping {
+      let ready = waiting.prefix(earlier)
+      earlier = waiting.count - earlier
+      last = waiting.last?.sequence ?? last
+      waiting += try entries(after: last)
+      if let first = ready.first, !clock.isManual, clock.now.microseconds - first.at.microseconds > Self.mostLag {
+        world.skip(Array(ready))
+        condition.signal { state.skipped = world.skipped.count }
+      } else {
+        let (early, late) = (ready.prefix { $0.sequence <= copied }, ready.drop { $0.sequence <= copied })
+        try world.play(Array(early), before: Array(late) + waiting.dropFirst(ready.count), maybeCopied: true)
+        try world.play(Array(late), before: Array(waiting.dropFirst(ready.count)), maybeCopied: false)
+        condition.signal { state.found = world.found }
+      }
+      waiting.removeFirst(ready.count)
+      if waiting.count < Self.mostEntries { usleep(Self.period) }
+    }
+  }
+
+  private func lastSequence() throws(StoreError) -> UInt64 {
+    var range = JournalRange()
+    range.first = journal.journal.summary.last
+    var last = range.first
+    try journal.source.forEach(in: range) { entry in
+      last = max(last, entry.sequence)
+      return true
+    }
+    return last
+  }
+
+  private func entries(after last: UInt64) throws(StoreError) -> [JournalEntry] {
+    var range = JournalRange()
+    range.first = last + 1
+    var found: [JournalEntry] = []
+    try journal.source.forEach(in: range) { entry in
+      found.append(entry)
+      return found.count < Self.mostEntries
+    }
+    return found
+  }
+}

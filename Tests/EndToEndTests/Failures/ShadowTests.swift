@@ -1,0 +1,73 @@
+import Glibc
+import RuledCore
+import TestSupport
+import Testing
+
+extension EndToEnd {
+  /// Shadows: rules that see live events in a world of their own.
+  @Suite struct ShadowTests {
+    private static func sent(_ text: String) -> JSONValue {
+      [
+        "plugins": [["name": "numbered", "modules": [["path": "numbered/plugin.lua", "text": .string(text)]]]]
+      ]
+    }
+
+    /// Sends events of all kinds about twenty subjects, with timers and messages.
+    private func send(_ client: Client) throws {
+      for round in 0..<5 {
+        for subject in 0..<20 {
+          _ = try client.event("ask", "user:\(subject)")
+          _ = try client.event("pass", "user:\(subject)", ["to": .string("user:\((subject + round) % 20)")])
+          _ = try client.event("set", "user:\(subject)")
+        }
+        _ = try client.call("clock", ["advance": "61s"])
+      }
+    }
+
+    /// The status once as many events were seen as were committed.
+    private func status(_ client: Client, events: Int64) throws -> JSONValue {
+      for _ in 0..<1000 {
+        let status = try client.call("shadow_status")
+        if (status["events"]?.intValue ?? 0) >= events { return status }
+        _ = try client.call("clock", ["advance": "1s"])
+        usleep(20_000)
+      }
+      return try client.call("shadow_status")
+    }
+
+    @Test
+    func `equal rules show no difference, and a planted one is found with its place; nothing of it is seen outside`()
+      throws
+    {
+      let daemon = try RuledDaemon(rules: ["numbered/plugin.lua": RolloutTests.rules(1)], manualClock: true)
+      let client = try daemon.client()
+      #expect(try client.failure("shadow_status")["data"]?["code"] == "not_found")
+      try send(client)
+      for number in [1, 2] {
+        _ = try client.call("shadow_start", ["rules": Self.sent(RolloutTests.rules(number))])
+        usleep(500_000)
+        let before = try client.call("counters", ["prefix": "numbered.side"])[0]?["value"]?.intValue ?? 0
+        try send(client)
+        // 100 of each kind: asked, passed on, taken, set, and rung.
+        let status = try status(client, events: 480)
+        #expect(status["error"] == nil, "\(status.text)")
+        if number == 1 {
+          #expect(status["outcomes"]?["changed"] == 0, "\(status.text)")
+        } else {
+          let decision = status["decisions"]?[0]
+          #expect(decision?["plugin"] == "numbered" && decision?["key"] == "number")
+          #expect((decision?["changed"]?.intValue ?? 0) >= 95 && decision?["equal"] == 0)
+          #expect(decision?["changes"]?[0]?["before"] == 1 && decision?["changes"]?[0]?["after"] == 2)
+          #expect(status["examples"]?.arrayValue?.isEmpty == false)
+        }
+        #expect(try client.call("counters", ["prefix": "numbered.side"])[0]?["value"]?.intValue == before + 100)
+        #expect(try client.call("state", ["subject": "user:1"])["plugins"]?["numbered"]?["number"] == 1)
+        _ = try client.call("shadow_stop")
+      }
+      #expect(TemporaryFolder.names(daemon.folder("store")).allSatisfy { !$0.hasPrefix("checkpoint") })
+      _ = try client.call("shadow_start", ["rules": Self.sent(RolloutTests.rules(2)), "percent": 50])
+      #expect(daemon.end(SIGTERM) == 0)
+      #expect(daemon.log.contains("ends with the daemon"))
+    }
+  }
+}
