@@ -1,23 +1,24 @@
 public import CJSON
+public import RuledCore
 
 /// Pieces of JSON text, as sent.
 ///
 /// Everything here but `eventSubject` relies on `TapeDocument` having accepted the text.
-extension UnsafeRawBufferPointer {
+extension ByteView {
   /// The text of the one value that the bytes hold, without the white space around it.
-  package var trimmedJSON: UnsafeRawBufferPointer {
+  package var trimmedJSON: ByteView {
     let slice = withCharacters { cj_raw_trim($0, $1) }
-    return UnsafeRawBufferPointer(start: slice.bytes, count: slice.length)
+    return ByteView(start: slice.bytes, count: slice.length)
   }
 
   /// The text of the last member called `name` of the object that the bytes hold; empty if it has none.
-  package func rawMember(_ name: StaticString) -> UnsafeRawBufferPointer {
+  package func rawMember(_ name: StaticString) -> ByteView {
     let key = UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
     return withCharacters { bytes, count in
       var value: UnsafePointer<CChar>? = bytes
       var length = 0
       let found = cj_raw_member(bytes, count, key, name.utf8CodeUnitCount, &value, &length)
-      return UnsafeRawBufferPointer(start: value, count: found ? length : 0)
+      return ByteView(start: value, count: found ? length : 0)
     }
   }
 
@@ -26,10 +27,10 @@ extension UnsafeRawBufferPointer {
   /// If the line turns out to be a request, it is an `event` with that subject, or one that is refused.
   ///
   /// - Precondition: 64 bytes after the line can be read.
-  package var eventSubject: UnsafeRawBufferPointer? {
+  package var eventSubject: ByteView? {
     var subject = cj_slice()
     let isFound = withCharacters { cj_event_subject($0, $1, &subject) }
-    return isFound ? UnsafeRawBufferPointer(start: subject.bytes, count: subject.length) : nil
+    return isFound ? ByteView(start: subject.bytes, count: subject.length) : nil
   }
 
   /// Calls `body` with the bytes as C code takes them; an empty run has an address too.
@@ -44,7 +45,7 @@ extension UnsafeRawBufferPointer {
   }
 }
 
-extension UnsafeRawBufferPointer {
+extension ByteView {
   /// Whether the bytes are those of `text`; for the 4 to 16 bytes that most names have, this takes two comparisons.
   @inlinable
   @inline(__always)

@@ -38,7 +38,7 @@ extension JSONValue {
   ///   - text: The whole text, in UTF-8.
   ///   - maximumDepth: How deep arrays and objects may nest.
   /// - Throws: What is wrong, and where.
-  package init(parsing text: UnsafeRawBufferPointer, maximumDepth: Int = Limits.jsonDepth) throws(JSONError) {
+  package init(parsing text: ByteView, maximumDepth: Int = Limits.jsonDepth) throws(JSONError) {
     let document = TapeDocument(maximumDepth: maximumDepth)
     do throws(JSONError.Reason) {
       self.init(try document.parse(text))
@@ -49,11 +49,7 @@ extension JSONValue {
 
   /// The value that a text in strict RFC 8259 holds, as `init(parsing:maximumDepth:)` of its UTF-8 gives it.
   package init(parsing text: String, maximumDepth: Int = Limits.jsonDepth) throws(JSONError) {
-    var text = text
-    self = try text.withUTF8 { utf8 in
-      Result { () throws(JSONError) in try JSONValue(parsing: UnsafeRawBufferPointer(utf8), maximumDepth: maximumDepth)
-      }
-    }.get()
+    self = try text.withView { utf8 throws(JSONError) in try JSONValue(parsing: utf8, maximumDepth: maximumDepth) }
   }
 
   /// A copy of what stands on the tape.

@@ -78,7 +78,7 @@ public struct JSONWriter {
   }
 
   /// Writes a member's name, escaped where need be; one value has to follow.
-  @inlinable public mutating func member(named name: UnsafeRawBufferPointer) {
+  @inlinable public mutating func member(named name: ByteView) {
     string(name)
     colon()
   }
@@ -105,7 +105,7 @@ public struct JSONWriter {
   // MARK: Values
 
   /// Writes a string, escaped where need be.
-  @inlinable public mutating func string(_ text: UnsafeRawBufferPointer) {
+  @inlinable public mutating func string(_ text: ByteView) {
     separate()
     buffer.append(jsonString: text)
   }
@@ -164,7 +164,7 @@ public struct JSONWriter {
   }
 
   /// Writes a value that is JSON text already.
-  @inlinable public mutating func raw(_ json: UnsafeRawBufferPointer) {
+  @inlinable public mutating func raw(_ json: ByteView) {
     separate()
     buffer.append(json)
   }
@@ -196,7 +196,7 @@ extension JSONWriter {
   }
 
   /// Writes a member whose value is a string.
-  @inlinable public mutating func member(_ name: StaticString, string text: UnsafeRawBufferPointer) {
+  @inlinable public mutating func member(_ name: StaticString, string text: ByteView) {
     member(name)
     string(text)
   }
@@ -228,7 +228,7 @@ extension JSONWriter {
   }
 
   /// Writes a member whose value is JSON text already.
-  @inlinable public mutating func member(_ name: StaticString, raw json: UnsafeRawBufferPointer) {
+  @inlinable public mutating func member(_ name: StaticString, raw json: ByteView) {
     member(name)
     raw(json)
   }

@@ -1,6 +1,6 @@
 public import CJSON
 import Glibc
-import RuledCore
+public import RuledCore
 
 /// A parser with its memory, and the text that it parsed last.
 ///
@@ -30,14 +30,14 @@ package final class TapeDocument {
   ///     parsed in place.
   /// - Returns: The root value.
   /// - Throws: Why the text is not JSON.
-  package func parse(_ text: UnsafeRawBufferPointer, readable: Int = 0) throws(JSONError.Reason) -> TapeValue {
+  package func parse(_ text: ByteView, readable: Int = 0) throws(JSONError.Reason) -> TapeValue {
     let code = text.withCharacters { cj_parse(handle, $0, $1, max(readable, $1)) }
     guard code == Int32(CJ_OK.rawValue) else { throw JSONError.Reason(rawValue: code) ?? .syntax }
     return root
   }
 
   /// Parses a copy of `text`, which the document holds as `text` until it parses again, and returns the root value.
-  package func parse(copyOf text: UnsafeRawBufferPointer) throws(JSONError.Reason) -> TapeValue {
+  package func parse(copyOf text: ByteView) throws(JSONError.Reason) -> TapeValue {
     copy.removeAll()
     copy.append(text)
     copy.reserve(Int(CJ_PADDING))
@@ -45,7 +45,7 @@ package final class TapeDocument {
   }
 
   /// The copy that `parse(copyOf:)` made last.
-  package var text: UnsafeRawBufferPointer { copy.bytes }
+  package var text: ByteView { copy.bytes }
 
   /// The root of what was parsed last.
   private var root: TapeValue { TapeValue(tape: cj_tape(handle), strings: cj_strings(handle), index: Int(CJ_ROOT)) }
@@ -100,11 +100,11 @@ public struct TapeValue {
   // MARK: Scalars
 
   /// The decoded bytes, or nil if the value is no string.
-  @inlinable public var string: UnsafeRawBufferPointer? {
+  @inlinable public var string: ByteView? {
     guard isKind(.string) else { return nil }
     var length = 0
     let bytes = cj_string(tape, strings, index, &length)
-    return UnsafeRawBufferPointer(start: bytes, count: length)
+    return ByteView(start: bytes, count: length)
   }
 
   /// The decoded text, or nil if the value is no string.
@@ -180,12 +180,12 @@ public struct TapeMembers {
   /// The next member's decoded name and its value, or nil at the end.
   @inlinable
   @inline(__always)
-  public mutating func next() -> (name: UnsafeRawBufferPointer, value: TapeValue)? {
+  public mutating func next() -> (name: ByteView, value: TapeValue)? {
     guard index < end else { return nil }
     var length = 0
     let name = cj_string(object.tape, object.strings, index, &length)
     let value = object.value(at: index + 1)
     index = cj_next(object.tape, index + 1)
-    return (UnsafeRawBufferPointer(start: name, count: length), value)
+    return (ByteView(start: name, count: length), value)
   }
 }

@@ -1,5 +1,6 @@
 import CJSON
 import Glibc
+package import RuledCore
 
 /// Where a walk through an array or an object is, on the tape and in the text.
 private struct ContainerPosition {
@@ -10,7 +11,7 @@ private struct ContainerPosition {
 
   var isAtEnd: Bool { index >= end }
 
-  init(_ container: TapeValue, text: UnsafeRawBufferPointer) {
+  init(_ container: TapeValue, text: ByteView) {
     self.container = container
     end = cj_end(container.tape, container.index)
     index = cj_first(container.index)
@@ -25,15 +26,15 @@ package struct MemberCursor {
   /// A member of an object.
   package struct Member {
     /// The decoded name.
-    package let name: UnsafeRawBufferPointer
+    package let name: ByteView
     /// The value.
     package let value: TapeValue
     /// The value's text as sent.
-    package let text: UnsafeRawBufferPointer
+    package let text: ByteView
   }
 
   /// A cursor before the first member of `object`, whose text is `text`.
-  package init(_ object: TapeValue, text: UnsafeRawBufferPointer) {
+  package init(_ object: TapeValue, text: ByteView) {
     position = ContainerPosition(object, text: text)
   }
 
@@ -41,7 +42,7 @@ package struct MemberCursor {
   package mutating func next() -> Member? {
     guard !position.isAtEnd else { return nil }
     let (object, index) = (position.container, position.index)
-    let name = object.value(at: index).string ?? UnsafeRawBufferPointer(start: nil, count: 0)
+    let name = object.value(at: index).string ?? ByteView.empty
     let value = object.value(at: index + 1)
     position.index = cj_next(object.tape, index + 1)
     guard let text = skipPlain(name, value) ?? scan() else { return nil }
@@ -49,10 +50,10 @@ package struct MemberCursor {
   }
 
   /// Moves over a member by reading each of its characters; returns the value's text.
-  private mutating func scan() -> UnsafeRawBufferPointer? {
+  private mutating func scan() -> ByteView? {
     var (name, value) = (cj_slice(), cj_slice())
     guard cj_raw_member_next(&position.text, &name, &value) else { return nil }
-    return UnsafeRawBufferPointer(start: value.bytes, count: value.length)
+    return ByteView(start: value.bytes, count: value.length)
   }
 
   // MARK: Without reading all of it
@@ -61,7 +62,7 @@ package struct MemberCursor {
 
   /// Moves over a member whose text is as long as what is decoded says; returns the value's text.
   @inline(__always)
-  private mutating func skipPlain(_ name: UnsafeRawBufferPointer, _ value: TapeValue) -> UnsafeRawBufferPointer? {
+  private mutating func skipPlain(_ name: ByteView, _ value: TapeValue) -> ByteView? {
     var start = skipSpace(position.text.at)
     if start < position.text.end, byte(start) == UInt8(ascii: ",") { start = skipSpace(start + 1) }
     guard let nameEnd = endOfString(start, name) else { return nil }
@@ -70,7 +71,7 @@ package struct MemberCursor {
     let valueStart = skipSpace(colon + 1)
     guard valueStart < position.text.end, let valueEnd = endOfValue(valueStart, value) else { return nil }
     position.text.at = valueEnd
-    return UnsafeRawBufferPointer(start: valueStart, count: valueEnd - valueStart)
+    return ByteView(start: valueStart, count: valueEnd - valueStart)
   }
 
   /// Where the value that begins at `start` ends.
@@ -95,7 +96,7 @@ package struct MemberCursor {
   ///
   /// Where the text equals the decoded string up to a closing quote, it has no escape: decoding would have made it shorter.
   @inline(__always)
-  private func endOfString(_ quote: UnsafePointer<CChar>, _ decoded: UnsafeRawBufferPointer) -> UnsafePointer<CChar>? {
+  private func endOfString(_ quote: UnsafePointer<CChar>, _ decoded: ByteView) -> UnsafePointer<CChar>? {
     let count = decoded.count
     guard position.text.end - quote >= count + 2, byte(quote + count + 1) == UInt8(ascii: "\"") else { return nil }
     if let bytes = decoded.baseAddress, count > 0, memcmp(bytes, quote + 1, count) != 0 { return nil }
@@ -132,11 +133,11 @@ package struct ElementCursor {
     /// The value.
     package let value: TapeValue
     /// The value's text as sent.
-    package let text: UnsafeRawBufferPointer
+    package let text: ByteView
   }
 
   /// A cursor before the first element of `array`, whose text is `text`.
-  package init(_ array: TapeValue, text: UnsafeRawBufferPointer) {
+  package init(_ array: TapeValue, text: ByteView) {
     position = ContainerPosition(array, text: text)
   }
 
@@ -149,6 +150,6 @@ package struct ElementCursor {
     guard !position.isAtEnd, cj_raw_element(&position.text, &raw) else { return nil }
     let value = position.container.value(at: position.index)
     position.index = cj_next(position.container.tape, position.index)
-    return Element(value: value, text: UnsafeRawBufferPointer(start: raw.bytes, count: raw.length))
+    return Element(value: value, text: ByteView(start: raw.bytes, count: raw.length))
   }
 }

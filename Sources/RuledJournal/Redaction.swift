@@ -68,13 +68,13 @@ struct Redaction: Sendable {
 
   /// JSON with some texts replaced, each in its quotes.
   private static func replace(
-    in bytes: UnsafeRawBufferPointer, _ texts: [(old: [UInt8], new: [UInt8])]
+    in bytes: ByteView, _ texts: [(old: [UInt8], new: [UInt8])]
   ) -> ByteBuffer {
     let buffer = ByteBuffer(capacity: bytes.count + 64)
     var index = 0
     while index < bytes.count {
       if bytes[index] == UInt8(ascii: "\""), let text = texts.first(where: { bytes[index...].starts(with: $0.old) }) {
-        text.new.withUnsafeBytes { buffer.append($0) }
+        text.new.withView { buffer.append($0) }
         index += text.old.count
       } else {
         buffer.append(bytes[index])

@@ -79,7 +79,7 @@ package struct RecordedHistory: Sendable {
 
 extension [UInt8] {
   /// The hash of the bytes, the same in every process.
-  func hash64(seed: UInt64) -> UInt64 { withUnsafeBytes { RuledCore.hash64($0, seed: seed) } }
+  func hash64(seed: UInt64) -> UInt64 { withView { RuledCore.hash64($0, seed: seed) } }
 }
 
 extension [UInt64] {

@@ -47,7 +47,7 @@ final class EntryReader {
   func id(_ text: [UInt8]) -> String { parse(text)?.member("id")?.text ?? "" }
 
   private func parse(_ text: [UInt8]) -> TapeValue? {
-    text.withUnsafeBytes { try? document.parse(copyOf: $0) }
+    text.withView { try? document.parse(copyOf: $0) }
   }
 }
 

@@ -20,11 +20,11 @@ package final class MemoryStore: StateStore {
 
   package var approximateBytes: Int { contents.withLock { $0.map.byteCount } }
 
-  package func get(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) throws(StoreError) -> Bool {
+  package func get(_ key: ByteView, into buffer: ByteBuffer) throws(StoreError) -> Bool {
     try contents.withLock { (contents) throws(StoreError) in
       try Self.requireOpen(contents)
       guard let value = contents.map.value(of: key) else { return false }
-      value.withUnsafeBytes { buffer.append($0) }
+      value.withView { buffer.append($0) }
       return true
     }
   }
@@ -69,7 +69,7 @@ package final class MemoryStore: StateStore {
   package var problem: StoreError? { nil }
 
   package func withCursor(
-    below upper: UnsafeRawBufferPointer?, _ body: (any StoreCursor) throws(StoreError) -> Void
+    below upper: ByteView?, _ body: (any StoreCursor) throws(StoreError) -> Void
   ) throws(StoreError) {
     let map = try contents.withLock { (contents) throws(StoreError) in
       try Self.requireOpen(contents)
@@ -86,7 +86,7 @@ package final class MemoryStore: StateStore {
     contents.withLock { contents in
       for kind in StoreKey.Kind.expiring {
         contents.map.remove(from: [kind.rawValue], to: [kind.rawValue + 1]) { entry in
-          entry.value.withUnsafeBytes { StoredExpiry.isOver($0, before: cutoff) }
+          entry.value.withView { StoredExpiry.isOver($0, before: cutoff) }
         }
       }
     }
@@ -116,11 +116,11 @@ private final class MemoryCursor: StoreCursor {
     self.upper = upper
   }
 
-  var key: UnsafeRawBufferPointer { currentKey.bytes }
+  var key: ByteView { currentKey.bytes }
 
-  var value: UnsafeRawBufferPointer { currentValue.bytes }
+  var value: ByteView { currentValue.bytes }
 
-  func seek(to key: UnsafeRawBufferPointer) throws(StoreError) -> Bool {
+  func seek(to key: ByteView) throws(StoreError) -> Bool {
     position = map.find(key)
     return read()
   }
@@ -135,8 +135,8 @@ private final class MemoryCursor: StoreCursor {
     if let upper, !entry.key.lexicographicallyPrecedes(upper) { return false }
     currentKey.removeAll()
     currentValue.removeAll()
-    entry.key.withUnsafeBytes { currentKey.append($0) }
-    entry.value.withUnsafeBytes { currentValue.append($0) }
+    entry.key.withView { currentKey.append($0) }
+    entry.value.withView { currentValue.append($0) }
     return true
   }
 }
@@ -162,19 +162,19 @@ private struct SortedMap: Sendable {
   subscript(position: Position) -> Entry? { entries[position] }
 
   /// The position of the first entry whose key is not below `key`.
-  func find(_ key: UnsafeRawBufferPointer) -> Position { entries.find { Self.compare($0, key) } }
+  func find(_ key: ByteView) -> Position { entries.find { Self.compare($0, key) } }
 
   /// The position behind `position`, which is not the end.
   func position(after position: Position) -> Position { entries.position(after: position) }
 
   /// The value under `key`; nil when there is none.
-  func value(of key: UnsafeRawBufferPointer) -> [UInt8]? {
+  func value(of key: ByteView) -> [UInt8]? {
     guard let entry = self[find(key)], Self.compare(entry, key) == 0 else { return nil }
     return entry.value
   }
 
   /// Puts `value` under `key`.
-  mutating func set(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
+  mutating func set(_ key: ByteView, _ value: ByteView) {
     var growth = key.count + value.count
     entries.set {
       Self.compare($0, key)
@@ -188,23 +188,23 @@ private struct SortedMap: Sendable {
   }
 
   /// Removes `key`, if it is there.
-  mutating func remove(_ key: UnsafeRawBufferPointer) {
+  mutating func remove(_ key: ByteView) {
     if let removed = entries.remove({ Self.compare($0, key) }) { byteCount -= Self.byteCount(removed) }
   }
 
   /// Removes the entries from `lower` on and below `upper` that meet `condition`.
   mutating func remove(from lower: [UInt8], to upper: [UInt8], where condition: (Entry) -> Bool) {
-    var position = lower.withUnsafeBytes { find($0) }
+    var position = lower.withView { find($0) }
     var doomed: [[UInt8]] = []
     while let entry = self[position], entry.key.lexicographicallyPrecedes(upper) {
       if condition(entry) { doomed.append(entry.key) }
       position = self.position(after: position)
     }
-    for key in doomed { key.withUnsafeBytes { remove($0) } }
+    for key in doomed { key.withView { remove($0) } }
   }
 
-  private static func compare(_ entry: Entry, _ key: UnsafeRawBufferPointer) -> Int {
-    entry.key.withUnsafeBytes { ByteOrder.compare($0, key) }
+  private static func compare(_ entry: Entry, _ key: ByteView) -> Int {
+    entry.key.withView { ByteOrder.compare($0, key) }
   }
 
   private static func byteCount(_ entry: Entry) -> Int { entry.key.count + entry.value.count }

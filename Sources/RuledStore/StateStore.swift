@@ -14,7 +14,7 @@ package protocol StateStore: AnyObject, Sendable {
   var disk: StoreDisk? { get }
 
   /// Appends the value under `key` to `buffer`; false when there is none.
-  func get(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) throws(StoreError) -> Bool
+  func get(_ key: ByteView, into buffer: ByteBuffer) throws(StoreError) -> Bool
 
   /// What the store does with commits now.
   var state: StoreState { get }
@@ -55,7 +55,7 @@ package protocol StateStore: AnyObject, Sendable {
 
   /// Calls `body` with a cursor over the keys below `upper` as they are now; it does not see what is committed meanwhile.
   func withCursor(
-    below upper: UnsafeRawBufferPointer?, _ body: (any StoreCursor) throws(StoreError) -> Void
+    below upper: ByteView?, _ body: (any StoreCursor) throws(StoreError) -> Void
   ) throws(StoreError)
 
   /// Writes a copy of what is committed at one moment, which can be opened as a store, into the new folder `path`.
@@ -98,9 +98,9 @@ extension StateStore {
   /// All pairs are from one moment. The bytes are valid during the call of `body` alone. Damaged keys end the scan with an error, unless there is
   /// `skipping`, which is called with them.
   package func scan(
-    from lower: UnsafeRawBufferPointer, to upper: UnsafeRawBufferPointer?,
+    from lower: ByteView, to upper: ByteView?,
     skipping: ((UnreadableKeys) -> Void)? = nil,
-    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool
+    _ body: (_ key: ByteView, _ value: ByteView) -> Bool
   ) throws(StoreError) {
     try withCursor(below: upper) { (cursor) throws(StoreError) in
       cursor.skipping = skipping
@@ -112,13 +112,13 @@ extension StateStore {
   /// As the other, for bounds in arrays.
   package func scan(
     from lower: [UInt8], to upper: [UInt8]?, skipping: ((UnreadableKeys) -> Void)? = nil,
-    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool
+    _ body: (_ key: ByteView, _ value: ByteView) -> Bool
   ) throws(StoreError) {
     let bounds = ByteBuffer(capacity: lower.count + (upper?.count ?? 0))
-    lower.withUnsafeBytes { bounds.append($0) }
-    upper?.withUnsafeBytes { bounds.append($0) }
-    let first = UnsafeRawBufferPointer(rebasing: bounds.bytes[..<lower.count])
-    let last = UnsafeRawBufferPointer(rebasing: bounds.bytes[lower.count...])
+    lower.withView { bounds.append($0) }
+    upper?.withView { bounds.append($0) }
+    let first = bounds.bytes.extracting(..<lower.count)
+    let last = bounds.bytes.extracting(lower.count...)
     try scan(from: first, to: upper == nil ? nil : last, skipping: skipping, body)
     withExtendedLifetime(bounds) {}
   }
@@ -126,7 +126,7 @@ extension StateStore {
   /// Calls `body` with each key that begins with `prefix`, in ascending byte order, until it returns false.
   package func scan(
     prefix: [UInt8], skipping: ((UnreadableKeys) -> Void)? = nil,
-    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool
+    _ body: (_ key: ByteView, _ value: ByteView) -> Bool
   ) throws(StoreError) {
     try scan(from: prefix, to: StoreKey.upperBound(prefix), skipping: skipping, body)
   }
@@ -137,16 +137,16 @@ extension StateStore {
 /// It belongs to the thread and to the call of `withCursor` that gave it.
 package protocol StoreCursor: AnyObject {
   /// Moves to the first key that is not below `key`; false when there is none.
-  func seek(to key: UnsafeRawBufferPointer) throws(StoreError) -> Bool
+  func seek(to key: ByteView) throws(StoreError) -> Bool
 
   /// Moves to the next key; false when there is none. Only after a move that found one.
   func next() throws(StoreError) -> Bool
 
   /// The key at the position, valid until the next move; only after a move that found one.
-  var key: UnsafeRawBufferPointer { get }
+  var key: ByteView { get }
 
   /// The value at the position, valid until the next move; only after a move that found one.
-  var value: UnsafeRawBufferPointer { get }
+  var value: ByteView { get }
 
   /// Called with damaged keys, which moves then skip. While it is nil, a move to damaged keys throws. Set it before the first move.
   var skipping: ((UnreadableKeys) -> Void)? { get set }
@@ -169,7 +169,7 @@ package struct UnreadableKeys: Sendable {
   }
 
   /// Whether the key may be one of them.
-  package func mayHold(_ key: UnsafeRawBufferPointer) -> Bool {
+  package func mayHold(_ key: ByteView) -> Bool {
     after.lexicographicallyPrecedes(key) && (before.map { key.lexicographicallyPrecedes($0) } ?? true)
   }
 }

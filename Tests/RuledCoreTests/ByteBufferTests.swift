@@ -25,7 +25,7 @@ import Testing
       let piece = (0..<Int.random(in: 0..<40, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
       switch Int.random(in: 0..<5, using: &random) {
       case 0, 1:
-        piece.withUnsafeBytes { buffer.append($0) }
+        piece.withView { buffer.append($0) }
         model += piece
       case 2:
         for byte in piece { buffer.append(byte) }
@@ -66,10 +66,10 @@ extension ByteBufferTests {
         bytes[index] = special.randomElement(using: &random) ?? 0
       }
       buffer.removeAll()
-      bytes.withUnsafeBytes { buffer.append(jsonString: $0) }
+      bytes.withView { buffer.append(jsonString: $0) }
       #expect(Array(buffer.bytes) == Self.escaped(bytes))
       let isPlain = bytes.allSatisfy { 0x20..<0x7F ~= $0 }
-      #expect(bytes.withUnsafeBytes { EightBytes.all($0, where: \.isPlainASCII) { 0x20..<0x7F ~= $0 } } == isPlain)
+      #expect(bytes.withView { EightBytes.all($0, where: \.isPlainASCII) { 0x20..<0x7F ~= $0 } } == isPlain)
     }
   }
 

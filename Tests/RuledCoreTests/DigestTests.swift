@@ -26,13 +26,13 @@ import Testing
     var random = SeededRandom(seed: 5)
     let bytes = (0..<300).map { _ in UInt8.random(in: 0...255, using: &random) }
     for length in 0...bytes.count {
-      bytes[..<length].withUnsafeBytes { whole in
+      bytes[..<length].withView { whole in
         var hash = SHA256()
-        var rest = whole[...]
+        var rest = whole
         while !rest.isEmpty {
           let count = Int.random(in: 0...rest.count, using: &random)
-          hash.update(UnsafeRawBufferPointer(rebasing: rest.prefix(count)))
-          rest = rest.dropFirst(count)
+          hash.update(rest.extracting(..<count))
+          rest = rest.extracting(count...)
         }
         #expect(hash.finish() == SHA256.hash(whole))
       }
@@ -45,10 +45,10 @@ import Testing
       UUIDText(high: 0x0011_2233_4455_6677, low: 0x8899_AABB_CCDD_EEFF).text == "00112233-4455-6677-8899-aabbccddeeff")
     #expect(UUIDText.random(.max, .max).text == "ffffffff-ffff-4fff-bfff-ffffffffffff")
     #expect(UUIDText.random(0, 0).text == "00000000-0000-4000-8000-000000000000")
-    let derived = "abc".utf8.withContiguousStorageIfAvailable { UUIDText.derived(from: UnsafeRawBufferPointer($0)) }
-    #expect(derived?.text == "ba7816bf-8f01-8fea-8141-40de5dae2223")
+    let derived = "abc".withView { UUIDText.derived(from: $0) }
+    #expect(derived.text == "ba7816bf-8f01-8fea-8141-40de5dae2223")
     let bytes: [UInt8] = (0..<16).map { $0 }
-    #expect(bytes.withUnsafeBytes { UUIDText(bytes: $0) }.text == "00010203-0405-0607-0809-0a0b0c0d0e0f")
+    #expect(bytes.withView { UUIDText(bytes: $0) }.text == "00010203-0405-0607-0809-0a0b0c0d0e0f")
   }
 
   @Test(
@@ -61,13 +61,13 @@ import Testing
       ),
     ] as [(String, UInt64, UInt64)])
   func `The byte hash agrees with wyhash's own test vectors`(text: String, seed: UInt64, expected: UInt64) {
-    #expect(Array(text.utf8).withUnsafeBytes { hash64($0, seed: seed) } == expected)
+    #expect(Array(text.utf8).withView { hash64($0, seed: seed) } == expected)
   }
 
   @Test func `The byte hash spreads numbered subjects evenly`() {
     var counts = [Int](repeating: 0, count: 64)
     for number in 0..<64_000 {
-      counts[Array("user:\(number)".utf8).withUnsafeBytes { Int(hash64($0, seed: 0) % 64) }] += 1
+      counts[Array("user:\(number)".utf8).withView { Int(hash64($0, seed: 0) % 64) }] += 1
     }
     #expect(counts.allSatisfy { (850...1_150).contains($0) })
   }
@@ -75,12 +75,12 @@ import Testing
   @Test func `Names chosen to collide in the hash that is the same everywhere are spread by the one of this process`() {
     let mask: UInt64 = 1023
     let chosen = (0..<100_000).map { Array("user:\($0)".utf8) }.filter { name in
-      name.withUnsafeBytes { hash64($0, seed: 0) } & mask == 0
+      name.withView { hash64($0, seed: 0) } & mask == 0
     }
     #expect(chosen.count > 50)
-    let slots = Dictionary(grouping: chosen) { name in name.withUnsafeBytes { hash64($0) } & mask }
+    let slots = Dictionary(grouping: chosen) { name in name.withView { hash64($0) } & mask }
     #expect(slots.values.allSatisfy { $0.count < 8 })
-    for name in chosen { #expect(name.withUnsafeBytes { hash64($0) } == Array(name).withUnsafeBytes { hash64($0) }) }
+    for name in chosen { #expect(name.withView { hash64($0) } == Array(name).withView { hash64($0) }) }
   }
 
   @Test func `The hash of this process spreads bytes of every length evenly`() {
@@ -89,7 +89,7 @@ import Testing
       for number in 0..<8_000 {
         var bytes = [UInt8](repeating: 0x61, count: length)
         (bytes[0], bytes[length / 2]) = (UInt8(number & 0xFF), UInt8(number >> 8))
-        counts[bytes.withUnsafeBytes { Int(hash64($0) % 16) }] += 1
+        counts[bytes.withView { Int(hash64($0) % 16) }] += 1
       }
       #expect(counts.allSatisfy { (350...650).contains($0) }, "\(length): \(counts)")
     }

@@ -6,10 +6,10 @@ import Testing
   @Test func `Lower case is Unicode's`() {
     #expect(UnicodeText.lower("ÄÖÜ ΣΑΣ İ ẞ Я") == "äöü σασ i̇ ß я")
     let buffer = ByteBuffer()
-    for text in ["AbC", "É", "é"] { Array(text.utf8).withUnsafeBytes { UnicodeText.lower($0, to: buffer) } }
+    for text in ["AbC", "É", "é"] { Array(text.utf8).withView { UnicodeText.lower($0, to: buffer) } }
     #expect(buffer.text == "abcéé")
     buffer.removeAll()
-    ([0x41, 0xFF, 0x5A] as [UInt8]).withUnsafeBytes { UnicodeText.lower($0, to: buffer) }
+    ([0x41, 0xFF, 0x5A] as [UInt8]).withView { UnicodeText.lower($0, to: buffer) }
     #expect(Array(buffer.bytes) == [0x61, 0xFF, 0x7A])
   }
 

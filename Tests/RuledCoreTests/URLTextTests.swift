@@ -70,6 +70,6 @@ import Testing
 
   @Test func `Bytes that are no UTF-8 are an error`() {
     let bytes: [UInt8] = Array("a://b?x=".utf8) + [0xFF]
-    #expect(throws: URLTextError("the URL is not UTF-8")) { try bytes.withUnsafeBytes { try URLText.parse($0) } }
+    #expect(throws: URLTextError("the URL is not UTF-8")) { try bytes.withView { try URLText.parse($0) } }
   }
 }

@@ -44,7 +44,7 @@ import Testing
     let document = TapeDocument()
     let reply = ByteBuffer(capacity: 1 << 20)
     func apply(_ text: [UInt8]) throws {
-      guard let object = text.withUnsafeBytes({ try? document.parse(copyOf: $0) }) else { return }
+      guard let object = text.withView({ try? document.parse(copyOf: $0) }) else { return }
       var event = EventInput(stored: object, text: document.text, now: engine.local.now.microseconds)
       event.origin = .client
       reply.removeAll()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ChangeLogPoolTests {
   private static func fill(_ log: ChangeLog) {
-    Array("user:1".utf8).withUnsafeBytes { log.append(forgotten: $0) }
+    Array("user:1".utf8).withView { log.append(forgotten: $0) }
   }
 
   @Test func aLogThatNobodyHoldsIsFilledAgain() {

@@ -42,7 +42,7 @@ import Testing
       let key = StoreKey.bytes { StoreKey.message("user:2", sequence: sequence, into: $0) }
       let text =
         "{\"type\":\"got\",\"subject\":\"user:2\",\"id\":\"m\(sequence)\",\"data\":{\"n\":\(sequence)},\"hops\":1}"
-      key.withUnsafeBytes { key in Array(text.utf8).withUnsafeBytes { writes.put(key, $0) } }
+      key.withView { key in Array(text.utf8).withView { writes.put(key, $0) } }
     }
     try store.commit(writes, durable: true)
     let engine = try Engine(["p": Self.relay], store: store)
@@ -127,7 +127,7 @@ import Testing
       let by = sender.isEmpty ? "" : ",\"sent_by\":\"\(sender)\",\"may_send\":7"
       let text =
         "{\"type\":\"got\",\"subject\":\"user:2\",\"id\":\"m\",\"data\":{\"n\":\(sequence)},\"hops\":3,\"from\":\"user:1\"\(by)}"
-      key.withUnsafeBytes { key in Array(text.utf8).withUnsafeBytes { writes.put(key, $0) } }
+      key.withView { key in Array(text.utf8).withView { writes.put(key, $0) } }
     }
     try store.commit(writes, durable: true)
     let engine = try Engine(["p": Self.relay], store: store)
@@ -159,7 +159,7 @@ import Testing
     let key = StoreKey.bytes { StoreKey.message("user:2", sequence: .max / 2, into: $0) }
     let text =
       "{\"type\":\"got\",\"subject\":\"user:2\",\"id\":\"m\",\"data\":{\"n\":2},\"hops\":1,\"from\":\"x\",\"may_send\":7,\"sent_by\":\"a\"}"
-    key.withUnsafeBytes { key in Array(text.utf8).withUnsafeBytes { store.put(key, $0) } }
+    key.withView { key in Array(text.utf8).withView { store.put(key, $0) } }
     try engine.store.commit(store, durable: true)
     #expect(try engine.local.evaluator.deliver(.init(subject: Array("user:2".utf8), sequence: .max / 2)))
     try engine.local.runUntilIdle()

@@ -85,13 +85,15 @@ import Testing
   private func expectStored(_ model: Model, in engine: Engine) throws {
     var once: Set<String> = [], timers: [String: Int64] = [:], keys = 0
     for entry in try engine.local.contents() {
-      switch entry.key.withUnsafeBytes({ try? ParsedKey($0) }) {
-      case .once(_, _, let key)? where key.first == 1: keys += 1
-      case .once(_, _, let key)?: once.insert(String(decoding: key, as: UTF8.self))
-      case .timer(_, _, let name)?:
-        timers[String(decoding: name, as: UTF8.self)] =
-          try JSONValue(parsing: String(decoding: entry.value, as: UTF8.self))["data"]?["n"]?.intValue
-      default: break
+      try entry.key.withView { key in
+        switch try? ParsedKey(key) {
+        case .once(_, _, let key)? where key.first == 1: keys += 1
+        case .once(_, _, let key)?: once.insert(String(decoding: key, as: UTF8.self))
+        case .timer(_, _, let name)?:
+          timers[String(decoding: name, as: UTF8.self)] =
+            try JSONValue(parsing: String(decoding: entry.value, as: UTF8.self))["data"]?["n"]?.intValue
+        default: break
+        }
       }
     }
     #expect(once == model.once && timers == model.timers && keys == model.keys.count)

@@ -37,7 +37,7 @@ import Testing
     /// The outcome of an event of that id.
     func send(_ id: Int) throws -> JSONValue {
       let text = #"{"type":"a","subject":"s","id":"\#(id)"}"#
-      guard let object = Array(text.utf8).withUnsafeBytes({ try? document.parse(copyOf: $0) }) else { return .null }
+      guard let object = Array(text.utf8).withView({ try? document.parse(copyOf: $0) }) else { return .null }
       var event = EventInput(stored: object, text: document.text, now: context.clock.now.microseconds)
       event.origin = .client
       let reply = ByteBuffer()
@@ -138,8 +138,8 @@ import Testing
     let set = WriteSet()
     let effect = StoreKey.bytes { StoreKey.effect("s", sequence: after, into: $0) }
     let kept = StoreKey.bytes { StoreKey.daemon("time", into: $0) }
-    effect.withUnsafeBytes { key in "{}".utf8CString.withUnsafeBytes { set.put(key, $0) } }
-    kept.withUnsafeBytes { set.delete($0) }
+    effect.withView { set.put($0, ByteView("{}")) }
+    kept.withView { set.delete($0) }
     try store.commit(set, durable: true)
     daemon = try Daemon(store, script, catalog: catalog, lua: lua, boot: "b")
     #expect(daemon.context.nextSequence() > after)

@@ -29,7 +29,7 @@ import Testing
     arguments: [[0xFF], [0xC3], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xE2, 0x82]] as [[UInt8]])
   func `Malformed UTF-8 is an error`(content: [UInt8]) {
     let bytes = [UInt8(ascii: "\"")] + content + [UInt8(ascii: "\"")]
-    #expect(throws: JSONError.self) { try bytes.withUnsafeBytes { try JSONValue(parsing: $0) } }
+    #expect(throws: JSONError.self) { try bytes.withView { try JSONValue(parsing: $0) } }
   }
 
   @Test func `Nesting is allowed to the limit and no further`() throws {
@@ -110,7 +110,7 @@ import Testing
       var bytes = Array(JSONValue.random(using: &random, depth: 3).text.utf8)
       bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
       bytes.removeLast(Int.random(in: 0...min(1, bytes.count - 1), using: &random))
-      let parsed = bytes.withUnsafeBytes { bytes in try? JSONValue(parsing: bytes) }
+      let parsed = bytes.withView { bytes in try? JSONValue(parsing: bytes) }
       if let parsed { #expect(parsed == (try? JSONValue(parsing: parsed.text))) }
     }
   }

@@ -20,8 +20,8 @@ import Testing
   func `both readers take what is JSON and refuse what is not`(_ example: JSONVerdict) {
     let document = TapeDocument()
     let padded = example.bytes + [UInt8](repeating: 0x31, count: 64)
-    padded.withUnsafeBytes { buffer in
-      let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<example.bytes.count])
+    padded.withView { buffer in
+      let bytes = buffer.extracting(..<example.bytes.count)
       #expect(((try? document.parse(bytes)) != nil) == example.isJSON)
       #expect(((try? document.parse(bytes, readable: buffer.count)) != nil) == example.isJSON)
       #expect(((try? JSONValue(parsing: bytes)) != nil) == example.isJSON)

@@ -46,8 +46,8 @@ import Testing
     writer.string(plain: { $0.append(decimal: 7) })
     writer.beginObject()
     writer.member(quoted: quoted)
-    Array("b\n".utf8).withUnsafeBytes { writer.string($0) }
-    Array("b\n".utf8).withUnsafeBytes { writer.member(named: $0) }
+    Array("b\n".utf8).withView { writer.string($0) }
+    Array("b\n".utf8).withView { writer.member(named: $0) }
     writer.raw(quoted)
     writer.endObject()
     writer.endArray()

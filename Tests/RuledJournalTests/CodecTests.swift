@@ -20,10 +20,10 @@ import Testing
     var ranges: [Range<Int>] = []
     for part in parts {
       let start = bytes.count
-      part.withUnsafeBytes { bytes.append($0) }
+      part.withView { bytes.append($0) }
       ranges.append(start..<bytes.count)
     }
-    func part(_ index: Int) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes.bytes[ranges[index]]) }
+    func part(_ index: Int) -> ByteView { bytes.bytes.extracting(ranges[index]) }
     var view = EntryView(
       origin, Bool.random(using: &random) ? .lacksID : [], at: at,
       now: Bool.random(using: &random) ? at : at - Int64.random(in: 1...5_000, using: &random), text: part(0))
@@ -67,7 +67,7 @@ import Testing
     #expect(reader.isAtEnd)
     // whatever is left of damaged bytes, reading them ends
     for end in stride(from: 0, to: plain.count, by: 37) {
-      var reader = BlockReader(UnsafeRawBufferPointer(rebasing: plain.bytes[..<end]))
+      var reader = BlockReader(plain.bytes.extracting(..<end))
       var codec = EntryCodec()
       var count = 0
       while codec.read(&reader) != nil { count += 1 }
@@ -92,7 +92,7 @@ import Testing
     var bytes = try Data.bytes(of: path)
     bytes[120] ^= 4
     let file = try SystemFiles().open(path, .update)
-    try bytes.withUnsafeBytes { try file.write($0, at: 0) }
+    try bytes.withView { try file.write($0, at: 0) }
     let tools = try rig.tools
     let error = #expect(throws: StoreError.self) { try rig.entries(of: tools) }
     #expect(error?.code == .corrupt)

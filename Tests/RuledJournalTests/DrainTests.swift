@@ -88,7 +88,7 @@ import Testing
     let whole = try Data.bytes(of: path)
     let file = try SystemFiles().open(path, .update)
     let torn = Array(whole.suffix(whole.count - 8).prefix(whole.count / 2))
-    try torn.withUnsafeBytes { try file.write($0, at: whole.count) }
+    try torn.withView { try file.write($0, at: whole.count) }
     #expect(try rig.entries(of: rig.tools).count == 50)
     try rig.restart()
     try rig.send("user:2")

@@ -57,10 +57,10 @@ private final class InterruptedFile: StoreFile {
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(StoreError) {
     try file.read(into: buffer, at: offset)
   }
-  func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(StoreError) {
+  func write(_ bytes: ByteView, at offset: Int) throws(StoreError) {
     do throws(StoreError) { try files.check(path) } catch {
       // as much as a full disk takes
-      try file.write(UnsafeRawBufferPointer(rebasing: bytes.prefix(bytes.count / 2)), at: offset)
+      try file.write(bytes.extracting(..<bytes.count / 2), at: offset)
       throw error
     }
     try file.write(bytes, at: offset)

@@ -70,7 +70,7 @@ final class JournalRig {
     let time = at ?? Int64(sequence) * 1_000_000
     let id = "id-\(sequence)"
     let text = "{\"type\":\"t\",\"subject\":\"\(subject)\"" + (hasID ? ",\"id\":\"\(id)\"" : "") + ",\"data\":\(data)}"
-    let none = UnsafeRawBufferPointer(start: nil, count: 0)
+    let none = ByteView.empty
     let parts = ByteBuffers("r1", decisions, effects)
     let outcome = RememberedOutcome(
       version: versions[subject] ?? 0, revision: parts[0], decisions: parts[1], effects: parts[2], failures: none)
@@ -116,7 +116,7 @@ final class JournalRig {
   }
 
   private func put(_ key: [UInt8], _ value: ByteBuffer, to writes: WriteSet) {
-    key.withUnsafeBytes { writes.put($0, value.bytes) }
+    key.withView { writes.put($0, value.bytes) }
   }
 
   /// Seals and drains what is committed.
@@ -169,9 +169,9 @@ struct ByteBuffers {
     }
   }
 
-  subscript(index: Int) -> UnsafeRawBufferPointer { buffers[index].bytes }
+  subscript(index: Int) -> ByteView { buffers[index].bytes }
 
-  func with(_ index: Int, _ body: (UnsafeRawBufferPointer) -> Void) {
+  func with(_ index: Int, _ body: (ByteView) -> Void) {
     body(buffers[index].bytes)
     withExtendedLifetime(buffers) {}
   }

@@ -81,11 +81,11 @@ private final class FailingFile: StoreFile {
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(StoreError) {
     try file.read(into: buffer, at: offset)
   }
-  func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(StoreError) {
+  func write(_ bytes: ByteView, at offset: Int) throws(StoreError) {
     let room = max(0, files.sizeLimit - offset)
     defer { files.countWrite() }
     guard bytes.count > room else { return try file.write(bytes, at: offset) }
-    try file.write(UnsafeRawBufferPointer(rebasing: bytes[..<room]), at: offset)
+    try file.write(bytes.extracting(..<room), at: offset)
     throw StoreError.system("the file \(path) can't be written", EFBIG)
   }
   func sync() throws(StoreError) {

@@ -347,8 +347,8 @@ import Testing
     let records = [UInt8](repeating: 0, count: 1 << 20)
     /// Whether the commit is appended without waiting for another segment.
     func isAppended(_ count: Int) throws -> Bool {
-      try records.withUnsafeBytes { bytes throws in
-        try log.append(UnsafeRawBufferPointer(rebasing: bytes[..<count]), isCommitted: true) != nil
+      try records.withView { bytes throws in
+        try log.append(bytes.extracting(..<count), isCommitted: true) != nil
       }
     }
     func fillUntilBusy() throws { for _ in 0..<4 { #expect(try isAppended(records.count)) } }

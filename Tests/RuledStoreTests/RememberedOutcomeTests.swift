@@ -8,11 +8,11 @@ import Testing
 struct RememberedOutcomeTests {
   private func value(_ parts: [[UInt8]], version: UInt64, id: [UInt8]) -> [UInt8] {
     let buffer = ByteBuffer()
-    parts[0].withUnsafeBytes { revision in
-      parts[1].withUnsafeBytes { decisions in
-        parts[2].withUnsafeBytes { effects in
-          parts[3].withUnsafeBytes { failures in
-            id.withUnsafeBytes {
+    parts[0].withView { revision in
+      parts[1].withView { decisions in
+        parts[2].withView { effects in
+          parts[3].withView { failures in
+            id.withView {
               RememberedOutcome(
                 version: version, revision: revision, decisions: decisions, effects: effects, failures: failures
               ).write(expiring: 77, id: $0, into: buffer)
@@ -30,7 +30,7 @@ struct RememberedOutcomeTests {
     let parts = (0..<4).map { _ in random.value(most: 300) }
     let id = Bool.random(using: &random) ? random.value(most: 100) : []
     let version = UInt64.random(in: 0 ... .max, using: &random) >> UInt64.random(in: 0...63, using: &random)
-    try value(parts, version: version, id: id).withUnsafeBytes { value in
+    try value(parts, version: version, id: id).withView { value in
       let outcome = try RememberedOutcome(value)
       #expect(StoredExpiry.read(value) == 77 && outcome.version == version && Array(outcome.id) == id)
       #expect([outcome.revision, outcome.decisions, outcome.effects, outcome.failures].map { Array($0) } == parts)
@@ -41,7 +41,7 @@ struct RememberedOutcomeTests {
     let whole = value([[1, 2], [3], [], [4, 5, 6]], version: 300, id: [9])
     for length in 0..<whole.count {
       let error = #expect(throws: StoreError.self) {
-        try whole[..<length].withUnsafeBytes { bytes in _ = try RememberedOutcome(bytes) }
+        try whole.withView { bytes in _ = try RememberedOutcome(bytes.extracting(..<length)) }
       }
       #expect(error?.code == .corrupt)
     }

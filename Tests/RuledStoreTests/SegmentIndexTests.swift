@@ -13,7 +13,7 @@ struct SegmentIndexTests {
     var keys: [[UInt8]] = []
     for number in 0... where keys.count < count {
       let key = Array("rdevice:\(number)".utf8)
-      if key.withUnsafeBytes({ hash64($0, seed: seed) }) % UInt64(slotCount) == 0 { keys.append(key) }
+      if key.withView({ hash64($0, seed: seed) }) % UInt64(slotCount) == 0 { keys.append(key) }
       if keys.count == count { break }
     }
     return keys
@@ -28,7 +28,7 @@ struct SegmentIndexTests {
     var index = SegmentIndex(in: try #require(SegmentIndex.table(Self.slotCount)))
     let slots = index.slots
     defer { free(slots.baseAddress) }
-    try bytes.withUnsafeBytes { bytes in
+    try bytes.withView { bytes in
       let base = try #require(bytes.baseAddress)
       var offset = 8
       while offset < bytes.count {
@@ -36,7 +36,7 @@ struct SegmentIndexTests {
         index.set(key, hash: index.prefetchSlot(of: key), at: offset, in: base)
         SegmentWrite.skip(&offset, in: base)
       }
-      for key in keys { #expect(key.withUnsafeBytes { index.find($0, in: base) } >= 8) }
+      for key in keys { #expect(key.withView { index.find($0, in: base) } >= 8) }
     }
     var (run, longest) = (0, 0)
     for slot in index.slots {

@@ -6,7 +6,7 @@ extension StateStore {
   /// The value under `key` as an array.
   func value(_ key: [UInt8]) throws -> [UInt8]? {
     let buffer = ByteBuffer()
-    let found = try key.withUnsafeBytes { bytes in try get(bytes, into: buffer) }
+    let found = try key.withView { bytes in try get(bytes, into: buffer) }
     return found ? Array(buffer.bytes) : nil
   }
 
@@ -44,15 +44,15 @@ struct Pair: Equatable {
 extension WriteSet {
   /// Puts arrays.
   func put(_ key: [UInt8], _ value: [UInt8]) {
-    key.withUnsafeBytes { key in value.withUnsafeBytes { put(key, $0) } }
+    key.withView { key in value.withView { put(key, $0) } }
   }
 
   /// Removes a key that is an array.
-  func delete(_ key: [UInt8]) { key.withUnsafeBytes { delete($0) } }
+  func delete(_ key: [UInt8]) { key.withView { delete($0) } }
 
   /// The last write of the set on a key, as text that tests compare.
   func found(_ key: [UInt8]) -> String {
-    key.withUnsafeBytes { key in
+    key.withView { key in
       switch lookup(key) {
       case .absent: "absent"
       case .deleted: "deleted"

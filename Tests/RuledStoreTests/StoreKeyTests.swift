@@ -34,7 +34,7 @@ struct StoreKeyTests {
   func `the upper bound is the least key above the prefix`(prefix: [UInt8], bound: [UInt8]?) {
     #expect(StoreKey.upperBound(prefix) == bound)
     guard let bound else { return }
-    let written = StoreKey.bytes { buffer in prefix.withUnsafeBytes { StoreKey.upperBound($0, into: buffer) } }
+    let written = StoreKey.bytes { buffer in prefix.withView { StoreKey.upperBound($0, into: buffer) } }
     #expect(written == bound)
   }
 
@@ -58,7 +58,7 @@ struct StoreKeyTests {
   @Test(arguments: keys)
   func `a key gives its parts back`(parts: String, write: @Sendable (ByteBuffer) -> Void) throws {
     let key = StoreKey.bytes(write)
-    #expect(try key.withUnsafeBytes { bytes in try describe(ParsedKey(bytes)) } == parts)
+    #expect(try key.withView { bytes in try describe(ParsedKey(bytes)) } == parts)
   }
 
   @Test(arguments: UInt64(1)...200)
@@ -66,13 +66,13 @@ struct StoreKeyTests {
     var random = SeededRandom(seed: seed)
     var bytes = random.value(most: 24)
     if !bytes.isEmpty { bytes[0] = StoreKey.Kind.allCases.randomElement(using: &random)?.rawValue ?? 0 }
-    bytes.withUnsafeBytes { bytes in
+    bytes.withView { bytes in
       if let parsed = try? ParsedKey(bytes) { #expect(!describe(parsed).isEmpty) }
     }
   }
 
   private func describe(_ key: ParsedKey) -> String {
-    func text(_ bytes: UnsafeRawBufferPointer) -> String { String(decoding: bytes, as: UTF8.self) }
+    func text(_ bytes: ByteView) -> String { String(decoding: bytes, as: UTF8.self) }
     return switch key {
     case .record(let subject): "record \(text(subject))"
     case .outcome(let expiring, let subject, .plain(let source, let id)):

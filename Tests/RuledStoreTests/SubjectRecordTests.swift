@@ -21,7 +21,7 @@ struct SubjectRecordTests {
     let buffer = ByteBuffer()
     SubjectRecord.writeHeader(version: version, until: until, recent: recent, into: buffer)
     for plugin in plugins {
-      plugin.value.withUnsafeBytes { SubjectRecord.writePlugin(plugin.key, state: $0, into: buffer) }
+      plugin.value.withView { SubjectRecord.writePlugin(plugin.key, state: $0, into: buffer) }
     }
 
     let view = try SubjectRecordView(buffer.bytes)
@@ -44,7 +44,7 @@ struct SubjectRecordTests {
     let recent = [RecentEvent(hash: 1, seconds: 2), RecentEvent(hash: 3, seconds: 4)]
     SubjectRecord.writeHeader(version: 300, until: RememberedUntil(earlier: 5, single: 6), recent: recent, into: buffer)
     for name in ["one", "two"] {
-      random.value(most: 200).withUnsafeBytes { SubjectRecord.writePlugin(name, state: $0, into: buffer) }
+      random.value(most: 200).withView { SubjectRecord.writePlugin(name, state: $0, into: buffer) }
     }
     var damaged = Array(buffer.bytes)
     for _ in 0...Int.random(in: 0...3, using: &random) {
@@ -56,7 +56,7 @@ struct SubjectRecordTests {
       }
       if damaged.isEmpty { break }
     }
-    damaged.withUnsafeBytes { bytes in
+    damaged.withView { bytes in
       guard let view = try? SubjectRecordView(bytes) else { return }
       var length = 0
       view.forEachPlugin { length += $0.count + $1.count }
@@ -73,7 +73,7 @@ struct SubjectRecordTests {
     ] as [[UInt8]])
   func `bytes that are no whole record are corrupt`(bytes: [UInt8]) {
     let error = #expect(throws: StoreError.self) {
-      try bytes.withUnsafeBytes { bytes in _ = try SubjectRecordView(bytes) }
+      try bytes.withView { bytes in _ = try SubjectRecordView(bytes) }
     }
     #expect(error?.code == .corrupt)
   }

@@ -10,8 +10,8 @@ struct EventSubjectTests {
   private func foundSubject(in line: [UInt8]) -> String? {
     let behind = Array(#""subject":"behind","method":"event"\\\\"subject":"behind""#.utf8)
     let padded = line + behind + [UInt8](repeating: 0, count: 64)
-    return padded.withUnsafeBytes { bytes in
-      UnsafeRawBufferPointer(rebasing: bytes[..<line.count]).eventSubject.map { String(decoding: $0, as: UTF8.self) }
+    return padded.withView { bytes in
+      bytes.extracting(..<line.count).eventSubject.map { String(decoding: $0, as: UTF8.self) }
     }
   }
 
@@ -70,7 +70,7 @@ struct EventSubjectTests {
         if line.isEmpty { line = seeds[0] }
       }
       guard let subject = foundSubject(in: line) else { continue }
-      line.withUnsafeBytes { bytes in
+      line.withView { bytes in
         guard case .single(let message) = parser.parse(bytes) else {
           if case .batch = parser.parse(bytes) { Issue.record("a batch") }
           return

@@ -11,7 +11,7 @@ struct EventViewTests {
     }
   }
 
-  private func text(_ bytes: UnsafeRawBufferPointer?) -> String? { bytes.map { String(decoding: $0, as: UTF8.self) } }
+  private func text(_ bytes: ByteView?) -> String? { bytes.map { String(decoding: $0, as: UTF8.self) } }
 
   @Test("An event's attributes are what was sent")
   func attributes() throws {

@@ -155,7 +155,7 @@ struct JSONRPCTests {
 
   @Test(arguments: JSONVerdict.all())
   func `A line is a parse error only when it is no JSON`(_ example: JSONVerdict) {
-    example.bytes.withUnsafeBytes { bytes in
+    example.bytes.withView { bytes in
       var code: RequestError.Code?
       if case .invalid(let error) = RequestParser().parse(bytes) { code = error.code }
       #expect((code == .parseError) == !example.isJSON)

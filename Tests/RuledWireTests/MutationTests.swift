@@ -39,8 +39,8 @@ struct MutationTests {
   private func check(_ line: [UInt8], _ parser: RequestParser) {
     // What stands behind a line must not change what it is: digits would make a number longer, a quote end a string.
     let padded = line + [UInt8](repeating: line.count.isMultiple(of: 2) ? 0x31 : 0x22, count: 64)
-    padded.withUnsafeBytes { buffer in
-      let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<line.count])
+    padded.withView { buffer in
+      let bytes = buffer.extracting(..<line.count)
       let expected = try? ReferenceJSON.value(of: bytes)
       let copied = try? parser.value(bytes)
       #expect((copied != nil) == (expected != nil), "\(String(decoding: bytes, as: UTF8.self))")
@@ -60,7 +60,7 @@ struct MutationTests {
   }
 
   /// Checks that the text of every part is what the tape holds.
-  private func checkText(_ part: TapeValue, _ text: UnsafeRawBufferPointer) {
+  private func checkText(_ part: TapeValue, _ text: ByteView) {
     #expect((try? ReferenceJSON.value(of: text)) == JSONValue(part))
     if part.kind == .object {
       var cursor = MemberCursor(part, text: text)

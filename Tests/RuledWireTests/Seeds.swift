@@ -13,7 +13,13 @@ enum Seeds {
     defer { fclose(handle) }
     let buffer = ByteBuffer()
     while true {
-      if buffer.append(upTo: 4096, { fread($0.baseAddress, 1, $0.count, handle) }) == 0 { break }
+      let isAtEnd = buffer.append(upTo: 4096) { span in
+        span.withUnsafeMutableBytes { memory, count in
+          count = fread(memory.baseAddress, 1, memory.count, handle)
+          return count == 0
+        }
+      }
+      if isAtEnd { break }
     }
     return buffer.bytes.split(separator: UInt8(ascii: "\n")).map { Array($0) }
   }

@@ -12,7 +12,7 @@ enum Wire {
   /// The reply to a line, or nil for silence.
   static func reply(to line: [UInt8], parser: RequestParser = RequestParser()) -> String? {
     let buffer = ByteBuffer()
-    line.withUnsafeBytes { bytes in
+    line.withView { bytes in
       switch parser.parse(bytes) {
       case .invalid(let error): ReplyWriter.error(error, id: nil, to: buffer)
       case .single(let message): answer(message, to: buffer) {}
@@ -44,7 +44,7 @@ enum Wire {
   ) throws -> Result {
     let parser = RequestParser()
     let line = Array("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\(method)\",\"params\":\(params)}".utf8)
-    return try line.withUnsafeBytes { bytes in
+    return try line.withView { bytes in
       guard case .single(.request(let request)) = parser.parse(bytes) else {
         throw RequestError(.invalidRequest, "no request: \(params)")
       }

@@ -14,7 +14,7 @@ package final class FaultyStore: StateStore {
     var readsFail = false
     var scansFail = false
     /// Which keys can't be looked up.
-    var unreadable: (@Sendable (UnsafeRawBufferPointer) -> Bool)?
+    var unreadable: (@Sendable (ByteView) -> Bool)?
     /// How many look-ups failed that way.
     var failedReads = 0
     /// The prefix of keys that can't be looked up, and whether a cursor that reaches one fails.
@@ -47,7 +47,7 @@ package final class FaultyStore: StateStore {
   package func failScans(_ fails: Bool) { faults.withLock { $0.scansFail = fails } }
 
   /// Makes every look-up of a key in `unreadable` fail, as in a damaged block; nil ends that.
-  package func failReads(of unreadable: (@Sendable (UnsafeRawBufferPointer) -> Bool)?) {
+  package func failReads(of unreadable: (@Sendable (ByteView) -> Bool)?) {
     faults.withLock { $0.unreadable = unreadable }
   }
 
@@ -67,7 +67,7 @@ package final class FaultyStore: StateStore {
   package var approximateBytes: Int { store.approximateBytes }
   package var disk: StoreDisk? { store.disk }
 
-  package func get(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) throws(StoreError) -> Bool {
+  package func get(_ key: ByteView, into buffer: ByteBuffer) throws(StoreError) -> Bool {
     guard !faults.withLock({ $0.readsFail || $0.unreadablePrefix.map { key.starts(with: $0) } ?? false }) else {
       throw StoreError(.inputOutput, "a key can't be read (by order of a test)")
     }
@@ -134,7 +134,7 @@ package final class FaultyStore: StateStore {
   package var problem: StoreError? { store.problem }
 
   package func withCursor(
-    below upper: UnsafeRawBufferPointer?, _ body: (any StoreCursor) throws(StoreError) -> Void
+    below upper: ByteView?, _ body: (any StoreCursor) throws(StoreError) -> Void
   ) throws(StoreError) {
     guard !faults.withLock({ $0.scansFail }) else {
       throw StoreError(.inputOutput, "a range can't be read (by order of a test)")
@@ -182,16 +182,16 @@ private final class FaultyCursor: StoreCursor {
     self.unreadable = unreadable
   }
 
-  var key: UnsafeRawBufferPointer { cursor.key }
+  var key: ByteView { cursor.key }
 
-  var value: UnsafeRawBufferPointer { cursor.value }
+  var value: ByteView { cursor.value }
 
   var skipping: ((UnreadableKeys) -> Void)? {
     get { cursor.skipping }
     set { cursor.skipping = newValue }
   }
 
-  func seek(to key: UnsafeRawBufferPointer) throws(StoreError) -> Bool { try check(try cursor.seek(to: key)) }
+  func seek(to key: ByteView) throws(StoreError) -> Bool { try check(try cursor.seek(to: key)) }
 
   func next() throws(StoreError) -> Bool { try check(try cursor.next()) }
 

@@ -9,21 +9,21 @@ package struct ReferenceJSON {
 
   /// The value that a text in strict RFC 8259 holds; of a repeated name the last counts.
   package static func value(
-    of bytes: UnsafeRawBufferPointer, maximumDepth: Int = Limits.jsonDepth
+    of bytes: ByteView, maximumDepth: Int = Limits.jsonDepth
   ) throws(Refusal) -> JSONValue {
     var parser = ReferenceJSON(bytes: bytes, maximumDepth: maximumDepth)
     return try parser.parseDocument()
   }
 
   /// The document.
-  private let bytes: UnsafeRawBufferPointer
+  private let bytes: ByteView
   /// How deep arrays and objects may nest.
   private let maximumDepth: Int
   /// The next byte to read.
   private var offset = 0
 
   /// A parser at the start of a document.
-  private init(bytes: UnsafeRawBufferPointer, maximumDepth: Int) {
+  private init(bytes: ByteView, maximumDepth: Int) {
     self.bytes = bytes
     self.maximumDepth = maximumDepth
   }

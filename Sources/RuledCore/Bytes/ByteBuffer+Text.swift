@@ -20,6 +20,19 @@ extension ByteBuffer {
     (end - 1).pointee = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: magnitude)
   }
 
+  /// Appends the last `digits` decimal digits of `value`, zeros included, and an ASCII character.
+  func append(_ value: Int, digits: Int, then character: Unicode.Scalar) {
+    reserve(digits + 1)
+    let end = storage + used
+    var rest = value
+    for position in (0..<digits).reversed() {
+      end[position] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+      rest /= 10
+    }
+    end[digits] = UInt8(ascii: character)
+    used += digits + 1
+  }
+
   /// How many decimal digits a number has.
   private static func digits(_ value: UInt64) -> Int {
     var digits = 1
@@ -39,10 +52,10 @@ extension ByteBuffer {
   // MARK: JSON's scalars
 
   /// Appends `text` as a JSON string with its quotes, escaping what RFC 8259 section 7 requires.
-  public func append(jsonString text: UnsafeRawBufferPointer) {
-    guard let start = text.baseAddress, !text.isEmpty else { return append("\"\"" as StaticString) }
+  public func append(jsonString text: ByteView) {
     let length = text.count
     reserve(length + 2)
+    guard let start = text.baseAddress, length > 0 else { return append("\"\"" as StaticString) }
     guard EightBytes.all(text, where: \.isPlainInJSON, and: { !Self.isEscaped($0) }) else {
       return append(escaping: text)
     }
@@ -55,8 +68,7 @@ extension ByteBuffer {
 
   /// Appends `text` as a JSON string with its quotes.
   public func append(jsonString text: String) {
-    var text = text
-    text.withUTF8 { append(jsonString: UnsafeRawBufferPointer($0)) }
+    text.withView { append(jsonString: $0) }
   }
 
   /// Appends the shortest JSON number that reads back as `value`, always with a point or an exponent.
@@ -91,15 +103,15 @@ extension ByteBuffer {
     byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
   }
 
-  private func append(escaping text: UnsafeRawBufferPointer) {
+  private func append(escaping text: ByteView) {
     append(UInt8(ascii: "\""))
     var start = 0
     for index in 0..<text.count where Self.isEscaped(text[index]) {
-      append(UnsafeRawBufferPointer(rebasing: text[start..<index]))
+      append(text.extracting(start..<index))
       append(escaped: text[index])
       start = index + 1
     }
-    append(UnsafeRawBufferPointer(rebasing: text[start..<text.count]))
+    append(text.extracting(start..<text.count))
     append(UInt8(ascii: "\""))
   }
 

@@ -8,8 +8,13 @@ import Glibc
 public final class ByteBuffer: @unchecked Sendable {  // confined: one thread owns a buffer at a time
   /// The first byte of the storage; growing replaces it.
   @usableFromInline var storage: UnsafeMutablePointer<UInt8>
-  @usableFromInline var used = 0
   @usableFromInline var room: Int
+  @usableFromInline let changes = ByteChanges()
+  #if DEBUG
+    @usableFromInline var used = 0 { didSet { changes.endViews() } }
+  #else
+    @usableFromInline var used = 0
+  #endif
 
   /// An empty buffer with room for `capacity` bytes, 16 at least.
   public init(capacity: Int = 256) {
@@ -17,7 +22,10 @@ public final class ByteBuffer: @unchecked Sendable {  // confined: one thread ow
     storage = UnsafeMutablePointer<UInt8>.allocate(capacity: room)
   }
 
-  deinit { storage.deallocate() }
+  deinit {
+    changes.endViews()
+    storage.deallocate()
+  }
 
   /// How many bytes are held.
   @inlinable public var count: Int { used }
@@ -26,7 +34,7 @@ public final class ByteBuffer: @unchecked Sendable {  // confined: one thread ow
   @inlinable public var capacity: Int { room }
 
   /// The bytes held; valid until the next append or removal.
-  @inlinable public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: storage, count: used) }
+  @inlinable public var bytes: ByteView { ByteView(start: storage, count: used, until: changes) }
 
   /// The bytes held, as text; malformed UTF-8 is repaired.
   public var text: String { String(decoding: bytes, as: UTF8.self) }
@@ -55,6 +63,7 @@ public final class ByteBuffer: @unchecked Sendable {  // confined: one thread ow
     storage.deallocate()
     storage = grown
     room = capacity
+    changes.endViews()
   }
 
   // MARK: Removing
@@ -85,11 +94,13 @@ public final class ByteBuffer: @unchecked Sendable {  // confined: one thread ow
   }
 
   /// Appends the bytes of `other`.
-  @inlinable public func append(_ other: UnsafeRawBufferPointer) {
-    guard let start = other.baseAddress, !other.isEmpty else { return }
-    reserve(other.count)
-    UnsafeMutableRawPointer(storage + used).copyMemory(from: start, byteCount: other.count)
-    used += other.count
+  @inlinable public func append(_ other: ByteView) {
+    let length = other.count
+    guard length > 0 else { return }
+    reserve(length)
+    guard let start = other.baseAddress else { return }
+    UnsafeMutableRawPointer(storage + used).copyMemory(from: start, byteCount: length)
+    used += length
   }
 
   /// Appends what `other` holds.
@@ -107,27 +118,27 @@ public final class ByteBuffer: @unchecked Sendable {  // confined: one thread ow
 
   /// Appends the UTF-8 of `text`.
   public func append(contentsOf text: String) {
-    let written: Void? = text.utf8.withContiguousStorageIfAvailable { append(UnsafeRawBufferPointer($0)) }
-    if written == nil { for byte in text.utf8 { append(byte) } }
+    text.withView { append($0) }
   }
 
   /// Appends what `body` writes into room for `length` bytes.
   ///
   /// - Parameters:
   ///   - length: How much room there is for `body`.
-  ///   - body: Writes into the room from its start, and returns how many bytes it wrote; below zero, as failed system calls return, is none.
+  ///   - body: Appends to the span, which is empty at first.
   /// - Returns: What `body` returned.
-  /// - Throws: What `body` throws.
+  /// - Throws: What `body` throws; nothing is appended then.
   @inlinable
   @discardableResult
-  public func append<Failure>(
-    upTo length: Int, _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
-  ) throws(Failure) -> Int {
+  public func append<Result, Failure>(
+    upTo length: Int, _ body: (inout OutputRawSpan) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
     reserve(length)
-    let written = try body(UnsafeMutableRawBufferPointer(start: storage + used, count: length))
-    precondition(written <= length)
-    used += max(written, 0)
-    return written
+    let free = UnsafeMutableRawBufferPointer(start: storage + used, count: length)
+    var span = OutputRawSpan(buffer: free, initializedCount: 0)
+    let result = try body(&span)
+    used += span.finalize(for: free)
+    return result
   }
 
   /// Appends the eight bytes of `value`, the most significant first.
@@ -135,6 +146,13 @@ public final class ByteBuffer: @unchecked Sendable {  // confined: one thread ow
     reserve(8)
     UnsafeMutableRawPointer(storage + used).storeBytes(of: value.bigEndian, as: UInt64.self)
     used += 8
+  }
+
+  /// Writes the eight bytes of `value`, the most significant first, over those from `offset` on.
+  package func overwrite(at offset: Int, bigEndian value: UInt64) {
+    precondition(offset >= 0 && offset <= used - 8)
+    UnsafeMutableRawPointer(storage + offset).storeBytes(of: value.bigEndian, as: UInt64.self)
+    changes.endViews()
   }
 
   /// Appends the four bytes of `value`, the most significant first.

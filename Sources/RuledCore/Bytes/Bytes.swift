@@ -3,7 +3,7 @@ public import Glibc
 /// The order of keys and names: by unsigned bytes, a prefix before everything that it begins.
 public enum ByteOrder {
   /// Below 0 when `left` comes first, 0 when they are equal, else above 0.
-  @inlinable public static func compare(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
+  @inlinable public static func compare(_ left: ByteView, _ right: ByteView) -> Int {
     let shared = min(left.count, right.count)
     if shared > 0, let leftStart = left.baseAddress, let rightStart = right.baseAddress {
       let difference = memcmp(leftStart, rightStart, shared)
@@ -13,20 +13,19 @@ public enum ByteOrder {
   }
 
   /// Whether both hold the same bytes.
-  @inlinable public static func equal(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
+  @inlinable public static func equal(_ left: ByteView, _ right: ByteView) -> Bool {
     left.count == right.count && compare(left, right) == 0
   }
 
   /// How many bytes both begin with, `most` at most.
   @inlinable public static func commonPrefix(
-    of left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer, most: Int = .max
+    of left: ByteView, _ right: ByteView, most: Int = .max
   ) -> Int {
     let limit = min(most, left.count, right.count)
     var length = 0
     while length + 8 <= limit {
       let difference =
-        left.loadUnaligned(fromByteOffset: length, as: UInt64.self)
-        ^ right.loadUnaligned(fromByteOffset: length, as: UInt64.self)
+        left.load(uncheckedAt: length, as: UInt64.self) ^ right.load(uncheckedAt: length, as: UInt64.self)
       guard difference == 0 else { return length + UInt64(littleEndian: difference).trailingZeroBitCount / 8 }
       length += 8
     }
@@ -39,10 +38,10 @@ public enum ByteOrder {
 public struct EightBytes {
   @usableFromInline let word: UInt64
 
-  /// The eight bytes at `address`.
+  /// The eight bytes of `text` from `index` on.
   @inlinable
   @inline(__always)
-  public init(_ address: UnsafeRawPointer) { word = address.loadUnaligned(as: UInt64.self) }
+  init(_ text: ByteView, at index: Int) { word = text.load(uncheckedAt: index, as: UInt64.self) }
 
   @usableFromInline static let lows: UInt64 = 0x0101_0101_0101_0101
   @usableFromInline static let highs: UInt64 = 0x8080_8080_8080_8080
@@ -71,23 +70,22 @@ public struct EightBytes {
   @inlinable
   @inline(__always)
   public static func all(
-    _ text: UnsafeRawBufferPointer, where eight: (EightBytes) -> Bool, and one: (UInt8) -> Bool
+    _ text: ByteView, where eight: (EightBytes) -> Bool, and one: (UInt8) -> Bool
   ) -> Bool {
-    guard let start = text.baseAddress else { return true }
     let count = text.count
     guard count >= 8 else {
       var index = 0
       while index < count {
-        guard one(start.load(fromByteOffset: index, as: UInt8.self)) else { return false }
+        guard one(text.load(uncheckedAt: index, as: UInt8.self)) else { return false }
         index += 1
       }
       return true
     }
     var index = 0
     while index + 8 < count {
-      guard eight(EightBytes(start + index)) else { return false }
+      guard eight(EightBytes(text, at: index)) else { return false }
       index += 8
     }
-    return eight(EightBytes(start + count - 8))
+    return eight(EightBytes(text, at: count - 8))
   }
 }

@@ -2,12 +2,12 @@
 ///
 /// Whoever chooses the bytes, as clients choose the names of subjects, can't choose bytes whose hashes collide. Another process gets
 /// other hashes: nothing may store them or depend on them.
-package func hash64(_ bytes: UnsafeRawBufferPointer) -> UInt64 { wyhash(bytes, HashKey.process) }
+package func hash64(_ bytes: ByteView) -> UInt64 { wyhash(bytes, HashKey.process) }
 
 /// A fast hash of bytes, the same in every process: for what is stored, for checksums, and for what has to come out the same again.
 ///
 /// Whoever chooses the bytes can make hashes collide.
-@inlinable package func hash64(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> UInt64 {
+@inlinable package func hash64(_ bytes: ByteView, seed: UInt64) -> UInt64 {
   wyhash(bytes, HashKey(seed: seed))
 }
 
@@ -50,7 +50,7 @@ struct HashKey: Sendable {
 /// wyhash (final version 4, public domain, by Wang Yi), which reads in little-endian order.
 @inlinable
 @inline(__always)
-func wyhash(_ bytes: UnsafeRawBufferPointer, _ key: HashKey) -> UInt64 {
+func wyhash(_ bytes: ByteView, _ key: HashKey) -> UInt64 {
   let count = bytes.count
   var seed = key.seed ^ mixed(key.seed ^ key.secret0, key.secret1)
   let first: UInt64
@@ -102,13 +102,13 @@ func mixed(_ left: UInt64, _ right: UInt64) -> UInt64 {
 /// The eight bytes at `offset`.
 @inlinable
 @inline(__always)
-func word64(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt64 {
-  UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+func word64(_ bytes: ByteView, _ offset: Int) -> UInt64 {
+  UInt64(littleEndian: bytes.load(uncheckedAt: offset, as: UInt64.self))
 }
 
 /// The four bytes at `offset`.
 @inlinable
 @inline(__always)
-func word32(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt64 {
-  UInt64(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
+func word32(_ bytes: ByteView, _ offset: Int) -> UInt64 {
+  UInt64(UInt32(littleEndian: bytes.load(uncheckedAt: offset, as: UInt32.self)))
 }

@@ -37,7 +37,7 @@ package struct SHA256: Sendable {
   package init() {}
 
   /// The digest of `bytes`.
-  package static func hash(_ bytes: UnsafeRawBufferPointer) -> Digest {
+  package static func hash(_ bytes: ByteView) -> Digest {
     var hash = SHA256()
     hash.update(bytes)
     return hash.finish()
@@ -45,23 +45,22 @@ package struct SHA256: Sendable {
 
   /// The digest of the UTF-8 of `text`.
   package static func hash(_ text: String) -> Digest {
-    var text = text
-    return text.withUTF8 { hash(UnsafeRawBufferPointer($0)) }
+    text.withView { hash($0) }
   }
 
   /// Adds `bytes` to what is digested.
-  package mutating func update(_ bytes: UnsafeRawBufferPointer) {
+  package mutating func update(_ bytes: ByteView) {
     length += UInt64(bytes.count)
     var position = 0
     if !pending.isEmpty {
       position = min(64 - pending.count, bytes.count)
       pending += bytes[..<position]
       guard pending.count == 64 else { return }
-      pending.withUnsafeBytes { compress($0) }
+      pending.withView { compress($0) }
       pending.removeAll(keepingCapacity: true)
     }
     while bytes.count - position >= 64 {
-      compress(UnsafeRawBufferPointer(rebasing: bytes[position..<(position + 64)]))
+      compress(bytes.extracting(position..<(position + 64)))
       position += 64
     }
     pending += bytes[position...]
@@ -69,8 +68,7 @@ package struct SHA256: Sendable {
 
   /// Adds the UTF-8 of `text` to what is digested.
   package mutating func update(_ text: String) {
-    var text = text
-    text.withUTF8 { update(UnsafeRawBufferPointer($0)) }
+    text.withView { update($0) }
   }
 
   /// The digest of all bytes that were added.
@@ -84,16 +82,17 @@ package struct SHA256: Sendable {
     for shift in stride(from: 56 as UInt64, through: 0, by: -8) {
       tail.append(UInt8(truncatingIfNeeded: bits >> shift))
     }
-    tail.withUnsafeBytes { last.update($0) }
+    tail.withView { last.update($0) }
     return Digest(words: last.state)
   }
 
-  private mutating func compress(_ block: UnsafeRawBufferPointer) {
+  /// Digests one block, which has 64 bytes.
+  private mutating func compress(_ block: ByteView) {
     var (a, b, c, d) = (state[0], state[1], state[2], state[3])
     var (e, f, g, h) = (state[4], state[5], state[6], state[7])
     withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 64) { schedule in
       for index in 0..<16 {
-        schedule[index] = UInt32(bigEndian: block.loadUnaligned(fromByteOffset: index * 4, as: UInt32.self))
+        schedule[index] = UInt32(bigEndian: block.load(uncheckedAt: index * 4, as: UInt32.self))
       }
       for index in 16..<64 {
         let (early, late) = (schedule[index - 15], schedule[index - 2])

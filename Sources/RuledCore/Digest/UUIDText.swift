@@ -14,10 +14,10 @@ package struct UUIDText: Sendable, Hashable {
   /// The UUID of the first 16 of `bytes`, as they are.
   ///
   /// - Precondition: There are 16 bytes or more.
-  package init(bytes: UnsafeRawBufferPointer) {
+  package init(bytes: ByteView) {
     precondition(bytes.count >= 16)
-    high = UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))
-    low = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+    high = UInt64(bigEndian: bytes.load(at: 0, as: UInt64.self))
+    low = UInt64(bigEndian: bytes.load(at: 8, as: UInt64.self))
   }
 
   /// A UUID of version 4, made of random bits that the caller draws.
@@ -26,7 +26,7 @@ package struct UUIDText: Sendable, Hashable {
   }
 
   /// The UUID of version 8 that `bytes` always give: their SHA-256, cut to size.
-  package static func derived(from bytes: UnsafeRawBufferPointer) -> UUIDText {
+  package static func derived(from bytes: ByteView) -> UUIDText {
     let words = SHA256.hash(bytes).words
     let high = UInt64(words[0]) << 32 | UInt64(words[1])
     return UUIDText(high: high, low: UInt64(words[2]) << 32 | UInt64(words[3])).marked(version: 8)

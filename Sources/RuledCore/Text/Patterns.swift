@@ -60,7 +60,7 @@ package struct GlobPattern: Sendable, Hashable {
   /// Whether all of `bytes` matches.
   ///
   /// - Complexity: O(*n* · *m*) at worst, O(*n*) for one `*`.
-  package func matches(_ bytes: UnsafeRawBufferPointer) -> Bool {
+  package func matches(_ bytes: ByteView) -> Bool {
     var position = 0
     var inPattern = 0
     var retry: (position: Int, inPattern: Int)?
@@ -83,8 +83,7 @@ package struct GlobPattern: Sendable, Hashable {
 
   /// Whether all of `text` matches.
   package func matches(_ text: String) -> Bool {
-    var text = text
-    return text.withUTF8 { matches(UnsafeRawBufferPointer($0)) }
+    text.withView { matches($0) }
   }
 }
 
@@ -98,8 +97,7 @@ struct ExactName: Hashable {
   static func == (left: ExactName, right: ExactName) -> Bool { left.text.isIdentical(to: right.text) }
 
   func hash(into hasher: inout Hasher) {
-    var text = text
-    text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    text.withView { hasher.combine(bytes: $0.memory) }
   }
 }
 

@@ -37,16 +37,13 @@ extension URLText {
   ///
   /// - Throws: What is wrong.
   package static func parse(_ text: String) throws(URLTextError) -> URLText {
-    var text = text
-    return try text.withUTF8 { utf8 in
-      Result { () throws(URLTextError) in try parse(UnsafeRawBufferPointer(utf8)) }
-    }.get()
+    try text.withView { bytes throws(URLTextError) in try parse(bytes) }
   }
 
   /// The parts of the absolute URL that `bytes` are.
   ///
   /// - Throws: What is wrong.
-  package static func parse(_ bytes: UnsafeRawBufferPointer) throws(URLTextError) -> URLText {
+  package static func parse(_ bytes: ByteView) throws(URLTextError) -> URLText {
     guard String(validating: bytes, as: UTF8.self) != nil else { throw URLTextError("the URL is not UTF-8") }
     guard !bytes.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
       throw URLTextError("a control character in the URL")
@@ -77,7 +74,7 @@ extension URLText {
 
   private var isWeb: Bool { ["http", "https", "ws", "wss", "ftp"].contains(scheme) }
 
-  private static func isScheme(_ bytes: Slice<UnsafeRawBufferPointer>) -> Bool {
+  private static func isScheme(_ bytes: Slice<ByteView>) -> Bool {
     guard let first = bytes.first, first.isLetter else { return false }
     return bytes.allSatisfy { byte in
       byte.isLetter || byte.isDigit || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-")
@@ -85,7 +82,7 @@ extension URLText {
     }
   }
 
-  private mutating func readAuthority(_ authority: Slice<UnsafeRawBufferPointer>) throws(URLTextError) {
+  private mutating func readAuthority(_ authority: Slice<ByteView>) throws(URLTextError) {
     var rest = authority
     if let at = rest.lastIndex(of: UInt8(ascii: "@")) {
       userInfo = PercentText.decode(rest[..<at])
@@ -117,7 +114,7 @@ extension URLText {
     self.host = isWeb ? decoded.lowercased() : decoded
   }
 
-  private static func parameters(_ query: Slice<UnsafeRawBufferPointer>) -> [Parameter] {
+  private static func parameters(_ query: Slice<ByteView>) -> [Parameter] {
     var parameters: [Parameter] = []
     var seen: Set<ExactName> = []
     for piece in query.split(separator: UInt8(ascii: "&")) {
@@ -150,7 +147,7 @@ package enum PercentText {
   ///
   /// A `%` without two hexadecimal digits stays as it is, and so does an escape whose byte is no part of well-formed
   /// UTF-8; the result is UTF-8 always.
-  package static func decode(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
+  package static func decode(_ bytes: Slice<ByteView>) -> String {
     guard bytes.contains(UInt8(ascii: "%")) else { return String(decoding: bytes, as: UTF8.self) }
     var decoded: [UInt8] = []
     decoded.reserveCapacity(bytes.count)
@@ -177,7 +174,7 @@ package enum PercentText {
     return String(decoding: decoded, as: UTF8.self)
   }
 
-  private static func escaped(_ bytes: Slice<UnsafeRawBufferPointer>, _ position: Int) -> UInt8? {
+  private static func escaped(_ bytes: Slice<ByteView>, _ position: Int) -> UInt8? {
     guard position + 2 < bytes.endIndex, bytes[position] == UInt8(ascii: "%"),
       let high = HexDigit.value(bytes[position + 1]), let low = HexDigit.value(bytes[position + 2])
     else { return nil }

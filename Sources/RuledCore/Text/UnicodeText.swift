@@ -5,12 +5,11 @@ package enum UnicodeText {
 
   /// `text` without Unicode white space at its ends.
   package static func trim(_ text: String) -> String {
-    var text = text
-    return text.withUTF8 { String(decoding: trim(UnsafeRawBufferPointer($0)), as: UTF8.self) }
+    text.withView { String(decoding: trim($0), as: UTF8.self) }
   }
 
   /// Appends `bytes` in Unicode lower case; of what is not UTF-8 only ASCII letters change.
-  package static func lower(_ bytes: UnsafeRawBufferPointer, to buffer: ByteBuffer) {
+  package static func lower(_ bytes: ByteView, to buffer: ByteBuffer) {
     if bytes.contains(where: { $0 >= 0x80 }), let text = String(validating: bytes, as: UTF8.self) {
       return buffer.append(contentsOf: text.lowercased())
     }
@@ -22,18 +21,18 @@ package enum UnicodeText {
   }
 
   /// The part of `bytes` that is left without the characters of the property White_Space at its ends.
-  package static func trim(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+  package static func trim(_ bytes: ByteView) -> ByteView {
     var start = 0
     var end = bytes.count
     while let length = (1...3).first(where: { isWhiteSpace(bytes, start, min(start + $0, end), $0) }) {
       start += length
     }
     while let length = (1...3).first(where: { isWhiteSpace(bytes, max(end - $0, start), end, $0) }) { end -= length }
-    return UnsafeRawBufferPointer(rebasing: bytes[start..<end])
+    return bytes.extracting(start..<end)
   }
 
   /// Whether the bytes between are one white space character of that length in UTF-8.
-  private static func isWhiteSpace(_ bytes: UnsafeRawBufferPointer, _ start: Int, _ end: Int, _ length: Int) -> Bool {
+  private static func isWhiteSpace(_ bytes: ByteView, _ start: Int, _ end: Int, _ length: Int) -> Bool {
     guard end - start == length else { return false }
     let code = bytes[start..<end].reduce(0 as UInt32) { $0 << 8 | UInt32($1) }
     switch code {

@@ -32,7 +32,7 @@ extension Timestamp {
   ///
   /// `T` and `Z` may be lower case, the fraction may have any number of digits (those after the sixth are dropped), and
   /// second 60 is the next second.
-  package init?(rfc3339 text: UnsafeRawBufferPointer) {
+  package init?(rfc3339 text: ByteView) {
     var reader = FieldReader(bytes: text)
     guard let year = reader.digits(4), reader.skip("-"), let month = reader.digits(2), reader.skip("-"),
       let day = reader.digits(2), reader.skip("T") || reader.skip("t"), let hour = reader.digits(2), hour < 24,
@@ -51,8 +51,7 @@ extension Timestamp {
 
   /// The moment that an RFC 3339 text names, or nil if it is none.
   package init?(rfc3339 text: String) {
-    var text = text
-    guard let moment = text.withUTF8({ Timestamp(rfc3339: UnsafeRawBufferPointer($0)) }) else { return nil }
+    guard let moment = text.withView({ Timestamp(rfc3339: $0) }) else { return nil }
     self = moment
   }
 
@@ -71,30 +70,13 @@ extension Timestamp {
     let (day, inDay) = bounded.flooredDivision(by: 86_400_000_000)
     let date = CivilDate(days: Int(day))
     let milliseconds = Int(inDay / 1_000)
-    buffer.append(upTo: 24) { room in
-      guard var end = room.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return 0 }
-      end.put(date.year, digits: 4, "-")
-      end.put(date.month, digits: 2, "-")
-      end.put(date.day, digits: 2, "T")
-      end.put(milliseconds / 3_600_000, digits: 2, ":")
-      end.put(milliseconds / 60_000 % 60, digits: 2, ":")
-      end.put(milliseconds / 1_000 % 60, digits: 2, ".")
-      end.put(milliseconds % 1_000, digits: 3, "Z")
-      return 24
-    }
-  }
-}
-
-extension UnsafeMutablePointer<UInt8> {
-  /// Writes `value` with that many digits and the character after it, and moves past both.
-  fileprivate mutating func put(_ value: Int, digits: Int, _ follower: Unicode.Scalar) {
-    var rest = value
-    for position in (0..<digits).reversed() {
-      self[position] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-      rest /= 10
-    }
-    self[digits] = UInt8(ascii: follower)
-    self += digits + 1
+    buffer.append(date.year, digits: 4, then: "-")
+    buffer.append(date.month, digits: 2, then: "-")
+    buffer.append(date.day, digits: 2, then: "T")
+    buffer.append(milliseconds / 3_600_000, digits: 2, then: ":")
+    buffer.append(milliseconds / 60_000 % 60, digits: 2, then: ":")
+    buffer.append(milliseconds / 1_000 % 60, digits: 2, then: ".")
+    buffer.append(milliseconds % 1_000, digits: 3, then: "Z")
   }
 }
 
@@ -108,10 +90,10 @@ extension Int64 {
 
 /// Reads the fields of a date and time one after another.
 private struct FieldReader {
-  let bytes: UnsafeRawBufferPointer
+  let bytes: ByteView
   var position = 0
 
-  init(bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+  init(bytes: ByteView) { self.bytes = bytes }
 
   var isAtEnd: Bool { position == bytes.count }
 

@@ -15,7 +15,7 @@ package enum StoreListing {
     let previous = after.map { Array($0.utf8) }
     let start =
       previous.map { prefix.utf8.lexicographicallyPrecedes($0) ? $0 : Array(prefix.utf8) } ?? Array(prefix.utf8)
-    start.withUnsafeBytes { lower.append($0) }
+    start.withView { lower.append($0) }
     let end = StoreKey.upperBound([StoreKey.Kind.record.rawValue] + Array(prefix.utf8))
     var found: [String] = []
     var more = false
@@ -36,8 +36,8 @@ package enum StoreListing {
   }
 
   private static func isFound(
-    _ context: EngineContext, _ subject: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer,
-    at key: UnsafeRawBufferPointer
+    _ context: EngineContext, _ subject: ByteView, _ record: ByteView,
+    at key: ByteView
   ) -> Bool {
     do throws(StoreError) { if try SubjectRecordView(record).hasPlugins { return true } } catch {
       context.noteDamage(key, of: Array(subject), error, malformed: true)
@@ -128,7 +128,7 @@ package enum StoreListing {
   /// Calls `body` with each stored message: its subject, its number, and the plugin that sent it, empty for messages of older versions.
   package static func forEachMessage(
     _ context: EngineContext,
-    _ body: (_ subject: UnsafeRawBufferPointer, _ sequence: UInt64, _ plugin: String) -> Void
+    _ body: (_ subject: ByteView, _ sequence: UInt64, _ plugin: String) -> Void
   ) throws(StoreError) {
     let document = TapeDocument()
     try context.scan(prefix: StoreKey.prefix(.message), of: .message) { key, value in

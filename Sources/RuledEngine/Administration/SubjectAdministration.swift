@@ -25,7 +25,7 @@ package final class SubjectAdministration {
   }
 
   /// Appends `{subject, version, plugins}` with the states of one plugin or of all.
-  package func state(_ name: UnsafeRawBufferPointer, plugin: UnsafeRawBufferPointer?, into reply: ByteBuffer)
+  package func state(_ name: ByteView, plugin: ByteView?, into reply: ByteBuffer)
     throws(RequestError)
   {
     let subject = try subjects.load(name)
@@ -47,7 +47,7 @@ package final class SubjectAdministration {
   }
 
   private func writeStates(
-    _ record: SubjectRecordView?, only plugin: UnsafeRawBufferPointer?, to json: inout JSONWriter
+    _ record: SubjectRecordView?, only plugin: ByteView?, to json: inout JSONWriter
   ) {
     json.beginObject()
     record?.forEachPlugin { name, state in
@@ -58,7 +58,7 @@ package final class SubjectAdministration {
     json.endObject()
   }
 
-  private static func notFound(_ subject: UnsafeRawBufferPointer) -> RequestError {
+  private static func notFound(_ subject: ByteView) -> RequestError {
     RequestError(.notFound, "nothing is held on the subject '\(String(decoding: subject, as: UTF8.self))'")
   }
 
@@ -73,7 +73,7 @@ package final class SubjectAdministration {
   }
 
   /// All stored data of the subject.
-  package func export(_ name: UnsafeRawBufferPointer) throws(RequestError) -> JSONValue {
+  package func export(_ name: ByteView) throws(RequestError) -> JSONValue {
     let subject = try subjects.load(name)
     let record = try subjects.record(of: subject)
     guard try isFound(subject, record) else { throw Self.notFound(name) }
@@ -93,7 +93,7 @@ package final class SubjectAdministration {
   }
 
   /// Erases all stored data of the subject, and returns how much it was.
-  package func forget(_ name: UnsafeRawBufferPointer) throws(RequestError) -> JSONValue {
+  package func forget(_ name: ByteView) throws(RequestError) -> JSONValue {
     let subject = try subjects.load(name)
     let record = try subjects.record(of: subject)
     var states: Int64 = 0
@@ -109,19 +109,20 @@ package final class SubjectAdministration {
     // All reads are done: from here on nothing fails.
     batches.current.waitingTimers -= timers.count
     for timer in timers {
-      if case .timer(_, let plugin, let name)? = timer.key.withUnsafeBytes({ try? ParsedKey($0) }) {
-        timer.value.withUnsafeBytes { self.timers.removeIndex(of: $0, name, of: plugin, subject: subject) }
+      timer.key.withView { key in
+        guard case .timer(_, let plugin, let name)? = try? ParsedKey(key) else { return }
+        timer.value.withView { self.timers.removeIndex(of: $0, name, of: plugin, subject: subject) }
       }
     }
     let document = TapeDocument()
     for entry in parked {
-      let plugin = entry.value.withUnsafeBytes { document.plugin(of: $0) }
+      let plugin = entry.value.withView { document.plugin(of: $0) }
       batches.current.countParked(of: plugin ?? "", -1)
     }
     for entries in [timers, effects, parked, events, others] {
-      for entry in entries { entry.key.withUnsafeBytes { batches.current.writes.delete($0) } }
+      for entry in entries { entry.key.withView { batches.current.writes.delete($0) } }
     }
-    subjects.setRecord(UnsafeRawBufferPointer(start: nil, count: 0), of: subject)
+    subjects.setRecord(ByteView.empty, of: subject)
     subject.lastCommit = batches.current.number
     let isChange = record != nil || !timers.isEmpty || !effects.isEmpty || !parked.isEmpty || !events.isEmpty
     if isChange { batches.current.changes.append(forgotten: name) }
@@ -136,7 +137,7 @@ package final class SubjectAdministration {
   }
 
   /// Tells the journal, which may have entries of a subject of whom the store has nothing.
-  private func journal(forgetting name: UnsafeRawBufferPointer, isSilent: Bool) {
+  private func journal(forgetting name: ByteView, isSilent: Bool) {
     guard context.journals.load(ordering: .relaxed) else { return }
     let head = ByteBuffer(capacity: 16)
     let now = context.clock.now.microseconds
@@ -153,32 +154,33 @@ package final class SubjectAdministration {
 
   private static func timer(_ entry: (key: [UInt8], value: [UInt8])) -> JSONValue {
     let value = json(entry.value)
-    guard case .timer(_, let plugin, let name)? = entry.key.withUnsafeBytes({ try? ParsedKey($0) }) else {
-      return value
+    return entry.key.withView { key in
+      guard case .timer(_, let plugin, let name)? = try? ParsedKey(key) else { return value }
+      return .object([
+        "plugin": .string(String(decoding: plugin, as: UTF8.self)),
+        "name": .string(String(decoding: name, as: UTF8.self)),
+        "due": .string(Timestamp(microseconds: value["due"]?.intValue ?? 0).rfc3339), "type": value["type"] ?? .null,
+        "data": value["data"] ?? .null,
+      ])
     }
-    return .object([
-      "plugin": .string(String(decoding: plugin, as: UTF8.self)),
-      "name": .string(String(decoding: name, as: UTF8.self)),
-      "due": .string(Timestamp(microseconds: value["due"]?.intValue ?? 0).rfc3339), "type": value["type"] ?? .null,
-      "data": value["data"] ?? .null,
-    ])
   }
 
   private static func once(_ entry: (key: [UInt8], value: [UInt8])) -> JSONValue? {
-    guard case .once(_, let plugin, let key)? = entry.key.withUnsafeBytes({ try? ParsedKey($0) }), key.first != 1 else {
-      return nil
+    let expiry = entry.value.withView { StoredExpiry.read($0) } ?? 0
+    return entry.key.withView { key in
+      guard case .once(_, let plugin, let name)? = try? ParsedKey(key), name.first != 1 else { return nil }
+      return .object([
+        "plugin": .string(String(decoding: plugin, as: UTF8.self)),
+        "key": .string(String(decoding: name, as: UTF8.self)),
+        "expires": expiry == 0 ? .null : .string(Timestamp(microseconds: expiry).rfc3339),
+      ])
     }
-    let expiry = entry.value.withUnsafeBytes { StoredExpiry.read($0) } ?? 0
-    return .object([
-      "plugin": .string(String(decoding: plugin, as: UTF8.self)), "key": .string(String(decoding: key, as: UTF8.self)),
-      "expires": expiry == 0 ? .null : .string(Timestamp(microseconds: expiry).rfc3339),
-    ])
   }
 
   private static func outcome(_ entry: (key: [UInt8], value: [UInt8])) -> JSONValue? {
     let text = ByteBuffer(capacity: 1024)
-    entry.key.withUnsafeBytes { key in
-      entry.value.withUnsafeBytes { value in
+    entry.key.withView { key in
+      entry.value.withView { value in
         guard case .outcome(_, let subject, let identity)? = try? ParsedKey(key),
           let outcome = try? RememberedOutcome(value)
         else { return }
@@ -191,13 +193,15 @@ package final class SubjectAdministration {
 
   /// A parked part as `parked` lists it.
   package static func parked(_ entry: (key: [UInt8], value: [UInt8])) -> JSONValue? {
-    guard case .parked(let subject, let sequence)? = entry.key.withUnsafeBytes({ try? ParsedKey($0) }) else {
-      return nil
+    let key = entry.key.withView { key -> ParkedKey? in
+      guard case .parked(let subject, let sequence)? = try? ParsedKey(key) else { return nil }
+      return ParkedKey(subject: Array(subject), sequence: sequence)
     }
+    guard let key else { return nil }
     let value = json(entry.value)
     var parked: JSONObject = [
-      "id": .string(ParkedKey(subject: Array(subject), sequence: sequence).id), "plugin": value["plugin"] ?? .null,
-      "subject": .string(String(decoding: subject, as: UTF8.self)), "events": value["events"] ?? .array([]),
+      "id": .string(key.id), "plugin": value["plugin"] ?? .null,
+      "subject": .string(String(decoding: key.subject, as: UTF8.self)), "events": value["events"] ?? .array([]),
       "failure": value["failure"] ?? .null, "at": value["at"] ?? .null, "tries": value["tries"] ?? .integer(1),
     ]
     if let damaged = value["damaged"] { parked["damaged"] = damaged }

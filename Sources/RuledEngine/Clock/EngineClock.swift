@@ -109,9 +109,8 @@ package final class EngineClock: Sendable {
     let descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return "" }
     defer { close(descriptor) }
-    return withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { room in
-      let length = read(descriptor, room.baseAddress, room.count)
-      return String(decoding: room.prefix(max(length, 0)).prefix { $0 > 0x20 }, as: UTF8.self)
-    }
+    var text = [UInt8](repeating: 0, count: 64)
+    let length = read(descriptor, &text, text.count)
+    return String(decoding: text.prefix(max(length, 0)).prefix { $0 > 0x20 }, as: UTF8.self)
   }
 }

@@ -32,7 +32,7 @@ package final class ChangeLog: @unchecked Sendable {  // read-only once its batc
   }
 
   /// Adds that a subject was erased.
-  package func append(forgotten name: UnsafeRawBufferPointer) {
+  package func append(forgotten name: ByteView) {
     let start = bytes.count
     bytes.append(name)
     let subject = start..<bytes.count
@@ -95,18 +95,18 @@ package final class ChangeLog: @unchecked Sendable {  // read-only once its batc
     }
   }
 
-  private func slice(_ range: Range<Int>) -> UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(rebasing: bytes.bytes[range])
+  private func slice(_ range: Range<Int>) -> ByteView {
+    bytes.bytes.extracting(range)
   }
 
   /// A change within the log's bytes.
   package struct View {
     /// The subject that changed.
-    package let subject: UnsafeRawBufferPointer
+    package let subject: ByteView
     /// The plugins that took part, each in quotes, with commas between.
-    package let plugins: UnsafeRawBufferPointer
+    package let plugins: ByteView
     /// `"subject":…,"version":…,"event":{…},"plugins":[…],"decisions":{…},"effects":[…]` as JSON members.
-    package let members: UnsafeRawBufferPointer
+    package let members: ByteView
   }
 }
 

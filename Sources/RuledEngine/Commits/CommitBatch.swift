@@ -137,7 +137,7 @@ package struct EffectKey: Sendable, Hashable {
   }
 
   /// Parses a key of the store; nil when it is no effect's.
-  package init?(_ key: UnsafeRawBufferPointer) {
+  package init?(_ key: ByteView) {
     guard case .effect(let subject, let sequence)? = try? ParsedKey(key) else { return nil }
     self.init(subject: Array(subject), sequence: sequence)
   }

@@ -33,7 +33,7 @@ package final class CounterTable: Sendable {
     var isFirst = false
 
     /// What an operation adds.
-    init(name: UnsafeRawBufferPointer, labels: UnsafeRawBufferPointer, amount: CounterValue) {
+    init(name: ByteView, labels: ByteView, amount: CounterValue) {
       key = Key(name: String(decoding: name, as: UTF8.self), labels: String(decoding: labels, as: UTF8.self))
       self.amount = amount
     }
@@ -80,7 +80,7 @@ package final class CounterTable: Sendable {
     package init() {}
 
     /// Whether the counter may have a value that could not be read.
-    package func mayHide(_ key: UnsafeRawBufferPointer) -> Bool { unreadable.contains { $0.mayHold(key) } }
+    package func mayHide(_ key: ByteView) -> Bool { unreadable.contains { $0.mayHold(key) } }
   }
 
   /// Reads the counters from the store.
@@ -238,7 +238,7 @@ extension CounterTable {
       batch.counters.append(contentsOf: deltas)
       for delta in deltas where delta.isFirst {
         let key = StoreKey.bytes { StoreKey.counterOwner(delta.key.name, labels: delta.key.labels, into: $0) }
-        key.withUnsafeBytes { batch.writes.put($0, plugin.nameBytes) }
+        key.withView { batch.writes.put($0, plugin.nameBytes) }
       }
       deltas.removeAll(keepingCapacity: true)
     }

@@ -24,7 +24,7 @@ package final class DamageReport: Sendable {
 
     init(_ key: some KeyPart, subject: [UInt8]?, isRange: Bool = false, isMalformed: Bool = false) {
       self.key = StoreKey.bytes { key.appendPart(to: $0) }
-      subjectHash = subject.map { name in name.withUnsafeBytes { String(SHA256.hash($0).hex.prefix(12)) } }
+      subjectHash = subject.map { name in name.withView { String(SHA256.hash($0).hex.prefix(12)) } }
       self.isRange = isRange
       self.isMalformed = isMalformed
     }
@@ -219,7 +219,7 @@ extension EngineContext {
   /// Damaged ranges are skipped, noted, and passed to `passing`.
   package func scan(
     prefix: [UInt8], of kind: StoreKey.Kind, passing: (UnreadableKeys) -> Void = { _ in },
-    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool
+    _ body: (_ key: ByteView, _ value: ByteView) -> Bool
   ) throws(StoreError) {
     try scan(from: prefix, to: StoreKey.upperBound(prefix), of: kind, passing: passing, body)
   }
@@ -229,7 +229,7 @@ extension EngineContext {
   /// Damaged ranges are skipped, noted, and passed to `passing`.
   package func scan(
     from lower: [UInt8], to upper: [UInt8]?, of kind: StoreKey.Kind, passing: (UnreadableKeys) -> Void = { _ in },
-    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool
+    _ body: (_ key: ByteView, _ value: ByteView) -> Bool
   ) throws(StoreError) {
     var met: Set<DamageReport.Thing> = []
     var reached = upper

@@ -73,7 +73,7 @@ final class BatchQueue {
   // MARK: Reading
 
   /// Appends the value of a subject's key; false when there is none.
-  func read(_ key: UnsafeRawBufferPointer, of subject: Subject, into buffer: ByteBuffer) throws(RequestError) -> Bool {
+  func read(_ key: ByteView, of subject: Subject, into buffer: ByteBuffer) throws(RequestError) -> Bool {
     if subject.lastCommit > durable {
       var next: CommitBatch? = current
       var remaining = inFlight.count
@@ -94,7 +94,7 @@ final class BatchQueue {
 
   /// Appends the value that the store holds under a subject's key; false when there is none.
   func readCommitted(
-    _ key: UnsafeRawBufferPointer, of subject: UnsafeRawBufferPointer, into buffer: ByteBuffer
+    _ key: ByteView, of subject: ByteView, into buffer: ByteBuffer
   ) throws(RequestError) -> Bool {
     do throws(StoreError) {
       let isFound = try context.store.get(key, into: buffer)
@@ -105,7 +105,7 @@ final class BatchQueue {
 
   /// All keys that begin with `prefix`, with their values, in byte order.
   func readAll(
-    prefix: [UInt8], of subject: UnsafeRawBufferPointer
+    prefix: [UInt8], of subject: ByteView
   ) throws(RequestError) -> [(key: [UInt8], value: [UInt8])] {
     var found: [[UInt8]: [UInt8]] = [:]
     do throws(StoreError) {
@@ -114,7 +114,7 @@ final class BatchQueue {
         return true
       }
       context.clearDamage(prefix)
-    } catch { throw prefix.withUnsafeBytes { unreadable($0, of: subject, error) } }
+    } catch { throw prefix.withView { unreadable($0, of: subject, error) } }
     for batch in uncommitted {
       batch.writes.forEach { operation in
         switch operation {
@@ -129,7 +129,7 @@ final class BatchQueue {
 
   /// All keys of a kind that belong to a subject, with their values, in byte order.
   func readAll(
-    _ kind: StoreKey.Kind, of subject: UnsafeRawBufferPointer
+    _ kind: StoreKey.Kind, of subject: ByteView
   ) throws(RequestError) -> [(key: [UInt8], value: [UInt8])] {
     let prefix = ByteBuffer(capacity: 300)
     StoreKey.subjectPrefix(kind, subject, into: prefix)
@@ -139,9 +139,9 @@ final class BatchQueue {
   /// Deletes all keys that begin with `prefix`, also those that are not yet durable.
   ///
   /// Each key is read and deleted by itself. So a read error fails this call alone, and the commit reads nothing.
-  func deleteAll(prefix: [UInt8], of subject: UnsafeRawBufferPointer) throws(RequestError) {
+  func deleteAll(prefix: [UInt8], of subject: ByteView) throws(RequestError) {
     for entry in try readAll(prefix: prefix, of: subject) {
-      entry.key.withUnsafeBytes { current.writes.delete($0) }
+      entry.key.withView { current.writes.delete($0) }
     }
   }
 
@@ -150,7 +150,7 @@ final class BatchQueue {
   /// A value that is `malformed` could be read, but not understood.
   /// - Returns: the answer to a request that needs the value.
   func unreadable(
-    _ key: UnsafeRawBufferPointer, of subject: UnsafeRawBufferPointer, _ error: StoreError, malformed: Bool = false
+    _ key: ByteView, of subject: ByteView, _ error: StoreError, malformed: Bool = false
   ) -> RequestError {
     context.noteDamage(key, of: Array(subject), error, malformed: malformed)
     return error.requestError(reading: key.first.flatMap { StoreKey.Kind(rawValue: $0) } ?? .record)

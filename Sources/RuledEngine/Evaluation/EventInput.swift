@@ -1,4 +1,4 @@
-import RuledCore
+package import RuledCore
 package import RuledJSON
 import RuledJournal
 
@@ -32,13 +32,13 @@ package struct EventInput {
   }
 
   /// What happened.
-  package var type: UnsafeRawBufferPointer
+  package var type: ByteView
   /// The subject to whom it happened.
-  package var subject: UnsafeRawBufferPointer
+  package var subject: ByteView
   /// Who observed it; may be empty.
-  package var source: UnsafeRawBufferPointer
+  package var source: ByteView
   /// Its id.
-  package var id: UnsafeRawBufferPointer
+  package var id: ByteView
   /// When it happened, in microseconds.
   package var time: Int64
   /// Its data, nil for none.
@@ -46,7 +46,7 @@ package struct EventInput {
   /// The object whose further members are extensions, nil for none.
   package var attributes: TapeValue?
   /// The event as it was sent, a JSON object.
-  package var text: UnsafeRawBufferPointer
+  package var text: ByteView
   /// Whether to commit nothing.
   package var isDryRun = false
   /// Whether the outcome has a trace.
@@ -64,9 +64,9 @@ package struct EventInput {
 
   /// An event.
   package init(
-    type: UnsafeRawBufferPointer, subject: UnsafeRawBufferPointer, source: UnsafeRawBufferPointer,
-    id: UnsafeRawBufferPointer, time: Int64, data: TapeValue?, attributes: TapeValue?,
-    text: UnsafeRawBufferPointer, now: Int64
+    type: ByteView, subject: ByteView, source: ByteView,
+    id: ByteView, time: Int64, data: TapeValue?, attributes: TapeValue?,
+    text: ByteView, now: Int64
   ) {
     self.type = type
     self.subject = subject
@@ -82,8 +82,8 @@ package struct EventInput {
   /// The event of a message, a timer or a parked part that an object describes which the daemon stored; `text` is the object's text.
   ///
   /// It is evaluated at `now`, which is also its time when it has none.
-  package init(stored object: TapeValue, text: UnsafeRawBufferPointer, now: Int64, origin: Origin = .message) {
-    let none = UnsafeRawBufferPointer(start: nil, count: 0)
+  package init(stored object: TapeValue, text: ByteView, now: Int64, origin: Origin = .message) {
+    let none = ByteView.empty
     self.init(
       type: object.member("type")?.string ?? none, subject: object.member("subject")?.string ?? none,
       source: object.member("source")?.string ?? none, id: object.member("id")?.string ?? none,
@@ -94,7 +94,7 @@ package struct EventInput {
 
   /// No event.
   static var none: EventInput {
-    let bytes = UnsafeRawBufferPointer(start: nil, count: 0)
+    let bytes = ByteView.empty
     return EventInput(
       type: bytes, subject: bytes, source: bytes, id: bytes, time: 0, data: nil, attributes: nil, text: bytes, now: 0)
   }

@@ -23,7 +23,7 @@ package final class HandlerCalls {
   ///
   /// `name` is the full name, `plugin.query`. The query may be about a subject or about none.
   package func query(
-    _ name: String, subject: UnsafeRawBufferPointer?, arguments: TapeValue?, into reply: ByteBuffer
+    _ name: String, subject: ByteView?, arguments: TapeValue?, into reply: ByteBuffer
   ) throws(RequestError) {
     guard let found = plugins.catalog.query(name) else { throw notFound(query: name) }
     let plugin = plugins.all[found.plugin]
@@ -67,7 +67,7 @@ package final class HandlerCalls {
   /// Calls the handler of a host.
   ///
   /// - Returns: `[{status, headers, body}]`; nil when no plugin answers for the host.
-  package func web(host: String, request: UnsafeRawBufferPointer) throws(Failure) -> JSONValue? {
+  package func web(host: String, request: ByteView) throws(Failure) -> JSONValue? {
     for plugin in plugins.all {
       guard let index = plugin.entry.manifest.hosts.firstIndex(where: { $0.name.lowercased() == host }) else {
         continue
@@ -80,7 +80,7 @@ package final class HandlerCalls {
   /// Calls the handler of a plugin's sink.
   ///
   /// - Returns: `[request]`, or `[null, why]`; nil when the plugin has no such handler.
-  package func sink(_ sink: String, plugin name: String, effect: UnsafeRawBufferPointer) throws(Failure) -> JSONValue? {
+  package func sink(_ sink: String, plugin name: String, effect: ByteView) throws(Failure) -> JSONValue? {
     guard let plugin = plugins.all.first(where: { $0.entry.name == name }),
       let index = plugin.entry.manifest.sinkHandlers.firstIndex(where: { $0.name == sink })
     else { return nil }

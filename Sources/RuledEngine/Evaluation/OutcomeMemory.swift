@@ -99,7 +99,7 @@ final class OutcomeMemory {
     let seconds = UInt32(clamping: (expiry + 999_999) / 1_000_000)
     let keyHasID = writeOutcomeKey(of: event, expiring: seconds)
     value.removeAll()
-    outcome.write(expiring: expiry, id: keyHasID ? UnsafeRawBufferPointer(start: nil, count: 0) : event.id, into: value)
+    outcome.write(expiring: expiry, id: keyHasID ? ByteView.empty : event.id, into: value)
     batches.current.writes.put(key.bytes, value.bytes)
     readHistory(of: record, now: now, into: &history)
     if history.recent.count >= Self.recentEvents, let record {
@@ -187,7 +187,7 @@ final class OutcomeMemory {
       }
     }
     for entry in try batches.readAll(.outcomeIndex, of: subject.name) {
-      if let expiry = entry.value.withUnsafeBytes({ StoredExpiry.read($0) }) {
+      if let expiry = entry.value.withView({ StoredExpiry.read($0) }) {
         times.insert(UInt32(clamping: expiry / 1_000_000))
       }
     }

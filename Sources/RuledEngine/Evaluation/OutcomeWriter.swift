@@ -9,8 +9,8 @@ import RuledStore
 enum OutcomeWriter {
   /// Appends the outcome of an event; `trace` explains it, nil for no explanation.
   static func write(
-    _ outcome: RememberedOutcome, of subject: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer, isDuplicate: Bool,
-    trace: UnsafeRawBufferPointer? = nil, to buffer: ByteBuffer
+    _ outcome: RememberedOutcome, of subject: ByteView, id: ByteView, isDuplicate: Bool,
+    trace: ByteView? = nil, to buffer: ByteBuffer
   ) {
     buffer.append("{\"subject\":" as StaticString)
     buffer.append(jsonString: subject)

@@ -47,7 +47,7 @@ final class WorkerPlugins {
   }
 
   /// The plugins that listen to a type, with their rules.
-  func listeners(to type: UnsafeRawBufferPointer) -> Listeners {
+  func listeners(to type: ByteView) -> Listeners {
     let hash = hash64(type)
     if let known = listeners.find(type, hash: hash) { return known }
     let text = String(decoding: type, as: UTF8.self)
@@ -146,13 +146,9 @@ private struct ListenerTable {
   private var slots: [Listeners?] = Array(repeating: nil, count: slotCount)
 
   /// What is known of a type.
-  func find(_ type: UnsafeRawBufferPointer, hash: UInt64) -> Listeners? {
+  func find(_ type: ByteView, hash: UInt64) -> Listeners? {
     guard let known = slots[Self.slot(hash)], known.hash == hash, known.type.count == type.count else { return nil }
-    let isSame = known.type.withUnsafeBytes { own in
-      guard let own = own.baseAddress, let other = type.baseAddress else { return true }
-      return memcmp(own, other, type.count) == 0
-    }
-    return isSame ? known : nil
+    return known.type.withView { ByteOrder.equal($0, type) } ? known : nil
   }
 
   /// Puts a type into its slot.

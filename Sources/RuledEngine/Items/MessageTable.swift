@@ -1,4 +1,4 @@
-import RuledCore
+package import RuledCore
 package import RuledJSON
 import RuledLua
 import RuledStore
@@ -28,10 +28,10 @@ final class MessageTable {
     }
 
     /// The event's data as JSON.
-    var data: UnsafeRawBufferPointer { event.storedData }
+    var data: ByteView { event.storedData }
     /// The subject whose event sent it.
-    var from: UnsafeRawBufferPointer {
-      object.member("from")?.string ?? UnsafeRawBufferPointer(start: nil, count: 0)
+    var from: ByteView {
+      object.member("from")?.string ?? ByteView.empty
     }
   }
 
@@ -74,7 +74,7 @@ final class MessageTable {
   ///
   /// `number` is the operation's number among those of its plugin, which makes the message's id unique. `maySend` messages may follow from it.
   func send(
-    to target: UnsafeRawBufferPointer, type: UnsafeRawBufferPointer, data: UnsafeRawBufferPointer, number: Int,
+    to target: ByteView, type: ByteView, data: ByteView, number: Int,
     of plugin: WorkerPlugin, _ event: EventInput, maySend: Int, cascade: Cascade?
   ) {
     let sequence = context.nextSequence()
@@ -116,7 +116,7 @@ final class MessageTable {
   ///
   /// Without a sender it is applied even while its plugin is suspended.
   func resend(
-    _ event: EventInput, data: UnsafeRawBufferPointer, from: JSONValue, of plugin: WorkerPlugin, to subject: Subject,
+    _ event: EventInput, data: ByteView, from: JSONValue, of plugin: WorkerPlugin, to subject: Subject,
     sequence: UInt64
   ) {
     key.removeAll()
@@ -160,7 +160,7 @@ final class MessageTable {
     event.attributes = nil
     event.hops = Int(object.member("hops")?.integer ?? 0)
     event.maySend = object.member("may_send").map { Int($0.integer ?? 0) } ?? Limits.messagesPerOldMessage
-    let name = object.member("sent_by")?.string ?? UnsafeRawBufferPointer(start: nil, count: 0)
+    let name = object.member("sent_by")?.string ?? ByteView.empty
     let sender: Sender
     let isSender = { (plugin: WorkerPlugin) in ByteOrder.equal(plugin.entry.nameBytes, name) }
     if let plugin = plugins.all.first(where: isSender) ?? plugins.others?.all.first(where: isSender) {
@@ -178,14 +178,13 @@ final class MessageTable {
 
 extension EventInput {
   /// The data of an event that the daemon stored, as JSON; `{}` when there is none.
-  var storedData: UnsafeRawBufferPointer {
+  var storedData: ByteView {
     let data = text.rawMember("data")
-    let empty: StaticString = "{}"
-    return data.isEmpty ? UnsafeRawBufferPointer(start: empty.utf8Start, count: 2) : data
+    return data.isEmpty ? ByteView("{}") : data
   }
 
   /// Appends an event of another type and data, for the same subject and with the same id, source and time.
-  func write(type: UnsafeRawBufferPointer, data: UnsafeRawBufferPointer, to buffer: ByteBuffer) {
+  func write(type: ByteView, data: ByteView, to buffer: ByteBuffer) {
     var json = JSONWriter(buffer)
     json.beginObject()
     writeMembers(type: type, data: data, to: &json)
@@ -194,7 +193,7 @@ extension EventInput {
 
   /// Appends the members of such an event.
   fileprivate func writeMembers(
-    type: UnsafeRawBufferPointer, data: UnsafeRawBufferPointer, to json: inout JSONWriter
+    type: ByteView, data: ByteView, to json: inout JSONWriter
   ) {
     json.member("type", string: type)
     json.member("subject", string: subject)
@@ -207,12 +206,12 @@ extension EventInput {
 
 extension TapeDocument {
   /// The plugin that sent a stored message; empty where the message does not name it.
-  package func sender(of message: UnsafeRawBufferPointer) -> String {
+  package func sender(of message: ByteView) -> String {
     (try? parse(copyOf: message))?.member("sent_by")?.text ?? ""
   }
 
   /// The plugin of a stored parked part; nil when the part can't be read.
-  package func plugin(of parked: UnsafeRawBufferPointer) -> String? {
+  package func plugin(of parked: ByteView) -> String? {
     guard let object = try? parse(copyOf: parked) else { return nil }
     return object.member("plugin")?.text ?? ""
   }

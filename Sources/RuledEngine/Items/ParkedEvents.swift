@@ -185,12 +185,14 @@ final class ParkedEvents {
   /// The parts of a subject that are parked for one plugin and whose first event has that id, the first parked first.
   func parts(of subject: Subject, plugin: String, event id: String) throws(RequestError) -> [ParkedKey] {
     try batches.readAll(.parked, of: subject.name).compactMap { entry in
-      guard case .parked(let name, let sequence)? = entry.key.withUnsafeBytes({ try? ParsedKey($0) }),
-        let json = try? JSONValue(parsing: String(decoding: entry.value, as: UTF8.self)),
+      guard let json = try? JSONValue(parsing: String(decoding: entry.value, as: UTF8.self)),
         json["plugin"]?.stringValue == plugin, json["events"]?.arrayValue?.first?["id"]?.stringValue == id,
         json["message_from"] == nil
       else { return nil }
-      return ParkedKey(subject: Array(name), sequence: sequence)
+      return entry.key.withView { key in
+        guard case .parked(let name, let sequence)? = try? ParsedKey(key) else { return nil }
+        return ParkedKey(subject: Array(name), sequence: sequence)
+      }
     }
   }
 

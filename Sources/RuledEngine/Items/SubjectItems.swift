@@ -56,7 +56,7 @@ final class OnceKeys {
 
   /// Whether the plugin has claimed the key for the subject and the claim has not expired.
   func isClaimed(
-    _ name: UnsafeRawBufferPointer, of plugin: String, subject: Subject, now: Int64
+    _ name: ByteView, of plugin: String, subject: Subject, now: Int64
   ) throws(RequestError) -> Bool {
     writeKey(name, of: plugin, subject)
     value.removeAll()
@@ -67,20 +67,20 @@ final class OnceKeys {
   }
 
   /// Claims a key for so many seconds, or for ever.
-  func claim(_ name: UnsafeRawBufferPointer, for seconds: Double?, of plugin: String, subject: Subject, now: Int64) {
+  func claim(_ name: ByteView, for seconds: Double?, of plugin: String, subject: Subject, now: Int64) {
     writeKey(name, of: plugin, subject)
     put(expiry: seconds.map { now + Int64($0 * 1e6) } ?? 0)
   }
 
   /// Whether an effect of that id is recorded.
-  func isRecorded(effect id: UnsafeRawBufferPointer, of plugin: String, subject: Subject) throws(RequestError) -> Bool {
+  func isRecorded(effect id: ByteView, of plugin: String, subject: Subject) throws(RequestError) -> Bool {
     writeKey(effect: id, of: plugin, subject)
     value.removeAll()
     return try batches.read(key.bytes, of: subject, into: value)
   }
 
   /// Records an effect.
-  func record(effect id: UnsafeRawBufferPointer, of plugin: String, subject: Subject) {
+  func record(effect id: ByteView, of plugin: String, subject: Subject) {
     writeKey(effect: id, of: plugin, subject)
     put(expiry: 0)
   }
@@ -97,7 +97,7 @@ final class OnceKeys {
     StoreKey.once(subject.name, plugin: plugin, key: name, into: key)
   }
 
-  private func writeKey(effect id: UnsafeRawBufferPointer, of plugin: String, _ subject: Subject) {
+  private func writeKey(effect id: ByteView, of plugin: String, _ subject: Subject) {
     writeKey([1] + Array(id), of: plugin, subject)
   }
 
@@ -157,7 +157,7 @@ final class EffectWriter {
     effect.write(to: key)
     value.removeAll()
     guard try batches.read(key.bytes, of: subject, into: value) else { return false }
-    text.withUnsafeBytes { batches.current.writes.put(key.bytes, $0) }
+    text.withView { batches.current.writes.put(key.bytes, $0) }
     subject.lastCommit = batches.current.number
     return true
   }

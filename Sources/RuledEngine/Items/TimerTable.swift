@@ -45,7 +45,7 @@ final class TimerTable {
   }
 
   /// When a plugin's timer is due, in microseconds; nil when there is none of that name.
-  func due(_ name: UnsafeRawBufferPointer, of plugin: String, subject: Subject) throws(RequestError) -> Int64? {
+  func due(_ name: ByteView, of plugin: String, subject: Subject) throws(RequestError) -> Int64? {
     guard try read(name, of: plugin, subject) else { return nil }
     return due(value.bytes)
   }
@@ -53,16 +53,18 @@ final class TimerTable {
   /// The timers of a subject.
   func all(of subject: Subject) throws(RequestError) -> [DueTimer] {
     try batches.readAll(.timer, of: subject.name).compactMap { entry in
-      guard case .timer(let name, let plugin, let timer)? = entry.key.withUnsafeBytes({ try? ParsedKey($0) }),
-        let due = entry.value.withUnsafeBytes({ due($0) })
-      else { return nil }
-      return DueTimer(due: due, subject: Array(name), plugin: Array(plugin), name: Array(timer))
+      entry.key.withView { key in
+        guard case .timer(let name, let plugin, let timer)? = try? ParsedKey(key),
+          let due = entry.value.withView({ due($0) })
+        else { return nil }
+        return DueTimer(due: due, subject: Array(name), plugin: Array(plugin), name: Array(timer))
+      }
     }
   }
 
   /// Sets a timer, in place of one of the same name.
   func set(
-    _ name: UnsafeRawBufferPointer, type: UnsafeRawBufferPointer, data: UnsafeRawBufferPointer, due seconds: Double,
+    _ name: ByteView, type: ByteView, data: ByteView, due seconds: Double,
     of plugin: Catalog.Plugin, _ event: EventInput, subject: Subject
   ) throws(RequestError) {
     try cancel(name, of: plugin.name, subject: subject)
@@ -91,14 +93,14 @@ final class TimerTable {
     writeKey(name, of: plugin.name, subject)
     batch.writes.put(key.bytes, value.bytes)
     writeIndexKey(due, name, of: plugin.name, subject)
-    batch.writes.put(key.bytes, UnsafeRawBufferPointer(start: nil, count: 0))
+    batch.writes.put(key.bytes, ByteView.empty)
     batch.earliestTimer = min(batch.earliestTimer ?? due, due)
     batch.waitingTimers += 1
     subject.lastCommit = batch.number
   }
 
   /// Removes a timer, if there is one of that name.
-  func cancel(_ name: UnsafeRawBufferPointer, of plugin: String, subject: Subject) throws(RequestError) {
+  func cancel(_ name: ByteView, of plugin: String, subject: Subject) throws(RequestError) {
     guard try read(name, of: plugin, subject) else { return }
     batches.current.writes.delete(key.bytes)
     batches.current.waitingTimers -= 1
@@ -111,8 +113,8 @@ final class TimerTable {
     let prefix = StoreKey.bytes { StoreKey.pluginPrefix(.timer, subject.name, plugin: plugin, into: $0) }
     for timer in try batches.readAll(prefix: prefix, of: subject.name) {
       batches.current.waitingTimers -= 1
-      timer.key.withUnsafeBytes { batches.current.writes.delete($0) }
-      timer.value.withUnsafeBytes { value in
+      timer.key.withView { batches.current.writes.delete($0) }
+      timer.value.withView { value in
         removeIndex(of: value, Array(timer.key[prefix.count...]), of: plugin, subject: subject)
       }
     }
@@ -120,7 +122,7 @@ final class TimerTable {
   }
 
   /// Removes the key by which a stored timer is found when it is due.
-  func removeIndex(of timer: UnsafeRawBufferPointer, _ name: some KeyPart, of plugin: some KeyPart, subject: Subject) {
+  func removeIndex(of timer: ByteView, _ name: some KeyPart, of plugin: some KeyPart, subject: Subject) {
     guard let due = due(timer) else { return }
     writeIndexKey(due, name, of: plugin, subject)
     batches.current.writes.delete(key.bytes)
@@ -166,7 +168,7 @@ final class TimerTable {
     return try batches.read(key.bytes, of: subject, into: value)
   }
 
-  private func due(_ timer: UnsafeRawBufferPointer) -> Int64? {
+  private func due(_ timer: ByteView) -> Int64? {
     (try? stored.parse(copyOf: timer))?.member("due")?.integer
   }
 

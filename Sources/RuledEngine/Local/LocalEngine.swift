@@ -99,7 +99,7 @@ package final class LocalEngine {
   // MARK: Events
 
   /// Evaluates an event, the params of the protocol's `event`, and all that follows from it; returns the event's outcome.
-  package func event(_ params: UnsafeRawBufferPointer) throws(RequestError) -> ByteBuffer {
+  package func event(_ params: ByteView) throws(RequestError) -> ByteBuffer {
     guard let object = try? document.parse(copyOf: params) else {
       throw RequestError(.parseError, "the event is not JSON")
     }
@@ -245,7 +245,7 @@ package final class LocalEngine {
 
   private func noteSent(_ message: CommitBatch.Message, in batch: CommitBatch) {
     let key = StoreKey.bytes { StoreKey.message(message.subject, sequence: message.sequence, into: $0) }
-    key.withUnsafeBytes { key in
+    key.withView { key in
       if case .value(let bytes) = batch.writes.lookup(key) { sent.append(Array(bytes)) }
     }
   }

@@ -36,7 +36,7 @@ extension Evaluator {
   ) throws(RequestError) -> ByteBuffer {
     let document = TapeDocument()
     let text = ByteBuffer(capacity: entry.event.count)
-    entry.event.withUnsafeBytes { text.append($0) }
+    entry.event.withView { text.append($0) }
     guard let object = try? document.parse(copyOf: text.bytes) else {
       throw RequestError(.unavailable, "the recorded event \(entry.sequence) is not JSON")
     }
@@ -112,7 +112,7 @@ extension Evaluator {
     let subject = try subjects.load(message.subject)
     let key = ByteBuffer(capacity: 320)
     StoreKey.message(message.subject, sequence: message.sequence, into: key)
-    text.withUnsafeBytes { batches.current.writes.put(key.bytes, $0) }
+    text.withView { batches.current.writes.put(key.bytes, $0) }
     withExtendedLifetime(key) {}
     subject.lastCommit = batches.current.number
   }

@@ -27,9 +27,9 @@ package final class Catalog: Sendable {
     /// Its name.
     package var name: String { source.name }
     /// Its name as bytes, valid as long as the plugin.
-    nonisolated(unsafe) let nameBytes: UnsafeRawBufferPointer
+    nonisolated(unsafe) let nameBytes: ByteView
     /// Its name as a JSON string, valid as long as the plugin.
-    nonisolated(unsafe) let quotedName: UnsafeRawBufferPointer
+    nonisolated(unsafe) let quotedName: ByteView
     /// Holds the bytes of both; never changes.
     private let text: ByteBuffer
 
@@ -49,8 +49,8 @@ package final class Catalog: Sendable {
       text.append(contentsOf: name)
       let length = text.count
       text.append(jsonString: name)
-      nameBytes = UnsafeRawBufferPointer(rebasing: text.bytes[..<length])
-      quotedName = UnsafeRawBufferPointer(rebasing: text.bytes[length...])
+      nameBytes = text.bytes.extracting(..<length)
+      quotedName = text.bytes.extracting(length...)
     }
   }
 

@@ -65,7 +65,7 @@ struct RevisionFile {
     let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     guard lines.count == 4, lines[3].isEmpty else { throw Self.damaged(path, "it does not have three lines") }
     let signed = bytes[..<lines[2].startIndex]
-    guard signed.withUnsafeBytes({ SHA256.hash($0).hex.utf8.elementsEqual(lines[2]) }) else {
+    guard signed.withView({ SHA256.hash($0).hex.utf8.elementsEqual(lines[2]) }) else {
       throw Self.damaged(path, "its digest is another")
     }
     guard let content = Self.json(lines[1]),
@@ -93,7 +93,7 @@ struct RevisionFile {
   }
 
   private static func json(_ line: ArraySlice<UInt8>) -> JSONValue? {
-    line.withUnsafeBytes { try? JSONValue(parsing: $0, maximumDepth: RevisionDocument.depth) }
+    line.withView { try? JSONValue(parsing: $0, maximumDepth: RevisionDocument.depth) }
   }
 }
 

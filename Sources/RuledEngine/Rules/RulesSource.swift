@@ -26,7 +26,7 @@ package struct RulesSource: Sendable {
 
   private static func feed(_ file: SourceFile, of plugin: String, to hash: inout SHA256) {
     hash.update("\(plugin)\n\(file.path)\n\(file.text.count)\n")
-    file.text.withUnsafeBytes { hash.update($0) }
+    file.text.withView { hash.update($0) }
   }
 
   // MARK: Encoding

@@ -21,27 +21,32 @@ final class Subject {
   private let nameCount: Int
   private var recordCount = 0
   private var recordCapacity = 0
+  private let changes = ByteChanges()
 
-  init(name: UnsafeRawBufferPointer, hash: UInt64) {
+  init(name: ByteView, hash: UInt64) {
     nameCount = name.count
     self.hash = hash
     block = UnsafeMutableRawPointer.allocate(byteCount: name.count, alignment: 16)
     if let start = name.baseAddress { block.copyMemory(from: start, byteCount: name.count) }
   }
 
-  deinit { block.deallocate() }
+  deinit {
+    changes.endViews()
+    block.deallocate()
+  }
 
   /// The subject's name; valid until the record changes.
-  var name: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: block, count: nameCount) }
+  var name: ByteView { ByteView(start: block, count: nameCount, until: changes) }
 
   /// The record's bytes, none for a subject without events; valid until the record changes.
-  var record: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: block + nameCount, count: recordCount) }
+  var record: ByteView { ByteView(start: block + nameCount, count: recordCount, until: changes) }
 
   /// Copies another record in.
-  func setRecord(_ bytes: UnsafeRawBufferPointer) {
+  func setRecord(_ bytes: ByteView) {
     if bytes.count > recordCapacity { growRecord(to: bytes.count) }
     if let start = bytes.baseAddress { (block + nameCount).copyMemory(from: start, byteCount: bytes.count) }
     recordCount = bytes.count
+    changes.endViews()
   }
 
   private func growRecord(to count: Int) {
@@ -54,7 +59,7 @@ final class Subject {
   }
 
   /// Copies the value of its earlier events in.
-  func setEarlier(_ value: UnsafeRawBufferPointer) {
+  func setEarlier(_ value: ByteView) {
     let copy = earlier ?? ByteBuffer(capacity: value.count)
     copy.removeAll()
     copy.append(value)

@@ -51,7 +51,7 @@ final class SubjectCache {
   // MARK: Subjects
 
   /// The subject of that name, read from the store if it is not hot.
-  func load(_ name: UnsafeRawBufferPointer) throws(RequestError) -> Subject {
+  func load(_ name: ByteView) throws(RequestError) -> Subject {
     let hash = hash64(name)
     if let subject = find(name, hash: hash) {
       hits += 1
@@ -72,7 +72,7 @@ final class SubjectCache {
   /// The subject whose name is in an array, read from the store if it is not hot.
   func load(_ name: [UInt8]) throws(RequestError) -> Subject {
     let bytes = ByteBuffer(capacity: name.count)
-    name.withUnsafeBytes { bytes.append($0) }
+    name.withView { bytes.append($0) }
     defer { withExtendedLifetime(bytes) {} }
     return try load(bytes.bytes)
   }
@@ -85,7 +85,7 @@ final class SubjectCache {
       context.clearDamage(Self.recordKey(of: subject), malformed: true)
       return record
     } catch {
-      throw Self.recordKey(of: subject).withUnsafeBytes { key in
+      throw Self.recordKey(of: subject).withView { key in
         batches.unreadable(key, of: subject.name, error, malformed: true)
       }
     }
@@ -96,14 +96,14 @@ final class SubjectCache {
   }
 
   /// Gives a subject another record.
-  func setRecord(_ record: UnsafeRawBufferPointer, of subject: Subject) {
+  func setRecord(_ record: ByteView, of subject: Subject) {
     let cost = subject.cost
     subject.setRecord(record)
     bytes += subject.cost - cost
   }
 
   /// Gives a subject the value of its earlier events.
-  func setEarlier(_ value: UnsafeRawBufferPointer, of subject: Subject) {
+  func setEarlier(_ value: ByteView, of subject: Subject) {
     let cost = subject.cost
     subject.setEarlier(value)
     bytes += subject.cost - cost
@@ -187,7 +187,7 @@ final class SubjectCache {
   private func home(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash) & mask }
 
   /// The subject of that name if it is hot; it counts as used.
-  private func find(_ name: UnsafeRawBufferPointer, hash: UInt64) -> Subject? {
+  private func find(_ name: ByteView, hash: UInt64) -> Subject? {
     var slot = home(hash)
     while let held = slots[slot].subject {
       if slots[slot].hash == hash {

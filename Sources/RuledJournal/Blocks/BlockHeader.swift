@@ -46,7 +46,7 @@ struct BlockHeader: Equatable {
   }
 
   /// Appends a whole block.
-  func write(filter: [UInt8], contents: UnsafeRawBufferPointer, into buffer: ByteBuffer) {
+  func write(filter: [UInt8], contents: ByteView, into buffer: ByteBuffer) {
     let start = buffer.count
     buffer.append(bigEndian: UInt64(0))
     for word in [Self.magic, kind.rawValue] { buffer.append(bigEndian: word) }
@@ -54,21 +54,19 @@ struct BlockHeader: Equatable {
     for word in [first, last, UInt64(bitPattern: earliest), UInt64(bitPattern: latest)] {
       buffer.append(bigEndian: word)
     }
-    filter.withUnsafeBytes { buffer.append($0) }
+    filter.withView { buffer.append($0) }
     buffer.append(contents)
-    let sum = Self.checksum(UnsafeRawBufferPointer(rebasing: buffer.bytes[start...]))
-    UnsafeMutableRawBufferPointer(mutating: buffer.bytes)
-      .storeBytes(of: sum.bigEndian, toByteOffset: start, as: UInt64.self)
+    buffer.overwrite(at: start, bigEndian: Self.checksum(buffer.bytes.extracting(start...)))
   }
 
   /// The header at the beginning of `bytes`; nil when there is none.
-  init?(_ bytes: UnsafeRawBufferPointer) {
+  init?(_ bytes: ByteView) {
     guard bytes.count >= Self.byteCount else { return nil }
     func number(_ offset: Int) -> UInt32 {
-      UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+      UInt32(bigEndian: bytes.load(at: offset, as: UInt32.self))
     }
     func word(_ offset: Int) -> UInt64 {
-      UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+      UInt64(bigEndian: bytes.load(at: offset, as: UInt64.self))
     }
     guard number(8) == Self.magic, let kind = Kind(rawValue: number(12)) else { return nil }
     self.kind = kind
@@ -83,12 +81,12 @@ struct BlockHeader: Equatable {
   }
 
   /// Whether the bytes of a whole block are what was written.
-  static func isWhole(_ block: UnsafeRawBufferPointer) -> Bool {
+  static func isWhole(_ block: ByteView) -> Bool {
     guard block.count >= byteCount else { return false }
-    return UInt64(bigEndian: block.loadUnaligned(as: UInt64.self)) == checksum(block)
+    return UInt64(bigEndian: block.load(at: 0, as: UInt64.self)) == checksum(block)
   }
 
-  private static func checksum(_ block: UnsafeRawBufferPointer) -> UInt64 {
-    hash64(UnsafeRawBufferPointer(rebasing: block[8...]), seed: UInt64(magic))
+  private static func checksum(_ block: ByteView) -> UInt64 {
+    hash64(block.extracting(8...), seed: UInt64(magic))
   }
 }

@@ -2,10 +2,10 @@ import RuledCore
 
 /// Reads bytes that the journal wrote, from front to back; nil where they end too early.
 struct BlockReader {
-  private let bytes: UnsafeRawBufferPointer
+  private let bytes: ByteView
   private(set) var offset = 0
 
-  init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+  init(_ bytes: ByteView) { self.bytes = bytes }
 
   var isAtEnd: Bool { offset >= bytes.count }
 
@@ -35,20 +35,20 @@ struct BlockReader {
   mutating func word() -> UInt64? {
     guard bytes.count - offset >= 8 else { return nil }
     defer { offset += 8 }
-    return UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    return UInt64(bigEndian: bytes.load(at: offset, as: UInt64.self))
   }
 
   /// Four bytes, the most significant first.
   mutating func word32() -> UInt32? {
     guard bytes.count - offset >= 4 else { return nil }
     defer { offset += 4 }
-    return UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+    return UInt32(bigEndian: bytes.load(at: offset, as: UInt32.self))
   }
 
-  mutating func string() -> UnsafeRawBufferPointer? {
+  mutating func string() -> ByteView? {
     guard let length = varint(), length <= UInt64(bytes.count - offset) else { return nil }
     defer { offset += Int(length) }
-    return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + Int(length)])
+    return bytes.extracting(offset..<offset + Int(length))
   }
 }
 

@@ -13,19 +13,23 @@ final class Compressor: @unchecked Sendable {  // confined to its owner
   deinit { ZSTD_freeCCtx(context) }
 
   /// Appends `bytes` in compressed form.
-  func compress(_ bytes: UnsafeRawBufferPointer, into buffer: ByteBuffer) {
-    buffer.append(upTo: ZSTD_compressBound(bytes.count)) { room in
-      let count = ZSTD_compressCCtx(context, room.baseAddress, room.count, bytes.baseAddress, bytes.count, level)
-      precondition(ZSTD_isError(count) == 0, "zstd has room for what it compresses")
-      return count
+  func compress(_ bytes: ByteView, into buffer: ByteBuffer) {
+    buffer.append(upTo: ZSTD_compressBound(bytes.count)) { span in
+      span.withUnsafeMutableBytes { room, count in
+        count = ZSTD_compressCCtx(context, room.baseAddress, room.count, bytes.baseAddress, bytes.count, level)
+        precondition(ZSTD_isError(count) == 0, "zstd has room for what it compresses")
+      }
     }
   }
 
   /// Appends what was compressed from `count` bytes; throws `corrupt` when that is something else.
-  static func decompress(_ bytes: UnsafeRawBufferPointer, count: Int, into buffer: ByteBuffer) throws(StoreError) {
-    let done = buffer.append(upTo: count) { room in
-      let done = ZSTD_decompress(room.baseAddress, room.count, bytes.baseAddress, bytes.count)
-      return ZSTD_isError(done) == 0 ? done : 0
+  static func decompress(_ bytes: ByteView, count: Int, into buffer: ByteBuffer) throws(StoreError) {
+    let done = buffer.append(upTo: count) { span in
+      span.withUnsafeMutableBytes { room, done in
+        let status = ZSTD_decompress(room.baseAddress, room.count, bytes.baseAddress, bytes.count)
+        done = ZSTD_isError(status) == 0 ? status : 0
+        return done
+      }
     }
     guard done == count else { throw StoreError(.corrupt, "a block of the journal can't be decompressed") }
   }

@@ -9,7 +9,7 @@ struct SubjectFilter {
   private static let probes: UInt64 = 7
 
   /// The hash of a subject.
-  static func hash(_ subject: UnsafeRawBufferPointer) -> UInt64 { hash64(subject, seed: 0x6A6F_7572_6E61_6C73) }
+  static func hash(_ subject: ByteView) -> UInt64 { hash64(subject, seed: 0x6A6F_7572_6E61_6C73) }
 
   /// The filter of the subjects with those hashes.
   init(_ hashes: inout [UInt64]) {

@@ -19,7 +19,7 @@ struct ForgottenSubjects: Sendable, Equatable {
     }
 
     /// The digest of a name.
-    init(_ subject: UnsafeRawBufferPointer) {
+    init(_ subject: ByteView) {
       let digest = SHA256.hash(subject).bytes
       func word(_ start: Int) -> UInt64 { digest[start..<start + 8].reduce(0) { $0 << 8 | UInt64($1) } }
       high = word(0)
@@ -40,7 +40,7 @@ struct ForgottenSubjects: Sendable, Equatable {
   init() {}
 
   /// Hides a subject's entries up to a sequence; false when they are hidden already.
-  mutating func add(_ subject: UnsafeRawBufferPointer, through sequence: UInt64) -> Bool {
+  mutating func add(_ subject: ByteView, through sequence: UInt64) -> Bool {
     let key = Key(subject)
     guard bounds[key, default: 0] < sequence else { return false }
     bounds[key] = sequence
@@ -61,7 +61,7 @@ struct ForgottenSubjects: Sendable, Equatable {
   }
 
   /// Whether a subject is among them.
-  func contains(_ subject: UnsafeRawBufferPointer) -> Bool { bounds[Key(subject)] != nil }
+  func contains(_ subject: ByteView) -> Bool { bounds[Key(subject)] != nil }
 
   /// The last sequence that is hidden; 0 when there is none.
   var last: UInt64 { bounds.values.max() ?? 0 }
@@ -89,14 +89,11 @@ struct ForgottenSubjects: Sendable, Equatable {
     let file = try files.open(path, .read)
     let size = try file.size()
     let buffer = ByteBuffer(capacity: size)
-    try buffer.append(upTo: size) { (room) throws(StoreError) in
-      try file.read(into: UnsafeMutableRawBufferPointer(rebasing: room[..<size]), at: 0)
-      return size
-    }
+    try file.read(size, at: 0, into: buffer)
     defer { withExtendedLifetime(buffer) {} }
     var reader = BlockReader(buffer.bytes)
     guard size >= 16, reader.word() == Self.magic, let sum = reader.word(),
-      sum == hash64(UnsafeRawBufferPointer(rebasing: buffer.bytes[16...]), seed: Self.magic)
+      sum == hash64(buffer.bytes.extracting(16...), seed: Self.magic)
     else {
       throw StoreError(
         .corrupt, "\(path) is damaged: it is not known which subjects are to be erased from the journal")

@@ -35,7 +35,7 @@ struct JournalFile {
     let size = min(try file.size(), limit ?? .max)
     let start = try Self.bytes(of: file, at: 0, count: min(size, Self.headerBytes))
     guard start.count == Self.headerBytes,
-      UInt64(bigEndian: start.bytes.loadUnaligned(as: UInt64.self)) == Self.magic || size < Self.headerBytes
+      UInt64(bigEndian: start.bytes.load(at: 0, as: UInt64.self)) == Self.magic || size < Self.headerBytes
     else {
       guard size < Self.headerBytes else {
         throw StoreError(.corrupt, "\(path) is no file of a journal that this version of ruled writes")
@@ -53,10 +53,7 @@ struct JournalFile {
 
   private static func bytes(of file: any StoreFile, at offset: Int, count: Int) throws(StoreError) -> ByteBuffer {
     let buffer = ByteBuffer(capacity: count)
-    try buffer.append(upTo: count) { (room) throws(StoreError) in
-      try file.read(into: UnsafeMutableRawBufferPointer(rebasing: room[..<count]), at: offset)
-      return count
-    }
+    try file.read(count, at: offset, into: buffer)
     return buffer
   }
 
@@ -73,17 +70,17 @@ struct JournalFile {
       BlockHeader.isWhole(block.bytes)
     else { return nil }
     var blocks: [Block] = []
-    var remaining = UnsafeRawBufferPointer(rebasing: block.bytes[BlockHeader.byteCount...])
+    var remaining = block.bytes.extracting(BlockHeader.byteCount...)
     while remaining.count >= 8 + BlockHeader.byteCount {
-      let offset = Int(UInt64(bigEndian: remaining.loadUnaligned(as: UInt64.self)))
-      remaining = UnsafeRawBufferPointer(rebasing: remaining[8...])
+      let offset = Int(UInt64(bigEndian: remaining.load(at: 0, as: UInt64.self)))
+      remaining = remaining.extracting(8...)
       guard let header = BlockHeader(remaining), remaining.count >= BlockHeader.byteCount + header.filterBytes else {
         return nil
       }
       let end = BlockHeader.byteCount + header.filterBytes
       let filter = SubjectFilter(bits: Array(remaining[BlockHeader.byteCount..<end]))
       blocks.append(Block(offset: offset, header: header, filter: filter))
-      remaining = UnsafeRawBufferPointer(rebasing: remaining[end...])
+      remaining = remaining.extracting(end...)
     }
     withExtendedLifetime(block) {}
     return (blocks, offset)
@@ -142,7 +139,7 @@ struct JournalFile {
         "\(path) is damaged: the block at byte \(block.offset), with the sequences \(header.first) to \(header.last), "
           + "is not what was written")
     }
-    let contents = UnsafeRawBufferPointer(rebasing: bytes.bytes[(BlockHeader.byteCount + header.filterBytes)...])
+    let contents = bytes.bytes.extracting((BlockHeader.byteCount + header.filterBytes)...)
     let plain = ByteBuffer(capacity: max(header.plainBytes, contents.count))
     if header.kind == .entries {
       try Compressor.decompress(contents, count: header.plainBytes, into: plain)

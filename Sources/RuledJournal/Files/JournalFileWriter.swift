@@ -35,22 +35,19 @@ final class JournalFileWriter {
     for block in known.blocks {
       let bytes = ByteBuffer(capacity: 4096)
       let count = BlockHeader.byteCount + block.header.filterBytes
-      try bytes.append(upTo: count) { (room) throws(StoreError) in
-        try file.read(into: UnsafeMutableRawBufferPointer(rebasing: room[..<count]), at: block.offset)
-        return count
-      }
+      try file.read(count, at: block.offset, into: bytes)
       note(bytes.bytes, at: block.offset, headerAndFilter: count)
       withExtendedLifetime(bytes) {}
     }
   }
 
-  private func note(_ block: UnsafeRawBufferPointer, at offset: Int, headerAndFilter count: Int) {
+  private func note(_ block: ByteView, at offset: Int, headerAndFilter count: Int) {
     index.append(bigEndian: UInt64(offset))
-    index.append(UnsafeRawBufferPointer(rebasing: block[..<count]))
+    index.append(block.extracting(..<count))
   }
 
   /// Writes a block behind the others; `sync` makes it durable.
-  func append(_ block: UnsafeRawBufferPointer, _ header: BlockHeader) throws(StoreError) {
+  func append(_ block: ByteView, _ header: BlockHeader) throws(StoreError) {
     try file.write(block, at: end)
     file.beginWriteback(at: end, count: block.count)
     note(block, at: end, headerAndFilter: BlockHeader.byteCount + header.filterBytes)

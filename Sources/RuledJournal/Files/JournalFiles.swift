@@ -87,8 +87,7 @@ struct JournalFiles: Sendable {
 extension SubjectFilter {
   /// The hash of a subject.
   static func hash(of subject: String) -> UInt64 {
-    var subject = subject
-    return subject.withUTF8 { hash(UnsafeRawBufferPointer($0)) }
+    return subject.withView { hash($0) }
   }
 }
 

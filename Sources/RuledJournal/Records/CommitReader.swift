@@ -25,7 +25,7 @@ struct CommitReader {
         case StoreKey.Kind.record.rawValue: record = (key, value)
         case StoreKey.Kind.daemon.rawValue:
           if value.count == 8, key.elementsEqual(sequenceKey) {
-            end = UInt64(bigEndian: value.loadUnaligned(as: UInt64.self))
+            end = UInt64(bigEndian: value.load(at: 0, as: UInt64.self))
           }
         default: break
         }

@@ -3,7 +3,7 @@ import RuledStore
 
 /// An entry whose parts point into the log or into a block.
 struct EntryView {
-  typealias Bytes = UnsafeRawBufferPointer
+  typealias Bytes = ByteView
 
   /// Its number.
   var sequence: UInt64
@@ -121,7 +121,7 @@ struct EntryView {
     buffer.append("{\"id\":")
     buffer.append(jsonString: id)
     buffer.append(UInt8(ascii: ","))
-    buffer.append(Bytes(rebasing: text.dropFirst()))
+    buffer.append(text.extracting(droppingFirst: 1))
     return Array(buffer.bytes)
   }
 

@@ -39,7 +39,7 @@ package struct JournalRecord {
   /// The digest of the event's consequences; 0 if there are none.
   let consequences: UInt32
   /// The rest of the head, unless a client sent the event.
-  let rest: UnsafeRawBufferPointer
+  let rest: ByteView
 
   /// Appends the head of a record.
   package static func write(
@@ -62,27 +62,27 @@ package struct JournalRecord {
   }
 
   /// Appends a string.
-  package static func write(_ part: UnsafeRawBufferPointer, into head: ByteBuffer) {
+  package static func write(_ part: ByteView, into head: ByteBuffer) {
     head.append(varint: UInt64(part.count))
     head.append(part)
   }
 
   /// Takes a head apart; nil when it is none.
-  init?(_ head: UnsafeRawBufferPointer) {
+  init?(_ head: ByteView) {
     guard let first = head.first, let origin = JournalEntry.Origin(number: first & 7) else { return nil }
     self.origin = origin
     flags = Flags(rawValue: first & ~7)
     let fixed = 9 + (flags.contains(.hasNow) ? 8 : 0) + (flags.contains(.hasConsequences) ? 4 : 0)
     guard head.count >= fixed else { return nil }
     func time(_ offset: Int) -> Int64 {
-      Int64(bitPattern: UInt64(bigEndian: head.loadUnaligned(fromByteOffset: offset, as: UInt64.self)))
+      Int64(bitPattern: UInt64(bigEndian: head.load(at: offset, as: UInt64.self)))
     }
     at = time(1)
     now = flags.contains(.hasNow) ? time(9) : at
     consequences =
       flags.contains(.hasConsequences)
-      ? UInt32(bigEndian: head.loadUnaligned(fromByteOffset: fixed - 4, as: UInt32.self)) : 0
-    rest = UnsafeRawBufferPointer(rebasing: head[fixed...])
+      ? UInt32(bigEndian: head.load(at: fixed - 4, as: UInt32.self)) : 0
+    rest = head.extracting(fixed...)
   }
 }
 

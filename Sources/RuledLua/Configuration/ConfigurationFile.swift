@@ -32,7 +32,7 @@ package enum ConfigurationFile {
     }
     defer { rb_vm_free(vm) }
     var budget = Budget.loading.native
-    let status = text.withUnsafeBytes { text in
+    let status = text.withView { text in
       path.withSlice { path in rb_configure(vm, rb_slice(text), path, &budget) }
     }
     guard status == RB_OK else {

@@ -36,7 +36,7 @@ extension PluginVM {
       }
       answers.add(Double(due) / 1e6)
     case RB_CALL_COUNTERS:
-      let prefix = try arguments.optionalBytes(0, "counters' prefix") ?? UnsafeRawBufferPointer(start: nil, count: 0)
+      let prefix = try arguments.optionalBytes(0, "counters' prefix") ?? ByteView.empty
       host.counters(prefix: prefix, into: answers.buffer)
       answers.addBuffer(RB_JSON)
     default:
@@ -224,13 +224,13 @@ extension SourceFile {
 /// No answer raises or blocks.
 package protocol RuleHost: AnyObject {
   /// Whether the plugin had not claimed the `once` key for the subject before the event.
-  func isUnclaimed(once key: UnsafeRawBufferPointer, of vm: PluginVM) -> Bool
+  func isUnclaimed(once key: ByteView, of vm: PluginVM) -> Bool
   /// When the plugin's timer of that name was due before the event, in microseconds; nil when there was none.
-  func timerDue(_ name: UnsafeRawBufferPointer, of vm: PluginVM) -> Int64?
+  func timerDue(_ name: ByteView, of vm: PluginVM) -> Int64?
   /// Appends the counters whose name begins with `prefix` as a JSON array.
-  func counters(prefix: UnsafeRawBufferPointer, into buffer: ByteBuffer)
+  func counters(prefix: ByteView, into buffer: ByteBuffer)
   /// Appends another plugin's state before the event as JSON; false when there is none.
-  func peek(plugin: UnsafeRawBufferPointer, into buffer: ByteBuffer) -> Bool
+  func peek(plugin: ByteView, into buffer: ByteBuffer) -> Bool
   /// Appends what identifies the event; the ids that rules make are derived from it.
   func identity(into buffer: ByteBuffer)
   /// Appends the event's subject.

@@ -1,4 +1,5 @@
 import CLuaBridge
+import RuledCore
 
 /// What ran of the rules: lines, functions and branches, in all VMs that were built with this coverage.
 ///
@@ -151,7 +152,7 @@ extension PluginVM {
   package func linesOfCode(in file: SourceFile) -> [Int] {
     let list = LineList()
     let context = Unmanaged.passUnretained(list).toOpaque()
-    _ = file.text.withUnsafeBytes { text in
+    _ = file.text.withView { text in
       file.path.withSlice { path in rb_coverage_lines(handle, rb_slice(text), path, context, takeLine) }
     }
     let texts = file.text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)

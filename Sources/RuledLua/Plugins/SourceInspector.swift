@@ -1,4 +1,5 @@
 import CLuaBridge
+import RuledCore
 
 /// Finds which globals a source text uses, in any branch, without running it.
 package final class SourceInspector {
@@ -38,7 +39,7 @@ package final class SourceInspector {
   package func uses(in file: SourceFile) throws(LoadError) -> [Use] {
     uses.removeAll()
     let context = Unmanaged.passUnretained(self).toOpaque()
-    let status = file.text.withUnsafeBytes { text in
+    let status = file.text.withView { text in
       file.path.withSlice { path in rb_inspect(handle, rb_slice(text), path, context, takeFinding) }
     }
     guard status != RB_OK else { return uses }

@@ -92,7 +92,7 @@ extension TapeValue {
     while let (other, value) = all.next() {
       let isSame =
         other.count == name.count
-        && name.withUnsafeBytes { own in
+        && name.withView { own in
           guard let own = own.baseAddress, let other = other.baseAddress else { return true }
           return memcmp(own, other, name.count) == 0
         }

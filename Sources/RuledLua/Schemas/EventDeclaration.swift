@@ -1,4 +1,4 @@
-import RuledCore
+package import RuledCore
 package import RuledJSON
 
 /// What a plugin declares about the data of an event type: `event "type" {…}`.
@@ -40,7 +40,7 @@ package struct EventSchemas: Sendable {
   /// Checks the data of an event from `source`; nil or null counts as an object without members.
   ///
   /// A plugin that does not see events of that source does not judge them. A closed declaration takes the members that another one declares.
-  package func check(_ data: TapeValue?, source: UnsafeRawBufferPointer) throws(SchemaMismatch) {
+  package func check(_ data: TapeValue?, source: ByteView) throws(SchemaMismatch) {
     for entry in entries {
       let accepts =
         entry.manifest.sources.isEmpty || entry.manifest.accepts(source: String(decoding: source, as: UTF8.self))

@@ -1,11 +1,12 @@
 public import CLuaBridge
+public import RuledCore
 
 /// What a rule asked for while it ran; nothing of it happens before the event is committed.
 ///
 /// The bytes belong to the plugin's VM and are valid until its next call.
 public enum Operation {
   /// Bytes of the VM.
-  public typealias Bytes = UnsafeRawBufferPointer
+  public typealias Bytes = ByteView
 
   /// An effect for a sink.
   public struct Effect {

@@ -116,7 +116,7 @@ package final class PluginVM {
 
   private func run(_ file: SourceFile, budget: Budget) throws(LoadError) {
     var native = budget.native
-    let status = file.text.withUnsafeBytes { text in
+    let status = file.text.withView { text in
       file.path.withSlice { path in rb_load(handle, rb_slice(text), path, &native) }
     }
     try check(status, file.path)
@@ -195,13 +195,13 @@ extension PluginVM {
   }
 
   /// Begins an event that a rule of this plugin raised, within the current one; the state stays as it is.
-  package func beginRaised(type: UnsafeRawBufferPointer, data: TapeValue) -> CallResult {
+  package func beginRaised(type: ByteView, data: TapeValue) -> CallResult {
     result(rb_begin_raised(handle, rb_slice(type), rb_json(data), data.index, nil, 0, rb_slice()))
   }
 
   /// Begins an event that another plugin raised within the same transaction; a new budget starts.
   package func beginRaised(
-    type: UnsafeRawBufferPointer, data: TapeValue, budget: Budget, depth: Int, chain: UnsafeRawBufferPointer
+    type: ByteView, data: TapeValue, budget: Budget, depth: Int, chain: ByteView
   ) -> CallResult {
     var native = budget.native
     return result(
@@ -247,12 +247,12 @@ extension PluginVM {
   }
 
   /// Calls a `web` handler with the request as JSON; `output` is an array of its results.
-  package func web(_ index: Int, request: UnsafeRawBufferPointer) -> CallResult {
+  package func web(_ index: Int, request: ByteView) -> CallResult {
     result(rb_handle(handle, RB_DECLARE_WEB, Int32(index), rb_slice(request)))
   }
 
   /// Calls a `sink` handler with the effect as JSON; `output` is an array of its results.
-  package func sink(_ index: Int, effect: UnsafeRawBufferPointer) -> CallResult {
+  package func sink(_ index: Int, effect: ByteView) -> CallResult {
     result(rb_handle(handle, RB_DECLARE_SINK, Int32(index), rb_slice(effect)))
   }
 
@@ -263,7 +263,7 @@ extension PluginVM {
   }
 
   /// The result of the last call, as JSON: the state or what a function returned; valid until the next call.
-  package var output: UnsafeRawBufferPointer { rb_result(handle).raw }
+  package var output: ByteView { rb_result(handle).raw }
 
   /// The operations that rules asked for since `begin`; valid until the next call.
   package var operations: Operations {

@@ -1,4 +1,5 @@
 import CLuaBridge
+package import RuledCore
 package import RuledJSON
 
 /// An event as rules see it; its bytes are borrowed for the time of the call.
@@ -22,9 +23,9 @@ package struct RuleEvent {
   ///   - depth: how many raises deep it is.
   ///   - chain: the types that led to it, its own last.
   package init(
-    id: UnsafeRawBufferPointer, source: UnsafeRawBufferPointer, type: UnsafeRawBufferPointer,
-    subject: UnsafeRawBufferPointer, time: Int64, now: Int64, data: TapeValue?, attributes: TapeValue?,
-    seed: UInt64, state: UnsafeRawBufferPointer?, isExplained: Bool, depth: Int, chain: UnsafeRawBufferPointer
+    id: ByteView, source: ByteView, type: ByteView,
+    subject: ByteView, time: Int64, now: Int64, data: TapeValue?, attributes: TapeValue?,
+    seed: UInt64, state: ByteView?, isExplained: Bool, depth: Int, chain: ByteView
   ) {
     native = rb_event()
     native.id = rb_slice(id)
@@ -44,7 +45,7 @@ package struct RuleEvent {
   }
 
   /// What a query or a handler sees in the place of an event: a subject or none, its state, which can't be changed, and the time.
-  package init(reading subject: UnsafeRawBufferPointer?, state: UnsafeRawBufferPointer?, now: Int64) {
+  package init(reading subject: ByteView?, state: ByteView?, now: Int64) {
     native = rb_event()
     native.time = Double(now) / 1e6
     native.now = Double(now) / 1e6
@@ -55,22 +56,21 @@ package struct RuleEvent {
   }
 
   /// A state as C takes it: one that does not exist yet is empty, but has an address.
-  static func slice(ofState state: UnsafeRawBufferPointer?) -> rb_slice {
-    let empty: StaticString = ""
-    return rb_slice(state ?? UnsafeRawBufferPointer(start: empty.utf8Start, count: 0))
+  static func slice(ofState state: ByteView?) -> rb_slice {
+    rb_slice(state ?? ByteView(""))
   }
 }
 
 extension rb_slice {
   /// The bytes that the slice stands for.
-  var raw: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: bytes, count: length) }
+  var raw: ByteView { ByteView(start: bytes, count: length) }
 
   /// The bytes as text.
   var text: String { String(decoding: raw, as: UTF8.self) }
 
   /// The slice that borrows `bytes`.
 
-  init(_ bytes: UnsafeRawBufferPointer) {
+  init(_ bytes: ByteView) {
     self.init(bytes: bytes.baseAddress?.assumingMemoryBound(to: CChar.self), length: bytes.count)
   }
 }
@@ -78,8 +78,7 @@ extension rb_slice {
 extension String {
   /// Calls `body` with the UTF-8 of the text.
   func withSlice<Result>(_ body: (rb_slice) -> Result) -> Result {
-    var copy = self
-    return copy.withUTF8 { body(rb_slice(UnsafeRawBufferPointer($0))) }
+    withView { body(rb_slice($0)) }
   }
 }
 

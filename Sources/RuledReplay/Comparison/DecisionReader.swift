@@ -43,7 +43,7 @@ final class DecisionReader {
     guard !decisions.isEmpty else { return [] }
     text.removeAll()
     text.append("{" as StaticString)
-    decisions.withUnsafeBytes { text.append($0) }
+    decisions.withView { text.append($0) }
     text.append("}" as StaticString)
     guard let root = try? document.parse(copyOf: text.bytes), root.isKind(.object) else { return [] }
     var found: [Decision] = []

@@ -162,7 +162,7 @@ package struct DecisionTally {
 
   /// Counts decisions that are equal on both sides.
   private mutating func addEqual(_ decisions: [UInt8]) {
-    let slot = Int(decisions.withUnsafeBytes { hash64($0) } % UInt64(Self.memoSlots))
+    let slot = Int(decisions.withView { hash64($0) } % UInt64(Self.memoSlots))
     if memos[slot].times > 0, memos[slot].decisions == decisions {
       memos[slot].times += 1
       return

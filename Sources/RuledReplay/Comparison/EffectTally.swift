@@ -28,7 +28,7 @@ struct EffectTally {
   private mutating func add(_ effects: [UInt8], _ side: WritableKeyPath<CountOfSides, Int>) {
     let text = ByteBuffer(capacity: effects.count + 2)
     text.append("[" as StaticString)
-    effects.withUnsafeBytes { text.append($0) }
+    effects.withView { text.append($0) }
     text.append("]" as StaticString)
     guard let list = try? document.parse(copyOf: text.bytes) else { return }
     for effect in list.children {

@@ -105,16 +105,14 @@ struct SubjectStates: Sendable {
   }
 
   private static func hash(of subject: String) -> UInt64 {
-    var subject = subject
-    return subject.withUTF8 { hash64(UnsafeRawBufferPointer($0)) }
+    subject.withView { hash64($0) }
   }
 
   /// What `note` takes for the states of all plugins.
   static func digest(of states: [JournalEntry.Digest]) -> UInt32 {
     var digest: UInt64 = 0
     for state in states {
-      var name = state.plugin
-      digest = (digest &* 31) ^ name.withUTF8 { hash64(UnsafeRawBufferPointer($0), seed: state.state) }
+      digest = (digest &* 31) ^ state.plugin.withView { hash64($0, seed: state.state) }
     }
     return UInt32(truncatingIfNeeded: digest ^ (digest >> 32)) & ~changedBit
   }

@@ -47,13 +47,13 @@ final class Submission: @unchecked Sendable {  // its worker's until it is submi
   func removeStarts() { starts.removeAll(keepingCapacity: true) }
 
   /// The bytes of a reply of this submission.
-  func bytes(of reply: PendingReply) -> UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(rebasing: replyBytes.bytes[reply.range])
+  func bytes(of reply: PendingReply) -> ByteView {
+    replyBytes.bytes.extracting(reply.range)
   }
 
   /// The id of the request that a reply of this submission answers; empty for a notification.
-  func id(of reply: PendingReply) -> UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(rebasing: replyBytes.bytes[reply.id])
+  func id(of reply: PendingReply) -> ByteView {
+    replyBytes.bytes.extracting(reply.id)
   }
 
   // MARK: Recycling

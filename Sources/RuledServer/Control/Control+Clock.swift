@@ -77,7 +77,7 @@ enum StoredClock {
     guard stored.count == 8 else {
       throw StoreError(.corrupt, "the manual clock's value in the store has another form")
     }
-    return Timestamp(microseconds: Int64(bitPattern: UInt64(bigEndian: stored.bytes.loadUnaligned(as: UInt64.self))))
+    return Timestamp(microseconds: Int64(bitPattern: UInt64(bigEndian: stored.bytes.load(at: 0, as: UInt64.self))))
   }
 }
 

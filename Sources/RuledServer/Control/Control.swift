@@ -139,7 +139,7 @@ extension Services {
 
   /// Likewise, where the result is JSON text.
   func reply(text result: Result<[UInt8], RequestError>, to caller: ControlCaller, with buffer: ByteBuffer) {
-    reply(to: caller, with: buffer, result) { text in text.withUnsafeBytes { buffer.append($0) } }
+    reply(to: caller, with: buffer, result) { text in text.withView { buffer.append($0) } }
   }
 
   private func reply<Value>(
@@ -148,7 +148,7 @@ extension Services {
     buffer.removeAll()
     if let id = caller.id {
       let isAlone = caller.target.batch == 0
-      id.withUnsafeBytes { id in
+      id.withView { id in
         switch result {
         case .success(let value):
           ReplyWriter.beginResult(id: id, to: buffer)

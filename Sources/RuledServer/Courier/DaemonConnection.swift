@@ -95,7 +95,7 @@ final class DaemonConnection: ConnectionHandler {
 
   // MARK: Replies
 
-  func receive(line: UnsafeRawBufferPointer, on connection: Connection) {
+  func receive(line: ByteView, on connection: Connection) {
     guard let reply = (try? document.parse(copyOf: line)).map({ JSONValue($0) }), let id = reply["id"]?.intValue else {
       log.write(LogLine(.error, "what listens on \(path) does not speak ruled's protocol; check --socket"))
       return connection.close()

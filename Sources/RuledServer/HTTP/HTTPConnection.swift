@@ -121,13 +121,14 @@ final class HTTPConnection {
 
   private func receive() {
     guard phase == .reading || phase == .lingering else { return }
-    let outcome = SystemCalls.receive(descriptor, into: table.receiveBuffer)
+    table.received.removeAll()
+    let outcome = table.received.append(upTo: 16 << 10) { SystemCalls.receive(descriptor, into: &$0) }
     switch (phase, outcome) {
     case (.reading, .moved(let count)):
       lastProgress = table.loop.now
       if !reader.isWithinRequest { requestStart = lastProgress }
       let input = input ?? ByteBuffer(capacity: count)
-      input.append(UnsafeRawBufferPointer(rebasing: table.receiveBuffer[..<count]))
+      input.append(table.received)
       self.input = input
       advance()
     case (.reading, .ended) where reader.isWithinRequest:
@@ -238,7 +239,7 @@ final class HTTPConnection {
   private func flush() {
     guard unsentCount > 0, phase != .closed else { return }
     if sentCount == 0 { lastProgress = table.loop.now }
-    switch SystemCalls.send(descriptor, UnsafeRawBufferPointer(rebasing: output.bytes[sentCount...])) {
+    switch SystemCalls.send(descriptor, output.bytes.extracting(sentCount...)) {
     case .moved(let count):
       sentCount += count
       lastProgress = table.loop.now

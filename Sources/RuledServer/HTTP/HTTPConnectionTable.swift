@@ -9,8 +9,8 @@ final class HTTPConnectionTable {
   let server: HTTPServer
   /// Answers the requests of the connections.
   let router: HTTPRouter
-  /// Memory into which any connection receives.
-  let receiveBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16 << 10, alignment: 64)
+  /// What a connection received last.
+  let received = ByteBuffer(capacity: 16 << 10)
   private var connections: [UInt64: HTTPConnection] = [:]
   private var lastNumber: UInt64 = 0
   private var timer: LoopTimer?
@@ -22,8 +22,6 @@ final class HTTPConnectionTable {
     router = HTTPRouter(server)
     timer = try LoopTimer(on: loop) { [unowned self] in checkTimeouts(loop.now) }
   }
-
-  deinit { receiveBuffer.deallocate() }
 
   /// Whether there is no connection.
   var isEmpty: Bool { connections.isEmpty }

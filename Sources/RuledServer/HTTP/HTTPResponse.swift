@@ -60,7 +60,7 @@ struct HTTPResponse: Sendable {
     let hasBody = status != 204 && status != 304
     if hasBody { buffer.append(contentsOf: "content-length: \(body.count)\r\n") }
     buffer.append("\r\n" as StaticString)
-    if hasBody, !options.omitsBody { body.withUnsafeBytes { buffer.append($0) } }
+    if hasBody, !options.omitsBody { body.withView { buffer.append($0) } }
   }
 
   /// Appends the status line and the fields, without the framing of the body and the empty line.

@@ -91,8 +91,8 @@ final class HTTPRouter {
     let parameters = exchange.target.formParameters
     guard !parameters.isEmpty else { return }
     let known = endpoint.parameters(exchange.method)
-    guard var unknown = parameters.first(where: { !known.contains($0.name) })?.name else { return }
-    throw HTTPError(unknown.withUTF8 { .unknownMember(UnsafeRawBufferPointer($0), of: "params", known: known) })
+    guard let unknown = parameters.first(where: { !known.contains($0.name) })?.name else { return }
+    throw HTTPError(unknown.withView { .unknownMember($0, of: "params", known: known) })
   }
 
   private func checkInFlight() throws(HTTPError) {
@@ -145,14 +145,14 @@ final class HTTPRouter {
       var members = JSONRPCRequest.params(of: exchange.target, for: .watch)
       if let last = exchange.headers["last-event-id"], !last.isEmpty { members["after"] = JSONRPCRequest.number(last) }
       let text = JSONRPCRequest.text(.watch, members)
-      let params = text.withUnsafeBytes { bytes in Result { () throws(RequestError) in try watchParams(bytes) } }
+      let params = text.withView { bytes in Result { () throws(RequestError) in try watchParams(bytes) } }
       cursor = WatchCursor(try params.get(), hub: services.hub)
     } catch { throw HTTPError(error) }
     if exchange.method == "HEAD" { return connection.respond(HTTPResponse(200, type: "text/event-stream", [])) }
     connection.stream(from: cursor)
   }
 
-  private func watchParams(_ text: UnsafeRawBufferPointer) throws(RequestError) -> WatchParams {
+  private func watchParams(_ text: ByteView) throws(RequestError) -> WatchParams {
     guard case .single(.request(let request)) = parser.parse(text) else {
       throw RequestError(.invalidRequest, "the parameters can't be read")
     }
@@ -297,12 +297,12 @@ final class HTTPRouter {
       "the content type must be application/json, application/cloudevents+json or application/cloudevents-batch+json")
   }
 
-  private func event(_ text: UnsafeRawBufferPointer) throws(RequestError) -> RPCRequests {
+  private func event(_ text: ByteView) throws(RequestError) -> RPCRequests {
     let worker = owner(of: try parser.value(text))
     return RPCRequests(.init(text: JSONRPCRequest.text(.event, capacity: text.count) { $0.raw(text) }, worker: worker))
   }
 
-  private func batch(_ body: UnsafeRawBufferPointer) throws(RequestError) -> RPCRequests {
+  private func batch(_ body: ByteView) throws(RequestError) -> RPCRequests {
     let root = try parser.value(body)
     guard root.kind == .array else { throw .invalidParams(path: "params", "must be an array of events") }
     var requests: [RPCRequests.Request] = []

@@ -158,7 +158,7 @@ final class HTTPServer: Sendable {
     RequestError(.unavailable, "the daemon is shutting down: nothing was applied, send it again"))
 
   /// Receives a worker's reply.
-  func receive(_ reply: UnsafeRawBufferPointer, for target: ReplyTarget) {
+  func receive(_ reply: ByteView, for target: ReplyTarget) {
     guard let exchange = exchanges.withLock({ $0[target.connection] }) else { return }
     let reply = JSONRPCReply(reply)
     guard let (next, response) = exchange.store(reply, at: target.slot) else { return }

@@ -66,14 +66,14 @@ extension JournalEntry {
     if !plugin.isEmpty { json.member("plugin", plugin) }
     if !timer.isEmpty { json.member("timer", timer) }
     json.member("event")
-    json.raw { buffer in event.withUnsafeBytes { buffer.append($0) } }
+    json.raw { buffer in event.withView { buffer.append($0) } }
     for (name, opening, bytes, closing) in [
       ("decisions", "{", decisions, "}"), ("effects", "[", effects, "]"), ("failures", "[", failures, "]"),
     ] as [(StaticString, StaticString, [UInt8], StaticString)] {
       json.member(name)
       json.raw { buffer in
         buffer.append(opening)
-        bytes.withUnsafeBytes { buffer.append($0) }
+        bytes.withView { buffer.append($0) }
         buffer.append(closing)
       }
     }

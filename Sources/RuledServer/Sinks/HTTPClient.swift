@@ -1,4 +1,5 @@
 internal import CCurl
+import RuledCore
 
 /// A request to be sent.
 struct HTTPRequest {
@@ -172,7 +173,7 @@ final class HTTPClient {
       { ruled_curl_set_text(easy, CURLOPT_URL, request.url) },
       { ruled_curl_set_long(easy, hasBody ? CURLOPT_POST : CURLOPT_HTTPGET, 1) },
       { ruled_curl_set_text(easy, CURLOPT_CUSTOMREQUEST, request.method) },
-      { hasBody ? request.body.withUnsafeBytes { setBody(easy, $0) } : CURLE_OK },
+      { hasBody ? request.body.withView { setBody(easy, $0) } : CURLE_OK },
       { ruled_curl_set_headers(easy, headers) },
       { ruled_curl_set_text(easy, CURLOPT_USERAGENT, "ruled") },
       { ruled_curl_set_long(easy, CURLOPT_NOSIGNAL, 1) },
@@ -192,7 +193,7 @@ final class HTTPClient {
     return CURLE_OK
   }
 
-  private static func setBody(_ easy: UnsafeMutableRawPointer, _ body: UnsafeRawBufferPointer) -> CURLcode {
+  private static func setBody(_ easy: UnsafeMutableRawPointer, _ body: ByteView) -> CURLcode {
     guard let start = body.baseAddress, !body.isEmpty else { return ruled_curl_set_body(easy, "", 0) }
     return ruled_curl_set_body(easy, start, curl_off_t(body.count))
   }
@@ -310,7 +311,7 @@ private func readHead(
 ) -> Int {
   guard let bytes, let context else { return size * count }
   // Each call has one line: a status line begins a head, a blank line ends it. Trailers come after it.
-  let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
+  let line = ByteView(start: bytes, count: size * count)
   let transfer = Unmanaged<HTTPClient.Transfer>.fromOpaque(context).takeUnretainedValue()
   if line.starts(with: "HTTP/".utf8) {
     transfer.hasHead = false
@@ -326,7 +327,7 @@ private func keepBody(
   guard let bytes, let context else { return size * count }
   let transfer = Unmanaged<HTTPClient.Transfer>.fromOpaque(context).takeUnretainedValue()
   let room = transfer.keptBytes - transfer.body.count
-  if room > 0 { transfer.body += UnsafeRawBufferPointer(start: bytes, count: min(room, size * count)) }
+  if room > 0 { transfer.body += ByteView(start: bytes, count: min(room, size * count)) }
   return size * count
 }
 

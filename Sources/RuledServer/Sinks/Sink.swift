@@ -140,7 +140,7 @@ final class SinkFile {
     var written = 0
     do throws(SystemError) {
       while written < lines.count {
-        let remaining = UnsafeRawBufferPointer(rebasing: lines.bytes[written...])
+        let remaining = lines.bytes.extracting(written...)
         written += try SystemCalls.check("write", path) { write(descriptor, remaining.baseAddress, remaining.count) }
       }
       try sync()

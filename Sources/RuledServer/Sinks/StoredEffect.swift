@@ -38,7 +38,7 @@ struct StoredEffect {
   static func makeDocument() -> TapeDocument { TapeDocument(maximumDepth: Limits.jsonDepth + 1) }
 
   /// Reads a stored text; nil when it has another form.
-  init?(_ text: UnsafeRawBufferPointer, _ document: TapeDocument) {
+  init?(_ text: ByteView, _ document: TapeDocument) {
     guard let effect = try? document.parse(text), let id = effect.member("id")?.text,
       let plugin = effect.member("plugin")?.text, let sink = effect.member("sink")?.text,
       let type = effect.member("type")?.text
@@ -66,13 +66,13 @@ struct StoredEffect {
   }
 
   /// When the effect in a stored text was emitted, in the clock's microseconds; nil when the text has another form.
-  static func time(_ text: UnsafeRawBufferPointer, _ document: TapeDocument) -> Int64? {
+  static func time(_ text: ByteView, _ document: TapeDocument) -> Int64? {
     guard let at = (try? document.parse(text))?.member("at")?.string else { return nil }
     return Timestamp(rfc3339: at)?.microseconds
   }
 
   /// The effect as it was emitted, without the mark of being given up, from the text that it was read from.
-  func emitted(_ text: UnsafeRawBufferPointer, _ document: TapeDocument) -> [UInt8] {
+  func emitted(_ text: ByteView, _ document: TapeDocument) -> [UInt8] {
     guard mark != nil, let effect = try? document.parse(text) else { return Array(text) }
     let buffer = ByteBuffer(capacity: text.count)
     var writer = JSONWriter(buffer)
@@ -102,7 +102,7 @@ struct StoredEffect {
     writer.member("after", mark.after)
     writer.endObject()
     // The members of the effect with their commas and the closing brace.
-    emitted.withUnsafeBytes { writer.raw(UnsafeRawBufferPointer(rebasing: $0.dropFirst())) }
+    emitted.withView { writer.raw($0.extracting(droppingFirst: 1)) }
     return Array(buffer.bytes)
   }
 }

@@ -10,7 +10,7 @@ struct WatchCursor: Sendable {
     /// That many changes were evicted before they could be read.
     case lagged(missed: UInt64)
     /// A change, as the JSON members of its notification after `watch` and `sequence`.
-    case changed(sequence: UInt64, members: UnsafeRawBufferPointer)
+    case changed(sequence: UInt64, members: ByteView)
   }
 
   /// The watcher's number.

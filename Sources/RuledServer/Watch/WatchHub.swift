@@ -149,7 +149,7 @@ enum WatchSequence {
     do throws(StoreError) {
       guard try context.store.get(key.bytes, into: value) else { return 0 }
       guard value.count == 8 else { throw StoreError(.corrupt, "the last change's number has another form") }
-      return UInt64(bigEndian: value.bytes.loadUnaligned(as: UInt64.self))
+      return UInt64(bigEndian: value.bytes.load(at: 0, as: UInt64.self))
     } catch {
       guard error.isDamage else { throw error }
       context.noteDamage(key.bytes, error)

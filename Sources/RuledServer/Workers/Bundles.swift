@@ -27,7 +27,7 @@ final class RequestBundle: @unchecked Sendable {  // one thread has it at a time
   private(set) var entries: [Entry] = []
 
   /// Adds a request about the subject whose name has the hash `subject`.
-  func append(_ text: UnsafeRawBufferPointer, to target: ReplyTarget, subject: UInt64) {
+  func append(_ text: ByteView, to target: ReplyTarget, subject: UInt64) {
     let start = bytes.count
     bytes.append(text)
     bytes.reserve(LineFramer.padding)
@@ -35,7 +35,7 @@ final class RequestBundle: @unchecked Sendable {  // one thread has it at a time
   }
 
   /// The text of a request; the `LineFramer.padding` bytes after it can be read.
-  func text(of entry: Entry) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes.bytes[entry.range]) }
+  func text(of entry: Entry) -> ByteView { bytes.bytes.extracting(entry.range) }
 
   /// Removes the requests and keeps the memory.
   func removeAll() {
@@ -75,7 +75,7 @@ struct ReplyBundle: Sendable {
   var isEmpty: Bool { storage?.entries.isEmpty ?? true }
 
   /// Adds a reply; the first one takes its storage from `pool`.
-  mutating func append(_ reply: UnsafeRawBufferPointer, to target: ReplyTarget, pool: BundlePool? = nil) {
+  mutating func append(_ reply: ByteView, to target: ReplyTarget, pool: BundlePool? = nil) {
     let storage = storage ?? pool?.storages.popLast() ?? Storage()
     self.storage = storage
     let start = storage.bytes.count
@@ -84,10 +84,10 @@ struct ReplyBundle: Sendable {
   }
 
   /// Calls `body` with each reply, then leaves the storage to `pool`.
-  func forEach(recyclingTo pool: BundlePool? = nil, _ body: (UnsafeRawBufferPointer, ReplyTarget) -> Void) {
+  func forEach(recyclingTo pool: BundlePool? = nil, _ body: (ByteView, ReplyTarget) -> Void) {
     guard let storage else { return }
     for entry in storage.entries {
-      body(UnsafeRawBufferPointer(rebasing: storage.bytes.bytes[entry.range]), entry.target)
+      body(storage.bytes.bytes.extracting(entry.range), entry.target)
     }
     guard let pool, pool.storages.count < BundlePool.maximumCount,
       storage.bytes.capacity <= BundlePool.maximumBytes

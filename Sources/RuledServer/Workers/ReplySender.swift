@@ -27,7 +27,7 @@ final class ReplySender {
   }
 
   /// Sends a reply: empty for a notification, and with a newline at its end unless it is part of a request batch.
-  func send(_ bytes: UnsafeRawBufferPointer, to target: ReplyTarget) {
+  func send(_ bytes: ByteView, to target: ReplyTarget) {
     switch target.receiver {
     case .http: services.http.withLock { $0 }?.receive(bytes, for: target)
     case .worker(worker) where target.batch == 0: sendToConnection(bytes, target)
@@ -36,7 +36,7 @@ final class ReplySender {
     }
   }
 
-  private func sendToConnection(_ bytes: UnsafeRawBufferPointer, _ target: ReplyTarget) {
+  private func sendToConnection(_ bytes: ByteView, _ target: ReplyTarget) {
     services.inFlight.wrappingSubtract(1, ordering: .relaxed)
     guard let connection = table[ConnectionToken(raw: target.connection)] else { return }
     if !bytes.isEmpty { connection.send(bytes) }
@@ -44,7 +44,7 @@ final class ReplySender {
   }
 
   /// Sends an error as the reply to the request with the id `id`, which is nil where it could not be read.
-  func sendError(_ error: RequestError, id: UnsafeRawBufferPointer?, to target: ReplyTarget) {
+  func sendError(_ error: RequestError, id: ByteView?, to target: ReplyTarget) {
     services.figures[worker].refused(error.code)
     Self.writeError(error, id: id, isAlone: target.batch == 0, to: buffer)
     send(buffer.bytes, to: target)
@@ -63,7 +63,7 @@ final class ReplySender {
   }
 
   /// Sends an error about a line that is no request, and so is not counted as one in flight.
-  func sendError(_ error: RequestError, id: UnsafeRawBufferPointer? = nil, on connection: Connection) {
+  func sendError(_ error: RequestError, id: ByteView? = nil, on connection: Connection) {
     services.figures[worker].refused(error.code)
     Self.writeError(error, id: id, isAlone: true, to: buffer)
     connection.send(buffer.bytes)
@@ -84,7 +84,7 @@ final class ReplySender {
   }
 
   /// Replaces the contents of `buffer` by an error reply; one that stands alone, outside of a request batch, ends with a newline.
-  static func writeError(_ error: RequestError, id: UnsafeRawBufferPointer?, isAlone: Bool, to buffer: ByteBuffer) {
+  static func writeError(_ error: RequestError, id: ByteView?, isAlone: Bool, to buffer: ByteBuffer) {
     buffer.removeAll()
     ReplyWriter.error(error, id: id, to: buffer)
     if isAlone { ReplyWriter.endLine(to: buffer) }

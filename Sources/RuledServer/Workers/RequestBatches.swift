@@ -110,7 +110,7 @@ final class PendingRequestBatch {
   }
 
   /// Stores a reply.
-  fileprivate func add(_ reply: UnsafeRawBufferPointer, at index: Int) {
+  fileprivate func add(_ reply: ByteView, at index: Int) {
     replies[index] = Array(reply)
     pending -= 1
   }
@@ -121,7 +121,7 @@ final class PendingRequestBatch {
     var array = BatchReply()
     for reply in replies where !reply.isEmpty {
       array.begin(to: buffer)
-      reply.withUnsafeBytes { buffer.append($0) }
+      reply.withView { buffer.append($0) }
     }
     guard !array.isEmpty else { return }
     array.end(to: buffer)
@@ -165,7 +165,7 @@ final class RequestBatches {
   }
 
   /// Adds the reply to one request of a batch.
-  func add(_ reply: UnsafeRawBufferPointer, to target: ReplyTarget) {
+  func add(_ reply: ByteView, to target: ReplyTarget) {
     guard let batch = batches[target.batch] else { return }
     batch.add(reply, at: target.slot)
     if batch.hasNoPending, !batch.isScheduled { schedule(batch, key: target.batch) }

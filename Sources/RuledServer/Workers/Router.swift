@@ -35,7 +35,7 @@ final class Router: ConnectionHandler {
 
   // MARK: Lines
 
-  func receive(line: UnsafeRawBufferPointer, on connection: Connection) {
+  func receive(line: ByteView, on connection: Connection) {
     if let subject = subjectBeforeParsing(line) {
       beginRequest(on: connection)
       return queue(line, target(connection), subject: subject, for: services.owner(ofHash: subject))
@@ -109,7 +109,7 @@ final class Router: ConnectionHandler {
   /// The hash of the subject that the line's one event is about, or nil where only parsing can tell.
   ///
   /// While the daemon is overloaded every line is parsed, as it takes a request's id to refuse it.
-  private func subjectBeforeParsing(_ line: UnsafeRawBufferPointer) -> UInt64? {
+  private func subjectBeforeParsing(_ line: ByteView) -> UInt64? {
     guard !isOverloaded(adding: 1), let subject = line.eventSubject else { return nil }
     return hash64(subject)
   }
@@ -120,7 +120,7 @@ final class Router: ConnectionHandler {
   ///
   /// Executes it at once if this worker owns the subject, or if any worker can execute it.
   /// `text` is the request's own.
-  func route(_ request: RequestView, text: UnsafeRawBufferPointer, target: ReplyTarget) {
+  func route(_ request: RequestView, text: ByteView, target: ReplyTarget) {
     if let error = refusal(of: request, target) { return worker.replies.sendError(error, for: request, to: target) }
     guard let subject = subject(of: request) else { return worker.call(request, target) }
     let owner = services.owner(ofHash: subject)
@@ -172,7 +172,7 @@ final class Router: ConnectionHandler {
 
   // MARK: Bundles
 
-  private func queue(_ text: UnsafeRawBufferPointer, _ target: ReplyTarget, subject: UInt64, for owner: Int) {
+  private func queue(_ text: ByteView, _ target: ReplyTarget, subject: UInt64, for owner: Int) {
     let bundle = bundles[owner] ?? pool.requestBundle()
     if bundles[owner] == nil { bundles[owner] = bundle }
     bundle.append(text, to: target, subject: subject)
@@ -199,7 +199,7 @@ final class Router: ConnectionHandler {
 
 extension Services {
   /// The worker that owns a subject.
-  func owner(of subject: UnsafeRawBufferPointer) -> Int { owner(ofHash: hash64(subject)) }
+  func owner(of subject: ByteView) -> Int { owner(ofHash: hash64(subject)) }
 
   /// The worker that owns the subjects whose names have a hash.
   func owner(ofHash hash: UInt64) -> Int {
@@ -207,5 +207,5 @@ extension Services {
   }
 
   /// The worker that owns a subject.
-  func owner(of subject: [UInt8]) -> Int { subject.withUnsafeBytes { owner(of: $0) } }
+  func owner(of subject: [UInt8]) -> Int { subject.withView { owner(of: $0) } }
 }

@@ -139,7 +139,7 @@ extension Worker {
 
   private func withBytes(
     _ subject: String, _ plugin: String?,
-    _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer?) throws(RequestError) -> Void
+    _ body: (ByteView, ByteView?) throws(RequestError) -> Void
   ) throws(RequestError) {
     let names = ByteBuffer(capacity: subject.utf8.count + 64)
     names.append(contentsOf: subject)
@@ -148,8 +148,8 @@ extension Worker {
     let all = names.bytes
     defer { withExtendedLifetime(names) {} }
     try body(
-      UnsafeRawBufferPointer(rebasing: all[..<length]),
-      plugin == nil ? nil : UnsafeRawBufferPointer(rebasing: all[length...]))
+      all.extracting(..<length),
+      plugin == nil ? nil : all.extracting(length...))
   }
 
   /// A page of a listing; `next` is where the next page begins.

@@ -153,15 +153,15 @@ extension Worker {
     guard let reply = awaitingCascade.removeValue(forKey: key) else { return }
     let end = (reply.bytes.lastIndex(of: UInt8(ascii: "}")) ?? 0) - 1
     guard !isWhole, end > 0, reply.bytes[end] == UInt8(ascii: "}") else {
-      return reply.bytes.withUnsafeBytes { replies.send($0, to: reply.target) }
+      return reply.bytes.withView { replies.send($0, to: reply.target) }
     }
     // Adds the member to the result, which is the reply's last member.
     let buffer = replies.buffer
     buffer.removeAll()
-    reply.bytes[..<end].withUnsafeBytes { buffer.append($0) }
+    reply.bytes.withView { buffer.append($0.extracting(..<end)) }
     var json = JSONWriter(continuing: buffer)
     json.member("cascade", plain: "pending")
-    reply.bytes[end...].withUnsafeBytes { buffer.append($0) }
+    reply.bytes.withView { buffer.append($0.extracting(end...)) }
     replies.send(buffer.bytes, to: reply.target)
   }
 

@@ -20,7 +20,7 @@ extension Worker {
   func begin() { begun = EngineClock.monotonic }
 
   /// Parses a request, of which `readable` bytes may be read, and calls its method.
-  func execute(_ text: UnsafeRawBufferPointer, readable: Int, _ target: ReplyTarget) {
+  func execute(_ text: ByteView, readable: Int, _ target: ReplyTarget) {
     switch parser.parse(text, readable: readable) {
     case .single(.request(let request)): call(request, target)
     case .single(.invalid(let id, let error)): replies.sendError(error, id: id, to: target)
@@ -31,7 +31,7 @@ extension Worker {
 
   /// Routes one request of a request batch.
   func routeElement(_ text: [UInt8], _ target: ReplyTarget) {
-    text.withUnsafeBytes { text in
+    text.withView { text in
       guard case .single(.request(let request)) = parser.parse(text) else { return }
       router.route(request, text: text, target: target)
     }
@@ -71,7 +71,7 @@ extension Worker {
         PendingReply(target: target, range: start..<bytes.count, id: idStart..<start, cascade: cascade))
       return
     }
-    replies.send(UnsafeRawBufferPointer(rebasing: bytes.bytes[start...]), to: target)
+    replies.send(bytes.bytes.extracting(start...), to: target)
     bytes.truncate(to: idStart)
   }
 
@@ -147,7 +147,7 @@ extension Worker {
     let evaluator = evaluator.deciding(for: subject)
     guard evaluator.catalog.index(of: plugin) != nil else { return .absent }
     let bytes = ByteBuffer(capacity: effect.count)
-    effect.withUnsafeBytes { bytes.append($0) }
+    effect.withView { bytes.append($0) }
     do throws(Failure) {
       guard let answer = try evaluator.handlers.sink(sink, plugin: plugin, effect: bytes.bytes) else { return .none }
       return HandlerAnswer(answer)

@@ -134,7 +134,7 @@ final class Worker {
     switch message {
     case .request(let request):
       begin()
-      request.text.withUnsafeBytes { execute($0, readable: $0.count, request.target) }
+      request.text.withView { execute($0, readable: $0.count, request.target) }
     case .requests(let bundle): executeRequests(in: bundle)
     case .replies(let bundle): replies.sendAll(in: bundle)
     case .durable(let submissions):

@@ -86,7 +86,7 @@ package final class BackupFolder {
     let file = try SystemFiles().open("\(new)/\(Self.list)", .create)
     let bytes = Array(text.utf8)
     var problem: StoreError?
-    bytes.withUnsafeBytes { bytes in
+    bytes.withView { bytes in
       do throws(StoreError) { try file.write(bytes, at: 0) } catch { problem = error }
     }
     if let problem { throw problem }

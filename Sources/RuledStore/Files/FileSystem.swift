@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+package import RuledCore
 
 /// All calls on files that the store makes: to the operating system, or in tests to a simulated disk.
 ///
@@ -49,7 +50,7 @@ package protocol StoreFile: AnyObject, Sendable {
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(StoreError)
 
   /// Writes bytes at `offset`; the kernel has them when this returns.
-  func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(StoreError)
+  func write(_ bytes: ByteView, at offset: Int) throws(StoreError)
 
   /// Returns once all that was written, and the file's size, is on the disk.
   ///
@@ -64,6 +65,18 @@ package protocol StoreFile: AnyObject, Sendable {
 
   /// Asks the kernel to begin writing a part to the disk; it promises nothing.
   func beginWriteback(at offset: Int, count: Int)
+}
+
+extension StoreFile {
+  /// Appends `count` bytes from `offset` on to `buffer`; an error, and nothing appended, when there are fewer.
+  package func read(_ count: Int, at offset: Int, into buffer: ByteBuffer) throws(StoreError) {
+    try buffer.append(upTo: count) { (span) throws(StoreError) in
+      try span.withUnsafeMutableBytes { (room, length) throws(StoreError) in
+        try read(into: room, at: offset)
+        length = room.count
+      }
+    }
+  }
 }
 
 /// The operating system's files.
@@ -130,7 +143,7 @@ private final class SystemFile: StoreFile {
     }
   }
 
-  func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(StoreError) {
+  func write(_ bytes: ByteView, at offset: Int) throws(StoreError) {
     try transfer(bytes.count, "written", atEnd: ENOSPC) { done in
       pwrite(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done, off_t(offset + done))
     }

@@ -1,4 +1,5 @@
 import Glibc
+import RuledCore
 
 /// Folders in the file system.
 enum Folder {

@@ -9,7 +9,7 @@ struct KeyScope {
   let subject: UInt32
 
   /// The scope of all keys from `lower` on and below `upper`; nil when they are of several kinds.
-  init?(from lower: UnsafeRawBufferPointer, to upper: UnsafeRawBufferPointer?) {
+  init?(from lower: ByteView, to upper: ByteView?) {
     guard let first = lower.first, let upper, let last = upper.first else { return nil }
     guard first == last || (upper.count == 1 && last == first + 1) else { return nil }
     kind = first
@@ -19,35 +19,34 @@ struct KeyScope {
     }
     let end = own.endIndex
     let isWithin = ByteOrder.compare(upper, lower) >= 0 && Self.isWithin(upper, lower, upTo: end)
-    subject = isWithin ? Self.hash(UnsafeRawBufferPointer(rebasing: lower[own])) : 0
+    subject = isWithin ? Self.hash(lower.extracting(own)) : 0
   }
 
   /// Whether all keys from `lower` on and below `upper` begin as `lower` does, up to its zero byte at `end`.
-  private static func isWithin(_ upper: UnsafeRawBufferPointer, _ lower: UnsafeRawBufferPointer, upTo end: Int) -> Bool
-  {
+  private static func isWithin(_ upper: ByteView, _ lower: ByteView, upTo end: Int) -> Bool {
     guard upper.count > end else { return false }
-    let begin = (UnsafeRawBufferPointer(rebasing: upper[..<end]), UnsafeRawBufferPointer(rebasing: lower[..<end]))
+    let begin = (upper.extracting(..<end), lower.extracting(..<end))
     guard ByteOrder.equal(begin.0, begin.1) else { return false }
     return upper[end] == 0 || (upper[end] == 1 && upper.count == end + 1)
   }
 
   /// The hash of the subject whose key it is; 0 for a key of no subject.
-  @inline(__always) static func tag(_ key: UnsafeRawBufferPointer) -> UInt32 {
+  @inline(__always) static func tag(_ key: ByteView) -> UInt32 {
     guard let subject = subject(of: key) else { return 0 }
-    return hash(UnsafeRawBufferPointer(rebasing: key[subject]))
+    return hash(key.extracting(subject))
   }
 
   /// The subject whose key it is; nil for a key of no subject, and where it is no text.
-  static func subjectName(of key: UnsafeRawBufferPointer) -> String? {
+  static func subjectName(of key: ByteView) -> String? {
     subject(of: key).flatMap { String(validating: key[$0], as: UTF8.self) }
   }
 
-  private static func hash(_ subject: UnsafeRawBufferPointer) -> UInt32 {
+  private static func hash(_ subject: ByteView) -> UInt32 {
     UInt32(truncatingIfNeeded: hash64(subject, seed: 7)) | 1
   }
 
   /// The range of the subject in a key; nil when there is none, or not the zero byte that ends it.
-  @inline(__always) private static func subject(of key: UnsafeRawBufferPointer) -> Range<Int>? {
+  @inline(__always) private static func subject(of key: ByteView) -> Range<Int>? {
     guard let first = key.first, let kind = StoreKey.Kind(rawValue: first) else { return nil }
     let start: Int
     switch kind {

@@ -1,33 +1,35 @@
+package import RuledCore
+
 /// A parsed key of the store; its parts point into that key.
 package enum ParsedKey {
   /// The record of a subject.
-  case record(subject: UnsafeRawBufferPointer)
+  case record(subject: ByteView)
   /// A remembered outcome, and when it expires in seconds since 1970.
-  case outcome(expiring: UInt32, subject: UnsafeRawBufferPointer, identity: EventIdentity)
+  case outcome(expiring: UInt32, subject: ByteView, identity: EventIdentity)
   /// The earlier events of a subject.
-  case earlierEvents(subject: UnsafeRawBufferPointer)
+  case earlierEvents(subject: ByteView)
   /// When the outcome of the event with that hash expires.
-  case outcomeIndex(subject: UnsafeRawBufferPointer, hash: UInt64)
+  case outcomeIndex(subject: ByteView, hash: UInt64)
   /// What a plugin did once.
-  case once(subject: UnsafeRawBufferPointer, plugin: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer)
+  case once(subject: ByteView, plugin: ByteView, key: ByteView)
   /// A timer.
-  case timer(subject: UnsafeRawBufferPointer, plugin: UnsafeRawBufferPointer, name: UnsafeRawBufferPointer)
+  case timer(subject: ByteView, plugin: ByteView, name: ByteView)
   /// A timer by when it is due, in microseconds since 1970.
   case timerIndex(
-    due: Int64, subject: UnsafeRawBufferPointer, plugin: UnsafeRawBufferPointer, name: UnsafeRawBufferPointer)
+    due: Int64, subject: ByteView, plugin: ByteView, name: ByteView)
   /// A message that waits for its subject.
-  case message(subject: UnsafeRawBufferPointer, sequence: UInt64)
+  case message(subject: ByteView, sequence: UInt64)
   /// An effect that has not been delivered.
-  case effect(subject: UnsafeRawBufferPointer, sequence: UInt64)
+  case effect(subject: ByteView, sequence: UInt64)
   /// A parked event.
-  case parked(subject: UnsafeRawBufferPointer, sequence: UInt64)
+  case parked(subject: ByteView, sequence: UInt64)
   /// A counter.
-  case counter(name: UnsafeRawBufferPointer, labels: UnsafeRawBufferPointer)
+  case counter(name: ByteView, labels: ByteView)
   /// Something of the daemon's own.
-  case daemon(name: UnsafeRawBufferPointer)
+  case daemon(name: ByteView)
 
   /// The subject that the key belongs to; nil for a counter and the daemon's own.
-  package var subject: UnsafeRawBufferPointer? {
+  package var subject: ByteView? {
     switch self {
     case .record(let subject), .outcome(_, let subject, _), .earlierEvents(let subject), .outcomeIndex(let subject, _),
       .once(let subject, _, _), .timer(let subject, _, _), .timerIndex(_, let subject, _, _),
@@ -40,15 +42,15 @@ package enum ParsedKey {
   /// What identifies a remembered event among those of its subject.
   package enum EventIdentity {
     /// By its source and id.
-    case plain(source: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer)
+    case plain(source: ByteView, id: ByteView)
     /// By a digest of both, since they are long.
-    case digest(UnsafeRawBufferPointer)
+    case digest(ByteView)
   }
 
   /// Parses `key`; throws `corrupt` when it is none of the layouts of `StoreKey`.
-  package init(_ key: UnsafeRawBufferPointer) throws(StoreError) {
+  package init(_ key: ByteView) throws(StoreError) {
     guard let first = key.first, let kind = StoreKey.Kind(rawValue: first) else { throw Self.malformed(key) }
-    var remaining = UnsafeRawBufferPointer(rebasing: key[1...])
+    var remaining = key.extracting(1...)
     switch kind {
     case .daemon: self = .daemon(name: remaining)
     case .counter:
@@ -56,15 +58,15 @@ package enum ParsedKey {
       self = .counter(name: name, labels: remaining)
     case .timerIndex:
       guard remaining.count >= 8 else { throw Self.malformed(key) }
-      let due = Int64(bitPattern: UInt64(bigEndian: remaining.loadUnaligned(as: UInt64.self)) ^ (1 << 63))
-      remaining = UnsafeRawBufferPointer(rebasing: remaining[8...])
+      let due = Int64(bitPattern: UInt64(bigEndian: remaining.load(at: 0, as: UInt64.self)) ^ (1 << 63))
+      remaining = remaining.extracting(8...)
       let subject = try Self.part(&remaining, of: key)
       let plugin = try Self.part(&remaining, of: key)
       self = .timerIndex(due: due, subject: subject, plugin: plugin, name: remaining)
     case .outcome:
       guard remaining.count >= StoreKey.outcomeTimeBytes else { throw Self.malformed(key) }
-      let seconds = UInt32(bigEndian: remaining.loadUnaligned(as: UInt32.self))
-      remaining = UnsafeRawBufferPointer(rebasing: remaining[StoreKey.outcomeTimeBytes...])
+      let seconds = UInt32(bigEndian: remaining.load(at: 0, as: UInt32.self))
+      remaining = remaining.extracting(StoreKey.outcomeTimeBytes...)
       let subject = try Self.part(&remaining, of: key)
       self = .outcome(expiring: seconds, subject: subject, identity: try Self.identity(&remaining, of: key))
     case .record, .earlierEvents, .outcomeIndex, .once, .timer, .message, .effect, .parked:
@@ -74,8 +76,8 @@ package enum ParsedKey {
   }
 
   private static func ofSubject(
-    _ kind: StoreKey.Kind, _ subject: UnsafeRawBufferPointer, _ remaining: inout UnsafeRawBufferPointer,
-    of key: UnsafeRawBufferPointer
+    _ kind: StoreKey.Kind, _ subject: ByteView, _ remaining: inout ByteView,
+    of key: ByteView
   ) throws(StoreError) -> ParsedKey {
     switch kind {
     case .record:
@@ -99,30 +101,30 @@ package enum ParsedKey {
   }
 
   private static func identity(
-    _ remaining: inout UnsafeRawBufferPointer, of key: UnsafeRawBufferPointer
+    _ remaining: inout ByteView, of key: ByteView
   ) throws(StoreError) -> EventIdentity {
-    if remaining.first == 1 { return .digest(UnsafeRawBufferPointer(rebasing: remaining[1...])) }
+    if remaining.first == 1 { return .digest(remaining.extracting(1...)) }
     let source = try part(&remaining, of: key)
     return .plain(source: source, id: remaining)
   }
 
   private static func part(
-    _ remaining: inout UnsafeRawBufferPointer, of key: UnsafeRawBufferPointer
-  ) throws(StoreError) -> UnsafeRawBufferPointer {
+    _ remaining: inout ByteView, of key: ByteView
+  ) throws(StoreError) -> ByteView {
     guard let end = remaining.firstIndex(of: 0) else { throw malformed(key) }
-    let part = UnsafeRawBufferPointer(rebasing: remaining[..<end])
-    remaining = UnsafeRawBufferPointer(rebasing: remaining[(end + 1)...])
+    let part = remaining.extracting(..<end)
+    remaining = remaining.extracting((end + 1)...)
     return part
   }
 
   private static func number(
-    _ remaining: UnsafeRawBufferPointer, of key: UnsafeRawBufferPointer
+    _ remaining: ByteView, of key: ByteView
   ) throws(StoreError) -> UInt64 {
     guard remaining.count == 8 else { throw malformed(key) }
-    return UInt64(bigEndian: remaining.loadUnaligned(as: UInt64.self))
+    return UInt64(bigEndian: remaining.load(at: 0, as: UInt64.self))
   }
 
-  private static func malformed(_ key: UnsafeRawBufferPointer) -> StoreError {
+  private static func malformed(_ key: ByteView) -> StoreError {
     StoreError(
       .corrupt, "a key of \(key.count) bytes has no known layout", underlying: String(decoding: key, as: UTF8.self))
   }

@@ -246,7 +246,7 @@ extension StoreKey {
   /// Appends the least key above all that begin with `prefix`, which may be in `buffer` itself.
   ///
   /// `prefix` is what the functions of `StoreKey` write, so its first byte is below 255.
-  package static func upperBound(_ prefix: UnsafeRawBufferPointer, into buffer: ByteBuffer) {
+  package static func upperBound(_ prefix: ByteView, into buffer: ByteBuffer) {
     guard let last = prefix.lastIndex(where: { $0 < 255 }) else {
       preconditionFailure("a prefix of a key begins with the letter of its kind")
     }
@@ -284,7 +284,7 @@ extension String: KeyPart {
   package func appendPart(to buffer: ByteBuffer) { buffer.append(contentsOf: self) }
 }
 
-extension UnsafeRawBufferPointer: KeyPart {
+extension ByteView: KeyPart {
   /// How many bytes there are.
   package var partCount: Int { count }
 
@@ -297,5 +297,5 @@ extension [UInt8]: KeyPart {
   package var partCount: Int { count }
 
   /// Appends the bytes.
-  package func appendPart(to buffer: ByteBuffer) { withUnsafeBytes { buffer.append($0) } }
+  package func appendPart(to buffer: ByteBuffer) { withView { buffer.append($0) } }
 }

@@ -43,11 +43,11 @@ struct LogCopy {
     let first = UnsafeMutableRawBufferPointer.allocate(byteCount: LogFrame.fileHeader, alignment: 8)
     defer { first.deallocate() }
     if let base = first.baseAddress { header.write(to: base) }
-    try file.write(UnsafeRawBufferPointer(first), at: 0)
+    try file.write(ByteView(first), at: 0)
     var offset = LogFrame.fileHeader
     while offset < header.length {
       let count = min(Self.dirtyBytes, header.length - offset)
-      try file.write(UnsafeRawBufferPointer(start: segment.base + offset, count: count), at: offset)
+      try file.write(ByteView(start: segment.base + offset, count: count), at: offset)
       file.beginWriteback(at: offset, count: count)
       offset += count
     }

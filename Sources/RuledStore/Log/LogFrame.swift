@@ -55,7 +55,7 @@ enum LogFrame {
       base.storeBytes(of: predecessor.littleEndian, toByteOffset: 16, as: UInt64.self)
       base.storeBytes(of: UInt64(predecessorEnd).littleEndian, toByteOffset: 24, as: UInt64.self)
       base.storeBytes(of: UInt64(length).littleEndian, toByteOffset: 32, as: UInt64.self)
-      let sum = hash64(UnsafeRawBufferPointer(start: base, count: LogFrame.fileHeader - 8), seed: LogFrame.magic)
+      let sum = hash64(ByteView(start: base, count: LogFrame.fileHeader - 8), seed: LogFrame.magic)
       base.storeBytes(of: sum.littleEndian, toByteOffset: LogFrame.fileHeader - 8, as: UInt64.self)
     }
 
@@ -73,16 +73,16 @@ enum LogFrame {
       let room = UnsafeMutableRawBufferPointer.allocate(byteCount: LogFrame.fileHeader, alignment: 8)
       defer { room.deallocate() }
       try file.read(into: room, at: 0)
-      self.init(UnsafeRawBufferPointer(room))
+      self.init(ByteView(room))
     }
 
     /// The header that a file's bytes begin with; nil when they don't begin with a whole one.
-    init?(_ bytes: UnsafeRawBufferPointer) {
+    init?(_ bytes: ByteView) {
       guard bytes.count >= LogFrame.fileHeader else { return nil }
       func word(_ offset: Int) -> UInt64 {
-        UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+        UInt64(littleEndian: bytes.load(at: offset, as: UInt64.self))
       }
-      let covered = UnsafeRawBufferPointer(rebasing: bytes[..<(LogFrame.fileHeader - 8)])
+      let covered = bytes.extracting(..<(LogFrame.fileHeader - 8))
       guard word(0) == LogFrame.magic, word(LogFrame.fileHeader - 8) == hash64(covered, seed: LogFrame.magic) else {
         return nil
       }
@@ -100,7 +100,7 @@ enum LogFrame {
     frame.storeBytes(of: UInt32(truncatingIfNeeded: number).littleEndian, toByteOffset: 12, as: UInt32.self)
     frame.storeBytes(of: UInt32(synced).littleEndian, toByteOffset: 16, as: UInt32.self)
     frame.storeBytes(of: kind.rawValue.littleEndian, toByteOffset: 20, as: UInt32.self)
-    let covered = UnsafeRawBufferPointer(start: frame + 8, count: header - 8 + length)
+    let covered = ByteView(start: frame + 8, count: header - 8 + length)
     frame.storeBytes(of: checksum(covered, offset: offset, number: number).littleEndian, as: UInt64.self)
   }
 
@@ -125,23 +125,23 @@ enum LogFrame {
   }
 
   /// The whole frame at `offset` of file `number`; nil when there is none.
-  static func read(_ bytes: UnsafeRawBufferPointer, at offset: Int, number: UInt64) -> Frame? {
+  static func read(_ bytes: ByteView, at offset: Int, number: UInt64) -> Frame? {
     guard offset >= fileHeader, offset + header <= bytes.count else { return nil }
     func word(_ position: Int) -> UInt32 {
-      UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + position, as: UInt32.self))
+      UInt32(littleEndian: bytes.load(at: offset + position, as: UInt32.self))
     }
     let payload = Int(word(8))
     guard word(12) == UInt32(truncatingIfNeeded: number), let kind = Kind(rawValue: word(20)),
       payload <= bytes.count - offset - header, Int(word(16)) <= offset
     else { return nil }
-    let covered = UnsafeRawBufferPointer(rebasing: bytes[(offset + 8)..<(offset + header + payload)])
-    let sum = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    let covered = bytes.extracting((offset + 8)..<(offset + header + payload))
+    let sum = UInt64(littleEndian: bytes.load(at: offset, as: UInt64.self))
     guard sum == checksum(covered, offset: offset, number: number) else { return nil }
     return Frame(kind: kind, offset: offset, payload: payload, synced: Int(word(16)))
   }
 
   /// The first whole frame of file `number` from `offset` on, wherever it begins; nil when there is none.
-  static func search(_ bytes: UnsafeRawBufferPointer, from offset: Int, number: UInt64) -> Frame? {
+  static func search(_ bytes: ByteView, from offset: Int, number: UInt64) -> Frame? {
     guard let base = bytes.baseAddress else { return nil }
     var needle = UInt32(truncatingIfNeeded: number).littleEndian
     var start = offset + 12
@@ -155,13 +155,13 @@ enum LogFrame {
   }
 
   /// Whether a frame of file `number` was begun at `offset`, whole or not.
-  static func isBegun(_ bytes: UnsafeRawBufferPointer, at offset: Int, number: UInt64) -> Bool {
+  static func isBegun(_ bytes: ByteView, at offset: Int, number: UInt64) -> Bool {
     guard offset + header <= bytes.count else { return false }
-    let low = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 12, as: UInt32.self))
+    let low = UInt32(littleEndian: bytes.load(at: offset + 12, as: UInt32.self))
     return low == UInt32(truncatingIfNeeded: number)
   }
 
-  private static func checksum(_ bytes: UnsafeRawBufferPointer, offset: Int, number: UInt64) -> UInt64 {
+  private static func checksum(_ bytes: ByteView, offset: Int, number: UInt64) -> UInt64 {
     hash64(bytes, seed: number &* 0x9E37_79B9_7F4A_7C15 ^ UInt64(offset))
   }
 }

@@ -74,7 +74,7 @@ final class LogManifest: Sendable {
       do throws(StoreError) { try file.read(into: room, at: 0) } catch { problem = error }
     }
     if let problem { throw problem }
-    let sum = words.withUnsafeBytes { hash64(UnsafeRawBufferPointer(rebasing: $0[..<(bytes - 8)]), seed: magic) }
+    let sum = words.withUnsafeBytes { hash64(ByteView($0).extracting(..<(bytes - 8)), seed: magic) }
     guard UInt64(littleEndian: words[0]) == magic, UInt64(littleEndian: words[4]) == sum else { throw damaged(path) }
     return Contents(
       flushed: UInt64(littleEndian: words[1]), last: UInt64(littleEndian: words[2]),
@@ -82,7 +82,7 @@ final class LogManifest: Sendable {
   }
 
   private static func append(_ word: UInt64, to buffer: ByteBuffer) {
-    withUnsafeBytes(of: word.littleEndian) { buffer.append($0) }
+    withUnsafeBytes(of: word.littleEndian) { buffer.append(ByteView($0)) }
   }
 
   private static func damaged(_ path: String) -> StoreError {

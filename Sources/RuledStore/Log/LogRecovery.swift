@@ -112,7 +112,7 @@ struct LogRecovery {
       let room = UnsafeMutableRawBufferPointer.allocate(byteCount: min(try file.size(), 1 << 20), alignment: 8)
       defer { room.deallocate() }
       try file.read(into: room, at: 0)
-      guard let frame = LogFrame.search(UnsafeRawBufferPointer(room), from: LogFrame.fileHeader, number: number) else {
+      guard let frame = LogFrame.search(ByteView(room), from: LogFrame.fileHeader, number: number) else {
         continue
       }
       throw LogDamage(
@@ -141,11 +141,11 @@ struct LogRecovery {
     segment.fileBytes = length
     let room = UnsafeMutableRawBufferPointer(start: segment.base, count: length)
     try link.file.read(into: room, at: 0)
-    let bytes = UnsafeRawBufferPointer(room)
+    let bytes = ByteView(room)
     let (isEnded, synced) = try recover(bytes, in: segment, of: link.path, endingAt: fixedEnd)
     if !isEnded, let text = keepTorn(bytes, behind: segment, of: link.path) { note = text }
     let end = segment.committed + (isEnded && fixedEnd == 0 ? LogFrame.header : 0)
-    if synced < end { try link.file.write(UnsafeRawBufferPointer(rebasing: bytes[synced..<end]), at: synced) }
+    if synced < end { try link.file.write(bytes.extracting(synced..<end), at: synced) }
     try link.file.sync()
     segment.trim()
     return (segment, isEnded)
@@ -155,7 +155,7 @@ struct LogRecovery {
   ///
   /// Returns whether the file is known to end behind them, and up to which offset it is known to be synced.
   private func recover(
-    _ bytes: UnsafeRawBufferPointer, in segment: Segment, of path: String, endingAt fixedEnd: Int
+    _ bytes: ByteView, in segment: Segment, of path: String, endingAt fixedEnd: Int
   ) throws(StoreError) -> (isEnded: Bool, synced: Int) {
     var synced = LogFrame.fileHeader
     while fixedEnd == 0 || segment.committed < fixedEnd {
@@ -180,7 +180,7 @@ struct LogRecovery {
   /// Keeps a copy of commits that were begun behind the log's end and never synced; a note about them, nil when there are none.
   ///
   /// A start does not fail when the copy can't be made: the file itself stays until it is flushed.
-  private func keepTorn(_ bytes: UnsafeRawBufferPointer, behind segment: Segment, of path: String) -> String? {
+  private func keepTorn(_ bytes: ByteView, behind segment: Segment, of path: String) -> String? {
     var end = segment.committed
     if LogFrame.isBegun(bytes, at: end, number: segment.number) {
       end = min(bytes.count, end + LogFrame.header + LogFrame.payload(at: end, in: segment.base))
@@ -195,13 +195,12 @@ struct LogRecovery {
       let copies = try files.names(in: folder).filter { $0.hasSuffix(".torn") }.sorted()
       for old in copies.dropLast(Self.mostCopies - 1) { try files.remove("\(folder)/\(old)") }
       let copy = try files.open(path + ".torn", .create)
-      try copy.write(UnsafeRawBufferPointer(rebasing: bytes[segment.committed..<end]), at: 0)
+      try copy.write(bytes.extracting(segment.committed..<end), at: 0)
       return "\(found), and kept in \(copy.path)"
     } catch { return "\(found), and could not be copied: \(error)" }
   }
 
-  private func forEachFrame(behind segment: Segment, _ bytes: UnsafeRawBufferPointer, _ body: (LogFrame.Frame) -> Void)
-  {
+  private func forEachFrame(behind segment: Segment, _ bytes: ByteView, _ body: (LogFrame.Frame) -> Void) {
     var offset = segment.committed
     while let frame = LogFrame.search(bytes, from: offset, number: segment.number) {
       body(frame)
@@ -209,7 +208,7 @@ struct LogRecovery {
     }
   }
 
-  private func gap(_ bytes: UnsafeRawBufferPointer, in segment: Segment, of path: String, synced: Int) -> StoreError {
+  private func gap(_ bytes: ByteView, in segment: Segment, of path: String, synced: Int) -> StoreError {
     var commits = 0
     forEachFrame(behind: segment, bytes) { if $0.kind == .commit { commits += 1 } }
     return LogDamage(

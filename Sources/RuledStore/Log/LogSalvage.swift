@@ -91,7 +91,7 @@ package struct LogSalvage {
     while offset < size {
       let part = UnsafeMutableRawBufferPointer(rebasing: room[..<min(room.count, size - offset)])
       try from.read(into: part, at: offset)
-      try into.write(UnsafeRawBufferPointer(part), at: offset)
+      try into.write(ByteView(part), at: offset)
       offset += part.count
     }
     try into.sync()
@@ -136,7 +136,7 @@ package struct LogSalvage {
     try source.read(into: bytes, at: 0)
     let segment = try Segment(
       LogFrame.FileHeader(number: file.number, predecessor: 0, length: 0), payload: end, settings: settings)
-    forEachCommit(in: UnsafeRawBufferPointer(bytes), of: file) { payload in
+    forEachCommit(in: ByteView(bytes), of: file) { payload in
       segment.append(segment.stage(payload))
       segment.commit(to: segment.end)
     }
@@ -144,15 +144,15 @@ package struct LogSalvage {
   }
 
   private mutating func forEachCommit(
-    in bytes: UnsafeRawBufferPointer, of file: LogFile, _ body: (UnsafeRawBufferPointer) -> Void
+    in bytes: ByteView, of file: LogFile, _ body: (ByteView) -> Void
   ) {
     var offset = LogFrame.fileHeader
     while let frame = LogFrame.search(bytes, from: offset, number: file.number) {
       if frame.offset > offset {
-        noteLost(UnsafeRawBufferPointer(rebasing: bytes[offset..<frame.offset]), at: offset, of: file)
+        noteLost(bytes.extracting(offset..<frame.offset), at: offset, of: file)
       }
       if frame.kind == .commit {
-        body(UnsafeRawBufferPointer(rebasing: bytes[(frame.offset + LogFrame.header)..<frame.end]))
+        body(bytes.extracting((frame.offset + LogFrame.header)..<frame.end))
         report.saved += 1
       }
       offset = frame.end
@@ -160,15 +160,15 @@ package struct LogSalvage {
     guard LogFrame.isBegun(bytes, at: offset, number: file.number) else { return }
     guard let base = bytes.baseAddress else { return }
     let end = min(bytes.count, offset + LogFrame.header + min(LogFrame.payload(at: offset, in: base), bytes.count))
-    noteLost(UnsafeRawBufferPointer(rebasing: bytes[offset..<end]), at: offset, of: file)
+    noteLost(bytes.extracting(offset..<end), at: offset, of: file)
   }
 
   /// Notes a gap, and the subjects that can be read in it.
-  private mutating func noteLost(_ gap: UnsafeRawBufferPointer, at offset: Int, of file: LogFile) {
+  private mutating func noteLost(_ gap: ByteView, at offset: Int, of file: LogFile) {
     report.damages.append(
       "\(file.path): the \(gap.count) bytes from \(offset) on are no whole commits and are left out")
     guard gap.count > LogFrame.header else { return }
-    WriteRecords.forEachKey(inDamaged: UnsafeRawBufferPointer(rebasing: gap[LogFrame.header...])) { key in
+    WriteRecords.forEachKey(inDamaged: gap.extracting(LogFrame.header...)) { key in
       if let subject = KeyScope.subjectName(of: key) { names.insert(subject) }
     }
   }

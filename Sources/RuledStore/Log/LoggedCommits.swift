@@ -13,12 +13,12 @@ package struct LoggedCommits: Sendable {
   }
 
   /// The number that the last write under `key` puts; nil when there is none.
-  func lastSequence(_ key: UnsafeRawBufferPointer) -> UInt64? {
+  func lastSequence(_ key: ByteView) -> UInt64? {
     var last: UInt64?
     forEach { commit in
       commit.forEach { operation in
         guard case .put(let found, let value) = operation, value.count == 8, ByteOrder.equal(found, key) else { return }
-        last = UInt64(bigEndian: value.loadUnaligned(as: UInt64.self))
+        last = UInt64(bigEndian: value.load(at: 0, as: UInt64.self))
       }
     }
     return last
@@ -32,7 +32,7 @@ package struct LoggedCommits: Sendable {
 
 /// What one batch wrote.
 package struct LoggedCommit {
-  fileprivate let payload: UnsafeRawBufferPointer
+  fileprivate let payload: ByteView
 
   /// Calls `body` with each write and each record for the journal, in their order.
   package func forEach(_ body: (WriteOperation) -> Void) {

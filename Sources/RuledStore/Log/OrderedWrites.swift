@@ -22,7 +22,7 @@ struct OrderedWrites {
   subscript(position: Position) -> Int? { offsets[position].map { Int($0) } }
 
   /// The position of the first write whose key is not below `key`.
-  func find(_ key: UnsafeRawBufferPointer, in base: UnsafeRawPointer) -> Position {
+  func find(_ key: ByteView, in base: UnsafeRawPointer) -> Position {
     offsets.find { ByteOrder.compare(SegmentWrite.key(at: Int($0), in: base), key) }
   }
 
@@ -30,7 +30,7 @@ struct OrderedWrites {
   func position(after position: Position) -> Position { offsets.position(after: position) }
 
   /// Makes the write at `offset` the last on `key`.
-  mutating func set(_ key: UnsafeRawBufferPointer, at offset: Int, in base: UnsafeRawPointer) {
+  mutating func set(_ key: ByteView, at offset: Int, in base: UnsafeRawPointer) {
     offsets.set {
       ByteOrder.compare(SegmentWrite.key(at: Int($0), in: base), key)
     } replace: {
@@ -76,7 +76,7 @@ enum SortedWrites {
 
   @inline(__always)
   private static func forEachKey(
-    at offsets: [UInt32], in base: UnsafeRawPointer, _ body: (UnsafeRawBufferPointer, UInt32) -> Void
+    at offsets: [UInt32], in base: UnsafeRawPointer, _ body: (ByteView, UInt32) -> Void
   ) {
     for (index, offset) in offsets.enumerated() {
       if index + ahead < offsets.count { cl_prefetch(base + Int(offsets[index + ahead])) }
@@ -107,8 +107,8 @@ enum SortedWrites {
   }
 
   /// The eight bytes at `offset`, zeros behind the end.
-  private static func word(_ key: UnsafeRawBufferPointer, _ offset: Int) -> UInt64 {
-    if offset + 8 <= key.count { return UInt64(bigEndian: key.loadUnaligned(fromByteOffset: offset, as: UInt64.self)) }
+  private static func word(_ key: ByteView, _ offset: Int) -> UInt64 {
+    if offset + 8 <= key.count { return UInt64(bigEndian: key.load(at: offset, as: UInt64.self)) }
     var word: UInt64 = 0
     var index = offset
     while index < key.count {

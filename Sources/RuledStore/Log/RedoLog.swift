@@ -70,7 +70,7 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
   ///
   /// Gives nil, and appends nothing, when it had to wait for the disk: `makeRoom` does that. After an error no start will find the commit, unless the error
   /// says that this is not known.
-  func append(_ records: UnsafeRawBufferPointer, isCommitted: Bool) throws(StoreError) -> UInt64? {
+  func append(_ records: ByteView, isCommitted: Bool) throws(StoreError) -> UInt64? {
     try tail.locked { () throws(StoreError) in
       try tail.check()
       guard case .open = tail.state, hasRoom(for: records.count) else { return nil }
@@ -91,7 +91,7 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
     return active.hasRoom(for: payload) && (!segments.isNextFaster || active.isEmpty)
   }
 
-  private func write(_ records: UnsafeRawBufferPointer) throws(StoreError) {
+  private func write(_ records: ByteView) throws(StoreError) {
     let active = segments.active
     let frame = active.stage(records)
     do throws(StoreError) { try file.write(frame, at: active.end) } catch {

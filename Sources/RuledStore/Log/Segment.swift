@@ -83,7 +83,7 @@ final class Segment: @unchecked Sendable {  // guarded by `LogTail` and `Segment
   func hasRoom(for payload: Int) -> Bool { end + 2 * LogFrame.header + payload <= capacity }
 
   /// Writes a commit's frame behind the others; `append` makes it one of them.
-  func stage(_ payload: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+  func stage(_ payload: ByteView) -> ByteView {
     if let start = payload.baseAddress {
       (base + end + LogFrame.header).copyMemory(from: start, byteCount: payload.count)
     }
@@ -91,35 +91,35 @@ final class Segment: @unchecked Sendable {  // guarded by `LogTail` and `Segment
   }
 
   /// Writes a seal or a mark behind the frames, without making it one of them.
-  func stage(_ kind: LogFrame.Kind) -> UnsafeRawBufferPointer { stage(kind, length: 0) }
+  func stage(_ kind: LogFrame.Kind) -> ByteView { stage(kind, length: 0) }
 
-  private func stage(_ kind: LogFrame.Kind, length: Int) -> UnsafeRawBufferPointer {
+  private func stage(_ kind: LogFrame.Kind, length: Int) -> ByteView {
     LogFrame.writeHeader(kind, at: end, length: length, number: number, synced: synced, in: base)
-    return UnsafeRawBufferPointer(start: base + end, count: LogFrame.header + length)
+    return ByteView(start: base + end, count: LogFrame.header + length)
   }
 
   /// Adds the frame that was staged to the others.
-  func append(_ frame: UnsafeRawBufferPointer) { end += frame.count }
+  func append(_ frame: ByteView) { end += frame.count }
 
   /// Forgets the frames that are not committed.
   func discardUncommitted() { end = committed }
 
   /// Calls `body` with the payload of each frame from `offset` on, in their order.
-  func forEachCommit(from offset: Int, _ body: (UnsafeRawBufferPointer) -> Void) {
+  func forEachCommit(from offset: Int, _ body: (ByteView) -> Void) {
     var offset = offset
     while offset < end {
       let count = LogFrame.payload(at: offset, in: base)
-      body(UnsafeRawBufferPointer(start: base + offset + LogFrame.header, count: count))
+      body(ByteView(start: base + offset + LogFrame.header, count: count))
       offset += LogFrame.header + count
     }
   }
 
   /// Calls `body` with the payload of each frame before `limit`, in their order.
-  func forEachCommit(before limit: Int, _ body: (UnsafeRawBufferPointer) -> Void) {
+  func forEachCommit(before limit: Int, _ body: (ByteView) -> Void) {
     var offset = LogFrame.fileHeader
     while offset < limit {
       let count = LogFrame.payload(at: offset, in: base)
-      body(UnsafeRawBufferPointer(start: base + offset + LogFrame.header, count: count))
+      body(ByteView(start: base + offset + LogFrame.header, count: count))
       offset += LogFrame.header + count
     }
   }
@@ -153,7 +153,7 @@ final class Segment: @unchecked Sendable {  // guarded by `LogTail` and `Segment
           continue
         }
         let key = SegmentWrite.key(at: offset, in: base)
-        staged[count] = Staged(offset: offset, hash: index.prefetchSlot(of: key), key: key)
+        (staged + count).initialize(to: Staged(offset: offset, hash: index.prefetchSlot(of: key), key: key))
         count += 1
         SegmentWrite.skip(&offset, in: base)
       }
@@ -173,7 +173,7 @@ final class Segment: @unchecked Sendable {  // guarded by `LogTail` and `Segment
   private struct Staged {
     let offset: Int
     let hash: UInt64
-    let key: UnsafeRawBufferPointer
+    let key: ByteView
   }
 
   /// How many writes are prefetched together.
@@ -182,7 +182,7 @@ final class Segment: @unchecked Sendable {  // guarded by `LogTail` and `Segment
   // MARK: Reading
 
   /// The last committed write on a key; the bytes are valid as long as the segment.
-  func lookup(_ key: UnsafeRawBufferPointer) -> WriteLookup {
+  func lookup(_ key: ByteView) -> WriteLookup {
     let offset = index.find(key, in: base)
     guard offset != 0 else { return .absent }
     guard let value = SegmentWrite.value(at: offset, in: base) else { return .deleted }

@@ -38,17 +38,17 @@ final class SegmentFile: @unchecked Sendable {  // guarded by `LogTail`, before 
   var path: String { file.path }
 
   /// Writes bytes at `offset`; the kernel has them when this returns.
-  func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(StoreError) {
+  func write(_ bytes: ByteView, at offset: Int) throws(StoreError) {
     try file.write(bytes, at: offset)
     written = offset + bytes.count
   }
 
   /// Whether `bytes` may be at `offset` after a write of them failed: what was there before can equal the part that was not written.
-  func mayHold(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Bool {
+  func mayHold(_ bytes: ByteView, at offset: Int) -> Bool {
     let room = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 8)
     defer { room.deallocate() }
     do throws(StoreError) { try file.read(into: room, at: offset) } catch { return true }
-    return ByteOrder.equal(UnsafeRawBufferPointer(room), bytes)
+    return ByteOrder.equal(ByteView(room), bytes)
   }
 
   /// Writes zeros to the next part of a file without commits, up to `capacity`; true when that was the last part.
@@ -62,7 +62,7 @@ final class SegmentFile: @unchecked Sendable {  // guarded by `LogTail`, before 
     let begin = zeroed
     while zeroed < min(begin + Self.dirtyBytes, capacity) {
       let count = min(zeros.count, capacity - zeroed)
-      try file.write(UnsafeRawBufferPointer(rebasing: zeros[..<count]), at: zeroed)
+      try file.write(ByteView(zeros).extracting(..<count), at: zeroed)
       zeroed += count
     }
     file.beginWriteback(at: begin, count: zeroed - begin)

@@ -36,7 +36,7 @@ struct SegmentIndex {
   }
 
   /// The offset of the last write on `key`; 0 when there is none.
-  func find(_ key: UnsafeRawBufferPointer, in base: UnsafeRawPointer) -> Int {
+  func find(_ key: ByteView, in base: UnsafeRawPointer) -> Int {
     let hash = hash64(key, seed: seed)
     var slot = Int(truncatingIfNeeded: hash) & mask
     while slots[slot].offset != 0 {
@@ -49,7 +49,7 @@ struct SegmentIndex {
   }
 
   /// Prefetches the slot of a key; gives the key's hash.
-  func prefetchSlot(of key: UnsafeRawBufferPointer) -> UInt64 {
+  func prefetchSlot(of key: ByteView) -> UInt64 {
     let hash = hash64(key, seed: seed)
     cl_prefetch(slots.baseAddress.map { $0 + (Int(truncatingIfNeeded: hash) & mask) })
     return hash
@@ -61,7 +61,7 @@ struct SegmentIndex {
   }
 
   /// Notes that the last write on `key` is at `offset`; `prefetchSlot` gave the hash.
-  mutating func set(_ key: UnsafeRawBufferPointer, hash: UInt64, at offset: Int, in base: UnsafeRawPointer) {
+  mutating func set(_ key: ByteView, hash: UInt64, at offset: Int, in base: UnsafeRawPointer) {
     if count * 3 > mask * 2 { grow(in: base) }
     let check = UInt32(truncatingIfNeeded: hash >> 32)
     var slot = Int(truncatingIfNeeded: hash) & mask
@@ -76,7 +76,7 @@ struct SegmentIndex {
     count += 1
   }
 
-  private func holds(_ key: UnsafeRawBufferPointer, in slot: Int, base: UnsafeRawPointer) -> Bool {
+  private func holds(_ key: ByteView, in slot: Int, base: UnsafeRawPointer) -> Bool {
     ByteOrder.equal(SegmentWrite.key(at: Int(slots[slot].offset), in: base), key)
   }
 
@@ -108,14 +108,14 @@ struct SegmentIndex {
 /// Reads the writes of a segment by their offsets.
 enum SegmentWrite {
   /// The key of the write at `offset`.
-  static func key(at offset: Int, in base: UnsafeRawPointer) -> UnsafeRawBufferPointer {
+  static func key(at offset: Int, in base: UnsafeRawPointer) -> ByteView {
     entry(at: offset, in: base).key
   }
 
   /// The key of the write at `offset`, and the value that it puts there; nil when it removes the key.
   static func entry(
     at offset: Int, in base: UnsafeRawPointer
-  ) -> (key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?) {
+  ) -> (key: ByteView, value: ByteView?) {
     var offset = offset
     switch WriteRecords.record(in: base, at: &offset) {
     case .put(let key, let value): return (key, value)
@@ -128,7 +128,7 @@ enum SegmentWrite {
   static func skip(_ offset: inout Int, in base: UnsafeRawPointer) { _ = WriteRecords.record(in: base, at: &offset) }
 
   /// The value that the write at `offset` puts; nil when it removes its key.
-  static func value(at offset: Int, in base: UnsafeRawPointer) -> UnsafeRawBufferPointer? {
+  static func value(at offset: Int, in base: UnsafeRawPointer) -> ByteView? {
     entry(at: offset, in: base).value
   }
 }

@@ -42,7 +42,7 @@ final class SegmentList: @unchecked Sendable {  // `index` and `tail` guard what
   }
 
   /// Looks a key up and appends its value to `buffer`.
-  func find(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) -> Found {
+  func find(_ key: ByteView, into buffer: ByteBuffer) -> Found {
     index.reading {
       var found = active.lookup(key)
       var older = sealed.count

@@ -106,7 +106,7 @@ final class SegmentMaker: @unchecked Sendable {  // `lock` guards what changes
   private func change(_ made: Made, toFollow number: UInt64, endingAt end: Int) throws(StoreError) {
     try manifest.change { $0.last = number }
     made.segment.follow(number, endingAt: end)
-    try made.file.write(UnsafeRawBufferPointer(start: made.segment.base, count: LogFrame.fileHeader), at: 0)
+    try made.file.write(ByteView(start: made.segment.base, count: LogFrame.fileHeader), at: 0)
     try made.file.sync()
   }
 
@@ -138,7 +138,7 @@ final class SegmentMaker: @unchecked Sendable {  // `lock` guards what changes
     let recycled = segment.capacity == settings.segmentBytes ? unused.popLast() : nil
     do throws(StoreError) {
       let file = try SegmentFile(creating: path, length: segment.capacity, recycled: recycled?.path, files)
-      try file.write(UnsafeRawBufferPointer(start: segment.base, count: LogFrame.fileHeader), at: 0)
+      try file.write(ByteView(start: segment.base, count: LogFrame.fileHeader), at: 0)
       try file.sync()
       try manifest.change {
         $0.last = last ?? number

@@ -1,11 +1,13 @@
+import RuledCore
+
 /// Reads stored bytes from front to back and never past their end.
 struct ByteReader {
-  private let bytes: UnsafeRawBufferPointer
+  private let bytes: ByteView
   /// How many bytes have been read.
   private(set) var offset = 0
 
   /// A reader at the beginning of `bytes`.
-  init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+  init(_ bytes: ByteView) { self.bytes = bytes }
 
   /// Whether everything has been read.
   var isAtEnd: Bool { offset == bytes.count }
@@ -32,14 +34,14 @@ struct ByteReader {
   }
 
   /// Reads `count` bytes.
-  mutating func take(_ count: Int, _ part: StaticString) throws(StoreError) -> UnsafeRawBufferPointer {
+  mutating func take(_ count: Int, _ part: StaticString) throws(StoreError) -> ByteView {
     guard count <= bytes.count - offset else { throw truncated(part) }
     defer { offset += count }
-    return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count])
+    return bytes.extracting(offset..<offset + count)
   }
 
   /// Reads a length and as many bytes.
-  mutating func string(_ part: StaticString) throws(StoreError) -> UnsafeRawBufferPointer {
+  mutating func string(_ part: StaticString) throws(StoreError) -> ByteView {
     let length = try varint(part)
     guard let count = Int(exactly: length) else { throw truncated(part) }
     return try take(count, part)

@@ -5,10 +5,10 @@ package import RuledCore
 ///
 /// Valid as long as its bytes.
 package struct RecentEvents {
-  private let bytes: UnsafeRawBufferPointer
+  private let bytes: ByteView
 
   /// The events in `bytes`; an incomplete one at the end is ignored.
-  package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+  package init(_ bytes: ByteView) { self.bytes = bytes }
 
   /// How many events there are.
   package var count: Int { bytes.count / RecentEvent.byteCount }
@@ -18,8 +18,8 @@ package struct RecentEvents {
     precondition(index >= 0 && index < count)
     let offset = index * RecentEvent.byteCount
     return RecentEvent(
-      hash: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)),
-      seconds: UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset + 8, as: UInt32.self)))
+      hash: UInt64(bigEndian: bytes.load(at: offset, as: UInt64.self)),
+      seconds: UInt32(bigEndian: bytes.load(at: offset + 8, as: UInt32.self)))
   }
 
   /// When the outcome of the latest event of that hash expires, in seconds since 1970; nil when there is none.
@@ -29,8 +29,8 @@ package struct RecentEvents {
     let wanted = hash.bigEndian
     var offset = (count - 1) * RecentEvent.byteCount
     while offset >= 0 {
-      if bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self) == wanted {
-        return UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset + 8, as: UInt32.self))
+      if bytes.load(at: offset, as: UInt64.self) == wanted {
+        return UInt32(bigEndian: bytes.load(at: offset + 8, as: UInt32.self))
       }
       offset -= RecentEvent.byteCount
     }
@@ -78,8 +78,8 @@ package enum EarlierEvents {
   }
 
   /// The events in `value`.
-  package static func read(_ value: UnsafeRawBufferPointer) -> RecentEvents {
-    RecentEvents(UnsafeRawBufferPointer(rebasing: value.dropFirst(StoredExpiry.byteCount)))
+  package static func read(_ value: ByteView) -> RecentEvents {
+    RecentEvents(value.extracting(droppingFirst: StoredExpiry.byteCount))
   }
 }
 

@@ -13,31 +13,31 @@ package struct RememberedOutcome {
   /// The subject's version after the event.
   package let version: UInt64
   /// The revision of the rules that decided, without quotes.
-  package let revision: UnsafeRawBufferPointer
+  package let revision: ByteView
   /// The event's id as it was stored, empty when its key has it.
-  package let id: UnsafeRawBufferPointer
+  package let id: ByteView
   /// The decisions, as the members of a JSON object.
-  package let decisions: UnsafeRawBufferPointer
+  package let decisions: ByteView
   /// The effects, as the elements of a JSON array.
-  package let effects: UnsafeRawBufferPointer
+  package let effects: ByteView
   /// The failures, likewise.
-  package let failures: UnsafeRawBufferPointer
+  package let failures: ByteView
 
   /// An outcome of these parts.
   package init(
-    version: UInt64, revision: UnsafeRawBufferPointer, decisions: UnsafeRawBufferPointer,
-    effects: UnsafeRawBufferPointer, failures: UnsafeRawBufferPointer
+    version: UInt64, revision: ByteView, decisions: ByteView,
+    effects: ByteView, failures: ByteView
   ) {
     self.version = version
     self.revision = revision
-    id = UnsafeRawBufferPointer(start: nil, count: 0)
+    id = ByteView.empty
     self.decisions = decisions
     self.effects = effects
     self.failures = failures
   }
 
   /// Takes a stored value apart; throws `corrupt` when it is not a whole one.
-  package init(_ value: UnsafeRawBufferPointer) throws(StoreError) {
+  package init(_ value: ByteView) throws(StoreError) {
     var reader = ByteReader(value)
     _ = try reader.take(StoredExpiry.byteCount, "an outcome's expiry")
     version = try reader.varint("an outcome's version")
@@ -49,7 +49,7 @@ package struct RememberedOutcome {
   }
 
   /// Appends the value, which expires at `expiry` in microseconds since 1970; `id` is the event's, empty when the key has it.
-  package func write(expiring expiry: Int64, id: UnsafeRawBufferPointer, into buffer: ByteBuffer) {
+  package func write(expiring expiry: Int64, id: ByteView, into buffer: ByteBuffer) {
     buffer.append(bigEndian: UInt64(bitPattern: expiry))
     buffer.append(varint: version)
     Self.append(revision, to: buffer)
@@ -59,7 +59,7 @@ package struct RememberedOutcome {
     Self.append(failures, to: buffer)
   }
 
-  private static func append(_ part: UnsafeRawBufferPointer, to buffer: ByteBuffer) {
+  private static func append(_ part: ByteView, to buffer: ByteBuffer) {
     buffer.append(varint: UInt64(part.count))
     buffer.append(part)
   }
@@ -71,13 +71,13 @@ package enum StoredExpiry {
   package static let byteCount = 8
 
   /// The time at the beginning of `value`; nil when that is too short to hold one.
-  package static func read(_ value: UnsafeRawBufferPointer) -> Int64? {
+  package static func read(_ value: ByteView) -> Int64? {
     guard value.count >= byteCount else { return nil }
-    return Int64(bigEndian: value.loadUnaligned(as: Int64.self))
+    return Int64(bigEndian: value.load(at: 0, as: Int64.self))
   }
 
   /// Whether `value` begins with a time before `cutoff`; a value too short for a time is kept.
-  package static func isOver(_ value: UnsafeRawBufferPointer, before cutoff: Int64) -> Bool {
+  package static func isOver(_ value: ByteView, before cutoff: Int64) -> Bool {
     guard let expiry = read(value) else { return false }
     return expiry < cutoff
   }

@@ -36,7 +36,7 @@ package enum SubjectRecord {
 
   /// Appends one plugin's state, JSON text, behind the header and the plugins before it.
   package static func writePlugin(
-    _ name: some KeyPart, state: UnsafeRawBufferPointer, into buffer: ByteBuffer
+    _ name: some KeyPart, state: ByteView, into buffer: ByteBuffer
   ) {
     buffer.append(varint: UInt64(name.partCount))
     name.appendPart(to: buffer)
@@ -53,10 +53,10 @@ package struct SubjectRecordView {
   package let until: RememberedUntil
   /// The events that the subject has seen lately.
   package let recent: RecentEvents
-  private let plugins: UnsafeRawBufferPointer
+  private let plugins: ByteView
 
   /// Checks `bytes` against the layout of `SubjectRecord`; throws `corrupt` when they are not a whole record.
-  package init(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
+  package init(_ bytes: ByteView) throws(StoreError) {
     var reader = ByteReader(bytes)
     let layout = try reader.byte("a subject's layout")
     guard layout == SubjectRecord.layout else {
@@ -67,7 +67,7 @@ package struct SubjectRecordView {
     until = RememberedUntil(earlier: earlier, single: try reader.varint("a subject's time of single events"))
     let count = Int(try reader.byte("a subject's number of recent events"))
     recent = RecentEvents(try reader.take(count * RecentEvent.byteCount, "a subject's recent events"))
-    plugins = UnsafeRawBufferPointer(rebasing: bytes[reader.offset...])
+    plugins = bytes.extracting(reader.offset...)
     while !reader.isAtEnd {
       _ = try reader.string("a plugin's name")
       _ = try reader.string("a plugin's state")
@@ -80,7 +80,7 @@ package struct SubjectRecordView {
   /// The state of the plugin called `name`, JSON text; nil when it has none.
   ///
   /// - Complexity: O(plugins)
-  package func state(of name: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+  package func state(of name: ByteView) -> ByteView? {
     var reader = ByteReader(plugins)
     while let (plugin, state) = Self.plugin(&reader) {
       if ByteOrder.equal(plugin, name) { return state }
@@ -89,13 +89,12 @@ package struct SubjectRecordView {
   }
 
   /// The state of the plugin called `name`, JSON text, valid as long as the record; nil when it has none.
-  package func state(of name: String) -> UnsafeRawBufferPointer? {
-    var name = name
-    return name.withUTF8 { state(of: UnsafeRawBufferPointer($0)) }
+  package func state(of name: String) -> ByteView? {
+    return name.withView { state(of: $0) }
   }
 
   /// Calls `body` with each plugin's name and state, in the order written.
-  package func forEachPlugin(_ body: (_ name: UnsafeRawBufferPointer, _ state: UnsafeRawBufferPointer) -> Void) {
+  package func forEachPlugin(_ body: (_ name: ByteView, _ state: ByteView) -> Void) {
     var reader = ByteReader(plugins)
     while let (plugin, state) = Self.plugin(&reader) { body(plugin, state) }
   }
@@ -103,7 +102,7 @@ package struct SubjectRecordView {
   /// The plugin at the reader's offset; nil at the end, and no error since `init` has checked all of them.
   private static func plugin(
     _ reader: inout ByteReader
-  ) -> (name: UnsafeRawBufferPointer, state: UnsafeRawBufferPointer)? {
+  ) -> (name: ByteView, state: ByteView)? {
     guard !reader.isAtEnd, let name = try? reader.string("a plugin's name"),
       let state = try? reader.string("a plugin's state")
     else { return nil }

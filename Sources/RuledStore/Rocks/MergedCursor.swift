@@ -9,17 +9,17 @@ final class MergedCursor: StoreCursor {
     var position = OrderedWrites.Position()
 
     /// The key at the position; nil at the end.
-    var key: UnsafeRawBufferPointer? { writes[position].map { SegmentWrite.key(at: $0, in: segment.base) } }
+    var key: ByteView? { writes[position].map { SegmentWrite.key(at: $0, in: segment.base) } }
   }
 
   private let begin: (KeyScope?) -> (log: [(segment: Segment, writes: OrderedWrites)], files: RocksCursor)
-  private let upper: UnsafeRawBufferPointer?
+  private let upper: ByteView?
   private var scope: KeyScope?
   private var sources: [Source] = []
   private var files: RocksCursor?
   private var filesHaveKey = false
-  private var current: UnsafeRawBufferPointer?
-  private var currentValue: UnsafeRawBufferPointer?
+  private var current: ByteView?
+  private var currentValue: ByteView?
 
   /// Only the files can be damaged; what the log holds of such a range is found.
   var skipping: ((UnreadableKeys) -> Void)?
@@ -27,18 +27,18 @@ final class MergedCursor: StoreCursor {
   /// A cursor over the keys below `upper`, whose bytes must stay as long as the cursor; `begin` gives the writes of a scope and what is in the
   /// files, both of one moment.
   init(
-    below upper: UnsafeRawBufferPointer?,
+    below upper: ByteView?,
     _ begin: @escaping (KeyScope?) -> (log: [(segment: Segment, writes: OrderedWrites)], files: RocksCursor)
   ) {
     self.upper = upper
     self.begin = begin
   }
 
-  var key: UnsafeRawBufferPointer { current ?? UnsafeRawBufferPointer(start: nil, count: 0) }
+  var key: ByteView { current ?? ByteView.empty }
 
-  var value: UnsafeRawBufferPointer { currentValue ?? files?.value ?? UnsafeRawBufferPointer(start: nil, count: 0) }
+  var value: ByteView { currentValue ?? files?.value ?? ByteView.empty }
 
-  func seek(to key: UnsafeRawBufferPointer) throws(StoreError) -> Bool {
+  func seek(to key: ByteView) throws(StoreError) -> Bool {
     let wanted = KeyScope(from: key, to: upper)
     if files == nil || !covers(wanted) {
       scope = wanted
@@ -67,13 +67,13 @@ final class MergedCursor: StoreCursor {
   }
 
   /// Moves all that is at `key` behind it.
-  private func skip(_ key: UnsafeRawBufferPointer) throws(StoreError) {
+  private func skip(_ key: ByteView) throws(StoreError) {
     let isInFiles = filesHaveKey && files.map { ByteOrder.equal($0.key, key) } == true
     skipInSources(key)
     if isInFiles { filesHaveKey = try files?.next() ?? false }
   }
 
-  private func skipInSources(_ key: UnsafeRawBufferPointer) {
+  private func skipInSources(_ key: ByteView) {
     for index in sources.indices {
       if let own = sources[index].key, ByteOrder.equal(own, key) {
         sources[index].position = sources[index].writes.position(after: sources[index].position)
@@ -86,7 +86,7 @@ final class MergedCursor: StoreCursor {
   /// Of several values under one key the latest segment's counts, and any segment's before the files'.
   private func findLeast() throws(StoreError) -> Bool {
     while true {
-      var least: UnsafeRawBufferPointer? = filesHaveKey ? files?.key : nil
+      var least: ByteView? = filesHaveKey ? files?.key : nil
       var chosen: Int?
       for (index, source) in sources.enumerated() {
         guard let key = source.key else { continue }
@@ -110,7 +110,7 @@ final class MergedCursor: StoreCursor {
       }
       currentValue = SegmentWrite.value(at: offset, in: sources[chosen].segment.base)
       if currentValue != nil { return true }
-      currentValue = UnsafeRawBufferPointer(start: nil, count: 0)
+      currentValue = ByteView.empty
       try skip(least)
     }
   }

@@ -12,7 +12,7 @@ final class RocksCursor: StoreCursor {
   var skipping: ((UnreadableKeys) -> Void)?
 
   /// A cursor over the keys of `database` below `upper`, whose bytes must stay as long as the cursor.
-  init(_ database: RocksDatabase, below upper: UnsafeRawBufferPointer?) {
+  init(_ database: RocksDatabase, below upper: ByteView?) {
     self.database = database
     options = rocksdb_readoptions_create()
     rocksdb_readoptions_set_verify_checksums(options, 1)
@@ -27,19 +27,19 @@ final class RocksCursor: StoreCursor {
     rocksdb_readoptions_destroy(options)
   }
 
-  var key: UnsafeRawBufferPointer {
+  var key: ByteView {
     var length = 0
     let start = rocksdb_iter_key(iterator, &length)
-    return UnsafeRawBufferPointer(start: start, count: length)
+    return ByteView(start: start, count: length)
   }
 
-  var value: UnsafeRawBufferPointer {
+  var value: ByteView {
     var length = 0
     let start = rocksdb_iter_value(iterator, &length)
-    return UnsafeRawBufferPointer(start: start, count: length)
+    return ByteView(start: start, count: length)
   }
 
-  func seek(to key: UnsafeRawBufferPointer) throws(StoreError) -> Bool {
+  func seek(to key: ByteView) throws(StoreError) -> Bool {
     rocksdb_iter_seek(iterator, RocksDatabase.characters(key), key.count)
     guard skipping != nil else { return try land() }
     last.removeAll()
@@ -95,7 +95,7 @@ final class RocksCursor: StoreCursor {
   private func isReadable(from key: [UInt8]) -> Bool {
     rocksdb_iter_destroy(iterator)
     iterator = rocksdb_create_iterator(database.handle, options)
-    key.withUnsafeBytes { rocksdb_iter_seek(iterator, RocksDatabase.characters($0), $0.count) }
+    key.withView { rocksdb_iter_seek(iterator, RocksDatabase.characters($0), $0.count) }
     return rocksdb_iter_valid(iterator) != 0
   }
 

@@ -57,7 +57,7 @@ final class RocksDatabase: @unchecked Sendable {  // RocksDB guards itself; the 
   var needsReopening: Bool { isReadOnly || isUncertain.load(ordering: .relaxed) }
 
   /// Appends the value under `key` to `buffer`; false when there is none.
-  func get(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) throws(StoreError) -> Bool {
+  func get(_ key: ByteView, into buffer: ByteBuffer) throws(StoreError) -> Bool {
     let slice = try StoreError.check("the store at \(path) can't be read") {
       rocksdb_get_pinned(handle, options.read, Self.characters(key), key.count, $0)
     }
@@ -65,12 +65,12 @@ final class RocksDatabase: @unchecked Sendable {  // RocksDB guards itself; the 
     defer { rocksdb_pinnableslice_destroy(slice) }
     var length = 0
     let start = rocksdb_pinnableslice_value(slice, &length)
-    buffer.append(UnsafeRawBufferPointer(start: start, count: length))
+    buffer.append(ByteView(start: start, count: length))
     return true
   }
 
   /// Puts a value under a key, in the files when this returns.
-  func put(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(StoreError) {
+  func put(_ key: ByteView, _ value: ByteView) throws(StoreError) {
     let writing = rocksdb_writeoptions_create()
     defer { rocksdb_writeoptions_destroy(writing) }
     try StoreError.check("the store at \(path) can't be written") {
@@ -103,8 +103,8 @@ final class RocksDatabase: @unchecked Sendable {  // RocksDB guards itself; the 
   /// Removes the files that hold nothing but keys from `lower` on and up to `upper`.
   func deleteFiles(from lower: [UInt8], to upper: [UInt8]) throws(StoreError) {
     try StoreError.check("expired files of the store at \(path) can't be removed") { error in
-      lower.withUnsafeBytes { lower in
-        upper.withUnsafeBytes { upper in
+      lower.withView { lower in
+        upper.withView { upper in
           rocksdb_delete_file_in_range(
             handle, Self.characters(lower), lower.count, Self.characters(upper), upper.count, error)
         }
@@ -142,7 +142,7 @@ final class RocksDatabase: @unchecked Sendable {  // RocksDB guards itself; the 
   }
 
   /// The same bytes as C's characters.
-  static func characters(_ bytes: UnsafeRawBufferPointer) -> UnsafePointer<CChar>? {
+  static func characters(_ bytes: ByteView) -> UnsafePointer<CChar>? {
     bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
   }
 }

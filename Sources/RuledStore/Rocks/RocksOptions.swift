@@ -1,6 +1,7 @@
 import CRocksDB
 import CRocksEnv
 import Glibc
+import RuledCore
 import Synchronization
 
 /// The options of a database, which they must outlive.
@@ -124,7 +125,7 @@ final class ExpiryFilter: @unchecked Sendable {  // cutoffs are atomic, `filter`
   deinit { rocksdb_compactionfilter_destroy(filter) }
 
   /// Whether the entry has expired.
-  fileprivate func drops(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
+  fileprivate func drops(_ key: ByteView, _ value: ByteView) -> Bool {
     guard let first = key.first, Self.expiring.contains(first) else { return false }
     return StoredExpiry.isOver(value, before: cutoff.load(ordering: .relaxed))
   }
@@ -146,6 +147,6 @@ private func dropExpired(
   guard let state else { return 0 }
   let filter = Unmanaged<ExpiryFilter>.fromOpaque(state).takeUnretainedValue()
   let drops = filter.drops(
-    UnsafeRawBufferPointer(start: key, count: keyLength), UnsafeRawBufferPointer(start: value, count: valueLength))
+    ByteView(start: key, count: keyLength), ByteView(start: value, count: valueLength))
   return drops ? 1 : 0
 }

@@ -89,7 +89,7 @@ package final class RocksStore: StateStore {
 
   // MARK: Reading
 
-  package func get(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) throws(StoreError) -> Bool {
+  package func get(_ key: ByteView, into buffer: ByteBuffer) throws(StoreError) -> Bool {
     try access.reading { (database) throws(StoreError) in
       switch log.segments.find(key, into: buffer) {
       case .value: true
@@ -100,7 +100,7 @@ package final class RocksStore: StateStore {
   }
 
   package func withCursor(
-    below upper: UnsafeRawBufferPointer?, _ body: (any StoreCursor) throws(StoreError) -> Void
+    below upper: ByteView?, _ body: (any StoreCursor) throws(StoreError) -> Void
   ) throws(StoreError) {
     try access.reading { (database) throws(StoreError) in
       let cursor = MergedCursor(below: upper) { [unowned self] scope in
@@ -169,7 +169,7 @@ package final class RocksStore: StateStore {
     let value = ByteBuffer(capacity: 8)
     defer { withExtendedLifetime((key, value)) {} }
     guard try get(key.bytes, into: value), value.count == 8 else { return 0 }
-    return UInt64(bigEndian: value.bytes.loadUnaligned(as: UInt64.self))
+    return UInt64(bigEndian: value.bytes.load(at: 0, as: UInt64.self))
   }
 
   /// As `checkpoint`; gives the sequence of the last change that the copy has, 0 when it has none.
@@ -186,7 +186,7 @@ package final class RocksStore: StateStore {
       }
     }
     try copy.write(to: path, files)
-    let known = value.count == 8 ? UInt64(bigEndian: value.bytes.loadUnaligned(as: UInt64.self)) : 0
+    let known = value.count == 8 ? UInt64(bigEndian: value.bytes.load(at: 0, as: UInt64.self)) : 0
     return copy.segments.reduce(known) { known, part in
       max(known, LoggedCommits(part.segment, end: part.end).lastSequence(key.bytes) ?? 0)
     }

@@ -32,7 +32,7 @@ struct SegmentIngestion {
     guard value.count == 8 else {
       throw StoreError(.corrupt, "the database does not say which segments of the log it took", underlying: value.text)
     }
-    return UInt64(bigEndian: value.bytes.loadUnaligned(as: UInt64.self))
+    return UInt64(bigEndian: value.bytes.load(at: 0, as: UInt64.self))
   }
 
   /// Brings a segment's writes into `database`, durably; may be repeated after an error.
@@ -108,7 +108,7 @@ struct SegmentIngestion {
 
   @inline(__always)
   private static func put(
-    _ writer: OpaquePointer?, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer?, _ message: String
+    _ writer: OpaquePointer?, _ key: ByteView, _ value: ByteView?, _ message: String
   ) throws(StoreError) {
     try StoreError.check(message) { error in
       if let value {

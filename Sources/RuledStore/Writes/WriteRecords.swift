@@ -1,3 +1,5 @@
+import RuledCore
+
 /// The bytes of writes, as the redo log has them too: for each a record of a tag and one or two strings, each with its length as varint32 before it.
 struct WriteRecords {
   /// What a record does.
@@ -26,7 +28,7 @@ struct WriteRecords {
   func deallocate() { base.deallocate() }
 
   /// Appends a record of one string.
-  mutating func append(_ tag: Tag, _ first: UnsafeRawBufferPointer) {
+  mutating func append(_ tag: Tag, _ first: ByteView) {
     reserve(6 + first.count)
     base.storeBytes(of: tag.rawValue, toByteOffset: used, as: UInt8.self)
     used += 1
@@ -35,7 +37,7 @@ struct WriteRecords {
   }
 
   /// Appends a record of two strings.
-  mutating func append(_ tag: Tag, _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) {
+  mutating func append(_ tag: Tag, _ first: ByteView, _ second: ByteView) {
     reserve(11 + first.count + second.count)
     base.storeBytes(of: tag.rawValue, toByteOffset: used, as: UInt8.self)
     used += 1
@@ -84,22 +86,26 @@ struct WriteRecords {
   }
 
   /// Calls `body` with the keys of the records in bytes that may be damaged, until one can't be read.
-  static func forEachKey(inDamaged bytes: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Void) {
-    var remaining = bytes[...]
-    func string() -> UnsafeRawBufferPointer? {
+  static func forEachKey(inDamaged bytes: ByteView, _ body: (ByteView) -> Void) {
+    var offset = 0
+    func string() -> ByteView? {
       var length = 0
       var shift = 0
-      while shift < 35, let byte = remaining.popFirst() {
+      while shift < 35, offset < bytes.count {
+        let byte = bytes[offset]
+        offset += 1
         length |= Int(byte & 0x7F) << shift
         shift += 7
         guard byte < 0x80 else { continue }
-        guard length <= remaining.count else { return nil }
-        defer { remaining = remaining.dropFirst(length) }
-        return UnsafeRawBufferPointer(rebasing: remaining.prefix(length))
+        guard length <= bytes.count - offset else { return nil }
+        defer { offset += length }
+        return bytes.extracting(offset..<(offset + length))
       }
       return nil
     }
-    while let tag = remaining.popFirst().flatMap(Tag.init(rawValue:)), let key = string() {
+    while offset < bytes.count, let tag = Tag(rawValue: bytes[offset]) {
+      offset += 1
+      guard let key = string() else { return }
       if tag != .journal { body(key) }
       if tag != .delete, string() == nil { return }
     }
@@ -114,7 +120,7 @@ struct WriteRecords {
     base = grown
   }
 
-  private mutating func appendString(_ bytes: UnsafeRawBufferPointer) {
+  private mutating func appendString(_ bytes: ByteView) {
     var length = UInt32(bytes.count)
     while length >= 0x80 {
       base.storeBytes(of: UInt8(truncatingIfNeeded: length) | 0x80, toByteOffset: used, as: UInt8.self)
@@ -129,7 +135,7 @@ struct WriteRecords {
     }
   }
 
-  private static func string(in base: UnsafeRawPointer, at offset: inout Int) -> UnsafeRawBufferPointer {
+  private static func string(in base: UnsafeRawPointer, at offset: inout Int) -> ByteView {
     var length = 0
     var shift = 0
     while true {
@@ -140,6 +146,6 @@ struct WriteRecords {
       shift += 7
     }
     defer { offset += length }
-    return UnsafeRawBufferPointer(start: base + offset, count: length)
+    return ByteView(start: base + offset, count: length)
   }
 }

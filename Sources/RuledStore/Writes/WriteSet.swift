@@ -1,4 +1,4 @@
-import RuledCore
+package import RuledCore
 
 /// Writes that are committed together, in their order.
 ///
@@ -40,20 +40,20 @@ package final class WriteSet: @unchecked Sendable {  // one thread owns a set at
   package var mark: Mark { Mark(used: content.used, count: content.count) }
 
   /// The bytes of the writes; valid until the set changes.
-  var records: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: content.base, count: content.used) }
+  var records: ByteView { ByteView(start: content.base, count: content.used) }
 
   /// Puts `value` under `key`.
   ///
   /// - Complexity: O(1) amortized, besides copying the bytes.
-  package func put(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) { content.append(.put, key, value) }
+  package func put(_ key: ByteView, _ value: ByteView) { content.append(.put, key, value) }
 
   /// Removes `key`, if it is there.
-  package func delete(_ key: UnsafeRawBufferPointer) { content.append(.delete, key) }
+  package func delete(_ key: ByteView) { content.append(.delete, key) }
 
   /// Adds a record for the journal about the writes before it: `head` is laid out by the journal, `text` is an event.
   ///
   /// - Complexity: O(1) amortized, besides copying the bytes.
-  package func journal(_ head: UnsafeRawBufferPointer, _ text: UnsafeRawBufferPointer) {
+  package func journal(_ head: ByteView, _ text: ByteView) {
     content.append(.journal, head, text)
   }
 
@@ -83,7 +83,7 @@ package final class WriteSet: @unchecked Sendable {  // one thread owns a set at
   /// The last write on `key`.
   ///
   /// - Complexity: O(1) amortized: the writes since the last look-up are indexed first.
-  package func lookup(_ key: UnsafeRawBufferPointer) -> WriteLookup {
+  package func lookup(_ key: ByteView) -> WriteLookup {
     var found: WriteOperation?
     if content.count > Self.few {
       index.add(from: content)
@@ -105,17 +105,17 @@ package final class WriteSet: @unchecked Sendable {  // one thread owns a set at
 /// One record of a set; its bytes belong to the set and are valid until that changes.
 package enum WriteOperation {
   /// Puts the value under the key.
-  case put(key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)
+  case put(key: ByteView, value: ByteView)
   /// Removes the key.
-  case delete(key: UnsafeRawBufferPointer)
+  case delete(key: ByteView)
   /// Writes nothing: a record for the journal.
-  case journal(head: UnsafeRawBufferPointer, text: UnsafeRawBufferPointer)
+  case journal(head: ByteView, text: ByteView)
 
   /// The key; empty, as no key is, for a record that writes nothing.
-  var key: UnsafeRawBufferPointer {
+  var key: ByteView {
     switch self {
     case .put(let key, _), .delete(let key): key
-    case .journal: UnsafeRawBufferPointer(start: nil, count: 0)
+    case .journal: ByteView.empty
     }
   }
 }
@@ -127,7 +127,7 @@ package enum WriteLookup {
   /// It removed the key.
   case deleted
   /// It put these bytes, which are valid until the set changes.
-  case value(UnsafeRawBufferPointer)
+  case value(ByteView)
 }
 
 /// Finds the last write on each key of a set by a hash of the key.
@@ -188,7 +188,7 @@ struct WriteIndex {
   /// The last write of `records` on `key`; nil when there is none.
   ///
   /// - Complexity: O(1), unless a key was written often.
-  func find(_ key: UnsafeRawBufferPointer, in records: WriteRecords) -> WriteOperation? {
+  func find(_ key: ByteView, in records: WriteRecords) -> WriteOperation? {
     guard !entries.isEmpty else { return nil }
     let hash = hash64(key, seed: Self.seed)
     var index = chains[chain(hash)]

@@ -36,7 +36,7 @@ struct EventLines {
   }
 
   private mutating func entry(_ text: [UInt8]) throws(ToolError) -> JournalEntry {
-    guard let event = text.withUnsafeBytes({ try? document.parse(copyOf: $0) }) else { throw error("it is not JSON") }
+    guard let event = text.withView({ try? document.parse(copyOf: $0) }) else { throw error("it is not JSON") }
     guard event.isKind(.object) else { throw error("an event is a JSON object") }
     let subject = try member("subject", of: event)
     _ = try member("type", of: event)
@@ -61,7 +61,7 @@ struct EventLines {
 
   /// The event with an id, as the daemon would give it one.
   private func withID(_ text: [UInt8]) -> [UInt8] {
-    let trimmed = text.withUnsafeBytes { Array($0.trimmedJSON) }
+    let trimmed = text.withView { Array($0.trimmedJSON) }
     return trimmed.dropLast() + Array(",\"id\":\"line-\(line)\"}".utf8)
   }
 

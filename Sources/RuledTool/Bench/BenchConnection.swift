@@ -71,14 +71,14 @@ final class BenchConnection {
   /// - Throws: When the daemon closed the connection or sent something that is no reply.
   func receive(_ tally: inout BenchTally, now: UInt64, isInTime: Bool) throws(ToolError) {
     var searched = input.count
-    let count = input.append(upTo: 65_536) { recv(descriptor, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT)) }
+    let count = input.receive(from: descriptor)
     guard count > 0 else {
       if count < 0, errno == EAGAIN || errno == EINTR { return }
       throw Self.connectionClosed
     }
     var start = 0
     while let end = input.firstIndex(of: UInt8(ascii: "\n"), from: searched) {
-      try countReply(UnsafeRawBufferPointer(rebasing: input.bytes[start..<end]), &tally, now: now, isInTime: isInTime)
+      try countReply(input.bytes.extracting(start..<end), &tally, now: now, isInTime: isInTime)
       start = end + 1
       searched = start
     }
@@ -86,7 +86,7 @@ final class BenchConnection {
   }
 
   private func countReply(
-    _ line: UnsafeRawBufferPointer, _ tally: inout BenchTally, now: UInt64, isInTime: Bool
+    _ line: ByteView, _ tally: inout BenchTally, now: UInt64, isInTime: Bool
   ) throws(ToolError) {
     let reply = BenchReply(line)
     guard let slot = reply.id, startTimes.indices.contains(Int(slot)), startTimes[Int(slot)] > 0 else {
@@ -116,14 +116,13 @@ private struct BenchReply {
   /// Whether it is an outcome that no plugin failed on.
   let isClean: Bool
 
-  init(_ line: UnsafeRawBufferPointer) {
-    id = Self.number(at: Self.offset(after: "\"id\":", in: line.prefix(64)), in: line)
-    isClean = Self.offset(after: "\"failures\":[]", in: line[...]) != nil
+  init(_ line: ByteView) {
+    id = Self.number(at: Self.offset(after: "\"id\":", in: line.extracting(first: 64)), in: line)
+    isClean = Self.offset(after: "\"failures\":[]", in: line) != nil
   }
 
   /// The offset after the first occurrence of `text`.
-  private static func offset(after text: StaticString, in line: Slice<UnsafeRawBufferPointer>) -> Int? {
-    let bytes = UnsafeRawBufferPointer(rebasing: line)
+  private static func offset(after text: StaticString, in bytes: ByteView) -> Int? {
     let length = text.utf8CodeUnitCount
     guard let base = bytes.baseAddress else { return nil }
     var at = 0
@@ -138,7 +137,7 @@ private struct BenchReply {
     return nil
   }
 
-  private static func number(at start: Int?, in line: UnsafeRawBufferPointer) -> Int64? {
+  private static func number(at start: Int?, in line: ByteView) -> Int64? {
     guard var at = start else { return nil }
     var value: Int64 = 0
     let first = at

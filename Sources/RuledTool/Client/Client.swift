@@ -43,7 +43,7 @@ package final class Client {
   /// Queues a request whose parameters are JSON text in UTF-8 without a line break.
   @discardableResult
   package func submit(_ method: String, utf8 params: [UInt8]) -> Int64 {
-    submit(method) { writer in params.withUnsafeBytes { writer.raw($0) } }
+    submit(method) { writer in params.withView { writer.raw($0) } }
   }
 
   private func submit(_ method: String, writeParams: (inout JSONWriter) -> Void) -> Int64 {
@@ -88,10 +88,10 @@ package final class Client {
   }
 
   /// The next line, which stays where it is until the next call.
-  private func nextLine() throws(ToolError) -> UnsafeRawBufferPointer {
+  private func nextLine() throws(ToolError) -> ByteView {
     while true {
       if let end = incoming.firstIndex(of: UInt8(ascii: "\n"), from: searched) {
-        let line = UnsafeRawBufferPointer(rebasing: incoming.bytes[start..<end])
+        let line = incoming.bytes.extracting(start..<end)
         start = end + 1
         searched = start
         return line
@@ -115,7 +115,7 @@ package final class Client {
   ///
   /// When the daemon has closed it, only writing ends: replies may still be unread.
   private func write() {
-    let unsent = UnsafeRawBufferPointer(rebasing: outgoing.bytes[sent...])
+    let unsent = outgoing.bytes.extracting(sent...)
     let count = send(descriptor, unsent.baseAddress, unsent.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
     if count > 0 {
       sent += count
@@ -129,9 +129,22 @@ package final class Client {
   }
 
   private func read() throws(ToolError) {
-    let count = incoming.append(upTo: 65_536) { recv(descriptor, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT)) }
+    let count = incoming.receive(from: descriptor)
     if count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR) {
       throw ToolError("the daemon on \(path) closed the connection; 'rulectl health' shows whether it is back")
+    }
+  }
+}
+
+extension ByteBuffer {
+  /// Appends up to 64 KiB that have arrived at a socket, without waiting, and returns how many: recv(2).
+  func receive(from descriptor: Int32) -> Int {
+    append(upTo: 65_536) { span in
+      span.withUnsafeMutableBytes { memory, count in
+        let received = recv(descriptor, memory.baseAddress, memory.count, Int32(MSG_DONTWAIT))
+        count = max(received, 0)
+        return received
+      }
     }
   }
 }

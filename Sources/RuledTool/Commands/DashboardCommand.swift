@@ -54,7 +54,7 @@ package enum DashboardCommand: Command {
   /// Starts the desktop's browser; without one, the printed link remains.
   private static func open(_ link: String) {
     var process = pid_t()
-    let words: [UnsafeMutablePointer<CChar>?] = [strdup("xdg-open"), strdup(link)]
+    let words = [strdup("xdg-open"), strdup(link)]
     defer { for word in words { free(word) } }
     _ = posix_spawnp(&process, "xdg-open", nil, nil, words + [nil], environ)
   }

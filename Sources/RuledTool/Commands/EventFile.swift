@@ -89,7 +89,7 @@ struct EventFile {
   private mutating func submit(_ text: [UInt8], _ number: Int) {
     guard text.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0D }) else { return }
     var line = PendingLine(number: number, type: "event", result: nil)
-    switch text.withUnsafeBytes({ bytes in Result { () throws(JSONError) in try JSONValue(parsing: bytes) } }) {
+    switch text.withView({ bytes in Result { () throws(JSONError) in try JSONValue(parsing: bytes) } }) {
     case .success(.object(var event)):
       line.type = event["type"]?.brief ?? line.type
       for (name, value) in instructions { event[name] = value }
@@ -130,7 +130,7 @@ private struct FollowedClock {
 
   /// The time of the event in a line, if the clock has to be set to it: it is the first, or later than those before.
   mutating func next(_ line: [UInt8]) -> Timestamp? {
-    guard let event = line.withUnsafeBytes({ try? JSONValue(parsing: $0) }), let text = event["time"]?.stringValue,
+    guard let event = line.withView({ try? JSONValue(parsing: $0) }), let text = event["time"]?.stringValue,
       let time = Timestamp(rfc3339: text), time > now ?? .minimum
     else { return nil }
     now = time

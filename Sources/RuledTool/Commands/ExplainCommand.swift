@@ -31,7 +31,7 @@ package enum ExplainCommand: Command {
     if arguments.has("rules") { throw UsageError("--rules goes with a past event: SUBJECT EVENT-ID --rules DIR") }
     let file = arguments.operands[0]
     let bytes = try environment.open(file).readAll()
-    let parsed = bytes.withUnsafeBytes { bytes in
+    let parsed = bytes.withView { bytes in
       Result { () throws(JSONError) in try JSONValue(parsing: bytes) }
     }
     guard case .success(.object(var event)) = parsed else {

@@ -102,7 +102,7 @@ struct PluginExamples {
     let input = try environment.open(path)
     var subjects: [String] = []
     while let line = try input.nextLine() {
-      guard let event = line.withUnsafeBytes({ try? JSONValue(parsing: $0) }), event.objectValue != nil else {
+      guard let event = line.withView({ try? JSONValue(parsing: $0) }), event.objectValue != nil else {
         continue
       }
       if let time = event["time"]?.stringValue.flatMap({ Timestamp(rfc3339: $0) }) { try engine.set(time) }

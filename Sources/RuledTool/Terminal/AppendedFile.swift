@@ -20,7 +20,7 @@ final class AppendedFile {
     let text = Array(values.map { $0.text + "\n" }.joined().utf8)
     var written = 0
     while written < text.count {
-      let count = text.withUnsafeBytes {
+      let count = text.withView {
         write(descriptor, $0.baseAddress?.advanced(by: written), text.count - written)
       }
       if count >= 0 { written += count } else if errno != EINTR { throw Self.error(path) }

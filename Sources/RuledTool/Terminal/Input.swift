@@ -95,7 +95,13 @@ package final class Input {
     buffer.removeFirst(start)
     searched -= start
     start = 0
-    let count = buffer.append(upTo: 65_536) { read(descriptor, $0.baseAddress, $0.count) }
+    let count = buffer.append(upTo: 65_536) { span in
+      span.withUnsafeMutableBytes { memory, count in
+        let length = read(descriptor, memory.baseAddress, memory.count)
+        count = max(length, 0)
+        return length
+      }
+    }
     if count == 0 {
       isAtEnd = true
     } else if count < 0, errno != EINTR {

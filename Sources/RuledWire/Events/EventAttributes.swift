@@ -1,3 +1,4 @@
+import RuledCore
 import RuledJSON
 
 /// The attributes of an event that the daemon knows by name; `other` is every other one.
@@ -8,13 +9,13 @@ enum EventAttribute: Int, CaseIterable {
   case other
 
   /// The attribute called `name`.
-  init(_ name: UnsafeRawBufferPointer) {
+  init(_ name: ByteView) {
     let candidate = Self.candidate(name)
     self = name.equals(candidate.name) ? candidate : .other
   }
 
   /// The only attribute that can be called `name`, by its length and its first letters.
-  private static func candidate(_ name: UnsafeRawBufferPointer) -> Self {
+  private static func candidate(_ name: ByteView) -> Self {
     switch name.count {
     case 2: return .id
     case 4:

@@ -1,4 +1,4 @@
-import RuledCore
+package import RuledCore
 import RuledJSON
 
 /// Checks the attributes of an event; each check throws `invalid_params` with the attribute's path.
@@ -6,7 +6,7 @@ enum EventChecks {
   /// A required text of 1 to `limit` bytes.
   static func name(
     _ value: TapeValue?, _ path: String, _ name: StaticString, limit: Int
-  ) throws(RequestError) -> UnsafeRawBufferPointer {
+  ) throws(RequestError) -> ByteView {
     guard let bytes = try text(value, path, name) else { throw error(path, name, "is required") }
     guard !bytes.isEmpty else { throw error(path, name, "must not be empty") }
     guard bytes.count <= limit else { throw error(path, name, "must be at most \(limit) bytes long") }
@@ -16,7 +16,7 @@ enum EventChecks {
   /// An optional text without control characters.
   static func text(
     _ value: TapeValue?, _ path: String, _ name: StaticString
-  ) throws(RequestError) -> UnsafeRawBufferPointer? {
+  ) throws(RequestError) -> ByteView? {
     guard let value else { return nil }
     guard let bytes = value.string else { throw error(path, name, "must be a string") }
     guard !bytes.hasControlCharacters else { throw error(path, name, "must not have control characters") }
@@ -24,7 +24,7 @@ enum EventChecks {
   }
 
   /// An optional text without control characters that is not empty.
-  static func id(_ value: TapeValue?, _ path: String) throws(RequestError) -> UnsafeRawBufferPointer? {
+  static func id(_ value: TapeValue?, _ path: String) throws(RequestError) -> ByteView? {
     guard let bytes = try text(value, path, "id") else { return nil }
     guard !bytes.isEmpty else { throw error(path, "id", "must not be empty") }
     return bytes
@@ -60,7 +60,7 @@ enum EventChecks {
 
   /// An extension attribute: `[a-z0-9]{1,20}` and a scalar.
   static func `extension`(
-    _ name: UnsafeRawBufferPointer, _ value: TapeValue, _ path: String
+    _ name: ByteView, _ value: TapeValue, _ path: String
   ) throws(RequestError) {
     guard !name.isEmpty, name.count <= Limits.extensionNameBytes, name.allSatisfy(isNameByte) else {
       throw .invalidParams(
@@ -80,7 +80,7 @@ enum EventChecks {
   }
 }
 
-extension UnsafeRawBufferPointer {
+extension ByteView {
   /// Whether the UTF-8 has a control character: of C0, DEL or of C1.
   package var hasControlCharacters: Bool {
     if EightBytes.all(self, where: \.isPlainASCII, and: { 0x20..<0x7F ~= $0 }) { return false }

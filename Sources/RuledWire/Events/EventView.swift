@@ -27,7 +27,7 @@ package struct EventView {
   package let text: Bytes
 
   /// A run of bytes of the request or its document.
-  package typealias Bytes = UnsafeRawBufferPointer
+  package typealias Bytes = ByteView
 
   /// The event's object.
   package let object: TapeValue

@@ -11,7 +11,7 @@ package enum BinaryEvent {
   /// `parser` parses a JSON body, to check it. Errors are `invalid_params` for a repeated attribute or one called `data`, and
   /// `parse_error` for a body that is not the JSON that it claims to be.
   package static func write(
-    _ headers: HTTPHeaders, body: UnsafeRawBufferPointer, parser: RequestParser, to buffer: ByteBuffer
+    _ headers: HTTPHeaders, body: ByteView, parser: RequestParser, to buffer: ByteBuffer
   ) throws(RequestError) {
     var attributes = JSONObject()
     for field in headers.attributes where field.name != "datacontenttype" {
@@ -36,7 +36,7 @@ package enum BinaryEvent {
   }
 
   private static func writeData(
-    _ body: UnsafeRawBufferPointer, _ contentType: String?, _ parser: RequestParser, to writer: inout JSONWriter
+    _ body: ByteView, _ contentType: String?, _ parser: RequestParser, to writer: inout JSONWriter
   ) throws(RequestError) {
     if HTTPContent.isJSON(contentType) {
       _ = try parser.value(body)
@@ -116,7 +116,7 @@ package enum HTTPContent: Sendable, Equatable {
 /// Base64 by RFC 4648, section 4.
 enum Base64 {
   /// Appends the encoded bytes with their padding.
-  static func encode(_ bytes: UnsafeRawBufferPointer, to buffer: ByteBuffer) {
+  static func encode(_ bytes: ByteView, to buffer: ByteBuffer) {
     var start = 0
     while start < bytes.count {
       let length = min(3, bytes.count - start)

@@ -265,8 +265,7 @@ package struct HTTPTarget: Sendable, Equatable {
 
   /// `text` with its percent escapes decoded once.
   static func decode(_ text: Substring) -> String {
-    var text = text
-    return text.withUTF8 { PercentText.decode(UnsafeRawBufferPointer($0)[...]) }
+    String(text).withView { PercentText.decode($0[...]) }
   }
 }
 

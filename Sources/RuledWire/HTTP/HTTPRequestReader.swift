@@ -73,7 +73,7 @@ package final class HTTPRequestReader {
   }
 
   /// Reads `input` from `offset` on, up to the next step, and moves `offset` past the bytes that were read.
-  package func read(_ input: UnsafeRawBufferPointer, from offset: inout Int) throws(HTTPError) -> Step {
+  package func read(_ input: ByteView, from offset: inout Int) throws(HTTPError) -> Step {
     while true {
       switch state {
       case .requestLine:
@@ -96,7 +96,7 @@ package final class HTTPRequestReader {
         return .head
       case .body, .chunk:
         let count = min(remaining, input.count - offset)
-        try appendToBody(UnsafeRawBufferPointer(rebasing: input[offset..<offset + count]))
+        try appendToBody(input.extracting(offset..<offset + count))
         offset += count
         remaining -= count
         guard remaining == 0 else { return .incomplete }
@@ -124,7 +124,7 @@ package final class HTTPRequestReader {
   // MARK: Lines
 
   /// Reads up to a line's end into `line`; false when the end has not arrived yet.
-  private func readLine(_ input: UnsafeRawBufferPointer, _ offset: inout Int) throws(HTTPError) -> Bool {
+  private func readLine(_ input: ByteView, _ offset: inout Int) throws(HTTPError) -> Bool {
     while offset < input.count {
       let byte = input[offset]
       offset += 1
@@ -197,7 +197,7 @@ package final class HTTPRequestReader {
     }
   }
 
-  private func appendToBody(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) {
+  private func appendToBody(_ bytes: ByteView) throws(HTTPError) {
     bodyCount += bytes.count
     if bodyCount > limit, !isTooLarge {
       isTooLarge = true

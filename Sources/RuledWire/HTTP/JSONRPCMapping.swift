@@ -58,7 +58,7 @@ package struct JSONRPCReply: Sendable {
   package let code: RequestError.Code?
 
   /// Splits a reply that `ReplyWriter` wrote for a request of `JSONRPCRequest`.
-  package init(_ reply: UnsafeRawBufferPointer) {
+  package init(_ reply: ByteView) {
     var reply = reply[...]
     while let last = reply.last, last == UInt8(ascii: "\n") { reply = reply.dropLast() }
     for name in ["\"result\":", "\"error\":"] {
@@ -72,7 +72,7 @@ package struct JSONRPCReply: Sendable {
   }
 
   /// The offset after the member's name, which follows the id: 0 as in each `JSONRPCRequest`, or null.
-  private static func end(ofMember name: String, in reply: Slice<UnsafeRawBufferPointer>) -> Int? {
+  private static func end(ofMember name: String, in reply: Slice<ByteView>) -> Int? {
     for id in ["0", "null"] {
       let head = "{\"jsonrpc\":\"2.0\",\"id\":\(id),\(name)".utf8
       if reply.starts(with: head) { return reply.startIndex + head.count }

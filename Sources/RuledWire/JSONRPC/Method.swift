@@ -1,3 +1,5 @@
+package import RuledCore
+
 /// The methods of the protocol.
 package enum Method: Sendable, Hashable, CaseIterable {
   case event, query, state, subjects, export, forget, watch, unwatch
@@ -11,7 +13,7 @@ package enum Method: Sendable, Hashable, CaseIterable {
   case unknown
 
   /// The method called `name`.
-  package init(_ name: UnsafeRawBufferPointer) {
+  package init(_ name: ByteView) {
     if name.equals("event") {
       self = .event
       return

@@ -71,13 +71,13 @@ struct ParamsReader {
   }
 
   /// An optional subject.
-  func subject() throws(RequestError) -> UnsafeRawBufferPointer? {
+  func subject() throws(RequestError) -> ByteView? {
     guard let value = value("subject") else { return nil }
     return try EventChecks.name(value, "params", "subject", limit: Limits.subjectBytes)
   }
 
   /// A required subject.
-  func requiredSubject() throws(RequestError) -> UnsafeRawBufferPointer {
+  func requiredSubject() throws(RequestError) -> ByteView {
     try EventChecks.name(value("subject"), "params", "subject", limit: Limits.subjectBytes)
   }
 
@@ -105,8 +105,7 @@ struct ParamsReader {
 
 extension RequestError {
   /// `invalid_params` at a member that nobody reads, with the one that was probably meant.
-  package static func unknownMember(_ name: UnsafeRawBufferPointer, of parent: String, known: [String]) -> RequestError
-  {
+  package static func unknownMember(_ name: ByteView, of parent: String, known: [String]) -> RequestError {
     let all = known.isEmpty ? "there are none" : "known are \(known.joined(separator: ", "))"
     let hint = NearestName.hint(String(decoding: name, as: UTF8.self), in: known, otherwise: all) { "“\($0)”" }
     return .invalidParams(path: JSONPath.member(parent, name), "is unknown\(hint)")
@@ -118,7 +117,7 @@ enum JSONPath {
   private static let excerptBytes = 64
 
   /// The path of the member `name` of the value at `parent`.
-  static func member(_ parent: String, _ name: UnsafeRawBufferPointer) -> String {
+  static func member(_ parent: String, _ name: ByteView) -> String {
     let isPlain = !name.isEmpty && name.count <= excerptBytes && name.allSatisfy(isWord)
     if isPlain { return "\(parent).\(String(decoding: name, as: UTF8.self))" }
     let quoted = ByteBuffer()
@@ -130,11 +129,11 @@ enum JSONPath {
   static func member(_ parent: String, _ name: StaticString) -> String { "\(parent).\(name)" }
 
   /// The text, or its first 64 bytes and an ellipsis.
-  static func excerpt(_ text: UnsafeRawBufferPointer) -> String {
+  static func excerpt(_ text: ByteView) -> String {
     guard text.count > excerptBytes else { return String(decoding: text, as: UTF8.self) }
     var end = excerptBytes
     while end > 0, text[end] & 0xC0 == 0x80 { end -= 1 }
-    return String(decoding: UnsafeRawBufferPointer(rebasing: text[..<end]), as: UTF8.self) + "…"
+    return String(decoding: text.extracting(..<end), as: UTF8.self) + "…"
   }
 
   private static func isWord(_ byte: UInt8) -> Bool {

@@ -4,7 +4,7 @@ import RuledJSON
 /// Writes JSON-RPC answers and notifications into a buffer, without the newline that ends a line.
 package enum ReplyWriter {
   /// Begins an answer: the result has to follow, then `endResult`; a nil id is `null`.
-  package static func beginResult(id: UnsafeRawBufferPointer?, to buffer: ByteBuffer) {
+  package static func beginResult(id: ByteView?, to buffer: ByteBuffer) {
     var writer = beginAnswer(id: id, to: buffer)
     writer.member("result")
   }
@@ -13,14 +13,14 @@ package enum ReplyWriter {
   package static func endResult(to buffer: ByteBuffer) { buffer.append(UInt8(ascii: "}")) }
 
   /// Writes an answer whose result is `json`.
-  package static func result(_ json: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer?, to buffer: ByteBuffer) {
+  package static func result(_ json: ByteView, id: ByteView?, to buffer: ByteBuffer) {
     var writer = beginAnswer(id: id, to: buffer)
     writer.member("result", raw: json)
     writer.endObject()
   }
 
   /// Writes the answer to a request that was not executed; a nil id is `null`.
-  package static func error(_ error: RequestError, id: UnsafeRawBufferPointer?, to buffer: ByteBuffer) {
+  package static func error(_ error: RequestError, id: ByteView?, to buffer: ByteBuffer) {
     var writer = beginAnswer(id: id, to: buffer)
     writer.member("error")
     error.write(to: &writer)
@@ -43,7 +43,7 @@ package enum ReplyWriter {
   package static func endLine(to buffer: ByteBuffer) { buffer.append(UInt8(ascii: "\n")) }
 
   @inline(__always)
-  private static func beginAnswer(id: UnsafeRawBufferPointer?, to buffer: ByteBuffer) -> JSONWriter {
+  private static func beginAnswer(id: ByteView?, to buffer: ByteBuffer) -> JSONWriter {
     var writer = JSONWriter(buffer)
     writer.beginObject()
     writer.member("jsonrpc", plain: "2.0")

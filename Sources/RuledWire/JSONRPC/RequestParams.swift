@@ -6,15 +6,15 @@ package import RuledJSON
 /// What `query` takes; everything in it is valid until the document parses again.
 package struct QueryParams {
   /// The subject whose state the query sees, or nil for a query that needs none.
-  package let subject: UnsafeRawBufferPointer?
+  package let subject: ByteView?
   /// The plugin, which is what stands before the name's first dot.
-  package let plugin: UnsafeRawBufferPointer
+  package let plugin: ByteView
   /// The query in the plugin; empty if the name has no dot, which no query matches.
-  package let query: UnsafeRawBufferPointer
+  package let query: ByteView
   /// The arguments, or nil if absent or null.
   package let args: TapeValue?
   /// The text of the arguments as sent; empty if there are none.
-  package let argsText: UnsafeRawBufferPointer
+  package let argsText: ByteView
 
   /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) {
@@ -23,10 +23,10 @@ package struct QueryParams {
     guard let value = reader.value("name") else { throw reader.error("name", "is required") }
     guard let name = value.string else { throw reader.error("name", "must be a string") }
     let dot = name.firstIndex(of: UInt8(ascii: ".")) ?? name.endIndex
-    plugin = UnsafeRawBufferPointer(rebasing: name[..<dot])
-    query = UnsafeRawBufferPointer(rebasing: name[dot...].dropFirst())
+    plugin = name.extracting(..<dot)
+    query = name.extracting(droppingFirst: dot + 1)
     args = reader.value("args")
-    argsText = args == nil ? UnsafeRawBufferPointer(start: nil, count: 0) : request.paramsText.rawMember("args")
+    argsText = args == nil ? ByteView.empty : request.paramsText.rawMember("args")
   }
 }
 
@@ -180,7 +180,7 @@ package struct CountersParams: Sendable, Equatable {
     labels = try Self.read(value, text: request.paramsText.rawMember("labels"))
   }
 
-  private static func read(_ object: TapeValue, text: UnsafeRawBufferPointer) throws(RequestError) -> [Label] {
+  private static func read(_ object: TapeValue, text: ByteView) throws(RequestError) -> [Label] {
     var labels: [Label] = []
     var cursor = MemberCursor(object, text: text)
     while let member = cursor.next() {

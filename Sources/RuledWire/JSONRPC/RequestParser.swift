@@ -17,7 +17,7 @@ package final class RequestParser {
   ///   - line: The line without its newline.
   ///   - readable: How many bytes can be read from the start of `line`; with 64 more than the line has, it is not copied.
   /// - Returns: What the line holds; valid until the next line is parsed.
-  package func parse(_ line: UnsafeRawBufferPointer, readable: Int = 0) -> RequestLine {
+  package func parse(_ line: ByteView, readable: Int = 0) -> RequestLine {
     do throws(RequestError) {
       let root = try value(line, readable: readable)
       guard root.kind == .array else { return .single(RequestMessage(root, text: line)) }
@@ -31,7 +31,7 @@ package final class RequestParser {
   /// Parses a text that need not be a request, like the body of an HTTP request.
   ///
   /// - Throws: `parse_error`.
-  package func value(_ text: UnsafeRawBufferPointer, readable: Int = 0) throws(RequestError) -> TapeValue {
+  package func value(_ text: ByteView, readable: Int = 0) throws(RequestError) -> TapeValue {
     guard text.baseAddress != nil else { throw RequestError(.parseError, "There is no JSON.") }
     do throws(JSONError.Reason) {
       return try document.parse(text, readable: readable)
@@ -56,7 +56,7 @@ package struct RequestBatch {
   private var elements: ElementCursor
 
   /// The batch in a non-empty array whose text is `text`.
-  init(_ array: TapeValue, text: UnsafeRawBufferPointer) { elements = ElementCursor(array, text: text) }
+  init(_ array: TapeValue, text: ByteView) { elements = ElementCursor(array, text: text) }
 
   /// The next message, or nil at the end.
   package mutating func next() -> RequestMessage? {
@@ -69,10 +69,10 @@ package enum RequestMessage {
   /// A request or a notification.
   case request(RequestView)
   /// No request; the answer has the error and the id's text as sent, or `null` if the id is nil.
-  case invalid(id: UnsafeRawBufferPointer?, RequestError)
+  case invalid(id: ByteView?, RequestError)
 
   /// Reads the message in `value`, whose text is `text`.
-  init(_ value: TapeValue, text: UnsafeRawBufferPointer) {
+  init(_ value: TapeValue, text: ByteView) {
     guard value.isKind(.object) else {
       self = .invalid(id: nil, Self.error("A request is an object."))
       return
@@ -92,9 +92,9 @@ struct RequestMembers {
   private var version: TapeValue?
   private var method: TapeValue?
   private var params: TapeValue?
-  private var paramsText: UnsafeRawBufferPointer?
+  private var paramsText: ByteView?
   private var id: TapeValue?
-  private var idText: UnsafeRawBufferPointer?
+  private var idText: ByteView?
 
   /// A request without members.
   init() {}
@@ -128,24 +128,24 @@ struct RequestMembers {
     .invalid(id: idText, RequestMessage.error(message))
   }
 
-  private static var noParams: UnsafeRawBufferPointer {
+  private static var noParams: ByteView {
     let text: StaticString = "{}"
-    return UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+    return ByteView(start: text.utf8Start, count: text.utf8CodeUnitCount)
   }
 }
 
 /// A request; everything in it is valid until the parser parses again.
 package struct RequestView {
   /// The id's text as sent, or nil for a notification, which is never answered.
-  package let id: UnsafeRawBufferPointer?
+  package let id: ByteView?
   /// Which method is called.
   package let method: Method
   /// The method's name, decoded.
-  package let methodName: UnsafeRawBufferPointer
+  package let methodName: ByteView
   /// The `params`, an object or an array, or nil if absent.
   package let params: TapeValue?
   /// The text of `params` as sent; `{}` if absent.
-  package let paramsText: UnsafeRawBufferPointer
+  package let paramsText: ByteView
 
   /// Whether the request must not be answered.
   package var isNotification: Bool { id == nil }

@@ -66,7 +66,7 @@ extension EndToEnd {
       defer { close(descriptor) }
       var bytes = [UInt8](repeating: 0, count: Int(lseek(descriptor, 0, SEEK_END)))
       let count = pread(descriptor, &bytes, bytes.count, 0)
-      return bytes.withUnsafeBytes { bytes in
+      return bytes.withView { bytes in
         func stands(at start: Int) -> Bool {
           bytes.baseAddress.map { memcmp($0 + start, text, text.count) == 0 } ?? false
         }

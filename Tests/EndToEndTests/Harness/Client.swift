@@ -44,7 +44,7 @@ final class Client: @unchecked Sendable {  // each client is used by one thread 
   func send(_ bytes: [UInt8]) -> Bool {
     var offset = 0
     while offset < bytes.count {
-      let sent = bytes[offset...].withUnsafeBytes {
+      let sent = bytes[offset...].withView {
         Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
       }
       guard sent > 0 else { return false }
@@ -56,7 +56,7 @@ final class Client: @unchecked Sendable {  // each client is used by one thread 
   /// Sends as much as possible without waiting; returns the number of bytes.
   func sendAvailable(_ bytes: [UInt8]) -> Int {
     let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
-    return max(0, bytes.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, flags) })
+    return max(0, bytes.withView { Glibc.send(descriptor, $0.baseAddress, $0.count, flags) })
   }
 
   /// The next line without its newline; nil at the end of the stream.
@@ -64,7 +64,7 @@ final class Client: @unchecked Sendable {  // each client is used by one thread 
     while true {
       if let end = endOfLine() {
         defer { start = end + 1 }
-        return buffer.withUnsafeBytes { String(decoding: $0[start..<end], as: UTF8.self) }
+        return buffer.withView { String(decoding: $0[start..<end], as: UTF8.self) }
       }
       buffer.removeSubrange(..<start)
       start = 0
@@ -76,7 +76,7 @@ final class Client: @unchecked Sendable {  // each client is used by one thread 
   }
 
   private func endOfLine() -> Int? {
-    buffer.withUnsafeBytes { bytes in
+    buffer.withView { bytes in
       guard let base = bytes.baseAddress, start < bytes.count else { return nil }
       return memchr(base + start, 10, bytes.count - start).map { UnsafeRawPointer($0) - base }
     }

@@ -17,7 +17,7 @@ final class CountingStore: StateStore {
 
   var problem: StoreError? { store.problem }
 
-  func get(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) throws(StoreError) -> Bool {
+  func get(_ key: ByteView, into buffer: ByteBuffer) throws(StoreError) -> Bool {
     reads.wrappingAdd(1, ordering: .relaxed)
     return try store.get(key, into: buffer)
   }
@@ -39,7 +39,7 @@ final class CountingStore: StateStore {
   func reopen() throws(StoreError) { try store.reopen() }
 
   func withCursor(
-    below upper: UnsafeRawBufferPointer?, _ body: (any StoreCursor) throws(StoreError) -> Void
+    below upper: ByteView?, _ body: (any StoreCursor) throws(StoreError) -> Void
   ) throws(StoreError) {
     try store.withCursor(below: upper, body)
   }

@@ -64,10 +64,10 @@ final class Engine {
   /// The parked parts.
   func parked() throws -> [ParkedKey] {
     try local.contents().compactMap { entry in
-      guard case .parked(let subject, let sequence)? = entry.key.withUnsafeBytes({ try? ParsedKey($0) }) else {
-        return nil
+      entry.key.withView { key in
+        guard case .parked(let subject, let sequence)? = try? ParsedKey(key) else { return nil }
+        return ParkedKey(subject: Array(subject), sequence: sequence)
       }
-      return ParkedKey(subject: Array(subject), sequence: sequence)
     }
   }
 

@@ -120,7 +120,7 @@ final class Bench {
   }
 
   private func parse(_ text: String) -> TapeValue? {
-    Array(text.utf8).withUnsafeBytes { try? document.parse(copyOf: $0) }
+    Array(text.utf8).withView { try? document.parse(copyOf: $0) }
   }
 
   private func begin(
@@ -144,14 +144,14 @@ final class Bench {
     defer { withExtendedLifetime((names, states)) {} }
     let typeStart = id.utf8.count, subjectStart = typeStart + type.utf8.count
     let all = names.bytes
-    let subject = UnsafeRawBufferPointer(rebasing: all[subjectStart...])
-    let typeBytes = UnsafeRawBufferPointer(rebasing: all[typeStart..<subjectStart])
+    let subject = all.extracting(subjectStart...)
+    let typeBytes = all.extracting(typeStart..<subjectStart)
     let stateBytes = state == nil ? nil : states.bytes
     var event =
       readOnly
       ? RuleEvent(reading: state == nil ? nil : subject, state: stateBytes, now: 2_000_000_000)
       : RuleEvent(
-        id: UnsafeRawBufferPointer(rebasing: all[..<typeStart]), source: subject, type: typeBytes, subject: subject,
+        id: all.extracting(..<typeStart), source: subject, type: typeBytes, subject: subject,
         time: 1_000_000_000, now: 2_000_000_000, data: object.member("data"), attributes: object, seed: seed,
         state: stateBytes, isExplained: explain, depth: 0, chain: typeBytes)
     return body(&event)

@@ -15,17 +15,17 @@ final class ScriptedHost: RuleHost {
   /// The event's identity.
   var identity = "source/id"
 
-  func isUnclaimed(once key: UnsafeRawBufferPointer, of vm: PluginVM) -> Bool {
+  func isUnclaimed(once key: ByteView, of vm: PluginVM) -> Bool {
     !claimed.contains(String(decoding: key, as: UTF8.self))
   }
 
-  func timerDue(_ name: UnsafeRawBufferPointer, of vm: PluginVM) -> Int64? {
+  func timerDue(_ name: ByteView, of vm: PluginVM) -> Int64? {
     timers[String(decoding: name, as: UTF8.self)]
   }
 
-  func counters(prefix: UnsafeRawBufferPointer, into buffer: ByteBuffer) { buffer.append(contentsOf: counters) }
+  func counters(prefix: ByteView, into buffer: ByteBuffer) { buffer.append(contentsOf: counters) }
 
-  func peek(plugin: UnsafeRawBufferPointer, into buffer: ByteBuffer) -> Bool {
+  func peek(plugin: ByteView, into buffer: ByteBuffer) -> Bool {
     guard let state = states[String(decoding: plugin, as: UTF8.self)] else { return false }
     buffer.append(contentsOf: state)
     return true

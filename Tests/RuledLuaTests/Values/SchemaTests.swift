@@ -103,7 +103,7 @@ import Testing
       """)
     let schema = manifest.events[0].data
     let document = TapeDocument()
-    let value = try Array(data.utf8).withUnsafeBytes { try document.parse(copyOf: $0) }
+    let value = try Array(data.utf8).withView { try document.parse(copyOf: $0) }
     do throws(SchemaMismatch) {
       try schema.check(value, at: "data", onlyKnown: nil)
       #expect(mismatch == nil)

@@ -44,7 +44,7 @@ final class Client {
   func send(_ bytes: [UInt8]) {
     var offset = 0
     while offset < bytes.count {
-      let sent = bytes[offset...].withUnsafeBytes {
+      let sent = bytes[offset...].withView {
         Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
       }
       guard sent > 0 else { return }
@@ -55,7 +55,7 @@ final class Client {
   /// Sends as many bytes as fit without waiting, and returns their number.
   func sendAvailable(_ bytes: [UInt8]) -> Int {
     let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
-    return max(0, bytes.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, flags) })
+    return max(0, bytes.withView { Glibc.send(descriptor, $0.baseAddress, $0.count, flags) })
   }
 
   /// Reads up to `count` bytes; nothing at the end of the stream, after an error or after the deadline.

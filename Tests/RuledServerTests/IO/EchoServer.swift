@@ -76,7 +76,7 @@ final class EchoServer: Sendable {
       table.handler = self
     }
 
-    func receive(line: UnsafeRawBufferPointer, on connection: Connection) {
+    func receive(line: ByteView, on connection: Connection) {
       server.account.withLock {
         $0.lines += 1
         $0.bytes += line.count
@@ -100,7 +100,7 @@ final class EchoServer: Sendable {
     }
 
     private func reply(_ line: [UInt8], on connection: Connection) {
-      line.withUnsafeBytes { connection.send($0) }
+      line.withView { connection.send($0) }
       connection.withOutput { $0.append(10) }
     }
 

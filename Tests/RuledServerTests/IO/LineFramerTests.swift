@@ -16,11 +16,11 @@ import Testing
     }
     var rest = text[...]
     while !rest.isEmpty {
-      let space = framer.space()
-      let part = rest.prefix(min(max(1, step()), space.count))
-      space.copyBytes(from: part)
-      framer.advance(part.count)
-      rest = rest.dropFirst(part.count)
+      rest = framer.fill { room in
+        let part = rest.prefix(min(max(1, step()), room.capacity))
+        for byte in part { room.append(byte) }
+        return rest.dropFirst(part.count)
+      }
       while let item = framer.next() { take(item) }
     }
     if let item = framer.last() { take(item) }

@@ -90,7 +90,7 @@ final class DeliveryRig {
       .perform { worker in
         let document = TapeDocument()
         let reply = ByteBuffer()
-        guard let object = Array(text.utf8).withUnsafeBytes({ try? document.parse(copyOf: $0) }) else {
+        guard let object = Array(text.utf8).withView({ try? document.parse(copyOf: $0) }) else {
           return answer.set("null")
         }
         var event = EventInput(

@@ -127,7 +127,7 @@ import Testing
       EffectKey(subject: Array(subject.utf8), sequence: UInt64(number + 1)).write(to: name)
       let set = WriteSet()
       let text = StoredEffect.marked(Array(DeliveryRig.text(id, subject).utf8), mark)
-      text.withUnsafeBytes { set.put(name.bytes, $0) }
+      text.withView { set.put(name.bytes, $0) }
       try store.commit(set, durable: true)
     }
     let folder = TemporaryFolder()

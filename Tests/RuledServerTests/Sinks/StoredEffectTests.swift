@@ -7,11 +7,11 @@ import Testing
   private let document = StoredEffect.makeDocument()
 
   private func read(_ text: String) -> StoredEffect? {
-    Array(text.utf8).withUnsafeBytes { StoredEffect($0, document) }
+    Array(text.utf8).withView { StoredEffect($0, document) }
   }
 
   private func emitted(_ effect: StoredEffect, _ text: String) -> String {
-    String(decoding: Array(text.utf8).withUnsafeBytes { effect.emitted($0, document) }, as: UTF8.self)
+    String(decoding: Array(text.utf8).withView { effect.emitted($0, document) }, as: UTF8.self)
   }
 
   @Test func `members are read in any order`() throws {

@@ -13,7 +13,7 @@ import Testing
   private let folder = TemporaryFolder()
 
   /// Whether the key is that of an effect of the subject `bad` whose number is `first` or below.
-  private static func isBad(_ key: UnsafeRawBufferPointer, upTo first: UInt64) -> Bool {
+  private static func isBad(_ key: ByteView, upTo first: UInt64) -> Bool {
     guard let effect = EffectKey(key) else { return false }
     return effect.subject == Array("bad".utf8) && effect.sequence <= first
   }
@@ -58,8 +58,8 @@ import Testing
     let rig = try DeliveryRig(store: store, sinks: ["out": .logging], delivers: false)
     let bad = EffectKey(subject: Array("bad".utf8), sequence: rig.services.context.nextSequence())
     let set = WriteSet()
-    StoreKey.bytes { bad.write(to: $0) }.withUnsafeBytes { key in
-      Array("{torn".utf8).withUnsafeBytes { set.put(key, $0) }
+    StoreKey.bytes { bad.write(to: $0) }.withView { key in
+      Array("{torn".utf8).withView { set.put(key, $0) }
     }
     try store.commit(set, durable: true)
     try rig.emit("bad-2", subject: "bad")

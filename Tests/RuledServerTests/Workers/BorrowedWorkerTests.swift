@@ -53,7 +53,7 @@ struct BorrowedWorkerTests {
         .perform { worker in
           let bundle = RequestBundle()
           worker.services.inFlight.wrappingAdd(1, ordering: .relaxed)
-          Array(line.utf8).withUnsafeBytes {
+          Array(line.utf8).withView {
             bundle.append($0, to: ReplyTarget(.worker(0), connection: .max, isAdmin: true), subject: 0)
           }
           isDone.set(worker.execute(bundle, inPlaceOf: 1))

@@ -12,7 +12,7 @@ final class ForgetfulStore: StateStore {
   var name: String { "forgetful" }
   var approximateBytes: Int { 0 }
 
-  func get(_ key: UnsafeRawBufferPointer, into buffer: ByteBuffer) -> Bool { false }
+  func get(_ key: ByteView, into buffer: ByteBuffer) -> Bool { false }
 
   func commit(_ set: WriteSet, durable: Bool) { committing() }
 
@@ -34,7 +34,7 @@ final class ForgetfulStore: StateStore {
   func reopen() {}
 
   func withCursor(
-    below upper: UnsafeRawBufferPointer?, _ body: (any StoreCursor) throws(StoreError) -> Void
+    below upper: ByteView?, _ body: (any StoreCursor) throws(StoreError) -> Void
   ) throws(StoreError) {
     try empty.withCursor(below: upper, body)
   }

@@ -50,7 +50,7 @@ struct MessageInboxTests {
     let writes = WriteSet()
     for message in messages {
       let key = StoreKey.bytes { StoreKey.message(message.subject, sequence: message.sequence, into: $0) }
-      key.withUnsafeBytes { key in Array(message.text.utf8).withUnsafeBytes { writes.put(key, $0) } }
+      key.withView { key in Array(message.text.utf8).withView { writes.put(key, $0) } }
     }
     try store.commit(writes, durable: true)
   }

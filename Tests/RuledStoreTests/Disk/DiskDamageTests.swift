@@ -42,7 +42,7 @@ import Testing
 
   /// The offset of the last note of a log's file; nil when there is none.
   private func lastNote(_ bytes: [UInt8]) -> Range<Int>? {
-    bytes.withUnsafeBytes { bytes in
+    bytes.withView { bytes in
       guard let header = LogFrame.FileHeader(bytes) else { return nil }
       var last: Range<Int>?
       var offset = LogFrame.fileHeader

@@ -1,3 +1,4 @@
+import RuledCore
 import TestSupport
 
 @testable import RuledStore
@@ -198,7 +199,7 @@ extension DiskState.File {
   private static let sector = 512
 
   /// Writes to the cache.
-  mutating func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
+  mutating func write(_ bytes: ByteView, at offset: Int) {
     guard !bytes.isEmpty else { return }
     cache.grow(to: offset + bytes.count)
     cache.copy(bytes, to: offset)
@@ -268,11 +269,11 @@ extension DiskState.File {
       case .write(let offset, let bytes):
         size = max(size, offset + bytes.count)
         image.grow(to: size)
-        bytes.withUnsafeBytes { bytes in
+        bytes.withView { bytes in
           Self.forEachSector(offset..<(offset + bytes.count)) { sector, part in
             guard index < reached(sector: sector, &random) else { return }
             let piece = (part.lowerBound - offset)..<(part.upperBound - offset)
-            image.copy(UnsafeRawBufferPointer(rebasing: bytes[piece]), to: part.lowerBound)
+            image.copy(bytes.extracting(piece), to: part.lowerBound)
           }
         }
       }
@@ -329,9 +330,9 @@ extension [UInt8] {
     removeLast(count - size)
   }
 
-  fileprivate mutating func copy(_ bytes: UnsafeRawBufferPointer, to offset: Int) {
+  fileprivate mutating func copy(_ bytes: ByteView, to offset: Int) {
     withUnsafeMutableBytes { room in
-      UnsafeMutableRawBufferPointer(rebasing: room[offset..<(offset + bytes.count)]).copyMemory(from: bytes)
+      UnsafeMutableRawBufferPointer(rebasing: room[offset..<(offset + bytes.count)]).copyMemory(from: bytes.memory)
     }
   }
 

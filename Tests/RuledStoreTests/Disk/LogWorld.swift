@@ -121,7 +121,7 @@ final class LogWorld {
 
   private func find(_ key: [UInt8]) -> [UInt8]? {
     let buffer = ByteBuffer()
-    switch key.withUnsafeBytes({ log?.segments.find($0, into: buffer) ?? .absent }) {
+    switch key.withView({ log?.segments.find($0, into: buffer) ?? .absent }) {
     case .value: return Array(buffer.bytes)
     case .deleted: return nil
     case .absent: return database.values[key]
@@ -149,8 +149,8 @@ final class LogWorld {
   /// A wait would never end on one thread, so a full backlog is flushed before anything could wait for it.
   private func makeRoom() {
     guard let log else { return }
-    let scope = [StoreKey.Kind.timerIndex.rawValue].withUnsafeBytes { lower in
-      [StoreKey.Kind.timerIndex.rawValue + 1].withUnsafeBytes { KeyScope(from: lower, to: $0) }
+    let scope = [StoreKey.Kind.timerIndex.rawValue].withView { lower in
+      [StoreKey.Kind.timerIndex.rawValue + 1].withView { KeyScope(from: lower, to: $0) }
     }
     while log.segments.flushProblem == nil, log.segments.writes(in: scope).count > settings.longestBacklog { flush() }
   }

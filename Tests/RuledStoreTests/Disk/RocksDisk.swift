@@ -93,7 +93,7 @@ final class RocksDisk: @unchecked Sendable {  // `open` is guarded by `lock`
     calls.write = { context, file, offset, bytes, count in
       RocksDisk.result { () throws(StoreError) -> Int32 in
         try RocksDisk.of(context)?.file(file)?.write(
-          UnsafeRawBufferPointer(start: bytes, count: count), at: Int(offset))
+          ByteView(start: bytes, count: count), at: Int(offset))
         return 0
       }
     }

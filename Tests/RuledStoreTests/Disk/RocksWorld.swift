@@ -73,7 +73,7 @@ final class RocksWorld {
       let room = UnsafeMutableRawBufferPointer.allocate(byteCount: key.count, alignment: 1)
       defer { room.deallocate() }
       room.copyBytes(from: key)
-      return try opened.get(UnsafeRawBufferPointer(room), into: buffer) ? Array(buffer.bytes) : nil
+      return try opened.get(ByteView(room), into: buffer) ? Array(buffer.bytes) : nil
     }
     change { $0 = found.model }
     trustCache()

@@ -171,17 +171,17 @@ final class SimulatedDisk: FileSystem, @unchecked Sendable {  // everything is g
       guard let cache = state.files[file.number]?.cache, offset + buffer.count <= cache.count else {
         throw StoreError(.inputOutput, "\(file.path) has fewer bytes")
       }
-      cache.withUnsafeBytes { bytes in
-        buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + buffer.count)]))
+      cache.withView { bytes in
+        buffer.copyMemory(from: bytes.extracting(offset..<(offset + buffer.count)).memory)
       }
     }
   }
 
   /// A failed write may have written the first part of its bytes.
-  fileprivate func write(_ file: SimulatedFile, _ bytes: UnsafeRawBufferPointer, _ offset: Int) throws(StoreError) {
+  fileprivate func write(_ file: SimulatedFile, _ bytes: ByteView, _ offset: Int) throws(StoreError) {
     try make(.write, file.path, offset, bytes.count) { fails in
       let count = fails ? Int.random(in: 0..<max(bytes.count, 1), using: &random) : bytes.count
-      state.files[file.number]?.write(UnsafeRawBufferPointer(rebasing: bytes[..<count]), at: offset)
+      state.files[file.number]?.write(bytes.extracting(..<count), at: offset)
     }
   }
 
@@ -220,7 +220,7 @@ final class SimulatedFile: StoreFile {
     try disk.read(self, buffer, offset)
   }
 
-  func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(StoreError) { try disk.write(self, bytes, offset) }
+  func write(_ bytes: ByteView, at offset: Int) throws(StoreError) { try disk.write(self, bytes, offset) }
 
   func sync() throws(StoreError) { try disk.sync(self) }
 

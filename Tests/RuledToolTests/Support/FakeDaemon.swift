@@ -99,7 +99,13 @@ final class FakeDaemon: Sendable {
   private func converse(_ connection: Int32) {
     let buffer = ByteBuffer()
     while true {
-      let count = buffer.append(upTo: 65_536) { recv(connection, $0.baseAddress, $0.count, 0) }
+      let count = buffer.append(upTo: 65_536) { span in
+        span.withUnsafeMutableBytes { memory, count in
+          let received = recv(connection, memory.baseAddress, memory.count, 0)
+          count = max(received, 0)
+          return received
+        }
+      }
       guard count > 0 else { return }
       while let end = buffer.firstIndex(of: UInt8(ascii: "\n")) {
         let line = String(decoding: buffer.bytes[..<end], as: UTF8.self)
@@ -116,7 +122,7 @@ final class FakeDaemon: Sendable {
   private func send(_ connection: Int32, _ text: String) {
     var bytes = Array(text.utf8)[...]
     while !bytes.isEmpty {
-      let count = bytes.withUnsafeBytes { Glibc.send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+      let count = bytes.withView { Glibc.send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
       guard count > 0 else { return }
       bytes = bytes.dropFirst(count)
     }

@@ -50,14 +50,14 @@ import Testing
     headers.append("Content-Type", type)
     let buffer = ByteBuffer()
     let text = Array(body.utf8)
-    try text.withUnsafeBytes { try BinaryEvent.write(headers, body: $0, parser: RequestParser(), to: buffer) }
+    try text.withView { try BinaryEvent.write(headers, body: $0, parser: RequestParser(), to: buffer) }
     #expect(buffer.text == #"{"type":"t",\#(members)}"#)
   }
 
   @Test(arguments: [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")])
   func `base64 is that of RFC 4648`(_ text: String, _ encoded: String) {
     let buffer = ByteBuffer()
-    Array(text.utf8).withUnsafeBytes { Base64.encode($0, to: buffer) }
+    Array(text.utf8).withView { Base64.encode($0, to: buffer) }
     #expect(buffer.text == encoded)
   }
 }

@@ -23,7 +23,7 @@ private struct Verdict: Equatable, CustomStringConvertible {
       for end in cuts + [bytes.count] {
         let piece = Array(bytes[start..<end])
         start = end
-        let outcome = piece.withUnsafeBytes { piece in
+        let outcome = piece.withView { piece in
           Result { () throws(HTTPError) in try read(piece, reader) }
         }
         try outcome.get()
@@ -38,7 +38,7 @@ private struct Verdict: Equatable, CustomStringConvertible {
     self.isCut = isCut
   }
 
-  private mutating func read(_ piece: UnsafeRawBufferPointer, _ reader: HTTPRequestReader) throws(HTTPError) {
+  private mutating func read(_ piece: ByteView, _ reader: HTTPRequestReader) throws(HTTPError) {
     var offset = 0
     while true {
       switch try reader.read(piece, from: &offset) {

@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test func `it is JSON as it is served`() throws {
-    #expect(try OpenAPIDocument.json.withUnsafeBytes { try JSONValue(parsing: $0) } == document)
+    #expect(try OpenAPIDocument.json.withView { try JSONValue(parsing: $0) } == document)
   }
 
   private func resolve(_ reference: String) -> JSONValue? {

@@ -42,13 +42,13 @@ final class EventQueue {
   subscript(index: Int) -> QueuedEvent { events[index] }
 
   /// The type of an event; valid until the next change of the queue.
-  func type(of event: QueuedEvent) -> UnsafeRawBufferPointer { slice(event.type) }
+  func type(of event: QueuedEvent) -> ByteView { slice(event.type) }
 
   /// The data of an event that was parked or raised, as JSON; valid until the next change of the queue.
-  func data(of event: QueuedEvent) -> UnsafeRawBufferPointer { slice(event.data) }
+  func data(of event: QueuedEvent) -> ByteView { slice(event.data) }
 
   /// The types that led to an event, its own last; valid until the next change of the queue.
-  func chain(of event: QueuedEvent) -> UnsafeRawBufferPointer { slice(event.chain) }
+  func chain(of event: QueuedEvent) -> ByteView { slice(event.chain) }
 
   /// Empties the queue.
   func removeAll() {
@@ -57,7 +57,7 @@ final class EventQueue {
   }
 
   /// Adds the transaction's own event.
-  func append(sent type: UnsafeRawBufferPointer) {
+  func append(sent type: ByteView) {
     let type = copy(type)
     events.append(QueuedEvent(origin: .sent, depth: 0, type: type, data: 0..<0, chain: type))
   }
@@ -74,7 +74,7 @@ final class EventQueue {
 
   /// Adds an event that a plugin raised; `chain` are the types that led to it.
   func append(
-    raised type: UnsafeRawBufferPointer, data: UnsafeRawBufferPointer, chain: UnsafeRawBufferPointer, depth: Int,
+    raised type: ByteView, data: ByteView, chain: ByteView, depth: Int,
     by plugin: Int
   ) {
     let start = bytes.count
@@ -88,13 +88,13 @@ final class EventQueue {
         origin: .raised(by: plugin), depth: depth, type: typeStart..<end, data: copy(data), chain: start..<end))
   }
 
-  private func copy(_ other: UnsafeRawBufferPointer) -> Range<Int> {
+  private func copy(_ other: ByteView) -> Range<Int> {
     let start = bytes.count
     bytes.append(other)
     return start..<bytes.count
   }
 
-  private func slice(_ range: Range<Int>) -> UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(rebasing: bytes.bytes[range])
+  private func slice(_ range: Range<Int>) -> ByteView {
+    bytes.bytes.extracting(range)
   }
 }

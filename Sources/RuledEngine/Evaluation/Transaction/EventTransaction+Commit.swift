@@ -127,8 +127,8 @@ extension EventTransaction {
     if event.origin != .client {
       JournalRecord.write(outcome, into: journalHead)
       if let timer {
-        timer.plugin.withUnsafeBytes { JournalRecord.write($0, into: journalHead) }
-        timer.name.withUnsafeBytes { JournalRecord.write($0, into: journalHead) }
+        timer.plugin.withView { JournalRecord.write($0, into: journalHead) }
+        timer.name.withView { JournalRecord.write($0, into: journalHead) }
       } else if let retriedPlugin {
         JournalRecord.write(plugins.all[retriedPlugin].entry.nameBytes, into: journalHead)
       }

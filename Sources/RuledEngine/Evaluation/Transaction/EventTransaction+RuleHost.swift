@@ -5,7 +5,7 @@ import RuledStore
 
 /// The answers to what rules ask while they run. A failure of the store is noted, and fails the whole transaction afterwards.
 extension EventTransaction: RuleHost {
-  func isUnclaimed(once key: UnsafeRawBufferPointer, of vm: PluginVM) -> Bool {
+  func isUnclaimed(once key: ByteView, of vm: PluginVM) -> Bool {
     guard let subject else { return false }
     do throws(RequestError) {
       return try !items.onceKeys.isClaimed(key, of: vm.source.name, subject: subject, now: event.now)
@@ -15,7 +15,7 @@ extension EventTransaction: RuleHost {
     }
   }
 
-  func timerDue(_ name: UnsafeRawBufferPointer, of vm: PluginVM) -> Int64? {
+  func timerDue(_ name: ByteView, of vm: PluginVM) -> Int64? {
     guard let subject else { return nil }
     do throws(RequestError) { return try items.timers.due(name, of: vm.source.name, subject: subject) } catch {
       storeFailure = error
@@ -23,7 +23,7 @@ extension EventTransaction: RuleHost {
     }
   }
 
-  func peek(plugin: UnsafeRawBufferPointer, into buffer: ByteBuffer) -> Bool {
+  func peek(plugin: ByteView, into buffer: ByteBuffer) -> Bool {
     guard let state = record?.state(of: plugin) else { return false }
     buffer.append(state)
     return true
@@ -39,7 +39,7 @@ extension EventTransaction: RuleHost {
 
   func subject(into buffer: ByteBuffer) { buffer.append(event.subject) }
 
-  func counters(prefix: UnsafeRawBufferPointer, into buffer: ByteBuffer) {
+  func counters(prefix: ByteView, into buffer: ByteBuffer) {
     let counters = context.counters.select(
       prefix: String(decoding: prefix, as: UTF8.self), with: answerWaits ? batches.uncommitted : [])
     var json = JSONWriter(buffer)

@@ -43,8 +43,8 @@ final class PluginRun {
   var isDone: Bool { began && !hasFailed }
 
   /// The encoded state after the event; valid until another plugin runs.
-  func state(in transaction: EventTransaction) -> UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(rebasing: transaction.states.bytes[state])
+  func state(in transaction: EventTransaction) -> ByteView {
+    transaction.states.bytes.extracting(state)
   }
 
   /// Makes it ready for the next event; its counts must have joined a batch or been released.
@@ -293,11 +293,11 @@ final class PluginRun {
     for index in first..<vm.operations.count {
       guard case .raise(let raised, let data, _, _) = vm.operations[index] else { continue }
       let type = Array(raised)
-      let listener = type.withUnsafeBytes { transaction.plugins.listeners(to: $0) }.plugins.first {
+      let listener = type.withView { transaction.plugins.listeners(to: $0) }.plugins.first {
         $0.plugin == plugin.index
       }
       guard let listener, let data = try? transaction.raisedData.parse(copyOf: data) else { continue }
-      let begun = type.withUnsafeBytes {
+      let begun = type.withView {
         vm.beginRaised(type: $0, data: data)
       }
       guard begun != .failed else { throw vm.failure(rule: nil) }

@@ -5,7 +5,7 @@ import RuledLua
 /// Explains an event: writes for each rule that was considered whether it fired, and why.
 final class TraceWriter {
   /// The entries, JSON objects with commas between them.
-  var bytes: UnsafeRawBufferPointer { trace.bytes }
+  var bytes: ByteView { trace.bytes }
   private let trace = ByteBuffer(capacity: 256)
   /// The type of the event that rules run on.
   var type = ""

@@ -13,9 +13,8 @@ extension Connection {
     }
     let framer = framer ?? table.pool.framer()
     self.framer = framer
-    switch SystemCalls.receive(descriptor, into: framer.space()) {
+    switch framer.fill({ SystemCalls.receive(descriptor, into: &$0) }) {
     case .moved(let count):
-      framer.advance(count)
       reduceAllowance(by: count)
     case .wouldBlock:
       if drainAllowance != nil { endInput(deliveringLastLine: false) }
@@ -107,7 +106,7 @@ extension Connection {
   package var unsent: Int { (output?.count ?? 0) - sent }
 
   /// Appends bytes that are written at the end of the tick; dropped when the client is gone.
-  package func send(_ bytes: UnsafeRawBufferPointer) {
+  package func send(_ bytes: ByteView) {
     withOutput { $0.append(bytes) }
   }
 
@@ -124,7 +123,7 @@ extension Connection {
   /// Writes as much as the socket takes.
   func write() {
     guard let output, output.count > sent else { return }
-    switch SystemCalls.send(descriptor, UnsafeRawBufferPointer(rebasing: output.bytes[sent...])) {
+    switch SystemCalls.send(descriptor, output.bytes.extracting(sent...)) {
     case .moved(let count):
       sent += count
       lastProgress = table.loop.now

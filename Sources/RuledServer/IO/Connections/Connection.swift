@@ -1,4 +1,4 @@
-internal import RuledCore
+package import RuledCore
 
 /// One client on a Unix stream socket that speaks JSON-RPC lines, confined to its loop.
 ///
@@ -152,7 +152,7 @@ package final class Connection {
   /// Decides by the first byte, which remains unread.
   private func detectProtocol() {
     var first: UInt8 = 0
-    switch withUnsafeMutableBytes(of: &first, { SystemCalls.receive(descriptor, into: $0, peek: true) }) {
+    switch SystemCalls.peek(descriptor, &first) {
     case .wouldBlock: return
     case .ended, .failed: close()
     case .moved:
@@ -207,7 +207,7 @@ package protocol ConnectionHandler: AnyObject {
   /// A line came; it has no newline and is never blank.
   ///
   /// The bytes are valid during the call, and the `LineFramer.padding` bytes after them can be read.
-  func receive(line: UnsafeRawBufferPointer, on connection: Connection)
+  func receive(line: ByteView, on connection: Connection)
 
   /// A line was skipped. Called once for each such line, in the order of the lines.
   func reportSkippedLine(_ reason: LineFramer.SkipReason, on connection: Connection)

@@ -1,7 +1,8 @@
 internal import Glibc
+package import RuledCore
 internal import Synchronization
 
-/// Cuts a stream of bytes into lines without copying: bytes are read into `space`, and lines point into the buffer.
+/// Cuts a stream of bytes into lines without copying: `fill` reads bytes into the buffer, and lines are views of it.
 ///
 /// The buffer grows with the longest line, up to the limit and the room of one read. The `padding` bytes after the last byte can always be read,
 /// as parsers that load whole vectors need.
@@ -13,8 +14,8 @@ package final class LineFramer {
 
   /// What the input holds next.
   package enum Item {
-    /// A line without its newline; valid until the next call of `space`.
-    case line(UnsafeRawBufferPointer)
+    /// A line without its newline; valid until the next call of `fill`.
+    case line(ByteView)
     /// A line whose bytes are dropped.
     case skipped(SkipReason)
   }
@@ -37,6 +38,7 @@ package final class LineFramer {
   private var isSkipping = false
   private var isOutOfMemory = false
   private let memory: LineMemory
+  private let changes = ByteChanges()
 
   /// A framer for lines of at most `limit` bytes.
   ///
@@ -49,6 +51,7 @@ package final class LineFramer {
   }
 
   deinit {
+    changes.endViews()
     base.deallocate()
     memory.release(capacity - Self.readBytes)
   }
@@ -65,23 +68,22 @@ package final class LineFramer {
   /// Whether no byte of an incomplete line is buffered.
   package var isEmpty: Bool { start == end && !isSkipping }
 
-  /// Room for the next bytes, at least 16 KiB.
+  /// Buffers what `body` writes into a span with room for at least 16 KiB.
   ///
   /// May move the buffered bytes.
-  package func space() -> UnsafeMutableRawBufferPointer {
+  package func fill<Result>(_ body: (inout OutputRawSpan) -> Result) -> Result {
+    changes.endViews()
     if start == end {
       start = 0
       scanned = 0
       end = 0
     }
     if capacity - end < Self.readBytes / 4 { makeRoom() }
-    return UnsafeMutableRawBufferPointer(start: base + end, count: capacity - end)
-  }
-
-  /// Counts `count` bytes that were written to `space` as buffered.
-  package func advance(_ count: Int) {
-    precondition(count >= 0 && end + count <= capacity)
-    end += count
+    let free = UnsafeMutableRawBufferPointer(start: base + end, count: capacity - end)
+    var span = OutputRawSpan(buffer: free, initializedCount: 0)
+    let result = body(&span)
+    end += span.finalize(for: free)
+    return result
   }
 
   /// The next complete line, or nil when more bytes are needed.
@@ -98,7 +100,7 @@ package final class LineFramer {
         break
       }
       let newline = UnsafeRawPointer(found) - UnsafeRawPointer(base)
-      let line = UnsafeRawBufferPointer(start: base + start, count: newline - start)
+      let line = ByteView(start: base + start, count: newline - start, until: changes)
       start = newline + 1
       scanned = start
       if isSkipping {
@@ -123,14 +125,14 @@ package final class LineFramer {
   ///
   /// To be called after `next` returned nil.
   package func last() -> Item? {
-    let line = UnsafeRawBufferPointer(start: base + start, count: end - start)
+    let line = ByteView(start: base + start, count: end - start, until: changes)
     start = end
     scanned = end
     isSkipping = false
     return Self.isBlank(line) ? nil : .line(line)
   }
 
-  private static func isBlank(_ line: UnsafeRawBufferPointer) -> Bool {
+  private static func isBlank(_ line: ByteView) -> Bool {
     line.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
   }
 

@@ -1,6 +1,6 @@
 internal import CUV
 internal import Glibc
-internal import RuledCore
+package import RuledCore
 package import RuledThreads
 
 /// System calls that retry when a signal interrupts them and report why they failed.
@@ -46,18 +46,31 @@ package enum SystemCalls {
 
   // MARK: Transfers
 
-  /// Reads what is there, without blocking: recv(2).
-  package static func receive(
-    _ descriptor: Int32, into space: UnsafeMutableRawBufferPointer, peek: Bool = false
+  /// Reads what is there and fits behind the bytes of `span`, without blocking: recv(2).
+  package static func receive(_ descriptor: Int32, into span: inout OutputRawSpan) -> Transfer {
+    span.withUnsafeMutableBytes { memory, count in
+      let free = UnsafeMutableRawBufferPointer(rebasing: memory[count...])
+      let transfer = receive(descriptor, into: free, flags: Int32(MSG_DONTWAIT))
+      if case .moved(let moved) = transfer { count += moved }
+      return transfer
+    }
+  }
+
+  /// Copies the first byte that is there and leaves it unread, without blocking: recv(2).
+  static func peek(_ descriptor: Int32, _ first: inout UInt8) -> Transfer {
+    withUnsafeMutableBytes(of: &first) { receive(descriptor, into: $0, flags: Int32(MSG_DONTWAIT) | Int32(MSG_PEEK)) }
+  }
+
+  private static func receive(
+    _ descriptor: Int32, into memory: UnsafeMutableRawBufferPointer, flags: Int32
   ) -> Transfer {
-    let flags = Int32(MSG_DONTWAIT) | (peek ? Int32(MSG_PEEK) : 0)
-    let (moved, number) = retrying { recv(descriptor, space.baseAddress, space.count, flags) }
+    let (moved, number) = retrying { recv(descriptor, memory.baseAddress, memory.count, flags) }
     if number == 0 { return moved == 0 ? .ended : .moved(moved) }
     return number == EAGAIN || number == EWOULDBLOCK ? .wouldBlock : .failed(number)
   }
 
   /// Writes what fits, without blocking and without SIGPIPE: send(2).
-  package static func send(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Transfer {
+  package static func send(_ descriptor: Int32, _ bytes: ByteView) -> Transfer {
     let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
     let (moved, number) = retrying { Glibc.send(descriptor, bytes.baseAddress, bytes.count, flags) }
     if number == 0 { return .moved(moved) }

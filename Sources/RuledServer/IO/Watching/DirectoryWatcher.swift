@@ -1,4 +1,5 @@
 internal import Glibc
+import RuledCore
 
 /// Reports changes of a folder tree, once per burst of changes.
 ///
@@ -139,7 +140,7 @@ final class Inotify {
       while true {
         let (count, number) = SystemCalls.retrying { read(descriptor, buffer.baseAddress, buffer.count) }
         guard number == 0, count > 0 else { return }
-        Self.forEachEvent(in: UnsafeRawBufferPointer(rebasing: buffer[..<count])) { event in
+        Self.forEachEvent(in: ByteView(buffer).extracting(..<count)) { event in
           if isOfInterest(event) { hasInterest = true }
         }
       }
@@ -154,13 +155,13 @@ final class Inotify {
     return interest.names.contains(event.name) || (interest.isWhole && !FolderFiles.isIgnored(event.name))
   }
 
-  private static func forEachEvent(in bytes: UnsafeRawBufferPointer, _ body: (Event) -> Void) {
+  private static func forEachEvent(in bytes: ByteView, _ body: (Event) -> Void) {
     let head = MemoryLayout<inotify_event>.size
     var offset = 0
     while offset + head <= bytes.count {
-      let watch = bytes.loadUnaligned(fromByteOffset: offset, as: Int32.self)
-      let mask = bytes.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self)
-      let length = Int(bytes.loadUnaligned(fromByteOffset: offset + 12, as: UInt32.self))
+      let watch = bytes.load(at: offset, as: Int32.self)
+      let mask = bytes.load(at: offset + 4, as: UInt32.self)
+      let length = Int(bytes.load(at: offset + 12, as: UInt32.self))
       let name = bytes[offset + head..<offset + head + length].prefix { $0 != 0 }
       body(Event(watch: watch, mask: mask, name: String(decoding: name, as: UTF8.self)))
       offset += head + length

@@ -1,4 +1,5 @@
 internal import Glibc
+import RuledCore
 import RuledEngine
 
 /// The folders that must be watched to notice every change of a folder tree as it is now.

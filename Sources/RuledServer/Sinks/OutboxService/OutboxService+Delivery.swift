@@ -198,7 +198,7 @@ extension OutboxService {
       switch fetch(key) {
       case .found(let effect):
         sink.unreadable.remove(key)
-        effect.emitted(value.bytes, document).withUnsafeBytes { lines.append($0) }
+        effect.emitted(value.bytes, document).withView { lines.append($0) }
         lines.append(UInt8(ascii: "\n"))
         chunk.append((key, true))
       case .gone:

@@ -104,7 +104,7 @@ extension OutboxService {
     leases.active[name] = Leases.Lease(delivery: delivery, end: end)
     delivery.sink.leasedCount += 1
     startTimer()
-    let effect = text.withUnsafeBytes { try? JSONValue(parsing: $0, maximumDepth: Limits.jsonDepth + 1) }
+    let effect = text.withView { try? JSONValue(parsing: $0, maximumDepth: Limits.jsonDepth + 1) }
     var object: JSONObject = [
       "lease": .string(name), "tries": .integer(Int64(delivery.tries)), "effect": effect ?? .null,
     ]

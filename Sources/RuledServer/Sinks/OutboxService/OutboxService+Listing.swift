@@ -69,7 +69,7 @@ extension OutboxService {
 
   /// What the protocol shows of an effect, whose stored text is `text`.
   private func json(
-    _ key: EffectKey, _ effect: StoredEffect, _ text: UnsafeRawBufferPointer, withData: Bool
+    _ key: EffectKey, _ effect: StoredEffect, _ text: ByteView, withData: Bool
   ) -> JSONValue {
     let stored = try? document.parse(text)
     let queue = sinks[effect.sink]?.existingQueue(of: effect.plugin)
@@ -232,7 +232,7 @@ extension OutboxService {
   private static func range(of subject: String?) -> (lower: [UInt8], upper: [UInt8]?) {
     guard let subject else { return (StoreKey.prefix(.effect), StoreKey.upperBound(StoreKey.prefix(.effect))) }
     let prefix = StoreKey.bytes { buffer in
-      Array(subject.utf8).withUnsafeBytes { StoreKey.subjectPrefix(.effect, $0, into: buffer) }
+      Array(subject.utf8).withView { StoreKey.subjectPrefix(.effect, $0, into: buffer) }
     }
     return (prefix, StoreKey.upperBound(prefix))
   }
@@ -251,7 +251,7 @@ extension OutboxService {
   /// Calls `body` with each selected effect in a range, or of those with these keys, until it returns false, and `done` at the end.
   private func find(
     _ selection: EffectSelection, in range: (lower: [UInt8], upper: [UInt8]?), keys: ArraySlice<String>,
-    _ body: @escaping (EffectKey, StoredEffect, UnsafeRawBufferPointer) -> Bool,
+    _ body: @escaping (EffectKey, StoredEffect, ByteView) -> Bool,
     done: @escaping (Result<Void, RequestError>) -> Void
   ) {
     switch selection {
@@ -273,7 +273,7 @@ extension OutboxService {
   /// Calls `body` with each effect in a range of the store until it returns false, a share in each tick, and `done` at the end.
   private func walk(
     _ range: (lower: [UInt8], upper: [UInt8]?),
-    _ body: @escaping (EffectKey, StoredEffect, UnsafeRawBufferPointer) -> Bool,
+    _ body: @escaping (EffectKey, StoredEffect, ByteView) -> Bool,
     done: @escaping (Result<Void, RequestError>) -> Void
   ) {
     var count = 0

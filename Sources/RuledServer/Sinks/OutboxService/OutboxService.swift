@@ -321,5 +321,5 @@ final class OutboxService {
   }
 
   /// What the log shows of a subject.
-  static func hash(_ subject: [UInt8]) -> String { subject.withUnsafeBytes { String(SHA256.hash($0).hex.prefix(12)) } }
+  static func hash(_ subject: [UInt8]) -> String { subject.withView { String(SHA256.hash($0).hex.prefix(12)) } }
 }
