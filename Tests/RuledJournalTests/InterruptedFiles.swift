@@ -1,3 +1,4 @@
+import RuledCore
 import RuledStore
 import Synchronization
 
@@ -60,7 +61,7 @@ private final class InterruptedFile: StoreFile {
   func write(_ bytes: ByteView, at offset: Int) throws(StoreError) {
     do throws(StoreError) { try files.check(path) } catch {
       // as much as a full disk takes
-      try file.write(bytes.extracting(..<bytes.count / 2), at: offset)
+      try file.write(bytes.extracting(first: bytes.count / 2), at: offset)
       throw error
     }
     try file.write(bytes, at: offset)
