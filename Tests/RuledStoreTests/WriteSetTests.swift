@@ -79,7 +79,7 @@ struct WriteSetTests {
 
   @Test func `records for the journal are in the order of the writes, and no look-up finds them`() {
     let set = WriteSet()
-    func journal(_ text: [UInt8]) { text.withUnsafeBytes { set.journal($0, $0) } }
+    func journal(_ text: [UInt8]) { text.withView { set.journal($0, $0) } }
     for number in 0..<100 as Range<UInt8> {
       set.put([number], [number])
       journal([number])
@@ -88,13 +88,13 @@ struct WriteSetTests {
     journal([])
     set.truncate(to: mark)
     for number in 0..<100 as Range<UInt8> {
-      guard case .value(let value) = [number].withUnsafeBytes({ set.lookup($0) }) else {
+      guard case .value(let value) = [number].withView({ set.lookup($0) }) else {
         Issue.record("\(number) is absent")
         continue
       }
       #expect(Array(value) == [number])
     }
-    guard case .absent = [UInt8]().withUnsafeBytes({ set.lookup($0) }) else {
+    guard case .absent = [UInt8]().withView({ set.lookup($0) }) else {
       Issue.record("a record for the journal was found")
       return
     }

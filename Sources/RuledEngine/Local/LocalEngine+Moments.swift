@@ -23,7 +23,7 @@ extension LocalEngine {
     let store = MemoryStore()
     let writes = WriteSet()
     for entry in moment.contents {
-      entry.key.withUnsafeBytes { key in entry.value.withUnsafeBytes { writes.put(key, $0) } }
+      entry.key.withView { key in entry.value.withView { writes.put(key, $0) } }
     }
     do throws(StoreError) { try store.commit(writes, durable: true) } catch { throw error.requestError }
     try renew(catalog: catalog, store: store, start: moment.time)

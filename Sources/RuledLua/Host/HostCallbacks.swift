@@ -35,10 +35,10 @@ func findModule(
   vm.answer.removeAll()
   vm.answer.append(contentsOf: file.path)
   let length = vm.answer.count
-  covered.text.withUnsafeBytes { vm.answer.append($0) }
+  covered.text.withView { vm.answer.append($0) }
   let all = vm.answer.bytes
-  path?.pointee = rb_slice(UnsafeRawBufferPointer(rebasing: all[..<length]))
-  text?.pointee = rb_slice(UnsafeRawBufferPointer(rebasing: all[length...]))
+  path?.pointee = rb_slice(all.extracting(..<length))
+  text?.pointee = rb_slice(all.extracting(length...))
   return true
 }
 
@@ -78,7 +78,7 @@ extension PluginVM {
   ///
   /// - Returns: the settings in force if it is the declaration of the plugin itself.
   fileprivate func declare(
-    _ kind: rb_declaration, _ name: String, _ json: UnsafeRawBufferPointer, file: String, line: Int
+    _ kind: rb_declaration, _ name: String, _ json: ByteView, file: String, line: Int
   ) throws(ManifestBuilder.Refusal) -> JSONObject? {
     let value = (try? JSONValue(parsing: json)) ?? .null
     switch kind {
@@ -115,13 +115,13 @@ struct HostArguments {
   var count: Int { values.count }
 
   /// The string at `index`; `what` names it in messages.
-  func bytes(_ index: Int, _ what: String) throws(HostRefusal) -> UnsafeRawBufferPointer {
+  func bytes(_ index: Int, _ what: String) throws(HostRefusal) -> ByteView {
     guard index < values.count, values[index].type == RB_STRING else { throw HostRefusal("\(what) must be a string") }
     return values[index].text.raw
   }
 
   /// The string at `index`, or nil when it is nil or missing; `what` names it in messages.
-  func optionalBytes(_ index: Int, _ what: String) throws(HostRefusal) -> UnsafeRawBufferPointer? {
+  func optionalBytes(_ index: Int, _ what: String) throws(HostRefusal) -> ByteView? {
     guard index < values.count, values[index].type != RB_NIL else { return nil }
     return try bytes(index, what)
   }

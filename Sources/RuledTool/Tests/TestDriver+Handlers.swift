@@ -39,7 +39,7 @@ extension TestDriver {
     }
     let text = Array(JSONValue.object(request).text.utf8)
     let buffer = ByteBuffer(capacity: text.count)
-    text.withUnsafeBytes { buffer.append($0) }
+    text.withView { buffer.append($0) }
     guard let answer = try engine.evaluator.handlers.web(host: Self.normalized(host: host), request: buffer.bytes)
     else {
       throw TestFailure("no plugin answers for the host '\(host)'")

@@ -188,7 +188,7 @@ final class TestDriver: TestHost {
   }
 
   private static func message(_ stored: [UInt8]) -> JSONValue {
-    let message = stored.withUnsafeBytes { try? JSONValue(parsing: $0) }
+    let message = stored.withView { try? JSONValue(parsing: $0) }
     var visible = JSONObject()
     for name in ["subject", "type", "data", "from"] { visible[name] = message?[name] }
     return .object(visible)
