@@ -148,7 +148,11 @@ final class JournalRig {
       let path = "\(journal.folder)/\(entry.name)"
       if entry.name.hasSuffix(".rj") {
         let file = try JournalFile(path, SystemFiles())
-        for block in file.blocks where try file.contents(of: block).bytes.contains(needle) { found.append(entry.name) }
+        for block in file.blocks {
+          let contents = try file.contents(of: block)
+          if contents.bytes.contains(needle) { found.append(entry.name) }
+          withExtendedLifetime(contents) {}
+        }
       } else if try Data.bytes(of: path).contains(needle) {
         found.append(entry.name)
       }
