@@ -23,7 +23,7 @@ ENDLESS = ["--exclude-operation-id", "watch"]
 # A lease may wait for a minute, and no schema can tell which sinks are leased from; EffectRouteTests call it with good and bad params.
 LEASE = ["--exclude-path", "/v1/lease"]
 # No schema can tell which rules load. A try that loads takes long, and it changes what other operations do, as going back to a revision does: one
-# that is pinned keeps the rules from being reloaded. The tests of revisions, rollouts, shadows and explanations call them with good and bad rules.
+# that is pinned keeps the rules from being reloaded. RevisionTests, RolloutTests and test_rules_that_are_sent call them with good and bad rules.
 RULES = [f"--exclude-operation-id={name}" for name in ("startRollout", "startShadow", "explainPast", "rollBack")]
 # HEAD is GET without the body, and would be half of all cases; it is tried where there are names in the path.
 HEADS = ["--exclude-operation-id-regex", "^(?!watch).*Head$"]
@@ -70,6 +70,21 @@ def test_schemathesis_finds_nothing_about_what_exists(start, tmp_path):
         settings += f'[[operations]]\ninclude-path-regex = "^{path}"\nparameters = {{ "path.id" = {json.dumps(value)} }}\n'
     expect_nothing(daemon, tmp_path, "--include-path-regex", "[{]", settings=settings + state_without("version"))
     daemon.event("probe.emit", "after it all")
+
+
+def test_rules_that_are_sent(start):
+    daemon = start(plugins={"probe": PLUGIN})
+    event = {"subject": "sender", "id": daemon.event("probe.emit", "sender")["id"]}
+    good = {"plugins": [{"name": "probe", "modules": [{"path": "probe/plugin.lua", "text": PLUGIN + "-- changed"}]}]}
+    nonsense = {"plugins": [{"name": "probe", "modules": [{"path": "probe/plugin.lua", "text": "nonsense"}]}]}
+    for path, params in (("explain", event), ("shadow", {}), ("rollout", {"percent": 0})):
+        for rules, status in (({}, 400), ([], 400), (nonsense, 422), (good, 200)):
+            reply = daemon.http.post(f"/v1/{path}", json={**params, "rules": rules})
+            assert reply.status_code == status, (path, rules, reply.text)
+    past = daemon.http.post("/v1/explain", json={**event, "rules": good}).json()
+    assert past["subject"] == "sender" and past["other"]["outcome"]["effects"][0]["type"] == "thing"
+    assert "other" not in daemon.http.post("/v1/explain", json=event).json()
+    assert daemon.http.post("/v1/explain", json={**event, "id": "unknown"}).status_code == 404
 
 
 def test_every_error_of_the_listener_is_described(start):
