@@ -1,4 +1,3 @@
-internal import Glibc
 package import RuledCore
 internal import RuledEngine
 internal import RuledReplay

@@ -1,4 +1,3 @@
-internal import Glibc
 internal import RuledCore
 
 /// Mends files as findings say.
