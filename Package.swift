@@ -76,7 +76,8 @@ let package = Package(
     module(
       "RuledTool",
       [
-        "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledJournal", "RuledLua", "RuledReplay", "RuledStore",
+        "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledJournal", "RuledLua", "RuledReplay",
+        "RuledStore",
         "RuledWire",
       ]),
     .executableTarget(

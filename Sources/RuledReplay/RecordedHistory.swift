@@ -59,6 +59,11 @@ package struct RecordedHistory: Sendable {
     return erasures.isEmpty || erasures[Array(subject.utf8).hash64(seed: 0)].map { time > $0 } ?? true
   }
 
+  /// Whether the range erases the subject.
+  func isErased(_ subject: String) -> Bool {
+    !erasures.isEmpty && erasures[Array(subject.utf8).hash64(seed: 0)] != nil
+  }
+
   // MARK: Keys
 
   /// The key of a timer that fired.
@@ -74,6 +79,14 @@ package struct RecordedHistory: Sendable {
   /// The key of a message, which does not tell what it says.
   static func key(ofMessageTo target: String, from: String, type: String, time: String) -> UInt64 {
     [target, from, type, time].reduce(0) { Array($1.utf8).hash64(seed: $0) }
+  }
+}
+
+extension Failure {
+  /// Whether it depends on the machine or on other subjects, so that the same rules need not fail again on the same event.
+  var isOfMachine: Bool {
+    kind == .time || kind == .memory || message.hasPrefix("the plugin is suspended")
+      || message.hasPrefix("there is no room for another counter")
   }
 }
 

@@ -51,6 +51,15 @@ final class EntryReader {
   }
 }
 
+extension [UInt8] {
+  /// A stored message with another id.
+  func replacing(id: String, with other: String) -> [UInt8] {
+    let old = Array("\"id\":\"\(id)\"".utf8)
+    guard let start = firstRange(of: old) else { return self }
+    return self[..<start.lowerBound] + Array("\"id\":\"\(other)\"".utf8) + self[start.upperBound...]
+  }
+}
+
 /// The messages of a world that have a recorded counterpart, until that is played.
 struct WaitingMessages {
   private struct Entry {
@@ -69,12 +78,17 @@ struct WaitingMessages {
     entries[text.key, default: []].append(Entry(id: text.id, message: message, isParked: isParked))
   }
 
-  /// Removes the message that a recorded one stands for, which is the one with the same id or else the first; nil when there is none.
-  mutating func take(_ recorded: MessageText) -> (message: CommitBatch.Message, id: String, isParked: Bool)? {
-    guard var found = entries.removeValue(forKey: recorded.key) else { return nil }
-    let index = found.firstIndex { $0.id == recorded.id } ?? 0
+  /// Removes the message that a recorded one stands for; nil when there is none.
+  ///
+  /// It is the one with the same id, or else, with `orAnother`, the first with the same key.
+  mutating func take(
+    _ recorded: MessageText, orAnother: Bool
+  ) -> (message: CommitBatch.Message, id: String, isParked: Bool)? {
+    guard var found = entries[recorded.key],
+      let index = found.firstIndex(where: { $0.id == recorded.id }) ?? (orAnother ? found.indices.first : nil)
+    else { return nil }
     let entry = found.remove(at: index)
-    if !found.isEmpty { entries[recorded.key] = found }
+    entries[recorded.key] = found.isEmpty ? nil : found
     return (entry.message, entry.id, entry.isParked)
   }
 }

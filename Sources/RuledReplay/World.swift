@@ -169,7 +169,7 @@ package final class World {
       )
     case .retry:
       let subject = Array(entry.subject.utf8)
-      let parts = try evaluator.parkedParts(of: subject, plugin: entry.plugin, event: reader.id(entry.event))
+      let parts = try evaluator.parkedParts(of: subject, plugin: entry.plugin, event: entry.event)
       if let part = parts.first { _ = try evaluator.retry(part) }
     case .forget, .rules: break
     }
@@ -177,14 +177,20 @@ package final class World {
 
   private func deliver(_ entry: JournalEntry) throws(RequestError) {
     guard let text = reader.message(entry.event) else { return }
-    while let (message, id, isParked) = waiting.take(text) {
+    let hasSender = recorded?.hasSender(text.from, at: text.time) ?? true
+    while let (message, id, isParked) = waiting.take(text, orAnother: hasSender) {
       if isParked { _ = try evaluator.retry(ParkedKey(subject: message.subject, sequence: message.sequence)) }
       if id != text.id, let own = try evaluator.text(of: message) {
         try evaluator.replace(message, with: own.replacing(id: id, with: text.id))
       }
       if try evaluator.deliver(message) { return }
+      // An erasure does not see a message whose batch is committed between its evaluation and its own commit.
+      if id == text.id, recorded?.isErased(entry.subject) == true {
+        _ = try evaluator.replay(entry)
+        return
+      }
     }
-    if recorded?.hasSender(text.from, at: text.time) == false { _ = try evaluator.replay(entry) }
+    if !hasSender { _ = try evaluator.replay(entry) }
   }
 
   /// The failures of a recorded event that were the machine's doing.
@@ -235,13 +241,13 @@ package final class World {
 
   /// Notes a message that was sent: it waits for its recorded counterpart, or is delivered next.
   ///
-  /// One that the record has sent too and never applied remains where it is, as it did there.
+  /// One that the record has sent too waits even if the record says too few applied: entries of a subject that was erased later are not there.
   private func note(_ message: CommitBatch.Message, isRecorded: Bool) throws(RequestError) {
     guard let stored = try evaluator.text(of: message), let text = reader.message(stored) else { return }
     guard let recorded else { return ownMessages.append(message) }
-    if waiting.count(of: text.key) < recorded.count(of: text.key) {
+    if isRecorded || waiting.count(of: text.key) < recorded.count(of: text.key) {
       waiting.add(message, text)
-    } else if !isRecorded, recorded.isPlayed(String(decoding: message.subject, as: UTF8.self)) {
+    } else if recorded.isPlayed(String(decoding: message.subject, as: UTF8.self)) {
       ownMessages.append(message)
     }
   }
@@ -342,22 +348,5 @@ package final class World {
     context.counters.commit(batch)
     evaluator.complete(batch)
     evaluator.recycle(batch)
-  }
-}
-
-extension Failure {
-  /// Whether it depends on the machine or on other subjects, so that the same rules need not fail again on the same event.
-  fileprivate var isOfMachine: Bool {
-    kind == .time || kind == .memory || message.hasPrefix("the plugin is suspended")
-      || message.hasPrefix("there is no room for another counter")
-  }
-}
-
-extension [UInt8] {
-  /// A stored message with another id.
-  fileprivate func replacing(id: String, with other: String) -> [UInt8] {
-    let old = Array("\"id\":\"\(id)\"".utf8)
-    guard let start = firstRange(of: old) else { return self }
-    return self[..<start.lowerBound] + Array("\"id\":\"\(other)\"".utf8) + self[start.upperBound...]
   }
 }

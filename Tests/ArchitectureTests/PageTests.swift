@@ -14,7 +14,9 @@ import Testing
       .map { ($0, Repository.text(of: $0)) }
   }
   /// Names on the pages that belong to other programs.
-  static let foreign: Set<String> = ["IngestExternalFile", "Env", "TasksMax", "PrivateUsers", "AppDelegate", "AppInstall", "AppLaunch"]
+  static let foreign: Set<String> = [
+    "IngestExternalFile", "Env", "TasksMax", "PrivateUsers", "AppDelegate", "AppInstall", "AppLaunch",
+  ]
 
   /// The functions in the walk of one event.
   static let walk: [String] = {

@@ -108,6 +108,13 @@ import Testing
     }.joined(separator: "\n")
   }
 
+  /// What a journal gives of entries: those of a subject that was erased later are not there.
+  private static func withoutErased(_ entries: ArraySlice<JournalEntry>) -> ArraySlice<JournalEntry> {
+    var erased: [String: UInt64] = [:]
+    for entry in entries where entry.origin == .forget { erased[entry.subject] = entry.sequence }
+    return entries.filter { $0.origin == .forget || $0.sequence > erased[$0.subject] ?? 0 }[...]
+  }
+
   @Test(arguments: 0..<6) func `every recorded outcome comes out again`(seed: UInt64) throws {
     let record = try Self.record(seed: seed, steps: 800)
     let entries = record.engine.entries
@@ -119,6 +126,21 @@ import Testing
     for snapshot in record.snapshots.prefix(2) {
       let difference = try Self.difference(
         entries[snapshot.count...], of: record, from: try Self.copy(snapshot.store))
+      #expect(difference == nil, "from entry \(snapshot.count)")
+    }
+  }
+
+  @Test(arguments: 6..<12) func `what is left of a record after subjects were erased comes out again`(
+    seed: UInt64
+  ) throws {
+    let record = try Self.record(seed: seed, steps: 800)
+    let entries = record.engine.entries
+    let left = Self.withoutErased(entries[...])
+    #expect(left.count < entries.count)
+    #expect(try Self.difference(left, of: record, from: MemoryStore()) == nil)
+    for snapshot in record.snapshots.prefix(2) {
+      let difference = try Self.difference(
+        Self.withoutErased(entries[snapshot.count...]), of: record, from: try Self.copy(snapshot.store))
       #expect(difference == nil, "from entry \(snapshot.count)")
     }
   }

@@ -182,18 +182,23 @@ final class ParkedEvents {
     return true
   }
 
-  /// The parts of a subject that are parked for one plugin and whose first event has that id, the first parked first.
-  func parts(of subject: Subject, plugin: String, event id: String) throws(RequestError) -> [ParkedKey] {
-    try batches.readAll(.parked, of: subject.name).compactMap { entry in
+  /// The parts of a subject that are parked for one plugin and whose first event has the id of `event`, the first parked first; if one of them has that
+  /// very event, it alone.
+  func parts(of subject: Subject, plugin: String, event: JSONValue) throws(RequestError) -> [ParkedKey] {
+    var same: [ParkedKey] = []
+    let all: [ParkedKey] = try batches.readAll(.parked, of: subject.name).compactMap { entry in
       guard let json = try? JSONValue(parsing: String(decoding: entry.value, as: UTF8.self)),
-        json["plugin"]?.stringValue == plugin, json["events"]?.arrayValue?.first?["id"]?.stringValue == id,
-        json["message_from"] == nil
+        json["plugin"]?.stringValue == plugin, let first = json["events"]?.arrayValue?.first,
+        first["id"] == event["id"], json["message_from"] == nil
       else { return nil }
       return entry.key.withView { key in
         guard case .parked(let name, let sequence)? = try? ParsedKey(key) else { return nil }
-        return ParkedKey(subject: Array(name), sequence: sequence)
+        let key = ParkedKey(subject: Array(name), sequence: sequence)
+        if first == event { same.append(key) }
+        return key
       }
     }
+    return same.isEmpty ? all : same
   }
 
   /// Reads a parked part; `key` then holds its key.

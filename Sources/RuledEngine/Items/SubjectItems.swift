@@ -9,6 +9,7 @@ final class SubjectItems {
   let effects: EffectWriter
   let timers: TimerTable
   let messages: MessageTable
+
   init(_ context: EngineContext, batches: BatchQueue, plugins: WorkerPlugins) {
     onceKeys = OnceKeys(batches: batches)
     effects = EffectWriter(context, batches: batches, onceKeys: onceKeys)

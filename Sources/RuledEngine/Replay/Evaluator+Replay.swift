@@ -71,9 +71,14 @@ extension Evaluator {
 
   // MARK: What waits
 
-  /// The parts of a subject that are parked for a plugin and whose first event has that id, the first parked first.
-  package func parkedParts(of subject: [UInt8], plugin: String, event id: String) throws(RequestError) -> [ParkedKey] {
-    try parked.parts(of: try subjects.load(subject), plugin: plugin, event: id)
+  /// The parts of a subject that are parked for a plugin and whose first event has the id of `event`, the first parked first.
+  ///
+  /// If one of them has that very event, it alone: sources may use the same ids.
+  package func parkedParts(
+    of subject: [UInt8], plugin: String, event: [UInt8]
+  ) throws(RequestError) -> [ParkedKey] {
+    guard let event = event.withUnsafeBytes({ try? JSONValue(parsing: $0) }) else { return [] }
+    return try parked.parts(of: try subjects.load(subject), plugin: plugin, event: event)
   }
 
   /// The timers that are set for a subject.

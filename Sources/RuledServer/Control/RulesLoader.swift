@@ -230,13 +230,14 @@ final class RulesLoader {
       return .success(false)
     }
     keep(next, from: isHeld ? .promoted : .folder)
-    putInForce(next)
-    services.status.serve(next, as: isHeld ? .promoted : .folder)
+    putInForce(next, as: isHeld ? .promoted : .folder)
     return .success(true)
   }
 
   /// Puts other rules in force on all workers, with `adopt` if given, and tries again what is parked for the plugins that changed.
-  func putInForce(_ next: Catalog, _ adopt: (@Sendable (Worker) -> Void)? = nil) {
+  ///
+  /// A store that blocks delays only what comes after: the rules are in force, and the status has them.
+  func putInForce(_ next: Catalog, as origin: RulesOrigin, _ adopt: (@Sendable (Worker) -> Void)? = nil) {
     let previous = catalog
     catalog = next
     for worker in services.workers {
@@ -246,6 +247,7 @@ final class RulesLoader {
           if worker.index == 0 { worker.evaluator.journal(next) }
         })
     }
+    services.status.serve(next, as: origin)
     services.reloads.withStore {
       StoredRules.write(next.source, to: services.context)
       let old = Dictionary(uniqueKeysWithValues: previous.plugins.map { ($0.name, $0.generation) })

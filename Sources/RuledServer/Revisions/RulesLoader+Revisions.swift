@@ -67,7 +67,7 @@ extension RulesLoader {
     try commit { pinned.put(into: $0) }
     held = pinned
     let hasChanged = next.revision != catalog.revision
-    if hasChanged { putInForce(next) }
+    if hasChanged { putInForce(next, as: .pinned) }
     services.status.reloadErrors = nil
     services.status.serve(catalog, as: .pinned)
     services.notifyStatus()

@@ -86,8 +86,7 @@ extension RulesLoader {
     held = isInFolder ? nil : promoted
     end(state)
     keep(next, from: .promoted)
-    putInForce(next) { $0.evaluator.endRollout(isPromoted: true) }
-    services.status.serve(next, as: isInFolder ? .folder : .promoted)
+    putInForce(next, as: isInFolder ? .folder : .promoted) { $0.evaluator.endRollout(isPromoted: true) }
     services.notifyStatus()
     services.context.log.write(LogLine(.info, "revision \(next.revision) is promoted and serves all subjects"))
     return .object([

@@ -9,6 +9,7 @@ enum UploadedRules {
     guard let plugins = json["plugins"]?.arrayValue, let source = RulesSource(encoded: json) else {
       throw error("must be {library, plugins: [{name, modules, data}]}, as 'rulectl rollout start' sends it")
     }
+    guard !plugins.isEmpty else { throw error("holds no plugin") }
     try checkForm(json["library"], "library")
     for plugin in plugins {
       guard let name = plugin["name"]?.stringValue, isName(name[...]), name != "lib" else {

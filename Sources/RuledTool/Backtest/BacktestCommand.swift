@@ -1,4 +1,3 @@
-internal import Glibc
 package import RuledCore
 internal import RuledEngine
 internal import RuledReplay
@@ -64,7 +63,7 @@ package enum BacktestCommand: Command {
     }
     if let path = arguments.value("html") {
       let examples = isWhole ? try run.examples(of: result) : []
-      try Self.write(BacktestPage(report, result, examples).text, to: path)
+      try WholeFile.write(Array(BacktestPage(report, result, examples).text.utf8), to: path)
     }
     guard isWhole else {
       environment.errors.write("interrupted: the report is of what was played until then\n")
@@ -76,14 +75,5 @@ package enum BacktestCommand: Command {
       for condition in exceeded { environment.errors.write("exceeded: \(condition.brief)\n") }
     }
     return exceeded.isEmpty ? .done : .no
-  }
-
-  private static func write(_ text: String, to path: String) throws(ToolError) {
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-    guard descriptor >= 0 else { throw ToolError("cannot write '\(path)': \(String(cString: strerror(errno)))") }
-    defer { close(descriptor) }
-    let file = Output(descriptor: descriptor)
-    file.write(text)
-    file.flush()
   }
 }

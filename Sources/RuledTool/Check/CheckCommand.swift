@@ -50,7 +50,7 @@ package enum CheckCommand: Command {
     let findings = check.findings.filter { !$0.isNote }
     if let path = arguments.value("sarif") {
       let report = SARIFReport.json(check.findings, root: arguments.operand(0) ?? "rules")
-      try FindingFixes.write(Array((report.prettyText() + "\n").utf8), to: path)
+      try WholeFile.replace(path, with: Array((report.prettyText() + "\n").utf8))
     }
     if arguments.has("json") {
       environment.print(json: [

@@ -1,4 +1,3 @@
-internal import Glibc
 internal import RuledCore
 
 /// Mends files as findings say.
@@ -22,23 +21,8 @@ enum FindingFixes {
         end = fix.range.lowerBound
         count += 1
       }
-      try write(text, to: path)
+      try WholeFile.replace(path, with: text)
     }
     return count
-  }
-
-  /// Replaces a file whole, so that a daemon that watches it never reads half of it.
-  static func write(_ text: [UInt8], to path: String) throws(ToolError) {
-    let new = "\(path).\(getpid()).tmp"
-    let descriptor = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
-    guard descriptor >= 0 else { throw failed(path) }
-    let output = Output(descriptor: descriptor)
-    output.write(String(decoding: text, as: UTF8.self))
-    output.flush()
-    guard close(descriptor) == 0, rename(new, path) == 0 else { throw failed(path) }
-  }
-
-  private static func failed(_ path: String) -> ToolError {
-    ToolError("cannot write '\(path)': \(String(cString: strerror(errno)))")
   }
 }

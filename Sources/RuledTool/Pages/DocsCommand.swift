@@ -42,20 +42,9 @@ package enum DocsCommand: Command {
         environment.output.write(page)
         continue
       }
-      try write("\(output)/\(plugin.name).md", page)
+      try WholeFile.write(Array(page.utf8), to: "\(output)/\(plugin.name).md")
     }
     return .done
-  }
-
-  private static func write(_ path: String, _ text: String) throws(ToolError) {
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
-    guard descriptor >= 0 else { throw ToolError("cannot write '\(path)': \(String(cString: strerror(errno)))") }
-    let output = Output(descriptor: descriptor)
-    output.write(text)
-    output.flush()
-    guard close(descriptor) == 0 else {
-      throw ToolError("cannot write '\(path)': \(String(cString: strerror(errno)))")
-    }
   }
 }
 

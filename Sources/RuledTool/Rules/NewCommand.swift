@@ -33,8 +33,8 @@ package enum NewCommand: Command {
     }
     guard mkdir("\(folder)/tests", 0o777) == 0 else { throw failed("make the folder '\(folder)/tests'") }
     try writeDefinitions(rules)
-    try write("\(folder)/plugin.lua", PluginTemplate.plugin(name))
-    try write("\(folder)/tests/\(name)_test.lua", PluginTemplate.test(name))
+    try WholeFile.create("\(folder)/plugin.lua", with: Array(PluginTemplate.plugin(name).utf8))
+    try WholeFile.create("\(folder)/tests/\(name)_test.lua", with: Array(PluginTemplate.test(name).utf8))
     environment.output.write("made \(folder)/plugin.lua and \(folder)/tests/\(name)_test.lua\n")
     environment.output.write(
       "editors with lua-language-server read \(rules)/.luarc.json and \(rules)/\(Definitions.path)\n")
@@ -49,8 +49,10 @@ package enum NewCommand: Command {
     }
     let path = "\(rules)/\(Definitions.path)"
     unlink(path)
-    try write(path, Definitions.text)
-    if access("\(rules)/.luarc.json", F_OK) != 0 { try write("\(rules)/.luarc.json", Definitions.settings) }
+    try WholeFile.create(path, with: Array(Definitions.text.utf8))
+    if access("\(rules)/.luarc.json", F_OK) != 0 {
+      try WholeFile.create("\(rules)/.luarc.json", with: Array(Definitions.settings.utf8))
+    }
   }
 
   private static func isName(_ name: String) -> Bool {
@@ -62,15 +64,6 @@ package enum NewCommand: Command {
       byte == UInt8(ascii: "_") || byte >= UInt8(ascii: "a") && byte <= UInt8(ascii: "z")
         || byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
     }
-  }
-
-  private static func write(_ path: String, _ text: String) throws(ToolError) {
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
-    guard descriptor >= 0 else { throw failed("write '\(path)'") }
-    let output = Output(descriptor: descriptor)
-    output.write(text)
-    output.flush()
-    guard close(descriptor) == 0 else { throw failed("write '\(path)'") }
   }
 
   private static func failed(_ what: String) -> ToolError {

@@ -84,7 +84,9 @@ package enum TestCommand: Command {
       if options.measuresCoverage { environment.output.write(run.coverage.text(environment.style)) }
     }
     environment.output.flush()
-    if let path = arguments.value("junit") { try write(JUnitReport.text(run, seconds: seconds), to: path) }
+    if let path = arguments.value("junit") {
+      try WholeFile.write(Array(JUnitReport.text(run, seconds: seconds).utf8), to: path)
+    }
     if run.results.isEmpty {
       let filter = options.filter.map { " whose name, plugin or file has '\($0)'" } ?? ""
       throw ToolError("there is no test\(filter) in \(selection.root); tests are in <plugin>/tests/*.lua", exit: .no)
@@ -95,17 +97,6 @@ package enum TestCommand: Command {
         exit: .no)
     }
     return run.failed > 0 ? .no : .done
-  }
-
-  private static func write(_ text: String, to path: String) throws(ToolError) {
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
-    guard descriptor >= 0 else { throw ToolError("cannot write '\(path)': \(String(cString: strerror(errno)))") }
-    let output = Output(descriptor: descriptor)
-    output.write(text)
-    output.flush()
-    guard close(descriptor) == 0 else {
-      throw ToolError("cannot write '\(path)': \(String(cString: strerror(errno)))")
-    }
   }
 
   private static func json(_ run: TestRun, withCoverage: Bool) -> JSONValue {

@@ -19,7 +19,11 @@ struct TestFiles {
     }
     let path = "\(folder)/\(name).snapshot.json"
     let text = value.prettyText() + "\n"
-    guard !updatesSnapshots else { return try write(text, path) }
+    guard !updatesSnapshots else {
+      do throws(ToolError) { return try WholeFile.replace(path, with: Array(text.utf8)) } catch {
+        throw TestFailure(error.message)
+      }
+    }
     guard let stored = try? Input(path: path) else {
       throw TestFailure("there is no snapshot '\(name)'; write it with 'rulectl test --update-snapshots', and read it")
     }
@@ -65,16 +69,6 @@ struct TestFiles {
     case (nil, let new?): lines.append("\(path): expected nothing, got \(new.text)")
     case (nil, nil): break
     }
-  }
-
-  private func write(_ text: String, _ path: String) throws(TestFailure) {
-    let new = "\(path).\(getpid()).tmp"
-    let descriptor = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
-    guard descriptor >= 0 else { throw failed("write", path) }
-    let output = Output(descriptor: descriptor)
-    output.write(text)
-    output.flush()
-    guard close(descriptor) == 0, rename(new, path) == 0 else { throw failed("write", path) }
   }
 
   // MARK: Events

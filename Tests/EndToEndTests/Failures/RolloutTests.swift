@@ -191,6 +191,7 @@ extension EndToEnd {
       #expect(try refusal(["rules": good, "percent": 101]) == "invalid_params")
       #expect(try refusal(["rules": good, "percent": 5, "abort_on": "changed > 1%"]) == "invalid_params")
       #expect(try refusal(["rules": [:], "percent": 5]) == "invalid_params")
+      #expect(try refusal(["rules": ["plugins": []], "percent": 5]) == "invalid_params")
       #expect(try refusal(["rules": ["plugins": [["name": "../x"]]], "percent": 5]) == "invalid_params")
       #expect(
         try refusal([

@@ -41,7 +41,9 @@ extension EndToEnd {
       let run = Program.run(
         "\(RuledDaemon.programs)/rulectl",
         ["--socket", daemon.socket, "backtest", daemon.folder("next"), "--json"] + options)
-      return ((try? JSONValue(parsing: run.output)) ?? .string(run.output), run.code)
+      // What was exceeded follows on standard error.
+      let report = run.output.split(separator: "\n").first.map(String.init) ?? ""
+      return ((try? JSONValue(parsing: report)) ?? .string(run.output), run.code)
     }
 
     @Test
