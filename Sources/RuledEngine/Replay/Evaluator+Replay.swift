@@ -77,7 +77,7 @@ extension Evaluator {
   package func parkedParts(
     of subject: [UInt8], plugin: String, event: [UInt8]
   ) throws(RequestError) -> [ParkedKey] {
-    guard let event = event.withUnsafeBytes({ try? JSONValue(parsing: $0) }) else { return [] }
+    guard let event = event.withView({ try? JSONValue(parsing: $0) }) else { return [] }
     return try parked.parts(of: try subjects.load(subject), plugin: plugin, event: event)
   }
 
