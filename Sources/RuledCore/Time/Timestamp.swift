@@ -78,6 +78,14 @@ extension Timestamp {
     buffer.append(milliseconds / 1_000 % 60, digits: 2, then: ".")
     buffer.append(milliseconds % 1_000, digits: 3, then: "Z")
   }
+
+  /// The moment as RFC 3339 in UTC with nothing dropped: with whole milliseconds, or with six digits where that is not enough.
+  package var exactRFC3339: String {
+    let finer = microseconds.flooredDivision(by: 1_000).1
+    guard finer > 0 else { return rfc3339 }
+    let digits = String(finer)
+    return rfc3339.dropLast() + String(repeating: "0", count: 3 - digits.count) + digits + "Z"
+  }
 }
 
 extension Int64 {

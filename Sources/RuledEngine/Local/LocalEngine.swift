@@ -317,6 +317,12 @@ extension LocalEngine {
     }
   }
 
+  /// What all plugins decided on the last event of a subject, by plugin; nil when it had none.
+  package func decided(of subject: String) -> JSONValue? {
+    guard let last = changes.last(where: { $0.subject.elementsEqual(subject.utf8) }) else { return nil }
+    return (try? JSONValue(parsing: "{" + String(decoding: last.members, as: UTF8.self) + "}"))?["decisions"]
+  }
+
   /// The content of the store, for comparisons.
   package func contents() throws(RequestError) -> [(key: [UInt8], value: [UInt8])] {
     var found: [(key: [UInt8], value: [UInt8])] = []

@@ -30,6 +30,7 @@ package final class Sides {
   private let baseline: World
   private let candidate: World
   private let rules: Rules
+  private var hasBegun = false
 
   /// Two sides that begin from the same states.
   ///
@@ -72,15 +73,25 @@ package final class Sides {
   ///   - isRecorded: whether the entry tells how it came out.
   /// - Throws: when a store can't be read or written.
   package func play(_ entry: JournalEntry, isRecorded: Bool) throws(RequestError) {
-    candidate.adopt(rules.candidate)
+    begin()
     let before = try baseline.play(entry)
     let after = try candidate.play(entry)
     compare(before, after, recorded: isRecorded ? entry : nil)
   }
 
+  /// Begins the range: each side has its own rules, and failures that were the machine's doing happen again to plugins that both have alike.
+  private func begin() {
+    guard !hasBegun else { return }
+    hasBegun = true
+    candidate.adopt(rules.candidate)
+    let others = Dictionary(uniqueKeysWithValues: rules.candidate.plugins.map { ($0.name, $0.source) })
+    let alike = Set(rules.baseline.plugins.filter { others[$0.name] == $0.source }.map(\.name))
+    for world in [baseline, candidate] { world.isImposed = { alike.contains($0) } }
+  }
+
   /// Explains an event as both sides stand before it.
   package func explain(_ entry: JournalEntry) throws(RequestError) -> (baseline: JSONValue, candidate: JSONValue) {
-    candidate.adopt(rules.candidate)
+    begin()
     try finish(at: entry.at)
     return (try baseline.explain(entry), try candidate.explain(entry))
   }

@@ -72,7 +72,7 @@ package final class SubjectPast {
     let world = try replay(entries)
     var state: JSONObject = [
       "subject": .string(subject), "version": .integer(Int64(last.version)), "plugins": [:],
-      "at": .string(last.at.rfc3339), "revision": .string(last.revision),
+      "at": .string(last.at.exactRFC3339), "revision": .string(last.revision),
     ]
     if let known = try? world.state(of: subject) { state["plugins"] = known["plugins"] ?? [:] }
     return .object(state)
@@ -87,8 +87,8 @@ package final class SubjectPast {
     guard let target = entries.popLast() else { throw notFound(.event(id: id)) }
     let world = try replay(entries, before: target)
     var past: JSONObject = [
-      "sequence": .integer(Int64(clamping: target.sequence)), "at": .string(target.at.rfc3339),
-      "now": .string(target.now.rfc3339), "subject": .string(subject), "origin": .string(target.origin.rawValue),
+      "sequence": .integer(Int64(clamping: target.sequence)), "at": .string(target.at.exactRFC3339),
+      "now": .string(target.now.exactRFC3339), "subject": .string(subject), "origin": .string(target.origin.rawValue),
       "event": (try? JSONValue(parsing: String(decoding: target.event, as: UTF8.self))) ?? .null,
       "revision": .string(target.revision), "state": (try? world.state(of: subject))?["plugins"] ?? [:],
     ]

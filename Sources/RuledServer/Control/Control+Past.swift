@@ -56,9 +56,7 @@ extension Control {
   private static func catalog(
     _ rules: JSONValue, _ services: Services, _ lua: LuaWorker, now: Timestamp
   ) throws(RequestError) -> Catalog {
-    guard let source = RulesSource(encoded: rules), !source.plugins.isEmpty else {
-      throw .invalidParams(path: "params.rules", "holds no plugin")
-    }
+    let source = try UploadedRules.source(rules)
     do throws(ReloadError) {
       return try CatalogBuilder.build(
         source, configuration: services.configuration.plugins, previous: nil, worker: lua, now: now)

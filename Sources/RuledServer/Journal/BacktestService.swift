@@ -39,7 +39,6 @@ final class BacktestService: Sendable {
     let conditions = try conditions
     let (baseline, configuration) = try liveRules(revision)
     let uploaded = try UploadedRules.source(params.rules)
-    guard !uploaded.plugins.isEmpty else { throw .invalidParams(path: "params.rules", "has no plugin") }
     let candidate = baseline.taking(params.plugins, from: uploaded)
     let worker = LuaWorker()
     let rules = Sides.Rules(

@@ -57,8 +57,8 @@ extension JournalEntry {
     var json = JSONWriter(buffer)
     json.beginObject()
     json.member("sequence", sequence)
-    json.member("at", at)
-    if now != at { json.member("now", now) }
+    json.member("at", at.exactRFC3339)
+    if now != at { json.member("now", now.exactRFC3339) }
     json.member("subject", subject)
     json.member("version", version)
     json.member("revision", revision)

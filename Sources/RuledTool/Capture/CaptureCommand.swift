@@ -14,8 +14,8 @@ package enum CaptureCommand: Command {
     ],
     details: """
       The events come from the journal, with those of other subjects that sent it messages. The test begins with the states
-      of then, and runs in any plugin's tests/. It is played once before it is printed, with the plugins' own settings: what a
-      decision does not say again under these is a note in the test.
+      of then, has the settings of then, and runs in any plugin's tests/. It is played once before it is printed: a decision
+      that does not come out again is a note in the test.
       """,
     examples: [
       .init("rulectl capture user:7 --since 2h > rules/onboarding/tests/incident.lua", "an incident becomes a test"),
@@ -28,12 +28,15 @@ package enum CaptureCommand: Command {
     var capture = Capture(client: try environment.connect())
     var test = try capture.test(of: subject, since: arguments.value("since"))
     var about = ["captured from \(subject), revision \(capture.revision)"]
-    if let catalog = try capture.catalog() {
+    if let (catalog, settings) = try capture.rules() {
+      test.steps = settings + test.steps
       try test.keepOnlyWhatHolds(under: catalog)
       if arguments.has("anonymize") {
-        var anonymizer = Anonymizer()
+        var anonymizer = Anonymizer(rules: catalog.source)
         test = test.anonymized(by: &anonymizer)
         try test.expectWhatComesOut(under: catalog)
+        let digest = Array(test.text(about: []).utf8).withView { hash64($0, seed: 0) }
+        test.name += " \(String(digest, radix: 16))"
         about = ["captured from a subject that is not named, revision \(capture.revision)"]
       }
     } else if arguments.has("anonymize") {
@@ -66,26 +69,35 @@ struct Capture {
       throw ToolError("the journal has no events of '\(subject)' in that time", exit: .no)
     }
     revision = last.member("revision")?.stringValue ?? ""
-    var test = CapturedTest(name: "captured from \(subject)")
+    var test = CapturedTest(name: "captured from \(subject) at \(first.member("at")?.brief ?? "?")")
     var steps: [(sequence: Int64, steps: [CapturedTest.Step])] = []
+    var decided: [Int64: JSONValue] = [:]  // what was decided at last on what follows from the event with that sequence
     if let given = try given(subject, before: first) { test.steps.append(given) }
     for entry in entries {
-      let sequence = entry.member("sequence")?.intValue ?? 0
+      let sequence = Self.sequence(of: entry)
       switch entry.member("origin")?.stringValue {
       case "client": steps.append((sequence, Self.steps(entry, expecting: true)))
-      case "message": if let sent = try sending(entry, to: subject, depth: 0) { steps.append(sent) }
+      case "message":
+        let sent = try sending(entry, to: subject, depth: 0)
+        if let sent { steps.append(sent) }
+        guard let cause = try sent?.sequence ?? cause(of: entry).map(Self.sequence) else { break }
+        if cause != sequence { decided[cause] = Self.decisions(of: entry) }
+      case "timer":
+        if let at = Self.time(of: entry) { steps.append((sequence, [.at(at)])) }
+        decided[sequence] = Self.decisions(of: entry)
       default: break
       }
     }
     var played: Set<Int64> = []
     for step in steps.sorted(by: { $0.sequence < $1.sequence }) where played.insert(step.sequence).inserted {
       test.steps += step.steps
+      if let decisions = decided[step.sequence] { test.steps.append(.decided(subject, decisions)) }
     }
     return test
   }
 
-  /// The rules that decided last, with the plugins' own settings; nil when they are not kept.
-  func catalog() throws -> Catalog? {
+  /// The rules that decided last, and the steps that configure them as they were; nil when they are not kept.
+  func rules() throws -> (catalog: Catalog, settings: [CapturedTest.Step])? {
     let shown: JSONValue
     do { shown = try client.call("revision", ["revision": .string(revision)]) } catch let error as DaemonError {
       if error.code == "not_found" { return nil }
@@ -105,9 +117,19 @@ struct Capture {
     let plugins = modules.map { name, modules in
       PluginSource(name: name, modules: modules, data: data[name] ?? [], library: library)
     }
-    return try CatalogBuilder.build(
-      RulesSource(plugins: plugins), configuration: [:], previous: nil, worker: LuaWorker(),
+    var configuration: [String: Configuration.Plugin] = [:]
+    for (plugin, configured) in shown.member("configuration")?.objectValue ?? [:] {
+      configuration[plugin] = Configuration.Plugin(settings: configured.member("settings")?.objectValue ?? [:])
+    }
+    let catalog = try CatalogBuilder.build(
+      RulesSource(plugins: plugins), configuration: configuration, previous: nil, worker: LuaWorker(),
       now: Timestamp(microseconds: 0))
+    let settings = catalog.plugins.compactMap { plugin -> CapturedTest.Step? in
+      let known = plugin.manifest.settings
+      let values = (configuration[plugin.name]?.settings ?? [:]).filter { known[$0.name] != nil }
+      return values.isEmpty ? nil : .settings(plugin.name, JSONObject(values))
+    }
+    return (catalog, settings)
   }
 
   // MARK: Entries
@@ -115,33 +137,46 @@ struct Capture {
   /// The steps that play a client's event.
   private static func steps(_ entry: JSONValue, expecting: Bool) -> [CapturedTest.Step] {
     var steps: [CapturedTest.Step] = []
-    if let time = entry.member("at")?.stringValue.flatMap({ Timestamp(rfc3339: $0) }) { steps.append(.at(time)) }
+    if let time = time(of: entry) { steps.append(.at(time)) }
     var event = entry.member("event")?.objectValue ?? [:]
     for instruction in ["dryrun", "explain", "wait", "specversion"] { event[instruction] = nil }
-    steps.append(.event(event, decisions: expecting ? entry.member("decisions") ?? [:] : nil))
+    steps.append(.event(event, decisions: expecting ? .some(decisions(of: entry)) : .none))
     return steps
+  }
+
+  private static func sequence(of entry: JSONValue) -> Int64 { entry.member("sequence")?.intValue ?? 0 }
+
+  private static func decisions(of entry: JSONValue) -> JSONValue { entry.member("decisions") ?? [:] }
+
+  private static func time(of entry: JSONValue, _ member: String = "at") -> Timestamp? {
+    entry.member(member)?.stringValue.flatMap { Timestamp(rfc3339: $0) }
+  }
+
+  /// The event of a message's sender that sent it; nil when the journal does not have it.
+  private mutating func cause(of message: JSONValue) throws -> JSONValue? {
+    guard let event = message.member("event"), let from = event.member("from")?.stringValue,
+      let sent = Self.time(of: event, "time")
+    else { return nil }
+    let sequence = Self.sequence(of: message)
+    return try events(of: from).last { entry in
+      // A message has whole milliseconds.
+      guard let now = Self.time(of: entry, "now") ?? Self.time(of: entry) else { return false }
+      return Self.sequence(of: entry) < sequence && now.rfc3339 == sent.rfc3339
+    }
   }
 
   /// The steps that have a recorded message sent again: by the event that sent it, or by one of the same form where that can't be told.
   private mutating func sending(
     _ message: JSONValue, to subject: String, depth: Int
   ) throws -> (sequence: Int64, steps: [CapturedTest.Step])? {
-    let event = message.member("event")
-    guard let from = event?.member("from")?.stringValue, let time = event?.member("time")?.stringValue else {
-      return nil
-    }
+    guard let from = message.member("event")?.member("from")?.stringValue else { return nil }
     if from == subject { return nil }  // it sends it again by itself
-    let sequence = message.member("sequence")?.intValue ?? 0
-    guard
-      let cause = try events(of: from).last(where: { entry in
-        (entry.member("sequence")?.intValue ?? 0) < sequence
-          && (entry.member("now") ?? entry.member("at"))?.stringValue == time
-      })
-    else { return (sequence, Self.plain(message)) }
+    let sequence = Self.sequence(of: message)
+    guard let cause = try cause(of: message) else { return (sequence, Self.plain(message)) }
     let before = try given(from, before: cause).map { [$0] } ?? []
     switch cause.member("origin")?.stringValue {
     case "client":
-      return (cause.member("sequence")?.intValue ?? 0, before + Self.steps(cause, expecting: false))
+      return (Self.sequence(of: cause), before + Self.steps(cause, expecting: false))
     case "message" where depth < Self.mostSenders:
       guard cause.member("event")?.member("from")?.stringValue != subject else { return nil }
       guard let earlier = try sending(cause, to: subject, depth: depth + 1) else { return nil }
@@ -158,8 +193,8 @@ struct Capture {
     let sender = event["from"]?.stringValue ?? "another subject"
     let note = CapturedTest.Step.note("a message of \(sender), sent as an event")
     var steps: [CapturedTest.Step] = [note]
-    if let time = message.member("at")?.stringValue.flatMap({ Timestamp(rfc3339: $0) }) { steps.append(.at(time)) }
-    return steps + [.event(plain, decisions: message.member("decisions") ?? [:])]
+    if let time = time(of: message) { steps.append(.at(time)) }
+    return steps + [.event(plain, decisions: decisions(of: message))]
   }
 
   /// The step that gives a subject the state that it had before an entry; nil if that is its first event.
@@ -207,9 +242,13 @@ extension CapturedTest {
     for step in steps {
       switch step {
       case .at: other.steps.append(step)
+      case .settings(let plugin, let values):
+        other.steps.append(.settings(plugin, anonymizer.value(.object(values)).objectValue ?? [:]))
+      case .decided(let subject, let decisions):
+        other.steps.append(.decided(anonymizer.subject(subject), decisions))
       case .note: break
       case .given(let subject, let version, let states):
-        let states = anonymizer.value(.object(states)).objectValue ?? [:]
+        let states = JSONObject(states.map { (name: $0.name, value: anonymizer.value($0.value)) })
         other.steps.append(.given(anonymizer.subject(subject), version: version, states: states))
       case .event(let event, let decisions):
         other.steps.append(.event(anonymizer.event(event), decisions: decisions))

@@ -10,8 +10,12 @@ struct CapturedTest {
     case at(Timestamp)
     /// Gives a subject a version and states.
     case given(String, version: Int64, states: JSONObject)
+    /// Configures settings of a plugin.
+    case settings(String, JSONObject)
     /// Sends an event; its decisions must be these, where they are known.
     case event(JSONObject, decisions: JSONValue?)
+    /// The last event of a subject, such as a message or a timer, must have made these decisions.
+    case decided(String, JSONValue)
     /// A line for the reader.
     case note(String)
   }
@@ -21,30 +25,38 @@ struct CapturedTest {
   /// The steps in order.
   var steps: [Step] = []
 
-  /// Plays the steps with rules, without their configuration, and replaces decisions that do not come out again with a note.
+  /// Plays the steps, and replaces decisions that do not come out again with a note.
   mutating func keepOnlyWhatHolds(under catalog: Catalog) throws(RequestError) {
     let decided = try decisions(under: catalog)
     var kept: [Step] = []
     for (step, got) in zip(steps, decided) {
-      guard case .event(let event, let wanted?) = step, got != wanted else {
-        kept.append(step)
-        continue
+      switch step {
+      case .event(let event, let wanted?) where got != wanted:
+        kept += [.event(event, decisions: nil), Self.differs(wanted)]
+      case .decided(_, let wanted) where got != wanted: kept.append(Self.differs(wanted))
+      default: kept.append(step)
       }
-      kept.append(.event(event, decisions: nil))
-      kept.append(
-        .note("recorded: \(wanted.text); in a test, with the plugins' own settings, the rules decide otherwise"))
     }
     steps = kept
   }
 
+  private static func differs(_ recorded: JSONValue) -> Step {
+    .note("recorded: \(recorded.text); played as a test, the rules decide otherwise")
+  }
+
   /// Replaces all expected decisions with those that come out now, as the events have been changed.
   mutating func expectWhatComesOut(under catalog: Catalog) throws(RequestError) {
-    for (index, got) in try decisions(under: catalog).enumerated() {
-      if case .event(let event, .some) = steps[index] { steps[index] = .event(event, decisions: got ?? [:]) }
+    let decided = try decisions(under: catalog)
+    steps = zip(steps, decided).compactMap { step, got in
+      switch step {
+      case .event(let event, .some): .event(event, decisions: got ?? [:])
+      case .decided(let subject, _): got == [:] ? nil : .decided(subject, got ?? [:])
+      default: step
+      }
     }
   }
 
-  /// What each step decides; nil for those that are no events.
+  /// What each step decides; nil for those that decide nothing.
   private func decisions(under catalog: Catalog) throws(RequestError) -> [JSONValue?] {
     let engine = try LocalEngine(catalog: catalog, lua: LuaWorker())
     var decided: [JSONValue?] = []
@@ -56,7 +68,10 @@ struct CapturedTest {
       case .event(let event, _):
         decided.append(try engine.event(.object(event))["decisions"] ?? [:])
         continue
-      case .note: break
+      case .decided(let subject, _):
+        decided.append(engine.decided(of: subject) ?? [:])
+        continue
+      case .note, .settings: break
       }
       decided.append(nil)
     }
@@ -69,7 +84,11 @@ struct CapturedTest {
     text += "test \(LuaText.string(name)) (function(t)\n  local outcome\n"
     for step in steps {
       switch step {
-      case .at(let time): text += "  t:at(\(Self.seconds(time)))  -- \(time.rfc3339)\n"
+      case .at(let time): text += "  t:at(\(LuaText.string(time.exactRFC3339)))\n"
+      case .settings(let plugin, let values):
+        text += "  t:settings(\(LuaText.value(.object(values))), \(LuaText.string(plugin)))\n"
+      case .decided(let subject, let decisions):
+        text += "  t:equal(t:decided(\(LuaText.string(subject))), \(LuaText.value(decisions)))\n"
       case .given(let subject, let version, let states):
         text += "  t:given(\(LuaText.string(subject)), \(version), \(LuaText.value(.object(states))))\n"
       case .note(let note): text += "  -- \(note.split(separator: "\n").joined(separator: " "))\n"
@@ -83,12 +102,5 @@ struct CapturedTest {
       }
     }
     return text + "end)\n"
-  }
-
-  private static func seconds(_ time: Timestamp) -> String {
-    let (seconds, micros) = time.microseconds.quotientAndRemainder(dividingBy: 1_000_000)
-    guard micros > 0 else { return "\(seconds)" }
-    let digits = String(micros)
-    return "\(seconds).\(String(repeating: "0", count: 6 - digits.count))\(digits)"
   }
 }

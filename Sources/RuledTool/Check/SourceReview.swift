@@ -31,9 +31,8 @@ struct SourceReview {
 
   /// The methods of a test's `t`.
   static let methods = [
-    "advance", "at", "each", "effects", "equal", "event", "failures", "fails", "given", "now", "property", "query",
-    "replay",
-    "sent", "settings", "sink", "snapshot", "state", "truthy", "web",
+    "advance", "at", "decided", "each", "effects", "equal", "event", "failures", "fails", "given", "now", "property",
+    "query", "replay", "sent", "settings", "sink", "snapshot", "state", "truthy", "web",
   ]
   private static let eventFields = ["id", "source", "type", "subject", "time", "data"]
 

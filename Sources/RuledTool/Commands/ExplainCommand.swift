@@ -94,7 +94,7 @@ package enum ExplainCommand: Command {
   }
 
   private static func tree(_ outcome: JSONValue, type: String, _ style: Style, all: Bool) -> String {
-    TraceTree(outcome, style: style, all: all).text(type: type) + "\n"
-      + OutcomeText(outcome, style: style).text(isDryRun: true)
+    TraceTree(outcome, style: style, all: all).text(type: type)
+      + OutcomeText(outcome, style: style).details(isParked: false)
   }
 }

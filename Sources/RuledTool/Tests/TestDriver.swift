@@ -9,7 +9,7 @@ final class TestDriver: TestHost {
   /// What a test did so far, to return to.
   private struct Mark {
     let moment: LocalEngine.Moment
-    let settings: JSONObject
+    let settings: [String: JSONObject]
     let failures: Int
     let events: [JSONValue]
     let subjects: [String]
@@ -25,8 +25,9 @@ final class TestDriver: TestHost {
   private let worker: LuaWorker
   private let log = TestLog()
   private let options: TestOptions
-  private var settings = JSONObject()
-  /// Catalogs with other settings of the plugin, by the settings' JSON.
+  /// The settings that the test overrides, by plugin.
+  private var settings: [String: JSONObject] = [:]
+  /// Catalogs with other settings, by the settings' JSON.
   private var catalogs: [String: Catalog] = [:]
   private var marks: [Mark] = []
   /// The events of the test with what came of them, and the subjects that they name, for snapshots.
@@ -51,7 +52,7 @@ final class TestDriver: TestHost {
   func begin(_ plugin: String) throws(RequestError) {
     if plugin != self.plugin { catalogs.removeAll() }
     self.plugin = plugin
-    settings = JSONObject()
+    settings.removeAll()
     failures = TestFailures()
     marks.removeAll()
     events.removeAll()
@@ -73,7 +74,8 @@ final class TestDriver: TestHost {
       case "given": return try give(arguments)
       case "event": return [try event(arguments)]
       case "query": return [try query(arguments)]
-      case "settings": return try override(try arguments.object(0, "settings") ?? JSONObject())
+      case "settings": return try override(arguments)
+      case "decided": return [engine.decided(of: try arguments.text(0, "a subject")) ?? .object(JSONObject())]
       case "state":
         return [try engine.state(of: try arguments.text(0, "a subject"), plugin: plugin) ?? .object(JSONObject())]
       case "effects": return [.array(engine.effects(of: try arguments.text(0, "a subject")))]
@@ -196,29 +198,33 @@ final class TestDriver: TestHost {
 
   // MARK: Settings
 
-  /// Overrides settings of the plugin until the test ends.
-  private func override(_ values: JSONObject) throws -> [JSONValue] {
-    for (name, value) in values { settings[name] = value }
+  /// Overrides settings of the plugin, or of a named one, until the test ends.
+  private func override(_ arguments: TestArguments) throws -> [JSONValue] {
+    let name = arguments.value(1) == nil ? plugin : try arguments.text(1, "the name of a plugin")
+    guard base.plugins.contains(where: { $0.name == name }) else { throw TestFailure("there is no plugin '\(name)'") }
+    for (setting, value) in try arguments.object(0, "settings") ?? JSONObject() {
+      settings[name, default: JSONObject()][setting] = value
+    }
     engine.adopt(try catalog(with: settings))
     return []
   }
 
-  private func catalog(with settings: JSONObject) throws(TestFailure) -> Catalog {
+  private func catalog(with settings: [String: JSONObject]) throws(TestFailure) -> Catalog {
     guard !settings.isEmpty else { return base }
-    let text = JSONValue.object(settings).text
+    let text = settings.sorted { $0.key < $1.key }.map { "\($0.key) \(JSONValue.object($0.value).text)" }
+      .joined(separator: "\n")
     if let known = catalogs[text] { return known }
-    var configured = Configuration.Plugin()
-    configured.settings = settings
     if catalogs.count >= 32 { catalogs.removeAll() }
     let catalog: Catalog
     do throws(ReloadError) {
       catalog = try CatalogBuilder.build(
-        base.source, configuration: [plugin: configured], previous: base, worker: worker, now: base.loadedAt)
+        base.source, configuration: settings.mapValues { Configuration.Plugin(settings: $0) }, previous: base,
+        worker: worker, now: base.loadedAt)
     } catch {
       throw TestFailure(
-        "with these settings the plugin does not load: \(error.errors.map(\.description).joined(separator: "; "))")
+        "with these settings the rules do not load: \(error.errors.map(\.description).joined(separator: "; "))")
     }
-    let problems = catalog.plugins.first { $0.name == plugin }?.manifest.settingProblems ?? []
+    let problems = catalog.plugins.filter { settings[$0.name] != nil }.flatMap { $0.manifest.settingProblems }
     guard problems.isEmpty else { throw TestFailure(problems.map(\.message).joined(separator: "; ")) }
     catalogs[text] = catalog
     return catalog

@@ -12,8 +12,11 @@ package struct OutcomeText {
   }
 
   /// The whole outcome, on several lines.
-  package func text(isDryRun: Bool) -> String {
-    var text = headline(isDryRun) + "\n"
+  package func text(isDryRun: Bool) -> String { headline(isDryRun) + "\n" + details(isParked: !isDryRun) }
+
+  /// Decisions, effects and failures, on several lines; after a failure that the event is parked, if it `isParked`.
+  package func details(isParked: Bool) -> String {
+    var text = ""
     let decisions = decisions
     if !decisions.isEmpty {
       text += "\n" + style.bold("decisions") + "\n"
@@ -38,7 +41,7 @@ package struct OutcomeText {
     if !failures.isEmpty {
       text += "\n" + style.bold("failures") + "\n"
       for failure in failures { text += "  " + style.red(failure.line.printable) + "\n" }
-      if !isDryRun {
+      if isParked {
         text += "  the event is parked for " + (failures.count == 1 ? "this plugin" : "these plugins")
         text += "; see 'rulectl parked'\n"
       }

@@ -1,0 +1,211 @@
+import Glibc
+import RuledCore
+import RuledJSON
+import TestSupport
+import Testing
+
+extension EndToEnd {
+  /// Looking back on a real daemon: past events explained, states compared, incidents captured as tests.
+  @Suite struct LookingBackTests {
+    private static let game = """
+      plugin { name = "game", version = "1", settings = { earned = 10, at = 100 }, sinks = { "push" } }
+      rule "play" { on = "played", run = function(event, state)
+        state.points = (state.points or 0) + settings.earned
+        state.mail = event.data.mail or state.mail
+        decide("points", state.points)
+        decide("stamp", now())
+        if state.points >= settings.at and once("bonus") then
+          emit("push", "bonus", { to = event.subject, friend = event.data.friend })
+          send("user:boss", "reached", { by = event.subject })
+          timer.set("later", now() + 60, "later", {})
+        end
+      end }
+      rule "later" { on = "later", run = function(event, state) state.later = true decide("late", state.points) end }
+      rule "reached" { on = "reached", run = function(event, state)
+        state.seen = (state.seen or 0) + 1
+        decide("seen", state.seen)
+        decide("by", event.data.by)
+      end }
+
+      """
+    private static let mate = """
+      plugin { name = "mate", version = "1" }
+      rule "count" { on = "played", run = function(event, state) state.n = (state.n or 0) + 1 decide("n", state.n) end }
+
+      """
+    private static let configuration = """
+      journal = { keep = "7d", max_gib = 1, snapshot = "1d" }
+      plugins = { game = { earned = 15, at = 30 } }
+
+      """
+
+    /// A daemon with three events of `user:anna`, a message to `user:boss` and a timer; the clock has microseconds.
+    private static func daemon() throws -> RuledDaemon {
+      let daemon = try RuledDaemon(
+        rules: ["game/plugin.lua": game, "mate/plugin.lua": mate], manualClock: true, configuration: configuration)
+      let client = try daemon.client()
+      _ = try client.call("clock", ["set": "2040-01-01T00:00:00.123456Z"])
+      for number in 1...3 {
+        let data: JSONValue = ["mail": "anna@example.org", "friend": "user:ben", "note": "a long text"]
+        _ = try client.event("played", "user:anna", data, with: ["id": .string("e\(number)"), "wait": "cascade"])
+        _ = try client.call("clock", ["advance": "10s"])
+      }
+      _ = try client.call("clock", ["advance": "2m"])
+      _ = try client.event("played", "user:anna", [:], with: ["id": "e4"])
+      return daemon
+    }
+
+    private func tool(_ daemon: RuledDaemon, _ words: String...) -> (code: Int32, output: String) {
+      Program.run("\(RuledDaemon.programs)/rulectl", ["--socket", daemon.socket] + words)
+    }
+
+    @Test func `a past event is explained with the rules, settings and state of then, beside other rules`() throws {
+      let daemon = try Self.daemon()
+      var client = try daemon.client()
+      let id = try #require(try client.call("log", ["subject": "user:boss"])["entries"]?[0]?["event"]?["id"])
+      let recorded = try client.call("log", ["subject": "user:anna"])["entries"]?[1]
+      // What the rules, the settings and the store are by now makes no difference.
+      daemon.folder.replace("rules/game/plugin.lua", with: Self.game.replacing("decide(\"stamp\", now())", with: ""))
+      daemon.folder.replace("ruled.conf.lua", with: "journal = { keep = '7d' }")
+      daemon.end(SIGKILL)
+      try daemon.start()
+      client = try daemon.client()
+      let past = try client.call("explain_past", ["subject": "user:anna", "id": "e2"])
+      #expect(past["origin"] == "client" && past["at"] == "2040-01-01T00:00:10.123456Z")
+      #expect(past["state"]?["game"] == ["points": 15, "mail": "anna@example.org"])
+      #expect(past["outcome"]?["decisions"] == recorded?["decisions"])
+      #expect(past["outcome"]?["effects"] == recorded?["effects"])
+      #expect(past["outcome"]?["revision"] == recorded?["revision"] && past["revision"] == recorded?["revision"])
+      #expect(try client.call("health")["revision"] != past["revision"])
+      let fired = past["outcome"]?["trace"]?.arrayValue?.filter { $0["fired"] == true }.compactMap { $0["rule"] }
+      #expect(fired == ["play", "count"])
+      let message = try client.call("explain_past", ["subject": "user:boss", "id": id])
+      #expect(message["origin"] == "message" && message["outcome"]?["decisions"]?["game"]?["by"] == "user:anna")
+      #expect(message["state"] == [:])
+
+      let rules: JSONValue = [
+        "library": [],
+        "plugins": [
+          [
+            "name": "game", "data": [],
+            "modules": [
+              ["path": "game/plugin.lua", "text": .string(Self.game.replacing("+ settings", with: "+ 2 * settings"))]
+            ],
+          ]
+        ],
+      ]
+      let beside = try client.call("explain_past", ["subject": "user:anna", "id": "e1", "rules": rules])
+      #expect(beside["outcome"]?["decisions"]?["game"]?["points"] == 15)
+      #expect(beside["other"]?["outcome"]?["decisions"]?["game"]?["points"] == 20)
+      #expect(beside["other"]?["outcome"]?["decisions"]?["mate"] == nil)
+      #expect(beside["other"]?["revision"] != beside["revision"])
+      for (params, code) in [
+        (["subject": "user:anna", "id": "e9"], "not_found"), (["subject": "nobody", "id": "e1"], "not_found"),
+        (["subject": "user:anna"], "invalid_params"),
+        (["subject": "user:anna", "id": "e1", "rules": [:]], "invalid_params"),
+        (["subject": "user:anna", "id": "e1", "rules": ["plugins": [["name": "../x"]]]], "invalid_params"),
+      ] as [(JSONValue, JSONValue)] {
+        #expect(try client.failure("explain_past", params)["data"]?["code"] == code, "\(params.text)")
+      }
+    }
+
+    @Test func `rulectl explains a past event, and shows what changed between versions`() throws {
+      let daemon = try Self.daemon()
+      daemon.folder.write("next/game/plugin.lua", Self.game.replacing(">= settings.at", with: ">= 15"))
+      let explained = tool(daemon, "explain", "user:anna", "e1", "--rules", daemon.folder("next"))
+      #expect(explained.code == 0)
+      for part in [
+        "as it was", "as it would have been", "● play", "points  15", "bonus", "they differ in decisions, effects",
+      ] {
+        #expect(explained.output.contains(part), "\(part): \(explained.output)")
+      }
+      #expect(!explained.output.contains("dry run"))
+      let missing = tool(daemon, "explain", "user:anna", "e9")
+      #expect(missing.code == 1 && missing.output.contains("'rulectl log' lists"))
+
+      let diff = try JSONValue(parsing: tool(daemon, "diff", "user:anna", "1", "4", "--json").output)
+      #expect(
+        diff["changes"] == [
+          ["path": "game.later", "after": true], ["path": "game.points", "before": 15, "after": 45],
+          ["path": "mate.n", "before": 1, "after": 3],
+        ])
+      let whole = try JSONValue(parsing: tool(daemon, "diff", "user:boss", "0", "1", "--json").output)
+      #expect(whole["changes"] == [["path": "game", "after": ["seen": 1]]])
+      #expect(tool(daemon, "diff", "user:anna", "2", "2").output == "nothing changed\n")
+      #expect(tool(daemon, "diff", "user:anna", "1", "99").code == 1)
+      #expect(tool(daemon, "diff", "user:anna", "1", "x").code == 2)
+      let state = try daemon.client().call("state", ["subject": "user:anna", "at": "2040-01-01T00:00:15Z"])
+      #expect(state["version"] == 2 && state["plugins"]?["game"]?["points"] == 30)
+    }
+
+    @Test func `captured tests pass under the rules that they were captured from, and fail under others`() throws {
+      let daemon = try Self.daemon()
+      for (name, subject) in [("anna", "user:anna"), ("boss", "user:boss")] {
+        for options in [[], ["--anonymize"]] {
+          let words = ["--socket", daemon.socket, "capture", subject] + options
+          let captured = Program.run("\(RuledDaemon.programs)/rulectl", words)
+          #expect(captured.code == 0 && !captured.output.contains("recorded:"), "\(captured.output)")
+          // What the test expects is what was recorded, with microseconds, settings and what follows from events.
+          #expect(captured.output.contains("t:settings({ at = 30, earned = 15 }, \"game\")"), "\(captured.output)")
+          #expect(captured.output.contains("t:at(\"2040-01-01T00:00:10.123456Z\")"))
+          if name == "boss" {
+            #expect(captured.output.contains("t:equal(t:decided(\"user:boss\"), { game = { seen = 1, by = \"user:"))
+          } else {
+            #expect(captured.output.contains("stamp = 2208988820.123456"))
+            #expect(captured.output.contains("late = 45"))
+          }
+          for personal in ["anna", "ben", "example.org", "long"] where !options.isEmpty {
+            #expect(!captured.output.contains(personal), "\(personal) in \(captured.output)")
+          }
+          // Tests of one plugin play in those of another, too.
+          daemon.folder.write("rules/\(options.isEmpty ? "game" : "mate")/tests/\(name).lua", captured.output)
+        }
+      }
+      let passed = Program.run("\(RuledDaemon.programs)/rulectl", ["test", daemon.folder("rules")])
+      #expect(passed.code == 0 && passed.output.contains("4 tests passed"), "\(passed.output)")
+      daemon.folder.replace("rules/game/plugin.lua", with: Self.game.replacing("(state.seen or 0) + 1", with: "7"))
+      let failed = Program.run("\(RuledDaemon.programs)/rulectl", ["test", daemon.folder("rules")])
+      #expect(failed.code == 1 && failed.output.contains("2 tests passed, 2 failed"), "\(failed.output)")
+      #expect(tool(daemon, "capture", "user:nobody").code == 1)
+      let since = tool(daemon, "capture", "user:anna", "--since", "1m").output
+      #expect(since.contains("t:given(\"user:anna\", ") && !since.contains("id = \"e2\""), "\(since)")
+    }
+
+    @Test func `the store of a stopped daemon is backtested, with some plugins, and on a share of the subjects`() throws
+    {
+      let daemon = try Self.daemon()
+      let client = try daemon.client()
+      for number in 0..<40 { _ = try client.event("played", "user:\(number)", ["friend": "x"]) }
+      daemon.folder.write("next/game/plugin.lua", Self.game.replacing("+ settings", with: "+ 2 * settings"))
+      daemon.folder.write("next/mate/plugin.lua", Self.mate.replacing("+ 1", with: "+ 2"))
+      func backtest(_ words: String...) throws -> JSONValue {
+        let base = ["--socket", daemon.socket, "backtest", daemon.folder("next"), "--json"]
+        let run = Program.run("\(RuledDaemon.programs)/rulectl", base + words)
+        #expect(run.code == 0, "\(run.output)")
+        return try JSONValue(parsing: run.output)
+      }
+      func changed(_ report: JSONValue) -> Set<String> {
+        let decisions = report["decisions"]?.arrayValue ?? []
+        return Set(decisions.filter { $0["changed"] != 0 }.compactMap { $0["plugin"]?.stringValue })
+      }
+      let live = try backtest()
+      #expect(changed(live) == ["game", "mate"])
+      #expect(live["fidelity"]?["equal"] == live["fidelity"]?["replayed"])
+      #expect(changed(try backtest("--plugins", "mate")) == ["mate"])
+      let (some, again) = (try backtest("--sample", "50%"), try backtest("--sample", "50%"))
+      #expect(some == again)
+      #expect((8...32).contains(some["subjects"]?.intValue ?? 0), "\(some["subjects"]?.text ?? "")")
+      #expect(some["fidelity"]?["equal"] == some["fidelity"]?["replayed"])
+      #expect(try backtest("--subjects", "user:1")["subjects"] == 11)
+
+      #expect(daemon.end(SIGTERM) == 0)
+      let stopped = try backtest("--store", "\(daemon.folder.path)/store")
+      #expect(stopped == live)
+      #expect(
+        changed(try backtest("--store", "\(daemon.folder.path)/store", "--plugins", "mate")) == ["mate"])
+      let nowhere = Program.run(
+        "\(RuledDaemon.programs)/rulectl", ["backtest", daemon.folder("next"), "--store", daemon.folder("none")])
+      #expect(nowhere.code != 0 && nowhere.output.contains("there is no journal"), "\(nowhere.output)")
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import RuledCore
+import RuledEngine
+import RuledJournal
+import RuledLua
+import RuledReplay
+import TestSupport
+import Testing
+
+/// Failures that were the machine's doing, in backtests.
+@Suite struct ImposedFailureTests {
+  private let lua = LuaWorker()
+
+  private func source(_ slow: String, _ steady: String) -> RulesSource {
+    let plugins = [("slow", slow), ("steady", steady)].map { name, value in
+      SeededTraffic.plugin(
+        name, "plugin { name = '\(name)' } rule 'a' { on = 'a', run = function() decide('n', \(value)) end }")
+    }
+    return RulesSource(plugins: plugins)
+  }
+
+  private func catalog(_ source: RulesSource) throws -> Catalog {
+    try CatalogBuilder.build(source, configuration: [:], previous: nil, worker: lua, now: LocalEngine.start)
+  }
+
+  /// What a backtest makes of an event on which both plugins ran out of time.
+  private func report(candidate: RulesSource) throws -> JSONValue {
+    let engine = try RecordingEngine(source("1", "1"))
+    try engine.send(["type": "a", "subject": "user:1", "id": "e1"])
+    try engine.commit()
+    var entry = try #require(engine.entries.first)
+    entry.failures = Array(
+      ["slow", "steady"].map {
+        #"{"plugin":"\#($0)","rule":"a","kind":"time","message":"took too long","file":"\#($0)/plugin.lua","line":1}"#
+      }.joined(separator: ",").utf8)
+    (entry.decisions, entry.digests) = ([], [])
+    let sides = try Sides(
+      .init(baseline: try catalog(source("1", "1")), candidate: try catalog(candidate)), lua: lua,
+      recorded: RecordedHistory([entry]))
+    try sides.play(entry, isRecorded: true)
+    return sides.comparison.result.json(.init(baseline: "b", candidate: "c", folder: "next", conditions: []))
+  }
+
+  @Test func `they happen again on both sides under equal rules`() throws {
+    let report = try report(candidate: source("1", "1"))
+    #expect(report["fidelity"]?["equal"] == 1)
+    #expect(report["outcomes"] == ["equal": 1, "changed": 0])
+    #expect(report["failures"]?["before"] == 2 && report["failures"]?["after"] == 2)
+  }
+
+  @Test func `a plugin whose sources are others runs on both sides, and its changed decision shows`() throws {
+    let report = try report(candidate: source("2", "1"))
+    #expect(report["failures"]?["before"] == 1 && report["failures"]?["after"] == 1)
+    let slow = report["decisions"]?.arrayValue?.first { $0["plugin"] == "slow" }
+    #expect(slow?["changes"] == [["before": 1, "after": 2, "count": 1]])
+    #expect(report["decisions"]?.arrayValue?.contains { $0["plugin"] == "steady" } == false)
+  }
+}
