@@ -1,43 +1,31 @@
+import RuledCore
+
 /// Rules that are tried for real on a share of the subjects, on one worker.
 struct Rollout {
   /// The subjects that get them.
   var share: SubjectShare
   /// Evaluates the events of these subjects, with the cache, the batch and the remembered outcomes of the live evaluator.
   let candidate: Evaluator
-}
-
-/// What one worker counts of a side of a rollout; confined to its thread.
-package final class RolloutTally {
-  /// How many events the side has decided, dry runs and repeats left out.
-  package private(set) var events = 0
-  /// How many of them a plugin failed on.
-  package private(set) var failures = 0
-  /// How many subjects had such events: exact up to `mostSubjects`, where it stays.
-  package var subjects: Int { seen.count }
-  private var seen: Set<UInt64> = []
-  private let countsSubjects: Bool
-
-  /// How many subjects a worker counts, which takes 16 MiB at most.
-  package static let mostSubjects = 500_000
-
-  init(countsSubjects: Bool) { self.countsSubjects = countsSubjects }
-
-  /// Counts an event of the subject with that hash.
-  func note(subject: UInt64, hasFailed: Bool) {
-    events += 1
-    if hasFailed { failures += 1 }
-    if countsSubjects, seen.count < Self.mostSubjects { seen.insert(subject) }
-  }
+  /// The worker's number, under which its counts are stored.
+  let worker: Int
+  /// Room for the key and the value of its counts.
+  let key = ByteBuffer(capacity: 64), value = ByteBuffer(capacity: 64)
 }
 
 /// Deciding for some subjects by the rules of a candidate.
 extension Evaluator {
   /// Decides for the subjects of a share by other rules, from the next event on.
-  package func beginRollout(of catalog: Catalog, on share: SubjectShare) {
+  ///
+  /// - Parameters:
+  ///   - catalog: the other rules.
+  ///   - share: the subjects.
+  ///   - worker: the worker's number.
+  ///   - earlier: the subjects that were counted before this process, by the hash of the name with the seed 0.
+  package func beginRollout(of catalog: Catalog, on share: SubjectShare, worker: Int, earlier: Set<UInt64>) {
     let candidate = Evaluator(besides: self, catalog: catalog)
-    candidate.tally = RolloutTally(countsSubjects: true)
-    tally = RolloutTally(countsSubjects: false)
-    rollout = Rollout(share: share, candidate: candidate)
+    candidate.tally = RolloutTally(earlier: earlier)
+    tally = RolloutTally(earlier: nil)
+    rollout = Rollout(share: share, candidate: candidate, worker: worker)
     plugins.others = candidate.plugins
     candidate.plugins.others = plugins
   }

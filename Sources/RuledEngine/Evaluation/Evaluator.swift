@@ -92,7 +92,7 @@ package final class Evaluator {
     let outcome = try transaction.outcome()
     if !event.isDryRun {
       try transaction.commit(outcome, identity: identity, cascade: cascade)
-      if let tally { tally.note(subject: subject.hash, hasFailed: !outcome.failures.isEmpty) }
+      if let tally { tally.note(subject, hasFailed: !outcome.failures.isEmpty, into: batches.current.writes) }
     }
     OutcomeWriter.write(
       outcome, of: event.subject, id: event.id, isDuplicate: false,
@@ -201,15 +201,15 @@ package final class Evaluator {
     transaction.adoptPlugins()
   }
 
-  /// Adds to the batch, for the journal, that these rules and settings have come into force.
-  package func journal(_ catalog: Catalog) {
+  /// Adds to the batch, for the journal, that these rules and settings have come into force; for some subjects alone if there is a `rollout`.
+  package func journal(_ catalog: Catalog, rollout: JSONValue? = nil) {
     guard context.journals.load(ordering: .relaxed) else { return }
     let head = ByteBuffer(capacity: 64)
     let now = context.clock.now.microseconds
     JournalRecord.write(.rules, [], at: now, now: now, into: head)
     JournalRecord.write(catalog.revisionText.bytes, into: head)
     let text = ByteBuffer(capacity: 1024)
-    catalog.journalEvent.write(to: text)
+    catalog.journalEvent(rollout).write(to: text)
     batches.current.writes.journal(head.bytes, text.bytes)
     batches.current.changes.appendUnseen()
     withExtendedLifetime((head, text)) {}
@@ -224,7 +224,10 @@ package final class Evaluator {
   package var batch: CommitBatch { batches.current }
 
   /// Hands out the batch, which is in flight from then on, and begins the next one.
-  package func takeBatch() -> CommitBatch { batches.take() }
+  package func takeBatch() -> CommitBatch {
+    if rollout != nil { keepTallies() }
+    return batches.take()
+  }
 
   /// Notes that the oldest batch in flight is durable.
   package func complete(_ batch: CommitBatch) {

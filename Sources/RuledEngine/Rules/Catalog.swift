@@ -105,18 +105,18 @@ package final class Catalog: Sendable {
   /// The index of the plugin of that name.
   package func index(of name: String) -> Int? { plugins.firstIndex { $0.name == name } }
 
-  /// What the journal tells when these rules come into force: the revision, its sources' revision, the plugins, and their settings as the configuration has them.
-  var journalEvent: JSONValue {
+  /// What the journal tells when these rules come into force: the revision, its sources' revision, the plugins, their settings as the configuration
+  /// has them, and the rollout that they are part of, if any.
+  func journalEvent(_ rollout: JSONValue?) -> JSONValue {
     let configured = plugins.filter { !$0.overrides.isEmpty }
-    return .object([
-      "type": .string("ruled.rules"),
-      "data": .object([
-        "revision": .string(revision), "source": .string(source.revision),
-        "plugins": .array(plugins.map { .string($0.name) }),
-        "settings": .object(
-          JSONObject(configured.map { (name: $0.name, value: JSONValue.object($0.overrides)) })),
-      ]),
-    ])
+    var data: JSONObject = [
+      "revision": .string(revision), "source": .string(source.revision),
+      "plugins": .array(plugins.map { .string($0.name) }),
+      "settings": .object(
+        JSONObject(configured.map { (name: $0.name, value: JSONValue.object($0.overrides)) })),
+    ]
+    data["rollout"] = rollout
+    return .object(["type": .string("ruled.rules"), "data": .object(data)])
   }
 
   /// A query by its full name, `plugin.query`.

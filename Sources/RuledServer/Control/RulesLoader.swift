@@ -72,7 +72,7 @@ final class RulesLoader {
       rolloutCheck = try LoopTimer(on: loop) { [unowned self] in checkRollout() }
     } catch { throw StartError("the daemon can't run: \(error)") }
     services.status.rollout = rollout
-    if let candidate, let rollout { begin(candidate, rollout) }
+    if let candidate, let rollout { begin(candidate, rollout, earlier: start.earlier) }
   }
 
   // MARK: Starting

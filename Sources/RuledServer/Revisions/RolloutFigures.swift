@@ -1,4 +1,6 @@
+import RuledCore
 import RuledEngine
+import RuledStore
 import Synchronization
 
 /// What one worker has counted of a rollout, for other threads to read.
@@ -16,6 +18,15 @@ final class RolloutFigures: Sendable {
     candidateEvents.store(candidate.events, ordering: .relaxed)
     candidateFailures.store(candidate.failures, ordering: .relaxed)
     candidateSubjects.store(candidate.subjects, ordering: .relaxed)
+  }
+
+  /// Begins again.
+  func reset() {
+    liveEvents.store(0, ordering: .relaxed)
+    liveFailures.store(0, ordering: .relaxed)
+    candidateEvents.store(0, ordering: .relaxed)
+    candidateFailures.store(0, ordering: .relaxed)
+    candidateSubjects.store(0, ordering: .relaxed)
   }
 
   /// The counts.
@@ -48,10 +59,54 @@ struct RolloutCounts: Sendable, Equatable {
     failures += other.failures
     subjects += other.subjects
   }
+
+  /// Adds what workers of an earlier process counted, which the store has; the result is the subjects that were counted.
+  mutating func addStored(in store: any StateStore) throws(StoreError) -> Set<UInt64> {
+    var found = RolloutCounts()
+    try store.scan(prefix: RolloutKey.allCounts) { _, value in
+      guard value.count == 32 else { return true }
+      let counts = (0..<4).map { Int(UInt64(bigEndian: value.load(at: 8 * $0, as: UInt64.self))) }
+      found.add(
+        RolloutCounts(liveEvents: counts[0], liveFailures: counts[1], events: counts[2], failures: counts[3]))
+      return true
+    }
+    add(found)
+    let start = RolloutKey.allSubjects.count
+    var known: Set<UInt64> = []
+    try store.scan(prefix: RolloutKey.allSubjects) { key, _ in
+      if key.count == start + 8 { known.insert(UInt64(bigEndian: key.load(at: start, as: UInt64.self))) }
+      return true
+    }
+    subjects = known.count
+    return known
+  }
+
+  /// Adds the removal of what workers of an earlier process counted to what is committed; the subjects stay.
+  static func deleteCounts(in store: any StateStore, from set: WriteSet) throws(StoreError) {
+    try store.scan(prefix: RolloutKey.allCounts) { key, _ in
+      set.delete(key)
+      return true
+    }
+  }
+
+  /// Removes all that the store has counted, in commits of some thousands.
+  static func deleteAll(in store: any StateStore) throws(StoreError) {
+    while true {
+      let set = WriteSet(capacity: 4096)
+      var count = 0
+      try store.scan(prefix: RolloutKey.all) { key, _ in
+        set.delete(key)
+        count += 1
+        return count < 10_000
+      }
+      guard count > 0 else { return }
+      try store.commit(set, durable: false)
+    }
+  }
 }
 
 extension Services {
-  /// What all workers have counted of the last rollout since it or the daemon began.
+  /// What all workers have counted of the last rollout since it or the process began.
   var rolloutCounts: RolloutCounts {
     figures.reduce(into: RolloutCounts()) { $0.add($1.rollout.counts) }
   }

@@ -31,8 +31,8 @@ struct RolloutState: Sendable {
   var stage = Stage.running
   /// Why it was aborted; nil while it runs and when it was promoted.
   var reason: String?
-  /// What was counted until it ended; nil while it runs.
-  var counts: RolloutCounts?
+  /// What was counted until it ended; while it runs, until this process began.
+  var counts = RolloutCounts()
   /// Both sides, while it runs.
   var sides: Sides?
 
@@ -44,9 +44,17 @@ struct RolloutState: Sendable {
     "a rollout of revision \(candidate) to \(JSONValue.shortest(percent).text) % of the subjects runs: changes of the rules folder wait"
   }
 
-  /// The result of `rollout_status`.
-  func json(_ counts: RolloutCounts) -> JSONValue {
-    let counts = self.counts ?? counts
+  /// What was counted; `new` is what this process counted.
+  func total(_ new: RolloutCounts) -> RolloutCounts {
+    guard stage == .running else { return counts }
+    var total = counts
+    total.add(new)
+    return total
+  }
+
+  /// The result of `rollout_status`; `new` is what this process counted.
+  func json(_ new: RolloutCounts) -> JSONValue {
+    let counts = total(new)
     return .object([
       "candidate": .string(candidate), "percent": .shortest(percent), "since": .string(since.rfc3339),
       "subjects": .integer(Int64(counts.subjects)), "events": .integer(Int64(counts.events)),
@@ -59,15 +67,21 @@ struct RolloutState: Sendable {
     ])
   }
 
-  /// Notes how it ended, with what was counted.
-  mutating func end(_ stage: Stage, _ counts: RolloutCounts) {
+  /// What the journal tells of it, beside the rules.
+  var journalEvent: JSONValue {
+    ["candidate": .string(candidate), "percent": .shortest(percent), "state": .string(stage.rawValue)]
+  }
+
+  /// Notes how it ended; `new` is what this process counted.
+  mutating func end(_ stage: Stage, _ new: RolloutCounts) {
+    counts = total(new)
     self.stage = stage
-    self.counts = counts
     sides = nil
   }
 
-  /// Why it must be aborted; nil if it need not be.
-  func excess(_ counts: RolloutCounts) -> String? {
+  /// Why it must be aborted; nil if it need not be; `new` is what this process counted.
+  func excess(_ new: RolloutCounts) -> String? {
+    let counts = total(new)
     guard let abortOn, counts.failures > 0 else { return nil }
     let share = Double(counts.failures) / Double(max(counts.events, 1))
     if abortOn.isShare {
@@ -91,7 +105,7 @@ extension RolloutState {
 
   /// Adds it to what is committed.
   func put(into set: WriteSet) {
-    var object = json(counts ?? RolloutCounts()).objectValue ?? JSONObject()
+    var object = json(RolloutCounts()).objectValue ?? JSONObject()
     if let sides {
       object["live"] = RevisionDocument.json(sides.live)
       object["sources"] = RevisionDocument.json(sides.candidate)
@@ -118,14 +132,13 @@ extension RolloutState {
         let tried = json["sources"].flatMap(RevisionDocument.revision)
       else { throw StoreError(.corrupt, "the rollout that the store keeps has no rules") }
       state.sides = Sides(live: live, candidate: tried)
-    } else {
-      func count(_ path: String...) -> Int {
-        Int(path.reduce(Optional(json)) { $0?[$1] }?.intValue ?? 0)
-      }
-      state.counts = RolloutCounts(
-        liveEvents: count("live_events"), liveFailures: count("failures", "live"), events: count("events"),
-        failures: count("failures", "candidate"), subjects: count("subjects"))
     }
+    func count(_ path: String...) -> Int {
+      Int(path.reduce(Optional(json)) { $0?[$1] }?.intValue ?? 0)
+    }
+    state.counts = RolloutCounts(
+      liveEvents: count("live_events"), liveFailures: count("failures", "live"), events: count("events"),
+      failures: count("failures", "candidate"), subjects: count("subjects"))
     return state
   }
 }

@@ -32,6 +32,7 @@ extension RulesLoader {
       candidate: next.revision, since: services.context.clock.now, percent: params.percent, abortOn: abortOn,
       sides: .init(
         live: .init(catalog, from: .folder), candidate: .init(next, from: .rollout)))
+    try store { () throws(StoreError) in try RolloutCounts.deleteAll(in: services.context.store) }
     try commit { state.put(into: $0) }
     candidate = next
     rollout = state
@@ -59,6 +60,7 @@ extension RulesLoader {
     try commit { state.put(into: $0) }
     rollout = state
     for worker in services.workers { _ = worker.send(.perform { $0.evaluator.setRollout(share) }) }
+    if let candidate { journal(candidate, state) }
     services.status.rollout = state
     services.context.log.write(
       LogLine(.info, "revision \(state.candidate) is tried on \(JSONValue.shortest(percent).text) % of the subjects"))
@@ -87,6 +89,7 @@ extension RulesLoader {
     end(state)
     keep(next, from: .promoted)
     putInForce(next, as: isInFolder ? .folder : .promoted) { $0.evaluator.endRollout(isPromoted: true) }
+    forgetCounts()
     services.notifyStatus()
     services.context.log.write(LogLine(.info, "revision \(next.revision) is promoted and serves all subjects"))
     return .object([
@@ -103,6 +106,8 @@ extension RulesLoader {
     let others = candidate?.plugins ?? []
     end(state)
     for worker in services.workers { _ = worker.send(.perform { $0.evaluator.endRollout(isPromoted: false) }) }
+    journal(catalog, state)
+    forgetCounts()
     let live = Set(catalog.plugins.map(\.generation))
     services.reloads.withStore { retryParked(of: others.filter { !live.contains($0.generation) }.map(\.name)) }
     services.context.log.write(LogLine(.warn, "the rollout of revision \(state.candidate) is aborted: \(reason)"))
@@ -130,6 +135,11 @@ extension RulesLoader {
     try store { () throws(StoreError) in try services.context.store.commit(set, durable: true) }
   }
 
+  /// Removes what the store has counted of a rollout that has ended; what is left after a failure goes before the next one starts.
+  private func forgetCounts() {
+    try? store { () throws(StoreError) in try RolloutCounts.deleteAll(in: services.context.store) }
+  }
+
   // MARK: Workers
 
   /// Builds VMs ahead, as both sides run the slow plugins.
@@ -137,15 +147,24 @@ extension RulesLoader {
     CatalogBuilder.prepare(catalog, worker: lua, for: .init(services.workers.count))
   }
 
-  /// Has the workers decide by both sides.
-  func begin(_ next: Catalog, _ state: RolloutState) {
+  /// Has the workers decide by both sides; the subjects in `earlier` were counted before this process.
+  func begin(_ next: Catalog, _ state: RolloutState, earlier: Set<UInt64> = []) {
     let share = state.share
+    for figures in services.figures { figures.rollout.reset() }
     for worker in services.workers {
-      _ = worker.send(.perform { $0.evaluator.beginRollout(of: next, on: share) })
+      _ = worker.send(
+        .perform { $0.evaluator.beginRollout(of: next, on: share, worker: $0.index, earlier: earlier) })
     }
+    journal(next, state)
     services.status.rollout = state
     services.notifyStatus()
     if state.abortOn != nil { rolloutCheck?.start(after: Self.checkPeriod, every: Self.checkPeriod) }
+  }
+
+  /// Has the journal tell which rules are in force for the subjects of a rollout.
+  private func journal(_ catalog: Catalog, _ state: RolloutState) {
+    let event = state.journalEvent
+    services.workers.first?.send(.perform { $0.evaluator.journal(catalog, rollout: event) })
   }
 
   /// The rollout no longer runs.

@@ -15,6 +15,8 @@ extension RulesLoader {
     var rollout: RolloutState?
     /// The rules that are tried, while a rollout runs.
     var candidate: Catalog?
+    /// The subjects that were counted of it, by the hash of the name.
+    var earlier: Set<UInt64> = []
   }
 
   /// Both sides of a rollout that runs, the pinned or promoted rules, the folder's, or the last good ones: the first of these that load.
@@ -31,8 +33,10 @@ extension RulesLoader {
         let candidate = try build(sides.candidate, previous: live, services, lua)
         services.status.serve(live, as: held == nil ? .folder : .promoted)
         services.status.noteReload(isSuccess: true)
-        return Start(catalog: live, held: held, rollout: rollout, candidate: candidate)
+        let earlier = resume(&rollout, services)
+        return Start(catalog: live, held: held, rollout: rollout, candidate: candidate, earlier: earlier)
       } catch {
+        _ = resume(&rollout, services)
         rollout?.end(.aborted, RolloutCounts())
         rollout?.reason = "its rules did not load at a start: \(error.requestError.message)"
         services.context.log.write(LogLine(.error, "the rollout is aborted, as its rules do not load: \(error.errors)"))
@@ -42,6 +46,26 @@ extension RulesLoader {
       return Start(catalog: catalog, held: held, rollout: rollout)
     }
     return Start(catalog: try first(services, lua), rollout: rollout)
+  }
+
+  /// Adds what an earlier process counted of a rollout to its state; the result is the subjects that were counted.
+  ///
+  /// Counts that can't be read begin again, which is logged.
+  private static func resume(_ rollout: inout RolloutState?, _ services: Services) -> Set<UInt64> {
+    guard var state = rollout else { return [] }
+    let store = services.context.store
+    do throws(StoreError) {
+      let earlier = try state.counts.addStored(in: store)
+      let set = WriteSet(capacity: 4096)
+      state.put(into: set)
+      try RolloutCounts.deleteCounts(in: store, from: set)
+      try store.commit(set, durable: true)
+      rollout = state
+      return earlier
+    } catch {
+      services.context.log.write(LogLine(.error, "what was counted of the rollout begins again: \(error)"))
+      return []
+    }
   }
 
   /// What the store keeps; nil where it can't be read, which is logged.

@@ -71,6 +71,7 @@ extension EndToEnd {
       #expect(try client.failure("rollout_status")["data"]?["code"] == "not_found")
       let status = try start(client, 30)
       let first = chosen(status)
+      var (decided, last) = (first.count, first.count)
       #expect((30...90).contains(first.count))
       #expect(try sides(client)[2] == first)
       for percent in [30, 60] {
@@ -81,7 +82,9 @@ extension EndToEnd {
         client = try daemon.client()
         let status = try client.call("rollout_status")
         #expect(status["state"] == "running" && status["percent"]?.doubleValue == Double(percent))
+        #expect(status["events"]?.intValue == Int64(decided) && status["subjects"]?.intValue == Int64(last))
         let expected = chosen(status)
+        (decided, last) = (decided + expected.count, expected.count)
         #expect(Set(first).isSubset(of: expected))
         let sides = try sides(client)
         #expect(sides[2] == expected)
@@ -94,8 +97,16 @@ extension EndToEnd {
         #expect(try client.failure("rollback")["data"]?["code"] == "reload_failed")
       }
       let counted = try client.call("rollout_status")
-      #expect(counted["subjects"]?.intValue == counted["events"]?.intValue)
+      #expect(counted["events"]?.intValue == Int64(decided) && counted["subjects"]?.intValue == Int64(last))
+      #expect(counted["live_events"]?.intValue == Int64(3 * Self.subjects.count - decided))
       #expect(try client.call("rollout_abort")["state"] == "aborted")
+      #expect(try client.call("rollout_status")["events"] == counted["events"])
+      let noted = try client.call("log", ["type": "ruled.rules"])["entries"]?.arrayValue ?? []
+      let rollouts = noted.compactMap { $0["event"]?["data"]?["rollout"] }
+      // The start, `set`, a restart after each kill, and the end.
+      #expect(rollouts.compactMap { $0["percent"]?.intValue } == [30, 30, 60, 60, 60], "\(rollouts)")
+      #expect(rollouts.allSatisfy { $0["candidate"] == counted["candidate"] })
+      #expect(rollouts.last?["state"] == "aborted" && noted.last?["revision"] != counted["candidate"])
       #expect(try sides(client)[2] == nil)
       for _ in 0..<500 {
         if try client.event("ask", "user:0")["decisions"]?["numbered"]?["number"] == 3 { break }

@@ -1,5 +1,6 @@
 import Glibc
 import RuledCore
+import RuledJSON
 import RuledJournal
 import TestSupport
 import Testing
@@ -29,6 +30,18 @@ extension EndToEnd {
       }
     }
 
+    /// Tries rules on half of the subjects, over the rounds that follow.
+    private static func startRollout(factor: Int, _ client: Client) throws {
+      let plugins = SeededTraffic.rules(factor: factor).sorted { $0.key < $1.key }.map { name, text -> JSONValue in
+        [
+          "name": .string(name), "modules": [["path": .string("\(name)/plugin.lua"), "text": .string(text)]],
+          "data": [],
+        ]
+      }
+      let rules: JSONValue = ["library": [], "plugins": .array(plugins)]
+      _ = try client.call("rollout_start", ["rules": rules, "percent": 50])
+    }
+
     @Test(arguments: [3, 4] as [UInt64])
     func `a seeded load with every feature, reloads, settings, forgets and kills replays exactly`(seed: UInt64) throws {
       var random = SeededRandom(seed: seed)
@@ -37,7 +50,9 @@ extension EndToEnd {
         Self.send(12, &random, round: round, daemon)
         var client = try daemon.client()
         switch round % 8 {
-        case 0, 4: _ = try client.call("clock", ["advance": .string("\(Int.random(in: 1...40, using: &random))s")])
+        case 0, 4:
+          _ = try client.call("clock", ["advance": .string("\(Int.random(in: 1...40, using: &random))s")])
+          if round % 8 == 4 { try Self.startRollout(factor: 5 + round, client) }
         case 1: _ = try client.call("retry", ["plugin": "actor"])
         case 2:
           let factor = Int.random(in: 1...4, using: &random)
@@ -53,7 +68,9 @@ extension EndToEnd {
           daemon.end(SIGKILL)
           try daemon.start()
           client = try daemon.client()
-        default: _ = try client.call("retry", ["plugin": "witness"])
+        default:
+          _ = try client.call("retry", ["plugin": "witness"])
+          _ = try client.call(round < 8 ? "rollout_abort" : "rollout_promote")
         }
       }
       _ = try daemon.client().call("journal")
