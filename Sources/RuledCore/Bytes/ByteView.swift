@@ -173,6 +173,14 @@ public struct ByteView: RandomAccessCollection {
     try memory.withMemoryRebound(to: UInt8.self, body)
   }
 
+  /// Copies the bytes in one step: arrays are made of a view by this.
+  @inlinable
+  public func _copyContents(initializing buffer: UnsafeMutableBufferPointer<UInt8>) -> (Iterator, Int) {
+    precondition(buffer.count >= count)
+    if count > 0 { UnsafeMutableRawBufferPointer(buffer).copyMemory(from: memory) }
+    return (Iterator(extracting(droppingFirst: count)), count)
+  }
+
   /// The bytes one after the other.
   @inlinable
   @inline(__always)
