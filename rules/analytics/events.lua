@@ -13,13 +13,15 @@ end
 for name, properties in pairs(plan.events) do
   local members = {}
   for key, property in pairs(properties) do members[key] = member(property) end
-  event(name, members, { about = "Of the analytics plan.", checked = false })
+  event(name, members, { about = "A report of the analytics plan.", checked = false })
 end
 
 local function documented(about) return { about = about, checked = false } end
 
-event("analytics.track", { name = "string: of the plan", properties = "object" }, documented "Any event of the plan.")
-event("settings.analytics_toggled", { enabled = "boolean" }, documented "The user's consent, or its end.")
+event("analytics.track", {
+  name = "string: its name in the plan", properties = "object: as the plan describes them",
+}, documented "A report of the analytics plan, by its name.")
+event("settings.analytics_toggled", { enabled = "boolean" }, documented "The user switched analytics on or off.")
 event("session.started", { session_id = "string?" }, documented "A session begins.")
 event("session.ended", { session_id = "string?" }, documented "A session ends.")
 event("screen.viewed", { screen = "string?" }, documented "A screen was shown.")

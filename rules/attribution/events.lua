@@ -4,7 +4,7 @@ local documented = function(about) return { about = about, checked = false } end
 event("app.launched", {
   platform      = "string: ios, android or web",
   url           = "string?: the link that opened the app, or that led to the installation",
-  authenticated = "boolean?: whether somebody is signed in; as last told if it is missing",
+  authenticated = "boolean?: whether somebody is signed in; if missing, the last value applies",
   user          = "string?: who is signed in",
   att_status    = "string?: not-determined, authorized, denied or restricted",
   ["device?"]   = {

@@ -4,14 +4,14 @@ local documented = function(about) return { about = about, checked = false } end
 event("user.signed_in", {}, documented "A user signed in; the first time brings the welcome notification.")
 event("stamp.claim", {
   stamp = "string: the stamp's id", lat = "number?: degrees north", lon = "number?: degrees east",
-}, documented "A user wants a stamp.")
+}, documented "A user claims a stamp.")
 
 local one = { id = "string: the notification's id" }
 event("notification.read", one, documented "A notification was read.")
 event("notification.unread", one, documented "A notification was marked unread.")
 event("notification.dismissed", one, documented "A notification was dismissed.")
 event("notifications.read_all", {}, documented "All notifications were read.")
-event("bell.opened", {}, documented "The list of notifications was opened; marks nothing.")
+event("bell.opened", {}, documented "The list of notifications was opened; nothing is marked as read.")
 
 local target = "string: the other user's id"
 event("user.followed", { target = target }, documented "The user followed another one.")
@@ -23,4 +23,6 @@ event("post.commented", { owner = target, post = "string: the post's id" }, docu
 
 event("area.entered", { area = "string: the area's id" }, documented "A user came into an area.")
 event("area.left", { area = "string: the area's id" }, documented "A user left an area.")
-event("stamp.published", { stamp = "string: the stamp's id" }, documented "A new stamp, on the subject of its area.")
+event("stamp.published", {
+  stamp = "string: the stamp's id",
+}, documented "A new stamp was published; the subject is its area.")

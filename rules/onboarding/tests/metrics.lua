@@ -27,6 +27,29 @@ test "claims count by their time since the sign-up, the limits included" (functi
   t:equal(metrics.mean_seconds_to_first_claim, (86400 + 86401 + 604801) / 3)
 end)
 
+test "a claim seven days after the sign-up counts for the week" (function(t)
+  sign_up(t, "a", "b", "c")
+  t:advance("7d")
+  claim(t, "a")
+  claim(t, "b")
+  local metrics = t:query(nil, "metrics")
+  t:equal({ metrics.claimed_24h, metrics.claimed_7d, metrics.pct_7d }, { 0, 2, 66.7 })
+end)
+
+test "the time to the first claim is rounded to seconds" (function(t)
+  sign_up(t, "a")
+  t:at(t:now() + 1.6)
+  claim(t, "a")
+  t:equal(t:query(nil, "metrics").mean_seconds_to_first_claim, 2.0)
+end)
+
+test "a claim of another stamp is a first claim, and none of the welcome stamp" (function(t)
+  sign_up(t, "a")
+  t:event("user:a", "stamp.claim", { stamp = "louvre", lat = 48.86061, lon = 2.33764 })
+  local metrics = t:query(nil, "metrics")
+  t:equal({ metrics.claimed_24h, metrics.claimed_7d, metrics.mean_seconds_to_first_claim }, { 0, 0, 0.0 })
+end)
+
 test "an automatic claim does not count" (function(t)
   t:settings { auto_claim_days = 0.5 }
   sign_up(t, "a")

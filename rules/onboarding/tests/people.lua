@@ -48,9 +48,17 @@ test "an event without a user or a post is an error" (function(t)
     t:equal(outcome.decisions, { error = "invalid_target", badge = 0 })
   end
   t:equal(t:event("user:ann", "post.liked", { post = "p" }).decisions.error, "invalid_owner")
-  t:equal(t:event("user:ann", "post.commented", { owner = "bob" }).decisions.error, "invalid_post")
+  for type, whom in pairs { ["post.liked"] = "owner", ["post.commented"] = "owner", ["user.mentioned"] = "target" } do
+    t:equal(t:event("user:ann", type, { [whom] = "bob" }).decisions.error, "invalid_post")
+  end
   t:equal(t:event("user:ann", "area.entered").decisions.error, "invalid_area")
   t:equal(t:sent(), {})
+end)
+
+test "an id of 128 bytes is the longest" (function(t)
+  local longest = ("x"):rep(128)
+  t:equal(t:event("user:ann", "user.followed", { target = longest }).decisions, { badge = 0 })
+  t:equal(kinds(t, longest), { "follow" })
 end)
 
 test "everyone in an area is notified of a stamp published there, once" (function(t)
@@ -58,9 +66,10 @@ test "everyone in an area is notified of a stamp published there, once" (functio
   t:event("user:bob", "area.entered", { area = "paris" })
   t:event("user:bob", "area.entered", { area = "paris" })
   t:event("user:cid", "area.entered", { area = "berlin" })
-  for _ = 1, 2 do
-    t:equal(t:event("area:paris", "stamp.published", { stamp = "louvre" }).decisions, { badge = 0 })
-  end
+  t:equal(t:event("area:paris", "stamp.published", { stamp = "louvre" }).decisions, { badge = 0 })
+  local messages = #t:sent()
+  t:equal(t:event("area:paris", "stamp.published", { stamp = "louvre" }).decisions, { badge = 0 })
+  t:equal(#t:sent(), messages)
   t:equal(kinds(t, "ann"), { "area_stamp" })
   t:equal(kinds(t, "bob"), { "area_stamp" })
   t:equal(kinds(t, "cid"), {})
@@ -99,4 +108,19 @@ test "further members of a full area go to its annex" (function(t)
   local told = {}
   for i = 1, 5 do told[i] = #list(t, i) end
   t:equal(told, { 0, 1, 1, 1, 0 })
+end)
+
+test "an area has a place for each member, which is free again when the member leaves" (function(t)
+  t:settings { area_members = 2 }
+  t:event("user:cid", "area.left", { area = "paris" })
+  t:equal(t:state("area:paris"), {})
+  for _, user in ipairs { "ann", "ann", "bob" } do t:event("user:" .. user, "area.entered", { area = "paris" }) end
+  t:equal(t:state("area:paris"), { members = { ann = true, bob = true }, count = 2 })
+  t:event("user:ann", "area.left", { area = "paris" })
+  t:event("user:cid", "area.entered", { area = "paris" })
+  t:equal(t:state("area:paris"), { members = { bob = true, cid = true }, count = 2 })
+  t:equal(t:state("area:paris+"), {})
+  t:event("user:dan", "area.entered", { area = "paris" })
+  t:equal(t:state("area:paris").annex, true)
+  t:equal(t:state("area:paris+"), { members = { dan = true }, count = 1 })
 end)

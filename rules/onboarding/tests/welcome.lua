@@ -51,9 +51,25 @@ test "a welcome marked unread again is no longer dismissed" (function(t)
   t:event("user:1", "user.signed_in")
   local id = list(t)[1].id
   t:event("user:1", "notification.dismissed", { id = id })
-  t:equal(t:event("user:1", "notification.unread", { id = id }).decisions.badge, 1)
+  t:equal(t:event("user:1", "notification.unread", { id = id }).decisions, { badge = 1 })
   t:event("user:1", "stamp.claim", { stamp = "welcome" })
   t:truthy(on_list(t, "welcome").isRead)
+end)
+
+test "another notification marked unread leaves a dismissed welcome dismissed" (function(t)
+  t:event("user:1", "user.signed_in")
+  t:event("user:2", "user.followed", { target = "1" })
+  t:event("user:1", "notification.dismissed", { id = on_list(t, "welcome").id })
+  t:equal(t:event("user:1", "notification.unread", { id = on_list(t, "follow").id }).decisions, { badge = 1 })
+  t:event("user:1", "stamp.claim", { stamp = "welcome" })
+  t:equal(on_list(t, "welcome"), nil)
+end)
+
+test "a claim reads the welcome, and no older notification" (function(t)
+  t:event("user:2", "user.followed", { target = "1" })
+  t:event("user:1", "user.signed_in")
+  t:event("user:1", "stamp.claim", { stamp = "welcome" })
+  t:equal({ on_list(t, "follow").isRead, on_list(t, "welcome").isRead }, { false, true })
 end)
 
 test "after its stamp was claimed, a dismissed welcome is removed at once like any other" (function(t)
@@ -102,14 +118,25 @@ test "the oldest are removed from a full list, except the unclaimed welcome" (fu
   t:settings { notifications_kept = 3 }
   t:event("user:1", "user.signed_in")
   for i = 2, 6 do t:event("user:" .. i, "user.followed", { target = "1" }) end
-  t:equal(#list(t), 3)
-  t:truthy(on_list(t, "welcome"))
+  t:equal({ list(t)[1].actor, list(t)[2].actor, list(t)[3].type }, { "6", "5", "welcome" })
   t:event("user:1", "stamp.claim", { stamp = "welcome" })
   t:equal(on_list(t, "welcome"), nil)
   t:equal(#list(t), 3)
 end)
 
+test "a list of one keeps the unclaimed welcome, a list of none keeps nothing" (function(t)
+  t:settings { notifications_kept = 1 }
+  t:event("user:1", "user.signed_in")
+  t:event("user:2", "user.followed", { target = "1" })
+  t:equal({ #list(t), list(t)[1].type }, { 1, "welcome" })
+  t:settings { notifications_kept = 0 }
+  t:event("user:3", "user.followed", { target = "1" })
+  t:equal(list(t), {})
+end)
+
 test "only users have a bell" (function(t)
+  t:equal(t:event("user:", "user.signed_in").decisions, { badge = 0 })
+  t:equal(t:query("user:", "notifications").items, {})
   t:equal(t:event("device:1", "user.signed_in").decisions.badge, 0)
   t:equal(t:query("device:1", "notifications").items, {})
 end)
