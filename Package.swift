@@ -52,6 +52,8 @@ let package = Package(
       cSettings: luaHeaders + [.define("_GNU_SOURCE"), .unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
       linkerSettings: [.linkedLibrary(luaArchive)]),
 
+    .target(
+      name: "CPQ", cSettings: [.define("_GNU_SOURCE"), .unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
     .target(name: "CLinux", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
     .target(name: "CRocksEnv", cxxSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-fno-rtti"])]),
 
@@ -61,6 +63,7 @@ let package = Package(
     module("RuledLua", ["RuledCore", "RuledJSON", "CLuaBridge"]),
     module("RuledStore", ["RuledCore", "RuledThreads", "CLinux", "CRocksDB", "CRocksEnv"]),
     module("RuledJournal", ["RuledCore", "RuledJSON", "RuledThreads", "RuledStore", "CLinux", "CZstd"]),
+    module("RuledCluster", ["RuledCore", "RuledThreads", "RuledStore", "CPQ"]),
     module("RuledEngine", ["RuledCore", "RuledJSON", "RuledJournal", "RuledLua", "RuledStore", "CLinux"]),
     module(
       "RuledReplay",
@@ -107,6 +110,7 @@ let package = Package(
       [
         "RuledReplay", "RuledCore", "RuledJSON", "RuledJournal", "RuledLua", "RuledStore", "RuledEngine", "TestSupport",
       ]),
+    tests("RuledClusterTests", ["RuledCluster", "RuledCore", "RuledStore", "RuledThreads", "TestSupport"]),
     tests("RuledWireTests", ["RuledWire", "RuledJSON", "TestSupport"]),
     tests(
       "RuledServerTests",

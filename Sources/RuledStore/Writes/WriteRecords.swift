@@ -54,6 +54,24 @@ struct WriteRecords {
     count += other.count
   }
 
+  /// Appends records as bytes; false, and nothing is appended, if they are not whole.
+  mutating func append(records: ByteView) -> Bool {
+    var offset = 0
+    var found: UInt32 = 0
+    while offset < records.count {
+      guard let tag = Tag(rawValue: records[offset]) else { return false }
+      offset += 1
+      guard Self.checkedString(in: records, at: &offset) != nil else { return false }
+      if tag != .delete, Self.checkedString(in: records, at: &offset) == nil { return false }
+      found += 1
+    }
+    reserve(records.count)
+    if let start = records.baseAddress { (base + used).copyMemory(from: start, byteCount: records.count) }
+    used += records.count
+    count += found
+    return true
+  }
+
   /// Removes the records behind the first `count`, which have `used` bytes.
   mutating func truncate(used: Int, count: UInt32) {
     precondition(used >= 0 && used <= self.used && count <= self.count)
@@ -88,27 +106,29 @@ struct WriteRecords {
   /// Calls `body` with the keys of the records in bytes that may be damaged, until one can't be read.
   static func forEachKey(inDamaged bytes: ByteView, _ body: (ByteView) -> Void) {
     var offset = 0
-    func string() -> ByteView? {
-      var length = 0
-      var shift = 0
-      while shift < 35, offset < bytes.count {
-        let byte = bytes[offset]
-        offset += 1
-        length |= Int(byte & 0x7F) << shift
-        shift += 7
-        guard byte < 0x80 else { continue }
-        guard length <= bytes.count - offset else { return nil }
-        defer { offset += length }
-        return bytes.extracting(offset..<(offset + length))
-      }
-      return nil
-    }
     while offset < bytes.count, let tag = Tag(rawValue: bytes[offset]) {
       offset += 1
-      guard let key = string() else { return }
+      guard let key = checkedString(in: bytes, at: &offset) else { return }
       if tag != .journal { body(key) }
-      if tag != .delete, string() == nil { return }
+      if tag != .delete, checkedString(in: bytes, at: &offset) == nil { return }
     }
+  }
+
+  /// The string at `offset` in bytes that may be damaged, and moves `offset` behind it; nil if there is no whole one.
+  private static func checkedString(in bytes: ByteView, at offset: inout Int) -> ByteView? {
+    var length = 0
+    var shift = 0
+    while shift < 35, offset < bytes.count {
+      let byte = bytes[offset]
+      offset += 1
+      length |= Int(byte & 0x7F) << shift
+      shift += 7
+      guard byte < 0x80 else { continue }
+      guard length <= bytes.count - offset else { return nil }
+      defer { offset += length }
+      return bytes.extracting(offset..<(offset + length))
+    }
+    return nil
   }
 
   private mutating func reserve(_ extra: Int) {

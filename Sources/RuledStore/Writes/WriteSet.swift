@@ -40,7 +40,7 @@ package final class WriteSet: @unchecked Sendable {  // one thread owns a set at
   package var mark: Mark { Mark(used: content.used, count: content.count) }
 
   /// The bytes of the writes; valid until the set changes.
-  var records: ByteView { ByteView(start: content.base, count: content.used) }
+  package var records: ByteView { ByteView(start: content.base, count: content.used) }
 
   /// Puts `value` under `key`.
   ///
@@ -64,6 +64,9 @@ package final class WriteSet: @unchecked Sendable {  // one thread owns a set at
     precondition(other !== self, "a set is not added to itself")
     content.append(other.content)
   }
+
+  /// Adds the writes whose bytes `records` gave for another set; false, with nothing added, if these are no whole writes.
+  package func append(records: ByteView) -> Bool { content.append(records: records) }
 
   /// Removes all writes and keeps the memory.
   package func removeAll() { truncate(to: .start) }

@@ -1,5 +1,6 @@
 import Glibc
 import RuledCore
+import TestSupport
 import Testing
 
 extension EndToEnd {

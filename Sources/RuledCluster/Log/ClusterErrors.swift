@@ -1,0 +1,25 @@
+package import RuledStore
+
+extension StoreError.Code {
+  /// The database can't be reached, or does not answer.
+  package static let unreachable = StoreError.Code(rawValue: "unreachable")
+  /// Another node owns the log.
+  package static let fenced = StoreError.Code(rawValue: "fenced")
+  /// The database could lose what it acknowledges.
+  package static let unsafeDatabase = StoreError.Code(rawValue: "unsafe_database")
+  /// The log is not the one that the node has played back.
+  package static let diverged = StoreError.Code(rawValue: "diverged")
+}
+
+extension PostgresError {
+  /// The error for callers above the database: what was meant to happen, and why it did not.
+  func storeError(_ attempt: String) -> StoreError {
+    switch kind {
+    case .library: StoreError(.unsupported, message)
+    case .unsafe: StoreError(.unsafeDatabase, message)
+    case .unreachable, .noAnswer: StoreError(.unreachable, attempt, underlying: message)
+    case .refused(let sqlstate):
+      StoreError(.refused, attempt, underlying: sqlstate.isEmpty ? message : "\(sqlstate): \(message)")
+    }
+  }
+}

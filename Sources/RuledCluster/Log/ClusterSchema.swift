@@ -1,0 +1,93 @@
+/// The tables of a cluster, in the schema `ruled` of its database.
+///
+/// | table | a row is |
+/// | --- | --- |
+/// | `cluster` | the cluster: its id, the format of its tables, how many commits a part of the log has |
+/// | `logs` | a log: its epoch and owner, its last sequence and digest |
+/// | `nodes` | a node: its process, its address, until when its lease runs by the database's clock |
+/// | `commits` | a batch of commits, in parts by sequence, so that old ones are dropped whole |
+///
+/// The first node makes them. Each node brings an earlier format to its own, and refuses a later one.
+enum ClusterSchema {
+  /// The format that this version of the daemon writes.
+  static let format = 1
+
+  /// What brings the tables from the format before to each format, the first one's first.
+  ///
+  /// - Precondition: A script that was released never changes.
+  private static let upgrades = [
+    """
+    CREATE TABLE ruled.cluster (format int8 NOT NULL, id text NOT NULL, part int8 NOT NULL CHECK (part > 0));
+    CREATE TABLE ruled.logs (
+      log int8 PRIMARY KEY, epoch int8 NOT NULL, owner text, incarnation text, sequence int8 NOT NULL, digest bytea NOT NULL
+    ) WITH (fillfactor = 10);
+    CREATE TABLE ruled.nodes (
+      node text PRIMARY KEY, incarnation text NOT NULL, address text NOT NULL, lease timestamptz NOT NULL, sequence int8 NOT NULL
+    ) WITH (fillfactor = 10);
+    CREATE TABLE ruled.commits (
+      log int8 NOT NULL, sequence int8 NOT NULL, epoch int8 NOT NULL, previous bytea NOT NULL, digest bytea NOT NULL,
+      batch bytea NOT NULL, PRIMARY KEY (log, sequence)
+    ) PARTITION BY RANGE (sequence);
+    ALTER TABLE ruled.commits ALTER batch SET STORAGE EXTERNAL;
+    INSERT INTO ruled.cluster VALUES (0, gen_random_uuid()::text, :part);
+    INSERT INTO ruled.logs VALUES (0, 0, NULL, NULL, 0, '');
+    """
+  ]
+
+  /// How long a change of the schema may take, in milliseconds.
+  private static let patience = 60_000
+
+  /// What the tables say of their cluster.
+  struct Cluster {
+    /// The cluster's id, which no other has.
+    let id: String
+    /// How many commits a part of the log has.
+    let part: Int64
+  }
+
+  /// Makes the tables or brings them to this format, where need be; `part` is for new ones.
+  static func prepare(_ connection: PostgresConnection, part: Int64) throws(PostgresError) -> Cluster {
+    if let cluster = try read(connection) { return cluster }
+    // One node at a time: the lock ends with the transaction, so a node that dies meanwhile leaves nothing behind.
+    var script = "BEGIN; SELECT pg_advisory_xact_lock(\(lockNumber)); CREATE SCHEMA IF NOT EXISTS ruled;"
+    for (index, upgrade) in upgrades.enumerated() {
+      // In a block, so that what another node did while this one waited for the lock is not done again.
+      let body = upgrade.replacing(":part", with: "\(part)")
+      let isDone =
+        index == 0
+        ? "to_regclass('ruled.cluster') IS NOT NULL" : "(SELECT format FROM ruled.cluster) > \(index)"
+      script +=
+        "DO $do$ BEGIN IF \(isDone) THEN RETURN; END IF; \(body) UPDATE ruled.cluster SET format = \(index + 1); END $do$;"
+    }
+    script += "COMMIT;"
+    do throws(PostgresError) { try connection.run(script: script, milliseconds: patience) } catch {
+      if connection.isOpen { try? connection.run(script: "ROLLBACK", milliseconds: patience) }
+      throw PostgresError(error.kind, "the tables of the cluster can't be made: \(error.message)")
+    }
+    guard let cluster = try read(connection) else {
+      throw PostgresError(.refused(sqlstate: ""), "the tables of the cluster are not there after they were made")
+    }
+    return cluster
+  }
+
+  /// What the advisory lock on changes of the schema is known by: `ruled` in ASCII.
+  private static let lockNumber = 0x72_75_6c_65_64
+
+  private static let exists = PostgresStatement("SELECT to_regclass('ruled.cluster') IS NOT NULL")
+  private static let properties = PostgresStatement("SELECT format, id, part FROM ruled.cluster")
+
+  /// The cluster of the tables; nil if there are none, or if they have an earlier format.
+  private static func read(_ connection: PostgresConnection) throws(PostgresError) -> Cluster? {
+    guard try connection.execute(exists, milliseconds: patience).boolean(0, 0) else { return nil }
+    let rows = try connection.execute(properties, milliseconds: patience)
+    guard rows.count == 1 else { return nil }
+    let found = rows.integer(0, 0)
+    guard found <= format else {
+      throw PostgresError(
+        .refused(sqlstate: ""),
+        "a later version of ruled made the tables of the cluster (format \(found), this one reads \(format)): install that version here"
+      )
+    }
+    return found == format ? Cluster(id: rows.text(0, 1), part: rows.integer(0, 2)) : nil
+  }
+}

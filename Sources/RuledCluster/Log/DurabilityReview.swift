@@ -1,0 +1,50 @@
+/// Whether a database keeps what it has acknowledged, also when its primary is lost.
+struct DurabilityReview {
+  /// How `synchronous_commit` stands for the connection.
+  var synchronousCommit = ""
+  /// The standbys that a commit waits for.
+  var standbys = ""
+  /// Whether the server writes to its disk before it answers.
+  var isSynced = true
+  /// Whether it repairs pages that a power cut tore.
+  var hasFullPages = true
+
+  static let statement = PostgresStatement(
+    """
+    SELECT current_setting('synchronous_commit'), current_setting('synchronous_standby_names'), current_setting('fsync')::bool, \
+    current_setting('full_page_writes')::bool
+    """)
+
+  /// What the database could lose, and what to do about it; nil when it loses nothing that was acknowledged.
+  ///
+  /// With `allowsPrimary` the loss of the primary's disk is taken into account by whoever configured it.
+  func problem(allowsPrimary: Bool) -> String? {
+    if !isSynced {
+      return "fsync is off in the database: after a power cut acknowledged commits may be gone; turn it on"
+    }
+    if !hasFullPages { return "full_page_writes is off in the database: a power cut may tear its pages; turn it on" }
+    if synchronousCommit == "off" {
+      return
+        "synchronous_commit is off in the database: it acknowledges commits before they are on a disk; set it to on"
+    }
+    if allowsPrimary { return nil }
+    let hint = "or set durability = \"primary\" if an acknowledged commit may be lost with the primary"
+    if standbys.allSatisfy(\.isWhitespace) {
+      return "synchronous_standby_names is empty in the database: commits wait for no standby; name standbys, \(hint)"
+    }
+    guard synchronousCommit == "on" || synchronousCommit == "remote_apply" else {
+      return
+        "synchronous_commit is \(synchronousCommit) in the database: no standby has a commit on its disk when it is acknowledged; "
+        + "set it to on, \(hint)"
+    }
+    return nil
+  }
+
+  /// The settings in force for `connection`.
+  static func read(_ connection: PostgresConnection, milliseconds: Int) throws(PostgresError) -> DurabilityReview {
+    let rows = try connection.execute(statement, milliseconds: milliseconds)
+    return DurabilityReview(
+      synchronousCommit: rows.text(0, 0), standbys: rows.text(0, 1), isSynced: rows.boolean(0, 2),
+      hasFullPages: rows.boolean(0, 3))
+  }
+}

@@ -1,0 +1,64 @@
+package import RuledCore
+package import RuledStore
+
+/// The bytes of a batch of commits in the log: a byte of format, then each commit's records after their length in four bytes.
+///
+/// The records are those that the store's redo log has too (`WriteSet`), so that to play a batch back is to append its commits.
+package final class LogBatch {
+  /// The only format there is.
+  private static let format: UInt8 = 1
+  private static let headerBytes = 4
+
+  private let buffer = ByteBuffer(capacity: 4096)
+
+  /// A batch without commits.
+  package init() { removeAll() }
+
+  /// Removes the commits.
+  package func removeAll() {
+    buffer.removeAll()
+    buffer.append(Self.format)
+  }
+
+  /// Whether there are no commits.
+  package var isEmpty: Bool { buffer.count == 1 }
+
+  /// The bytes; valid until the batch changes.
+  package var bytes: ByteView { buffer.bytes }
+
+  /// How many bytes there are.
+  var byteCount: Int { buffer.count }
+
+  /// Adds a commit of `writes`.
+  package func append(_ writes: WriteSet) {
+    buffer.append(bigEndian: UInt32(writes.byteCount))
+    buffer.append(writes.records)
+  }
+
+  /// Calls `body` with the writes of each commit in `bytes`, in their order; the set is valid during the call alone.
+  ///
+  /// Throws `newer_format` for a format that this version does not know, and `corrupt` for bytes that are no batch.
+  package static func forEachCommit(
+    in bytes: ByteView, _ body: (WriteSet) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    guard bytes.first == format else {
+      throw StoreError(
+        .newerFormat, "a node of a later version wrote format \(bytes.first ?? 0) to the log: install that version here"
+      )
+    }
+    let writes = WriteSet(capacity: bytes.count)
+    var rest = bytes.extracting(droppingFirst: 1)
+    while !rest.isEmpty {
+      guard rest.count >= headerBytes else { throw damaged }
+      let length = Int(UInt32(bigEndian: rest.load(at: 0, as: UInt32.self)))
+      guard length <= rest.count - headerBytes else { throw damaged }
+      writes.removeAll()
+      guard writes.append(records: rest.extracting(headerBytes..<(headerBytes + length))) else { throw damaged }
+      try body(writes)
+      rest = rest.extracting(droppingFirst: headerBytes + length)
+    }
+  }
+
+  private static let damaged = StoreError(
+    .corrupt, "a batch in the log of commits is not what was written: restore the database from a backup")
+}

@@ -1,0 +1,334 @@
+import Glibc
+import RuledCore
+import RuledStore
+
+/// How a node uses the database of its cluster.
+package struct ClusterSettings: Sendable {
+  /// The URL of the database, as libpq takes it.
+  package var url: String
+  /// How long a lease runs, in milliseconds.
+  package var lease = 5_000
+  /// How long a commit may take before its clients are told that its outcome is not known, in milliseconds.
+  package var patience = 20_000
+  /// Whether the loss of the primary's disk may lose an acknowledged commit.
+  package var allowsPrimary = false
+  /// How many commits a part of the log of a new cluster has: the unit in which old ones are dropped.
+  package var part: Int64 = 65_536
+
+  /// The defaults for a database.
+  package init(url: String) { self.url = url }
+}
+
+/// Reads and writes a log of commits over one connection, which it opens again when it broke; one thread at a time uses it.
+///
+/// Each write is one statement that is fenced by the epoch. Each result tells what is known: after an answer that did not come only `settle` finds out.
+final class LogClient {
+  /// The only log so far: all subjects are in it.
+  private static let log: Int64 = 0
+  /// How many seconds connecting may take for each host.
+  private static let connectionSeconds = 3
+  /// How many milliseconds a statement waits for a row that another transaction holds.
+  private static let lockTimeout = 2_000
+
+  private let settings: ClusterSettings
+  private var open: PostgresConnection?
+  /// The cluster of the database, once the tables were read.
+  private(set) var cluster: ClusterSchema.Cluster?
+  /// The first sequence for which there may be no part of the table.
+  private var partsEnd: Int64 = 0
+
+  init(_ settings: ClusterSettings) { self.settings = settings }
+
+  // MARK: Connecting
+
+  /// The connection, which is opened if there is none.
+  ///
+  /// A new one begins with a review of the database, so that a fail-over to a server with other settings is noticed.
+  func connection() throws(StoreError) -> PostgresConnection {
+    if let open, open.isOpen { return open }
+    open = nil
+    do throws(PostgresError) {
+      let made = try PostgresConnection(settings.url, seconds: Self.connectionSeconds)
+      try made.run(script: "SET lock_timeout = \(Self.lockTimeout)", milliseconds: settings.patience)
+      let review = try DurabilityReview.read(made, milliseconds: settings.patience)
+      if let problem = review.problem(allowsPrimary: settings.allowsPrimary) { throw PostgresError(.unsafe, problem) }
+      let found = try ClusterSchema.prepare(made, part: settings.part)
+      if let cluster, cluster.id != found.id {
+        throw PostgresError(
+          .refused(sqlstate: ""), "the database has another cluster than before: \(found.id) and not \(cluster.id)")
+      }
+      cluster = found
+      open = made
+      return made
+    } catch { throw error.storeError("there is no connection to the log of commits") }
+  }
+
+  /// Closes the connection.
+  func disconnect() { open = nil }
+
+  private func execute(
+    _ statement: PostgresStatement, _ values: [PostgresValue], _ attempt: String, milliseconds: Int? = nil
+  ) throws(StoreError) -> PostgresRows {
+    let connection = try connection()
+    do throws(PostgresError) {
+      return try connection.execute(statement, values, milliseconds: milliseconds ?? settings.patience)
+    } catch { throw error.storeError(attempt) }
+  }
+
+  // MARK: Reading
+
+  private static let lookStatement = PostgresStatement(
+    kept: "look",
+    """
+    SELECT l.epoch, l.sequence, l.digest, l.owner, l.incarnation, n.address, n.lease IS NULL OR n.lease < clock_timestamp() \
+    FROM ruled.logs l LEFT JOIN ruled.nodes n ON n.node = l.owner AND n.incarnation = l.incarnation WHERE l.log = $1::int8
+    """)
+
+  /// Where the log stands.
+  func look() throws(StoreError) -> LogHead {
+    let rows = try execute(Self.lookStatement, [.integer(Self.log)], "the end of the log can't be read")
+    guard rows.count == 1 else {
+      throw StoreError(.corrupt, "the database has no log of commits: restore it from a backup")
+    }
+    let owner = rows.text(0, 3)
+    return LogHead(
+      epoch: rows.integer(0, 0), position: Self.position(rows, 1),
+      owner: owner.isEmpty ? nil : NodeIdentity(name: owner, incarnation: rows.text(0, 4), address: rows.text(0, 5)),
+      isLeaseOver: rows.boolean(0, 6))
+  }
+
+  private static func position(_ rows: PostgresRows, _ column: Int) -> LogPosition {
+    LogPosition(sequence: rows.integer(0, column), digest: rows.bytes(0, column + 1).map { Array($0) } ?? [])
+  }
+
+  private static let readStatement = PostgresStatement(
+    kept: "read",
+    """
+    SELECT sequence, epoch, previous, digest, batch FROM ruled.commits WHERE log = $1::int8 AND sequence > $2::int8 \
+    ORDER BY sequence LIMIT $3::int8
+    """)
+
+  /// Calls `body` with each batch behind `position`, at most `limit`, and the place behind it; checks that each follows the one before.
+  ///
+  /// Gives how many there were. The bytes are valid during the call of `body` alone.
+  func read(
+    after position: LogPosition, limit: Int, _ body: (ByteView, LogPosition) throws(StoreError) -> Void
+  ) throws(StoreError) -> Int {
+    let rows = try execute(
+      Self.readStatement, [.integer(Self.log), .integer(position.sequence), .integer(Int64(limit))],
+      "the log can't be read")
+    var last = position
+    for row in 0..<rows.count {
+      let sequence = rows.integer(row, 0)
+      guard sequence == last.sequence + 1 else {
+        throw StoreError(
+          .diverged,
+          "the log begins behind what this node has, at \(sequence) and not at \(last.sequence + 1): begin with a copy of "
+            + "another node's store")
+      }
+      let batch = rows.bytes(row, 4) ?? .empty
+      let next = last.following(batch, epoch: rows.integer(row, 1))
+      guard rows.bytes(row, 2)?.elementsEqual(last.digest) == true,
+        rows.bytes(row, 3)?.elementsEqual(next.digest) == true
+      else {
+        throw StoreError(
+          .diverged,
+          "batch \(sequence) of the log does not follow what this node has played back: the database has lost commits, was "
+            + "restored, or was changed by hand; to take what it has for the truth, remove this node's store")
+      }
+      try body(batch, next)
+      last = next
+    }
+    return rows.count
+  }
+
+  private static let digestStatement = PostgresStatement(
+    "SELECT digest FROM ruled.commits WHERE log = $1::int8 AND sequence = $2::int8")
+
+  /// The digest of a batch; nil if the log does not have it, or has it no longer.
+  func digest(of sequence: Int64) throws(StoreError) -> [UInt8]? {
+    let rows = try execute(Self.digestStatement, [.integer(Self.log), .integer(sequence)], "the log can't be read")
+    return rows.count == 1 ? rows.bytes(0, 0).map { Array($0) } : nil
+  }
+
+  // MARK: Owning
+
+  private static let takeStatement = PostgresStatement(
+    """
+    UPDATE ruled.logs SET epoch = epoch + 1, owner = $3::text, incarnation = $4::text \
+    WHERE log = $1::int8 AND epoch = $2::int8 RETURNING epoch, sequence, digest
+    """)
+
+  /// Makes `node` the owner if nobody has become it since `head` was read; gives the new epoch and the end of the log, nil if somebody has.
+  func take(for node: NodeIdentity, from head: LogHead) throws(StoreError) -> Ownership? {
+    do throws(StoreError) {
+      return try own(
+        Self.takeStatement, [.integer(Self.log), .integer(head.epoch), .text(node.name), .text(node.incarnation)])
+    } catch {
+      // A node that was stopped in the middle of a statement holds the row: its lease is over, so its transaction may be ended.
+      if error.underlying.hasPrefix(Self.lockNotAvailable) { try endStuckWriters() }
+      throw error
+    }
+  }
+
+  private static let lockNotAvailable = "55P03"
+  private static let endStatement = PostgresStatement(
+    """
+    SELECT pg_terminate_backend(a.pid) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid \
+    WHERE l.relation = 'ruled.logs'::regclass AND l.mode = 'RowExclusiveLock' AND l.granted AND a.wait_event = 'ClientRead'
+    """)
+
+  /// Ends the transactions that hold the row of the log and wait for the rest of what their node wanted to send.
+  private func endStuckWriters() throws(StoreError) {
+    _ = try execute(Self.endStatement, [], "a node that stopped within a statement can't be got rid of")
+  }
+
+  private static let settleStatement = PostgresStatement(
+    """
+    UPDATE ruled.logs SET epoch = epoch + 1 WHERE log = $1::int8 AND owner = $2::text AND incarnation = $3::text \
+    RETURNING epoch, sequence, digest
+    """)
+
+  /// Finds out where the log of its owner `node` ends, after an answer that did not come; nil if another node owns it by now.
+  ///
+  /// What the node sent before can't take effect any more, as it has the earlier epoch; what took effect is as safe as this commit, which the standbys have.
+  func settle(for node: NodeIdentity) throws(StoreError) -> Ownership? {
+    try own(Self.settleStatement, [.integer(Self.log), .text(node.name), .text(node.incarnation)])
+  }
+
+  private func own(_ statement: PostgresStatement, _ values: [PostgresValue]) throws(StoreError) -> Ownership? {
+    let rows = try execute(statement, values, "the ownership of the log is not known")
+    if let warning = open?.warning {
+      throw StoreError(
+        .unreachable, "the database does not say that its standbys have the new epoch", underlying: warning)
+    }
+    guard rows.count == 1 else { return nil }
+    return Ownership(epoch: rows.integer(0, 0), end: Self.position(rows, 1))
+  }
+
+  // MARK: Appending
+
+  private static let appendStatement = PostgresStatement(
+    kept: "append",
+    """
+    WITH held AS (UPDATE ruled.logs SET sequence = sequence + 1, digest = $5::bytea \
+    WHERE log = $1::int8 AND epoch = $2::int8 AND sequence = $3::int8 AND digest = $4::bytea RETURNING sequence) \
+    INSERT INTO ruled.commits (log, sequence, epoch, previous, digest, batch) \
+    SELECT $1::int8, sequence, $2::int8, $4::bytea, $5::bytea, $6::bytea FROM held
+    """)
+
+  /// Appends a batch behind the end that `ownership` knows, in one statement; false if its epoch is over.
+  ///
+  /// After an error it is not known what the database did or will do: `settle` finds out.
+  func append(_ batch: ByteView, from ownership: Ownership, to next: LogPosition, milliseconds: Int) throws(StoreError)
+    -> Bool
+  {
+    try makeParts(for: next.sequence)
+    let last = ownership.end
+    let rows = try last.digest.withView { (previous) throws(StoreError) in
+      try next.digest.withView { (digest) throws(StoreError) in
+        try execute(
+          Self.appendStatement,
+          [
+            .integer(Self.log), .integer(ownership.epoch), .integer(last.sequence), .bytes(previous), .bytes(digest),
+            .bytes(batch),
+          ], "a commit has no answer", milliseconds: milliseconds)
+      }
+    }
+    if let warning = open?.warning {
+      throw StoreError(.unreachable, "the database does not say that its standbys have a commit", underlying: warning)
+    }
+    return rows.written == 1
+  }
+
+  /// Makes the parts of the table for a sequence and for those that follow soon.
+  private func makeParts(for sequence: Int64) throws(StoreError) {
+    guard sequence >= partsEnd else { return }
+    let connection = try connection()
+    guard let size = cluster?.part else { return }
+    let first = sequence / size
+    var script = ""
+    for part in first...(first + 1) {
+      script +=
+        "CREATE TABLE IF NOT EXISTS ruled.commits_\(part) PARTITION OF ruled.commits FOR VALUES FROM (\(part * size)) "
+      script += "TO (\((part + 1) * size));"
+    }
+    do throws(PostgresError) { try connection.run(script: script, milliseconds: settings.patience) } catch {
+      throw error.storeError("the log can't get a further part")
+    }
+    partsEnd = (first + 1) * size
+  }
+
+  private static let partsStatement = PostgresStatement(
+    """
+    SELECT substr(c.relname, 9)::int8 FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid \
+    WHERE i.inhparent = 'ruled.commits'::regclass ORDER BY 1
+    """)
+
+  /// Drops the parts of the table whose batches all come before `sequence`; gives how many.
+  func dropParts(before sequence: Int64) throws(StoreError) -> Int {
+    let rows = try execute(Self.partsStatement, [], "the parts of the log can't be listed")
+    guard let size = cluster?.part else { return 0 }
+    let old = (0..<rows.count).map { rows.integer($0, 0) }.filter { ($0 + 1) * size <= sequence }
+    guard !old.isEmpty else { return 0 }
+    let connection = try connection()
+    do throws(PostgresError) {
+      let script = old.map { "DROP TABLE IF EXISTS ruled.commits_\($0);" }.joined()
+      try connection.run(script: script, milliseconds: settings.patience)
+    } catch { throw error.storeError("old parts of the log can't be dropped") }
+    return old.count
+  }
+
+  // MARK: Leases
+
+  private static let renewStatement = PostgresStatement(
+    kept: "renew",
+    """
+    INSERT INTO ruled.nodes AS n (node, incarnation, address, lease, sequence) \
+    SELECT $1::text, $2::text, $3::text, clock_timestamp() + $4::int8 * interval '1 millisecond', $5::int8 \
+    FROM (SELECT set_config('synchronous_commit', 'local', true)) AS s \
+    ON CONFLICT (node) DO UPDATE SET incarnation = excluded.incarnation, address = excluded.address, lease = excluded.lease, \
+    sequence = excluded.sequence WHERE n.incarnation = excluded.incarnation OR n.lease < clock_timestamp()
+    """)
+
+  /// Renews the lease of `node`, which has played back up to `sequence`; false while another process of its name has one.
+  ///
+  /// It waits for no standby: a lease only says when to try, so that nothing is lost with it.
+  func renew(_ node: NodeIdentity, at sequence: Int64) throws(StoreError) -> Bool {
+    let rows = try execute(
+      Self.renewStatement,
+      [
+        .text(node.name), .text(node.incarnation), .text(node.address), .integer(Int64(settings.lease)),
+        .integer(sequence),
+      ],
+      "the lease can't be renewed", milliseconds: settings.lease)
+    return rows.written == 1
+  }
+
+  private static let releaseStatement = PostgresStatement(
+    "DELETE FROM ruled.nodes WHERE node = $1::text AND incarnation = $2::text")
+
+  /// Ends the lease of `node`, so that others need not wait for its end.
+  func release(_ node: NodeIdentity) throws(StoreError) {
+    _ = try execute(
+      Self.releaseStatement, [.text(node.name), .text(node.incarnation)], "the lease can't be given back",
+      milliseconds: settings.lease)
+  }
+
+  /// What the database could lose with its settings of this moment; nil when it loses nothing that was acknowledged.
+  func durabilityProblem() throws(StoreError) -> String? {
+    let connection = try connection()
+    do throws(PostgresError) {
+      return try DurabilityReview.read(connection, milliseconds: settings.lease).problem(
+        allowsPrimary: settings.allowsPrimary)
+    } catch { throw error.storeError("the settings of the database can't be read") }
+  }
+}
+
+/// The right to write a log.
+package struct Ownership: Sendable, Equatable {
+  /// The epoch under which the owner writes.
+  package let epoch: Int64
+  /// The end of the log: the owner alone moves it.
+  package let end: LogPosition
+}

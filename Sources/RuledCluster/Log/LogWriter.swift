@@ -1,0 +1,119 @@
+import Glibc
+import RuledCore
+package import RuledStore
+import Synchronization
+
+/// Writes the log of commits as its owner; one thread at a time calls it, but for `stop` and `forbid`.
+package final class LogWriter: @unchecked Sendable {  // what any thread may call is atomic
+  /// What the next pause between two attempts is after the first, and at most, in milliseconds.
+  private static let pauses = 20...500
+
+  private let node: NodeIdentity
+  private let settings: ClusterSettings
+  private let client: LogClient
+  private var ownership: Ownership?
+  private let isStopping = Atomic(false)
+  private let obstacle = Mutex<StoreError?>(nil)
+
+  /// A writer for `node`, which owns nothing yet.
+  package init(_ settings: ClusterSettings, node: NodeIdentity) {
+    self.settings = settings
+    self.node = node
+    client = LogClient(settings)
+  }
+
+  /// The end of the log; nil while the node does not own it, or does not know whether it does.
+  package var end: LogPosition? { ownership?.end }
+
+  /// The epoch under which the node writes; nil while it does not own the log.
+  package var epoch: Int64? { ownership?.epoch }
+
+  /// Ends the attempts to find out what became of a commit, from any thread.
+  package func stop() { isStopping.store(true, ordering: .relaxed) }
+
+  /// Lets each append fail with `error`, from any thread; with nil no longer.
+  func forbid(_ error: StoreError?) { obstacle.withLock { $0 = error } }
+
+  /// Becomes the owner unless somebody has since `head` was read; gives whether it did.
+  ///
+  /// After an error the node may be the owner: `head` shows that the next time, and the node takes over from itself.
+  package func take(from head: LogHead) throws(StoreError) -> Bool {
+    ownership = try client.take(for: node, from: head)
+    return ownership != nil
+  }
+
+  /// Appends a batch, and waits until the database and its standbys have it.
+  ///
+  /// An answer that does not come is settled before anything else happens: under a new epoch, so that nothing which is still on its way takes effect, the end of
+  /// the log tells whether the batch is there. If it is not, it is sent again, for as long as `ClusterSettings.patience`.
+  ///
+  /// Throws `fenced` when another node owns the log. Any error ends the ownership if it says that the outcome is not known; otherwise the batch is not in the log,
+  /// nor will it be.
+  package func append(_ batch: LogBatch) throws(StoreError) {
+    guard let first = ownership else { throw StoreError(.fenced, "this node does not own the log of commits") }
+    if let error = obstacle.withLock({ $0 }) { throw error }
+    let end = Self.milliseconds + settings.patience
+    var current = first
+    var pause = Self.pauses.lowerBound
+    while true {
+      let next = current.end.following(batch.bytes, epoch: current.epoch)
+      var failure: StoreError
+      do throws(StoreError) {
+        guard try client.append(batch.bytes, from: current, to: next, milliseconds: Self.left(until: end)) else {
+          ownership = nil
+          throw StoreError(.fenced, "another node has taken the log of commits over")
+        }
+        ownership = Ownership(epoch: current.epoch, end: next)
+        return
+      } catch { failure = error }
+      if failure.code == .fenced { throw failure }
+      // Each turn either settles what became of the attempt, or has no answer again.
+      ownership = nil
+      var settled: Ownership?
+      while settled == nil {
+        do throws(StoreError) {
+          settled = try settle(next)
+          break
+        } catch {
+          if error.code == .fenced || error.code == .diverged { throw error }
+          failure = error
+        }
+        guard Self.milliseconds < end, !isStopping.load(ordering: .relaxed) else { throw Self.unknown(failure) }
+        usleep(UInt32(pause) * 1000)
+        pause = min(pause * 2, Self.pauses.upperBound)
+      }
+      guard let settled else { continue }
+      ownership = settled
+      if settled.end == next { return }
+      guard settled.end == current.end else {
+        ownership = nil
+        throw Self.unknown(StoreError(.diverged, "the log ends where this node, its owner, has not written"))
+      }
+      current = settled
+      guard Self.milliseconds < end, !isStopping.load(ordering: .relaxed) else { throw failure }
+    }
+  }
+
+  /// Raises the epoch and finds where the log ends, after an attempt to write up to `next`.
+  private func settle(_ next: LogPosition) throws(StoreError) -> Ownership {
+    if let settled = try client.settle(for: node) { return settled }
+    var error = StoreError(.fenced, "another node has taken the log of commits over")
+    // If the batch is there, the new owner has played it back.
+    error.isOutcomeUnknown = try client.digest(of: next.sequence) == next.digest
+    throw error
+  }
+
+  private static func unknown(_ cause: StoreError) -> StoreError {
+    var error = cause
+    error.isOutcomeUnknown = true
+    return error
+  }
+
+  private static func left(until end: Int) -> Int { max(1, end - milliseconds) }
+
+  private static var milliseconds: Int {
+    var now = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    return now.tv_sec * 1000 + now.tv_nsec / 1_000_000
+  }
+}

@@ -1,0 +1,185 @@
+import CPQ
+import RuledCore
+
+/// A statement in SQL.
+struct PostgresStatement: Sendable {
+  /// Its text, with `$1` and so on for the parameters.
+  let text: StaticString
+  /// The name under which the server keeps it from its first execution on; nil for one that is rarely executed.
+  let name: StaticString?
+
+  /// A statement that is parsed each time.
+  init(_ text: StaticString) {
+    self.text = text
+    name = nil
+  }
+
+  /// A statement that the server keeps.
+  init(kept name: StaticString, _ text: StaticString) {
+    self.text = text
+    self.name = name
+  }
+}
+
+/// A parameter of a statement.
+enum PostgresValue {
+  /// An int8.
+  case integer(Int64)
+  /// A text.
+  case text(String)
+  /// A bytea.
+  case bytes(ByteView)
+}
+
+/// A connection to PostgreSQL by libpq; one thread at a time uses it.
+///
+/// Each statement is a transaction of its own. An error says whether the server may have committed it: `PostgresError.isDoubtful`.
+final class PostgresConnection {
+  private let connection: OpaquePointer
+  private let encoded = ByteBuffer(capacity: 256)
+
+  /// Connects to `url` within so many seconds for each of its hosts; it loads libpq before.
+  init(_ url: String, seconds: Int) throws(PostgresError) {
+    if let problem = pq_load() {
+      throw PostgresError(
+        .library, "libpq is missing, which a store in PostgreSQL needs: install libpq5 (\(String(cString: problem)))")
+    }
+    guard let connection = pq_connect(url, "ruled", Int32(seconds)) else {
+      throw PostgresError(.unreachable, "there is no memory for a connection to the database")
+    }
+    self.connection = connection
+    guard pq_is_open(connection) else {
+      throw PostgresError(.unreachable, "the database can't be reached: \(String(cString: pq_message(connection)))")
+    }
+  }
+
+  deinit { pq_close(connection) }
+
+  /// Whether statements can be sent: false after an answer that did not come.
+  var isOpen: Bool { pq_is_open(connection) }
+
+  /// Whether the server warned with the last answer, as it does when it stops waiting for its standbys: its text.
+  var warning: String? { pq_warned(connection) ? String(cString: pq_message(connection)) : nil }
+
+  /// Executes `statement`, and waits at most so many milliseconds for the end of its transaction.
+  @discardableResult
+  func execute(
+    _ statement: PostgresStatement, _ values: [PostgresValue] = [], milliseconds: Int
+  ) throws(PostgresError) -> PostgresRows {
+    let ranges = encode(values)
+    var outcome = PQ_UNKNOWN
+    encoded.bytes.memory.withMemoryRebound(to: UInt8.self) { memory in
+      var parameters: [pq_value] = []
+      for (value, range) in zip(values, ranges) {
+        if case .bytes(let view) = value, let start = view.baseAddress {
+          parameters.append(pq_value(bytes: start, length: view.count))
+        } else {
+          parameters.append(pq_value(bytes: memory.baseAddress.map { $0 + range.lowerBound }, length: range.count))
+        }
+      }
+      let text = UnsafeRawPointer(statement.text.utf8Start).assumingMemoryBound(to: CChar.self)
+      let count = Int32(parameters.count)
+      let limit = Int32(clamping: milliseconds)
+      if let name = statement.name {
+        let kept = UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
+        outcome = pq_execute_kept(connection, kept, text, parameters, count, limit)
+      } else {
+        outcome = pq_execute(connection, text, parameters, count, limit)
+      }
+    }
+    try check(outcome)
+    return PostgresRows(connection)
+  }
+
+  /// Executes statements without parameters, one after the other.
+  func run(script: String, milliseconds: Int) throws(PostgresError) {
+    try check(pq_run_script(connection, script, Int32(clamping: milliseconds)))
+  }
+
+  /// Puts integers and texts in their binary form into `encoded`; gives where each stands.
+  ///
+  /// It ends with a byte more, so that an empty text has an address.
+  private func encode(_ values: [PostgresValue]) -> [Range<Int>] {
+    encoded.removeAll()
+    let ranges = values.map { value in
+      let start = encoded.count
+      switch value {
+      case .integer(let integer): encoded.append(bigEndian: UInt64(bitPattern: integer))
+      case .text(let text): encoded.append(contentsOf: text)
+      case .bytes: break
+      }
+      return start..<encoded.count
+    }
+    encoded.append(UInt8(0))
+    return ranges
+  }
+
+  private func check(_ outcome: pq_outcome) throws(PostgresError) {
+    let message = String(cString: pq_message(connection))
+    if outcome == PQ_REFUSED {
+      throw PostgresError(.refused(sqlstate: String(cString: pq_sqlstate(connection))), message)
+    }
+    if outcome != PQ_ANSWERED { throw PostgresError(.noAnswer, message) }
+  }
+}
+
+/// The rows of an answer, valid until the connection's next statement.
+struct PostgresRows {
+  private let connection: OpaquePointer
+
+  fileprivate init(_ connection: OpaquePointer) { self.connection = connection }
+
+  /// How many rows there are.
+  var count: Int { Int(pq_rows(connection)) }
+
+  /// How many rows the statement wrote.
+  var written: Int { Int(pq_written(connection)) }
+
+  /// The bytes in a column; nil for a null.
+  func bytes(_ row: Int, _ column: Int) -> ByteView? {
+    var length = 0
+    guard let start = pq_column(connection, Int32(row), Int32(column), &length) else { return nil }
+    return ByteView(start: start, count: length)
+  }
+
+  /// The int8 in a column.
+  func integer(_ row: Int, _ column: Int) -> Int64 {
+    guard let bytes = bytes(row, column), bytes.count == 8 else { preconditionFailure("column \(column) is no int8") }
+    return Int64(bitPattern: UInt64(bigEndian: bytes.load(at: 0, as: UInt64.self)))
+  }
+
+  /// The boolean in a column; false for a null.
+  func boolean(_ row: Int, _ column: Int) -> Bool { bytes(row, column)?.first == 1 }
+
+  /// The text in a column; empty for a null.
+  func text(_ row: Int, _ column: Int) -> String {
+    bytes(row, column).map { String(decoding: $0, as: UTF8.self) } ?? ""
+  }
+}
+
+/// Why a statement has no answer, or not the wanted one.
+struct PostgresError: Error, Sendable, Equatable {
+  /// What kind of failure it is.
+  enum Kind: Sendable, Equatable {
+    /// The client library can't be loaded.
+    case library
+    /// The database could lose what it acknowledges.
+    case unsafe
+    /// There is no connection; nothing was sent.
+    case unreachable
+    /// The server refused the statement.
+    case refused(sqlstate: String)
+    /// The connection broke, or the time was over, before the answer: the server may have committed, or may do so later.
+    case noAnswer
+  }
+
+  /// What kind of failure it is.
+  let kind: Kind
+  /// What happened, for the operator.
+  let message: String
+
+  init(_ kind: Kind, _ message: String) {
+    self.kind = kind
+    self.message = message
+  }
+}

@@ -1,0 +1,166 @@
+package import RuledCore
+package import RuledStore
+import RuledThreads
+
+/// The store of a node that owns the log of commits: what is committed goes to the database, then to the node's own store, which all reads ask.
+///
+/// All that is appended while a batch commits is the next batch: one row, one wait for the standbys. An error either means that nothing of it was committed, or
+/// ends the ownership, and with it this store, so that another one plays back what the log has.
+package final class ClusterStore: StateStore, @unchecked Sendable {  // `lock` and `committing` guard what changes
+  /// The bytes at which a batch takes no further commit until it is on its way.
+  private static let mostBytes = 32 << 20
+
+  private let played: PlayedStore
+  private let onLoss: @Sendable (StoreError) -> Void
+
+  /// Held by the one thread that writes to the database; taken before `lock`.
+  ///
+  /// It guards `writer`, `sent` and `isBehind`.
+  private let committing = Condition()
+  private let writer: LogWriter
+  /// The batch that is on its way.
+  private var sent = LogBatch()
+  /// Whether the node's own store lacks what the database has.
+  private var isBehind = false
+
+  /// Guards the rest; never held during I/O.
+  private let lock = Condition()
+  private var current = StoreState.open
+  /// What was appended and is not on its way.
+  private var next = LogBatch()
+  private var lastAppended: UInt64 = 0
+  private var lastCommitted: UInt64 = 0
+
+  /// A store over a log that `writer` owns and `played` has played back to its end; nobody else uses either from then on, but for reads.
+  ///
+  /// `onLoss` is called when the node owns the log no longer or can't know. Then all commits fail, and only `close` makes sense.
+  package init(_ played: PlayedStore, writer: LogWriter, onLoss: @escaping @Sendable (StoreError) -> Void) {
+    precondition(writer.end == played.position, "the log is played back to its end before its owner serves")
+    self.played = played
+    self.writer = writer
+    self.onLoss = onLoss
+  }
+
+  package var name: String { "postgresql" }
+
+  package var approximateBytes: Int { played.store.approximateBytes }
+
+  package var disk: StoreDisk? { played.store.disk }
+
+  // MARK: Reading
+
+  package func get(_ key: ByteView, into buffer: ByteBuffer) throws(StoreError) -> Bool {
+    try played.store.get(key, into: buffer)
+  }
+
+  package func withCursor(
+    below upper: ByteView?, _ body: (any StoreCursor) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    try played.store.withCursor(below: upper, body)
+  }
+
+  // MARK: Committing
+
+  package var state: StoreState { lock.locked { current } }
+
+  package var committedSequence: UInt64 { lock.locked { lastCommitted } }
+
+  /// Commits `set` in the database; it waits for the standbys also if it need not be durable at once.
+  package func commit(_ set: WriteSet, durable: Bool) throws(StoreError) {
+    let number = set.isEmpty ? 0 : try append(set)
+    do throws(StoreError) { try sync() } catch {
+      // another thread's sync may have committed it before the failure
+      guard number > 0, committedSequence >= number else { throw error }
+    }
+  }
+
+  package func append(_ set: WriteSet, isCommitted: Bool) throws(StoreError) -> UInt64? {
+    precondition(!isCommitted, "a cluster commits in its database alone")
+    return try lock.locked { () throws(StoreError) in
+      try check()
+      guard next.isEmpty || next.byteCount + set.byteCount <= Self.mostBytes else { return nil }
+      next.append(set)
+      lastAppended += 1
+      return lastAppended
+    }
+  }
+
+  package func makeRoom(for set: WriteSet) throws(StoreError) { try sync() }
+
+  @discardableResult
+  package func sync() throws(StoreError) -> UInt64 {
+    try committing.locked { () throws(StoreError) in
+      let number = try lock.locked { () throws(StoreError) in
+        try check()
+        swap(&next, &sent)
+        return lastAppended
+      }
+      guard !sent.isEmpty else { return number }
+      do throws(StoreError) { try write(sent) } catch {
+        sent.removeAll()
+        lock.locked {
+          current = .failed(error)
+          next.removeAll()
+        }
+        if writer.end == nil || isBehind { onLoss(error) }
+        throw error
+      }
+      sent.removeAll()
+      lock.locked { lastCommitted = number }
+      return number
+    }
+  }
+
+  /// Commits a batch in the database and then here; under `committing`.
+  private func write(_ batch: LogBatch) throws(StoreError) {
+    try writer.append(batch)
+    guard let end = writer.end else { preconditionFailure("an owner that has appended knows the end of its log") }
+    do throws(StoreError) { try played.apply(batch.bytes, to: end) } catch {
+      isBehind = true
+      var unknown = error
+      unknown.isOutcomeUnknown = true  // the database has it, so that who plays the log back will find it
+      throw unknown
+    }
+  }
+
+  /// Throws why nothing is appended; under `lock`.
+  private func check() throws(StoreError) {
+    switch current {
+    case .open, .sealing: return
+    case .closed: throw StoreError(.closed, "the store of the cluster's node has been closed")
+    case .failed(let failure), .suspended(let failure):
+      var error = StoreError(
+        .poisoned, "this node takes no commit since an earlier one failed", underlying: failure.description)
+      error.isOutcomeUnknown = failure.isOutcomeUnknown
+      throw error
+    }
+  }
+
+  /// Accepts commits again, if the node still owns the log and has all of it.
+  package func reopen() throws(StoreError) {
+    try committing.locked { () throws(StoreError) in
+      guard let failure = state.failure else { return }
+      guard writer.end != nil, !isBehind else { throw failure }
+      lock.locked { current = .open }
+    }
+  }
+
+  // MARK: Background
+
+  package var problem: StoreError? { played.store.problem }
+
+  package func checkpoint(to path: String) throws(StoreError) { try played.store.checkpoint(to: path) }
+
+  package func expire(before cutoff: Int64) { played.store.expire(before: cutoff) }
+
+  /// Commits what was appended, and closes the node's own store.
+  package func close() throws(StoreError) {
+    var problem: StoreError?
+    if case .open = state {
+      do throws(StoreError) { try sync() } catch { problem = error }
+    }
+    lock.locked { current = .closed }
+    try played.store.close()
+    if let problem { throw problem }
+  }
+}

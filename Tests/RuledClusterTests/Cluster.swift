@@ -1,0 +1,90 @@
+import Glibc
+import RuledCore
+import RuledStore
+import RuledThreads
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import RuledCluster
+
+/// All tests of clusters, one after the other, since each runs a database.
+@Suite(.serialized, .enabled(if: PostgresServer.isInstalled)) enum Cluster {
+  /// The server that tests share which don't harm it.
+  static let server = PostgresServer()
+  private static let databases = Atomic(0)
+
+  /// Settings for a new database of a server.
+  static func settings(on server: PostgresServer = Cluster.server, socket: String? = nil) throws -> ClusterSettings {
+    let name = "cluster\(databases.wrappingAdd(1, ordering: .relaxed).newValue)"
+    try PostgresConnection(server.url(), seconds: 5).run(script: "CREATE DATABASE \(name)", milliseconds: 60_000)
+    var settings = ClusterSettings(url: server.url(name, socket: socket))
+    settings.allowsPrimary = true
+    return settings
+  }
+
+  /// A node's process.
+  static func node(_ name: String) -> NodeIdentity { NodeIdentity(name: name, address: "\(name).example") }
+
+  /// A writer that owns the log.
+  static func owner(_ settings: ClusterSettings, _ name: String = "a") throws -> LogWriter {
+    let writer = LogWriter(settings, node: node(name))
+    let isOwner = try writer.take(from: LogClient(settings).look())
+    try #require(isOwner)
+    return writer
+  }
+
+  /// A batch with one commit that puts `text` under a key.
+  static func batch(_ text: String) -> LogBatch {
+    let batch = LogBatch()
+    batch.append(writes(text))
+    return batch
+  }
+
+  /// Writes that put `text` under a key of its own.
+  static func writes(_ text: String) -> WriteSet {
+    let writes = WriteSet()
+    Array("k\(text)".utf8).withView { key in Array(text.utf8).withView { writes.put(key, $0) } }
+    return writes
+  }
+
+  /// Appends a batch for each text.
+  static func append(_ texts: [String], by writer: LogWriter) throws {
+    for text in texts { try writer.append(batch(text)) }
+  }
+
+  /// What the log has, as texts, in its order; each batch is checked to follow the one before.
+  static func texts(_ settings: ClusterSettings) throws -> [String] {
+    var texts: [String] = []
+    var position = LogPosition.start
+    let client = LogClient(settings)
+    while try client.read(
+      after: position, limit: 10,
+      { (batch, next) throws(StoreError) in
+        position = next
+        try LogBatch.forEachCommit(in: batch) { writes in
+          writes.forEach { if case .put(_, let value) = $0 { texts.append(String(decoding: value, as: UTF8.self)) } }
+        }
+      }) > 0
+    {}
+    #expect(try client.look().position == position)
+    return texts
+  }
+
+  /// The code of the error that `body` throws.
+  static func code(_ body: () throws -> Void) -> StoreError.Code? {
+    do {
+      try body()
+      return nil
+    } catch { return (error as? StoreError)?.code }
+  }
+
+  /// Waits until `condition` holds; the test fails after a minute.
+  static func wait(for condition: () throws -> Bool) throws {
+    for _ in 0..<6000 {
+      if try condition() { return }
+      usleep(10_000)
+    }
+    Issue.record("it did not come to that within a minute")
+  }
+}

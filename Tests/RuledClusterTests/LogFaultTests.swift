@@ -1,0 +1,187 @@
+import Glibc
+import RuledCore
+import RuledStore
+import RuledThreads
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import RuledCluster
+
+extension Cluster {
+  /// The log of commits while connections, servers and standbys fail.
+  @Suite struct LogFaultTests {
+    @Test(arguments: [DatabaseProxy.Fault.answerLost, .statementLost, .statementLate])
+    func `a commit whose answer never came takes effect once`(fault: DatabaseProxy.Fault) throws {
+      let proxy = try DatabaseProxy(to: Cluster.server.folder.path)
+      let settings = try Cluster.settings(socket: proxy.folder.path)
+      let writer = try Cluster.owner(settings)
+      try Cluster.append(["first"], by: writer)
+      for round in 0..<5 {
+        let epoch = try #require(writer.epoch)
+        proxy.arm(fault)
+        try Cluster.append(["\(round)"], by: writer)
+        #expect(proxy.count == round + 1)
+        #expect(try #require(writer.epoch) > epoch, "the answer was settled under a new epoch")
+        proxy.deliver()
+      }
+      try Cluster.append(["last"], by: writer)
+      #expect(try Cluster.texts(settings) == ["first", "0", "1", "2", "3", "4", "last"])
+    }
+
+    @Test func `an owner whose answer never came learns that another one has taken over`() throws {
+      let proxy = try DatabaseProxy(to: Cluster.server.folder.path)
+      var settings = try Cluster.settings(socket: proxy.folder.path)
+      settings.patience = 3_600_000
+      let writer = try Cluster.owner(settings)
+      try Cluster.append(["1"], by: writer)
+      // The statement does not arrive, and the next owner comes before the writer asks what became of it.
+      let client = LogClient(settings)
+      _ = try client.look()
+      let head = try client.look()
+      #expect(try LogWriter(settings, node: Cluster.node("b")).take(from: head))
+      proxy.arm(.statementLost)
+      let error = #expect(throws: StoreError.self) { try Cluster.append(["lost"], by: writer) }
+      #expect(error?.code == .fenced)
+      #expect(error?.isOutcomeUnknown == false)
+      #expect(try Cluster.texts(settings) == ["1"])
+    }
+
+    @Test func `a node that stopped within a statement does not keep others from taking over`() throws {
+      let proxy = try DatabaseProxy(to: Cluster.server.folder.path)
+      let stuck = try Cluster.settings(socket: proxy.folder.path)
+      let name = try #require(stuck.url.split(separator: "?").first?.split(separator: "/").last)
+      var settings = ClusterSettings(url: Cluster.server.url(String(name)))
+      settings.allowsPrimary = true
+      let writer = try Cluster.owner(stuck)
+      try Cluster.append(["1"], by: writer)
+      proxy.arm(.endLost)
+      let thread = try Thread(name: "stuck") { _ = try? Cluster.append(["stuck"], by: writer) }
+      try Cluster.wait { proxy.count == 1 }
+      let other = LogWriter(settings, node: Cluster.node("b"))
+      let client = LogClient(settings)
+      try Cluster.wait { (try? other.take(from: client.look())) == true }
+      try Cluster.append(["2"], by: other)
+      thread.join()
+      // The node is alive, so it may have owned the log once more before the other one.
+      let texts = try Cluster.texts(settings)
+      #expect(texts == ["1", "2"] || texts == ["1", "stuck", "2"])
+    }
+
+    @Test func `a cancelled wait for a standby is no success`() throws {
+      let server = PostgresServer()
+      let settings = try Cluster.settings(on: server)
+      let writer = try Cluster.owner(settings)
+      try Cluster.append(["1"], by: writer)
+      let epoch = try #require(writer.epoch)
+      let administrator = try PostgresConnection(server.url(), seconds: 5)
+      func set(_ standbys: String) throws {
+        try administrator.run(script: "ALTER SYSTEM SET synchronous_standby_names = '\(standbys)'", milliseconds: 5000)
+        try administrator.run(script: "SELECT pg_reload_conf()", milliseconds: 5000)
+      }
+      try set("ghost")
+      try Cluster.wait {
+        try administrator.execute(
+          PostgresStatement("SELECT current_setting('synchronous_standby_names')"), milliseconds: 5000
+        )
+        .text(0, 0) == "ghost"
+      }
+      let done = Cluster.Flag()
+      let thread = try Thread(name: "writer") {
+        try? Cluster.append(["2"], by: writer)
+        done.set()
+      }
+      let cancel = PostgresStatement(
+        "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND datname <> 'postgres'")
+      try Cluster.wait { try administrator.execute(cancel, milliseconds: 5000).count > 0 }
+      // The writer now waits for the standby again, to learn what became of the batch.
+      try Cluster.wait {
+        try administrator.execute(
+          PostgresStatement("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE '%epoch + 1%'"),
+          milliseconds: 5000
+        ).count > 0
+      }
+      #expect(!done.isSet)
+      try set("")
+      thread.join()
+      #expect(try #require(writer.epoch) > epoch)
+      #expect(try Cluster.texts(settings) == ["1", "2"])
+    }
+
+    @Test(arguments: ["kill", "restart"])
+    func `what was acknowledged outlives the server's death, and comes once`(way: String) throws {
+      let server = PostgresServer()
+      let settings = try Cluster.settings(on: server)
+      let writer = try Cluster.owner(settings)
+      let acknowledged = Mutex(0)
+      let stop = Cluster.Flag()
+      let thread = try Thread(name: "writer") {
+        while !stop.isSet {
+          let number = acknowledged.withLock { $0 }
+          guard (try? writer.append(Cluster.batch("\(number)"))) != nil else { return }
+          acknowledged.withLock { $0 += 1 }
+        }
+      }
+      for _ in 0..<2 {
+        let before = acknowledged.withLock { $0 }
+        try Cluster.wait { acknowledged.withLock { $0 } > before + 20 }
+        if way == "kill" { server.kill9() } else { server.stop(mode: "immediate") }
+        server.start()
+      }
+      let before = acknowledged.withLock { $0 }
+      try Cluster.wait { acknowledged.withLock { $0 } > before }
+      stop.set()
+      thread.join()
+      let count = acknowledged.withLock { $0 }
+      #expect(try Cluster.texts(settings) == (0..<count).map { "\($0)" })
+    }
+
+    @Test func `while the server stands still a commit is unknown, and afterwards it is there or not`() throws {
+      let server = PostgresServer()
+      var settings = try Cluster.settings(on: server)
+      settings.patience = 1_000
+      let writer = try Cluster.owner(settings)
+      try Cluster.append(["1"], by: writer)
+      server.signal(SIGSTOP)
+      let error = #expect(throws: StoreError.self) { try Cluster.append(["2"], by: writer) }
+      server.signal(SIGCONT)
+      #expect(error?.isOutcomeUnknown == true)
+      #expect(writer.end == nil)
+      #expect(Cluster.code { try Cluster.append(["3"], by: writer) } == .fenced)
+      let client = LogClient(settings)
+      try Cluster.wait { (try? writer.take(from: client.look())) == true }
+      try Cluster.append(["4"], by: writer)
+      let texts = try Cluster.texts(settings)
+      #expect(texts == ["1", "4"] || texts == ["1", "2", "4"])
+    }
+
+    @Test func `a database that could lose what it acknowledges is refused`() throws {
+      var settings = try Cluster.settings()
+      settings.allowsPrimary = false
+      #expect(Cluster.code { _ = try LogClient(settings).look() } == .unsafeDatabase)
+      let problems = [
+        DurabilityReview(synchronousCommit: "on", standbys: "ANY 1 (a, b)"),
+        DurabilityReview(synchronousCommit: "remote_apply", standbys: "a"),
+        DurabilityReview(synchronousCommit: "on", standbys: " "),
+        DurabilityReview(synchronousCommit: "local", standbys: "a"),
+        DurabilityReview(synchronousCommit: "remote_write", standbys: "a"),
+        DurabilityReview(synchronousCommit: "off", standbys: "a"),
+        DurabilityReview(synchronousCommit: "on", standbys: "a", isSynced: false),
+        DurabilityReview(synchronousCommit: "on", standbys: "a", hasFullPages: false),
+      ]
+      #expect(
+        problems.map { $0.problem(allowsPrimary: false) == nil } == [true, true] + [Bool](repeating: false, count: 6))
+      #expect(
+        problems.map { $0.problem(allowsPrimary: true) == nil } == [true, true, true, true, true, false, false, false])
+    }
+  }
+
+  /// Something that is not so until it is.
+  final class Flag: Sendable {
+    private let value = Atomic(false)
+
+    var isSet: Bool { value.load(ordering: .sequentiallyConsistent) }
+
+    func set() { value.store(true, ordering: .sequentiallyConsistent) }
+  }
+}

@@ -1,0 +1,163 @@
+import Glibc
+import RuledCore
+import RuledStore
+import RuledThreads
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import RuledCluster
+
+extension Cluster {
+  /// A node with its store, its lease and what it follows.
+  final class Node: Sendable {
+    let folder: TemporaryFolder
+    let played: PlayedStore
+    let node: ClusterNode
+    private let lease: Thread
+    let losses = Mutex<[StoreError]>([])
+
+    init(_ name: String, _ settings: ClusterSettings, folder: TemporaryFolder = TemporaryFolder()) throws {
+      self.folder = folder
+      played = try PlayedStore(RocksStore(path: folder("store")))
+      let node = ClusterNode(settings, identity: Cluster.node(name), played: played)
+      self.node = node
+      lease = try Thread(name: "lease") { node.keepLease() }
+    }
+
+    /// Waits until the node owns the log.
+    func own() throws -> ClusterStore {
+      let writer = try #require(try node.awaitOwnership())
+      return ClusterStore(played, writer: writer) { [weak self] error in self?.losses.withLock { $0.append(error) } }
+    }
+
+    /// Ends the lease's thread, which gives the lease back.
+    func end() {
+      node.stop()
+      lease.join()
+    }
+
+    /// What is stored, as texts under the keys that `Cluster.writes` makes.
+    var texts: [String] {
+      var texts: [String] = []
+      try? played.store.scan(prefix: Array("k".utf8)) { _, value in
+        texts.append(String(decoding: value, as: UTF8.self))
+        return true
+      }
+      return texts.sorted()
+    }
+  }
+
+  /// Nodes that follow and take over.
+  @Suite struct NodeTests {
+    @Test func `a standby has what the owner commits, and takes over when its lease is given back`() throws {
+      let settings = try Cluster.settings()
+      let first = try Node("a", settings)
+      let store = try first.own()
+      let second = try Node("b", settings)
+      let taken = Mutex<ClusterStore?>(nil)
+      let follower = try Thread(name: "follow") {
+        let store = try? second.own()
+        taken.withLock { $0 = store }
+      }
+      for number in 0..<50 {
+        let commit = try store.append(Cluster.writes("\(number)"))
+        #expect(try store.sync() == commit)
+      }
+      try Cluster.wait { second.texts == first.texts && second.texts.count == 50 }
+      #expect(second.node.figures.owner == first.node.identity)
+      #expect(taken.withLock { $0 == nil })
+      first.end()
+      follower.join()
+      let next = try #require(taken.withLock { $0 })
+      try next.commit(Cluster.writes("next"), durable: true)
+      #expect(Cluster.code { try store.commit(Cluster.writes("stale"), durable: true) } == .fenced)
+      #expect(first.losses.withLock { $0.map(\.code) } == [.fenced])
+      #expect(Cluster.code { try store.commit(Cluster.writes("stale"), durable: true) } == .poisoned)
+      #expect(Cluster.code { try store.reopen() } == .fenced)
+      #expect(try Cluster.texts(settings).suffix(1) == ["next"])
+      #expect(second.texts.count == 51)
+      try store.close()
+      second.end()
+      try next.close()
+    }
+
+    @Test func `a node that comes back goes on from what it had, and checks that it is of this log`() throws {
+      let settings = try Cluster.settings()
+      let folder = TemporaryFolder()
+      do {
+        let node = try Node("a", settings, folder: folder)
+        let store = try node.own()
+        for number in 0..<10 { try store.commit(Cluster.writes("\(number)"), durable: true) }
+        node.end()
+        try store.close()
+      }
+      try Cluster.append(["10", "11"], by: try Cluster.owner(settings, "b"))
+      do {
+        let node = try Node("a", settings, folder: folder)
+        #expect(node.node.position.sequence == 10)
+        let store = try node.own()
+        #expect(node.texts.count == 12)
+        node.end()
+        try store.close()
+      }
+      let other = try Cluster.settings()
+      let node = try Node("a", other, folder: folder)
+      #expect(Cluster.code { _ = try node.node.review() } == .diverged)
+      node.end()
+      try node.played.store.close()
+    }
+
+    @Test func `a database that lost what a node has played back is refused`() throws {
+      let settings = try Cluster.settings()
+      let node = try Node("a", settings)
+      let store = try node.own()
+      for number in 0..<5 { try store.commit(Cluster.writes("\(number)"), durable: true) }
+      try PostgresConnection(settings.url, seconds: 5).run(
+        script: """
+          DELETE FROM ruled.commits WHERE sequence = 5;
+          UPDATE ruled.logs SET sequence = 4, digest = (SELECT digest FROM ruled.commits WHERE sequence = 4);
+          """, milliseconds: 5000)
+      #expect(Cluster.code { _ = try node.node.review() } == .diverged)
+      #expect(Cluster.code { try store.commit(Cluster.writes("5"), durable: true) } == .fenced)
+      node.end()
+      try store.close()
+    }
+
+    @Test func `commits of many threads are few batches, in the order of their numbers`() throws {
+      let settings = try Cluster.settings()
+      let node = try Node("a", settings)
+      let store = try node.own()
+      let threads = try (0..<8).map { thread in
+        try Thread(name: "commit") {
+          for number in 0..<50 { try? store.commit(Cluster.writes("\(thread * 50 + number)"), durable: true) }
+        }
+      }
+      for thread in threads { thread.join() }
+      #expect(node.texts.count == 400)
+      #expect(try Cluster.texts(settings).sorted() == node.texts)
+      #expect(store.committedSequence == 400)
+      #expect(node.node.position.sequence < 400)
+      node.end()
+      try store.close()
+    }
+
+    @Test func `a commit in doubt that is settled is one success, and the store goes on`() throws {
+      let proxy = try DatabaseProxy(to: Cluster.server.folder.path)
+      let settings = try Cluster.settings(socket: proxy.folder.path)
+      var quiet = settings
+      quiet.lease = 3_600_000  // the lease's connection stays still, so that it does not meet the fault
+      let node = try Node("a", quiet)
+      let store = try node.own()
+      for fault in [DatabaseProxy.Fault.answerLost, .statementLost, .statementLate] {
+        proxy.arm(fault)
+        try store.commit(Cluster.writes("\(fault)"), durable: true)
+        proxy.deliver()
+      }
+      #expect(try Cluster.texts(settings) == ["answerLost", "statementLost", "statementLate"])
+      #expect(node.losses.withLock { $0.isEmpty })
+      node.end()
+      try store.close()
+    }
+  }
+}
