@@ -25,7 +25,10 @@ int64_t cl_copy(int from, int to, size_t bytes) {
   return sendfile(to, from, NULL, bytes);
 }
 
-void cl_lower_priority(void) { (void)!nice(5); }
+void cl_lower_priority(int nice_value, bool idle_disk) {
+  setpriority(PRIO_PROCESS, 0, nice_value);
+  if (idle_disk) syscall(SYS_ioprio_set, 1 /* IOPRIO_WHO_PROCESS */, 0, 3 << 13 /* IOPRIO_CLASS_IDLE */);
+}
 
 void cl_set_slice(uint32_t microseconds) {
   struct {

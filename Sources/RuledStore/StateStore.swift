@@ -27,8 +27,8 @@ package protocol StateStore: AnyObject, Sendable {
 
   /// Appends `set`, whole or not at all; gives its number, which is higher than those before.
   ///
-  /// It is found once it is committed: with `isCommitted` at once, otherwise when `sync()` has made it durable; should that fail, nothing of it is committed. An
-  /// error is like that of `commit`, and does not concern what was appended before.
+  /// It is found once it is committed: with `isCommitted` at once, otherwise when `sync()` has made it durable; should that fail, nothing of it is
+  /// committed. An error is like that of `commit`, and does not concern what was appended before.
   ///
   /// Gives nil, and appends nothing, when it would have to wait for the disk: call `makeRoom`, under no lock that others need, and try again.
   func append(_ set: WriteSet, isCommitted: Bool) throws(StoreError) -> UInt64?

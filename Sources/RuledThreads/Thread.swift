@@ -12,17 +12,17 @@ package final class Thread: Sendable {
   /// - Parameters:
   ///   - name: What `top -H` and a debugger show; the kernel stores 15 bytes of it.
   ///   - stackBytes: The size of the stack, of which only the pages that are touched take memory. 16 MiB leave room for deep rules and parsers.
-  ///   - isBackground: Whether other threads go first.
+  ///   - priority: Which threads go first.
   ///   - body: What the thread runs.
   /// - Throws: When the system lets the process start no further thread.
   package init(
-    name: String, stackBytes: Int = 16 << 20, isBackground: Bool = false, _ body: @escaping @Sendable () -> Void
+    name: String, stackBytes: Int = 16 << 20, priority: Priority = .normal, _ body: @escaping @Sendable () -> Void
   ) throws(ThreadError) {
     var attributes = pthread_attr_t()
     pthread_attr_init(&attributes)
     defer { pthread_attr_destroy(&attributes) }
     pthread_attr_setstacksize(&attributes, stackBytes)
-    let start = Unmanaged.passRetained(Start(name: name, isBackground: isBackground, body: body))
+    let start = Unmanaged.passRetained(Start(name: name, priority: priority, body: body))
     var thread = pthread_t()
     let number = pthread_create(&thread, &attributes, runThread, start.toOpaque())
     guard number == 0 else {
@@ -41,15 +41,34 @@ package final class Thread: Sendable {
     pthread_join(thread, nil)
   }
 
+  /// Which threads go first when processors or disks are short.
+  package enum Priority: Sendable {
+    /// As the process: the threads that clients wait for.
+    case normal
+    /// After those, but it keeps up with them: what their work leaves behind.
+    case background
+    /// With what nobody else wants, of the disk too: work that may take its time.
+    case lowest
+
+    /// Gives the calling thread, and those that it starts, this priority.
+    package func apply() {
+      switch self {
+      case .normal: break
+      case .background: cl_lower_priority(5, false)
+      case .lowest: cl_lower_priority(19, true)
+      }
+    }
+  }
+
   /// What a new thread begins with.
   fileprivate final class Start: Sendable {
     let name: String
-    let isBackground: Bool
+    let priority: Priority
     let body: @Sendable () -> Void
 
-    init(name: String, isBackground: Bool, body: @escaping @Sendable () -> Void) {
+    init(name: String, priority: Priority, body: @escaping @Sendable () -> Void) {
       self.name = name
-      self.isBackground = isBackground
+      self.priority = priority
       self.body = body
     }
   }
@@ -67,7 +86,7 @@ private func runThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawP
   guard let context else { return nil }
   let start = Unmanaged<Thread.Start>.fromOpaque(context).takeRetainedValue()
   cl_name_thread(start.name)
-  if start.isBackground { cl_lower_priority() }
+  start.priority.apply()
   start.body()
   return nil
 }

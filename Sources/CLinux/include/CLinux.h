@@ -2,6 +2,7 @@
 #ifndef CLINUX_H
 #define CLINUX_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,8 +15,9 @@ void cl_begin_sync(int descriptor, int64_t offset, int64_t length);
 /* Copies at most so many bytes from one file's position to the other's; gives how many, 0 at the end, or -1 with errno. */
 int64_t cl_copy(int from, int to, size_t bytes);
 
-/* Lets other threads go before the calling one, and before those that it starts. */
-void cl_lower_priority(void);
+/* Lets other threads go before the calling one, and before those that it starts: the higher `nice_value`, the less processor time it gets beside them.
+   With `idle_disk` its reads and writes wait for those of others, where the disk's scheduler knows priorities. */
+void cl_lower_priority(int nice_value, bool idle_disk);
 
 /* Says that the calling thread wants the processor for so many microseconds at a time, 100 at least: the fewer, the sooner it runs after it wakes.
    Kernels before 6.12 take no notice. */

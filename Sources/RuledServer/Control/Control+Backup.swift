@@ -14,7 +14,7 @@ extension Control {
       return reply(.failure(Self.isBusy), to: caller)
     }
     do throws(SystemError) {
-      _ = try Thread.start(name: "ruled-backup", isBackground: true) {
+      _ = try Thread.start(name: "ruled-backup", priority: .lowest) {
         let result = Self.makeCheckpoint(services)
         services.isMakingCheckpoint.store(false, ordering: .releasing)
         _ = mailbox.send(.perform { $0.reply(result, to: caller) })

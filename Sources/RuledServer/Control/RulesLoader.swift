@@ -1,8 +1,8 @@
-import CLinux
 import RuledCore
 import RuledEngine
 import RuledLua
 import RuledStore
+import RuledThreads
 
 /// The thread that watches and reads the rules folder and builds catalogs beside the running one.
 ///
@@ -30,7 +30,7 @@ final class RulesLoader {
   static func run(
     _ services: Services, readConfiguration: @escaping @Sendable () throws(StartError) -> Configuration
   ) {
-    cl_lower_priority()
+    Thread.Priority.background.apply()
     let loop: EventLoop
     do throws(SystemError) { loop = try EventLoop() } catch {
       return services.reloads.finishStart(.failure(StartError("the daemon can't run: \(error)")))

@@ -31,7 +31,7 @@ final class BacktestService: Sendable {
 
   /// Plays the journal with the rules in force and with the candidate's.
   func run(baseline revision: String) -> Result<JSONValue, RequestError> {
-    _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
+    Thread.Priority.lowest.apply()
     do throws(RequestError) { return .success(try report(revision)) } catch { return .failure(error) }
   }
 

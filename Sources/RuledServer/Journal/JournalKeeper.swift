@@ -33,7 +33,7 @@ final class JournalKeeper: Sendable {
   func start() throws(SystemError) {
     do throws(StoreError) { try service.takeFirstSnapshot(now: context.clock.now) } catch { note(error) }
     condition.locked { isRunning = true }
-    _ = try Thread.start(name: "ruled-keeper", isBackground: true) { self.run() }
+    _ = try Thread.start(name: "ruled-keeper", priority: .background) { self.run() }
   }
 
   /// Ends the thread; waits a while for what it does, which is done again after the next start.

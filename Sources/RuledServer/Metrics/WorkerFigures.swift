@@ -32,7 +32,7 @@ final class WorkerFigures: Sendable {
   var commits: CommitFigures { results.withLock { $0 } }
 
   /// Counts a commit that is durable, and the events that waited for it.
-  func committed(_ submission: Submission, at now: UInt64) {
+  func noteCommit(of submission: Submission, at now: UInt64) {
     results.withLock { results in
       results.events.record(UInt64(submission.batch.changes.count))
       results.bytes.record(UInt64(submission.batch.writes.byteCount))
@@ -41,16 +41,16 @@ final class WorkerFigures: Sendable {
   }
 
   /// Counts events that were answered without a commit.
-  func answered(_ starts: [EventStarts], at now: UInt64) { results.withLock { $0.record(starts, at: now) } }
+  func noteAnswers(to starts: [EventStarts], at now: UInt64) { results.withLock { $0.record(starts, at: now) } }
 
   /// Counts a commit that was lost.
-  func lostCommit() { results.withLock { $0.lost += 1 } }
+  func noteLostCommit() { results.withLock { $0.lost += 1 } }
 
   /// The requests that were answered with an error, by its code.
   var errors: [RequestError.Code: Int] { refusals.withLock { $0 } }
 
   /// Counts a request that is answered with an error.
-  func refused(_ code: RequestError.Code) { refusals.withLock { $0[code, default: 0] += 1 } }
+  func noteRefusal(_ code: RequestError.Code) { refusals.withLock { $0[code, default: 0] += 1 } }
 }
 
 /// The commits of a worker, and how long the events took that they answered.

@@ -1,4 +1,3 @@
-import CLinux
 import Glibc
 import RuledCore
 import RuledEngine
@@ -72,7 +71,7 @@ final class Shadow: Sendable {
   // MARK: The thread
 
   private func run() {
-    cl_lower_priority()
+    Thread.Priority.background.apply()
     do {
       try follow()
     } catch {

@@ -45,7 +45,7 @@ final class ReplySender {
 
   /// Sends an error as the reply to the request with the id `id`, which is nil where it could not be read.
   func sendError(_ error: RequestError, id: ByteView?, to target: ReplyTarget) {
-    services.figures[worker].refused(error.code)
+    services.figures[worker].noteRefusal(error.code)
     Self.writeError(error, id: id, isAlone: target.batch == 0, to: buffer)
     send(buffer.bytes, to: target)
   }
@@ -64,7 +64,7 @@ final class ReplySender {
 
   /// Sends an error about a line that is no request, and so is not counted as one in flight.
   func sendError(_ error: RequestError, id: ByteView? = nil, on connection: Connection) {
-    services.figures[worker].refused(error.code)
+    services.figures[worker].noteRefusal(error.code)
     Self.writeError(error, id: id, isAlone: true, to: buffer)
     connection.send(buffer.bytes)
   }

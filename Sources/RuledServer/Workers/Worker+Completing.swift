@@ -10,7 +10,7 @@ extension Worker {
     updateFigures()
     while submit() {}
     if !submission.starts.isEmpty {
-      services.figures[index].answered(submission.starts, at: EngineClock.monotonic)
+      services.figures[index].noteAnswers(to: submission.starts, at: EngineClock.monotonic)
       submission.removeStarts()
     }
     forwardMessages()
@@ -59,7 +59,7 @@ extension Worker {
     switch result {
     case .durable:
       submitted.removeFirst()
-      services.figures[index].committed(done, at: EngineClock.monotonic)
+      services.figures[index].noteCommit(of: done, at: EngineClock.monotonic)
       evaluator.complete(done.batch)
       let batch = done.batch
       // before the replies, so that who has one finds its event counted
@@ -80,7 +80,7 @@ extension Worker {
       evaluator.discardAll(from: done.batch)
       submission = Submission(evaluator.batch)
       for submission in refused {
-        if !submission.isEmpty { services.figures[index].lostCommit() }
+        if !submission.isEmpty { services.figures[index].noteLostCommit() }
         refuseReplies(of: submission, result)
         let batch = submission.batch
         for message in batch.messages { message.cascade?.leave() }

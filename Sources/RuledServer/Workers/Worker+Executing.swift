@@ -58,7 +58,7 @@ extension Worker {
       ReplyWriter.endResult(to: bytes)
     } catch {
       bytes.truncate(to: start)
-      services.figures[index].refused(error.code)
+      services.figures[index].noteRefusal(error.code)
       if !request.isNotification { ReplyWriter.error(error, id: request.id, to: bytes) }
     }
     if request.isNotification {

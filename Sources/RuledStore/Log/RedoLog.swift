@@ -82,6 +82,7 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
         segments.commit(segments.active, to: segments.active.end)
         lastCommitted = lastAppended
       }
+      assert(lastCommitted <= lastAppended)
       return lastAppended
     }
   }
@@ -94,6 +95,7 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
   private func write(_ records: ByteView) throws(StoreError) {
     let active = segments.active
     let frame = active.stage(records)
+    assert(active.hasRoom(for: records.count), "a frame ends behind its segment's memory")
     do throws(StoreError) { try file.write(frame, at: active.end) } catch {
       var error = error
       error.isOutcomeUnknown = file.mayHold(frame, at: active.end)
@@ -128,6 +130,7 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
       return (lastAppended, isUnsynced ? (segment: segments.active, end: segments.active.end) : nil)
     }
     guard let (segment, end) = begun else { return last }
+    assert(segment === segments.active && segment.synced <= end, "another segment became active during a sync")
     do throws(StoreError) { try file.sync() } catch { throw failSync(error) }
     segments.commit(segment, to: end)
     tail.locked {
@@ -141,6 +144,7 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
   ///
   /// Later frames record this. If none follows yet, a mark records it, so that damage before it is not mistaken for the end of the log.
   private func noteSynced(_ segment: Segment, to end: Int) {
+    assert(segment.synced <= end && end <= segment.committed && segment.committed <= segment.end)
     segment.synced = end
     guard segment.end == end, tail.state.failure == nil else { return }
     try? file.write(segment.stage(.mark), at: end)
@@ -209,6 +213,7 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
       throw error
     }
     let active = segments.active
+    assert(active.committed == active.end, "a segment is sealed with commits that nobody synced")
     do throws(StoreError) {
       try file.write(active.stage(.seal), at: active.end)
       try file.sync()
@@ -226,6 +231,7 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
 
   /// Makes a segment the active one; under both locks.
   private func begin(_ made: SegmentMaker.Made) {
+    assert(made.segment.number > segments.active.number && made.segment.committed == made.segment.end)
     file = made.file
     isUnsynced = false
     segments.advance(to: made.segment)
@@ -264,6 +270,7 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
     tail.locked { segments.discardUncommitted() }
     let failed = segments.active
     let synced = failed.synced
+    assert(synced <= failed.committed && failed.committed == failed.end, "what was not committed is still there")
     let made = try maker.replacement(after: failed.number, endingAt: synced, for: failed.committed - synced)
     do throws(StoreError) {
       try copyCommits(of: failed, from: synced, to: made)
@@ -304,6 +311,7 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
 
   /// Removes a segment whose writes are durable in the database; its file is recycled if it is one of the usual size.
   func remove(_ flushed: Segment) throws(StoreError) {
+    assert(tail.locked { flushed !== segments.active }, "the active segment can't be in the database")
     try manifest.change { $0.flushed = flushed.number }
     maker.recycle(flushed)
     segments.remove(flushed)

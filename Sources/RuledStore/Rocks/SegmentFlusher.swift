@@ -28,7 +28,7 @@ struct SegmentFlusher {
 
   /// Starts the flush thread, which runs until the log is closed, after commits and rules.
   func start() throws(StoreError) -> Thread {
-    do throws(ThreadError) { return try Thread(name: "ruled-flush", isBackground: true) { run() } } catch {
+    do throws(ThreadError) { return try Thread(name: "ruled-flush", priority: .background) { run() } } catch {
       throw StoreError.system(
         "the store's thread can't be started; raise TasksMax= of the unit, or ulimit -u", error.number)
     }

@@ -1,6 +1,6 @@
-internal import Glibc
 package import RuledCore
 internal import RuledStore
+internal import RuledThreads
 
 /// `rulectl backup`: a backup of the daemon's store while it runs.
 package enum BackupCommand: Command {
@@ -22,7 +22,7 @@ package enum BackupCommand: Command {
   /// Has the daemon make a checkpoint, and copies it.
   package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let keep = try arguments.integer("keep", in: 1...1_000_000)
-    _ = nice(5)  // the daemon goes first
+    Thread.Priority.lowest.apply()  // the daemon goes first
     do {
       let (folder, summary) = try take(to: arguments.operands[0], environment)
       let removed = try keep.map { count throws(StoreError) in try folder.keep(count) } ?? []

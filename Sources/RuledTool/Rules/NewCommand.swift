@@ -11,7 +11,8 @@ package enum NewCommand: Command {
       OptionSpec("rules", short: "r", value: "DIR", "The rules folder; 'rules' by default.", completes: .folders)
     ],
     details:
-      "PLUGIN is a lower-case name of letters, digits and underscores. An existing folder is never changed.\nIt also writes DIR/.luarc.json, unless there is one, and definitions for editors with lua-language-server.",
+      "PLUGIN is a lower-case name of letters, digits and underscores. An existing folder is never changed.\n"
+      + "It also writes DIR/.luarc.json, unless there is one, and definitions for editors with lua-language-server.",
     examples: [.init("rulectl new greeter", "writes rules/greeter with a rule, a query and a test")])
 
   /// Writes the plugin's files.
