@@ -57,6 +57,10 @@ let package = Package(
     .target(name: "CLinux", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
     .target(name: "CRocksEnv", cxxSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-fno-rtti"])]),
 
+    .target(
+      name: "CTLS", cSettings: [.define("_GNU_SOURCE"), .unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
+      linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
+
     module("RuledCore", []),
     module("RuledThreads", ["CLinux"]),
     module("RuledJSON", ["RuledCore", "CJSON"]),
@@ -68,6 +72,7 @@ let package = Package(
     module(
       "RuledReplay",
       ["RuledCore", "RuledJSON", "RuledThreads", "RuledJournal", "RuledLua", "RuledStore", "RuledEngine"]),
+    module("RuledPeers", ["RuledCore", "RuledThreads", "CTLS", "CUV"]),
     module("RuledWire", ["RuledCore", "RuledJSON"]),
     module(
       "RuledServer",
@@ -111,6 +116,7 @@ let package = Package(
         "RuledReplay", "RuledCore", "RuledJSON", "RuledJournal", "RuledLua", "RuledStore", "RuledEngine", "TestSupport",
       ]),
     tests("RuledClusterTests", ["RuledCluster", "RuledCore", "RuledStore", "RuledThreads", "TestSupport"]),
+    tests("RuledPeersTests", ["RuledPeers", "RuledCore", "RuledThreads", "TestSupport"]),
     tests("RuledWireTests", ["RuledWire", "RuledJSON", "TestSupport"]),
     tests(
       "RuledServerTests",

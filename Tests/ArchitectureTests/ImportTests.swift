@@ -15,6 +15,7 @@ import Testing
     "RuledReplay": [
       "RuledCore", "RuledJSON", "RuledThreads", "RuledJournal", "RuledLua", "RuledStore", "RuledEngine",
     ],
+    "RuledPeers": ["RuledCore", "RuledThreads", "CTLS", "CUV"],
     "RuledWire": ["RuledCore", "RuledJSON"],
     "RuledServer": [
       "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledJournal", "RuledLua", "RuledReplay", "RuledStore",

@@ -1,0 +1,22 @@
+internal import CTLS
+
+/// What a node shows to other nodes, and the authority whose certificates it trusts.
+package final class PeerIdentity: @unchecked Sendable {  // nobody changes the context any more
+  let raw: OpaquePointer
+
+  /// Reads PEM files: the node's certificate with its chain, its key, and the certificates of the authority.
+  ///
+  /// - Throws: `.identity`, naming the file.
+  package init(certificate: String, key: String, authority: String) throws(PeerError) {
+    var why = [CChar](repeating: 0, count: 512)
+    guard let raw = ct_read_identity(certificate, key, authority, &why, why.count) else {
+      throw .identity(String(decoding: why.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
+    }
+    self.raw = raw
+  }
+
+  deinit { ct_release_identity(raw) }
+
+  /// When the node's own certificate expires, in seconds since 1970.
+  package var expiry: Int64 { ct_expiry(raw) }
+}

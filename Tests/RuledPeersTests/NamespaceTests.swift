@@ -1,0 +1,88 @@
+import Glibc
+import RuledCore
+import RuledThreads
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import RuledPeers
+
+/// Two hosts of this machine, as network namespaces with a link between them; root only.
+private final class TwoHosts: Sendable {
+  private let tag = "ruledt\(getpid())"
+
+  init() {
+    Certificates.shell(
+      """
+      ip netns add \(tag)a && ip netns add \(tag)b \
+        && ip link add eth0 netns \(tag)a type veth peer name eth0 netns \(tag)b \
+        && for n in a b; do ip -n \(tag)$n link set lo up && ip -n \(tag)$n link set eth0 up; done \
+        && ip -n \(tag)a address add 10.99.0.1/24 dev eth0 && ip -n \(tag)b address add 10.99.0.2/24 dev eth0
+      """)
+  }
+
+  deinit { Certificates.shell("ip netns delete \(tag)a; ip netns delete \(tag)b") }
+
+  static var isPossible: Bool { getuid() == 0 && system("ip netns >/dev/null 2>&1") == 0 }
+
+  /// A loop whose thread is on the host: threads begin where their maker is.
+  func loop(on host: String) throws -> PeerLoop {
+    let made: Mutex<PeerLoop?> = Mutex(nil)
+    let path = "/run/netns/\(tag)\(host)"
+    try Thread(name: "host") {
+      let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+      precondition(setns(descriptor, 0x4000_0000) == 0, "setns: \(errno)")
+      close(descriptor)
+      made.withLock { $0 = try? PeerLoop() }
+    }.join()
+    return try #require(made.withLock { $0 })
+  }
+
+  /// Loses all packets that a host sends, without telling anybody.
+  func cut(from host: String) { Certificates.shell("tc -n \(tag)\(host) qdisc replace dev eth0 root blackhole") }
+
+  func heal(_ host: String) { Certificates.shell("tc -n \(tag)\(host) qdisc delete dev eth0 root") }
+}
+
+@_silgen_name("setns") private func setns(_ descriptor: Int32, _ kind: Int32) -> Int32
+
+@Suite(.enabled(if: TwoHosts.isPossible, "network namespaces need root")) struct NamespaceTests {
+  @Test(arguments: ["a", "b", "ab"])
+  func `a link over a cut network is found dead, and comes back with the network`(cut: String) throws {
+    let hosts = TwoHosts()
+    let (a, b) = (try hosts.loop(on: "a"), try hosts.loop(on: "b"))
+    defer {
+      a.stop()
+      b.stop()
+    }
+    let answers = Journal<Heard>()
+    let listener = try PeerListener(
+      on: b, at: "10.99.0.2:7433",
+      PeerSettings(name: "b", identity: Certificates.shared.identity("b"), limits: PeerRig.limits)
+    ) { batch, reply in
+      for index in 0..<batch.count { reply.answer(index, batch[index]) }
+    }
+    let link = try PeerLink(
+      on: a, to: "b", at: "10.99.0.2:7433",
+      PeerSettings(name: "a", identity: Certificates.shared.identity("a"), limits: PeerRig.limits))
+    defer {
+      link.close()
+      listener.close()
+    }
+    func send(_ text: String) -> PeerLink.Acceptance {
+      let batch = PeerBatch()
+      text.withView { batch.append($0) }
+      return link.send(batch) { answers.add(Heard($1)) }
+    }
+    #expect(eventually { send("before") == .accepted })
+    #expect(eventually { answers.items == [.answered("before")] })
+    for host in cut { hosts.cut(from: String(host)) }
+    #expect(send("during") == .accepted)
+    #expect(eventually { answers.items.count == 2 })
+    #expect(answers.items[1] == .unavailable(wasSent: true))
+    for host in cut { hosts.heal(String(host)) }
+    #expect(eventually { send("after") == .accepted })
+    #expect(eventually { answers.items.count >= 3 })
+    #expect(answers.items[2] == .answered("after"))
+  }
+}
