@@ -48,7 +48,7 @@ rb_slice rb_check_text(lua_State *L, int index) {
 
 /* A type, subject, sink or key: 1 to 256 bytes without control characters. */
 static rb_slice check_name(lua_State *L, int index, const char *what) {
-  if (lua_type(L, index) != LUA_TSTRING) rb_raise(L, RB_KIND_VALUE, "%s must be a string, not a %s", what, luaL_typename(L, index));
+  if (lua_type(L, index) != LUA_TSTRING) rb_raise(L, RB_KIND_VALUE, "%s must be a string, not %s", what, luaL_typename(L, index));
   rb_slice text;
   text.bytes = lua_tolstring(L, index, &text.length);
   if (text.length == 0) rb_raise(L, RB_KIND_VALUE, "%s is empty", what);

@@ -27,7 +27,7 @@ def tool():
         tools = ROOT / ".build" / "tools"
         found = shutil.which(name) or shutil.which(name, path=f"{tools}/usr/bin:{tools}/usr/sbin")
         if found is None:
-            pytest.skip(f"{name} is not installed; scripts/install-dependencies --tools gets it where there is a network")
+            pytest.skip(f"{name} is not installed; scripts/test-outside gets it where there is a network")
         return found
 
     return tool

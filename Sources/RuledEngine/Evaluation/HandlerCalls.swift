@@ -59,7 +59,13 @@ package final class HandlerCalls {
 
   private func notFound(query name: String) -> RequestError {
     let all = plugins.catalog.plugins.flatMap { plugin in plugin.manifest.queries.map { "\(plugin.name).\($0.name)" } }
-    return RequestError(.notFound, "there is no query '\(name)'\(NearestName.hint(name, in: all))")
+    // A name without a dot stands for a plugin's name, followed by a dot.
+    guard name.hasSuffix(".") else {
+      return RequestError(.notFound, "there is no query '\(name)'\(NearestName.hint(name, in: all))")
+    }
+    let example = all.first { $0.hasSuffix(".\(name.dropLast())") } ?? "PLUGIN.QUERY"
+    return RequestError(
+      .notFound, "there is no query '\(name.dropLast())'; write plugin and query, as in '\(example)'")
   }
 
   // MARK: Handlers

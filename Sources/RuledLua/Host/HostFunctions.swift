@@ -70,7 +70,10 @@ extension PluginVM {
   private func answerEffectID(_ arguments: HostArguments, _ answers: inout HostAnswers) throws(HostRefusal) {
     let sink = try arguments.text(0, "the sink")
     guard manifest.sinks.contains(sink) else {
-      let known = manifest.sinks.isEmpty ? "it declares none" : "it declares \(manifest.sinks.joined(separator: ", "))"
+      let known =
+        manifest.sinks.isEmpty
+        ? "it declares none; add sinks = { \"\(sink)\" } to its plugin { … }"
+        : "it declares \(manifest.sinks.joined(separator: ", "))"
       throw HostRefusal("plugin '\(source.name)' has no sink '\(sink)'; \(known)", kind: .value)
     }
     if let key = try arguments.optionalBytes(1, "the effect's key") {
@@ -205,7 +208,9 @@ extension HostArguments {
 
   fileprivate func calendarDay(_ index: Int) throws(CalendarError) -> Int {
     let day = try calendarNumber(index)
-    guard abs(day) < 4_000_000 else { throw CalendarError("there is no calendar for day \(day)") }
+    guard abs(day) < 4_000_000 else {
+      throw CalendarError("there is no calendar for day \(day); calendar.day(t, zone) is the day of a time")
+    }
     return Int(day)
   }
 

@@ -23,9 +23,7 @@ extension DataSchema {
   /// - Throws: The first mismatch: of a member that is missing or of another type, then of an unknown one.
   package func check(_ value: TapeValue?, at path: String, onlyKnown known: [String]?) throws(SchemaMismatch) {
     guard let value, !value.isKind(.null) else {
-      if let missing = members.first(where: { !$0.isOptional }) {
-        throw SchemaMismatch(path: "\(path).\(missing.name)", detail: "is required")
-      }
+      if let missing = members.first(where: { !$0.isOptional }) { throw mismatch(missing: missing, in: nil, at: path) }
       return
     }
     guard value.isKind(.object) else {
@@ -33,7 +31,7 @@ extension DataSchema {
     }
     for member in members {
       guard let found = value.last(member.nameBytes), !found.isKind(.null) else {
-        guard member.isOptional else { throw SchemaMismatch(path: "\(path).\(member.name)", detail: "is required") }
+        guard member.isOptional else { throw mismatch(missing: member, in: value, at: path) }
         continue
       }
       guard !member.type.accepts(found) else { continue }
@@ -46,6 +44,19 @@ extension DataSchema {
       guard !known.contains(text) else { continue }
       throw SchemaMismatch(path: "\(path).\(text.prefix(64))", detail: "is unknown" + NearestName.hint(text, in: known))
     }
+  }
+
+  /// The mismatch of data without a required member; it names a member that nobody declares and that may be meant for it.
+  private func mismatch(missing member: Member, in data: TapeValue?, at path: String) -> SchemaMismatch {
+    var others: [String] = []
+    if var all = data?.members {
+      while others.count < 16, let (name, _) = all.next() {
+        let text = String(decoding: name, as: UTF8.self)
+        if !names.contains(text) { others.append(text) }
+      }
+    }
+    let near = NearestName.find(member.name, in: others).map { "; there is '\($0)', which is unknown" } ?? ""
+    return SchemaMismatch(path: "\(path).\(member.name)", detail: "is required\(near)")
   }
 }
 

@@ -9,7 +9,8 @@ package enum CheckCommand: Command {
     completes: .folders,
     options: [
       OptionSpec(
-        "fix", "Mends what is safe to mend: names that differ from a known one by one letter, print and os.time."),
+        "fix",
+        "Mends what is safe to mend: names that differ from a known one by one letter, print, os.time, times of timers."),
       OptionSpec(
         "sarif", value: "FILE", "Writes the findings as SARIF, too, which code hosts show.", completes: .files),
       OptionSpec(
@@ -21,10 +22,11 @@ package enum CheckCommand: Command {
       DIR is the rules folder, 'rules' by default, or plugins' folders in it. Every finding is printed with file and
       line: syntax errors, undeclared globals in any branch, members of the host that do not exist, wrong manifest keys,
       unknown sinks, files, modules and settings, settings that nothing reads, assignments that lose the state, decisions
-      without a value, events that nothing hears or that look like another, rules that share a name, and rules that no
-      event can reach. Decisions that no test reads are notes. With --config also: secrets, tokens and folders that can't
-      be used, settings of another kind than their default, users and groups that do not exist; run it as the daemon's
-      user. The exit code is 1 when there is a finding; notes do not count.
+      without a value, events that no rule listens to or that look like another, members of events' data that are not
+      described, conditions that return nothing, rules that share a name, and rules that no event can reach. Decisions
+      that no test reads are notes. With --config also: secrets, tokens and folders that can't be used, settings of
+      another kind than their default, users and groups that do not exist; run it as the daemon's user. The exit code is
+      1 when there is a finding; notes do not count.
       """,
     examples: [
       .init("rulectl check", "all plugins under rules/"),

@@ -20,6 +20,8 @@ struct Finding: Equatable {
     case lostAssignment = "lost-assignment"
     case unheardType = "unheard-type"
     case similarType = "similar-type"
+    case pastTimer = "past-timer"
+    case deadCondition = "dead-condition"
     case emptyDecision = "empty-decision"
     case unusedSetting = "unused-setting"
     case unreadDecision = "unread-decision"

@@ -13,6 +13,8 @@ struct RulesCheck {
   private(set) var manifests: [PluginManifest] = []
   /// The worker that loads the plugins.
   let worker = LuaWorker()
+  /// Whether all plugins that were checked load.
+  private var allLoad = true
   /// The findings in the order found.
   var found: [Finding] = []
 
@@ -34,17 +36,18 @@ struct RulesCheck {
     }
     checkHosts()
     let others = all.filter { !selection.contains($0.name) }
-    let facts = RulesFacts(plugins, others: others, manifests: manifests, worker: worker, host: host)
+    let facts = RulesFacts(plugins, others: others, manifests: manifests, allLoad: allLoad, worker: worker, host: host)
     for finding in facts.findings { add(finding) }
   }
 
-  /// Adds a finding, unless there is one for this line already.
+  /// Adds a finding, unless the line does not load, or has the same finding already.
   mutating func add(_ file: String, _ line: Int, _ message: String, _ code: Finding.Code = .load) {
     add(Finding(file: file, line: line, message: message, code: code))
   }
 
   private mutating func add(_ finding: Finding) {
-    guard !found.contains(where: { $0.file == finding.file && $0.line == finding.line && finding.line > 0 }) else {
+    let others = found.filter { $0.file == finding.file && $0.line == finding.line && finding.line > 0 }
+    guard !others.contains(where: { [$0.code, finding.code].contains(.load) || $0.message == finding.message }) else {
       return
     }
     found.append(finding)
@@ -107,7 +110,10 @@ struct RulesCheck {
   }
 
   private func unknown(sink: String, _ manifest: PluginManifest) -> String {
-    let declared = manifest.sinks.isEmpty ? "it declares none" : "it declares \(manifest.sinks.joined(separator: ", "))"
+    let declared =
+      manifest.sinks.isEmpty
+      ? "it declares none; add sinks = { \"\(sink)\" } to its plugin { … }"
+      : "it declares \(manifest.sinks.joined(separator: ", "))"
     let hint = NearestName.hint(sink, in: manifest.sinks, otherwise: declared)
     return "plugin '\(manifest.name)' has no sink '\(sink)'\(hint)"
   }
@@ -115,7 +121,10 @@ struct RulesCheck {
   private mutating func checkJSON(_ file: SourceFile) {
     do throws(JSONError) { _ = try JSONValue(parsing: String(decoding: file.text, as: UTF8.self)) } catch {
       let line = 1 + file.text.prefix(error.offset).count { $0 == UInt8(ascii: "\n") }
-      add(file.path, line, "is not JSON: \(error.message)", .data)
+      let start = file.text.prefix(error.offset).lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+      let column = 1 + String(decoding: file.text[start..<min(error.offset, file.text.count)], as: UTF8.self).count
+      let why = error.reason == .syntax ? "" : ": \(error.message)"
+      add(file.path, line, "is not JSON from column \(column) on\(why)", .data)
     }
   }
 
@@ -129,6 +138,7 @@ struct RulesCheck {
       _ = try PluginVM(source: plugin, worker: worker, noting: notes)
     } catch {
       loads = false
+      allLoad = false
       add(notes, plugin)
       add(error)
     }

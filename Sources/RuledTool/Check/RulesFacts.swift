@@ -32,14 +32,21 @@ struct RulesFacts {
   /// The rules of all plugins.
   private var rules: [PluginManifest.Rule] = []
   private var words: Set<String> = []
+  /// The types that plugins describe.
+  private var described: [String] = []
 
   /// Compares the plugins with each other and with those that are not checked themselves.
+  ///
+  /// `allLoad`: whether all of them load.
   init(
-    _ plugins: [PluginSource], others: [PluginSource], manifests: [PluginManifest], worker: LuaWorker, host: HostNames
+    _ plugins: [PluginSource], others: [PluginSource], manifests: [PluginManifest], allLoad: Bool, worker: LuaWorker,
+    host: HostNames
   ) {
     let surroundings = host.surroundings(nil), tests = host.surroundings(nil, isTest: true)
-    rules = manifests.flatMap(\.rules)
-    for plugin in others { rules += (try? PluginVM(source: plugin, worker: worker))?.manifest.rules ?? [] }
+    let all = manifests + others.compactMap { (try? PluginVM(source: $0, worker: worker))?.manifest }
+    rules = all.flatMap(\.rules)
+    described = all.flatMap(\.events).map(\.type)
+    let data = DescribedData(all)
     for plugin in plugins + others {
       for file in plugin.tests { note(SourceReview(file, tests)) }
     }
@@ -53,6 +60,11 @@ struct RulesFacts {
       guard let manifest = manifests.first(where: { $0.name == plugin.name }) else { continue }
       checkSettings(manifest, plugin, (files + library).compactMap(\.1))
       if !plugin.tests.isEmpty { checkDecisions(files) }
+      for (file, review) in files {
+        if let review { findings += data.findings(review.data, file: file.path) }
+      }
+      // Where a plugin does not load, its rules are not known.
+      guard allLoad else { continue }
       for (_, review) in files { checkMade(review?.made ?? []) }
       checkTested(plugin)
       checkRules(manifest)
@@ -99,7 +111,7 @@ struct RulesFacts {
     rules.flatMap(\.on).compactMap { pattern in if case .exact(let type) = pattern { type } else { nil } }
   }
 
-  /// Whether a rule hears a type, rules that hear all left out.
+  /// Whether a rule listens to a type; rules that listen to all types do not count.
   private func isHeard(_ type: String) -> Bool {
     rules.contains { rule in rule.on.contains { $0 != .any && $0.matches(type) } }
   }
@@ -109,17 +121,29 @@ struct RulesFacts {
     for made in types where !isHeard(made.type) {
       let near = heard.first { isOneEdit($0, made.type) }
       guard near != nil || !hearsAll else { continue }
-      let meant = near ?? NearestName.find(made.type, in: heard)
+      let meant = near ?? Self.nearType(made.type, in: heard + described)
       let hint = meant.map { "; did you mean '\($0)'?" } ?? ""
-      add(made, .unheardType, "no rule hears '\(made.type)', which is \(made.verb) here\(hint)", near)
+      add(made, .unheardType, "no rule listens to '\(made.type)', \(made.verb)\(hint)", near)
     }
+  }
+
+  /// The known type that somebody probably meant: the segments that two types begin with don't make them any nearer.
+  private static func nearType(_ type: String, in known: [String]) -> String? {
+    let segments = type.split(separator: ".", omittingEmptySubsequences: false)
+    let near = known.filter { other in
+      let others = other.split(separator: ".", omittingEmptySubsequences: false)
+      let shared = zip(segments, others).prefix { $0 == $1 }.count
+      let rest = others.dropFirst(shared).joined(separator: ".")
+      return NearestName.find(segments.dropFirst(shared).joined(separator: "."), in: [rest]) != nil
+    }
+    return NearestName.find(type, in: near)
   }
 
   private mutating func checkTested(_ plugin: PluginSource) {
     let own = tested.filter { $0.file.hasPrefix("\(plugin.name)/") && !isHeard($0.type) }
     for test in own {
       guard let near = heard.first(where: { isOneEdit($0, test.type) }) else { continue }
-      add(test, .similarType, "no rule hears '\(test.type)'; did you mean '\(near)'?", near)
+      add(test, .similarType, "no rule listens to '\(test.type)'; did you mean '\(near)'?", near)
     }
   }
 

@@ -17,7 +17,7 @@ struct SourceReview {
 
   /// An event type that a call names.
   struct NamedType {
-    /// What the call does, as in `raised`.
+    /// What the call does with the type, as in `which is raised here`.
     let verb: String
     /// The type.
     let type: String
@@ -30,10 +30,7 @@ struct SourceReview {
   }
 
   /// The methods of a test's `t`.
-  static let methods = [
-    "advance", "at", "decided", "each", "effects", "equal", "event", "failures", "fails", "given", "now", "property",
-    "query", "replay", "sent", "settings", "sink", "snapshot", "state", "truthy", "web",
-  ]
+  private static let methods = TestMethod.all.map(\.name)
   private static let eventFields = ["id", "source", "type", "subject", "time", "data"]
 
   /// What is wrong.
@@ -50,6 +47,8 @@ struct SourceReview {
   private(set) var readsAnySetting = false
   /// All names and texts that the file mentions.
   private(set) var words: Set<String> = []
+  /// What the file reads of events' data, and gives to events.
+  let data: DataReview
 
   private let file: SourceFile
   private let around: Surroundings
@@ -66,6 +65,7 @@ struct SourceReview {
     self.file = file
     self.around = around
     self.tree = tree
+    data = DataReview(tree)
     visit(tree.root)
   }
 
@@ -158,17 +158,40 @@ struct SourceReview {
         if isEmpty || arguments.count > 1 && arguments[1].kind == .nil {
           add(node, .emptyDecision, "decide without a value decides null; leave the call out, or decide json.null")
         }
-      case "raise": note(arguments.first, "raised")
-      case "send": note(arguments.dropFirst().first, "sent")
+      case "raise": note(arguments.first, "which is raised here")
+      case "send": note(arguments.dropFirst().first, "which is sent here")
       case "print" where !around.isGlobal("print"): return review(print: node, arguments)
       default: break
       }
     }
     if function.kind == .index, let table = function.children[0].globalName {
       let member = function.children[1].stringValue
-      if table == "timer", member == "set" { note(arguments.dropFirst(2).first, "set a timer for") }
+      if table == "timer", member == "set" { review(timer: arguments) }
       if table == "os", member == "time", arguments.isEmpty { review(time: node, function) }
     }
+    if function.kind == .index, let local = function.children[0].local, drivers.contains(local) {
+      review(dot: function, method: function.children[1].stringValue ?? "")
+    }
+  }
+
+  /// Finds a test's method that is called like a function.
+  private mutating func review(dot function: SyntaxNode, method: String) {
+    guard around.isTest, Self.methods.contains(method) else { return }
+    let object = function.children[0], dot = object.range.upperBound..<function.children[1].range.lowerBound
+    add(
+      function, .unknownMember, "a test's methods are called with a colon: \(object.text):\(method)(…)",
+      fix: dot.count == 1 ? Finding.Fix(range: dot, text: ":") : nil)
+  }
+
+  /// Notes the type of a timer's event, and finds a number of seconds in the place of a time.
+  private mutating func review(timer arguments: [SyntaxNode]) {
+    note(arguments.dropFirst(2).first, "for which a timer is set here")
+    guard arguments.count > 1, arguments[1].kind == .number else { return }
+    let due = arguments[1], text = String(decoding: file.text[due.range], as: UTF8.self)
+    guard let seconds = Double(text), seconds < 1e9 else { return }
+    add(
+      due, .pastTimer, "a timer is due at epoch seconds, and \(text) is in the past; write now() + \(text)",
+      fix: Finding.Fix(range: due.range, text: "now() + \(text)"))
   }
 
   /// `print` of a text is `log.info` of it.
@@ -203,11 +226,20 @@ struct SourceReview {
     }
     guard declaration == "rule", argument?.kind == .table else { return }
     for field in argument?.children ?? [] where field.kind == .namedField && field.children[1].kind == .function {
-      let parameters = field.children[1].children[0].children
+      let function = field.children[1], parameters = function.children[0].children
+      if field.children[0].text == "when", !Self.returns(function.children[1]) {
+        add(field, .deadCondition, "'when' returns nothing, so the rule never runs; return the condition")
+      }
       if ["run", "when"].contains(field.children[0].text), parameters.count > 1, let local = parameters[1].local {
         states.insert(local)
       }
     }
+  }
+
+  /// Whether a block returns a value, functions in it left out.
+  private static func returns(_ node: SyntaxNode) -> Bool {
+    if node.kind == .returnStatement { return node.children.contains { $0.kind != .list || !$0.children.isEmpty } }
+    return node.kind != .function && node.children.contains(where: returns)
   }
 
   private mutating func review(method node: SyntaxNode) {
@@ -215,7 +247,8 @@ struct SourceReview {
     let arguments = node.children[1].children
     if node.text == "event", arguments.count > 1, let type = arguments[1].stringValue {
       tested.append(
-        NamedType(verb: "tested", type: type, file: file.path, line: arguments[1].line, range: arguments[1].range))
+        NamedType(
+          verb: "which is sent here", type: type, file: file.path, line: arguments[1].line, range: arguments[1].range))
     }
     guard !Self.methods.contains(node.text) else { return }
     let near = NearestName.find(node.text, in: Self.methods)

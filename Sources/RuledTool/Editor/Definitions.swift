@@ -32,6 +32,7 @@ enum Definitions {
       if table == "plugin" { lines.append("---@overload fun(declaration: ruled.PluginDeclaration)") }
       lines += ["\(table) = {}", ""]
     }
+    lines += TestMethod.all.map(\.definition)
     for function in RuleLibrary.functions { lines += Self.lines(of: function) }
     lines.append(declarations)
     return lines.joined(separator: "\n")
@@ -97,8 +98,18 @@ enum Definitions {
     ---@field subject string
     ---@field at string
 
+    ---@class ruled.Outcome
+    ---@field subject string
+    ---@field version integer
+    ---@field decisions table<string, any> this plugin's
+    ---@field all table<string, table> those of all plugins
+    ---@field effects ruled.Effect[]
+    ---@field failures table[]
+    ---@field duplicate? boolean
+    ---@field trace? table[] with the option explain
+
     ---@class ruled.Test
-    ---@field [string] fun(t: ruled.Test, ...): any
+    local Test = {}
 
     """
 

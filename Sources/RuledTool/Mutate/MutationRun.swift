@@ -102,14 +102,19 @@ private final class TestReach: Sendable {
   let failing: [TestResult]
   private let parts: [String: [CoveredPart]]
   private let reached: [Set<Int>]
+  /// What runs when the plugins load.
+  private let loading: Set<Int>
 
   init(_ selection: RulesSelection, _ source: RulesSource, _ options: TestOptions) throws {
     let lua = LuaWorker()
     let worker = try TestWorker(try selection.load(source, worker: lua), lua: lua, options: options)
     var found: [(test: TestCase, time: Int, parts: Set<Int>)] = []
     var failing: [TestResult] = []
+    var loading: Set<Int> = []
     for plugin in source.plugins where selection.contains(plugin.name) {
-      for test in try worker.tests(of: plugin.name) where options.selects(test.declaration, of: plugin.name) {
+      let tests = try worker.tests(of: plugin.name)
+      loading.formUnion(worker.coverage?.takeRecent() ?? [])
+      for test in tests where options.selects(test.declaration, of: plugin.name) {
         _ = worker.coverage?.takeRecent()
         let result = try worker.run(test)
         if result.failure != nil { failing.append(result) }
@@ -126,17 +131,20 @@ private final class TestReach: Sendable {
     reached = order.map { found[$0].parts }
     parts = worker.coverage?.parts ?? [:]
     self.failing = failing
+    self.loading = loading
   }
 
   private static func magnitude(_ time: Int) -> Int { Int.bitWidth - (time / 4000).leadingZeroBitCount }
 
-  /// The indices of the tests that run what a mutant changes: all, for what runs when the plugin loads.
+  /// The indices of the tests that run what a mutant changes: all, for what runs when a plugin loads.
   func tests(of mutant: Mutant) -> [Int] {
     guard let parts = parts[mutant.file] else { return [] }
     let around = parts.filter {
       $0.range.lowerBound <= mutant.range.lowerBound && $0.range.upperBound >= mutant.range.upperBound
     }
-    guard let inner = around.min(by: { $0.range.count < $1.range.count }) else { return Array(tests.indices) }
+    guard let inner = around.min(by: { $0.range.count < $1.range.count }), !loading.contains(inner.number) else {
+      return Array(tests.indices)
+    }
     return tests.indices.filter { reached[$0].contains(inner.number) }
   }
 }

@@ -150,9 +150,14 @@ final class TestDriver: TestHost {
     let document = TapeDocument()
     let text = ByteBuffer(capacity: 256)
     JSONValue.object(event).write(to: text)
-    _ = try EventView(try? document.parse(copyOf: text.bytes), text: text.bytes, path: "event")
-    guard var outcome = try engine.event(.object(event)).objectValue else { return .null }
     let type = event["type"]?.stringValue ?? "", subject = event["subject"]?.stringValue ?? ""
+    _ = try EventView(try? document.parse(copyOf: text.bytes), text: text.bytes, path: "event")
+    let answer: JSONValue
+    do throws(RequestError) { answer = try engine.event(.object(event)) } catch {
+      guard error.code == .invalidParams else { throw error }
+      throw TestFailure("the daemon refuses '\(type)': \(Self.description(of: error))")
+    }
+    guard var outcome = answer.objectValue else { return .null }
     let all = outcome["decisions"] ?? .object(JSONObject())
     var seen = JSONObject()
     seen["event"] = .object(event)

@@ -49,7 +49,7 @@ struct TestReport {
       text += "    \(String(line).printable)\n"
     }
     for line in result.log { text += "    \(style.dim("log " + line.printable))\n" }
-    return text + "\n"
+    return text
   }
 }
 

@@ -84,6 +84,7 @@ import Testing
     arguments: [
       (#"{"code":"a"}"#, nil), (#"{"code":"a","amount":null}"#, nil), (#"{"code":"a","amount":2.0}"#, nil),
       (#"{"code":"a","items":[{"price":1},{"price":2.5}],"other":1}"#, nil),
+      (#"{"cod":"a","amount":1}"#, "data.code is required; there is 'cod', which is unknown"),
       (#"{"amount":1}"#, "data.code is required"), (#"{"code":null}"#, "data.code is required"),
       (#"{"code":"a","code":1}"#, "data.code must be a string, not an integer"),
       (#"{"code":"a","amount":"5"}"#, "data.amount must be an integer, not a string"),

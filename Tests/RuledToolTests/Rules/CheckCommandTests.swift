@@ -119,9 +119,9 @@ import Testing
     ("decide('d', os.date('%Y'))", "there is no 'os.date': calendar.date(now(), zone) is a date"),
     ("io.write('x')", "there is no global 'io': a rule has no input and output"),
     ("math.randomseed(1)", "there is no 'math.randomseed': math.random is seeded by the event"),
-    ("raise('hard')", "no rule hears 'hard', which is raised here; did you mean 'heard'?"),
-    ("send('user:2', 'told')", "no rule hears 'told', which is sent here"),
-    ("timer.set('t', now() + 1, 'ringing')", "no rule hears 'ringing', which is set a timer for here"),
+    ("raise('hard')", "no rule listens to 'hard', which is raised here; did you mean 'heard'?"),
+    ("send('user:2', 'told')", "no rule listens to 'told', which is sent here"),
+    ("timer.set('t', now() + 1, 'ringing')", "no rule listens to 'ringing', for which a timer is set here"),
     ("local t = data('broken.json')", "is not JSON"),
   ])
   func `a mistake in a rule is found with its line and what to do`(statement: String, message: String) {
@@ -161,7 +161,7 @@ import Testing
       run.output.split(separator: "\n").map(String.init) == [
         "p/plugin.lua:3: nothing reads the setting 'unused'",
         "p/plugin.lua:5: note: no test reads the decision 'other'",
-        "p/tests/t.lua:1: no rule hears 'app.launched'; did you mean 'app.lauched'?",
+        "p/tests/t.lua:1: no rule listens to 'app.launched'; did you mean 'app.lauched'?",
         "p/tests/t.lua:2: a test's t has no method 'evnt'; did you mean 'event'?",
         "1 plugin, 2 rules, 3 findings, 1 note",
       ], "\(run.output)")
@@ -297,6 +297,7 @@ import Testing
     for line in [
       "---@meta ruled", "function calendar.day(t, zone) end", "---@param zone string", "---@return integer",
       "function timer.set(name, when, type, data) end", "---@param data? table", "function rule(name) end",
+      "function Test:event(subject, type, data, options) end", "---@return ruled.Outcome",
     ] { #expect(definitions.split(separator: "\n").contains { $0 == line }, "there is no line '\(line)'") }
     #expect(TemporaryFolder.read("\(folder.path)/.luarc.json") == "mine")
     let fresh = RulesFolderOnDisk([:])

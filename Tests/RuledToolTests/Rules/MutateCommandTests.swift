@@ -82,6 +82,24 @@ import Testing
     #expect(mutate("plugin {", "").exit == .failed)
   }
 
+  @Test func `what runs when a plugin loads is tried with all tests`() throws {
+    let plugin = """
+      plugin { name = "p" }
+      local function double(n) return n * 2 end
+      local names = {}
+      for _, name in ipairs { "a", "b*" } do
+        if name:sub(-1) == "*" then names[name] = double(2) end
+      end
+      rule "r" { on = "x", run = function() decide("n", names["b*"]) decide("a", names.a) end }
+      """
+    let test =
+      "test 'first' (function() end) test 'second' (function(t) t:equal(t:event('u', 'x').decisions, { n = 4 }) end)"
+    let run = mutate(plugin, test, ["--json"])
+    let changes = try JSONValue(parsing: run.output)["changes"]?.arrayValue ?? []
+    let unnoticed = changes.filter { !["killed", "refused", "endless"].contains($0["result"]?.stringValue) }
+    #expect(changes.count > 5 && unnoticed.isEmpty, "\(unnoticed)")
+  }
+
   @Test func `files and tests can be chosen`() throws {
     let chosen = mutate(Self.plugin, Self.test, ["--file", "other.lua"])
     #expect(chosen.exit == .no)

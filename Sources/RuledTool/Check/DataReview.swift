@@ -1,0 +1,166 @@
+internal import RuledCore
+internal import RuledLua
+
+/// Notes in one file which members of events' data rules read, and which members calls give to the events that they make.
+struct DataReview {
+  /// A read of `event.data.member` in a rule.
+  struct Read {
+    /// The types that the rule listens to; all of them exact.
+    let types: [String]
+    /// The member.
+    let member: String
+    /// The line.
+    let line: Int
+    /// The bytes of the member's name.
+    let range: Range<Int>
+  }
+
+  /// The data that a call makes an event with.
+  struct Made {
+    /// The type.
+    let type: String
+    /// The names of the data's members.
+    let members: [String]
+    /// The line of the call.
+    let line: Int
+  }
+
+  /// The reads, in order.
+  private(set) var reads: [Read] = []
+  /// The events that are made with data whose members can be told, in order.
+  private(set) var made: [Made] = []
+
+  /// The types of the events that variables hold, by the variable.
+  private var events: [Int: [String]] = [:]
+  /// The types of the events whose data variables hold, by the variable.
+  private var data: [Int: [String]] = [:]
+
+  /// Reads a file.
+  init(_ tree: SyntaxTree) { visit(tree.root) }
+
+  private mutating func visit(_ node: SyntaxNode) {
+    switch node.kind {
+    case .call: note(call: node)
+    case .local: note(local: node)
+    case .index: note(index: node)
+    default: break
+    }
+    for child in node.children { visit(child) }
+  }
+
+  private mutating func note(call node: SyntaxNode) {
+    let function = node.children[0], arguments = node.children[1].children
+    if function.kind == .call, function.children[0].globalName == "rule", let table = arguments.first {
+      note(rule: table)
+    }
+    switch function.globalName {
+    case "raise": note(arguments, type: 0)
+    case "send": note(arguments, type: 1)
+    default: break
+    }
+    if function.kind == .index, function.children[0].globalName == "timer", function.children[1].stringValue == "set" {
+      note(arguments, type: 2)
+    }
+  }
+
+  private mutating func note(_ arguments: [SyntaxNode], type: Int) {
+    guard type < arguments.count, let name = arguments[type].stringValue else { return }
+    guard type + 1 < arguments.count else {
+      // A call as the last argument may give the data, too; a string does not.
+      made.append(Made(type: name, members: [], line: arguments[type].line))
+      return
+    }
+    let data = arguments[type + 1]
+    let names = data.children.map { $0.kind == .namedField ? $0.children[0].stringValue : nil }
+    guard data.kind == .table, !names.contains(nil) else { return }
+    made.append(Made(type: name, members: names.compactMap { $0 }, line: arguments[type].line))
+  }
+
+  /// Notes which variables of a rule hold its event.
+  private mutating func note(rule table: SyntaxNode) {
+    let fields = table.children.filter { $0.kind == .namedField }
+    guard let on = fields.first(where: { $0.children[0].text == "on" })?.children[1] else { return }
+    let patterns = on.kind == .table ? on.children.map { $0.children.last?.stringValue } : [on.stringValue]
+    let types = patterns.compactMap { $0 }
+    guard types.count == patterns.count, !types.isEmpty, !types.contains(where: { $0.hasSuffix("*") }) else { return }
+    for field in fields where ["run", "when"].contains(field.children[0].text) && field.children[1].kind == .function {
+      let parameters = field.children[1].children[0].children
+      if let event = parameters.first?.local { events[event] = types }
+    }
+  }
+
+  private mutating func note(local node: SyntaxNode) {
+    for (target, value) in zip(node.children[0].children, node.children[1].children) {
+      if let variable = target.local, let types = types(ofData: value) { data[variable] = types }
+    }
+  }
+
+  private mutating func note(index node: SyntaxNode) {
+    guard let types = types(ofData: node.children[0]), let member = node.children[1].stringValue else { return }
+    let key = node.children[1]
+    let quote = key.range.count > member.utf8.count ? 1 : 0
+    reads.append(
+      Read(
+        types: types, member: member, line: key.line,
+        range: key.range.lowerBound + quote..<key.range.upperBound - quote))
+  }
+
+  /// The types of the event whose data an expression is; nil for anything else.
+  private func types(ofData node: SyntaxNode) -> [String]? {
+    if let variable = node.local { return data[variable] }
+    guard node.kind == .index, node.children[1].stringValue == "data" else { return nil }
+    return node.children[0].local.flatMap { events[$0] }
+  }
+}
+
+/// Compares what rules read of events, and give to events, with how plugins describe these.
+struct DescribedData {
+  private let declarations: [String: [EventDeclaration]]
+
+  /// The descriptions of plugins that see the events of all sources.
+  init(_ manifests: [PluginManifest]) {
+    let all = manifests.filter(\.sources.isEmpty).flatMap(\.events)
+    declarations = Dictionary(grouping: all, by: \.type)
+  }
+
+  /// What is wrong in a file; any member may be read and given where no description is closed, unless it is nearly a described one.
+  func findings(_ review: DataReview, file: String) -> [Finding] {
+    review.reads.compactMap { finding($0, file: file) } + review.made.compactMap { finding($0, file: file) }
+  }
+
+  private func finding(_ read: DataReview.Read, file: String) -> Finding? {
+    let described = read.types.compactMap { declarations[$0] }
+    guard described.count == read.types.count else { return nil }
+    let names = described.joined().flatMap(\.data.names)
+    guard !names.contains(read.member) else { return nil }
+    let near = NearestName.find(read.member, in: names)
+    let isClosed = described.allSatisfy { $0.contains(where: \.isClosed) }
+    guard near != nil || isClosed else { return nil }
+    let types = read.types.map { "'\($0)'" }.joined(separator: " and ")
+    return Finding(
+      file: file, line: read.line,
+      message: "the data of \(types) has no member '\(read.member)'\(NearestName.hint(read.member, in: names))",
+      code: .unknownMember,
+      fix: near.flatMap { isOneEdit(read.member, $0) ? Finding.Fix(range: read.range, text: $0) : nil })
+  }
+
+  private func finding(_ made: DataReview.Made, file: String) -> Finding? {
+    let described = (declarations[made.type] ?? []).filter(\.isChecked)
+    let names = described.flatMap(\.data.names)
+    let isClosed = described.contains(where: \.isClosed)
+    if let member = made.members.first(where: {
+      !names.contains($0) && !described.isEmpty && (isClosed || NearestName.find($0, in: names) != nil)
+    }) {
+      return Finding(
+        file: file, line: made.line,
+        message: "the data of '\(made.type)' has no member '\(member)'\(NearestName.hint(member, in: names))",
+        code: .unknownMember)
+    }
+    let needed = described.flatMap(\.data.members).first { !$0.isOptional && !made.members.contains($0.name) }
+    return needed.map {
+      Finding(
+        file: file, line: made.line, message: "the data of '\(made.type)' needs '\($0.name)', which is not given here",
+        code: .unknownMember)
+    }
+  }
+}

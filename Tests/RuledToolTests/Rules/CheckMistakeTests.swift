@@ -1,0 +1,124 @@
+import RuledTool
+import Testing
+
+/// Mistakes that `rulectl check` finds by what plugins describe, declare and call, beyond names that do not exist.
+@Suite struct CheckMistakeTests {
+  /// What `check` prints for a plugin `p` with the text, and a test.
+  private func check(
+    _ text: String, test: String = "t:event('user:1', 'x', { name = 'a' })", more: (String, String)? = nil
+  ) -> Run {
+    let folder = RulesFolderOnDisk([
+      "p/plugin.lua": "plugin { name = 'p' }\n\(text)", "p/tests/t.lua": "test 'a' (function(t) \(test) end)",
+    ])
+    if let more { folder.write(more.0, more.1) }
+    return withExtendedLifetime(folder) { Run(words: ["check", folder.path]) }
+  }
+
+  private static let described = """
+    event("x", { name = "string", ["size?"] = { width = "integer" } })
+    event("closed", { name = "string" }, { closed = true })
+    rule "c" { on = "closed", run = function() end }
+
+    """
+
+  @Test(arguments: [
+    ("log.info(event.data.nmae)", "the data of 'x' has no member 'nmae'; did you mean 'name'?"),
+    ("local data = event.data log.info(data['nam'])", "the data of 'x' has no member 'nam'; did you mean 'name'?"),
+    ("raise('x', { nme = 'a' })", "the data of 'x' has no member 'nme'; did you mean 'name'?"),
+    ("raise('closed', { name = 'a', other = 1 })", "the data of 'closed' has no member 'other'"),
+    ("raise('closed')", "the data of 'closed' needs 'name', which is not given here"),
+    ("send('user:2', 'closed', {})", "the data of 'closed' needs 'name', which is not given here"),
+    ("timer.set('t', now() + 1, 'closed', { name = nil })", ""),
+    ("log.info(event.data.name, event.data.size.width, event.data.unheard_of)", ""),
+    ("raise('closed', { [event.data.name] = 1 })", ""), ("raise('closed', event.data)", ""),
+    ("raise('x', { name = 'a', more = 1 })", ""),
+  ])
+  func `data is read and given as events are described`(statement: String, message: String) {
+    let run = check(Self.described + "rule 'r' { on = 'x', run = function(event)\n\(statement)\nend }")
+    guard !message.isEmpty else {
+      #expect(run.exit == .done, "\(run.output)")
+      return
+    }
+    #expect(run.exit == .no)
+    #expect(run.output.contains("p/plugin.lua:6: \(message)\n"), "\(run.output)")
+  }
+
+  @Test func `a rule on several types may read what one of them has, and a type that nobody describes has anything`() {
+    let rules = """
+      event "y" { nome = "string" }
+      rule 'r' { on = { 'x', 'y' }, run = function(event) log.info(event.data.nome) end }
+      rule 's' { on = { 'x', 'z' }, run = function(event) log.info(event.data.nmae) end }
+      rule 't' { on = 'x.*', run = function(event) log.info(event.data.nmae) end }
+      """
+    #expect(check(Self.described + rules).exit == .done)
+  }
+
+  @Test func `a member that differs by one letter is mended`() {
+    let folder = RulesFolderOnDisk([
+      "p/plugin.lua": """
+      plugin { name = 'p' }
+      event "x" { name = "string" }
+      rule 'r' { on = 'x', run = function(event) log.info(event.data.nmae .. event.data["nam"]) timer.set('t', 60, 'x', event.data) end }
+      """, "p/tests/t.lua": "test 'a' (function(t) t.event('user:1', 'x', { name = 'a' }) end)",
+    ])
+    let run = Run(words: ["check", folder.path, "--fix"])
+    #expect(run.output == "1 plugin, 1 rule, no findings, 4 mended\n", "\(run.output)")
+  }
+
+  @Test(arguments: [
+    ("when = function(event) local _ = event.data.name == 'a' end", true),
+    ("when = function(event) if event.data.name then return end end", true),
+    ("when = function() local function never() return true end never() end", true),
+    ("when = function(event) if event.data.name then return true end end", false),
+    ("when = function(event) return event.data.name == 'a' end", false),
+  ])
+  func `a condition that returns nothing is found`(when: String, isFound: Bool) {
+    let run = check("rule 'r' { on = 'x', \(when), run = function() end }")
+    let message = "p/plugin.lua:2: 'when' returns nothing, so the rule never runs; return the condition\n"
+    #expect(run.output.contains(message) == isFound, "\(run.output)")
+  }
+
+  @Test func `a timer's number of seconds is no time`() {
+    let run = check("rule 'r' { on = 'x', run = function() timer.set('t', 3600, 'x') end }")
+    #expect(
+      run.output.contains("a timer is due at epoch seconds, and 3600 is in the past; write now() + 3600"),
+      "\(run.output)")
+  }
+
+  @Test func `a test's method called with a dot is found`() {
+    let run = check("rule 'r' { on = 'x', run = function() end }", test: "t:equal(t.event('user:1', 'x').version, 1)")
+    #expect(
+      run.output.contains("p/tests/t.lua:1: a test's methods are called with a colon: t:event(…)\n"), "\(run.output)")
+  }
+
+  @Test func `several mistakes on one line are all found`() {
+    let run = check("rule 'r' { on = 'x', run = function(_, state)\nstate = { at = os.time() } k = 1\nend }")
+    for message in ["assigns the parameter 'state'", "there is no 'os.time'", "assigns the global 'k'"] {
+      #expect(run.output.contains("p/plugin.lua:3: \(message)"), "\(run.output)")
+    }
+  }
+
+  @Test func `what rules listen to is not judged where a plugin does not load`() {
+    let run = check(
+      "local t = data('t.json')\nrule 'r' { on = 'x', run = function() raise('y') end }\nrule 's' { on = 'y', run = function() end }",
+      more: ("p/t.json", "{\n  \"a\": 1,\n}"))
+    #expect(!run.output.contains("no rule listens"), "\(run.output)")
+    #expect(run.output.contains("p/t.json:3: is not JSON from column 1 on\n"), "\(run.output)")
+  }
+
+  @Test(
+    arguments: [
+      ("cafe.quiet", nil), ("cafe.gift.receivd", "cafe.gift.received"), ("cafe.stamp", "cafe.stamped"),
+      ("cafee.gift", "cafe.gift"),
+    ] as [(String, String?)])
+  func `a type that nothing listens to names one that is near in what differs`(type: String, near: String?) {
+    let heard = ["cafe.gift", "cafe.stamped", "cafe.gift.received"].map { "'\($0)'" }.joined(separator: ", ")
+    let run = check(
+      "rule 'h' { on = { \(heard) }, run = function() end }\nrule 'r' { on = 'x', run = function() raise('\(type)') end }"
+    )
+    let hint = near.map { "; did you mean '\($0)'?" } ?? ""
+    #expect(
+      run.output.contains("p/plugin.lua:3: no rule listens to '\(type)', which is raised here\(hint)\n"),
+      "\(run.output)")
+  }
+}
