@@ -94,3 +94,18 @@ test "the settings' events, with counts as ranges" (function(t)
   t:equal(told(t, "settings_data_deleted", "data.deleted"),
     { days_since_install = 0, total_points_binned = "101-500" })
 end)
+
+test "the ranges of points and flirts begin and end where the plan says" (function(t)
+  local bins = require "bins"
+  t:each({
+    { bins.points, { 0, "0-100" }, { 100, "101-500" }, { 500, "501-1000" }, { 1000, "1001-5000" }, { 5000, "5000+" } },
+    { bins.flirts, { 0, "0-10" }, { 10, "11-50" }, { 50, "51-100" }, { 100, "100+" } },
+  }, function(case)
+    local bin = case[1]
+    for i = 2, #case do
+      local last, range = case[i][1], case[i][2]
+      if i > 2 then t:equal(bin(last), case[i - 1][2]) end
+      t:equal(bin(last + 1), range)
+    end
+  end)
+end)
