@@ -163,7 +163,8 @@ import Testing
         "p/plugin.lua:5: note: no test reads the decision 'other'",
         "p/tests/t.lua:1: no rule listens to 'app.launched'; did you mean 'app.lauched'?",
         "p/tests/t.lua:2: a test's t has no method 'evnt'; did you mean 'event'?",
-        "1 plugin, 2 rules, 3 findings, 1 note",
+        "p/tests/t.lua:2: no rule listens to 'session.begum'; did you mean 'session.begun'?",
+        "1 plugin, 2 rules, 4 findings, 1 note",
       ], "\(run.output)")
   }
 

@@ -45,9 +45,9 @@ import Testing
 
   @Test func `a rule on several types may read what one of them has, and a type that nobody describes has anything`() {
     let rules = """
-      event "y" { nome = "string" }
-      rule 'r' { on = { 'x', 'y' }, run = function(event) log.info(event.data.nome) end }
-      rule 's' { on = { 'x', 'z' }, run = function(event) log.info(event.data.nmae) end }
+      event "other" { nome = "string" }
+      rule 'r' { on = { 'x', 'other' }, run = function(event) log.info(event.data.nome) end }
+      rule 's' { on = { 'x', 'undescribed' }, run = function(event) log.info(event.data.nmae) end }
       rule 't' { on = 'x.*', run = function(event) log.info(event.data.nmae) end }
       """
     #expect(check(Self.described + rules).exit == .done)

@@ -90,7 +90,7 @@ import Testing
       for _, name in ipairs { "a", "b*" } do
         if name:sub(-1) == "*" then names[name] = double(2) end
       end
-      rule "r" { on = "x", run = function() decide("n", names["b*"]) decide("a", names.a) end }
+      rule "r" { on = "x", run = function() decide("n", names["b*"]) end }
       """
     let test =
       "test 'first' (function() end) test 'second' (function(t) t:equal(t:event('u', 'x').decisions, { n = 4 }) end)"
