@@ -42,7 +42,10 @@ class LanguageServer:
         )
         self.sent = 0
         folders = [{"uri": root.as_uri(), "name": "rules"}]
-        self.call("initialize", processId=None, rootUri=root.as_uri(), workspaceFolders=folders, capabilities={})
+        capabilities = {"textDocument": {"diagnostic": {}}, "workspace": {}}
+        self.call(
+            "initialize", processId=None, rootUri=root.as_uri(), workspaceFolders=folders, capabilities=capabilities
+        )
         self.write(method="initialized", params={})
 
     def write(self, **message):

@@ -88,12 +88,12 @@ import Testing
       local function double(n) return n * 2 end
       local names = {}
       for _, name in ipairs { "a", "b*" } do
-        if name:sub(-1) == "*" then names[name] = double(2) end
+        if name:sub(-1) == "*" then names[name] = double(5) end
       end
-      rule "r" { on = "x", run = function() decide("n", names["b*"]) end }
+      rule "r" { on = "x", run = function() decide("n", names["b*"]) decide("a", names.a or 0) end }
       """
     let test =
-      "test 'first' (function() end) test 'second' (function(t) t:equal(t:event('u', 'x').decisions, { n = 4 }) end)"
+      "test 'first' (function() end) test 'second' (function(t) t:equal(t:event('u', 'x').decisions, { n = 10, a = 0 }) end)"
     let run = mutate(plugin, test, ["--json"])
     let changes = try JSONValue(parsing: run.output)["changes"]?.arrayValue ?? []
     let unnoticed = changes.filter { !["killed", "refused", "endless"].contains($0["result"]?.stringValue) }
