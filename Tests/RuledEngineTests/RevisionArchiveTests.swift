@@ -141,6 +141,37 @@ struct RevisionArchiveTests {
     #expect(Set(TemporaryFolder.names(folder("revisions"))) == Set(kept))
     #expect(try archive.removeUnneeded { _ in false } == 1)
   }
+
+  @Test func `a revision that came into force again may have decided until it was replaced once more, over restarts`()
+    throws
+  {
+    let archive = RevisionArchive(folder: folder("revisions"))
+    func time(_ hours: Int64) -> Timestamp { Timestamp(microseconds: hours * 3_600_000_000) }
+    let (first, second) = (try catalog(at: 0), try catalog(" ", at: 3_600))
+    for catalog in [first, second] { try archive.keep(catalog, from: .folder) }
+    try archive.noteUse(of: first.revision, until: time(1))
+    // A rollback at three o'clock, and its end at nine.
+    try archive.noteUse(of: second.revision, until: time(3))
+    try archive.noteUse(of: first.revision, until: nil)
+    #expect(archive.mayHaveDecided(first.revision, since: time(100)))
+    try archive.noteUse(of: first.revision, until: time(9))
+    let reopened = RevisionArchive(folder: folder("revisions"))
+    for archive in [archive, reopened] {
+      #expect(archive.mayHaveDecided(first.revision, since: time(9)))
+      #expect(!archive.mayHaveDecided(first.revision, since: time(11)))
+      #expect(archive.mayHaveDecided(second.revision, since: time(3)))
+      #expect(!archive.mayHaveDecided(second.revision, since: time(5)))
+      #expect(!archive.mayHaveDecided("0000000000000000", since: time(0)))
+    }
+    #expect(try rebuild(reopened, first.revision).revision == first.revision)
+    // Killed before the end of its use was noted: it counts until the next start.
+    try archive.noteUse(of: first.revision, until: nil)
+    let killed = RevisionArchive(folder: folder("revisions"))
+    killed.resume([second.revision], now: time(20))
+    #expect(killed.mayHaveDecided(first.revision, since: time(20)))
+    #expect(!killed.mayHaveDecided(first.revision, since: time(22)))
+    #expect(killed.mayHaveDecided(second.revision, since: time(100)))
+  }
 }
 
 extension String {

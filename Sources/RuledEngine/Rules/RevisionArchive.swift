@@ -33,6 +33,8 @@ package final class RevisionArchive: Sendable {
     package let changed: [String]
     /// The order in which revisions were loaded: the higher, the later.
     let number: Int64
+    /// When it was in force last; nil while it is.
+    package internal(set) var usedUntil: Timestamp?
   }
 
   /// A revision with its content.
@@ -57,6 +59,9 @@ package final class RevisionArchive: Sendable {
       self.init(entry: entry, rules: catalog.source, configuration: catalog.configuration)
     }
   }
+
+  /// The name of its folder in the store's.
+  package static let folder = "revisions"
 
   /// How many of the latest revisions are kept, whether somebody needs them or not.
   package static let keptCount = 100
@@ -138,6 +143,47 @@ package final class RevisionArchive: Sendable {
       state.entries.removeAll { $0.revision == entry.revision }
       state.entries.append(entry)
     }
+  }
+
+  // MARK: Use
+
+  /// How long workers may still decide by rules that others have replaced, in microseconds, with much to spare.
+  private static let longestAdoption: Int64 = 3_600_000_000
+
+  /// Notes at a start that none but these revisions are in force; when others were last is not known if that was not noted, so it is `now`.
+  package func resume(_ inForce: [String], now: Timestamp) {
+    state.withLock { state in
+      for index in state.entries.indices {
+        if inForce.contains(state.entries[index].revision) {
+          state.entries[index].usedUntil = nil
+        } else if state.entries[index].usedUntil == nil {
+          state.entries[index].usedUntil = now
+        }
+      }
+    }
+  }
+
+  /// Notes that a revision came into force, `until` nil, or was in force until then; nothing happens to one that is not kept.
+  ///
+  /// - Throws: when its file can't be written; it counts all the same while the process runs.
+  package func noteUse(of revision: String, until: Timestamp?) throws(StoreError) {
+    let entry: Entry? = state.withLock { state in
+      guard let index = state.entries.firstIndex(where: { $0.revision == revision }),
+        state.entries[index].usedUntil != until
+      else { return nil }
+      state.entries[index].usedUntil = until
+      return state.entries[index]
+    }
+    guard let folder, let entry else { return }
+    let known = try load(revision)
+    try RevisionFile(files, "\(folder)/\(revision)").write(
+      Revision(entry: entry, rules: known.rules, configuration: known.configuration))
+  }
+
+  /// Whether a revision may have decided events since then.
+  package func mayHaveDecided(_ revision: String, since: Timestamp) -> Bool {
+    guard let entry = entries.first(where: { $0.revision == revision }) else { return false }
+    return entry.usedUntil.map { $0.microseconds + Self.longestAdoption >= since.microseconds } ?? true
   }
 
   /// The content of a revision.

@@ -125,11 +125,13 @@ package enum RevisionDocument {
 
   /// What describes a revision.
   static func description(of entry: RevisionArchive.Entry) -> JSONValue {
-    .object([
+    var description: JSONObject = [
       "revision": .string(entry.revision), "loaded_at": .string(entry.loadedAt.rfc3339),
       "source": .string(entry.origin.rawValue), "changed": .array(entry.changed.map { .string($0) }),
       "number": .integer(entry.number),
-    ])
+    ]
+    description["used_until"] = entry.usedUntil.map { .string($0.exactRFC3339) }
+    return .object(description)
   }
 
   /// What `description` gave.
@@ -140,7 +142,8 @@ package enum RevisionDocument {
       let changed = json["changed"]?.arrayValue?.compactMap(\.stringValue), let number = json["number"]?.intValue
     else { return nil }
     return RevisionArchive.Entry(
-      revision: revision, loadedAt: loadedAt, origin: origin, changed: changed, number: number)
+      revision: revision, loadedAt: loadedAt, origin: origin, changed: changed, number: number,
+      usedUntil: json["used_until"]?.stringValue.flatMap { Timestamp(rfc3339: $0) })
   }
 
   /// The rules and the configuration.

@@ -45,7 +45,7 @@ extension Control {
     do throws(StoreError) {
       let checkpoints = StoreCheckpoints(of: path)
       guard try checkpoints.removeAbandoned() else { return .failure(isBusy) }
-      let folder = try checkpoints.make(of: services.context.store, at: time)
+      let folder = try checkpoints.make(of: services.context.store, at: time, with: [RevisionArchive.folder])
       return .success(
         .object([
           "checkpoint": .string(folder), "at": .string(time.rfc3339),

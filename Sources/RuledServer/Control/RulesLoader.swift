@@ -67,6 +67,7 @@ final class RulesLoader {
     let start = try Self.start(services, lua)
     (catalog, held, rollout, candidate) = (start.catalog, start.held, start.rollout, start.candidate)
     if !services.revisions.contains(catalog.revision) { Self.keep(catalog, from: .stored, services) }
+    services.revisions.resume([catalog, candidate].compactMap { $0?.revision }, now: services.context.clock.now)
     do throws(SystemError) {
       try reloads.requests.attach(to: loop) { [unowned self] in receive($0) }
       rolloutCheck = try LoopTimer(on: loop) { [unowned self] in checkRollout() }
@@ -240,6 +241,8 @@ final class RulesLoader {
   func putInForce(_ next: Catalog, as origin: RulesOrigin, _ adopt: (@Sendable (Worker) -> Void)? = nil) {
     let previous = catalog
     catalog = next
+    noteUse(of: next.revision, until: nil)
+    if next.revision != previous.revision { noteUse(of: previous.revision, until: services.context.clock.now) }
     for worker in services.workers {
       _ = worker.send(
         .perform { worker in

@@ -113,10 +113,17 @@ extension RulesLoader {
   /// Keeps the rules that come into force; a failure is logged, and the rules come into force all the same.
   func keep(_ catalog: Catalog, from origin: RevisionArchive.Origin) {
     Self.keep(catalog, from: origin, services)
-    let inForce = [self.catalog.revision, catalog.revision]
+    let inForce = [self.catalog, catalog, candidate].map { $0?.revision } + [held?.revision.entry.revision]
     do throws(StoreError) {
       try services.revisions.removeUnneeded { [services] in inForce.contains($0) || services.journalMayName($0) }
     } catch { services.context.log.write(LogLine(.warn, "an old revision can't be removed: \(error)")) }
+  }
+
+  /// Notes until when a revision was in force, nil from now on; a failure is logged.
+  func noteUse(of revision: String, until: Timestamp?) {
+    do throws(StoreError) { try services.revisions.noteUse(of: revision, until: until) } catch {
+      services.context.log.write(LogLine(.warn, "when revision \(revision) was in force can't be kept: \(error)"))
+    }
   }
 
   /// Keeps rules in the archive; a failure is logged.
@@ -129,13 +136,10 @@ extension RulesLoader {
 }
 
 extension Services {
-  /// Whether an entry of the journal may name a revision: those of after the next one was loaded name others.
+  /// Whether an entry of the journal may name a revision.
   fileprivate func journalMayName(_ revision: String) -> Bool {
     guard let journal else { return false }
-    let entries = revisions.entries
-    guard let index = entries.firstIndex(where: { $0.revision == revision }), index + 1 < entries.count,
-      let since = journal.journal.summary.since
-    else { return true }
-    return entries[index + 1].loadedAt >= since
+    guard let since = journal.journal.summary.since else { return true }
+    return revisions.mayHaveDecided(revision, since: since)
   }
 }

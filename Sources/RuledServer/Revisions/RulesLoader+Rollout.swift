@@ -28,6 +28,7 @@ extension RulesLoader {
     }
     prepare(next)
     keep(next, from: .rollout)
+    noteUse(of: next.revision, until: nil)
     let state = RolloutState(
       candidate: next.revision, since: services.context.clock.now, percent: params.percent, abortOn: abortOn,
       sides: .init(
@@ -107,6 +108,7 @@ extension RulesLoader {
     end(state)
     for worker in services.workers { _ = worker.send(.perform { $0.evaluator.endRollout(isPromoted: false) }) }
     journal(catalog, state)
+    noteUse(of: state.candidate, until: services.context.clock.now)
     forgetCounts()
     let live = Set(catalog.plugins.map(\.generation))
     services.reloads.withStore { retryParked(of: others.filter { !live.contains($0.generation) }.map(\.name)) }

@@ -32,6 +32,11 @@ enum BackupFiles {
     }
   }
 
+  /// The folders that files are in, the log's in any case, by the files' names below one folder.
+  static func folders(of names: [String]) -> [String] {
+    Set(names.compactMap { name in name.lastIndex(of: "/").map { String(name[..<$0]) } } + ["log"]).sorted()
+  }
+
   /// The file of that name below `folder`; nil when there is none.
   static func entry(_ name: String, in folder: String) -> Entry? {
     guard let status = try? status(of: "\(folder)/\(name)"), status.st_mode & S_IFMT == S_IFREG else { return nil }

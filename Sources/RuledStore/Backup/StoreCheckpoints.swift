@@ -12,17 +12,34 @@ package struct StoreCheckpoints {
   package init(of path: String) { folder = path }
 
   /// Makes a checkpoint of the store, which is in this folder; gives its absolute path.
-  package func make(of store: any StateStore, at time: Timestamp) throws(StoreError) -> String {
+  ///
+  /// `folders` are folders beside the store's own whose files it has too, as they are now; files there must not be changed in place.
+  package func make(
+    of store: any StateStore, at time: Timestamp, with folders: [String] = []
+  ) throws(StoreError) -> String {
     guard let real = realpath(folder, nil) else {
       throw StoreError.system("the store at \(folder) can't be read", errno)
     }
     defer { free(real) }
     let path = "\(String(cString: real))/\(Self.prefix)\(time.rfc3339.filter { $0 != "-" && $0 != ":" })"
-    do throws(StoreError) { try store.checkpoint(to: path) } catch {
+    do throws(StoreError) {
+      try store.checkpoint(to: path)
+      for name in folders { try link(name, into: path) }
+    } catch {
       try? BackupFiles.remove(path)
       throw error
     }
     return path
+  }
+
+  private func link(_ name: String, into path: String) throws(StoreError) {
+    guard access("\(folder)/\(name)", F_OK) == 0 else { return }
+    try Folder.create("\(path)/\(name)")
+    for file in try Folder.names("\(folder)/\(name)") where file != "." && file != ".." && !file.hasSuffix(".new") {
+      let source = "\(folder)/\(name)/\(file)"
+      if BackupFiles.link(source, to: "\(path)/\(name)/\(file)") || access(source, F_OK) != 0 { continue }
+      try BackupFiles.copy(source, to: "\(path)/\(name)/\(file)")
+    }
   }
 
   /// Removes the checkpoints that nobody uses; false if one is in use.

@@ -66,12 +66,13 @@ package struct StoreRestore {
 
   /// Copies the files: the log's manifest first and `CURRENT` last, so that a folder with a part of them opens as no store.
   private func copy(_ files: [(name: String, bytes: Int)], from source: String) throws(StoreError) {
-    try Folder.create(path + "/log")
+    let folders = BackupFiles.folders(of: files.map(\.name))
+    for folder in folders { try Folder.create("\(path)/\(folder)") }
     func rank(_ name: String) -> Int { name == LogManifest.name ? 0 : name == "CURRENT" ? 2 : 1 }
     for file in files.sorted(by: { (rank($0.name), $0.name) < (rank($1.name), $1.name) }) {
       try BackupFiles.copy("\(source)/\(file.name)", to: "\(path)/\(file.name)")
     }
-    for folder in [path + "/log", path] { try Folder.sync(folder) }
+    for folder in folders.map({ "\(path)/\($0)" }) + [path] { try Folder.sync(folder) }
   }
 
   private func verify(_ report: inout Report, _ finish: (RocksStore) throws(StoreError) -> Void) throws(StoreError) {
@@ -91,8 +92,8 @@ package struct StoreRestore {
   private func giveToOwner() throws(StoreError) {
     guard geteuid() == 0 else { return }
     let owner = try BackupFiles.status(of: path)
-    let names = try BackupFiles.list(path).map(\.name) + ["log"]
-    for name in names where lchown("\(path)/\(name)", owner.st_uid, owner.st_gid) != 0 {
+    let names = try BackupFiles.list(path).map(\.name)
+    for name in names + BackupFiles.folders(of: names) where lchown("\(path)/\(name)", owner.st_uid, owner.st_gid) != 0 {
       throw StoreError.system("the owner of \(path)/\(name) can't be changed", errno)
     }
   }

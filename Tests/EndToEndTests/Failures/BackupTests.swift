@@ -102,6 +102,30 @@ extension EndToEnd {
       try tally.expectApplied(daemon)
     }
 
+    @Test("a backup has the archive of revisions, so that what is restored can go back to earlier rules")
+    func revisions() throws {
+      func rules(_ number: Int) -> String {
+        "plugin { name = 'numbered' } rule 'tell' { on = 'ask', run = function() decide('number', \(number)) end }"
+      }
+      let daemon = try RuledDaemon(rules: ["numbered/plugin.lua": rules(1)])
+      for number in 2...3 {
+        daemon.folder.replace("rules/numbered/plugin.lua", with: rules(number))
+        _ = try daemon.client().call("reload")
+      }
+      let known = try daemon.client().call("revisions").arrayValue?.map { $0["revision"] }
+      #expect(known?.count == 3)
+      for _ in 0..<2 { #expect(rulectl(daemon, "backup", daemon.folder("backups")).code == 0) }
+      #expect(daemon.end(SIGTERM) == 0)
+      let restored = restore(daemon.folder("backups"), to: daemon.folder("restored"))
+      #expect(restored.code == 0, "\(restored.output)")
+      let other = try RuledDaemon(
+        rules: ["numbered/plugin.lua": rules(3)], store: "rocksdb:\(daemon.folder("restored"))")
+      let client = try other.client()
+      #expect(try client.call("revisions").arrayValue?.map { $0["revision"] } == known)
+      #expect(try client.call("rollback")["revision"] == known?[1])
+      #expect(try client.event("ask", "a")["decisions"]?["numbered"]?["number"] == 2)
+    }
+
     @Test("a backup during which the daemon or rulectl is killed is none, and the one before is restored")
     func killedBackups() throws {
       let daemon = try RuledDaemon(rules: Self.rules)

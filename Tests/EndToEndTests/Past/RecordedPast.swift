@@ -31,9 +31,12 @@ struct RecordedPast {
     revisions = RevisionArchive(folder: "\(store)/revisions")
   }
 
-  /// Replays the entries after a snapshot, or all of them from nothing; tells the first difference.
-  func difference(after snapshot: JournalSnapshot? = nil) throws -> String? {
-    let played = entries.filter { $0.sequence > snapshot?.sequence ?? 0 }
+  /// Replays the entries after a snapshot, or all of them from nothing, after `change`; tells the first difference.
+  func difference(
+    after snapshot: JournalSnapshot? = nil, change: (inout [JournalEntry]) throws -> Void = { _ in }
+  ) throws -> String? {
+    var played = entries.filter { $0.sequence > snapshot?.sequence ?? 0 }
+    try change(&played)
     guard let first = played.first(where: { !$0.revision.isEmpty }), let last = played.last else {
       return "there is nothing to replay"
     }

@@ -87,6 +87,34 @@ extension EndToEnd {
         let difference = try past.difference(after: snapshot)
         #expect(difference == nil, "from the snapshot after \(snapshot.sequence): \(difference ?? "")")
       }
+      try expectMistakesShow(in: past)
+    }
+
+    /// Expects that the proof would notice a record that lacks something or says something else.
+    private func expectMistakesShow(in past: RecordedPast) throws {
+      /// The first entry of that origin whose subject has further ones.
+      func first(_ origin: JournalEntry.Origin, in entries: [JournalEntry]) throws -> Int {
+        try #require(
+          entries.indices.first { index in
+            entries[index].origin == origin
+              && entries[(index + 1)...].contains { $0.subject == entries[index].subject && $0.origin == .client }
+          })
+      }
+      for origin in [.client, .message, .timer] as [JournalEntry.Origin] {
+        let difference = try past.difference { entries in entries.remove(at: try first(origin, in: entries)) }
+        #expect(difference != nil, "without an entry of origin \(origin)")
+      }
+      let later = try past.difference { entries in
+        let index = try #require(entries.firstIndex { String(decoding: $0.effects, as: UTF8.self).contains("\"at\":") })
+        entries[index].now.microseconds += 1
+      }
+      #expect(later != nil, "with an event a microsecond later")
+      let other = try past.difference { entries in
+        let index = try first(.client, in: entries)
+        let text = String(decoding: entries[index].event, as: UTF8.self)
+        entries[index].event = Array(text.replacing("\"subject\":\"", with: "\"subject\":\"other-").utf8)
+      }
+      #expect(other != nil, "with an event of another subject")
     }
   }
 }
