@@ -105,7 +105,8 @@ let package = Package(
     tests("RuledJSONTests", ["RuledJSON", "TestSupport"]),
     tests("RuledLuaTests", ["RuledLua", "RuledJSON", "TestSupport"]),
     tests(
-      "RuledStoreTests", ["RuledStore", "RuledThreads", "CSimulatedFiles", "StoreTestSupport", "TestSupport"]),
+      "RuledStoreTests",
+      ["RuledStore", "RuledJournal", "RuledThreads", "CSimulatedFiles", "StoreTestSupport", "TestSupport"]),
     tests(
       "RuledEngineTests",
       ["RuledEngine", "RuledJSON", "RuledLua", "RuledStore", "CAllocations", "StoreTestSupport", "TestSupport"]),

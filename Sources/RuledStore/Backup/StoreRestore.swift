@@ -92,8 +92,9 @@ package struct StoreRestore {
   private func giveToOwner() throws(StoreError) {
     guard geteuid() == 0 else { return }
     let owner = try BackupFiles.status(of: path)
-    let names = try BackupFiles.list(path).map(\.name)
-    for name in names + BackupFiles.folders(of: names) where lchown("\(path)/\(name)", owner.st_uid, owner.st_gid) != 0 {
+    let files = try BackupFiles.list(path).map(\.name)
+    let names = files + BackupFiles.folders(of: files)
+    for name in names where lchown("\(path)/\(name)", owner.st_uid, owner.st_gid) != 0 {
       throw StoreError.system("the owner of \(path)/\(name) can't be changed", errno)
     }
   }

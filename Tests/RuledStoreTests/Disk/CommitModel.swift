@@ -22,6 +22,8 @@ struct CommitModel {
   struct Commit {
     let number: Int
     var fate = Fate.open
+    /// Its number in the journal; 0 where there is none.
+    var sequence: UInt64 = 0
     /// Its own keys and their values.
     let own: [Pair]
     /// The shared keys that it writes, with its value, or nil where it removes the key.
@@ -63,6 +65,9 @@ struct CommitModel {
     commits.append(commit)
     return commit
   }
+
+  /// Sets the number of a commit in the journal.
+  mutating func number(_ number: Int, as sequence: UInt64) { commits[number].sequence = sequence }
 
   /// Sets the fate of a commit.
   mutating func note(_ number: Int, _ fate: Fate) { commits[number].fate = fate }

@@ -31,7 +31,7 @@ final class RocksRun {
     var found = RocksWorld.nothing(in: folder.path)
     for _ in 0..<3 where problem == nil {
       let world = RocksWorld(found, path: folder.path, seed: random.next(), settings: settings)
-      take(from: world, oneIn: 6)
+      take(from: world, oneIn: 20)
       begin(world)
       for _ in 0..<12 where problem == nil {
         if isFaulty, Int.random(in: 0..<3, using: &random) == 0 { failSoon(world) }
@@ -50,7 +50,7 @@ final class RocksRun {
   private func crash(_ found: RocksWorld.Found, power: Bool) -> RocksWorld.Found {
     RocksWorld.Found(
       disk: power ? found.disk.afterPowerCut(&random) : found.disk.afterKill(), model: found.model,
-      keepsCommitted: !power && found.keepsCommitted)
+      keepsCommitted: !power && found.keepsCommitted, hasFailed: found.hasFailed)
   }
 
   private func failSoon(_ world: RocksWorld) {
