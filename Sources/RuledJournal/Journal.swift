@@ -142,9 +142,22 @@ package final class Journal: JournalDrain, @unchecked Sendable {  // `writing` g
         $0.forgotten.formUnion(forgotten)
       }
       if let summary = contents.summaries.last, !summary.isComplete {
-        writer = try JournalFileWriter(continuing: JournalFile(summary.path, files), files)
+        let file = try JournalFile(summary.path, files)
+        writer = try JournalFileWriter(continuing: file, files)
+        if file.isEarlier { try completeEarlier(summary) }
       }
       isOpen = true
+    }
+  }
+
+  /// Ends the file that an earlier version wrote to.
+  private func completeEarlier(_ summary: FileSummary) throws(StoreError) {
+    guard let writer else { return }
+    if summary.first > 0 {
+      current = summary
+      try complete(writer)
+    } else {
+      self.writer = nil
     }
   }
 

@@ -67,7 +67,7 @@ extension Journal {
     for block in old.blocks {
       room.removeAll()
       var header = block.header
-      if header.kind == .entries, forgotten.concerns(header.first, block.filter) {
+      if header.kind.hasEntries, forgotten.concerns(header.first, block.filter) {
         builder.cover(header.first)
         _ = try old.forEach(in: block) { (view) throws(StoreError) in
           if forgotten.erases(view) {

@@ -36,15 +36,19 @@ struct Redaction: Sendable {
       names.append(contentsOf: name)
       names.append(0)
     }
-    let others = [view.decisions, view.effects, view.failures].map { Self.replace(in: $0, texts) }
+    let parts = view.parts
+    let results = ByteBuffer(capacity: view.results.count + 64)
+    for part in [parts.decisions, parts.effects, parts.failures] {
+      let replaced = Self.replace(in: part, texts)
+      JournalRecord.write(replaced.bytes, into: results)
+      withExtendedLifetime(replaced) {}
+    }
     var copy = view
     copy.text = text.bytes
     copy.redacted = names.bytes
-    copy.decisions = others[0].bytes
-    copy.effects = others[1].bytes
-    copy.failures = others[2].bytes
+    copy.results = results.bytes
     body(copy)
-    withExtendedLifetime((text, names, others)) {}
+    withExtendedLifetime((text, names, results)) {}
   }
 
   /// The value with what stands at a path replaced; nil when nothing stands there.

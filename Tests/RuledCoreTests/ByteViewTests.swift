@@ -59,4 +59,21 @@ import Testing
       }
     }
   #endif
+
+  @Test func `what two texts begin and end with is told byte by byte`() {
+    let text = Array("0123456789abcdefghijklmnopqrstuvwxyz".utf8)
+    for changed in text.indices {
+      var other = text
+      other[changed] = 0
+      text.withView { text in
+        other.withView { other in
+          #expect(ByteOrder.commonPrefix(of: text, other) == changed)
+          #expect(ByteOrder.commonSuffix(of: text, other) == text.count - changed - 1)
+          #expect(ByteOrder.commonSuffix(of: text, other, most: 5) == min(5, text.count - changed - 1))
+          let (part, whole) = (text.extracting(changed...), text.count - changed)
+          #expect(ByteOrder.commonSuffix(of: part, text) == whole)
+        }
+      }
+    }
+  }
 }

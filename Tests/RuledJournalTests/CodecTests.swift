@@ -32,9 +32,9 @@ import Testing
     view.subject = part(1)
     if view.flags.contains(.lacksID) { view.id = part(2) }
     view.revision = part(3)
-    view.decisions = part(4)
-    view.effects = part(5)
-    view.failures = part(6)
+    let results = ByteBuffer()
+    for index in 4...6 { JournalRecord.write(part(index), into: results) }
+    view.results = results.bytes
     if origin == .timer || origin == .retry { (view.plugin, view.timer) = (part(7), part(8)) }
     view.consequences = Bool.random(using: &random) ? 0 : UInt32.random(in: 1 ... .max, using: &random)
     let digests = ByteBuffer()
@@ -45,7 +45,7 @@ import Testing
     view.states = .digests(digests.bytes)
     if Bool.random(using: &random) { view.redacted = part(1) }
     body(view)
-    withExtendedLifetime((bytes, digests)) {}
+    withExtendedLifetime((bytes, results, digests)) {}
   }
 
   @Test func `entries of all kinds come out of a block as they went in`() throws {
@@ -66,7 +66,7 @@ import Testing
     for entry in expected { #expect(again.read(&reader)?.entry == entry) }
     #expect(reader.isAtEnd)
     // whatever is left of damaged bytes, reading them ends
-    for end in stride(from: 0, to: plain.count, by: 37) {
+    for end in stride(from: 0, to: plain.count, by: 371) {
       var reader = BlockReader(plain.bytes.extracting(..<end))
       var codec = EntryCodec()
       var count = 0
@@ -75,10 +75,40 @@ import Testing
     }
   }
 
+  @Test func `what entries have in common is stored once, wherever their subject is`() throws {
+    let plain = ByteBuffer()
+    var codec = EntryCodec()
+    let texts = (1...100).map { number in
+      let (subject, id) = (#""subject":"user:\#(1000 + number % 7)""#, #""id":"\#(number)""#)
+      let data = "\"data\":{\"text\":\"\(String(repeating: "0123456789", count: 20))\"}"
+      return number % 30 == 0 ? "{\(data),\(id),\(subject)}" : "{\(subject),\(id),\(data)}"
+    }
+    for (number, text) in texts.enumerated() {
+      let parts = ByteBuffers(text, "user:\(1000 + (number + 1) % 7)", "r\(number / 50)", number == 40 ? "nowhere" : "")
+      var view = EntryView(.client, [], at: Int64(number), now: Int64(number), text: parts[0])
+      view.sequence = UInt64(number + 1)
+      view.subject = number == 40 ? parts[3] : parts[1]
+      view.revision = parts[2]
+      codec.write(view, into: plain)
+      withExtendedLifetime(parts) {}
+    }
+    var reader = BlockReader(plain.bytes)
+    var again = EntryCodec()
+    for (number, text) in texts.enumerated() {
+      let entry = try #require(again.read(&reader)?.entry)
+      #expect(String(decoding: entry.event, as: UTF8.self) == text)
+      #expect(entry.subject == (number == 40 ? "nowhere" : "user:\(1000 + (number + 1) % 7)"))
+      #expect(entry.revision == "r\(number / 50)")
+    }
+    #expect(plain.count < texts.reduce(0) { $0 + $1.utf8.count } / 3)
+  }
+
   @Test func `a filter knows its subjects, and is wrong about few others`() {
-    var hashes = (0..<2_000).map { SubjectFilter.hash(of: "user:\($0)") }
-    let filter = SubjectFilter(&hashes)
-    #expect((0..<2_000).allSatisfy { filter.mayHold(SubjectFilter.hash(of: "user:\($0)")) })
+    var hashes = DistinctHashes()
+    for number in 0..<12_000 { hashes.insert(SubjectFilter.hash(of: "user:\(number % 4_000)")) }
+    #expect(hashes.count == 4_000)
+    let filter = SubjectFilter(hashes)
+    #expect((0..<4_000).allSatisfy { filter.mayHold(SubjectFilter.hash(of: "user:\($0)")) })
     let wrong = (0..<10_000).count { filter.mayHold(SubjectFilter.hash(of: "other:\($0)")) }
     #expect(wrong < 300)
   }

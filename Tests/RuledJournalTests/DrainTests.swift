@@ -125,6 +125,31 @@ import Testing
     #expect(rig.source.gaps == gaps)
   }
 
+  @Test func `a file of an earlier version is read, and the journal goes on in another`() throws {
+    let rig = try JournalRig()
+    for number in 1...30 { try rig.send("user:\(number % 4)", "{\"n\":\(number)}") }
+    let before = try rig.entries()
+    try rig.drain()
+    let path = JournalFiles.path(1, in: rig.journal.folder)
+    try EarlierFiles.write(before, to: path)
+    try rig.restart()
+    rig.journal.start()
+    #expect(try rig.entries() == before)
+    try rig.send("user:1")
+    try rig.drain()
+    #expect(try rig.entries(of: rig.tools).count == 31)
+    #expect(try rig.entries(of: rig.tools).dropLast() == before[...])
+    #expect(try JournalFile(path, SystemFiles()).isComplete)
+    #expect(try JournalFile(JournalFiles.path(31, in: rig.journal.folder), SystemFiles()).blocks.count == 1)
+    // what is written anew is in today's layout
+    try rig.forget("user:1")
+    try rig.drain()
+    try rig.journal.erase { true }
+    let kept = before.filter { $0.subject != "user:1" }
+    #expect(try rig.entries(of: rig.tools).filter { $0.origin == .client } == kept)
+    #expect(try rig.files(with: "user:1").isEmpty)
+  }
+
   @Test func `what happened while the journal was off is a gap`() throws {
     let rig = try JournalRig()
     try rig.send("a")

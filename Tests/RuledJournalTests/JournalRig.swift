@@ -84,7 +84,7 @@ final class JournalRig {
     ByteBuffers("{\"n\":\(sequence)}").with(0) { SubjectRecord.writePlugin(Array("p".utf8), state: $0, into: record) }
     put(StoreKey.bytes { StoreKey.record(Array(subject.utf8), into: $0) }, record, to: writes)
     let head = ByteBuffer()
-    JournalRecord.write(.client, hasID ? [] : .lacksID, at: time, now: time, into: head)
+    JournalRecord.write(.client, lacksID: !hasID, at: time, now: time, into: head)
     ByteBuffers(text).with(0) { writes.journal(head.bytes, $0) }
   }
 
@@ -97,7 +97,7 @@ final class JournalRig {
       return true
     }
     let head = ByteBuffer()
-    JournalRecord.write(.forget, [], at: Int64(sequence) * 1_000_000, now: Int64(sequence) * 1_000_000, into: head)
+    JournalRecord.write(.forget, at: Int64(sequence) * 1_000_000, now: Int64(sequence) * 1_000_000, into: head)
     ByteBuffers(subject).with(0) { writes.journal(head.bytes, $0) }
     commit(writes)
   }
@@ -150,8 +150,17 @@ final class JournalRig {
         let file = try JournalFile(path, SystemFiles())
         for block in file.blocks {
           let contents = try file.contents(of: block)
-          if contents.bytes.contains(needle) { found.append(entry.name) }
+          var isFound = contents.bytes.contains(needle)
           withExtendedLifetime(contents) {}
+          if block.header.kind.hasEntries {
+            _ = try file.forEach(in: block) { (view) throws(StoreError) in
+              // a text may be put together from what entries have in common
+              let parts = [view.subject, view.text, view.id, view.results, view.redacted]
+              isFound = isFound || parts.contains { $0.contains(needle) }
+              return true
+            }
+          }
+          if isFound { found.append(entry.name) }
         }
       } else if try Data.bytes(of: path).contains(needle) {
         found.append(entry.name)

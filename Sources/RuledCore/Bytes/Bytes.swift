@@ -32,6 +32,23 @@ public enum ByteOrder {
     while length < limit, left[length] == right[length] { length += 1 }
     return length
   }
+
+  /// How many bytes both end with, `most` at most.
+  @inlinable public static func commonSuffix(
+    of left: ByteView, _ right: ByteView, most: Int = .max
+  ) -> Int {
+    let limit = min(most, left.count, right.count)
+    var length = 0
+    while length + 8 <= limit {
+      let difference =
+        left.load(uncheckedAt: left.count - length - 8, as: UInt64.self)
+        ^ right.load(uncheckedAt: right.count - length - 8, as: UInt64.self)
+      guard difference == 0 else { return length + UInt64(littleEndian: difference).leadingZeroBitCount / 8 }
+      length += 8
+    }
+    while length < limit, left[left.count - length - 1] == right[right.count - length - 1] { length += 1 }
+    return length
+  }
 }
 
 /// Eight bytes of text, classified together as one number.

@@ -141,7 +141,7 @@ package final class SubjectAdministration {
     guard context.journals.load(ordering: .relaxed) else { return }
     let head = ByteBuffer(capacity: 16)
     let now = context.clock.now.microseconds
-    JournalRecord.write(.forget, isSilent ? .isSilent : [], at: now, now: now, into: head)
+    JournalRecord.write(.forget, isSilent: isSilent, at: now, now: now, into: head)
     batches.current.writes.journal(head.bytes, name)
     withExtendedLifetime(head) {}
   }

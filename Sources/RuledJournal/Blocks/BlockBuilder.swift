@@ -3,14 +3,19 @@ import RuledStore
 
 /// Collects entries until they are a block.
 final class BlockBuilder {
-  /// From how many bytes of entries on a block is full: larger ones compress better, smaller ones are found and read faster.
+  /// From how many bytes on a block is full, what its entries repeat included: larger ones compress better, smaller ones are found and read faster.
   static let fullBytes = 512 << 10
 
-  private let plain = ByteBuffer(capacity: BlockBuilder.fullBytes + 4096)
-  private let compressed = ByteBuffer(capacity: 256 << 10)
+  /// How many bytes an entry has beside its event and its results, about.
+  private static let headBytes = 64
+
+  private let plain = ByteBuffer(capacity: 256 << 10)
+  private let compressed = ByteBuffer(capacity: 128 << 10)
   private let compressor: Compressor
   private var codec = EntryCodec()
-  private var hashes: [UInt64] = []
+  private var hashes = DistinctHashes()
+  /// How many bytes the entries would have if they stood for themselves, about.
+  private var entryBytes = 0
   private var header = BlockHeader(.entries, first: 0, last: 0, earliest: .max, latest: .min)
 
   /// A builder without entries.
@@ -19,16 +24,17 @@ final class BlockBuilder {
   /// Whether it covers nothing.
   var isEmpty: Bool { header.first == 0 }
   /// Whether it holds as much as a block should.
-  var isFull: Bool { plain.count >= Self.fullBytes }
+  var isFull: Bool { entryBytes >= Self.fullBytes }
 
   /// Adds an entry, whose sequence is higher than those before.
   func add(_ view: EntryView) {
     cover(view.sequence)
     codec.write(view, into: plain)
+    entryBytes += Self.headBytes + view.text.count + view.results.count
     header.entries += 1
     header.earliest = min(header.earliest, view.at)
     header.latest = max(header.latest, view.at)
-    if !view.subject.isEmpty { hashes.append(SubjectFilter.hash(view.subject)) }
+    if !view.subject.isEmpty { hashes.insert(SubjectFilter.hash(view.subject)) }
   }
 
   /// Notes that the block covers a sequence whose entry it may not have.
@@ -41,7 +47,7 @@ final class BlockBuilder {
   func finish(into buffer: ByteBuffer) -> BlockHeader {
     compressed.removeAll()
     compressor.compress(plain.bytes, into: compressed)
-    let filter = SubjectFilter(&hashes)
+    let filter = SubjectFilter(hashes)
     var done = header
     done.filterBytes = filter.bits.count
     done.contentBytes = compressed.count
@@ -55,7 +61,8 @@ final class BlockBuilder {
   func removeAll() {
     plain.removeAll()
     codec = EntryCodec()
-    hashes.removeAll(keepingCapacity: true)
+    hashes.removeAll()
+    entryBytes = 0
     header = BlockHeader(.entries, first: 0, last: 0, earliest: .max, latest: .min)
   }
 }

@@ -13,12 +13,17 @@ import RuledStore
 struct BlockHeader: Equatable {
   /// What a block holds.
   enum Kind: UInt32 {
-    /// Entries, compressed.
-    case entries = 0
+    /// Entries as earlier versions wrote them, compressed; `WholeEntries` reads them.
+    case wholeEntries = 0
     /// Why the sequences that it covers are missing, as text.
     case gap = 1
     /// The headers and filters of the blocks before it, each after its offset; it ends the file.
     case index = 2
+    /// Entries, compressed; `EntryCodec` has their layout.
+    case entries = 3
+
+    /// Whether the block holds entries.
+    var hasEntries: Bool { self == .entries || self == .wholeEntries }
   }
 
   static let byteCount = 64

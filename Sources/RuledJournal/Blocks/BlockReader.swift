@@ -15,7 +15,15 @@ struct BlockReader {
     return bytes[offset]
   }
 
+  @inline(__always)
   mutating func varint() -> UInt64? {
+    guard offset < bytes.count, bytes[offset] < 0x80 else { return longVarint() }
+    defer { offset += 1 }
+    return UInt64(bytes[offset])
+  }
+
+  /// A number that may have several bytes.
+  private mutating func longVarint() -> UInt64? {
     var value: UInt64 = 0
     var shift: UInt64 = 0
     while shift < 64, let next = byte() {
@@ -50,9 +58,22 @@ struct BlockReader {
     defer { offset += Int(length) }
     return bytes.extracting(offset..<offset + Int(length))
   }
+
+  /// So many strings with their lengths, as they are.
+  mutating func strings(_ count: Int) -> ByteView? {
+    let start = offset
+    for _ in 0..<count { guard string() != nil else { return nil } }
+    return bytes.extracting(start..<offset)
+  }
 }
 
 extension ByteBuffer {
   /// Appends a signed number as `BlockReader.signed` reads it.
-  func append(signed value: Int64) { append(varint: UInt64(bitPattern: (value << 1) ^ (value >> 63))) }
+  func append(signed value: Int64) { append(small: UInt64(bitPattern: (value << 1) ^ (value >> 63))) }
+
+  /// Appends a number as `BlockReader.varint` reads it; one byte, as most have, without a call.
+  @inline(__always)
+  func append(small value: UInt64) {
+    if value < 0x80 { append(UInt8(truncatingIfNeeded: value)) } else { append(varint: value) }
+  }
 }

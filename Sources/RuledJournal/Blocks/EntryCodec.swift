@@ -1,46 +1,58 @@
+import CLinux
 import RuledCore
 
-/// The layout of entries within a block: each in terms of the one before it, so that what repeats compresses to nothing.
+/// The layout of entries within a block: each in terms of the one before it, since most are like it.
+///
+/// What is left takes the compression little time.
 ///
 /// | bytes | what |
 /// | --- | --- |
-/// | 1 | origin and flags, as in `JournalRecord`; the highest bit says that there are paths of redacted values |
+/// | 1 | origin and flags, as in `JournalRecord`; a bit says that the revision is that of the entry before, the highest that there are paths of redacted values |
 /// | varint | how much higher the sequence is |
 /// | signed varint | how much later it was evaluated; if the flag says so, how much `now()` differs |
 /// | varint | the subject's version |
 /// | 4 | the digest of the consequences, if the flag says that there are any |
-/// | strings | event, subject, id, revision, decisions, effects, failures, digests; for a timer or retry plugin and name; redacted paths |
+/// | repeated part | the event |
+/// | varint | where the subject is in the event, counted from 1; 0 when it is not there and follows as string |
+/// | strings | if the event lacks it, the id; unless the flag says that it is the same, the revision |
+/// | repeated parts | decisions, effects and failures, each a string; digests |
+/// | strings | for a timer or retry plugin and name; redacted paths |
 ///
-/// Digests are for each plugin its name as string and eight bytes. A string has its length as varint before it.
+/// Digests are for each plugin its name as string and eight bytes. A string has its length as varint before it. `RepeatedPart` tells what a repeated part is.
 struct EntryCodec {
   private var sequence: UInt64 = 0
   private var at: Int64 = 0
+  private var text = RepeatedPart()
+  private var results = RepeatedPart()
+  private var digests = RepeatedPart()
+  /// The revision of the entry before.
+  private let revision = ByteBuffer(capacity: 32)
+  /// Where the subject was in the event before.
+  private var place = 0
+  /// The digests of the entry that is written.
+  private let room = ByteBuffer(capacity: 128)
+
+  private static let hasSameRevision: UInt8 = 1 << 6
   private static let hasRedacted: UInt8 = 1 << 7
-  private let digests = ByteBuffer(capacity: 128)
+
+  // MARK: Writing
 
   /// Appends an entry.
   mutating func write(_ view: EntryView, into buffer: ByteBuffer) {
-    var flags: JournalRecord.Flags = view.flags.contains(.lacksID) ? .lacksID : []
-    if view.now != view.at { flags.insert(.hasNow) }
-    if view.consequences != 0 { flags.insert(.hasConsequences) }
-    buffer.append(view.origin.number | flags.rawValue | (view.redacted.isEmpty ? 0 : Self.hasRedacted))
-    buffer.append(varint: view.sequence - sequence)
-    buffer.append(signed: view.at &- at)
-    if view.now != view.at { buffer.append(signed: view.now &- view.at) }
-    sequence = view.sequence
-    at = view.at
-    buffer.append(varint: view.version)
-    if view.consequences != 0 { buffer.append(bigEndian: view.consequences) }
-    JournalRecord.write(view.text, into: buffer)
-    JournalRecord.write(view.subject, into: buffer)
-    JournalRecord.write(view.flags.contains(.lacksID) ? view.id : EntryView.none, into: buffer)
-    JournalRecord.write(view.revision, into: buffer)
-    JournalRecord.write(view.decisions, into: buffer)
-    JournalRecord.write(view.effects, into: buffer)
-    JournalRecord.write(view.failures, into: buffer)
-    digests.removeAll()
-    view.writeDigests(into: digests)
-    JournalRecord.write(digests.bytes, into: buffer)
+    let isSame = ByteOrder.equal(view.revision, revision.bytes)
+    writeHead(view, isSame ? Self.hasSameRevision : 0, into: buffer)
+    text.write(view.text, into: buffer)
+    writeSubject(view, into: buffer)
+    if view.flags.contains(.lacksID) { JournalRecord.write(view.id, into: buffer) }
+    if !isSame {
+      JournalRecord.write(view.revision, into: buffer)
+      revision.removeAll()
+      revision.append(view.revision)
+    }
+    results.write(view.results, into: buffer)
+    room.removeAll()
+    view.writeDigests(into: room)
+    digests.write(room.bytes, into: buffer)
     if view.origin == .retry || view.origin == .timer {
       JournalRecord.write(view.plugin, into: buffer)
       JournalRecord.write(view.timer, into: buffer)
@@ -48,12 +60,90 @@ struct EntryCodec {
     if !view.redacted.isEmpty { JournalRecord.write(view.redacted, into: buffer) }
   }
 
-  /// Reads the next entry; nil at the end, or where the bytes are none.
+  private mutating func writeHead(_ view: EntryView, _ bits: UInt8, into buffer: ByteBuffer) {
+    var flags = bits | view.origin.number
+    if view.flags.contains(.lacksID) { flags |= JournalRecord.Flags.lacksID.rawValue }
+    if view.now != view.at { flags |= JournalRecord.Flags.hasNow.rawValue }
+    if view.consequences != 0 { flags |= JournalRecord.Flags.hasConsequences.rawValue }
+    if !view.redacted.isEmpty { flags |= Self.hasRedacted }
+    buffer.append(flags)
+    buffer.append(small: view.sequence - sequence)
+    buffer.append(signed: view.at &- at)
+    if view.now != view.at { buffer.append(signed: view.now &- view.at) }
+    sequence = view.sequence
+    at = view.at
+    buffer.append(small: view.version)
+    if view.consequences != 0 { buffer.append(bigEndian: view.consequences) }
+  }
+
+  private mutating func writeSubject(_ view: EntryView, into buffer: ByteBuffer) {
+    let (text, subject) = (view.text, view.subject)
+    if !Self.has(subject, in: text, at: place) {
+      guard let found = Self.find(subject, in: text) else {
+        buffer.append(0)
+        return JournalRecord.write(subject, into: buffer)
+      }
+      place = found
+    }
+    buffer.append(small: UInt64(place + 1))
+    buffer.append(small: UInt64(subject.count))
+  }
+
+  private static func has(_ subject: ByteView, in text: ByteView, at place: Int) -> Bool {
+    !subject.isEmpty && place + subject.count <= text.count
+      && ByteOrder.equal(text.extracting(place..<place + subject.count), subject)
+  }
+
+  /// Where the subject is first; nil when it is nowhere.
+  private static func find(_ subject: ByteView, in text: ByteView) -> Int? {
+    guard !subject.isEmpty, let needle = subject.baseAddress, let start = text.baseAddress else { return nil }
+    return cl_find(start, text.count, needle, subject.count).map { $0 - start }
+  }
+
+  // MARK: Reading
+
+  /// Reads the next entry, valid until the one after it; nil at the end, or where the bytes are none.
   mutating func read(_ reader: inout BlockReader) -> EntryView? {
+    guard let (head, flags) = Self.readHead(&reader, &sequence, &at), let text = text.read(&reader),
+      let subject = Self.readSubject(&reader, in: text)
+    else { return nil }
+    var view = head
+    view.text = text
+    view.subject = subject
+    if view.flags.contains(.lacksID) {
+      guard let id = reader.string() else { return nil }
+      view.id = id
+    }
+    if flags & Self.hasSameRevision == 0 {
+      guard let next = reader.string() else { return nil }
+      revision.removeAll()
+      revision.append(next)
+    }
+    view.revision = revision.bytes
+    guard let results = results.read(&reader), let digests = digests.read(&reader) else { return nil }
+    view.results = results
+    view.states = .digests(digests)
+    return Self.readTail(&reader, flags, of: &view) ? view : nil
+  }
+
+  private static func readSubject(_ reader: inout BlockReader, in text: ByteView) -> ByteView? {
+    guard let place = reader.varint() else { return nil }
+    guard place > 0 else { return reader.string() }
+    guard let count = reader.varint(), place - 1 <= UInt64(text.count), count <= UInt64(text.count) - (place - 1) else {
+      return nil
+    }
+    return text.extracting(Int(place - 1)..<Int(place - 1 + count))
+  }
+
+  /// Reads what comes before the event in all layouts; gives the flags too.
+  static func readHead(
+    _ reader: inout BlockReader, _ sequence: inout UInt64, _ at: inout Int64
+  ) -> (EntryView, flags: UInt8)? {
     guard let first = reader.byte(), let origin = JournalEntry.Origin(number: first & 7), let step = reader.varint(),
       let later = reader.signed()
     else { return nil }
-    let flags = JournalRecord.Flags(rawValue: first & ~7 & ~Self.hasRedacted)
+    let known: JournalRecord.Flags = [.lacksID, .hasNow, .hasConsequences]
+    let flags = JournalRecord.Flags(rawValue: first & known.rawValue)
     sequence &+= step
     at &+= later
     var now = at
@@ -61,32 +151,28 @@ struct EntryCodec {
       guard let differs = reader.signed() else { return nil }
       now &+= differs
     }
-    guard let version = reader.varint(),
-      let consequences = flags.contains(.hasConsequences) ? reader.word32() : 0, let text = reader.string(),
-      let subject = reader.string(),
-      let id = reader.string(), let revision = reader.string(), let decisions = reader.string(),
-      let effects = reader.string(), let failures = reader.string(), let digests = reader.string()
-    else { return nil }
-    var view = EntryView(origin, flags, at: at, now: now, text: text)
+    guard let version = reader.varint(), let consequences = flags.contains(.hasConsequences) ? reader.word32() : 0
+    else {
+      return nil
+    }
+    var view = EntryView(origin, flags, at: at, now: now, text: EntryView.none)
     view.sequence = sequence
     view.version = version
     view.consequences = consequences
-    view.subject = subject
-    view.id = id
-    view.revision = revision
-    view.decisions = decisions
-    view.effects = effects
-    view.failures = failures
-    view.states = .digests(digests)
-    if origin == .retry || origin == .timer {
-      guard let plugin = reader.string(), let timer = reader.string() else { return nil }
+    return (view, first)
+  }
+
+  /// Reads what comes behind the digests in all layouts; whether it is there.
+  static func readTail(_ reader: inout BlockReader, _ flags: UInt8, of view: inout EntryView) -> Bool {
+    if view.origin == .retry || view.origin == .timer {
+      guard let plugin = reader.string(), let timer = reader.string() else { return false }
       view.plugin = plugin
       view.timer = timer
     }
-    if first & Self.hasRedacted != 0 {
-      guard let redacted = reader.string() else { return nil }
+    if flags & hasRedacted != 0 {
+      guard let redacted = reader.string() else { return false }
       view.redacted = redacted
     }
-    return view
+    return true
   }
 }

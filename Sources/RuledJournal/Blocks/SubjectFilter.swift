@@ -8,18 +8,13 @@ struct SubjectFilter {
   private static let bitsPerSubject = 10
   private static let probes: UInt64 = 7
 
-  /// The hash of a subject.
-  static func hash(_ subject: ByteView) -> UInt64 { hash64(subject, seed: 0x6A6F_7572_6E61_6C73) }
+  /// The hash of a subject, which is not 0.
+  static func hash(_ subject: ByteView) -> UInt64 { max(1, hash64(subject, seed: 0x6A6F_7572_6E61_6C73)) }
 
   /// The filter of the subjects with those hashes.
-  init(_ hashes: inout [UInt64]) {
-    hashes.sort()
-    var count = 0
-    for index in hashes.indices where index == 0 || hashes[index] != hashes[index - 1] { count += 1 }
-    var bits = [UInt8](repeating: 0, count: (count * Self.bitsPerSubject + 63) / 64 * 8)
-    var last: UInt64?
-    for hash in hashes where hash != last {
-      last = hash
+  init(_ hashes: DistinctHashes) {
+    var bits = [UInt8](repeating: 0, count: (hashes.count * Self.bitsPerSubject + 63) / 64 * 8)
+    for hash in hashes.slots where hash != DistinctHashes.free {
       Self.forEachBit(of: hash, among: bits.count * 8) { bit in
         bits[bit >> 3] |= 1 << UInt8(bit & 7)
         return true
@@ -47,5 +42,43 @@ struct SubjectFilter {
       place &+= step &* 0x9E37_79B9_7F4A_7C15
     }
     return true
+  }
+}
+
+/// The hashes of a block's subjects, each once: a table with open addressing, since sorting them takes several times as long.
+struct DistinctHashes {
+  /// The hashes, and `free` between them.
+  private(set) var slots: [UInt64]
+  /// How many hashes there are.
+  private(set) var count = 0
+
+  /// A slot without a hash.
+  static let free: UInt64 = 0
+  private static let fewest = 1 << 12
+
+  /// No hashes.
+  init() { slots = [UInt64](repeating: Self.free, count: Self.fewest) }
+
+  /// Adds a hash unless it is there.
+  mutating func insert(_ hash: UInt64) {
+    if 2 * count >= slots.count { grow() }
+    let mask = slots.count - 1
+    var index = Int(truncatingIfNeeded: hash) & mask
+    while slots[index] != Self.free {
+      if slots[index] == hash { return }
+      index = (index + 1) & mask
+    }
+    slots[index] = hash
+    count += 1
+  }
+
+  /// Removes all.
+  mutating func removeAll() { self = DistinctHashes() }
+
+  private mutating func grow() {
+    let old = slots
+    slots = [UInt64](repeating: Self.free, count: 2 * old.count)
+    count = 0
+    for hash in old where hash != Self.free { insert(hash) }
   }
 }

@@ -3,7 +3,7 @@ import RuledStore
 
 /// A file of the journal, to be read: blocks, and at the end of a complete one an index of them.
 ///
-/// It begins with `ruledrj1`. A complete file ends with 16 bytes: the offset of the index block and `rjindex1`. In any other the blocks are found one after the
+/// It begins with `ruledrj2`, or with `ruledrj1` if an earlier version wrote it. A complete file ends with 16 bytes: the offset of the index block and `rjindex1`. In any other the blocks are found one after the
 /// other, up to the first that is not whole.
 struct JournalFile {
   /// A block and where it is.
@@ -13,7 +13,9 @@ struct JournalFile {
     let filter: SubjectFilter
   }
 
-  static let magic: UInt64 = 0x7275_6C65_6472_6A31
+  static let magic: UInt64 = 0x7275_6C65_6472_6A32
+  /// What files of earlier versions begin with, which do not know all kinds of blocks and would take them for a torn end.
+  static let earlierMagic: UInt64 = 0x7275_6C65_6472_6A31
   static let indexMagic: UInt64 = 0x726A_696E_6465_7831
   static let headerBytes = 8
   static let trailerBytes = 16
@@ -26,6 +28,8 @@ struct JournalFile {
   let end: Int
   /// Whether it has its index.
   let isComplete: Bool
+  /// Whether an earlier version wrote it, which may read it again: nothing is added to it.
+  let isEarlier: Bool
   private let file: any StoreFile
 
   /// Opens a file; `limit` is how many of its bytes count, nil for all.
@@ -34,15 +38,15 @@ struct JournalFile {
     file = try files.open(path, .read)
     let size = min(try file.size(), limit ?? .max)
     let start = try Self.bytes(of: file, at: 0, count: min(size, Self.headerBytes))
-    guard start.count == Self.headerBytes,
-      UInt64(bigEndian: start.bytes.load(at: 0, as: UInt64.self)) == Self.magic || size < Self.headerBytes
-    else {
-      guard size < Self.headerBytes else {
-        throw StoreError(.corrupt, "\(path) is no file of a journal that this version of ruled writes")
-      }
-      (blocks, end, isComplete) = ([], 0, false)
+    guard start.count == Self.headerBytes else {
+      (blocks, end, isComplete, isEarlier) = ([], 0, false, false)
       return
     }
+    let magic = UInt64(bigEndian: start.bytes.load(at: 0, as: UInt64.self))
+    guard magic == Self.magic || magic == Self.earlierMagic else {
+      throw StoreError(.corrupt, "\(path) is no file of a journal that this version of ruled reads")
+    }
+    isEarlier = magic == Self.earlierMagic
     if let (blocks, end) = try Self.index(of: file, size: size) {
       (self.blocks, self.end, isComplete) = (blocks, end, true)
     } else {
@@ -113,8 +117,10 @@ struct JournalFile {
     defer { withExtendedLifetime(plain) {} }
     var reader = BlockReader(plain.bytes)
     var codec = EntryCodec()
+    var whole = WholeEntries()
+    let isWhole = block.header.kind == .wholeEntries
     for _ in 0..<block.header.entries {
-      guard let view = codec.read(&reader) else {
+      guard let view = isWhole ? whole.read(&reader) : codec.read(&reader) else {
         throw StoreError(
           .corrupt, "\(path) is damaged: the block at byte \(block.offset) has an entry that can't be read")
       }
@@ -141,7 +147,7 @@ struct JournalFile {
     }
     let contents = bytes.bytes.extracting((BlockHeader.byteCount + header.filterBytes)...)
     let plain = ByteBuffer(capacity: max(header.plainBytes, contents.count))
-    if header.kind == .entries {
+    if header.kind.hasEntries {
       try Compressor.decompress(contents, count: header.plainBytes, into: plain)
     } else {
       plain.append(contents)

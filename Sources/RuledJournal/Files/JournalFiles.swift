@@ -72,7 +72,7 @@ struct JournalFiles: Sendable {
         if !files.exists(summary.path) { continue }
         throw error
       }
-      for block in file.blocks where block.header.kind == .entries && range.mayMatch(block.header) {
+      for block in file.blocks where block.header.kind.hasEntries && range.mayMatch(block.header) {
         if let hash, !block.filter.mayHold(hash) { continue }
         let isWhole = try file.forEach(in: block) { (view) throws(StoreError) in
           !range.matches(view) || hides(view) || body(view)

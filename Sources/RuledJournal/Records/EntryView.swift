@@ -25,12 +25,8 @@ struct EntryView {
   var id: Bytes
   /// The revision.
   var revision: Bytes
-  /// Members of an object.
-  var decisions: Bytes
-  /// Elements of an array.
-  var effects: Bytes
-  /// Elements of an array.
-  var failures: Bytes
+  /// Decisions, effects and failures, each with its length as varint before it, as the log has them; empty when there are none.
+  var results: Bytes
   /// The plugin of a timer or a retry.
   var plugin: Bytes
   /// The name of a timer.
@@ -71,9 +67,7 @@ struct EntryView {
     self.text = text
     id = Self.none
     revision = Self.none
-    decisions = Self.none
-    effects = Self.none
-    failures = Self.none
+    results = Self.none
     plugin = Self.none
     timer = Self.none
     consequences = 0
@@ -81,13 +75,22 @@ struct EntryView {
     redacted = Self.none
   }
 
+  /// What `results` has: the decisions as members of an object, the effects and the failures as elements of arrays.
+  var parts: (decisions: Bytes, effects: Bytes, failures: Bytes) {
+    var reader = BlockReader(results)
+    let decisions = reader.string() ?? Self.none
+    let effects = reader.string() ?? Self.none
+    return (decisions, effects, reader.string() ?? Self.none)
+  }
+
   /// Appends each plugin's name and digest of its state.
   func writeDigests(into buffer: ByteBuffer) {
     switch states {
     case .digests(let bytes): buffer.append(bytes)
     case .record(let bytes):
-      guard let record = try? SubjectRecordView(bytes) else { return }
-      record.forEachPlugin { name, state in
+      guard let plugins = try? SubjectRecord.plugins(of: bytes) else { return }
+      var reader = BlockReader(plugins)
+      while let name = reader.string(), let state = reader.string() {
         JournalRecord.write(name, into: buffer)
         buffer.append(bigEndian: hash64(state, seed: 0))
       }
@@ -105,10 +108,12 @@ struct EntryView {
       digests.append(.init(plugin: string(plugin), state: state))
     }
     withExtendedLifetime(buffer) {}
+    let parts = parts
     return JournalEntry(
       sequence: sequence, at: Timestamp(microseconds: at), now: Timestamp(microseconds: now), subject: string(subject),
       version: version, revision: string(revision), origin: origin, event: wholeEvent, plugin: string(plugin),
-      timer: string(timer), decisions: Array(decisions), effects: Array(effects), failures: Array(failures),
+      timer: string(timer), decisions: Array(parts.decisions), effects: Array(parts.effects),
+      failures: Array(parts.failures),
       digests: digests, consequences: consequences,
       redacted: redacted.split(separator: 0).map { String(decoding: $0, as: UTF8.self) })
   }

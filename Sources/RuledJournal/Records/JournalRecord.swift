@@ -13,19 +13,19 @@ package import RuledStore
 /// | … | for a timer: its plugin and its name; for a retry: the plugin; likewise |
 package struct JournalRecord {
   /// What else is to be known of a record.
-  package struct Flags: OptionSet, Sendable {
-    package let rawValue: UInt8
+  struct Flags: OptionSet, Sendable {
+    let rawValue: UInt8
 
-    package init(rawValue: UInt8) { self.rawValue = rawValue }
+    init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// The text has no id: the daemon gave it one.
-    package static let lacksID = Flags(rawValue: 1 << 3)
+    static let lacksID = Flags(rawValue: 1 << 3)
     /// Messages or timers follow from the event.
     static let hasConsequences = Flags(rawValue: 1 << 4)
     /// `now()` is another time than that of the evaluation.
     static let hasNow = Flags(rawValue: 1 << 5)
     /// It has no sequence: the commit changed nothing that watchers see.
-    package static let isSilent = Flags(rawValue: 1 << 6)
+    static let isSilent = Flags(rawValue: 1 << 6)
   }
 
   /// Where the event comes from.
@@ -41,12 +41,13 @@ package struct JournalRecord {
   /// The rest of the head, unless a client sent the event.
   let rest: ByteView
 
-  /// Appends the head of a record.
+  /// Appends the head of a record; `lacksID` says that the daemon gave the event its id, `isSilent` that the commit changes nothing that watchers see.
   package static func write(
-    _ origin: JournalEntry.Origin, _ flags: Flags, at: Int64, now: Int64, consequences: UInt32 = 0,
-    into head: ByteBuffer
+    _ origin: JournalEntry.Origin, lacksID: Bool = false, isSilent: Bool = false, at: Int64, now: Int64,
+    consequences: UInt32 = 0, into head: ByteBuffer
   ) {
-    var all = flags
+    var all: Flags = lacksID ? .lacksID : []
+    if isSilent { all.insert(.isSilent) }
     if now != at { all.insert(.hasNow) }
     if consequences != 0 { all.insert(.hasConsequences) }
     head.append(origin.number | all.rawValue)
@@ -63,9 +64,12 @@ package struct JournalRecord {
 
   /// Appends a string.
   package static func write(_ part: ByteView, into head: ByteBuffer) {
-    head.append(varint: UInt64(part.count))
+    head.append(small: UInt64(part.count))
     head.append(part)
   }
+
+  /// Whether a record with that head has no sequence.
+  static func isSilent(_ head: ByteView) -> Bool { (head.first ?? 0) & Flags.isSilent.rawValue != 0 }
 
   /// Takes a head apart; nil when it is none.
   init?(_ head: ByteView) {
@@ -101,7 +105,14 @@ extension JournalEntry.Origin {
 
   /// The origin of that number; nil when there is none.
   init?(number: UInt8) {
-    guard let found = Self.allCases.first(where: { $0.number == number }) else { return nil }
-    self = found
+    switch number {
+    case 0: self = .client
+    case 1: self = .message
+    case 2: self = .timer
+    case 3: self = .retry
+    case 4: self = .forget
+    case 5: self = .rules
+    default: return nil
+    }
   }
 }

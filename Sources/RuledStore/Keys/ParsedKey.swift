@@ -39,6 +39,12 @@ package enum ParsedKey {
     }
   }
 
+  /// The subject of a key that is the record of one; nil for any other key.
+  package static func subject(ofRecord key: ByteView) -> ByteView? {
+    guard key.count >= 2, key[0] == StoreKey.Kind.record.rawValue, key[key.count - 1] == 0 else { return nil }
+    return key.extracting(1..<key.count - 1)
+  }
+
   /// What identifies a remembered event among those of its subject.
   package enum EventIdentity {
     /// By its source and id.

@@ -20,7 +20,15 @@ struct ByteReader {
   }
 
   /// Reads a number as `append(varint:)` writes it.
+  @inline(__always)
   mutating func varint(_ part: StaticString) throws(StoreError) -> UInt64 {
+    guard offset < bytes.count, bytes[offset] < 0x80 else { return try longVarint(part) }
+    defer { offset += 1 }
+    return UInt64(bytes[offset])
+  }
+
+  /// Reads a number that may have several bytes.
+  private mutating func longVarint(_ part: StaticString) throws(StoreError) -> UInt64 {
     var value: UInt64 = 0
     var shift: UInt64 = 0
     while true {

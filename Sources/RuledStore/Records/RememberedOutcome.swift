@@ -36,13 +36,35 @@ package struct RememberedOutcome {
     self.failures = failures
   }
 
+  /// What a stored value begins with, and `results`: decisions, effects and failures, each with its length before it.
+  package struct Beginning {
+    /// The subject's version after the event.
+    package let version: UInt64
+    /// The revision of the rules that decided, without quotes.
+    package let revision: ByteView
+    /// The event's id as it was stored, empty when its key has it.
+    package let id: ByteView
+    /// The rest of the value, as it is stored.
+    package let results: ByteView
+
+    /// Takes the beginning of a stored value apart; throws `corrupt` when it ends there.
+    package init(_ value: ByteView) throws(StoreError) {
+      var reader = ByteReader(value)
+      _ = try reader.take(StoredExpiry.byteCount, "an outcome's expiry")
+      version = try reader.varint("an outcome's version")
+      revision = try reader.string("an outcome's revision")
+      id = try reader.string("an outcome's id")
+      results = value.extracting(reader.offset...)
+    }
+  }
+
   /// Takes a stored value apart; throws `corrupt` when it is not a whole one.
   package init(_ value: ByteView) throws(StoreError) {
-    var reader = ByteReader(value)
-    _ = try reader.take(StoredExpiry.byteCount, "an outcome's expiry")
-    version = try reader.varint("an outcome's version")
-    revision = try reader.string("an outcome's revision")
-    id = try reader.string("an outcome's id")
+    let beginning = try Beginning(value)
+    version = beginning.version
+    revision = beginning.revision
+    id = beginning.id
+    var reader = ByteReader(beginning.results)
     decisions = try reader.string("an outcome's decisions")
     effects = try reader.string("an outcome's effects")
     failures = try reader.string("an outcome's failures")

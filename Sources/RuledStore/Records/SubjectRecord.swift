@@ -43,6 +43,19 @@ package enum SubjectRecord {
     buffer.append(varint: UInt64(state.count))
     buffer.append(state)
   }
+
+  /// The plugins of a record, each its name and its state with their lengths before them; throws `corrupt` when what comes before is not whole.
+  package static func plugins(of record: ByteView) throws(StoreError) -> ByteView {
+    var reader = ByteReader(record)
+    let found = try reader.byte("a subject's layout")
+    guard found == layout else {
+      throw StoreError(.corrupt, "a subject's record has the layout \(found), known is \(layout)")
+    }
+    for _ in 0..<3 { _ = try reader.varint("a subject's version or times") }
+    let count = Int(try reader.byte("a subject's number of recent events"))
+    _ = try reader.take(count * RecentEvent.byteCount, "a subject's recent events")
+    return record.extracting(reader.offset...)
+  }
 }
 
 /// A subject's record, checked once and then read without copying; valid as long as its bytes.

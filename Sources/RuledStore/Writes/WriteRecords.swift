@@ -155,15 +155,20 @@ struct WriteRecords {
     }
   }
 
+  @inline(__always)
   private static func string(in base: UnsafeRawPointer, at offset: inout Int) -> ByteView {
-    var length = 0
-    var shift = 0
-    while true {
-      let byte = base.load(fromByteOffset: offset, as: UInt8.self)
-      offset += 1
-      length |= Int(byte & 0x7F) << shift
-      if byte < 0x80 { break }
-      shift += 7
+    var length = Int(base.load(fromByteOffset: offset, as: UInt8.self))
+    offset += 1
+    if length >= 0x80 {
+      length &= 0x7F
+      var shift = 7
+      while true {
+        let byte = base.load(fromByteOffset: offset, as: UInt8.self)
+        offset += 1
+        length |= Int(byte & 0x7F) << shift
+        if byte < 0x80 { break }
+        shift += 7
+      }
     }
     defer { offset += length }
     return ByteView(start: base + offset, count: length)

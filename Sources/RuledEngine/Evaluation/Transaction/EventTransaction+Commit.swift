@@ -122,7 +122,7 @@ extension EventTransaction {
     journalHead.removeAll()
     let at = event.origin == .timer ? context.clock.now.microseconds : event.now
     JournalRecord.write(
-      event.origin.recorded, event.lacksID ? .lacksID : [], at: at, now: event.now,
+      event.origin.recorded, lacksID: event.lacksID, at: at, now: event.now,
       consequences: UInt32(truncatingIfNeeded: consequences), into: journalHead)
     if event.origin != .client {
       JournalRecord.write(outcome, into: journalHead)
