@@ -1,4 +1,5 @@
 """The servers under test: each starts with a new store in its own folder and listens on a Unix socket only."""
+import json
 import pathlib
 import shutil
 import signal
@@ -135,12 +136,21 @@ class Ruled(Server):
   def await_socket(self):
     """The socket may be open before the daemon serves: wait for the first answer."""
     super().await_socket()
-    with socket.socket(socket.AF_UNIX) as asking:
+    self.ask("state", subject="user:00000000")
+
+  def ask(self, method, **params):
+    """The result of a method."""
+    with socket.socket(socket.AF_UNIX) as asking, asking.makefile("rb") as replies:
       asking.settimeout(120)
       asking.connect(str(self.socket))
-      asking.sendall(b'{"jsonrpc":"2.0","id":1,"method":"state","params":{"subject":"user:00000000"}}\n')
-      if not asking.recv(65536):
-        place.fail(f"{self.name} does not answer")
+      asking.sendall(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode() + b"\n")
+      line = replies.readline()
+    if not line:
+      place.fail(f"{self.name} does not answer")
+    reply = json.loads(line)
+    if "result" not in reply:
+      place.fail(f"{self.name}: {method}: {reply['error']['message']}")
+    return reply["result"]
 
   @property
   def rules(self):
