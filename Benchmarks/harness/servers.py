@@ -136,10 +136,10 @@ class Ruled(Server):
   def await_socket(self):
     """The socket may be open before the daemon serves: wait for the first answer."""
     super().await_socket()
-    self.ask("state", subject="user:00000000")
+    self.call("state", subject="user:00000000")
 
-  def ask(self, method, **params):
-    """The result of a method."""
+  def call(self, method, **params):
+    """The reply to a call of a method, which may be an error."""
     with socket.socket(socket.AF_UNIX) as asking, asking.makefile("rb") as replies:
       asking.settimeout(120)
       asking.connect(str(self.socket))
@@ -147,7 +147,11 @@ class Ruled(Server):
       line = replies.readline()
     if not line:
       place.fail(f"{self.name} does not answer")
-    reply = json.loads(line)
+    return json.loads(line)
+
+  def ask(self, method, **params):
+    """The result of a method."""
+    reply = self.call(method, **params)
     if "result" not in reply:
       place.fail(f"{self.name}: {method}: {reply['error']['message']}")
     return reply["result"]
