@@ -40,9 +40,11 @@ def check(browser, page, name, width, dark):
       wide: document.documentElement.scrollWidth, screen: innerWidth, marks: document.querySelectorAll('mark').length,
       bars: [...document.querySelectorAll('svg')].filter(s => s.getBoundingClientRect().width > 0).length,
       sides: document.querySelectorAll('.example .before pre').length,
+      links: [...document.querySelectorAll('.whom a')].filter(a => document.querySelector(a.getAttribute('href'))).length,
+      brief: document.querySelectorAll('.brief code').length,
       ground: getComputedStyle(document.body).backgroundColor })"""))
     assert figures["wide"] <= figures["screen"], f"{name}: wider than the screen: {figures}"
-    assert figures["marks"] > 0 and figures["bars"] > 5 and figures["sides"] > 0, f"{name}: something is missing: {figures}"
+    assert figures["marks"] > 0 and figures["bars"] > 5 and figures["sides"] > 0 and figures["links"] > 0 and figures["brief"] > 0, f"{name}: something is missing: {figures}"
     assert (figures["ground"] == "rgb(255, 255, 255)") != dark, f"{name}: the theme is not followed: {figures}"
     print(f"ok {name}")
 
@@ -54,7 +56,7 @@ def main():
         try:
             check(browser, page, "light", 1100, False)
             check(browser, page, "dark", 1100, True)
-            check(browser, page, "phone", 390, False)
+            check(browser, page, "phone", 375, False)
             outside = [url for url in browser.requests if not url.startswith("file:")]
             assert not outside, f"the page asks for outside parts: {outside}"
             assert not browser.console, f"the console has messages: {browser.console}"

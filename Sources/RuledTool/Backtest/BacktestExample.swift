@@ -37,18 +37,8 @@ struct BacktestExample {
   }
 
   private static func lines(of outcome: JSONValue, _ type: String) -> [String] {
-    var lines: [String] = []
-    for (plugin, keys) in outcome.member("decisions")?.objectValue?.members ?? [] {
-      for (key, value) in keys.objectValue?.members ?? [] { lines.append("\(plugin).\(key) = \(value.text)".printable) }
-    }
-    for effect in outcome.elements("effects") {
-      let data = effect["data"]?.text ?? ""
-      lines.append("→ \(effect["sink"]?.brief ?? "?") \(effect["type"]?.brief ?? "?") \(data)".printable)
-    }
-    for failure in outcome.elements("failures") { lines.append("✗ \(ReportedFailure(failure).line)".printable) }
-    lines.append("")
     let tree = TraceTree(withoutTimes(outcome), style: .plain).text(type: type)
-    return lines + tree.split(separator: "\n").map(String.init)
+    return OutcomeText(outcome, style: .plain).findings + [""] + tree.split(separator: "\n").map(String.init)
   }
 
   /// The outcome with a trace of the rules that listened, which does not tell how long they took: that differs from run to run.

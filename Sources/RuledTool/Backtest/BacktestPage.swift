@@ -3,9 +3,9 @@ internal import RuledReplay
 
 /// A backtest's report as one page of HTML without outside parts: tiles, charts, and changed events explained side by side.
 struct BacktestPage {
-  private let report: JSONValue
+  let report: JSONValue
   private let result: ComparisonResult
-  private let examples: [BacktestExample]
+  let examples: [BacktestExample]
 
   /// The page of a report.
   ///
@@ -134,9 +134,65 @@ struct BacktestPage {
       page.element("summary") { page in
         page.element("code") { $0.text(name) }
         page.bar(["equal", "changed", "new", "gone"].map { ($0, decision.count($0)) }, label: name)
+        writeBrief(of: decision, to: &page)
       }
+      writeWhom(decision, to: &page)
       writeChanges(of: decision, to: &page)
       for number in decision.elements("numbers") { Self.writeNumbers(number, to: &page) }
+    }
+  }
+
+  /// The commonest changes, on one line that is seen without opening anything.
+  private func writeBrief(of decision: JSONValue, to page: inout HTMLText) {
+    let rows = changes(of: decision)
+    guard !rows.isEmpty else { return }
+    page.element("span", "brief") { page in
+      for row in rows.prefix(3) {
+        page.element("code") { page in
+          let values = [row.before, row.after].map { $0.isNull ? "none" : String($0.text.prefix(48)) }
+          page.text("\(row.path.isEmpty ? "" : row.path + ": ")\(values[0]) → \(values[1])")
+        }
+        page.element("small") { $0.text(" \(Figures.count(row.count))  ") }
+      }
+    }
+  }
+
+  /// Some of the subjects that a decision changed for, each with a link to its event where that is explained.
+  private func writeWhom(_ decision: JSONValue, to page: inout HTMLText) {
+    let examples = details(of: decision)?.examples ?? []
+    for kind in [DecisionTally.Example.Kind.changed, .new, .gone] {
+      let found = examples.filter { $0.kind == kind }
+      guard !found.isEmpty else { continue }
+      page.element("p", "whom") { page in
+        page.text("\(kind.rawValue) for ")
+        for (index, example) in found.enumerated() {
+          if index > 0 { page.text(", ") }
+          let place = self.examples.firstIndex { $0.subject == example.subject && $0.event == example.event }
+          if let place {
+            page.link("event-\(place)", example.subject)
+          } else {
+            page.element("code") { $0.text(example.subject) }
+          }
+        }
+      }
+    }
+  }
+
+  private func details(of decision: JSONValue) -> DecisionDetails? {
+    result.details.first {
+      $0.plugin == decision["plugin"]?.stringValue && $0.key == decision["key"]?.stringValue
+    }
+  }
+
+  /// The commonest changes; of values that are objects or arrays, what changed in them.
+  private func changes(
+    of decision: JSONValue
+  ) -> [(count: Int, path: String, before: JSONValue, after: JSONValue)] {
+    if let members = details(of: decision)?.members, !members.isEmpty {
+      return members.map { (count: $0.count, path: $0.path, before: $0.before, after: $0.after) }
+    }
+    return decision.elements("changes").map { change in
+      (count: change.count("count"), path: "", before: change["before"] ?? .null, after: change["after"] ?? .null)
     }
   }
 
@@ -152,15 +208,7 @@ struct BacktestPage {
   }
 
   private func writeChanges(of decision: JSONValue, to page: inout HTMLText) {
-    let details = result.details.first {
-      $0.plugin == decision["plugin"]?.stringValue && $0.key == decision["key"]?.stringValue
-    }
-    var rows = decision.elements("changes").map { change in
-      (count: change.count("count"), path: "", before: change["before"] ?? .null, after: change["after"] ?? .null)
-    }
-    if let members = details?.members, !members.isEmpty {
-      rows = members.map { (count: $0.count, path: $0.path, before: $0.before, after: $0.after) }
-    }
+    let rows = changes(of: decision)
     guard !rows.isEmpty else { return }
     page.element("table") { page in
       page.raw("<tr><th>before</th><th>after</th><th class=\"n\">times</th></tr>")
@@ -229,59 +277,7 @@ struct BacktestPage {
     }
   }
 
-  // MARK: Subjects
-
-  private func writeMostChanged(to page: inout HTMLText) {
-    let most = report.elements("most_changed")
-    guard !most.isEmpty else { return }
-    page.element("h2") { $0.text("Changed most") }
-    page.element("table") { page in
-      page.raw("<tr><th>subject</th><th class=\"n\">events</th><th>explained by</th></tr>")
-      for entry in most {
-        page.element("tr") { page in
-          page.element("td") { $0.text(entry["subject"]?.brief ?? "?") }
-          page.element("td", "n") { $0.text(Figures.count(entry.count("events"))) }
-          page.element("td") { page in page.element("code") { $0.text(entry["explain"]?.brief ?? "") } }
-        }
-      }
-    }
-  }
-
-  private func writeExamples(to page: inout HTMLText) {
-    guard !examples.isEmpty else { return }
-    page.element("h2") { $0.text("Explained") }
-    for example in examples {
-      page.element("details", "row example") { page in
-        page.element("summary") { page in
-          page.element("code") { $0.text(example.subject) }
-          page.text(" \(example.type) ")
-          page.element("small") { $0.text(example.event) }
-        }
-        page.element("div", "sides") { page in
-          Self.writeSide("before", example.lines.baseline, other: example.lines.candidate, to: &page)
-          Self.writeSide("after", example.lines.candidate, other: example.lines.baseline, to: &page)
-        }
-      }
-    }
-  }
-
-  /// One side's tree, with the lines marked that the other side does not have.
-  private static func writeSide(_ title: String, _ lines: [String], other: [String], to page: inout HTMLText) {
-    let others = Set(other)
-    page.element("div", title) { page in
-      page.element("h3") { $0.text(title) }
-      page.element("pre") { page in
-        for line in lines {
-          if others.contains(line) {
-            page.text(line + "\n")
-          } else {
-            page.element("mark") { $0.text(line) }
-            page.text("\n")
-          }
-        }
-      }
-    }
-  }
+  // MARK: Figures
 
   private static func share(_ part: Int, _ whole: Int) -> String {
     whole == 0 ? "0 %" : Figures.percent(Double(part) / Double(whole))

@@ -27,6 +27,9 @@ enum BacktestPageStyle {
     .legend .key:first-child { margin-left: 0; }
     .row { border-top: 1px solid var(--line); padding: 8px 0; }
     .row > summary { cursor: pointer; }
+    .brief { display: block; margin-top: 2px; overflow-wrap: anywhere; } .brief code { font-weight: 400 !important; }
+    .whom { margin: 6px 0; } a { color: inherit; }
+    .line { display: block; min-height: 1.4em; padding-left: calc(var(--in) + 2ch); text-indent: calc(-1 * var(--in) - 2ch); }
     .row > summary code { font-weight: 600; }
     .same { opacity: .65; }
     table { border-collapse: collapse; width: 100%; margin: 8px 0; display: block; overflow-x: auto; }

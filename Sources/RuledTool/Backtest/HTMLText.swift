@@ -28,6 +28,13 @@ struct HTMLText {
     text += "</\(name)>"
   }
 
+  /// Writes a link to an element of this page.
+  mutating func link(_ id: String, _ plain: String) {
+    text += "<a href=\"#\(id)\">"
+    text(plain)
+    text += "</a>"
+  }
+
   // MARK: Charts
 
   /// Draws one bar whose parts are as long as their shares; each part has the class of its name.

@@ -60,6 +60,16 @@ package struct OutcomeText {
     return (decided + emitted + failed).joined(separator: "  ")
   }
 
+  /// Each decision, effect with its data, and failure, on a line of its own.
+  package var findings: [String] {
+    let decided = decisions.map { "\($0.plugin).\($0.key) = \($0.value)" }
+    let emitted = (outcome.member("effects")?.arrayValue ?? []).map { effect in
+      let data = effect["data"]?.text ?? ""
+      return "→ \(effect["sink"]?.brief ?? "?") \(effect["type"]?.brief ?? "?") \(data)".printable
+    }
+    return decided + emitted + failures.map { "✗ \($0.line)".printable }
+  }
+
   private var failures: [ReportedFailure] { (outcome.member("failures")?.arrayValue ?? []).map(ReportedFailure.init) }
 
   private var decisions: [(plugin: String, key: String, value: String)] {

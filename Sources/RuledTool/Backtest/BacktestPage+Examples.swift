@@ -1,0 +1,61 @@
+internal import RuledCore
+
+/// Whom a change concerns most, and changed events explained on both sides.
+extension BacktestPage {
+  /// The subjects with most changed events, each with the command that explains the first of these.
+  func writeMostChanged(to page: inout HTMLText) {
+    let most = report.elements("most_changed")
+    guard !most.isEmpty else { return }
+    page.element("h2") { $0.text("Changed most") }
+    page.element("table") { page in
+      page.raw("<tr><th>subject</th><th class=\"n\">events</th><th>explained by</th></tr>")
+      for entry in most {
+        page.element("tr") { page in
+          page.element("td") { $0.text(entry["subject"]?.brief ?? "?") }
+          page.element("td", "n") { $0.text(Figures.count(entry.count("events"))) }
+          page.element("td") { page in page.element("code") { $0.text(entry["explain"]?.brief ?? "") } }
+        }
+      }
+    }
+  }
+
+  /// Changed events, explained, to be unfolded.
+  func writeExamples(to page: inout HTMLText) {
+    guard !examples.isEmpty else { return }
+    page.element("h2") { $0.text("Explained") }
+    for (index, example) in examples.enumerated() {
+      page.element("details", "row example") { page in
+        page.element("summary") { page in
+          page.element("code") { $0.text(example.subject) }
+          page.text(" \(example.type) ")
+          page.element("small") { $0.text(example.event) }
+        }
+        // A browser that follows a link to what is folded away opens it.
+        page.raw("<span id=\"event-\(index)\"></span>")
+        page.element("div", "sides") { page in
+          Self.writeSide("before", example.lines.baseline, other: example.lines.candidate, to: &page)
+          Self.writeSide("after", example.lines.candidate, other: example.lines.baseline, to: &page)
+        }
+      }
+    }
+  }
+
+  /// One side's tree, with what the other side does not have marked.
+  private static func writeSide(_ title: String, _ lines: [String], other: [String], to page: inout HTMLText) {
+    let marks = LineDifferences(other)
+    page.element("div", title) { page in
+      page.element("h3") { $0.text(title) }
+      page.element("pre") { page in
+        for line in lines {
+          let line = marks.marked(line)
+          // A line that is too long goes on below its beginning, not below the tree.
+          page.raw("<span class=\"line\" style=\"--in:\(line.indent)ch\">")
+          for part in line.parts {
+            if part.isMarked { page.element("mark") { $0.text(part.text) } } else { page.text(part.text) }
+          }
+          page.raw("</span>")
+        }
+      }
+    }
+  }
+}
