@@ -24,7 +24,7 @@ ENDLESS = ["--exclude-operation-id", "watch"]
 LEASE = ["--exclude-path", "/v1/lease"]
 # No schema can tell which rules load. A try that loads takes long, and it changes what other operations do, as going back to a revision does: one
 # that is pinned keeps the rules from being reloaded. RevisionTests, RolloutTests and test_rules_that_are_sent call them with good and bad rules.
-RULES = [f"--exclude-operation-id={name}" for name in ("startRollout", "startShadow", "explainPast", "rollBack")]
+RULES = [f"--exclude-operation-id={name}" for name in ("startRollout", "startShadow", "explainPast", "backtest", "rollBack")]
 # HEAD is GET without the body, and would be half of all cases; it is tried where there are names in the path.
 HEADS = ["--exclude-operation-id-regex", "^(?!watch).*Head$"]
 # The methods that a path does not take are in test_every_error_of_the_listener_is_described.
@@ -85,6 +85,24 @@ def test_rules_that_are_sent(start):
     assert past["subject"] == "sender" and past["other"]["outcome"]["effects"][0]["type"] == "thing"
     assert "other" not in daemon.http.post("/v1/explain", json=event).json()
     assert daemon.http.post("/v1/explain", json={**event, "id": "unknown"}).status_code == 404
+
+
+def test_a_backtest_over_http(start):
+    daemon = start(plugins={"probe": PLUGIN})
+    for number in range(20):
+        daemon.event("probe.emit", f"s:{number}")
+    changed = PLUGIN.replace("n = 1", "n = 2")
+    rules = {"plugins": [{"name": "probe", "modules": [{"path": "probe/plugin.lua", "text": changed}]}]}
+    report = daemon.http.post("/v1/backtest", json={"rules": rules, "plugins": ["probe"], "fail_on": ["changed > 50%"]}, timeout=60)
+    assert report.status_code == 200, report.text
+    report = report.json()
+    assert report["outcomes"] == {"equal": 0, "changed": 20} and report["fidelity"]["equal"] == 20
+    assert report["exceeded"] == ["changed > 50%"]
+    equal = {"plugins": [{"name": "probe", "modules": [{"path": "probe/plugin.lua", "text": PLUGIN}]}]}
+    report = daemon.http.post("/v1/backtest", json={"rules": equal, "plugins": ["probe"], "subjects": "s:1"}, timeout=60).json()
+    assert report["outcomes"] == {"equal": 11, "changed": 0} and report["subjects"] == 11
+    for wrong in ({}, {"rules": []}, {"rules": rules, "fail_on": ["nonsense"]}, {"rules": rules, "sample": "0%"}, {"rules": rules, "x": 1}):
+        assert daemon.http.post("/v1/backtest", json=wrong).status_code == 400, wrong
 
 
 def test_every_error_of_the_listener_is_described(start):

@@ -112,6 +112,7 @@ final class HTTPConnection {
     poll = nil
     SystemCalls.close(descriptor)
     hold(0)
+    exchange?.abandon()
     exchange = nil
     endRequest()
     table.remove(self)

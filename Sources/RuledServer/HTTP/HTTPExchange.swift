@@ -17,6 +17,7 @@ final class HTTPExchange: Sendable {
   /// Whether the body was longer than the limit.
   let isTooLarge: Bool
   private let requests = Mutex<RPCRequests?>(nil)
+  private let abandoned = Atomic(false)
 
   /// The request that a connection has read.
   init(_ token: UInt64, _ reader: HTTPRequestReader, connection: UInt64, peer: HTTPPeer) {
@@ -27,6 +28,12 @@ final class HTTPExchange: Sendable {
     body = reader.body
     isTooLarge = reader.isTooLarge
   }
+
+  /// Whether its connection has closed before the response.
+  var isAbandoned: Bool { abandoned.load(ordering: .relaxed) }
+
+  /// Notes that its connection has closed.
+  func abandon() { abandoned.store(true, ordering: .relaxed) }
 
   /// The HTTP method.
   var method: String { head.method }

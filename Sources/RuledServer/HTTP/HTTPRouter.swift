@@ -176,6 +176,7 @@ final class HTTPRouter {
     case .subjectLog: return request(.log, about: item, JSONRPCRequest.params(of: exchange.target, for: .log))
     case .log: return list(.log, exchange)
     case .explainPast: return try body(.explainPast, exchange)
+    case .backtest: return try body(.backtest, exchange)
     case .reload: return request(.reload, JSONObject())
     case .revisions: return list(.revisions, exchange)
     case .revision: return request(.revision, ["revision": .string(item)])

@@ -144,6 +144,9 @@ final class HTTPServer: Sendable {
     exchanges.withLock { $0[exchange.token] = exchange }
   }
 
+  /// Whether somebody still waits for the response to a registered exchange.
+  func isAwaited(_ token: UInt64) -> Bool { exchanges.withLock { $0[token].map { !$0.isAbandoned } ?? false } }
+
   private func send(_ indices: Range<Int>, of exchange: HTTPExchange) {
     for index in indices {
       guard let request = exchange.request(at: index) else { continue }

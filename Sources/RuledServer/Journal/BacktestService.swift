@@ -105,10 +105,12 @@ final class BacktestService: Sendable {
 
   // MARK: The client
 
-  /// Whether somebody still waits; asks the worker that has the connection.
+  /// Whether somebody still waits; asks the worker or the HTTP server that has the connection.
   private func goesOn() -> Bool {
-    if case .worker(let index) = caller.target.receiver {
-      let token = caller.target.connection
+    let token = caller.target.connection
+    switch caller.target.receiver {
+    case .http: return services.http.withLock { $0 }?.isAwaited(token) ?? false
+    case .worker(let index):
       _ = services.workers[index].send(
         .perform { worker in
           if worker.table[ConnectionToken(raw: token)] == nil { self.isAbandoned.store(true, ordering: .relaxed) }

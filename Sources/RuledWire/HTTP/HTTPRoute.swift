@@ -49,6 +49,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
   case watch
   case rules, reload
   case revisions, revision, rollback, unpin
+  case backtest
   case shadow, shadowStop
   case rollout, rolloutSet, rolloutPromote, rolloutAbort
   case parked, retry, parkedEvent
@@ -76,6 +77,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .revision: "/v1/revisions/{revision}"
     case .rollback: "/v1/rollback"
     case .unpin: "/v1/unpin"
+    case .backtest: "/v1/backtest"
     case .shadow: "/v1/shadow"
     case .shadowStop: "/v1/shadow/stop"
     case .rollout: "/v1/rollout"
@@ -109,7 +111,8 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
   /// The HTTP methods that it accepts.
   package var methods: [String] {
     switch self {
-    case .events, .query, .explainPast, .reload, .retry, .resend, .resendEffects, .dropEffects, .lease, .confirm,
+    case .events, .query, .explainPast, .backtest, .reload, .retry, .resend, .resendEffects, .dropEffects, .lease,
+      .confirm,
       .rollback, .unpin, .backup, .release, .rolloutSet, .rolloutPromote, .rolloutAbort, .shadowStop:
       ["POST"]
     case .rollout, .shadow: ["GET", "HEAD", "POST"]
@@ -132,6 +135,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .export: .export
     case .subjectLog, .log: .log
     case .explainPast: .explainPast
+    case .backtest: .backtest
     case .watch: .watch
     case .rules: .rules
     case .reload: .reload
@@ -180,7 +184,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     switch self {
     case .health, .alive, .ready: nil
     case .events, .watch: .writer
-    case .export, .subjectLog, .log, .explainPast, .reload, .retry, .parkedEvent, .rollback, .unpin: .admin
+    case .export, .subjectLog, .log, .explainPast, .backtest, .reload, .retry, .parkedEvent, .rollback, .unpin: .admin
     case .revisions, .revision, .rollout, .rolloutSet, .rolloutPromote, .rolloutAbort, .shadow, .shadowStop: .admin
     case .effect, .resend, .resendEffects, .dropEffects, .lease, .confirm, .backup, .release: .admin
     case .subject: httpMethod == "DELETE" ? .admin : .reader

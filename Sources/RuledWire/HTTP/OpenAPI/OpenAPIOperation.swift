@@ -79,6 +79,9 @@ struct OpenAPIOperation {
     case .rollout where method == "POST":
       return OpenAPIOperation("startRollout", "Tries rules on some subjects.", "Rollout", takes: "RolloutStart", [422])
     case .rollout: return OpenAPIOperation("showRollout", "The last rollout.", "Rollout", [404])
+    case .backtest:
+      return OpenAPIOperation(
+        "backtest", "What other rules would have made of the journal.", "Backtest", takes: "BacktestStart", [422])
     case .shadow where method == "POST":
       return OpenAPIOperation("startShadow", "Lets rules see live events.", "Shadow", takes: "ShadowStart", [422])
     case .shadow: return OpenAPIOperation("showShadow", "What the shadow made otherwise.", "Shadow", [404])
