@@ -45,6 +45,13 @@ def samples(text):
     return {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line[0] != "#"}
 
 
+def send_changed_rules(daemon, path, **params):
+    """Starts a shadow or a rollout of the probe plugin, changed."""
+    rules = {"plugins": [{"name": "probe", "modules": [{"path": "probe/plugin.lua", "text": PLUGIN + "-- changed"}]}]}
+    reply = daemon.http.post(f"/v1/{path}", json={"rules": rules, **params})
+    assert reply.status_code == 200, reply.text
+
+
 def names(expression):
     """The names of metrics in an expression."""
     return set(re.findall(r"\b(?:ruled|process)_[a-z_]+\b", expression))
@@ -158,7 +165,33 @@ def expressions():
         yield annotation["expr"]
 
 
+def test_a_shadow_and_a_rollout_are_told(daemon, tool):
+    assert "ruled_shadow_" not in read(daemon) and "ruled_rollout_" not in read(daemon)
+    runs = samples(read(daemon))['ruled_plugin_runs_total{plugin="probe"}']
+    send_changed_rules(daemon, "shadow")
+    send_changed_rules(daemon, "rollout", percent=50)
+    for number in range(200):
+        daemon.event("probe.count", f"user:{number}", {"n": "1"})
+    eventually(lambda: samples(read(daemon))["ruled_shadow_events_total"] == 200)
+    text = read(daemon)
+    found = samples(text)
+    revision = daemon.http.get("/v1/shadow").json()["candidate"]
+    assert found[f'ruled_shadow_info{{revision="{revision}"}}'] == found["ruled_shadow_up"] == 1 and found["ruled_shadow_percent"] == 100
+    assert found['ruled_shadow_outcomes_total{result="equal"}'] == 200
+    assert found["ruled_shadow_subjects_skipped_total"] == 0 and found["ruled_shadow_behind_seconds"] >= 0
+    assert found['ruled_shadow_run_seconds_count{plugin="probe"}'] >= 10
+    live, other = (found[f'ruled_rollout_events_total{{revision="{name}",side="{side}"}}'] for name, side in (
+        (daemon.http.get("/v1/rules").json()["revision"], "live"), (revision, "candidate")))
+    assert live + other == 200 and other > 50
+    # What the live rules have counted is theirs alone.
+    assert found['ruled_plugin_runs_total{plugin="probe"}'] == runs + live
+    assert found['ruled_rollout_run_seconds_count{plugin="probe"}'] >= 1
+    subprocess.run([tool("promtool"), "check", "metrics"], input=text, check=True, text=True, capture_output=True)
+
+
 def test_alerts_and_dashboard_use_metrics_that_exist(daemon):
+    send_changed_rules(daemon, "shadow")
+    send_changed_rules(daemon, "rollout", percent=50)
     families = dict(re.findall(r"# TYPE (\S+) (\S+)", read(daemon)))
     known = set(families)
     for name, kind in families.items():

@@ -63,6 +63,7 @@ extension Configuration.Bounds {
     section.integer("state_kib", 1...65_536).map { stateKiB = $0 }
     section.integer("counters", 1...100_000_000).map { counters = $0 }
     section.integer("cache_mib", 0...(1 << 20)).map { cacheMiB = $0 }
+    section.integer("shadow_s", 1...86_400).map { shadowSeconds = $0 }
     section.finish()
   }
 }

@@ -60,6 +60,8 @@ package struct Configuration: Sendable, Equatable {
     package var counters = Limits.counters
     /// The cache of hot subjects, in MiB.
     package var cacheMiB = Limits.cacheMiB
+    /// From how many seconds behind on a shadow skips subjects.
+    package var shadowSeconds = Limits.shadowSeconds
   }
 
   /// What is kept of past events.

@@ -26,6 +26,8 @@ package enum Limits {
   package static let metricSeries = 1_000
   /// The cache of hot subjects, in MiB, by default.
   package static let cacheMiB = 256
+  /// From how many seconds behind on a shadow skips subjects, by default.
+  package static let shadowSeconds = 30
   /// How long an outcome is remembered, by default.
   package static let dedupWindow: Int64 = 48 * hour
 

@@ -134,6 +134,8 @@ package final class Daemon {
         if let note = store.openingNote { log.write(LogLine(.warn, note)) }
         _ = try StoreCheckpoints(of: path).removeAbandoned()
         journal?.start()
+        // A copy that can't be removed only takes room.
+        if let journal { try? StoreCopy.removeAll(in: journal.folder) }
         return (store, journal.map { JournalService($0, of: store) })
       } catch { throw StartError(error.description) }
     }

@@ -144,6 +144,7 @@ package final class DaemonStatus: Sendable {
       "workers": .integer(Int64(services.workers.count)),
       "uptime_s": .integer(Int64((EngineClock.monotonic - startedAt) / 1_000_000_000)),
       "rollout": rollout.map { .string($0.candidate) } ?? .null,
+      "shadow": services.shadow.withLock { $0 }.map { .string($0.revision) } ?? .null,
       "pinned": .bool(now.origin == .pinned),
       "problems": .array(problems),
       "journal": services.journal?.health ?? .null,

@@ -6,9 +6,9 @@ import RuledStore
 ///
 /// What is shown here was counted before, so that reading it holds up nobody.
 struct DaemonMetrics {
-  private let services: Services
+  let services: Services
   private let plugins: [Catalog.Plugin]
-  private let text = MetricsWriter()
+  let text = MetricsWriter()
 
   /// The metrics in Prometheus's text format.
   static func text(_ services: Services) -> [UInt8] {
@@ -16,6 +16,7 @@ struct DaemonMetrics {
     metrics.writeDaemon()
     metrics.writeEvents()
     metrics.writeRollout()
+    metrics.writeShadow()
     metrics.writePlugins()
     metrics.writeWaiting()
     metrics.writeCommits()
@@ -34,7 +35,7 @@ struct DaemonMetrics {
   }
 
   /// Nanoseconds in a second.
-  private static let nanoseconds = 1e9
+  static let nanoseconds = 1e9
 
   private func sum(_ value: (WorkerFigures) -> Int) -> Int { services.figures.reduce(0) { $0 + value($1) } }
 
@@ -106,6 +107,13 @@ struct DaemonMetrics {
     text.counter(
       "ruled_rollout_failures_total", "Events of each side that a plugin has failed on.",
       [(live, Double(counts.liveFailures)), (candidate, Double(counts.failures))])
+    text.histogram(
+      "ruled_rollout_run_seconds",
+      "How long the candidate's plugins that differ ran for an event, as ruled_plugin_run_seconds of the live ones.",
+      per: Self.nanoseconds,
+      (rollout.times?.changed(from: services.status.catalog) ?? []).map {
+        ([("plugin", $0.name)], $0.runtime.runTimes)
+      })
   }
 
   // MARK: Plugins

@@ -35,6 +35,8 @@ struct RolloutState: Sendable {
   var counts = RolloutCounts()
   /// Both sides, while it runs.
   var sides: Sides?
+  /// How long the plugins of both sides take, since the rollout or the daemon began; nil for a rollout that an earlier process ended.
+  var times: RunTimes?
 
   /// The share.
   var share: SubjectShare { SubjectShare(percent: percent, revision: candidate) }
@@ -53,9 +55,11 @@ struct RolloutState: Sendable {
   }
 
   /// The result of `rollout_status`; `new` is what this process counted.
-  func json(_ new: RolloutCounts) -> JSONValue {
+  ///
+  /// The run times are compared with those of the rules `live`, and left out without them.
+  func json(_ new: RolloutCounts, besides live: Catalog? = nil) -> JSONValue {
     let counts = total(new)
-    return .object([
+    var members: JSONObject = [
       "candidate": .string(candidate), "percent": .shortest(percent), "since": .string(since.rfc3339),
       "subjects": .integer(Int64(counts.subjects)), "events": .integer(Int64(counts.events)),
       "live_events": .integer(Int64(counts.liveEvents)),
@@ -64,7 +68,9 @@ struct RolloutState: Sendable {
       ]),
       "abort_on": abortOn.map { .string($0.text) } ?? .null, "state": .string(stage.rawValue),
       "reason": reason.map { .string($0) } ?? .null,
-    ])
+    ]
+    if stage == .running, let live, let times { members["run_times"] = times.json(besides: live) }
+    return .object(members)
   }
 
   /// What the journal tells of it, beside the rules.

@@ -36,12 +36,11 @@ extension RulesLoader {
     try store { () throws(StoreError) in try RolloutCounts.deleteAll(in: services.context.store) }
     try commit { state.put(into: $0) }
     candidate = next
-    rollout = state
     begin(next, state)
     services.context.log.write(
       LogLine(
         .info, "revision \(next.revision) is tried on \(JSONValue.shortest(params.percent).text) % of the subjects"))
-    return state.json(RolloutCounts())
+    return try rolloutStatus()
   }
 
   private static func condition(_ text: String) throws(RequestError) -> FailCondition {
@@ -65,13 +64,13 @@ extension RulesLoader {
     services.status.rollout = state
     services.context.log.write(
       LogLine(.info, "revision \(state.candidate) is tried on \(JSONValue.shortest(percent).text) % of the subjects"))
-    return state.json(services.rolloutCounts)
+    return try rolloutStatus()
   }
 
   /// What is known of the rollout that runs, or of the last one.
   func rolloutStatus() throws(RequestError) -> JSONValue {
     guard let rollout else { throw RequestError(.notFound, "no rollout has been started") }
-    return rollout.json(services.rolloutCounts)
+    return rollout.json(services.rolloutCounts, besides: catalog)
   }
 
   /// Puts the candidate in force for all subjects.
@@ -158,6 +157,9 @@ extension RulesLoader {
         .perform { $0.evaluator.beginRollout(of: next, on: share, worker: $0.index, earlier: earlier) })
     }
     journal(next, state)
+    var state = state
+    state.times = RunTimes(besides: catalog).of(next)
+    rollout = state
     services.status.rollout = state
     services.notifyStatus()
     if state.abortOn != nil { rolloutCheck?.start(after: Self.checkPeriod, every: Self.checkPeriod) }

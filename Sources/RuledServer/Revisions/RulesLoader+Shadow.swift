@@ -1,6 +1,7 @@
 import RuledCore
 import RuledEngine
 import RuledLua
+import RuledStore
 import RuledWire
 
 /// Shadows: rules that see live events beside the live rules, and change nothing.
@@ -28,7 +29,7 @@ extension RulesLoader {
       next = try Self.build(
         source, services.configuration.plugins, previous: catalog, services, lua, at: services.context.clock.now)
     } catch { throw error.requestError }
-    do throws(SystemError) {
+    do throws(StoreError) {
       let shadow = try Shadow(.init(next, from: .rollout), percent: params.percent, journal, services)
       services.shadow.withLock { $0 = shadow }
       services.context.log.write(LogLine(.info, "revision \(next.revision) sees live events as a shadow"))

@@ -17,6 +17,8 @@ final class Shadow: Sendable {
   private let journal: JournalService
   private let share: SubjectShare
   private let since: Timestamp
+  /// From how far behind on subjects are skipped, in microseconds; a manual clock does not tell.
+  private let mostLag: Int64
   private let condition = Condition()
   private nonisolated(unsafe) var state = State()  // guarded by `condition`
 
@@ -25,6 +27,9 @@ final class Shadow: Sendable {
     var hasEnded = false
     var found: JSONObject = [:]
     var skipped = 0
+    /// How long ago the event happened that was played last, in microseconds; nil before the first, and with a manual clock.
+    var behind: Int64?
+    var times = RunTimes(besides: nil)
     var error: String?
   }
 
@@ -32,28 +37,49 @@ final class Shadow: Sendable {
   private static let mostEntries = 5_000
   /// How long the thread waits before it looks for further entries, in microseconds; entries wait twice as long for those that follow them.
   private static let period: UInt32 = 250_000
-  /// From how far behind on subjects are skipped, in microseconds; a manual clock does not tell.
-  private static let mostLag: Int64 = 30_000_000
 
   /// Begins to follow the journal; `percent` is the share of the subjects, 0 to 100.
+  ///
+  /// Every event that is committed afterwards is seen.
   init(
     _ rules: RevisionArchive.Revision, percent: Double, _ journal: JournalService, _ services: Services
-  ) throws(SystemError) {
+  ) throws(StoreError) {
     self.rules = rules
     self.services = services
     self.journal = journal
     share = SubjectShare(percent: percent, revision: rules.entry.revision)
     since = services.context.clock.now
-    _ = try Thread.start(name: "ruled-shadow") { [self] in run() }
+    mostLag = Int64(services.context.configuration.limits.shadowSeconds) * 1_000_000
+    state.times = RunTimes(besides: services.status.catalog)
+    let last = try Self.lastSequence(of: journal)
+    let copy = try StoreCopy(checkpointOf: services.context.store, in: journal.journal.folder, name: "shadow")
+    do throws(SystemError) {
+      _ = try Thread.start(name: "ruled-shadow") { [self] in run(from: copy, after: last) }
+    } catch { throw StoreError(.closed, "the thread can't be started: \(error)") }
   }
+
+  /// What the metrics show of it.
+  var figures: (found: JSONObject, skipped: Int, behind: Int64?, plugins: [Catalog.Plugin], isUp: Bool) {
+    let state = condition.locked { self.state }
+    let plugins = state.times.changed(from: services.status.catalog)
+    return (state.found, state.skipped, state.behind, plugins, state.error == nil)
+  }
+
+  /// The share of the subjects, 0 to 100.
+  var percent: Double { share.percent }
+
+  /// The revision of the rules that are tried.
+  var revision: String { rules.entry.revision }
 
   /// The result of `shadow_status`.
   var status: JSONValue {
     let state = condition.locked { self.state }
+    let behind = state.behind.map { JSONValue.number(Double($0 / 100_000) / 10) } ?? .null
     var status: JSONObject = [
       "candidate": .string(rules.entry.revision), "since": .string(since.rfc3339), "percent": .shortest(share.percent),
       "events": 0, "skipped": .integer(Int64(state.skipped)), "subjects": 0, "outcomes": ["equal": 0, "changed": 0],
-      "decisions": [], "examples": [],
+      "behind_s": behind, "run_times": state.times.json(besides: services.status.catalog), "decisions": [],
+      "examples": [],
     ]
     for member in state.found { status[member.name] = member.value }
     if let error = state.error { status["error"] = .string(error) }
@@ -70,10 +96,10 @@ final class Shadow: Sendable {
 
   // MARK: The thread
 
-  private func run() {
+  private func run(from copy: StoreCopy, after last: UInt64) {
     Thread.Priority.background.apply()
     do {
-      try follow()
+      try follow(from: copy, after: last)
     } catch {
       condition.signal { state.error = "\(error)" }
       services.context.log.write(LogLine(.error, "the shadow of revision \(rules.entry.revision) ended: \(error)"))
@@ -81,18 +107,16 @@ final class Shadow: Sendable {
     condition.signal { state.hasEnded = true }
   }
 
-  private func follow() throws {
-    guard case .rocksdb(let path) = services.context.configuration.store else { return }
-    var last = try lastSequence()
-    let copy = try StoreCheckpoints(of: path).make(of: services.context.store, at: EngineClock.wall)
-    defer { try? StoreCheckpoints.remove(copy) }
-    let base = try RocksStore(path: copy)
+  private func follow(from copy: StoreCopy, after sequence: UInt64) throws {
+    var last = sequence
+    let base = try RocksStore(path: copy.folder)
     defer { try? base.close() }
     let lua = LuaWorker()
     let catalog = try CatalogBuilder.build(
       rules.rules, configuration: rules.configuration, previous: nil, worker: lua, now: since)
     let world = try ShadowWorld(
       rules: catalog, on: share, lua: lua, base: base, configuration: services.context.configuration)
+    condition.signal { state.times = state.times.of(catalog) }
     var (waiting, copied) = (try entries(after: last), UInt64(0))
     copied = waiting.last?.sequence ?? last
     var earlier = 0
@@ -102,21 +126,25 @@ final class Shadow: Sendable {
       earlier = waiting.count - earlier
       last = waiting.last?.sequence ?? last
       waiting += try entries(after: last)
-      if let first = ready.first, !clock.isManual, clock.now.microseconds - first.at.microseconds > Self.mostLag {
+      if let first = ready.first, !clock.isManual, clock.now.microseconds - first.at.microseconds > mostLag {
         world.skip(Array(ready))
         condition.signal { state.skipped = world.skipped.count }
       } else {
         let (early, late) = (ready.prefix { $0.sequence <= copied }, ready.drop { $0.sequence <= copied })
         try world.play(Array(early), before: Array(late) + waiting.dropFirst(ready.count), maybeCopied: true)
         try world.play(Array(late), before: Array(waiting.dropFirst(ready.count)), maybeCopied: false)
-        condition.signal { state.found = world.found }
+        let behind = clock.isManual ? nil : ready.last.map { clock.now.microseconds - $0.at.microseconds }
+        condition.signal {
+          state.found = world.found
+          state.behind = behind ?? state.behind
+        }
       }
       waiting.removeFirst(ready.count)
       if waiting.count < Self.mostEntries { usleep(Self.period) }
     }
   }
 
-  private func lastSequence() throws(StoreError) -> UInt64 {
+  private static func lastSequence(of journal: JournalService) throws(StoreError) -> UInt64 {
     var range = JournalRange()
     range.first = journal.journal.summary.last
     var last = range.first

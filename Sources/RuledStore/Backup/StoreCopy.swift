@@ -3,7 +3,7 @@ import RuledCore
 /// A copy of a snapshot, to be opened and changed: RocksDB's tables, which never change, are linked, and all else is copied.
 ///
 /// The copy is removed when it is no longer used; `removeAll` removes those that a killed process left.
-package final class StoreCopy {
+package final class StoreCopy: Sendable {
   /// The copy's folder.
   package let folder: String
 
@@ -24,6 +24,18 @@ package final class StoreCopy {
         if entry.name.hasSuffix(".sst"), BackupFiles.link("\(path)/\(entry.name)", to: target) { continue }
         try BackupFiles.copy("\(path)/\(entry.name)", to: target)
       }
+    } catch {
+      try? BackupFiles.remove(folder)
+      throw error
+    }
+  }
+
+  /// Makes a checkpoint of an open store in a new folder in `parent`, which is on the same file system.
+  package init(checkpointOf store: any StateStore, in parent: String, name: String) throws(StoreError) {
+    folder = "\(parent)/\(Self.prefix)\(name)"
+    do throws(StoreError) {
+      try BackupFiles.remove(folder)
+      try store.checkpoint(to: folder)
     } catch {
       try? BackupFiles.remove(folder)
       throw error

@@ -78,7 +78,8 @@ package enum RolloutCommand: Command {
     if let reason = status.member("reason") { text += style.red(reason.brief.printable) + "\n" }
     text += "decided \(events) of \(subjects), \(Figures.count(failures?.count("candidate") ?? 0)) with failures\n"
     let live = Figures.count(status.count("live_events"), "event")
-    return text + "the live rules: \(live), \(Figures.count(failures?.count("live") ?? 0)) with failures\n"
+    text += "the live rules: \(live), \(Figures.count(failures?.count("live") ?? 0)) with failures\n"
+    return text + RunTimesTable.text(status, style)
   }
 
   private static func promoted(_ result: JSONValue) -> String {

@@ -39,6 +39,9 @@ package enum ShadowCommand: Command {
     return .done
   }
 
+  /// How many changes of each decision are listed; `--json` has more.
+  private static let mostChanges = 3
+
   private static func text(_ status: JSONValue, _ style: Style) -> String {
     let outcomes = status.member("outcomes")
     let subjects = Figures.count(status.count("subjects"), "subject")
@@ -49,18 +52,20 @@ package enum ShadowCommand: Command {
     text += "\(Figures.count(status.count("events"), "event")) of \(subjects): "
     text +=
       "\(Figures.count(outcomes?.count("equal") ?? 0)) equal, \(Figures.count(outcomes?.count("changed") ?? 0)) changed, "
-    text += "\(Figures.count(status.count("skipped"))) skipped\n"
+    text += "\(Figures.count(status.count("skipped"), "subject")) skipped"
+    if let behind = status["behind_s"]?.doubleValue { text += "; \(Figures.plain(behind)) s behind" }
+    text += "\n"
     for decision in status.elements("decisions")
     where decision.count("changed") + decision.count("new") + decision.count("gone") > 0 {
       let name = "\(decision.member("plugin")?.brief ?? "?").\(decision.member("key")?.brief ?? "?")"
       text +=
         "\n\(style.bold(name.printable))  \(decision.count("equal")) equal, \(decision.count("changed")) changed, "
       text += "\(decision.count("new")) new, \(decision.count("gone")) gone\n"
-      for change in decision.elements("changes") {
+      for change in decision.elements("changes").prefix(mostChanges) {
         let (before, after) = (change["before"]?.text ?? "", change["after"]?.text ?? "")
         text += "  \(before.printable) → \(after.printable)  \(Figures.count(change.count("count")))\n"
       }
     }
-    return text
+    return text + RunTimesTable.text(status, style)
   }
 }

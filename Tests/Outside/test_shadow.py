@@ -1,0 +1,155 @@
+"""What a shadow must not do: be seen outside, hold up the live rules, or leave something behind. What both sides' run times say."""
+
+import json
+import signal
+
+from daemon import eventually
+
+
+def loud(number):
+    """Rules that do all that could be seen outside, with their number in it."""
+    return f"""
+plugin {{ name = "numbered", version = "{number}", sinks = {{ "out" }} }}
+rule "ask" {{ on = "ask", run = function(event, state)
+  state.number = {number}
+  decide("number", {number})
+  count("numbered.side", {{ side = "{number}" }})
+  log.info("said by {number}")
+  emit("out", "said", {{ by = {number} }})
+  send("only:{number}", "passed", {{ by = {number} }})
+  send("other:" .. event.subject, "passed", {{ by = {number} }})
+  timer.set("t", now() + 1, "rang", {{ by = {number} }})
+end }}
+rule "kept" {{ on = {{ "passed", "rang" }}, run = function(event, state) state.by = event.data.by end }}
+rule "bad" {{ on = "bad", run = function() if {number} == 2 then error("planted") end end }}
+"""
+
+
+def slow(number, turns):
+    """Rules that decide their number, after a while."""
+    return f"""
+plugin {{ name = "numbered", version = "{number}" }}
+rule "ask" {{ on = "ask", run = function(event, state)
+  local sum = 0
+  for turn = 1, {turns} do sum = sum + turn end
+  state.number = {number}
+  decide("number", {number})
+end }}
+"""
+
+
+def sent(text):
+    """Rules of one plugin as they are sent to the daemon, beside the live ones of all other plugins."""
+    rules = {"plugins": [{"name": "numbered", "modules": [{"path": "numbered/plugin.lua", "text": text}]}]}
+    return {"rules": rules, "plugins": ["numbered"]}
+
+
+def start_shadow(daemon, text):
+    reply = daemon.http.post("/v1/shadow", json=sent(text), timeout=60)
+    assert reply.status_code == 200, reply.text
+
+
+def send_batch(daemon, count):
+    """Sends an event to each of some subjects in one request; returns the outcomes."""
+    batch = [{"type": "ask", "subject": f"user:{number}"} for number in range(count)]
+    headers = {"content-type": "application/cloudevents-batch+json"}
+    reply = daemon.http.post("/v1/events", content=json.dumps(batch), headers=headers, timeout=60)
+    assert reply.status_code == 200, reply.text
+    return reply.json()
+
+
+def shadow(daemon):
+    return daemon.http.get("/v1/shadow", timeout=60).json()
+
+
+def test_nothing_of_a_shadow_is_seen_outside(start):
+    daemon = start(plugins={"numbered": loud(1)})
+    changes = []
+    start_shadow(daemon, loud(2))
+    for number in range(20):
+        daemon.event("ask", f"user:{number}", wait="cascade")
+    daemon.event("bad", "user:0")
+    # Events, of each two messages the one that both sides have, and timers; the other message is the shadow's alone.
+    eventually(lambda: shadow(daemon)["events"] >= 20 * 4 + 1, 60)
+    found = shadow(daemon)
+    assert found["outcomes"]["changed"] >= 21 and "error" not in found
+    assert {example["subject"] for example in found["examples"]}
+
+    text = daemon.http.get("/v1/log", params={"limit": 10000}, timeout=60).text
+    changes.append(text)
+    live = daemon.http.get("/v1/rules").json()
+    assert text.count(f'"revision":"{live["revision"]}"') >= 81 and found["candidate"] not in text
+    with daemon.http.stream("GET", "/v1/watch", params={"after": 1}, timeout=60) as stream:
+        for line in stream.iter_lines():
+            changes.append(line)
+            if "user:19" in line:
+                break
+    changes.append(daemon.http.get("/v1/effects", params={"sink": "out", "data": "true"}).text)
+    changes.append((daemon.folder / "log").read_text())
+    for seen in changes:
+        assert "only:2" not in seen and '"by":2' not in seen and "planted" not in seen and "said by 2" not in seen
+    assert "said by 1" in changes[-1] and changes[-2].count('"by":1') == 20
+    assert daemon.http.get("/v1/subjects", params={"prefix": "only:"}).json()["subjects"] == ["only:1"]
+    assert daemon.http.get("/v1/subjects/user:7").json()["plugins"]["numbered"] == {"number": 1, "by": 1}
+    assert daemon.http.get("/v1/parked").json()["parked"] == []
+    counters = daemon.http.get("/v1/counters", params={"prefix": "numbered."}).json()
+    assert [counter["value"] for counter in counters] == [20], counters
+    plugin = next(plugin for plugin in live["plugins"] if plugin["name"] == "numbered")
+    # 20 were asked, with two messages and a timer each, and one fails in the shadow alone.
+    assert (plugin["runs"], plugin["failures"]) == (81, 0)
+
+
+def test_a_shadow_that_cannot_keep_up_skips_subjects_and_counts_them(start):
+    daemon = start(plugins={"numbered": slow(1, 0)}, configuration="limits = { shadow_s = 1 }")
+    start_shadow(daemon, slow(2, 200_000))
+    count = 0
+    while shadow(daemon)["skipped"] == 0:
+        # The live rules go on, whatever the shadow does.
+        assert all(outcome["decisions"]["numbered"]["number"] == 1 for outcome in send_batch(daemon, 200))
+        count += 200
+        assert count < 100_000, shadow(daemon)
+    found = shadow(daemon)
+    assert 1 <= found["skipped"] <= 200 and found["events"] < count and "error" not in found
+
+
+def test_a_kill_leaves_no_copy_of_a_shadow_and_a_backup_does_not_take_it(start):
+    daemon = start(plugins={"numbered": slow(1, 0)})
+    copies = daemon.folder / "store/journal"
+    for round in range(2):
+        assert daemon.http.get("/v1/shadow").status_code == 404 and not list(copies.glob("replay-*"))
+        start_shadow(daemon, slow(2, 10))
+        assert daemon.http.post("/v1/backup", timeout=60).status_code == 200
+        assert list(copies.glob("replay-*"))
+        for number in range(50):
+            daemon.event("ask", f"user:{number}")
+        # Each event that was sent after the start is seen.
+        eventually(lambda: shadow(daemon)["outcomes"]["changed"] == 50, 60)
+        daemon.process.send_signal(signal.SIGKILL)
+        daemon.process.wait()
+        daemon.restart()
+        state = daemon.http.get("/v1/subjects/user:1").json()
+        assert (state["version"], state["plugins"]["numbered"]["number"]) == (round + 1, 1)
+
+
+def test_run_times_of_both_sides(start):
+    daemon = start(plugins={"numbered": slow(1, 0)})
+
+    def are_whole(status):
+        [times] = [times for times in status["run_times"] if times["plugin"] == "numbered"] or [{}]
+        return all(
+            times.get(side) and times[side]["measured"] >= 5 and 0 < times[side]["p50_us"] <= times[side]["p99_us"]
+            for side in ("live", "candidate")
+        )
+
+    start_shadow(daemon, slow(2, 20_000))
+    send_batch(daemon, 400)
+    eventually(lambda: are_whole(shadow(daemon)), 60)
+    daemon.http.post("/v1/shadow/stop", timeout=60)
+
+    rules = sent(slow(2, 20_000))["rules"]
+    started = daemon.http.post("/v1/rollout", json={"rules": rules, "percent": 50}, timeout=60).json()
+    assert started["run_times"] == []
+    send_batch(daemon, 400)
+    rollout = daemon.http.get("/v1/rollout").json()
+    assert are_whole(rollout), rollout
+    assert "run_times" not in daemon.http.post("/v1/rollout/abort", timeout=60).json()
