@@ -1,8 +1,8 @@
 // An event that changes nothing: what each rule would do, drawn as a tree.
 
 import * as api from "./api.js";
-import { brief, card, el, empty, head, json, micros, plural, run, tag } from "./dom.js";
-import { decisions } from "./subjects.js";
+import { card, el, head, json, plural } from "./dom.js";
+import { decisions, explanation } from "./explanation.js";
 
 let types = ["app.launched"];
 let last = { type: "app.launched", subject: "device:playground", data: '{\n  "platform": "ios",\n  "url": "https://example.org/?fbclid=abc"\n}' };
@@ -43,59 +43,8 @@ async function dryRun(problem) {
     problem.textContent = error.message;
     return;
   }
-  const fired = outcome.trace.filter((entry) => entry.fired);
   result.replaceChildren(
     card("Decisions", `${plural(outcome.effects.length, "effect")}, ${plural(outcome.failures.length, "failure")}`, decisions(outcome.decisions)),
-    explanation(outcome, fired),
+    explanation(outcome, last),
     el("details", { class: "card" }, el("summary", {}, "The whole outcome"), json(outcome)));
 }
-
-// MARK: The tree
-
-function explanation(outcome, fired) {
-  const idle = outcome.trace.length - fired.length;
-  const box = el("div", {});
-  const draw = (isWhole) => box.replaceChildren(tree(outcome, isWhole));
-  draw(false);
-  const toggle = el("button", { type: "button", "aria-pressed": "false", onclick: () => {
-    const isWhole = toggle.getAttribute("aria-pressed") !== "true";
-    toggle.setAttribute("aria-pressed", String(isWhole));
-    draw(isWhole);
-  } }, `Show ${plural(idle, "rule")} that did not fire`);
-  return card("Explanation", `${fired.length} of ${plural(outcome.trace.length, "rule")} fired`, box, idle ? el("p", {}, toggle) : null);
-}
-
-// Events, the first and those that rules raised; below each its plugins, their rules, and what they did.
-function tree(outcome, isWhole) {
-  const events = [];
-  for (const entry of outcome.trace) {
-    const type = (typeof entry.event === "object" ? entry.event?.type : entry.event) ?? last.type;
-    if (events.at(-1)?.type !== type) events.push({ type, plugins: [] });
-    const plugins = events.at(-1).plugins;
-    if (plugins.at(-1)?.name !== entry.plugin) plugins.push({ name: entry.plugin, rules: [] });
-    plugins.at(-1).rules.push(entry);
-  }
-  const shown = (rules) => rules.filter((rule) => isWhole || rule.fired || rule.reason === "'when' was false");
-  const nodes = events.map((event) => {
-    const plugins = event.plugins.filter((plugin) => shown(plugin.rules).length);
-    return el("li", {}, el("strong", {}, event.type), " ", el("span", { class: "dim" }, "on ", last.subject),
-      el("ul", {}, plugins.length ? plugins.map((plugin) => el("li", {}, el("span", { class: "plugin" }, plugin.name),
-        el("ul", {}, shown(plugin.rules).map((rule) => node(rule, outcome, plugin.name))))) : el("li", { class: "dim" }, "no rule fired")));
-  });
-  return nodes.length ? el("ul", { class: "tree", "aria-label": "Explanation" }, nodes) : empty("No rule listens to this event.");
-}
-
-function node(rule, outcome, plugin) {
-  const failure = rule.fired && outcome.failures.find((failure) => failure.plugin === plugin && failure.rule === rule.rule);
-  if (!rule.fired) return el("li", {}, el("span", { class: "idle" }, rule.rule), " ", el("span", { class: "dim small" }, rule.reason));
-  const made = outcome.decisions[plugin] ?? {};
-  return el("li", {}, el("span", { class: failure ? "failed" : "fired" }, rule.rule), " ", el("span", { class: "dim small" }, micros(rule.micros)),
-    el("ul", {},
-      leaf("reads", rule.reads), leaf("writes", rule.writes),
-      (rule.decisions ?? []).map((name) => el("li", {}, tag("decides", "good"), " ", name, name in made ? [" = ", el("span", { class: "mono" }, brief(made[name]))] : null)),
-      leaf("emits", rule.effects), leaf("raises", rule.raised),
-      (rule.shadowed ?? []).map((late) => el("li", {}, tag("too late", "warn"), ` ${late.key}, decided by ${late.by}`)),
-      failure && el("li", { class: "bad" }, failure.message)));
-}
-
-const leaf = (label, names) => names?.length ? el("li", {}, tag(label), " ", el("span", { class: "mono small" }, names.join(", "))) : null;

@@ -1,13 +1,14 @@
 // The plugins in force with their rules, and why the ones on disk do not load.
 
 import * as api from "./api.js";
+import { candidates } from "./candidates.js";
 import { card, el, empty, head, micros, number, plural, run, table, tag, tags, time, toast } from "./dom.js";
 import { loadError } from "./overview.js";
 
 let parts;
 
 export function show() {
-  parts = { errors: el("div", {}), list: el("div", { class: "stack" }), note: el("p", {}) };
+  parts = { errors: el("div", {}), candidates: el("div", { class: "stack" }), list: el("div", { class: "stack" }), note: el("p", {}) };
   const reload = el("button", { type: "button", onclick: run(async () => {
     try {
       const result = await api.reload();
@@ -16,13 +17,18 @@ export function show() {
   }) }, "Reload the rules");
   const top = head("Plugins", "", reload);
   top.firstElementChild.append(parts.note);
-  return [top, parts.errors, parts.list];
+  return [top, parts.errors, parts.candidates, parts.list];
 }
 
 export async function refresh() {
   const shown = parts;
-  const rules = await api.rules();
+  const [rules, health] = await Promise.all([api.rules(), api.health()]);
+  const tried = await candidates(health);
   if (shown !== parts) return;
+  const isOpen = parts.candidates.querySelector("details")?.open;
+  parts.candidates.replaceChildren(...tried);
+  parts.candidates.hidden = !tried.length;
+  if (isOpen) parts.candidates.querySelector("details")?.setAttribute("open", "");
   parts.note.replaceChildren(`revision ${rules.revision}, loaded `, time(rules.loaded_at));
   const errors = rules.errors?.errors ?? rules.errors ?? [];
   parts.errors.replaceChildren(...(errors.length

@@ -1,7 +1,8 @@
 // A subject: its state, its history, and what waits for it.
 
 import * as api from "./api.js";
-import { card, brief, el, empty, failureText, head, json, number, plural, run, save, table, tag, time } from "./dom.js";
+import { card, el, empty, failureText, head, json, number, plural, run, save, table, tag, time } from "./dom.js";
+import { decisions, explanation } from "./explanation.js";
 
 const shownEvents = 40;
 let parts;
@@ -36,7 +37,8 @@ async function list(chosen) {
 
 async function detail(subject) {
   let data;
-  try { data = await api.exported(subject); } catch (error) {
+  let health;
+  try { [data, health] = await Promise.all([api.exported(subject), api.health()]); } catch (error) {
     if (error.status === 403) {
       const { version, plugins } = await api.state(subject);
       parts.detail.append(title(subject, version), states(plugins));
@@ -45,7 +47,7 @@ async function detail(subject) {
     } else throw error;
     return;
   }
-  parts.detail.append(title(subject, data.version, data), states(data.plugins), history(data.events), waiting(data));
+  parts.detail.append(title(subject, data.version, data), states(data.plugins), history(subject, data.events, health.journal), waiting(data));
 }
 
 const title = (subject, version, data) => card(subject, `version ${number(version)}`, el("div", { class: "actions" },
@@ -59,27 +61,42 @@ function states(plugins) {
     : empty("No plugin has state for it."));
 }
 
-function history(events) {
+function history(subject, events, hasJournal) {
   const newest = [...events].sort((left, right) => right.version - left.version);
   return card("History", `the last ${plural(newest.length, "event")}, newest first`, newest.length
-    ? el("ol", { class: "timeline", "aria-label": "Events, newest first" }, newest.slice(0, shownEvents).map(entry))
+    ? el("ol", { class: "timeline", "aria-label": "Events, newest first" }, newest.slice(0, shownEvents).map((event) => entry(subject, event, hasJournal)))
     : empty("No event is remembered."));
 }
 
-const entry = (event) => el("li", {},
+const entry = (subject, event, hasJournal) => el("li", {},
   el("p", {}, el("strong", {}, event.type ? `${event.type} ` : "", el("span", { class: "mono" }, event.id)), " ", el("span", { class: "dim small" }, `version ${event.version}`)),
   decisions(event.decisions),
   event.effects?.length ? el("p", { class: "small" }, "emits ", event.effects.map((effect) => tag(`${effect.sink}: ${effect.type}`))) : null,
   (event.failures ?? []).map((failure) => {
     const { message, place } = failureText(failure);
     return el("p", { class: "bad small" }, `${failure.plugin ?? ""}: ${message} ${place}`);
-  }));
+  }),
+  hasJournal ? explained(subject, event) : null);
 
-export function decisions(byPlugin) {
-  const entries = Object.entries(byPlugin ?? {}).flatMap(([plugin, made]) => Object.entries(made).map(([name, value]) => [`${plugin}.${name}`, value]));
-  return entries.length
-    ? el("dl", { class: "decisions small" }, entries.map(([name, value]) => [el("dt", {}, name), el("dd", { class: "mono" }, brief(value))]))
-    : el("p", { class: "dim small" }, "no decision");
+// The event as it was decided: read from the journal when it is opened.
+function explained(subject, event) {
+  const details = el("details", { class: "past" }, el("summary", { class: "small" }, "Explain"));
+  details.addEventListener("toggle", async () => {
+    if (!details.open || details.childElementCount > 1) return;
+    const box = el("div", { class: "stack", "aria-live": "polite" }, el("p", { class: "dim small" }, "reading the journal"));
+    details.append(box);
+    try {
+      const past = await api.past(subject, event.id);
+      box.replaceChildren(
+        el("p", { class: "dim small" }, time(past.at), ` from a ${past.origin}, by revision ${past.revision}`),
+        explanation(past.outcome, { type: past.event.type, subject }),
+        el("details", {}, el("summary", { class: "small" }, "State before"), json(past.state)),
+        el("details", {}, el("summary", { class: "small" }, "The event"), json(past.event)));
+    } catch (error) {
+      box.replaceChildren(el("p", { class: "small" }, error.message));
+    }
+  });
+  return details;
 }
 
 function waiting(data) {

@@ -62,7 +62,8 @@ class Daemon:
             file.write(f"""
 socket = "{self.socket_path}"
 rules = "{self.rules}"
-store = "memory:"
+store = "rocksdb:{folder}/store"
+durability = "interval"
 {listen}
 sinks = {{
   analytics = {{ file = "{folder}/analytics.ndjson" }},

@@ -192,6 +192,39 @@ def check_playground(browser, base):
     step("playground")
 
 
+def check_past(browser, base):
+    """A subject's history leads to the explained decision of the past."""
+    show(browser, base, "subjects/device%3Au03")
+    browser.evaluate("document.querySelector('.timeline details.past summary').click()")
+    browser.until("document.querySelector('.past .tree .fired')")
+    text = browser.evaluate("document.querySelector('.past').textContent")
+    for expected in ["by revision", "rules fired", "State before"]:
+        check(expected in text, f"the past does not say '{expected}': {text}")
+    step("a past event, explained")
+
+
+def check_candidates(browser, base, daemon):
+    """What a shadow and a rollout do otherwise stands beside the live rules."""
+    changed = FAULTY.replace("event.data.amount", "2 * event.data.amount")
+    rules = {"plugins": [{"name": "orders", "modules": [{"path": "orders/plugin.lua", "text": changed}]}]}
+    daemon.call("shadow_start", {"rules": rules, "plugins": ["orders"]})
+    daemon.call("rollout_start", {"rules": rules, "percent": 0})
+    for number in range(60):
+        daemon.call("event", {"type": "order.placed", "subject": f"user:order{number}", "data": {"amount": 5}})
+    show(browser, base, "plugins")
+    browser.until("document.querySelector('main').textContent.includes('orders.total')", 60)
+    browser.until("document.querySelector('main').textContent.includes('60 changed')", 60)
+    text = text_of(browser)
+    for expected in ["Shadow", "Rollout", "Candidate p99", "5 → 10", "live rules"]:
+        check(expected in text, f"the view does not say '{expected}': {text}")
+    wide = browser.evaluate("document.documentElement.scrollWidth - innerWidth")
+    check(wide <= 0, f"the view of the candidates is {wide} px too wide")
+    daemon.call("shadow_stop")
+    daemon.call("rollout_abort")
+    browser.until("!document.querySelector('main').textContent.includes('orders.total')", 60)
+    step("shadow and rollout")
+
+
 def check_parked(browser, base, daemon, folder):
     show(browser, base, "parked")
     click(browser, "Retry 6 events")
@@ -392,6 +425,8 @@ def main():
                 check_csv(browser, base, folder)
                 check_playground(browser, base)
                 check_keyboard(browser, base)
+                check_past(browser, base)
+                check_candidates(browser, base, daemon)
                 check_badges(browser, base, daemon)
                 check_without_charts(browser, base)
                 check_event_stream(browser, base, daemon)
