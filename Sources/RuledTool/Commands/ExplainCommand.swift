@@ -88,9 +88,17 @@ package enum ExplainCommand: Command {
       return text + "this would not have happened\n"
     }
     text += tree(beside, type: type, style, all: all)
-    let differences = ["decisions", "effects", "failures"].filter { outcome.member($0) != beside.member($0) }
-    return text + "\n"
-      + (differences.isEmpty ? "both say the same\n" : "they differ in \(differences.joined(separator: ", "))\n")
+    return text + "\n" + differences(outcome, beside, style)
+  }
+
+  /// What only one of two outcomes has: decisions, effects and failures, a line each.
+  private static func differences(_ before: JSONValue, _ after: JSONValue, _ style: Style) -> String {
+    let (old, new) = (OutcomeText(before, style: .plain).findings, OutcomeText(after, style: .plain).findings)
+    let lines =
+      old.filter { !new.contains($0) }.map { style.red("- \($0)") }
+      + new.filter { !old.contains($0) }.map { style.green("+ \($0)") }
+    guard !lines.isEmpty else { return "both say the same of it, in the state of then\n" }
+    return style.bold("they differ") + "\n" + lines.map { "  \($0)\n" }.joined()
   }
 
   private static func tree(_ outcome: JSONValue, type: String, _ style: Style, all: Bool) -> String {

@@ -75,13 +75,14 @@ package enum LogCommand: Command {
     guard !asJSON else { return environment.output.write(entry.text + "\n") }
     let style = environment.style
     let type = entry.member("event")?.member("type")?.brief ?? "-"
+    let id = (entry.member("event")?.member("id")?.brief).map { " " + style.dim($0.printable) } ?? ""
     let origin = entry.member("origin")?.brief ?? "?"
     let subject = entry.member("subject")?.brief ?? ""
     let what = OutcomeText(entry, style: style).line
     environment.output.write(
       style.dim("#\(entry.member("sequence")?.brief ?? "?")") + "  \(entry.member("at")?.brief ?? "?")"
         + "  \(style.bold(subject.isEmpty ? "-" : subject.printable))  v\(entry.member("version")?.brief ?? "?")"
-        + "  \(style.cyan(type.printable))" + (origin == "client" ? "" : "  \(style.dim(origin))")
+        + "  \(style.cyan(type.printable))\(id)" + (origin == "client" ? "" : "  \(style.dim(origin))")
         + (what.isEmpty ? "" : "  \(what)") + "\n")
   }
 }

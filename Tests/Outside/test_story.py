@@ -1,0 +1,31 @@
+"""The story of docs/changing-rules.md, played as somebody would who has just cloned the project: each command prints what the page says."""
+
+import os
+import shutil
+import time
+
+from daemon import PROGRAMS, ROOT
+from story import Shell, commands, says
+
+PAGE = ROOT / "docs/changing-rules.md"
+
+
+def test_the_story_of_changing_rules(tmp_path):
+    for name in ("rules", "examples"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    shell = Shell(tmp_path, {**os.environ, "PATH": f"{PROGRAMS}:{os.environ['PATH']}"})
+    played = 0
+    try:
+        for command, expected in commands(PAGE.read_text()):
+            found = shell.run(command)
+            # A shadow follows a moment later.
+            end = time.monotonic() + 20
+            while command.endswith("status") and not says(found, expected) and time.monotonic() < end:
+                time.sleep(0.2)
+                found = shell.run(command)
+            assert says(found, expected), "\n".join([f"$ {command}", *found, "-- the page says:", *expected])
+            played += 1
+    finally:
+        shell.end()
+    assert played > 20
+    assert "<mark>" in (tmp_path / "var/story/report.html").read_text()
