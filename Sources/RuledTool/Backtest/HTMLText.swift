@@ -9,17 +9,7 @@ struct HTMLText {
   mutating func raw(_ html: String) { text += html }
 
   /// Writes text; what HTML gives a meaning to is escaped.
-  mutating func text(_ plain: String) {
-    for character in plain.unicodeScalars {
-      switch character {
-      case "&": text += "&amp;"
-      case "<": text += "&lt;"
-      case ">": text += "&gt;"
-      case "\"": text += "&quot;"
-      default: text.unicodeScalars.append(character)
-      }
-    }
-  }
+  mutating func text(_ plain: String) { text += plain.escapedForMarkup }
 
   /// Writes an element around what `body` writes.
   mutating func element(_ name: String, _ style: String = "", _ body: (inout HTMLText) -> Void) {

@@ -1,27 +1,15 @@
 internal import Glibc
+internal import RuledStore
 
 /// The pages of `docs/`, which `rulectl help TOPIC` shows: installed beside the program, or those of the source tree that it was built in.
 struct HelpPages {
-  private static let searchedFolders = 5
   private static let suffix = ".md"
 
   private let folder: String?
 
   /// The pages beside the running program.
   static func besideProgram() -> HelpPages {
-    guard let resolved = realpath("/proc/self/exe", nil) else { return HelpPages(folder: nil) }
-    defer { free(resolved) }
-    var parts = String(cString: resolved).split(separator: "/").dropLast()
-    for _ in 0..<searchedFolders {
-      let isBuild = parts.last == ".build"
-      parts = parts.dropLast()
-      let root = parts.map { "/" + $0 }.joined()
-      let candidates = ["\(root)/share/doc/ruled/docs"] + (isBuild ? ["\(root)/docs"] : [])
-      if let found = candidates.first(where: { access("\($0)/rules.md", R_OK) == 0 }) {
-        return HelpPages(folder: found)
-      }
-    }
-    return HelpPages(folder: nil)
+    HelpPages(folder: ProgramFolder.find(installed: "share/doc/ruled/docs", inSources: "docs", with: "rules.md"))
   }
 
   /// The pages in a folder; none without one.

@@ -85,29 +85,12 @@ enum JUnitReport {
     guard let failure = result.failure else { return text + "/>\n" }
     let place = "\(failure.file ?? result.file):\(failure.line ?? result.line)"
     let first = failure.message.split(separator: "\n").first.map(String.init) ?? ""
-    text += ">\n      <failure message=\(quoted(first))>\(escaped("\(place)\n\(failure.message)"))</failure>\n"
+    text += ">\n      <failure message=\(quoted(first))>\("\(place)\n\(failure.message)".escapedForMarkup)</failure>\n"
     if !result.log.isEmpty {
-      text += "      <system-out>\(escaped(result.log.joined(separator: "\n")))</system-out>\n"
+      text += "      <system-out>\(result.log.joined(separator: "\n").escapedForMarkup)</system-out>\n"
     }
     return text + "    </testcase>\n"
   }
 
-  private static func quoted(_ text: String) -> String { "\"\(escaped(text))\"" }
-
-  private static func escaped(_ text: String) -> String {
-    var escaped = ""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "<": escaped += "&lt;"
-      case ">": escaped += "&gt;"
-      case "&": escaped += "&amp;"
-      case "\"": escaped += "&quot;"
-      case "\n": escaped += "&#10;"
-      case "\t": escaped += "&#9;"
-      case _ where scalar.value < 0x20 || scalar.value == 0xFFFE || scalar.value == 0xFFFF: escaped += "\u{FFFD}"
-      default: escaped.unicodeScalars.append(scalar)
-      }
-    }
-    return escaped
-  }
+  private static func quoted(_ text: String) -> String { "\"\(text.escapedForMarkup)\"" }
 }

@@ -1,6 +1,6 @@
-import Glibc
 import RuledCore
 import RuledLua
+import RuledStore
 
 /// The files of the dashboard's page: HTML, CSS and JavaScript modules in one folder, and Chart.js, which Debian packages.
 ///
@@ -10,8 +10,6 @@ struct DashboardFiles: Sendable {
   private static let maximumBytes = 1 << 20
   /// Where the package libjs-chart.js puts Chart.js.
   private static let packagedChart = "/usr/share/javascript/chart.js/chart.min.js"
-  /// How many folders above the program are searched.
-  private static let searchedFolders = 5
 
   /// The page's folder; nil if there is none.
   let folder: String?
@@ -22,19 +20,8 @@ struct DashboardFiles: Sendable {
   /// The files beside the running program: `share/ruled/dashboard` under the prefix that it is installed in, or `dashboard` in the source
   /// tree that it was built in.
   static func besideProgram() -> DashboardFiles {
-    guard let resolved = realpath("/proc/self/exe", nil) else { return DashboardFiles(folder: nil) }
-    defer { free(resolved) }
-    var parts = String(cString: resolved).split(separator: "/").dropLast()
-    for _ in 0..<searchedFolders {
-      let isBuild = parts.last == ".build"
-      parts = parts.dropLast()
-      let root = parts.map { "/" + $0 }.joined()
-      let candidates = ["\(root)/share/ruled/dashboard"] + (isBuild ? ["\(root)/dashboard"] : [])
-      if let found = candidates.first(where: { access("\($0)/index.html", R_OK) == 0 }) {
-        return DashboardFiles(folder: found)
-      }
-    }
-    return DashboardFiles(folder: nil)
+    DashboardFiles(
+      folder: ProgramFolder.find(installed: "share/ruled/dashboard", inSources: "dashboard", with: "index.html"))
   }
 
   /// A file of the page by its name; nil if there is none.
