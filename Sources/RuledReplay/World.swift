@@ -137,8 +137,6 @@ package final class World {
   }
 
   /// Plays a recorded event and explains it: its outcome with the trace, as the protocol's `event` gives it; nil if it does not happen in this world.
-  ///
-  /// To be called last, as ids of messages that follow from an explained event may be others.
   package func playExplained(_ entry: JournalEntry) throws(RequestError) -> JSONValue? {
     recorder.isExplaining = true
     defer { recorder.isExplaining = false }

@@ -102,4 +102,107 @@ import Testing
     #expect(says?["counts"] == [#"p.c {"a":1}"#])
     #expect(says?["once"] == ["k"])
   }
+
+  @Test func `A rule that did not fire names the operand of its 'when' that was false, with its values`() throws {
+    let engine = try Engine([
+      "p": """
+      local LIMIT, helpers = 3, { big = function(n) return n > 100 end }
+      local CONSTANT <const> = 7
+      rule 'and' { on = 'x', when = function(e, s) return e.data.a == 1 and (s.n or 0) >= LIMIT and missing.member end, run = function() end }
+      rule 'calls' {
+        on = 'x',
+        when = function(event)
+          return event.data.a -- a comment
+            and (helpers.big(event.data.a) or event.data.b == 'no')
+        end,
+        run = function() end,
+      }
+      rule 'returns' { on = 'x', when = function(e) if not e.data.none then return false end return true end, run = function() end }
+      rule 'constant' { on = 'x', when = function(e) return e.data.a == CONSTANT end, run = function() end }
+      rule 'fires' { on = 'x', when = function(e) return e.data.a == 1 and e.data.b end, run = function(_, s) s.n = 2 decide('n', s.n) end }
+      """
+    ])
+    try engine.send("x", ["a": 1, "b": "yes"])
+    let outcome = try engine.send("x", ["a": 1, "b": "yes"], ["explain": true])
+    #expect(outcome["failures"] == [])
+    #expect(
+      trace(outcome, "and")?["condition"] == [
+        "text": "(s.n or 0) >= LIMIT", "file": "p/plugin.lua", "line": 3, "values": ["s.n": 2, "LIMIT": 3],
+      ])
+    let calls = trace(outcome, "calls")?["condition"]
+    #expect(calls?["text"] == "(helpers.big(event.data.a) or event.data.b == 'no')")
+    #expect(calls?["line"] == 8)
+    #expect(calls?["values"] == ["helpers.big(event.data.a)": false, "event.data.b": "yes"])
+    let returns = trace(outcome, "returns")?["condition"]
+    #expect(returns?["text"] == "return false" && returns?["values"] == ["e.data.none": nil])
+    let constant = trace(outcome, "constant")
+    #expect(constant?["reason"] == "'when' was false" && constant?["condition"] == nil)
+    #expect(trace(outcome, "fires")?["fired"] == true && trace(outcome, "fires")?["condition"] == nil)
+  }
+
+  @Test func `A 'when' is evaluated once, and what it does stays the same when it is explained`() throws {
+    let text = """
+      rule 'r' { on = 'x', when = function(e, s) s.tries = (s.tries or 0) + 1 return once('k') and math.random() > 0.5 end, run = function() end }
+      rule 'fails' { on = 'y', when = function(e)
+        return e.data.x
+          .y.z end, run = function() end }
+      """
+    let plain = try Engine(["p": text])
+    let explained = try Engine(["p": text])
+    for _ in 0..<3 {
+      try plain.send("x")
+      try explained.send("x", [:], ["explain": true])
+    }
+    #expect(try explained.state("p") == plain.state("p"))
+    #expect(try explained.state("p")?["tries"] == 3)
+    let failed = try plain.send("y", ["x": 1])["failures"]
+    #expect(try explained.send("y", ["x": 1], ["explain": true])["failures"] == failed)
+    #expect(failed?[0]?["line"] == 4)
+  }
+
+  @Test func `Values can be left out`() throws {
+    let engine = try Engine([
+      "p": "rule 'r' { on = 'x', when = function(e, s) return s.secret == 'b' end, run = function() end } "
+        + "rule 's' { on = 'x', run = function(e, s) s.secret = 'topsecret' end }"
+    ])
+    try engine.send("x")
+    let outcome = try engine.send("x", [:], ["explain": "without_values"])
+    #expect(trace(outcome, "r")?["condition"]?["text"] == "s.secret == 'b'")
+    #expect(trace(outcome, "r")?["reads"] == ["state.secret"])
+    #expect(outcome["trace"]?.text.contains("topsecret") == false)
+  }
+
+  @Test func `A raised event names the rule that raised it, and what follows is named before it happens`() throws {
+    let rules: KeyValuePairs = [
+      "p": """
+      rule 'say' { on = 'x', run = function(e, s)
+        local old = s.old send('user:2', 'hello', { n = 1 }) raise('y', {}) timer.set('t', now() + 60, 'late')
+      end }
+      rule 'own' { on = 'y', run = function() raise('z') end }
+      """,
+      "q": "rule 'heard' { on = { 'y', 'z' }, run = function() end } "
+        + "rule 'hello' { on = { 'hello', 'late' }, run = function(e) decide('id', e.id) end }",
+    ]
+    let engine = try Engine(rules)
+    let outcome = try engine.send("x", [:], ["explain": true, "id": "e"])
+    let entries = outcome["trace"]?.arrayValue ?? []
+    func cause(_ rule: String, _ type: String) -> JSONValue? {
+      entries.first { $0["rule"]?.stringValue == rule && $0["event"]?.stringValue == type }?["cause"]
+    }
+    #expect(trace(outcome, "say")?["cause"] == nil)
+    #expect(cause("own", "y") == ["plugin": "p", "rule": "say"])
+    #expect(cause("heard", "y") == ["plugin": "p", "rule": "say"])
+    #expect(cause("heard", "z") == ["plugin": "p", "rule": "own"])
+    let follows = trace(outcome, "say")?["follows"]?.arrayValue ?? []
+    #expect(follows.map { $0["kind"] } == ["message", "timer"])
+    let plain = try Engine(rules)
+    try plain.send("x", [:], ["id": "e"])
+    for engine in [engine, plain] {
+      try engine.local.advance(microseconds: 61_000_000)
+      let ids = engine.local.changes.map { String(decoding: $0.members, as: UTF8.self) }
+      for event in follows {
+        #expect(ids.contains { $0.contains(event["id"]?.text ?? "?") }, "explained or not, the ids are the same")
+      }
+    }
+  }
 }

@@ -143,6 +143,7 @@ typedef enum {
   RB_OP_LOG,  /* integer: level 0 to 3, a message, b fields json or empty */
   RB_OP_ONCE, /* a key, number: seconds until it expires, flags 1: it expires */
   RB_OP_READ, /* explain only: a path */
+  RB_OP_PART, /* explain only: integer: a part of a `when`, a its value as text, flags 1: it is a string */
 } rb_op_kind;
 
 /* Flags of operations; rb_collapse_ops sets the last two. */
@@ -260,6 +261,14 @@ typedef struct {
 const rb_cost *rb_costs(rb_vm *vm, size_t *count);
 /* Runs one rule on the current event. */
 rb_status rb_run_rule(rb_vm *vm, int rule);
+/* Where the `when` of a rule is written; false if it has none, or one that is not written in Lua. */
+bool rb_find_when(rb_vm *vm, int rule, rb_slice *path, int *first_line, int *last_line);
+/* The name by which a text for rb_replace_when knows the function that takes the number and the value of a part and returns the value. */
+#define RB_PART_FUNCTION "__part"
+/* Puts the function that `text` returns in the place of the rule's `when`, until rb_restore_when. It gets the upvalues of the same names.
+   Called between rb_begin and the rule. False, and nothing is changed, if it has a name or as many parameters as the `when` does not have. */
+bool rb_replace_when(rb_vm *vm, int rule, rb_slice text, rb_slice path);
+void rb_restore_when(rb_vm *vm, int rule);
 /* Encodes the state to `rb_result`, which is empty when there is none. */
 rb_status rb_encode_state(rb_vm *vm, size_t state_limit);
 /* Calls query `index` after rb_begin; `rb_result` holds what it returns. */

@@ -51,6 +51,8 @@ package struct EventInput {
   package var isDryRun = false
   /// Whether the outcome has a trace.
   package var isExplained = false
+  /// Whether the trace has the values of what rules read.
+  package var explainsValues = true
   /// When it is evaluated, in microseconds.
   package var now: Int64
   /// Its origin.

@@ -72,7 +72,7 @@ final class MessageTable {
 
   /// Adds a message to the batch.
   ///
-  /// `number` is the operation's number among those of its plugin, which makes the message's id unique. `maySend` messages may follow from it.
+  /// `number` is the operation's number, which makes the message's id unique. `maySend` messages may follow from it.
   func send(
     to target: ByteView, type: ByteView, data: ByteView, number: Int,
     of plugin: WorkerPlugin, _ event: EventInput, maySend: Int, cascade: Cascade?
@@ -80,23 +80,14 @@ final class MessageTable {
     let sequence = context.nextSequence()
     key.removeAll()
     StoreKey.message(target, sequence: sequence, into: key)
-    identity.removeAll()
-    identity.append(event.subject)
-    identity.append(0)
-    identity.append(event.source)
-    identity.append(0)
-    identity.append(event.id)
-    identity.append(0)
-    identity.append(plugin.entry.nameBytes)
-    identity.append(0)
-    identity.append(decimal: Int64(number))
+    let id = ConsequenceID.message(number: number, of: plugin.entry.nameBytes, event, using: identity)
     value.removeAll()
     var json = JSONWriter(value)
     json.beginObject()
     json.member("type", string: type)
     json.member("subject", string: target)
     json.member("id")
-    json.string(plain: UUIDText.derived(from: identity.bytes).write(to:))
+    json.string(plain: id.write(to:))
     json.member("source", string: event.source)
     json.member("time", Timestamp(microseconds: event.now))
     json.member("data", raw: data)

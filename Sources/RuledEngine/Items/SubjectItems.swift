@@ -25,12 +25,14 @@ final class SubjectItems {
     cascade: Cascade?
   ) throws(RequestError) {
     let entry = plugin.entry
+    var recorded = 0
     for index in operations.indices where !operations.isVoid(at: index) {
       switch operations[index] {
       case .emit(let effect): try effects.write(effect, of: entry, event, subject: subject)
       case .send(let target, let type, let data):
         messages.send(
-          to: target, type: type, data: data, number: index, of: plugin, event, maySend: maySend, cascade: cascade)
+          to: target, type: type, data: data, number: index - recorded, of: plugin, event, maySend: maySend,
+          cascade: cascade)
       case .once(let key, let lifetime):
         onceKeys.claim(key, for: lifetime, of: entry.name, subject: subject, now: event.now)
       case .setTimer(let name, let type, let data, let due):
@@ -39,7 +41,8 @@ final class SubjectItems {
       case .forget:
         try timers.removeAll(of: entry.name, subject: subject)
         try onceKeys.removeAll(of: entry.name, subject: subject)
-      case .decide, .shadowed, .raise, .count, .log, .read: break
+      case .read, .part: recorded += 1
+      case .decide, .shadowed, .raise, .count, .log: break
       }
     }
   }

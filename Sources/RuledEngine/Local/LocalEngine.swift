@@ -116,7 +116,8 @@ package final class LocalEngine {
     id.append(decimal: Int64(eventsMade))
     if event.id.isEmpty { event.id = id.bytes }
     event.isDryRun = object.member("dryrun")?.bool == true
-    event.isExplained = object.member("explain")?.bool == true
+    event.explainsValues = object.member("explain")?.isString("without_values") != true
+    event.isExplained = object.member("explain")?.bool == true || !event.explainsValues
     let outcome = ByteBuffer(capacity: 1024)
     try evaluator.evaluate(event, into: outcome)
     _ = recorder?.take()

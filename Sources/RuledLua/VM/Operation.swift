@@ -61,6 +61,8 @@ public enum Operation {
   case once(key: Bytes, lifetime: Double?)
   /// A path of the state that a rule read; recorded only for explanations.
   case read(path: Bytes)
+  /// The value that a part of a `when` had, as text; recorded only for explanations.
+  case part(number: Int, value: Bytes, isString: Bool)
 
   /// A set of kinds of operations.
   public struct Kinds: OptionSet {
@@ -170,6 +172,8 @@ public struct Operations: RandomAccessCollection {
       return .log(
         level: Int(operation.integer), message: a, fields: slice(operation.b, operation.b_length))
     case RB_OP_ONCE: return .once(key: a, lifetime: operation.flags & 1 != 0 ? operation.number : nil)
+    case RB_OP_PART:
+      return .part(number: Int(operation.integer), value: a, isString: operation.flags & 1 != 0)
     default: return .read(path: a)
     }
   }

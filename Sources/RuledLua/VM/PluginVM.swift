@@ -24,6 +24,8 @@ package final class PluginVM {
   let coverage: Coverage?
   let notes: LoadNotes?
   private var isFindingCause = false
+  /// The conditions of rules that were explained, by rule.
+  var knownWhens: KnownWhens = [:]
   var handle: OpaquePointer
   var builder: ManifestBuilder
   /// Holds the bytes that a callback returns to Lua, until the next callback.

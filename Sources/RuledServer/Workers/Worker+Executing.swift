@@ -101,6 +101,7 @@ extension Worker {
     input.lacksID = view.id == nil
     input.isDryRun = view.isDryRun
     input.isExplained = view.isExplained
+    input.explainsValues = view.explainsValues
     guard view.waitsForCascade, !request.isNotification else {
       try evaluator.evaluate(input, into: bytes)
       return nil

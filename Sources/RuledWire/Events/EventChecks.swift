@@ -46,6 +46,14 @@ enum EventChecks {
     return bool
   }
 
+  /// Whether to explain the event, and whether with values: `true`, `false` or `"without_values"`.
+  static func explain(_ value: TapeValue?, _ path: String) throws(RequestError) -> (Bool, values: Bool) {
+    guard let value else { return (false, true) }
+    if value.isString("without_values") { return (true, false) }
+    guard let bool = value.bool else { throw error(path, "explain", "must be true, false or \"without_values\"") }
+    return (bool, true)
+  }
+
   /// An optional string.
   static func string(_ value: TapeValue?, _ path: String, _ name: StaticString) throws(RequestError) {
     if let value, !value.isKind(.string) { throw error(path, name, "must be a string") }

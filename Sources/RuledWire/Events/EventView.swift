@@ -19,6 +19,8 @@ package struct EventView {
   package private(set) var isDryRun = false
   /// Whether the reply is to have the trace.
   package private(set) var isExplained = false
+  /// Whether the trace has the values of what rules read.
+  package private(set) var explainsValues = true
   /// Whether the reply waits for the messages that the event causes.
   package private(set) var waitsForCascade = false
   /// Whether there are attributes in `extensions`.
@@ -80,7 +82,7 @@ package struct EventView {
     try EventChecks.string(attributes[.dataContentType], path, "datacontenttype")
     try EventChecks.string(attributes[.dataSchema], path, "dataschema")
     isDryRun = try EventChecks.bool(attributes[.dryRun], path, "dryrun")
-    isExplained = try EventChecks.bool(attributes[.explain], path, "explain")
+    (isExplained, explainsValues) = try EventChecks.explain(attributes[.explain], path)
     if let wait = attributes[.wait] {
       guard wait.isString("cascade") else { throw .invalidParams(path: "\(path).wait", "must be \"cascade\"") }
       waitsForCascade = true

@@ -32,6 +32,7 @@ struct Outcome: Equatable {
       case .log(_, let message, let fields): ["log", text(message), text(fields)]
       case .once(let key, _): ["once", text(key)]
       case .read(let path): ["read", text(path)]
+      case .part(let number, let value, _): ["part", "\(number)", text(value)]
       }
     if case .decide(let name, let value) = operation { decisions[text(name)] = text(value) }
     operations.append(parts.filter { !$0.isEmpty }.joined(separator: " "))

@@ -17,6 +17,8 @@ struct QueuedEvent {
   let origin: Origin
   /// How many raises deep it is.
   let depth: Int
+  /// The rule that raised it, as an index in its plugin; -1 for none.
+  let rule: Int
   fileprivate let type: Range<Int>
   fileprivate let data: Range<Int>
   fileprivate let chain: Range<Int>
@@ -59,7 +61,7 @@ final class EventQueue {
   /// Adds the transaction's own event.
   func append(sent type: ByteView) {
     let type = copy(type)
-    events.append(QueuedEvent(origin: .sent, depth: 0, type: type, data: 0..<0, chain: type))
+    events.append(QueuedEvent(origin: .sent, depth: 0, rule: -1, type: type, data: 0..<0, chain: type))
   }
 
   /// Adds an event that was parked with the first one.
@@ -69,13 +71,14 @@ final class EventQueue {
     let typeEnd = bytes.count
     bytes.append(contentsOf: data)
     events.append(
-      QueuedEvent(origin: .parked, depth: 0, type: start..<typeEnd, data: typeEnd..<bytes.count, chain: 0..<0))
+      QueuedEvent(
+        origin: .parked, depth: 0, rule: -1, type: start..<typeEnd, data: typeEnd..<bytes.count, chain: 0..<0))
   }
 
   /// Adds an event that a plugin raised; `chain` are the types that led to it.
   func append(
     raised type: ByteView, data: ByteView, chain: ByteView, depth: Int,
-    by plugin: Int
+    by plugin: Int, rule: Int
   ) {
     let start = bytes.count
     bytes.append(chain)
@@ -85,7 +88,8 @@ final class EventQueue {
     let end = bytes.count
     events.append(
       QueuedEvent(
-        origin: .raised(by: plugin), depth: depth, type: typeStart..<end, data: copy(data), chain: start..<end))
+        origin: .raised(by: plugin), depth: depth, rule: rule, type: typeStart..<end, data: copy(data),
+        chain: start..<end))
   }
 
   private func copy(_ other: ByteView) -> Range<Int> {

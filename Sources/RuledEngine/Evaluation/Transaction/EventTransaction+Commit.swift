@@ -166,6 +166,11 @@ extension EventTransaction {
     bytes.append("},\"effects\":[" as StaticString)
     bytes.append(parts.effects)
     bytes.append("]" as StaticString)
+    if parts.failures.count > 0 {
+      bytes.append(",\"failures\":[" as StaticString)
+      bytes.append(parts.failures)
+      bytes.append("]" as StaticString)
+    }
     changes.append(subject: subject, version: version, plugins: plugins)
   }
 }

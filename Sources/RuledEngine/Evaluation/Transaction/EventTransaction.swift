@@ -150,7 +150,9 @@ final class EventTransaction {
     let queued = queue[index]
     let type = typeText(of: queued)
     let listeners = plugins.catalog.listeners(to: type)
+    trace.begin(event)
     trace.type = type
+    trace.cause = cause(of: queued)
     if index == 0 { for plugin in plugins.catalog.disabled { trace.skip(disabled: plugin) } }
     for run in runs where !queued.isRaised(by: run.plugin.index) {
       if let listener = listeners.first(where: { $0.plugin == run.plugin.index }) {
@@ -159,6 +161,13 @@ final class EventTransaction {
         trace.skip(run.plugin.entry.order[...], of: run.plugin.entry, listeners: [], type: type, reason: "")
       }
     }
+  }
+
+  /// The rule that raised an event; nil for one that was sent or parked.
+  private func cause(of queued: QueuedEvent) -> (plugin: String, rule: String)? {
+    guard case .raised(let plugin) = queued.origin else { return nil }
+    let entry = plugins.catalog.plugins[plugin]
+    return (entry.name, entry.manifest.rules[queued.rule].name)
   }
 
   /// Evaluates the events of a plugin's parked part again, and commits if the plugin no longer fails.

@@ -12,7 +12,8 @@ extension PluginRun {
           plugin: plugin.entry.name, kind: .cycle,
           message: "more than \(EventQueue.limit) events were raised within one event")
       }
-      transaction.queue.append(raised: type, data: data, chain: chain, depth: depth, by: plugin.index)
+      transaction.queue.append(
+        raised: type, data: data, chain: chain, depth: depth, by: plugin.index, rule: operations.rule(at: index))
     }
     searched = operations.count
   }

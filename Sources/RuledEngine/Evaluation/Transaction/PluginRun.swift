@@ -290,6 +290,7 @@ final class PluginRun {
 
   /// Runs the plugin's own rules on what its operations from `first` on raise.
   private func runRaised(from first: Int, _ vm: PluginVM, in transaction: EventTransaction) throws(Failure) {
+    let entry = plugin.entry
     for index in first..<vm.operations.count {
       guard case .raise(let raised, let data, _, _) = vm.operations[index] else { continue }
       let type = Array(raised)
@@ -301,9 +302,12 @@ final class PluginRun {
         vm.beginRaised(type: $0, data: data)
       }
       guard begun != .failed else { throw vm.failure(rule: nil) }
-      let outer = transaction.trace.type
-      if transaction.event.isExplained { transaction.trace.type = String(decoding: type, as: UTF8.self) }
-      defer { transaction.trace.type = outer }
+      let outer = (transaction.trace.type, transaction.trace.cause)
+      if transaction.event.isExplained {
+        transaction.trace.type = String(decoding: type, as: UTF8.self)
+        transaction.trace.cause = (entry.name, entry.manifest.rules[vm.operations.rule(at: index)].name)
+      }
+      defer { (transaction.trace.type, transaction.trace.cause) = outer }
       try runRules(listener.rules, vm, in: transaction)
       vm.endRaised()
     }

@@ -9,11 +9,22 @@ final class TraceWriter {
   private let trace = ByteBuffer(capacity: 256)
   /// The type of the event that rules run on.
   var type = ""
+  /// The rule that raised that event; nil for the event that was sent.
+  var cause: (plugin: String, rule: String)?
+  /// The event that is explained.
+  private var event = EventInput.none
+  private let identity = ByteBuffer(capacity: 256)
+
+  /// Begins to explain an event.
+  func begin(_ event: EventInput) { self.event = event }
 
   /// Removes all entries.
   func removeAll() {
     trace.removeAll()
+    guard !type.isEmpty else { return }
     type = ""
+    cause = nil
+    event = .none
   }
 
   /// Writes entries for rules of a plugin that do not run on an event of `type`.
@@ -43,7 +54,7 @@ final class TraceWriter {
     let before = try? JSONValue(parsing: vm.output)
     let first = vm.operations.count
     let started = EngineClock.monotonic
-    let result = vm.run(rule: rule)
+    let result = vm.explain(rule: rule)
     let microseconds = Int64((EngineClock.monotonic - started) / 1000)
     guard result != .failed else {
       var json = beginEntry(plugin, rule, fired: true, "failed: \(vm.failure(rule: nil).message)")
@@ -51,7 +62,8 @@ final class TraceWriter {
       return result
     }
     var json = beginEntry(plugin, rule, fired: result == .done, result == .done ? "its event came" : "'when' was false")
-    writeReads(vm.operations, of: before ?? .object([:]), to: &json)
+    writeReads(of: rule, in: vm.operations, state: before ?? .object([:]), to: &json)
+    if result == .skipped, let condition = vm.falseCondition(of: rule, from: first) { write(condition, to: &json) }
     guard result == .done, vm.encodeState(limit: .max) != .failed else {
       endEmptyEntry(&json, microseconds: microseconds)
       return result
@@ -59,6 +71,7 @@ final class TraceWriter {
     let after = try? JSONValue(parsing: vm.output)
     writeList("writes", Self.changes(from: before ?? .object([:]), to: after ?? .object([:]), at: "state"), to: &json)
     writeOperations(vm.operations[first...], of: plugin, to: &json)
+    writeConsequences(vm.operations, from: first, of: plugin, to: &json)
     endEntry(&json, microseconds: microseconds)
     return result
   }
@@ -73,6 +86,13 @@ final class TraceWriter {
     var json = JSONWriter(continuing: trace)
     json.beginObject()
     json.member("event", type)
+    if let cause {
+      json.member("cause")
+      json.beginObject()
+      json.member("plugin", cause.plugin)
+      json.member("rule", cause.rule)
+      json.endObject()
+    }
     json.member("plugin", plugin)
     json.member("rule")
     json.value(rule.map(JSONValue.string) ?? .null)
@@ -99,22 +119,37 @@ final class TraceWriter {
     json.endArray()
   }
 
-  /// Writes which parts of the state the last rule read, and the values that they had before it.
-  private func writeReads(_ operations: Operations, of state: JSONValue, to json: inout JSONWriter) {
-    guard let last = operations.indices.last else { return }
+  /// Writes which parts of the state a rule read, and the values that they had before it.
+  private func writeReads(
+    of rule: Int, in operations: Operations, state: JSONValue, to json: inout JSONWriter
+  ) {
     let reads = operations.indices.compactMap { index -> String? in
-      guard operations.rule(at: index) == operations.rule(at: last), case .read(let path) = operations[index] else {
-        return nil
-      }
+      guard operations.rule(at: index) == rule, case .read(let path) = operations[index] else { return nil }
       return String(decoding: path, as: UTF8.self)
     }
     guard !reads.isEmpty else { return }
     writeList("reads", reads, to: &json)
+    writeValues(reads.compactMap { path in Self.value(at: path, in: state).map { (path, $0) } }, to: &json)
+  }
+
+  /// Writes what made a rule's `when` false.
+  private func write(_ condition: FalseCondition, to json: inout JSONWriter) {
+    json.member("condition")
+    json.beginObject()
+    json.member("text", condition.text)
+    json.member("file", condition.file)
+    json.member("line", condition.line)
+    writeValues(condition.values, to: &json)
+    json.endObject()
+  }
+
+  /// Writes values by what they are values of, unless they are not wanted.
+  private func writeValues(_ values: [(String, JSONValue)], to json: inout JSONWriter) {
+    guard event.explainsValues else { return }
     json.member("values")
     json.beginObject()
-    for path in reads {
-      guard let value = Self.value(at: path, in: state) else { continue }
-      json.member(named: path)
+    for (name, value) in values {
+      json.member(named: name)
       json.value(value)
     }
     json.endObject()
@@ -170,6 +205,36 @@ final class TraceWriter {
       json.endObject()
     }
     json.endArray()
+  }
+
+  /// Writes the events that follow: messages and timers, with the ids that they will have.
+  private func writeConsequences(
+    _ operations: Operations, from first: Int, of plugin: Catalog.Plugin, to json: inout JSONWriter
+  ) {
+    var recorded = 0
+    var found: [JSONValue] = []
+    for index in operations.indices {
+      switch operations[index] {
+      case .read, .part: recorded += 1
+      case .send(let subject, let type, _) where index >= first:
+        let id = ConsequenceID.message(number: index - recorded, of: plugin.nameBytes, event, using: identity)
+        found.append([
+          "kind": "message", "id": .string(id.text), "type": .string(Self.text(type)),
+          "subject": .string(Self.text(subject)),
+        ])
+      case .setTimer(let name, let type, _, let seconds) where index >= first:
+        let due = ConsequenceID.due(seconds)
+        let id = ConsequenceID.timer(name, due: due, of: plugin.nameBytes, event, using: identity)
+        found.append([
+          "kind": "timer", "id": .string(id.text), "type": .string(Self.text(type)),
+          "subject": .string(Self.text(event.subject)), "due": .string(Timestamp(microseconds: due).rfc3339),
+        ])
+      default: break
+      }
+    }
+    guard !found.isEmpty else { return }
+    json.member("follows")
+    json.value(.array(found))
   }
 
   private static func text(_ bytes: Operation.Bytes) -> String { String(decoding: bytes, as: UTF8.self) }

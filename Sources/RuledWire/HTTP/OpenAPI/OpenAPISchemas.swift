@@ -81,7 +81,10 @@ enum OpenAPISchemas {
         ],
         "datacontenttype": optionalText, "dataschema": optionalText,
         "dryrun": ["type": ["boolean", "null"], "description": "Evaluates and answers, and commits nothing."],
-        "explain": ["type": ["boolean", "null"], "description": "Adds the trace to the outcome."],
+        "explain": [
+          "enum": [true, false, "without_values", nil],
+          "description": "Adds the trace to the outcome, on request without the values of what rules read.",
+        ],
         "wait": ["enum": ["cascade", nil], "description": "Answers once all messages that follow are committed."],
       ],
       "patternProperties": ["^[a-z0-9]{1,20}$": ["type": ["string", "number", "boolean", "null"]]],

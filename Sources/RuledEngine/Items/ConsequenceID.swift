@@ -1,0 +1,38 @@
+import RuledCore
+
+/// The ids of the events that follow from an event: they depend on nothing but that event and what rules asked for.
+///
+/// So a replay gives them again, and an explanation can name them before they happen.
+enum ConsequenceID {
+  /// The id of a message; `number` is its operation's number among those of its plugin, without what only an explanation records.
+  static func message(number: Int, of plugin: ByteView, _ event: EventInput, using identity: ByteBuffer) -> UUIDText {
+    identity.removeAll()
+    append(event.subject, to: identity)
+    append(event.source, to: identity)
+    append(event.id, to: identity)
+    append(plugin, to: identity)
+    identity.append(decimal: Int64(number))
+    return UUIDText.derived(from: identity.bytes)
+  }
+
+  /// The id of the event of a timer that is due at `due`, in microseconds.
+  static func timer(
+    _ name: ByteView, due: Int64, of plugin: ByteView, _ event: EventInput, using identity: ByteBuffer
+  ) -> UUIDText {
+    identity.removeAll()
+    append(event.subject, to: identity)
+    append(plugin, to: identity)
+    append(event.id, to: identity)
+    identity.append(name)
+    identity.append(decimal: due)
+    return UUIDText.derived(from: identity.bytes)
+  }
+
+  /// When a timer is due, in microseconds, that a rule set for `seconds`.
+  static func due(_ seconds: Double) -> Int64 { Int64((seconds * 1e6).rounded()) }
+
+  private static func append(_ part: ByteView, to identity: ByteBuffer) {
+    identity.append(part)
+    identity.append(0)
+  }
+}

@@ -1,0 +1,90 @@
+import CLuaBridge
+package import RuledCore
+
+/// What made a rule's `when` false.
+package struct FalseCondition: Sendable, Equatable {
+  /// The operand that was false, as it is written; `return false` if that is what the function says.
+  package let text: String
+  /// The file, relative to the rules folder.
+  package let file: String
+  /// The line.
+  package let line: Int
+  /// The values in it that are no tables, in order.
+  package let values: [(text: String, value: JSONValue)]
+
+  package static func == (left: Self, right: Self) -> Bool {
+    left.text == right.text && left.file == right.file && left.line == right.line
+      && left.values.elementsEqual(right.values) { $0 == $1 }
+  }
+}
+
+/// The rewritten `when` of each rule that was explained, with its file.
+typealias KnownWhens = [Int: (text: WhenText, file: String)?]
+
+extension PluginVM {
+  /// As `run(rule:)`, and records what the rule's `when` looks at.
+  package func explain(rule: Int) -> CallResult {
+    guard let (when, file) = when(of: rule) else { return run(rule: rule) }
+    let isReplaced = when.text.withView { text in
+      file.withSlice { path in rb_replace_when(handle, Int32(rule), rb_slice(text), path) }
+    }
+    guard isReplaced else { return run(rule: rule) }
+    defer { rb_restore_when(handle, Int32(rule)) }
+    return run(rule: rule)
+  }
+
+  /// What made the `when` of a rule false that `explain` has run after the first `first` operations; nil if that can't be told.
+  package func falseCondition(of rule: Int, from first: Int) -> FalseCondition? {
+    guard let (when, file) = when(of: rule) else { return nil }
+    var result: WhenText.Part?
+    var recorded: [(part: WhenText.Part, value: JSONValue?)] = []
+    for operation in operations[first...] {
+      guard case .part(let number, let value, let isString) = operation, when.parts.indices.contains(number) else {
+        continue
+      }
+      let part = when.parts[number]
+      if part.isResult { result = part }
+      recorded.append((part, Self.value(value, isString: isString)))
+    }
+    guard let result else { return nil }
+    let condition =
+      result.isConstant ? recorded.last { !$0.part.isResult }?.part.condition : result.condition
+    var values: [(text: String, value: JSONValue)] = []
+    for (part, value) in recorded where part.condition == condition && !part.isResult {
+      guard let value else { continue }
+      values.removeAll { $0.text == part.text }
+      values.append((part.text, value))
+    }
+    return FalseCondition(
+      text: result.isConstant ? "return \(result.text)" : result.text, file: file, line: result.line, values: values)
+  }
+
+  private func when(of rule: Int) -> (text: WhenText, file: String)? {
+    if let known = knownWhens[rule] { return known }
+    let found = findWhen(of: rule)
+    knownWhens[rule] = .some(found)
+    return found
+  }
+
+  private func findWhen(of rule: Int) -> (text: WhenText, file: String)? {
+    var path = rb_slice()
+    var first: Int32 = 0
+    var last: Int32 = 0
+    guard rb_find_when(handle, Int32(rule), &path, &first, &last) else { return nil }
+    let name = path.text
+    guard let file = (source.modules + source.library).first(where: { $0.path == name }),
+      let tree = try? SyntaxTree(parsing: file.text),
+      let text = WhenText(file.text, in: tree, from: Int(first), to: Int(last), recorder: RB_PART_FUNCTION)
+    else { return nil }
+    return (text, name)
+  }
+
+  /// The value that the VM shows as `text`; nil for a table or a function.
+  private static func value(_ text: Operation.Bytes, isString: Bool) -> JSONValue? {
+    let text = String(decoding: text, as: UTF8.self)
+    if isString { return .string(text) }
+    if text == "nil" { return .null }
+    if let number = Double(text), !number.isFinite { return .string(text) }
+    return (try? JSONValue(parsing: text)) ?? (Double(text) == nil ? nil : .string(text))
+  }
+}
