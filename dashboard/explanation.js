@@ -46,15 +46,23 @@ function tree(outcome, event, isWhole) {
 
 function node(rule, outcome, plugin) {
   const failure = rule.fired && outcome.failures.find((failure) => failure.plugin === plugin && failure.rule === rule.rule);
-  if (!rule.fired) return el("li", {}, el("span", { class: "idle" }, rule.rule), " ", el("span", { class: "dim small" }, rule.reason));
+  if (!rule.fired) return el("li", {}, el("span", { class: "idle" }, rule.rule), " ", el("span", { class: "dim small" }, rule.reason), condition(rule));
   const made = outcome.decisions[plugin] ?? {};
   return el("li", {}, el("span", { class: failure ? "failed" : "fired" }, rule.rule), " ", el("span", { class: "dim small" }, micros(rule.micros)),
     el("ul", {},
       leaf("reads", rule.reads), leaf("writes", rule.writes),
       (rule.decisions ?? []).map((name) => el("li", {}, tag("decides", "good"), " ", name, name in made ? [" = ", el("span", { class: "mono" }, brief(made[name]))] : null)),
-      leaf("emits", rule.effects), leaf("raises", rule.raised),
+      leaf("emits", rule.effects), leaf("raises", rule.raised), leaf("sends", rule.sends), leaf("timers", rule.timers),
+      leaf("counts", rule.counts), leaf("once", rule.once),
       (rule.shadowed ?? []).map((late) => el("li", {}, tag("too late", "warn"), ` ${late.key}, decided by ${late.by}`)),
       failure && el("li", { class: "bad" }, failure.message)));
+}
+
+// The operand of `when` that was false, with the values in it.
+function condition(rule) {
+  if (!rule.condition) return null;
+  const values = Object.entries(rule.condition.values ?? {}).map(([name, value]) => `${name} = ${JSON.stringify(value)}`);
+  return el("ul", {}, el("li", {}, tag("false"), " ", el("span", { class: "mono small" }, rule.condition.text)), leaf("with", values));
 }
 
 const leaf = (label, names) => names?.length ? el("li", {}, tag(label), " ", el("span", { class: "mono small" }, names.join(", "))) : null;

@@ -179,6 +179,7 @@ def check_csv(browser, base, folder):
 
 def check_playground(browser, base):
     show(browser, base, "playground")
+    browser.until("document.getElementById('keys').textContent.includes('platform (')")
     click(browser, "Dry run")
     browser.until("document.querySelector('.tree')")
     text = browser.evaluate("document.querySelector('.tree').innerText")

@@ -133,6 +133,8 @@ package enum Completion: Sendable, Equatable {
   case folders
   /// These words.
   case words([String])
+  /// What `PROGRAM completions WORD -- …` prints for the command's words so far, one a line.
+  case asked(String)
 }
 
 /// Writes what `--help` shows.

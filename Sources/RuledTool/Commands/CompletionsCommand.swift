@@ -5,7 +5,12 @@ package enum CompletionsCommand: Command {
   /// Name, options and help.
   package static let spec = CommandSpec(
     "completions", "Prints a script that completes commands and options in a shell.",
-    synopsis: ["bash|zsh|fish"], required: ["SHELL"], completes: .words(["bash", "zsh", "fish"]),
+    synopsis: ["bash|zsh|fish", "event -- [WORD…]"], required: ["SHELL"], optional: CommandSpec.any,
+    completes: .words(["bash", "zsh", "fish"]),
+    details: """
+      The scripts complete event types and the members of an event's data, too: they ask 'rulectl completions event',
+      which takes them from what the daemon's plugins describe, or else those in 'rules'.
+      """,
     examples: [
       .init("source <(rulectl completions bash)", "for this shell"),
       .init("rulectl completions zsh > ~/.zfunc/_rulectl", "permanently, in a folder of $fpath"),
@@ -15,6 +20,15 @@ package enum CompletionsCommand: Command {
   /// Prints the script.
   package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let shell = arguments.operands[0]
+    if shell == "event" {
+      for word in EventCompletion(environment).candidates(after: arguments.operands.dropFirst()) {
+        environment.output.write(word.printable + "\n")
+      }
+      return .done
+    }
+    guard arguments.operands.count == 1 else {
+      throw UsageError("one shell at a time; leave out '\(arguments.operands[1])'")
+    }
     let script = CompletionScript(program: environment.program, commands: environment.commands)
     switch shell {
     case "bash": environment.output.write(script.bash)
@@ -52,6 +66,12 @@ extension CompletionScript {
       _\(program)_files() {
         compopt -o filenames 2>/dev/null
         mapfile -t COMPREPLY < <(compgen "$1" -- "$current")
+      }
+      _\(program)_asked() {
+        if [[ $previous == = || $current == = ]]; then return; fi
+        compopt -o nospace 2>/dev/null
+        COMPREPLY=($(compgen -W "$(\(program) completions "$1" -- "${COMP_WORDS[@]:2:COMP_CWORD-2}" 2>/dev/null)" -- "$current"))
+        if [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} != *= ]]; then COMPREPLY[0]+=" "; fi
       }
       _\(program)() {
         local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command="" skip="" word
@@ -108,6 +128,7 @@ extension CompletionScript {
     case .folders: "_\(program)_files -d\(end)"
     case .words(let words):
       "COMPREPLY=($(compgen -W \"\(words.joined(separator: " "))\" -- \"$current\"))\(end)"
+    case .asked(let word): "_\(program)_asked \(word)\(end)"
     }
   }
 }
@@ -120,6 +141,11 @@ extension CompletionScript {
     return """
       #compdef \(program)
       # Completes \(program) in zsh.
+      _\(program)_asked() {
+        local -a found
+        found=(${(f)"$(\(program) completions $1 -- ${words[2,CURRENT-1]} 2>/dev/null)"})
+        compadd -S '' -a found
+      }
       _\(program)() {
         local context state line
         local -a commands
@@ -163,6 +189,7 @@ extension CompletionScript {
     case .files: "_files"
     case .folders: "_files -/"
     case .words(let words): "(\(words.joined(separator: " ")))"
+    case .asked(let word): "_\(program)_asked \(word)"
     }
   }
 }
@@ -185,9 +212,14 @@ extension CompletionScript {
       case .files: lines.append(begin + " -F")
       case .folders: lines.append(begin + " -a '(__fish_complete_directories)'")
       case .words(let words): lines.append(begin + " -a " + Self.quoted(words.joined(separator: " ")))
+      case .asked(let word): lines.append(begin + " -a " + asked(word))
       }
     }
     return lines.joined(separator: "\n") + "\n"
+  }
+
+  private func asked(_ word: String) -> String {
+    "'(\(program) completions \(word) -- (commandline -opc)[3..-1] 2>/dev/null)'"
   }
 
   private func fishOption(_ option: OptionSpec) -> String {
@@ -198,6 +230,7 @@ extension CompletionScript {
       case .files: text += " -r -F"
       case .folders: text += " -x -a '(__fish_complete_directories)'"
       case .words(let words): text += " -x -a " + Self.quoted(words.joined(separator: " "))
+      case .asked(let word): text += " -x -a " + asked(word)
       }
     }
     return text + " -d " + Self.quoted(option.summary)

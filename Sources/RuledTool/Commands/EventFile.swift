@@ -32,6 +32,9 @@ struct EventFile {
     if let operand = arguments.operands.first {
       throw UsageError("--file takes the events from the file; leave out '\(operand)'")
     }
+    if arguments.has("follow") {
+      throw UsageError("--follow goes with one event; 'rulectl explain SUBJECT EVENT-ID' shows one of a file later")
+    }
     for option in ["data", "id", "source", "time"] where arguments.has(option) {
       throw UsageError("--\(option) is for a single event; with --file, each line brings its own")
     }

@@ -12,7 +12,8 @@ package enum ExplainCommand: Command {
     options: [
       OptionSpec(
         "rules", value: "DIR", "For a past event, also what the rules in DIR would have said.", completes: .folders),
-      OptionSpec("all", "Lists the rules that listen to other types too."), .json,
+      OptionSpec("all", "Lists the rules that listen to other types too."),
+      OptionSpec("no-values", "Leaves out the values of what rules read; for an event of a file."), .json,
     ],
     details: """
       The file holds one CloudEvent; '-' is standard input. The event is sent as a dry run.
@@ -27,7 +28,10 @@ package enum ExplainCommand: Command {
 
   /// Explains the event and prints its trace as a tree.
   package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
-    if let id = arguments.operand(1) { return try explainPast(arguments.operands[0], id, arguments, environment) }
+    if let id = arguments.operand(1) {
+      if arguments.has("no-values") { throw UsageError("--no-values goes with an event of a file; leave it out") }
+      return try explainPast(arguments.operands[0], id, arguments, environment)
+    }
     if arguments.has("rules") { throw UsageError("--rules goes with a past event: SUBJECT EVENT-ID --rules DIR") }
     let file = arguments.operands[0]
     let bytes = try environment.open(file).readAll()
@@ -41,7 +45,7 @@ package enum ExplainCommand: Command {
       throw ToolError("\(file) is not JSON: \(error)")
     }
     event["dryrun"] = true
-    event["explain"] = true
+    event["explain"] = arguments.has("no-values") ? "without_values" : true
     let outcome = try environment.connect().call("event", .object(event))
     if arguments.has("json") {
       environment.print(json: outcome)

@@ -1,19 +1,30 @@
 package import RuledCore
 
-/// Draws which rules fired on an event, which did not, and why.
+/// Draws which rules fired on an event, which did not, and why; below a rule, what it raised.
 package struct TraceTree {
+  /// An event of the trace with the rules that were considered.
+  private struct Event {
+    let type: String
+    /// The rule that raised it, nil for the event that was sent.
+    let cause: JSONValue?
+    var entries: [JSONValue] = []
+  }
+
   private let outcome: JSONValue
   private let style: Style
   private let failures: [ReportedFailure]
   private let showsAll: Bool
+  private let followed: [String: TreeNode]
 
   /// The tree of an outcome that has a trace.
   ///
-  /// Rules that listen to other types are counted in one line, unless `all` are to be shown.
-  package init(_ outcome: JSONValue, style: Style, all: Bool = false) {
+  /// Rules that listen to other types are counted in one line, unless `all` are to be shown. `followed` has what came of messages and timers,
+  /// by their ids.
+  package init(_ outcome: JSONValue, style: Style, all: Bool = false, followed: [String: TreeNode] = [:]) {
     self.outcome = outcome
     showsAll = all
     self.style = style
+    self.followed = followed
     failures = (outcome.member("failures")?.arrayValue ?? []).map(ReportedFailure.init)
   }
 
@@ -21,65 +32,83 @@ package struct TraceTree {
   ///
   /// - Parameter type: The type of the event; the trace names only the types of events that rules raised.
   /// - Returns: Lines.
-  package func text(type: String) -> String {
+  package func text(type: String) -> String { nodes(type: type).map { $0.text(style) }.joined() }
+
+  /// The tree; events whose cause the trace does not name stand beside it.
+  package func nodes(type: String) -> [TreeNode] {
     let trace = outcome.member("trace")?.arrayValue ?? []
-    guard !trace.isEmpty else { return "\(type.printable): no rule listens to this event\n" }
-    var trees: [(event: String, plugins: [(name: String, rules: [JSONValue])])] = []
-    var others: [Int] = []
+    guard !trace.isEmpty else { return [TreeNode("\(type.printable): no rule listens to this event")] }
+    var events: [Event] = []
     for entry in trace {
-      let event = Self.event(of: entry) ?? type
-      let plugin = entry.member("plugin")?.stringValue ?? "?"
-      if trees.last?.event != event {
-        trees.append((event, []))
-        others.append(0)
-      }
-      let tree = trees.count - 1
+      let type = entry.member("event")?.stringValue ?? type
+      let cause = entry.member("cause")
+      let known = events.lastIndex { $0.type == type && $0.cause == cause }
+      if known == nil { events.append(Event(type: type, cause: cause)) }
+      events[known ?? events.count - 1].entries.append(entry)
+    }
+    var nodes: [TreeNode] = []
+    while !events.isEmpty {
+      let event = events.removeFirst()
+      nodes.append(TreeNode(style.bold(event.type.printable), plugins(of: event, raised: &events)))
+    }
+    return nodes
+  }
+
+  /// The plugins with the rules that were considered on an event; takes what they raised out of `raised`.
+  private func plugins(of event: Event, raised: inout [Event]) -> [TreeNode] {
+    var nodes: [(name: String, node: TreeNode)] = []
+    var others = 0
+    for entry in event.entries {
       if !showsAll, Self.listensToOthers(entry) {
-        others[tree] += 1
+        others += 1
         continue
       }
-      if trees[tree].plugins.last?.name != plugin { trees[tree].plugins.append((plugin, [])) }
-      trees[tree].plugins[trees[tree].plugins.count - 1].rules.append(entry)
+      let plugin = entry.member("plugin")?.stringValue ?? "?"
+      if nodes.last?.name != plugin { nodes.append((plugin, TreeNode(style.cyan(plugin.printable)))) }
+      let node = node(entry, raised: &raised)
+      nodes[nodes.count - 1].node.children.append(node)
     }
-    return zip(trees, others).map { tree, others in
-      let plugins = tree.plugins.map { TreeNode(style.cyan($0.name.printable), $0.rules.map(node)) }
-      let count = others == 1 ? "1 rule listens" : "\(others) rules listen"
-      let line = others > 0 ? [TreeNode(style.dim("\(count) to other types"))] : []
-      return TreeNode(style.bold(tree.event.printable), plugins + line).text(style)
-    }.joined()
+    let count = others == 1 ? "1 rule listens" : "\(others) rules listen"
+    return nodes.map(\.node) + (others > 0 ? [TreeNode(style.dim("\(count) to other types"))] : [])
   }
 
   private static func listensToOthers(_ entry: JSONValue) -> Bool {
     entry.member("fired")?.boolValue != true && entry.member("reason")?.stringValue?.hasPrefix("listens to ") == true
   }
 
-  private static func event(of entry: JSONValue) -> String? {
-    guard let event = entry.member("event") else { return nil }
-    return event.stringValue ?? event.member("type")?.stringValue
-  }
+  // MARK: Rules
 
-  private func node(_ entry: JSONValue) -> TreeNode {
+  private func node(_ entry: JSONValue, raised: inout [Event]) -> TreeNode {
     let rule = (entry.member("rule")?.stringValue ?? "all rules").printable
     let reason = entry.member("reason").map { $0.brief.printable }
     let failure = failures.first { $0.plugin == entry.member("plugin")?.stringValue && $0.rule == rule }
     let time = entry.member("micros")?.doubleValue.map { "  " + style.dim(Figures.micros($0)) } ?? ""
     guard entry.member("fired")?.boolValue ?? false else {
-      let reads = [list("reads", reads(of: entry))].compactMap { $0 }
-      return TreeNode(style.dim("○ \(rule)") + (reason.map { ": \($0)" } ?? ""), reads)
+      let condition = entry.member("condition")
+      let children = [
+        condition.flatMap { list("with", $0.member("values").map(Self.pairs)) }, list("reads", reads(of: entry)),
+      ].compactMap { $0 }
+      return TreeNode(
+        style.dim("○ \(rule)") + (reason.map { ": \($0)" } ?? "") + (condition.map(text(of:)) ?? ""), children)
     }
-    var children = [
+    let head = [
       list("reads", reads(of: entry)), list("writes", entry.member("writes")),
       list("decides", entry.member("decisions")), list("emits", entry.member("effects")),
-      list("raises", entry.member("raised")), list("sends", entry.member("sends")),
-      list("timers", entry.member("timers")),
-      list("counts", entry.member("counts")), list("once", entry.member("once")),
-      shadowed(entry.member("shadowed")),
-    ].compactMap { $0 }
+    ]
+    let tail = [list("counts", entry.member("counts")), list("once", entry.member("once"))]
+    var children = head.compactMap { $0 } + raises(of: entry, &raised) + consequences(of: entry)
+    children += (tail + [shadowed(entry.member("shadowed"))]).compactMap { $0 }
     guard let failure else {
       return TreeNode("\(style.green("●")) \(rule)\(time)" + (reason.map { ": \($0)" } ?? ""), children)
     }
     children.append(TreeNode(style.red(failure.messageAndKind.printable)))
     return TreeNode("\(style.red("✗ \(rule)"))\(time)", children)
+  }
+
+  /// The operand of a `when` that was false, with its place.
+  private func text(of condition: JSONValue) -> String {
+    let place = "\(condition.member("file")?.brief ?? "?"):\(condition.member("line")?.brief ?? "?")"
+    return ": \((condition.member("text")?.brief ?? "?").printable)  \(style.dim(place.printable))"
   }
 
   /// The paths that a rule read, with the values that the trace gives.
@@ -93,6 +122,38 @@ package struct TraceTree {
       })
   }
 
+  private static func pairs(_ values: JSONValue) -> JSONValue {
+    .array((values.objectValue?.members ?? []).map { .string("\($0.name) = \($0.value.text)") })
+  }
+
+  /// What a rule raised, each with the rules that were considered on it.
+  private func raises(of entry: JSONValue, _ raised: inout [Event]) -> [TreeNode] {
+    var alone: [JSONValue] = []
+    var nodes: [TreeNode] = []
+    for type in entry.member("raised")?.arrayValue ?? [] {
+      let index = raised.firstIndex { event in
+        event.type == type.stringValue && event.cause?["plugin"] == entry.member("plugin")
+          && event.cause?["rule"] == entry.member("rule")
+      }
+      guard let index else {
+        alone.append(type)
+        continue
+      }
+      let event = raised.remove(at: index)
+      nodes.append(TreeNode("raises \(style.bold(event.type.printable))", plugins(of: event, raised: &raised)))
+    }
+    return [list("raises", .array(alone))].compactMap { $0 } + nodes
+  }
+
+  /// Messages and timers, with what came of those that were followed.
+  private func consequences(of entry: JSONValue) -> [TreeNode] {
+    let nodes = (entry.member("follows")?.arrayValue ?? []).compactMap { event in
+      event.member("id")?.stringValue.flatMap { followed[$0] }
+    }
+    guard nodes.isEmpty else { return nodes }
+    return [list("sends", entry.member("sends")), list("timers", entry.member("timers"))].compactMap { $0 }
+  }
+
   private func list(_ label: String, _ value: JSONValue?) -> TreeNode? {
     guard let items = value?.arrayValue, !items.isEmpty else { return nil }
     return TreeNode("\(label) \(items.map(\.brief.printable).joined(separator: ", "))")
@@ -103,30 +164,5 @@ package struct TraceTree {
     guard let items = value?.arrayValue, !items.isEmpty else { return nil }
     let text = items.map { "\($0.member("key")?.brief ?? "?") (decided by \($0.member("by")?.brief ?? "?"))" }
     return TreeNode(style.yellow("too late: \(text.joined(separator: ", ").printable)"))
-  }
-}
-
-/// A line of text with lines below it.
-private struct TreeNode {
-  var text: String
-  var children: [TreeNode]
-
-  init(_ text: String, _ children: [TreeNode] = []) {
-    self.text = text
-    self.children = children
-  }
-
-  func text(_ style: Style) -> String {
-    var lines = [text]
-    draw(children, indent: "", style, into: &lines)
-    return lines.joined(separator: "\n") + "\n"
-  }
-
-  private func draw(_ nodes: [TreeNode], indent: String, _ style: Style, into lines: inout [String]) {
-    for (index, node) in nodes.enumerated() {
-      let isLast = index == nodes.count - 1
-      lines.append(style.dim(indent + (isLast ? "└─ " : "├─ ")) + node.text)
-      draw(node.children, indent: indent + (isLast ? "   " : "│  "), style, into: &lines)
-    }
   }
 }

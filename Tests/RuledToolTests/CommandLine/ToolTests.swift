@@ -133,6 +133,22 @@ struct CompletionsTests {
       Run("completions", "tcsh").errors == "rulectl: there are no completions for 'tcsh'; write bash, zsh or fish\n")
   }
 
+  @Test func `The words of an event come from what plugins describe`() throws {
+    let daemon = try FakeDaemon(result: [
+      "plugins": [
+        ["events": [["type": "paid", "data": ["amount": "integer", "note": "string?"]]]],
+        ["events": [["type": "paid", "data": ["who": "string"]], ["type": "left", "data": [:]]]],
+      ]
+    ])
+    defer { daemon.stop() }
+    func words(_ given: String...) -> String { Run(words: ["completions", "event", "--"] + given, on: daemon).output }
+    #expect(words() == "left\npaid\n")
+    #expect(words("paid") == "")
+    #expect(words("paid", "user:1") == "amount=\nnote=\nwho=\n")
+    #expect(words("--dry-run", "--id", "x", "paid", "user:1", "note=a") == "amount=\nwho=\n")
+    #expect(words("gone", "user:1") == "")
+  }
+
   @Test(arguments: [
     (["rulectl", "ev"], ["event"]), (["rulectl", "--socket", "x", "par"], ["parked"]),
     (["rulectl", "parked", "--pl"], ["--plugin"]), (["rulectl", "completions", "z"], ["zsh"]),

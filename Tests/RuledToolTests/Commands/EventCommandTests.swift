@@ -207,6 +207,56 @@ struct ExplainCommandTests {
     #expect(Run("explain", "--all", "-", on: daemon, input: event).output.contains("○ o: listens to 'y', not to 'x'"))
   }
 
+  @Test func `What a rule raised stands below it, and a false condition has its values`() throws {
+    let cause: JSONValue = ["plugin": "a", "rule": "r"]
+    let daemon = try FakeDaemon(result: [
+      "subject": "s", "id": "e", "version": 0, "decisions": [:], "effects": [], "failures": [],
+      "trace": [
+        ["event": "x", "plugin": "a", "rule": "r", "fired": true, "micros": 2, "raised": ["y"], "once": ["k"]],
+        ["event": "y", "cause": cause, "plugin": "a", "rule": "own", "fired": true, "micros": 1],
+        [
+          "event": "x", "plugin": "b", "rule": "w", "fired": false, "reason": "'when' was false",
+          "reads": ["state.n"],
+          "condition": ["text": "s.n > 2", "file": "b/plugin.lua", "line": 7, "values": ["s.n": 1]],
+        ],
+        [
+          "event": "y", "cause": cause, "plugin": "b", "rule": "o", "fired": false,
+          "reason": "listens to 'x', not to 'y'",
+        ],
+      ],
+    ])
+    defer { daemon.stop() }
+    let run = Run("explain", "-", "--no-values", on: daemon, input: #"{"type":"x","subject":"s"}"#)
+    #expect(daemon.request?.params["explain"] == "without_values")
+    #expect(
+      run.output.hasPrefix(
+        """
+        x
+        ├─ a
+        │  └─ ● r  2 µs
+        │     ├─ raises y
+        │     │  ├─ a
+        │     │  │  └─ ● own  1 µs
+        │     │  └─ 1 rule listens to other types
+        │     └─ once k
+        └─ b
+           └─ ○ w: 'when' was false: s.n > 2  b/plugin.lua:7
+              ├─ with s.n = 1
+              └─ reads state.n
+
+        """))
+  }
+
+  @Test func `--follow and --no-values are refused where they make no sense`() throws {
+    let daemon = try FakeDaemon(result: Self.outcome)
+    defer { daemon.stop() }
+    #expect(Run("event", "x", "s", "--follow", "--dry-run", on: daemon).errors.contains("leave --dry-run out"))
+    #expect(Run("event", "--file", "-", "--follow", on: daemon).errors.contains("--follow goes with one event"))
+    #expect(Run("event", "x", "s", "--no-values", on: daemon).errors.contains("--no-values goes with --explain"))
+    #expect(Run("explain", "s", "e", "--no-values", on: daemon).errors.contains("leave it out"))
+    #expect(daemon.requests.isEmpty)
+  }
+
   @Test func `A file without an event is refused before anything is sent`() throws {
     let daemon = try FakeDaemon(result: Self.outcome)
     defer { daemon.stop() }
