@@ -25,9 +25,8 @@ package struct Tool {
         ParkedCommand.self, RetryCommand.self, DropCommand.self, EffectsCommand.self, CountersCommand.self,
         HealthCommand.self, ClockCommand.self, TopCommand.self, DashboardCommand.self, BacktestCommand.self,
         BenchCommand.self,
-        NewCommand.self, CheckCommand.self, TestCommand.self, MutateCommand.self, DocsCommand.self, BackupCommand.self,
-        CompletionsCommand.self,
-        ManualCommand.self,
+        NewCommand.self, CheckCommand.self, FormatCommand.self, TestCommand.self, MutateCommand.self, DocsCommand.self,
+        ReplCommand.self, BackupCommand.self, CompletionsCommand.self, ManualCommand.self,
       ],
       examples: [
         .init("rulectl event app.launched device:9f2c platform=ios", "sends an event and shows the decisions"),

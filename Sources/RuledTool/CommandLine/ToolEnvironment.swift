@@ -34,7 +34,7 @@ package struct ToolEnvironment {
   /// The environment of this process.
   package static func process() -> ToolEnvironment {
     var variables: [String: String] = [:]
-    for name in ["RULED_SOCKET", "NO_COLOR", "TERM", "DISPLAY", "WAYLAND_DISPLAY"] {
+    for name in ["RULED_SOCKET", "HOME", "XDG_STATE_HOME", "NO_COLOR", "TERM", "DISPLAY", "WAYLAND_DISPLAY"] {
       if let value = getenv(name) { variables[name] = String(cString: value) }
     }
     return ToolEnvironment(
