@@ -50,8 +50,9 @@ struct EventCompletion {
     guard let rules = try? environment.connect().call("rules", [:]) else { return nil }
     var events: [String: Set<String>] = [:]
     for event in rules.elements("plugins").flatMap({ $0.elements("events") }) {
-      events[event.member("type")?.stringValue ?? "", default: []]
-        .formUnion(event.member("data")?.objectValue?.names ?? [])
+      // The name of an optional object ends in '?'.
+      let names = (event.member("data")?.objectValue?.names ?? []).map { $0.hasSuffix("?") ? String($0.dropLast()) : $0 }
+      events[event.member("type")?.stringValue ?? "", default: []].formUnion(names)
     }
     return events.map { ($0.key, $0.value.sorted()) }
   }
