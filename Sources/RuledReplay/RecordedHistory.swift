@@ -13,36 +13,57 @@ package struct RecordedHistory: Sendable {
   private var keys: [UInt64] = []
   /// When subjects were last erased, in microseconds, by the hash of the name.
   private var erasures: [UInt64: Int64] = [:]
+  /// Which subjects it joins.
+  private(set) var shares = SubjectShares()
 
   /// A history in which no message was applied and no timer fired.
   package init() {}
 
   /// The history of a range of a journal.
   ///
+  /// - Parameters:
+  ///   - source: the journal.
+  ///   - range: the range.
+  ///   - isPlayed: whether a subject's events are played.
+  ///   - goesOn: called with each entry; false ends the reading.
   /// - Throws: when the journal can't be read.
-  package init(_ source: any JournalSource, in range: JournalRange) throws(StoreError) {
+  package init(
+    _ source: any JournalSource, in range: JournalRange,
+    isPlayed: @escaping @Sendable (_ subject: String) -> Bool, goesOn: (JournalEntry) -> Bool
+  ) throws(StoreError) {
+    self.isPlayed = isPlayed
     let reader = EntryReader()
+    var builder = SubjectShares.Builder()
     try source.forEach(in: range) { entry in
-      add(entry, reader)
-      return true
+      if entry.origin != .rules, isPlayed(entry.subject) { builder.note(entry.subject) }
+      if let sender = add(entry, reader), isPlayed(sender), isPlayed(entry.subject) {
+        builder.join(sender, entry.subject)
+      }
+      return goesOn(entry)
     }
     keys.sort()
+    shares = builder.shares()
   }
 
   /// The history of entries.
   package init(_ entries: some Sequence<JournalEntry>) {
     let reader = EntryReader()
-    for entry in entries { add(entry, reader) }
+    for entry in entries { _ = add(entry, reader) }
     keys.sort()
   }
 
-  private mutating func add(_ entry: JournalEntry, _ reader: EntryReader) {
+  /// Adds an entry; gives the sender if it is a message.
+  private mutating func add(_ entry: JournalEntry, _ reader: EntryReader) -> String? {
     switch entry.origin {
-    case .message: if let message = reader.message(entry.event) { keys.append(message.key) }
+    case .message:
+      guard let message = reader.message(entry.event) else { return nil }
+      keys.append(message.key)
+      return message.from
     case .timer: if let due = reader.due(entry.event) { keys.append(Self.key(of: entry, due: due)) }
     case .forget: erasures[Array(entry.subject.utf8).hash64(seed: 0)] = entry.at.microseconds
     case .client, .retry, .rules: break
     }
+    return nil
   }
 
   /// How often the message or timer with that key happened.

@@ -94,6 +94,8 @@ struct WaitingMessages {
 }
 
 /// The timers that only a world has, by when they are due.
+///
+/// Those that are due at once have an order of their own, that of their keys in the store, whatever other timers there are.
 struct OwnTimers {
   private var heap: [DueTimer] = []
 
@@ -101,7 +103,7 @@ struct OwnTimers {
   mutating func add(_ timer: DueTimer) {
     heap.append(timer)
     var child = heap.count - 1
-    while child > 0, heap[child].due < heap[(child - 1) / 2].due {
+    while child > 0, Self.isBefore(heap[child], heap[(child - 1) / 2]) {
       heap.swapAt(child, (child - 1) / 2)
       child = (child - 1) / 2
     }
@@ -117,10 +119,19 @@ struct OwnTimers {
     while true {
       let left = 2 * parent + 1
       guard left < heap.count else { return first }
-      let child = left + 1 < heap.count && heap[left + 1].due < heap[left].due ? left + 1 : left
-      guard heap[child].due < heap[parent].due else { return first }
+      let child = left + 1 < heap.count && Self.isBefore(heap[left + 1], heap[left]) ? left + 1 : left
+      guard Self.isBefore(heap[child], heap[parent]) else { return first }
       heap.swapAt(child, parent)
       parent = child
     }
+  }
+
+  private static func isBefore(_ left: DueTimer, _ right: DueTimer) -> Bool {
+    if left.due != right.due { return left.due < right.due }
+    for part in [\DueTimer.subject, \DueTimer.plugin, \DueTimer.name] where left[keyPath: part] != right[keyPath: part]
+    {
+      return left[keyPath: part].lexicographicallyPrecedes(right[keyPath: part])
+    }
+    return false
   }
 }

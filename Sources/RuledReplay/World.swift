@@ -25,6 +25,10 @@ package final class World {
   ///
   /// True for all by default; let it be false for plugins that the record knows with other rules.
   package var isImposed: (_ plugin: String) -> Bool = { _ in true }
+  /// Whether a subject's events happen in this world and not in another one of the same side; true for all by default.
+  var isHere: (_ subject: String) -> Bool = { _ in true }
+  /// Whether something was sent to a subject whose events happen elsewhere: what was played since then is not what would have happened.
+  private(set) var hasMissed = false
 
   private let context: EngineContext
   let evaluator: Evaluator
@@ -118,6 +122,27 @@ package final class World {
     try deliverOwnMessages(&played)
     try commitLargeBatch()
     return played
+  }
+
+  /// Lets the time of an entry come that happens in another world of the same side: the timers of this world alone that are due by then fire.
+  func pass(_ moment: Moment) throws(RequestError) -> [Played] {
+    var played: [Played] = []
+    try fireOwnTimers(until: moment.at, &played)
+    sequence = moment.sequence
+    context.clock.set(moment.now)
+    return played
+  }
+
+  /// When an entry happened.
+  struct Moment: Sendable {
+    /// The entry's number.
+    let sequence: UInt64
+    /// When it was evaluated.
+    let at: Timestamp
+    /// What `now()` was.
+    let now: Timestamp
+
+    init(_ entry: JournalEntry) { (sequence, at, now) = (entry.sequence, entry.at, entry.now) }
   }
 
   /// Ends the range that was played: fires the timers of this world alone that are due by `end`.
@@ -242,12 +267,12 @@ package final class World {
   /// One that the record has sent too waits even if the record says too few applied: entries of a subject that was erased later are not there.
   private func note(_ message: CommitBatch.Message, isRecorded: Bool) throws(RequestError) {
     guard let stored = try evaluator.text(of: message), let text = reader.message(stored) else { return }
-    guard let recorded else { return ownMessages.append(message) }
-    if isRecorded || waiting.count(of: text.key) < recorded.count(of: text.key) {
-      waiting.add(message, text)
-    } else if recorded.isPlayed(String(decoding: message.subject, as: UTF8.self)) {
-      ownMessages.append(message)
+    let receiver = String(decoding: message.subject, as: UTF8.self)
+    if let recorded {
+      if isRecorded || waiting.count(of: text.key) < recorded.count(of: text.key) { return waiting.add(message, text) }
+      guard recorded.isPlayed(receiver) else { return }
     }
+    if isHere(receiver) { ownMessages.append(message) } else { hasMissed = true }
   }
 
   /// Delivers the messages of this world alone, in the order sent.
@@ -329,6 +354,9 @@ package final class World {
   private func findTimers() throws(StoreError) {
     for timer in try StoreListing.timers(context, now: .max, limit: .max).due { note(timer) }
   }
+
+  /// The counters of each plugin.
+  var counterCounts: [String: Int] { context.counters.counts }
 
   // MARK: Commits
 

@@ -200,6 +200,9 @@ package final class CounterTable: Sendable {
     return chosen
   }
 
+  /// How many series each plugin has.
+  package var counts: [String: Int] { contents.withLock { $0.counts } }
+
   /// How many series there are, and which plugins have `limit` or more of them.
   package func usage(limit: Int) -> (series: Int, full: [String]) {
     contents.withLock { contents in

@@ -1,7 +1,6 @@
-import Glibc
 package import RuledCore
 package import RuledJournal
-package import RuledLua
+import RuledLua
 package import RuledStore
 
 /// A backtest on a journal: from the states of the snapshot before the range, through all that was recorded since.
@@ -25,6 +24,14 @@ package final class JournalBacktest {
     }
   }
 
+  /// What a backtest found.
+  package struct Found {
+    /// What was compared.
+    package var comparison: Comparison
+    /// Whether all was played.
+    package var isWhole: Bool
+  }
+
   /// The parts of the history that are missing between the states to begin from and the end.
   package let gaps: [JournalGap]
   /// How many entries there are to play.
@@ -35,15 +42,21 @@ package final class JournalBacktest {
   private let snapshot: JournalSnapshot?
   private let recorded: RecordedHistory
   private let temporary: String
+  /// Whether the record was read to its end.
+  private let isRead: Bool
 
-  /// A backtest that has not begun.
+  /// A backtest that has not begun: reads what the record says about messages and timers.
   ///
   /// - Parameters:
   ///   - source: the journal.
   ///   - selection: what is played of it.
   ///   - temporary: a folder for the states of both sides.
+  ///   - goesOn: asked now and then with how many entries were read; false ends the backtest.
   /// - Throws: when the journal can't be read.
-  package init(_ source: any JournalSource, _ selection: Selection, temporary: String) throws(StoreError) {
+  package init(
+    _ source: any JournalSource, _ selection: Selection, temporary: String,
+    goesOn: (_ read: Int) -> Bool = { _ in true }
+  ) throws(StoreError) {
     self.source = source
     self.selection = selection
     self.temporary = temporary
@@ -58,12 +71,14 @@ package final class JournalBacktest {
     range.first = base.map { $0.sequence + 1 } ?? 0
     range.until = selection.until
     self.range = range
-    let counter = CountingSource(source)
-    var recorded = try RecordedHistory(counter, in: range)
-    recorded.isPlayed = selection.contains
-    self.recorded = recorded
-    count = counter.count
-    let last = counter.last
+    var (count, last, isRead) = (0, UInt64(0), true)
+    recorded = try RecordedHistory(source, in: range, isPlayed: selection.contains) { entry in
+      count += 1
+      last = max(last, entry.sequence)
+      if count & 1023 == 0 { isRead = goesOn(count) }
+      return isRead
+    }
+    (self.count, self.isRead) = (count, isRead)
     gaps = source.gaps.filter { $0.last >= range.first && $0.first <= last }
   }
 
@@ -77,45 +92,78 @@ package final class JournalBacktest {
   /// Plays the range on both sides.
   ///
   /// - Parameters:
-  ///   - rules: the rules of both sides, with those for what comes before the range.
-  ///   - lua: the calling thread's worker.
+  ///   - rules: makes the rules of both sides.
   ///   - configuration: the limits of both.
-  ///   - goesOn: asked now and then with how many entries were played; false ends the backtest.
-  ///   - onSides: called with the sides before the first entry.
-  ///   - before: called before each entry that is compared.
-  /// - Returns: whether all was played.
-  /// - Throws: when the journal or a store can't be read.
+  ///   - threads: how many threads may play at once.
+  ///   - goesOn: asked now and then with how many entries were played; false ends the backtest. Entries may be played once more in order.
+  /// - Returns: what was found; after an end by `goesOn`, of the entries until then.
+  /// - Throws: when the journal or a store can't be read, or rules don't load.
   package func play(
-    _ rules: Sides.Rules, lua: LuaWorker, configuration: Configuration = Configuration(),
-    goesOn: (_ played: Int) -> Bool, onSides: (Sides) -> Void,
-    before: (JournalEntry, Sides) throws(RequestError) -> Void = { _, _ in }
-  ) throws(RequestError) -> Bool {
-    var result: Result<Bool, RequestError> = .success(true)
-    do throws(StoreError) {
-      let (first, second) = (try copy("baseline"), try copy("candidate"))
-      let stores = (try RocksStore(path: first.folder), try RocksStore(path: second.folder))
-      do throws(RequestError) {
-        let sides = try Sides(
-          rules, lua: lua, stores: (stores.0, stores.1), configuration: configuration, recorded: recorded,
-          events: count)
-        onSides(sides)
-        result = .success(try play(sides, goesOn, before))
-      } catch { result = .failure(error) }
-      try stores.0.close()
-      try stores.1.close()
-    } catch { throw error.requestError }
-    return try result.get()
+    _ rules: @escaping Replay.Rules, configuration: Configuration = Configuration(), threads: Int,
+    goesOn: (_ played: Int) -> Bool
+  ) throws(RequestError) -> Found {
+    if threads > 1, let found = try attempt(rules, configuration, threads, goesOn) { return found }
+    return try attempt(rules, configuration, 1, goesOn) ?? Found(comparison: Comparison(), isWhole: false)
   }
 
-  /// A copy of the snapshot that a side begins from.
-  private func copy(_ side: String) throws(StoreError) -> StoreCopy {
-    try StoreCopy(of: snapshot?.path, in: temporary, name: "\(side)-\(getpid())")
+  private func attempt(
+    _ rules: @escaping Replay.Rules, _ configuration: Configuration, _ threads: Int, _ goesOn: (_ played: Int) -> Bool
+  ) throws(RequestError) -> Found? {
+    try withSetup(rules, configuration) { (setup) throws(RequestError) in
+      let replay = try Replay(setup, threads: threads)
+      let (isWhole, end) = try forEach(goesOn, noteGap: replay.noteGap) { (entry, isCompared) throws(RequestError) in
+        try replay.play(entry, isCompared: isCompared)
+      }
+      guard case .compared(let comparison) = try replay.finish(at: isWhole ? end : nil) else { return nil }
+      return Found(comparison: comparison, isWhole: isWhole)
+    }
   }
 
-  private func play(
-    _ sides: Sides, _ goesOn: (_ played: Int) -> Bool,
-    _ before: (JournalEntry, Sides) throws(RequestError) -> Void
-  ) throws(RequestError) -> Bool {
+  /// Plays the range on both sides, in order, to look at them before some of the entries.
+  ///
+  /// - Parameters:
+  ///   - rules: makes the rules of both sides.
+  ///   - configuration: the limits of both.
+  ///   - goesOn: asked now and then with how many entries were played; false ends it.
+  ///   - before: called before each entry that is compared.
+  /// - Throws: when the journal or a store can't be read, or rules don't load.
+  package func look(
+    _ rules: @escaping Replay.Rules, configuration: Configuration = Configuration(), goesOn: (_ played: Int) -> Bool,
+    before: (JournalEntry, Sides) throws(RequestError) -> Void
+  ) throws(RequestError) {
+    try withSetup(rules, configuration) { (setup) throws(RequestError) in
+      let sides = try setup.sides(LuaWorker())
+      _ = try forEach(goesOn, noteGap: sides.noteGap) { (entry, isCompared) throws(RequestError) in
+        if isCompared { try before(entry, sides) }
+        try sides.play(entry, isCompared: isCompared)
+        return true
+      }
+    }
+  }
+
+  private func withSetup<Result>(
+    _ rules: @escaping Replay.Rules, _ configuration: Configuration,
+    _ body: (Replay.Setup) throws(RequestError) -> Result
+  ) throws(RequestError) -> Result {
+    let stores: TemporaryStores
+    do throws(StoreError) { stores = try TemporaryStores(of: snapshot?.path, in: temporary) } catch {
+      throw error.requestError
+    }
+    defer { withExtendedLifetime(stores) {} }
+    return try body(
+      Replay.Setup(
+        rules: rules, configuration: configuration, baseline: stores.baseline, candidate: stores.candidate,
+        recorded: recorded, events: count))
+  }
+
+  /// Calls `play` with each entry to be played and whether it is compared, until it or `goesOn` returns false.
+  ///
+  /// - Returns: whether all entries were played, and when the range ends.
+  private func forEach(
+    _ goesOn: (_ played: Int) -> Bool, noteGap: () -> Void,
+    _ play: (_ entry: JournalEntry, _ isCompared: Bool) throws(RequestError) -> Bool
+  ) throws(RequestError) -> (isWhole: Bool, end: Timestamp?) {
+    guard isRead else { return (false, nil) }
     var failure: RequestError?
     var missing = gaps[...]
     var (played, isWhole) = (0, true)
@@ -128,19 +176,13 @@ package final class JournalBacktest {
         }
         played += 1
         while let gap = missing.first, gap.last < entry.sequence {
-          sides.comparison.noteGap()
+          noteGap()
           missing.removeFirst()
         }
         guard entry.origin == .rules || selection.contains(entry.subject) else { return true }
         if selection.until == nil { end = entry.at }
         do throws(RequestError) {
-          if let since = selection.since, entry.at < since {
-            try sides.warmUp(entry)
-          } else {
-            try before(entry, sides)
-            try sides.play(entry, isRecorded: true)
-          }
-          return true
+          return try play(entry, selection.since.map { entry.at >= $0 } ?? true)
         } catch {
           failure = error
           return false
@@ -148,27 +190,6 @@ package final class JournalBacktest {
       }
     } catch { throw error.requestError }
     if let failure { throw failure }
-    if isWhole, let end { try sides.finish(at: end) }
-    return isWhole
+    return (isWhole, end)
   }
-}
-
-/// A journal whose entries are counted while another reads them.
-private final class CountingSource: JournalSource, @unchecked Sendable {  // used by one thread
-  private let source: any JournalSource
-  private(set) var count = 0
-  private(set) var last: UInt64 = 0
-
-  init(_ source: any JournalSource) { self.source = source }
-
-  func forEach(in range: JournalRange, _ body: (JournalEntry) -> Bool) throws(StoreError) {
-    try source.forEach(in: range) { entry in
-      count += 1
-      last = max(last, entry.sequence)
-      return body(entry)
-    }
-  }
-
-  var gaps: [JournalGap] { source.gaps }
-  var snapshots: [JournalSnapshot] { source.snapshots }
 }

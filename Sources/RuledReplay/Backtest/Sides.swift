@@ -1,8 +1,8 @@
 package import RuledCore
 package import RuledEngine
 package import RuledJournal
-package import RuledLua
-package import RuledStore
+import RuledLua
+import RuledStore
 
 /// The two sides of a backtest, each a world of its own, and what is compared between them.
 ///
@@ -25,8 +25,11 @@ package final class Sides {
     }
   }
 
-  /// What was compared so far.
-  package let comparison = Comparison()
+  /// What was compared so far, by the share of the subject.
+  let comparisons = (0..<SubjectShares.count).map { _ in Comparison() }
+  private let shares: SubjectShares
+  /// Whether entries tell how they came out.
+  private let isRecorded: Bool
   private let baseline: World
   private let candidate: World
   private let rules: Rules
@@ -41,42 +44,47 @@ package final class Sides {
   ///   - configuration: the limits of both.
   ///   - recorded: what the entries to be played say about messages and timers; nil for events of clients alone.
   ///   - events: about how many events will be played: of many, the instructions of one event in 16 are counted.
+  ///   - own: the shares of subjects whose events happen here; nil for all.
   /// - Throws: when a store can't be read.
-  package init(
-    _ rules: Rules, lua: LuaWorker,
-    stores: (baseline: any StateStore, candidate: any StateStore) = (MemoryStore(), MemoryStore()),
-    configuration: Configuration = Configuration(), recorded: RecordedHistory? = nil, events: Int = 0
+  init(
+    _ rules: Rules, lua: LuaWorker, stores: (baseline: any StateStore, candidate: any StateStore),
+    configuration: Configuration, recorded: RecordedHistory?, events: Int, own: Set<Int>? = nil
   ) throws(RequestError) {
     self.rules = rules
+    shares = recorded?.shares ?? SubjectShares()
+    isRecorded = recorded != nil
     baseline = try World(
       rules: rules.baseline, lua: lua, base: stores.baseline, configuration: configuration, recorded: recorded)
     candidate = try World(
       rules: rules.warmUp ?? rules.candidate, lua: lua, base: stores.candidate, configuration: configuration,
       recorded: recorded)
     let mask: UInt64 = events > Self.mostCounted ? 15 : 0
-    for world in [baseline, candidate] { world.evaluator.recordCosts(mask: mask) }
+    for world in [baseline, candidate] {
+      world.evaluator.recordCosts(mask: mask)
+      if let own { world.isHere = { [shares] subject in own.contains(shares.share(of: subject)) } }
+    }
   }
 
   /// Of how many events all instructions are counted, which takes time.
   private static let mostCounted = 100_000
 
-  /// Plays an event before the range: both sides have the baseline's rules.
-  package func warmUp(_ entry: JournalEntry) throws(RequestError) {
-    _ = try baseline.play(entry)
-    _ = try candidate.play(entry)
-  }
+  /// Whether something was sent to a subject whose events happen elsewhere.
+  var hasMissed: Bool { baseline.hasMissed || candidate.hasMissed }
 
-  /// Plays an event of the range on both sides, and compares what it does.
+  /// The counters of each plugin, on both sides.
+  var counterCounts: [[String: Int]] { [baseline.counterCounts, candidate.counterCounts] }
+
+  /// Plays an entry on both sides.
   ///
   /// - Parameters:
-  ///   - entry: the event.
-  ///   - isRecorded: whether the entry tells how it came out.
+  ///   - entry: the entry.
+  ///   - isCompared: whether it is in the range, so that what it does is compared; before the range both sides have the baseline's rules.
   /// - Throws: when a store can't be read or written.
-  package func play(_ entry: JournalEntry, isRecorded: Bool) throws(RequestError) {
-    begin()
+  package func play(_ entry: JournalEntry, isCompared: Bool) throws(RequestError) {
+    if isCompared { begin() }
     let before = try baseline.play(entry)
     let after = try candidate.play(entry)
-    compare(before, after, recorded: isRecorded ? entry : nil)
+    if isCompared { compare(before, after, recorded: isRecorded ? entry : nil) }
   }
 
   /// Begins the range: each side has its own rules, and failures that were the machine's doing happen again to plugins that both have alike.
@@ -89,6 +97,17 @@ package final class Sides {
     for world in [baseline, candidate] { world.isImposed = { alike.contains($0) } }
   }
 
+  /// Lets the time of an event come that happens elsewhere.
+  func pass(_ moment: World.Moment, isCompared: Bool) throws(RequestError) {
+    if isCompared { begin() }
+    let before = try baseline.pass(moment)
+    let after = try candidate.pass(moment)
+    if isCompared { compare(before, after, recorded: nil) }
+  }
+
+  /// Notes that part of the history is missing.
+  func noteGap() { for comparison in comparisons { comparison.noteGap() } }
+
   /// Explains an event as both sides stand before it.
   package func explain(_ entry: JournalEntry) throws(RequestError) -> (baseline: JSONValue, candidate: JSONValue) {
     begin()
@@ -97,20 +116,24 @@ package final class Sides {
   }
 
   /// Ends the range: fires the timers that are due by `end`.
-  package func finish(at end: Timestamp) throws(RequestError) {
+  func finish(at end: Timestamp) throws(RequestError) {
     compare(try baseline.finish(at: end), try candidate.finish(at: end), recorded: nil)
   }
 
   private func compare(_ before: [Played], _ after: [Played], recorded: JournalEntry?) {
+    if before.isEmpty, after.isEmpty, recorded == nil { return }
     for pair in PlayedPairs.match(before, after) {
       let isTheRecorded = pair.baseline?.isRecorded ?? pair.candidate?.isRecorded ?? false
-      comparison.add(
+      let subject = pair.baseline?.entry.subject ?? pair.candidate?.entry.subject ?? ""
+      comparison(of: subject).add(
         recorded: isTheRecorded ? recorded : nil, baseline: pair.baseline, candidate: pair.candidate)
     }
     guard let recorded else { return }
     if recorded.isEvent, !before.contains(where: \.isRecorded), !after.contains(where: \.isRecorded) {
-      comparison.addMissing(recorded)
+      comparison(of: recorded.subject).addMissing(recorded)
     }
-    if recorded.origin == .forget { comparison.forget(recorded.subject) }
+    if recorded.origin == .forget { comparison(of: recorded.subject).forget(recorded.subject) }
   }
+
+  private func comparison(of subject: String) -> Comparison { comparisons[shares.share(of: subject)] }
 }

@@ -11,8 +11,18 @@ package struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendabl
     package var count: Int
     /// What was noted when it came first.
     package var note: Note
-    /// The position at which it came first: of things that are equally common the earlier ones go first.
-    fileprivate var order: Int
+    /// When it came first: of things that are equally common the earlier ones go first.
+    fileprivate var place: Place
+  }
+
+  /// When a thing came first: the position that was given, and among things with the same one the order in which they came.
+  fileprivate struct Place: Comparable {
+    var position: UInt64
+    var order: Int
+
+    static func < (left: Place, right: Place) -> Bool {
+      (left.position, left.order) < (right.position, right.order)
+    }
   }
 
   private let capacity: Int
@@ -25,24 +35,34 @@ package struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendabl
   package init(capacity: Int) { self.capacity = capacity }
 
   /// Counts a thing, `times` times; `note` is kept if it is new.
-  package mutating func add(_ thing: Thing, times: Int = 1, note: @autoclosure () -> Note) {
+  ///
+  /// `position` says where in the whole of what is counted it came, so that counts of its parts can be merged.
+  package mutating func add(
+    _ thing: Thing, times: Int = 1, at position: UInt64 = 0, note: @autoclosure () -> Note
+  ) {
     if let index = entries.index(forKey: thing) {
       entries.values[index].count += times
       return
     }
     next += 1
-    entries[thing] = Entry(thing: thing, count: times, note: note(), order: next)
+    entries[thing] = Entry(thing: thing, count: times, note: note(), place: Place(position: position, order: next))
     if entries.count >= 2 * capacity { dropRarest() }
   }
 
   /// Adds all counts of others.
   package mutating func merge(_ other: CommonCounts) {
-    for entry in other.top(.max) { add(entry.thing, times: entry.count, note: entry.note) }
+    for entry in other.top(.max) {
+      if let index = entries.index(forKey: entry.thing), entry.place.position < entries.values[index].place.position {
+        entries.values[index].place.position = entry.place.position
+        entries.values[index].note = entry.note
+      }
+      add(entry.thing, times: entry.count, at: entry.place.position, note: entry.note)
+    }
   }
 
   /// The commonest, in descending order of their counts.
   package func top(_ limit: Int) -> [Entry] {
-    Array(entries.values.sorted { ($1.count, $0.order) < ($0.count, $1.order) }.prefix(limit))
+    Array(entries.values.sorted { ($1.count, $0.place) < ($0.count, $1.place) }.prefix(limit))
   }
 
   private mutating func dropRarest() {
@@ -60,5 +80,7 @@ package struct NoNote: Sendable {
 
 extension CommonCounts where Note == NoNote {
   /// Counts a thing, `times` times.
-  package mutating func add(_ thing: Thing, times: Int = 1) { add(thing, times: times, note: NoNote()) }
+  package mutating func add(_ thing: Thing, times: Int = 1, at position: UInt64 = 0) {
+    add(thing, times: times, at: position, note: NoNote())
+  }
 }

@@ -3,10 +3,12 @@ package import RuledJournal
 
 /// Compares what two sides, the baseline and the candidate, make of the same events.
 ///
-/// Its memory is bounded: some 40 bytes a subject, and tables of limited size for all else. It belongs to one thread; parts of one replay that
-/// ran on several threads are merged afterwards.
+/// Its memory is bounded: some 40 bytes a subject, and tables of limited size for all else. It belongs to one thread; those of the shares of a
+/// replay are merged afterwards.
 package final class Comparison {
   private var subjects = SubjectStates()
+  /// The states of the subjects of merged comparisons.
+  private var others: [SubjectStates] = []
   private var decisions = DecisionTally()
   private var effects = EffectTally()
   private var failures = FailureTally()
@@ -35,7 +37,7 @@ package final class Comparison {
   ///   - candidate: how it came out under the candidate; nil when it did not happen there.
   package func add(recorded: JournalEntry? = nil, baseline: Played?, candidate: Played?) {
     guard let entry = baseline?.entry ?? candidate?.entry else { return }
-    let isEqual = addOutcome(baseline?.entry, candidate?.entry)
+    let isEqual = addOutcome(baseline?.entry, candidate?.entry, at: entry.sequence)
     if baseline != nil {
       events += 1
       range.add(entry)
@@ -44,7 +46,7 @@ package final class Comparison {
       equalOutcomes += 1
     } else {
       changedOutcomes += 1
-      changed.add(entry.subject, note: EventText.id(entry.event))
+      changed.add(entry.subject, at: entry.sequence, note: EventText.id(entry.event))
     }
     if let recorded { fidelity.add(recorded, baseline?.entry) }
     if let baseline { count(baseline, \.before) }
@@ -65,12 +67,12 @@ package final class Comparison {
   private static let none = SubjectStates.digest(of: [])
 
   /// Compares an event's outcome on both sides; whether it is the same.
-  private func addOutcome(_ before: JournalEntry?, _ after: JournalEntry?) -> Bool {
+  private func addOutcome(_ before: JournalEntry?, _ after: JournalEntry?, at position: UInt64) -> Bool {
     decisions.add(
-      before: before?.decisions, after: after?.decisions,
+      before: before?.decisions, after: after?.decisions, at: position,
       event: (before ?? after).map { (subject: $0.subject, id: EventText.id($0.event)) } ?? ("", ""))
     effects.add(before: before?.effects, after: after?.effects)
-    let failsAlike = failures.add(before: before?.failures, after: after?.failures)
+    let failsAlike = failures.add(before: before?.failures, after: after?.failures, at: position)
     guard let before, let after else { return false }
     return failsAlike && before.decisions == after.decisions && before.effects == after.effects
   }
@@ -84,9 +86,9 @@ package final class Comparison {
     }
   }
 
-  /// Adds all that another comparison has added, of the same sides and other events.
+  /// Adds all that another comparison has added, of the same sides and other subjects.
   package func merge(_ other: Comparison) {
-    subjects.merge(other.subjects)
+    others += [other.subjects] + other.others
     decisions.merge(other.decisions)
     effects.merge(other.effects)
     failures.merge(other.failures)
@@ -103,7 +105,10 @@ package final class Comparison {
 
   /// What was added so far.
   package var result: ComparisonResult {
-    let states = subjects.equalAndChanged
+    let tables = [subjects] + others
+    let states = tables.map(\.equalAndChanged).reduce((equal: 0, changed: 0)) {
+      (equal: $0.equal + $1.equal, changed: $0.changed + $1.changed)
+    }
     return ComparisonResult(
       range: range, events: events, subjects: states.equal + states.changed, fidelity: fidelity.json,
       outcomes: (equalOutcomes, changedOutcomes), decisions: decisions.json(), effects: effects.json,
@@ -111,7 +116,7 @@ package final class Comparison {
       failureTotals: CountOfSides(before: failures.before, after: failures.after), states: states, rules: rules.json,
       instructions: rules.instructions,
       mostChanged: changed.top(10).map { (subject: $0.thing, events: $0.count, event: $0.note) },
-      changedSubjects: subjects.withChangedEvents,
+      changedSubjects: tables.reduce(0) { $0 + $1.withChangedEvents },
       details: decisions.details)
   }
 }

@@ -55,6 +55,8 @@ package struct DecisionTally {
     package var subject: String
     /// The event's id.
     package var event: String
+    /// The sequence of the entry with which it happened.
+    var position: UInt64
   }
 
   /// The numbers at one path, on both sides.
@@ -85,9 +87,10 @@ package struct DecisionTally {
 
   /// Adds the decisions of one event on both sides, each the members of an object of plugins; nil where the event did not happen.
   ///
-  /// `event` names the event's subject and id, if its decisions changed.
+  /// `event` names the event's subject and id, if its decisions changed; `place` is the sequence of the entry with which it happened.
   package mutating func add(
-    before: [UInt8]?, after: [UInt8]?, event: @autoclosure () -> (subject: String, id: String) = ("", "")
+    before: [UInt8]?, after: [UInt8]?, at place: UInt64 = 0,
+    event: @autoclosure () -> (subject: String, id: String) = ("", "")
   ) {
     if before == after {
       if let decisions = before, !decisions.isEmpty { addEqual(decisions) }
@@ -96,7 +99,8 @@ package struct DecisionTally {
     let left = before.map(reader.read) ?? []
     let right = after.map(reader.read) ?? []
     if left.isEmpty, right.isEmpty { return }
-    let event = event()
+    let (subject, id) = event()
+    let event = (subject: subject, id: id, position: place)
     for decision in left {
       let other = right.first { $0.name == decision.name }
       let position = position(of: decision.name)
@@ -124,17 +128,20 @@ package struct DecisionTally {
 
   private mutating func addChange(
     _ before: Decision?, _ after: Decision?, at position: Int, _ kind: Example.Kind,
-    _ event: (subject: String, id: String)
+    _ event: (subject: String, id: String, position: UInt64)
   ) {
-    figures[position].changes.add(Change(before: before?.shown, after: after?.shown))
+    figures[position].changes.add(Change(before: before?.shown, after: after?.shown), at: event.position)
     if let before, let after {
-      for change in ValueDifference.between(before.value, after.value) { figures[position].members.add(change) }
+      for change in ValueDifference.between(before.value, after.value) {
+        figures[position].members.add(change, at: event.position)
+      }
     }
     let examples = figures[position].examples
     guard examples.count(where: { $0.kind == kind }) < Self.mostExamples,
       !examples.contains(where: { $0.kind == kind && $0.subject == event.subject })
     else { return }
-    figures[position].examples.append(Example(kind: kind, subject: event.subject, event: event.id))
+    figures[position].examples.append(
+      Example(kind: kind, subject: event.subject, event: event.id, position: event.position))
   }
 
   /// Adds all that another tally has counted.
@@ -147,10 +154,7 @@ package struct DecisionTally {
       figures[position].gone += theirs.gone
       figures[position].changes.merge(theirs.changes)
       figures[position].members.merge(theirs.members)
-      for example in theirs.examples
-      where figures[position].examples.count(where: { $0.kind == example.kind }) < Self.mostExamples {
-        figures[position].examples.append(example)
-      }
+      figures[position].examples = Self.first(of: figures[position].examples, theirs.examples)
       for (path, numbers) in theirs.numbers {
         figures[position].numbers[path, default: NumbersOfSides()].before.merge(numbers.before)
         figures[position].numbers[path, default: NumbersOfSides()].after.merge(numbers.after)
@@ -158,11 +162,22 @@ package struct DecisionTally {
     }
   }
 
+  /// The earliest examples of each kind, in order.
+  private static func first(of examples: [Example], _ others: [Example]) -> [Example] {
+    let all = (examples + others).enumerated()
+      .sorted { ($0.element.position, $0.offset) < ($1.element.position, $1.offset) }
+    var counts: [Example.Kind: Int] = [:]
+    return all.map(\.element).filter { example in
+      counts[example.kind, default: 0] += 1
+      return counts[example.kind, default: 0] <= mostExamples
+    }
+  }
+
   // MARK: Equal decisions
 
   /// Counts decisions that are equal on both sides.
   private mutating func addEqual(_ decisions: [UInt8]) {
-    let slot = Int(decisions.withView { hash64($0) } % UInt64(Self.memoSlots))
+    let slot = Int(decisions.withView { hash64($0, seed: 0) } % UInt64(Self.memoSlots))
     if memos[slot].times > 0, memos[slot].decisions == decisions {
       memos[slot].times += 1
       return

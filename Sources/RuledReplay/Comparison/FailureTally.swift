@@ -29,12 +29,12 @@ struct FailureTally: Sendable {
   /// Counts the failures of an event, each side's the elements of an array; nil where the event did not happen.
   ///
   /// - Returns: whether both sides failed alike.
-  mutating func add(before: [UInt8]?, after: [UInt8]?) -> Bool {
+  mutating func add(before: [UInt8]?, after: [UInt8]?, at position: UInt64) -> Bool {
     if before?.isEmpty ?? true, after?.isEmpty ?? true { return true }
     let (left, right) = (Self.read(before), Self.read(after))
     self.before += left.count
     self.after += right.count
-    for failure in right { kinds.add(Kind(failure)) }
+    for failure in right { kinds.add(Kind(failure), at: position) }
     return Self.withoutPlaces(left) == Self.withoutPlaces(right)
   }
 

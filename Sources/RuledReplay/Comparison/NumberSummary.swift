@@ -28,6 +28,10 @@ package struct NumberSummary: Sendable {
   package mutating func add(_ number: Double, times: Int = 1) {
     count += times
     sum += number * Double(times)
+    insert(number, times)
+  }
+
+  private mutating func insert(_ number: Double, _ times: Int) {
     guard buckets.isEmpty else {
       buckets[Self.bucket(of: number), default: 0] += times
       return
@@ -38,14 +42,14 @@ package struct NumberSummary: Sendable {
 
   /// Adds all numbers of another summary.
   package mutating func merge(_ other: NumberSummary) {
+    count += other.count
+    sum += other.sum
     if other.buckets.isEmpty {
-      for (number, times) in other.exact { add(number, times: times) }
+      for (number, times) in other.exact { insert(number, times) }
       return
     }
     if buckets.isEmpty { useBuckets() }
     buckets.merge(other.buckets, uniquingKeysWith: +)
-    count += other.count
-    sum += other.sum
   }
 
   /// The number that a share of all does not exceed, by the nearest rank; 0 when there is none.

@@ -59,15 +59,6 @@ struct SubjectStates: Sendable {
     note(hash, baseline, candidate, isChanged, adds: addsSubject)
   }
 
-  /// Notes the states of another table, of other subjects or of the same ones later.
-  mutating func merge(_ other: SubjectStates) {
-    for slots in other.shards {
-      for slot in slots where slot.subject != 0 {
-        note(slot.subject, slot.baseline & ~Self.changedBit, slot.candidate, slot.isChanged, adds: true)
-      }
-    }
-  }
-
   private mutating func note(
     _ hash: UInt64, _ baseline: UInt32?, _ candidate: UInt32?, _ isChanged: Bool, adds: Bool
   ) {

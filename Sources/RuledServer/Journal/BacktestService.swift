@@ -40,17 +40,22 @@ final class BacktestService: Sendable {
     let (baseline, configuration) = try liveRules(revision)
     let uploaded = try UploadedRules.source(params.rules)
     let candidate = baseline.taking(params.plugins, from: uploaded)
-    let worker = LuaWorker()
-    let rules = Sides.Rules(
-      baseline: try load(baseline, configuration, worker), warmUp: try load(baseline, configuration, worker),
-      candidate: try load(candidate, configuration, worker))
+    let load: Replay.Rules = { [self] worker in
+      do throws(RequestError) {
+        return .success(
+          Sides.Rules(
+            baseline: try self.load(baseline, configuration, worker),
+            warmUp: try self.load(baseline, configuration, worker),
+            candidate: try self.load(candidate, configuration, worker)))
+      } catch { return .failure(error) }
+    }
+    let rules = try load(LuaWorker()).get()
     let backtest = try self.backtest()
-    var sides: Sides?
-    let isWhole = try backtest.play(
-      rules, lua: worker, configuration: services.context.configuration, goesOn: { _ in goesOn() },
-      onSides: { sides = $0 })
-    guard isWhole, let sides else { throw RequestError(.unavailable, "the client has gone") }
-    return sides.comparison.result.json(
+    // On one thread: the daemon has other work for the processors.
+    let found = try backtest.play(
+      load, configuration: services.context.configuration, threads: 1, goesOn: { _ in goesOn() })
+    guard found.isWhole else { throw RequestError(.unavailable, "the client has gone") }
+    return found.comparison.result.json(
       .init(
         baseline: rules.baseline.revision, candidate: rules.candidate.revision, gaps: backtest.gaps, folder: "DIR",
         conditions: conditions))
@@ -99,7 +104,8 @@ final class BacktestService: Sendable {
       since: params.since?.timestamp(now: now), until: params.until?.timestamp(now: now)
     ) { subjects.contains($0) }
     do throws(StoreError) {
-      return try JournalBacktest(journal.source, selection, temporary: journal.journal.folder)
+      return try JournalBacktest(
+        journal.source, selection, temporary: journal.journal.folder, goesOn: { _ in goesOn() })
     } catch { throw RequestError(.unavailable, "the journal can't be read: \(error)") }
   }
 

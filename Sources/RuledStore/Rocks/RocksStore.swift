@@ -39,6 +39,12 @@ package final class RocksStore: StateStore {
     try self.init(path: path, blockCacheBytes: blockCacheBytes, flushes: true, journal: journal)
   }
 
+  /// Opens a store that is removed when its process ends: it takes less memory, and brings its log into the database sooner.
+  package convenience init(temporary path: String) throws(StoreError) {
+    let settings = LogSettings(segmentBytes: 16 << 20, longestBacklog: 2)
+    try self.init(path: path, blockCacheBytes: 32 << 20, settings: settings)
+  }
+
   /// Opens the store with other files and sizes.
   ///
   /// Without a flush thread sealed segments wait for `flushOnce`, and the store must not be closed.
@@ -221,6 +227,9 @@ package final class RocksStore: StateStore {
     end()
     if let problem { throw problem }
   }
+
+  /// Releases the files at once, for a store that is removed next: what the log holds is not brought into the database.
+  package func abandon() { end() }
 
   /// Releases the files; the next opening recovers what the log holds.
   private func end() {

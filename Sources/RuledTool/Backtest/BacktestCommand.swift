@@ -33,6 +33,9 @@ package enum BacktestCommand: Command {
       Both sides play the same events from the same states, each in a world of its own: messages, timers and once happen
       in it, and nothing leaves it. The baseline is what the daemon has loaded or, without a daemon, 'rules'.
 
+      Subjects that no message joins are played on all processors; the report is the same as on one. States that do not
+      fit into memory are in TMPDIR until the end. Ctrl-C ends with the report of what was played until then.
+
       A CONDITION is \(FailCondition.grammar).
       'changed' and 'failures' are shares of the events; 'effects' and 'instructions' are what the candidate has more, as
       a share of the baseline's. The exit code is 1 when a condition holds, and 2 after an interrupt.
@@ -49,7 +52,9 @@ package enum BacktestCommand: Command {
     let selection = try SubjectSelection(arguments)
     let source = try BacktestSource(arguments, environment)
     let rules = try BacktestRules(arguments, live: source.live)
-    let run = BacktestRun(try source.events(selection), rules, selection, environment)
+    let watch = BacktestWatch(environment)
+    let events = try source.events(selection) { watch.goesOn(share: nil, count: $0) }
+    let run = BacktestRun(events, rules, selection, environment, watch)
     let isWhole = try run.play()
     let result = run.result
     let report = result.json(
@@ -66,7 +71,8 @@ package enum BacktestCommand: Command {
       try WholeFile.write(Array(BacktestPage(report, result, examples).text.utf8), to: path)
     }
     guard isWhole else {
-      environment.errors.write("interrupted: the report is of what was played until then\n")
+      let count = Figures.count(watch.count, "event")
+      environment.errors.write("interrupted: the report is of what was played until then, \(count)\n")
       return .failed
     }
     let exceeded = report.elements("exceeded")

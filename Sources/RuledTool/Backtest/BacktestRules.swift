@@ -4,7 +4,7 @@ internal import RuledLua
 internal import RuledReplay
 
 /// The rules of both sides of a backtest, to be loaded as often as worlds need them.
-struct BacktestRules {
+struct BacktestRules: Sendable {
   /// The rules of the one side.
   let baseline: RulesSource
   /// The rules of the other.
@@ -34,11 +34,20 @@ struct BacktestRules {
     candidate = try Self.replace(chosen, of: baseline, by: try Self.source(selection), in: folder)
   }
 
-  /// Loads the baseline's rules; each world needs a catalog of its own.
-  func loadBaseline(_ worker: LuaWorker) throws(ToolError) -> Catalog { try load(baseline, worker) }
-
-  /// Loads the candidate's rules; each world needs a catalog of its own.
-  func loadCandidate(_ worker: LuaWorker) throws(ToolError) -> Catalog { try load(candidate, worker) }
+  /// Loads the rules of both sides; each world needs catalogs of its own.
+  ///
+  /// - Parameters:
+  ///   - worker: that of the thread whose worlds get them.
+  ///   - warmsUp: whether events are played before the range.
+  /// - Returns: the rules, or why they don't load.
+  func load(_ worker: LuaWorker, warmsUp: Bool) -> Result<Sides.Rules, RequestError> {
+    do throws(ToolError) {
+      return .success(
+        Sides.Rules(
+          baseline: try load(baseline, worker), warmUp: warmsUp ? try load(baseline, worker) : nil,
+          candidate: try load(candidate, worker)))
+    } catch { return .failure(RequestError(.unavailable, error.message)) }
+  }
 
   /// The revision that rules have with the configuration.
   func revision(of rules: RulesSource) throws(ToolError) -> String { try load(rules, LuaWorker()).revision }

@@ -45,16 +45,20 @@ struct BacktestSource {
     live = try store.flatMap { try Self.rules(in: $0, revision) }
   }
 
-  /// The events to play.
-  func events(_ selection: SubjectSelection) throws(ToolError) -> BacktestRun.Events {
+  /// The events to play; `goesOn` is asked while the journal is read, with how many entries were.
+  func events(
+    _ selection: SubjectSelection, goesOn: (_ read: Int) -> Bool
+  ) throws(ToolError) -> BacktestRun.Events {
     if let file { return .file(file) }
     do throws(StoreError) {
       let source = try FolderJournal(folder: journal ?? "")
       let range = JournalBacktest.Selection(since: since, until: until) { selection.contains($0) }
-      let temporary = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-      return .journal(try JournalBacktest(source, range, temporary: temporary))
+      return .journal(try JournalBacktest(source, range, temporary: Self.temporary, goesOn: goesOn))
     } catch { throw ToolError("the journal can't be read: \(error)") }
   }
+
+  /// The folder for what does not fit into memory.
+  static var temporary: String { getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp" }
 
   /// The sources of a revision in a store's archive; of the last one that was in force without one.
   private static func rules(

@@ -1,0 +1,68 @@
+import RuledCore
+import RuledEngine
+package import RuledJournal
+import RuledLua
+import RuledStore
+
+/// A backtest on events of clients that are no journal's: from empty states, as if the events came in at their times.
+package struct EventsBacktest {
+  private let temporary: String
+  private let count: Int
+
+  /// A backtest that has not begun.
+  ///
+  /// - Parameters:
+  ///   - temporary: a folder for the states of both sides.
+  ///   - count: about how many events there are.
+  package init(temporary: String, count: Int) {
+    self.temporary = temporary
+    self.count = count
+  }
+
+  /// Plays events on both sides.
+  ///
+  /// - Parameters:
+  ///   - rules: makes the rules of both sides.
+  ///   - threads: how many threads may play at once; with more than one the events may be asked for twice.
+  ///   - events: calls its argument with each event until that returns false; gives whether these were all events.
+  /// - Returns: what was found, of the events that were given.
+  /// - Throws: what `events` throws, or when a store can't be written or rules don't load.
+  package func play(
+    _ rules: @escaping Replay.Rules, threads: Int,
+    _ events: (_ play: (JournalEntry) throws -> Bool) throws -> Bool
+  ) throws -> JournalBacktest.Found {
+    if threads > 1, let found = try attempt(rules, threads, events) { return found }
+    return try attempt(rules, 1, events) ?? JournalBacktest.Found(comparison: Comparison(), isWhole: false)
+  }
+
+  private func attempt(
+    _ rules: @escaping Replay.Rules, _ threads: Int,
+    _ events: (_ play: (JournalEntry) throws -> Bool) throws -> Bool
+  ) throws -> JournalBacktest.Found? {
+    let stores = try TemporaryStores(of: nil, in: temporary)
+    defer { withExtendedLifetime(stores) {} }
+    let replay = try Replay(setup(rules, stores), threads: threads)
+    var end: Timestamp?
+    let isWhole = try events { entry in
+      end = max(end ?? entry.at, entry.at)
+      return try replay.play(entry, isCompared: true)
+    }
+    guard case .compared(let comparison) = try replay.finish(at: isWhole ? end : nil) else { return nil }
+    return JournalBacktest.Found(comparison: comparison, isWhole: isWhole)
+  }
+
+  /// Gives `body` both sides, to play events in order and to look at the sides in between.
+  ///
+  /// - Throws: what `body` throws, or when a store can't be made or rules don't load.
+  package func look(_ rules: @escaping Replay.Rules, _ body: (Sides) throws -> Void) throws {
+    let stores = try TemporaryStores(of: nil, in: temporary)
+    defer { withExtendedLifetime(stores) {} }
+    try body(try setup(rules, stores).sides(LuaWorker()))
+  }
+
+  private func setup(_ rules: @escaping Replay.Rules, _ stores: TemporaryStores) -> Replay.Setup {
+    Replay.Setup(
+      rules: rules, configuration: Configuration(), baseline: stores.baseline, candidate: stores.candidate,
+      recorded: nil, events: count)
+  }
+}

@@ -1,0 +1,162 @@
+package import RuledCore
+import RuledEngine
+import RuledJournal
+package import RuledLua
+import RuledStore
+
+/// Plays entries on both sides of a backtest, in order on one thread, or with the shares of the subjects divided among several.
+///
+/// What it finds is the same for any number of threads (docs/decisions/40). It belongs to one thread, which may be none of those.
+package final class Replay {
+  /// Makes the rules of both sides, for worlds of the calling thread.
+  package typealias Rules = @Sendable (LuaWorker) -> Result<Sides.Rules, RequestError>
+
+  /// What a replay begins with.
+  struct Setup: Sendable {
+    /// Makes the rules.
+    var rules: Rules
+    /// The limits of both sides.
+    var configuration: Configuration
+    /// The baseline's store.
+    var baseline: any StateStore
+    /// The candidate's store.
+    var candidate: any StateStore
+    /// What the record says about messages and timers; nil for events of clients alone.
+    var recorded: RecordedHistory?
+    /// About how many events there are.
+    var events: Int
+
+    /// Both sides, for the shares `own`; nil for all.
+    func sides(_ lua: LuaWorker, own: Set<Int>? = nil) throws(RequestError) -> Sides {
+      try Sides(
+        try rules(lua).get(), lua: lua, stores: (baseline, candidate), configuration: configuration, recorded: recorded,
+        events: events, own: own)
+    }
+  }
+
+  /// How a replay ended.
+  package enum Ending {
+    /// All entries were played, and this was found.
+    case compared(Comparison)
+    /// Subjects of different threads turned out to depend on each other: the entries must be played in order.
+    case joined
+  }
+
+  private static let batchSteps = 256
+  /// What the caches of all worlds may take.
+  private static let cacheMiB = 384
+
+  private let shares: SubjectShares
+  private let counterLimit: Int
+  /// The sides, if all is played on the calling thread.
+  private var sides: Sides?
+  private var threads: [ReplayThread] = []
+  private var batches: [ReplayThread.Batch] = []
+  /// The thread of each share.
+  private let owners: [Int]
+  private var hasStopped = false
+
+  /// A replay that has played nothing.
+  ///
+  /// - Parameters:
+  ///   - setup: what it begins with.
+  ///   - threads: how many threads it may use; 1 for the calling one alone.
+  /// - Throws: when rules don't load, or a store can't be read.
+  init(_ setup: Setup, threads: Int) throws(RequestError) {
+    let threads = max(1, min(threads, SubjectShares.count))
+    var setup = setup
+    setup.configuration.limits.cacheMiB = min(setup.configuration.limits.cacheMiB, Self.cacheMiB / (2 * threads))
+    shares = setup.recorded?.shares ?? SubjectShares()
+    counterLimit = setup.configuration.limits.counters
+    owners = shares.threads(threads)
+    guard threads > 1 else {
+      sides = try setup.sides(LuaWorker())
+      return
+    }
+    for number in 0..<threads {
+      let own = Set(owners.indices.filter { owners[$0] == number })
+      self.threads.append(try ReplayThread(setup, own, number: number))
+    }
+    batches = Array(repeating: ReplayThread.Batch(), count: threads)
+  }
+
+  deinit { for thread in threads { _ = try? thread.end() } }
+
+  // MARK: Playing
+
+  /// Plays an entry, and compares what it does on both sides if it is in the range.
+  ///
+  /// - Returns: false when there is no use in playing on: something failed, or subjects of different threads depend on each other.
+  func play(_ entry: JournalEntry, isCompared: Bool) throws(RequestError) -> Bool {
+    if let sides {
+      try sides.play(entry, isCompared: isCompared)
+      return true
+    }
+    let owner = entry.origin == .rules ? nil : owners[shares.share(of: entry.subject)]
+    let pass = ReplayThread.Step.pass(World.Moment(entry), isCompared: isCompared)
+    for number in batches.indices {
+      batches[number].steps.append(number == owner ? .play(isCompared: isCompared) : pass)
+    }
+    if let owner { batches[owner].entries.append(entry) }
+    if batches[0].steps.count >= Self.batchSteps { send() }
+    return !hasStopped
+  }
+
+  /// Notes that part of the history is missing before the next entry.
+  func noteGap() {
+    sides?.noteGap()
+    for number in batches.indices { batches[number].steps.append(.gap) }
+  }
+
+  private func send() {
+    for number in threads.indices {
+      if !threads[number].add(batches[number]) { hasStopped = true }
+      batches[number] = ReplayThread.Batch()
+    }
+  }
+
+  /// Ends the replay: fires the timers that are due by `end`; nil if not all was played.
+  func finish(at end: Timestamp?) throws(RequestError) -> Ending {
+    if let sides {
+      if let end { try sides.finish(at: end) }
+      return .compared(merged { _ in sides })
+    }
+    if let end { for number in batches.indices { batches[number].steps.append(.finish(end)) } }
+    send()
+    defer { threads = [] }
+    var ended: [Sides] = []
+    var failure: RequestError?
+    for thread in threads {
+      do throws(RequestError) { if let sides = try thread.end() { ended.append(sides) } } catch {
+        failure = failure ?? error
+      }
+    }
+    if let failure { throw failure }
+    guard ended.count == threads.count, hasRoomForCounters(ended) else { return .joined }
+    return .compared(merged { ended[owners[$0]] })
+  }
+
+  private func merged(_ sides: (_ share: Int) -> Sides) -> Comparison {
+    let merged = Comparison()
+    for share in 0..<SubjectShares.count { merged.merge(sides(share).comparisons[share]) }
+    return merged
+  }
+
+  /// Whether no plugin can have been refused a counter if all threads' counters had been in one table.
+  private func hasRoomForCounters(_ ended: [Sides]) -> Bool {
+    let first = threads.first?.firstCounters ?? []
+    for side in first.indices {
+      var counts: [String: Int] = [:]
+      for sides in ended {
+        for (plugin, count) in sides.counterCounts[side] {
+          counts[plugin, default: 0] += count - (first[side][plugin] ?? 0)
+        }
+      }
+      for (plugin, added) in counts where added > 0 {
+        // What an event counts is in the table while it is evaluated, even if it fails then.
+        if (first[side][plugin] ?? 0) + added + Limits.operations > counterLimit { return false }
+      }
+    }
+    return true
+  }
+}

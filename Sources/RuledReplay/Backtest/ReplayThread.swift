@@ -1,0 +1,119 @@
+import RuledCore
+import RuledJournal
+import RuledLua
+import RuledThreads
+
+/// A thread of a replay with both sides for some shares of the subjects: it plays their entries, and lets the time of all others pass.
+///
+/// Entries come in batches, of which only a few wait.
+final class ReplayThread: @unchecked Sendable {  // `queue` guards what changes
+  /// What happens next.
+  enum Step: Sendable {
+    /// The next entry of the batch.
+    case play(isCompared: Bool)
+    /// An entry of another thread.
+    case pass(World.Moment, isCompared: Bool)
+    /// Part of the history is missing.
+    case gap
+    /// The range ends.
+    case finish(Timestamp)
+  }
+
+  /// Some steps, and the entries that they play.
+  struct Batch: Sendable {
+    var steps: [Step] = []
+    var entries: [JournalEntry] = []
+  }
+
+  /// How a replay stands on its thread.
+  private enum Phase {
+    case beginning
+    case running
+    case ended
+  }
+
+  private static let mostWaiting = 4
+
+  private let queue = Condition()
+  private var waiting: [Batch] = []
+  private var isClosed = false
+  private var phase = Phase.beginning
+  private var failure: RequestError?
+  private var missed = false
+  /// The sides, once their thread has ended.
+  private var ended: Sides?
+  /// The counters of each plugin at the beginning, on both sides.
+  private(set) var firstCounters: [[String: Int]] = []
+  private var thread: Thread?
+
+  /// Starts the thread, and returns once its worlds have begun: those of several threads share their stores, and begin one after the other.
+  init(_ setup: Replay.Setup, _ own: Set<Int>, number: Int) throws(RequestError) {
+    do throws(ThreadError) {
+      thread = try Thread(name: "replay-\(number)") { [self] in run(setup, own) }
+    } catch { throw RequestError(.unavailable, "a thread of the replay can't be started: error \(error.number)") }
+    let failure = queue.wait { phase == .beginning ? nil : .some(self.failure) }
+    if let failure {
+      thread?.join()
+      throw failure
+    }
+  }
+
+  /// Adds steps, once there is room; false when the thread has stopped, as something failed or it missed a message.
+  func add(_ batch: Batch) -> Bool {
+    queue.wait {
+      guard phase == .running, failure == nil, !missed else { return false }
+      guard waiting.count < Self.mostWaiting else { return nil }
+      waiting.append(batch)
+      queue.wakeAll()
+      return true
+    }
+  }
+
+  /// Waits until all steps are done, and gives the sides; nil if something was sent to a subject of another thread.
+  func end() throws(RequestError) -> Sides? {
+    queue.signal { isClosed = true }
+    thread?.join()
+    if let failure { throw failure }
+    return missed ? nil : ended
+  }
+
+  // MARK: On the thread
+
+  private func run(_ setup: Replay.Setup, _ own: Set<Int>) {
+    do throws(RequestError) {
+      let sides = try setup.sides(LuaWorker(), own: own)
+      queue.signal {
+        firstCounters = sides.counterCounts
+        phase = .running
+      }
+      while let batch = next() {
+        try play(batch, on: sides)
+        if sides.hasMissed { return queue.signal { (missed, phase) = (true, .ended) } }
+      }
+      queue.signal { (ended, phase) = (sides, .ended) }
+    } catch { queue.signal { (failure, phase) = (error, .ended) } }
+  }
+
+  /// The next batch; nil at the end.
+  private func next() -> Batch? {
+    queue.wait {
+      guard !waiting.isEmpty else { return isClosed ? .some(nil) : nil }
+      queue.wakeAll()
+      return .some(waiting.removeFirst())
+    }
+  }
+
+  private func play(_ batch: Batch, on sides: Sides) throws(RequestError) {
+    var index = 0
+    for step in batch.steps {
+      switch step {
+      case .play(let isCompared):
+        try sides.play(batch.entries[index], isCompared: isCompared)
+        index += 1
+      case .pass(let moment, let isCompared): try sides.pass(moment, isCompared: isCompared)
+      case .gap: sides.noteGap()
+      case .finish(let end): try sides.finish(at: end)
+      }
+    }
+  }
+}
