@@ -6,7 +6,7 @@ import RuledStore
 
 /// Plays entries on both sides of a backtest, in order on one thread, or with the shares of the subjects divided among several.
 ///
-/// What it finds is the same for any number of threads (docs/decisions/40). It belongs to one thread, which may be none of those.
+/// What it finds is the same for any number of threads (docs/decisions/41). It belongs to one thread, which may be none of those.
 package final class Replay {
   /// Makes the rules of both sides, for worlds of the calling thread.
   package typealias Rules = @Sendable (LuaWorker) -> Result<Sides.Rules, RequestError>
