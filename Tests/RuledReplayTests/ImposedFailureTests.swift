@@ -2,9 +2,11 @@ import RuledCore
 import RuledEngine
 import RuledJournal
 import RuledLua
-import RuledReplay
+import RuledStore
 import TestSupport
 import Testing
+
+@testable import RuledReplay
 
 /// Failures that were the machine's doing, in backtests.
 @Suite struct ImposedFailureTests {
@@ -33,11 +35,14 @@ import Testing
         #"{"plugin":"\#($0)","rule":"a","kind":"time","message":"took too long","file":"\#($0)/plugin.lua","line":1}"#
       }.joined(separator: ",").utf8)
     (entry.decisions, entry.digests) = ([], [])
+    let rules = Sides.Rules(baseline: try catalog(source("1", "1")), candidate: try catalog(candidate))
     let sides = try Sides(
-      .init(baseline: try catalog(source("1", "1")), candidate: try catalog(candidate)), lua: lua,
-      recorded: RecordedHistory([entry]))
-    try sides.play(entry, isRecorded: true)
-    return sides.comparison.result.json(.init(baseline: "b", candidate: "c", folder: "next", conditions: []))
+      rules, lua: lua, stores: (MemoryStore(), MemoryStore()), configuration: Configuration(),
+      recorded: RecordedHistory([entry]), events: 1)
+    try sides.play(entry, isCompared: true)
+    let compared = Comparison()
+    for comparison in sides.comparisons { compared.merge(comparison) }
+    return compared.result.json(.init(baseline: "b", candidate: "c", folder: "next", conditions: []))
   }
 
   @Test func `they happen again on both sides under equal rules`() throws {

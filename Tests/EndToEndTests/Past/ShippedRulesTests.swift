@@ -2,6 +2,7 @@ import Glibc
 import RuledCore
 import RuledJSON
 import RuledJournal
+import TestSupport
 import Testing
 
 extension EndToEnd {
