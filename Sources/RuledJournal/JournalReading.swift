@@ -53,8 +53,25 @@ package struct LiveJournal: JournalSource {
   }
 
   package var gaps: [JournalGap] {
+    // What was committed by now is in the log or in the files when these are read after it.
+    let committed = (try? store.lastSequence()) ?? 0
+    let logged = store.loggedCommits
     let state = journal.state
-    return state.contents.gaps + [state.failure?.gap].compactMap { $0 }
+    let gaps = state.contents.gaps + [state.failure?.gap].compactMap { $0 }
+    let covered = max(state.contents.last, state.failure?.gap.last ?? 0)
+    return gaps + [missing(after: covered, in: logged, committed)].compactMap { $0 }
+  }
+
+  /// What lies between the last sequence that the files cover and the log: it was lost by a process that could not state it before its end.
+  private func missing(after covered: UInt64, in logged: [LoggedCommits], _ committed: UInt64) -> JournalGap? {
+    guard covered > 0 else { return nil }
+    var end = max(committed, covered)
+    forEach(in: logged) { view in
+      guard view.sequence > covered, !view.flags.contains(.isSilent) else { return true }
+      end = view.sequence - 1
+      return false
+    }
+    return end > covered ? JournalGap(first: covered + 1, last: end, reason: JournalFiles.unknownReason) : nil
   }
 
   package var snapshots: [JournalSnapshot] { journal.snapshots }

@@ -18,8 +18,9 @@ import Testing
     """
   private static let measured = 1000
   #if DEBUG
-    /// Without optimisation each round of a loop over an array allocates, and the outcomes that a record lists make most of the rounds. Each view of an
-    /// array allocates a count of changes, which release builds don't have.
+    /// Without optimisation each round of a loop over an array allocates, and the outcomes that a record lists make most of the rounds.
+    ///
+    /// Each view of an array allocates a count of changes, which release builds don't have.
     private static let most = 28 * measured
   #else
     /// Buffers that grow while they take the events of a batch, the less often the larger they are, and two steps in which each of the sixteen

@@ -79,7 +79,8 @@ struct BacktestText {
     text += " come out differently, for \(Figures.count(result.changedSubjects)) of "
     text +=
       "\(Figures.count(result.subjects, "subject")) (\(Self.share(result.changedSubjects, of: result.subjects)))\n"
-    text += "\(Figures.count(states.count("changed"), "subject")) end with another state\n"
+    let ended = states.count("changed")
+    text += "\(Figures.count(ended, "subject")) \(ended == 1 ? "ends" : "end") with another state\n"
     for (name, noun) in [("messages", "messages between subjects"), ("timers", "timers that fired")] {
       let count = report[name] ?? .null
       if count["before"] != count["after"] { text += "\(noun): \(Self.beforeAndAfter(count))\n" }

@@ -10,7 +10,7 @@ package enum CheckCommand: Command {
     options: [
       OptionSpec(
         "fix",
-        "Mends what is safe to mend: names that differ from a known one by one letter, print, os.time, times of timers."),
+        "Mends what is safe: names that differ from a known one by one letter, print, os.time, times of timers."),
       OptionSpec(
         "sarif", value: "FILE", "Writes the findings as SARIF, too, which code hosts show.", completes: .files),
       OptionSpec(

@@ -51,7 +51,8 @@ struct EventCompletion {
     var events: [String: Set<String>] = [:]
     for event in rules.elements("plugins").flatMap({ $0.elements("events") }) {
       // The name of an optional object ends in '?'.
-      let names = (event.member("data")?.objectValue?.names ?? []).map { $0.hasSuffix("?") ? String($0.dropLast()) : $0 }
+      let names = (event.member("data")?.objectValue?.names ?? [])
+        .map { $0.hasSuffix("?") ? String($0.dropLast()) : $0 }
       events[event.member("type")?.stringValue ?? "", default: []].formUnion(names)
     }
     return events.map { ($0.key, $0.value.sorted()) }

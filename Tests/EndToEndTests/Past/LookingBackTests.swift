@@ -115,7 +115,7 @@ extension EndToEnd {
       let explained = tool(daemon, "explain", "user:anna", "e1", "--rules", daemon.folder("next"))
       #expect(explained.code == 0)
       for part in [
-        "as it was", "as it would have been", "● play", "points  15", "bonus", "they differ in decisions, effects",
+        "as it was", "as it would have been", "● play", "points  15", "bonus", "they differ\n",
       ] {
         #expect(explained.output.contains(part), "\(part): \(explained.output)")
       }

@@ -112,12 +112,15 @@ final class RocksWorld {
     }
     if let wrong { return wrong }
     let gaps = source.gaps
+    // A journal begins with the first entry that could be written.
+    let first = entries.keys.min() ?? .max
     if let gap = gaps.first, files.disk.failures == 0, !hasFailed {
       return "the journal has a gap without a failure: \(gap)"
     }
     for commit in model.commits where commit.fate == .durable {
       let found = entries.removeValue(forKey: commit.sequence)
       if found == nil, gaps.contains(where: { $0.first <= commit.sequence && commit.sequence <= $0.last }) { continue }
+      if found == nil, commit.sequence < first, files.disk.failures > 0 || hasFailed { continue }
       guard found == "\(commit.number)" else {
         return "the journal has \(found ?? "nothing") for commit \(commit.number), sequence \(commit.sequence)"
       }

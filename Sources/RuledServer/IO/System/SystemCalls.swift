@@ -187,7 +187,8 @@ package struct SystemError: Error, Sendable, Equatable, CustomStringConvertible 
 extension Thread {
   /// Starts a thread, as `init` does.
   package static func start(
-    name: String, stackBytes: Int = 16 << 20, priority: Thread.Priority = .normal, _ body: @escaping @Sendable () -> Void
+    name: String, stackBytes: Int = 16 << 20, priority: Thread.Priority = .normal,
+    _ body: @escaping @Sendable () -> Void
   ) throws(SystemError) -> Thread {
     do throws(ThreadError) {
       return try Thread(name: name, stackBytes: stackBytes, priority: priority, body)
