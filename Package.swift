@@ -77,8 +77,8 @@ let package = Package(
     module(
       "RuledServer",
       [
-        "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledJournal", "RuledLua", "RuledReplay",
-        "RuledStore",
+        "RuledCore", "RuledJSON", "RuledThreads", "RuledCluster", "RuledEngine", "RuledJournal", "RuledLua",
+        "RuledReplay", "RuledStore",
         "RuledWire", "CCurl", "CLinux", "CSystemd", "CUV",
       ]),
     module(

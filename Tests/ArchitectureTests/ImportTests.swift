@@ -18,8 +18,9 @@ import Testing
     "RuledPeers": ["RuledCore", "RuledThreads", "CTLS", "CUV"],
     "RuledWire": ["RuledCore", "RuledJSON"],
     "RuledServer": [
-      "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledJournal", "RuledLua", "RuledReplay", "RuledStore",
-      "RuledWire", "CUV", "CCurl", "CLinux", "CSystemd",
+      "RuledCore", "RuledJSON", "RuledThreads", "RuledCluster", "RuledEngine", "RuledJournal", "RuledLua",
+      "RuledReplay",
+      "RuledStore", "RuledWire", "CUV", "CCurl", "CLinux", "CSystemd",
     ],
     "RuledTool": [
       "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledJournal", "RuledLua", "RuledReplay", "RuledStore",

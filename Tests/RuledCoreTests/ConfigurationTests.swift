@@ -54,6 +54,19 @@ import Testing
     #expect(configuration == expected)
   }
 
+  @Test func `A node of a cluster has a store on its host too`() throws {
+    let text = """
+      {"store":"postgresql://ruled@db1,db2/ruled","durability":"primary",
+      "cluster":{"node":"a","address":"a:1","folder":"/x","lease":"2s"}}
+      """
+    let configuration = try Configuration.decode(JSONValue(parsing: text)).get()
+    #expect(configuration.store == .postgresql(url: "postgresql://ruled@db1,db2/ruled"))
+    #expect(configuration.durability == .primary)
+    #expect(configuration.storeFolder == "/x")
+    #expect(configuration.cluster.lease == 2_000_000)
+    #expect(configuration.storeProblem == nil)
+  }
+
   @Test(arguments: [
     (#"{"sokcet":"/x"}"#, #"sokcet: unknown key; did you mean "socket"?"#),
     (#"{"limits":{"conections":1}}"#, #"limits.conections: unknown key; did you mean "connections"?"#),
@@ -62,7 +75,25 @@ import Testing
     (#"{"workers":"2"}"#, "workers: expected an integer from 0 to 1024, not this string"),
     (#"{"workers":2.5}"#, "workers: expected an integer from 0 to 1024, not this number"),
     (#"{"workers":-1}"#, "workers: expected an integer from 0 to 1024, not this number"),
-    (#"{"store":"sqlite:/x"}"#, #"store: expected "rocksdb:/path" or "memory:", not this string"#),
+    (#"{"store":"sqlite:/x"}"#, #"store: expected "rocksdb:/path", "memory:" or "postgresql://…", not this string"#),
+    (
+      #"{"store":"postgresql://db/x"}"#,
+      #"cluster: needed with a store in PostgreSQL: { node = "a name of this node's own" }"#
+    ),
+    (
+      #"{"store":"postgresql://db/x","cluster":{"node":"a"},"durability":"interval"}"#,
+      #"durability: a store in PostgreSQL has "commit" or "primary""#
+    ),
+    (#"{"cluster":{"node":"a"}}"#, #"cluster: belongs to a store in PostgreSQL, as in "postgresql://…""#),
+    (#"{"durability":"primary"}"#, #"durability: "primary" belongs to a store in PostgreSQL"#),
+    (
+      #"{"store":"postgresql://db/x","cluster":{"node":"a","lease":"1ms"}}"#,
+      #"cluster.lease: expected a duration from "1s" to "5m", not this string"#
+    ),
+    (
+      #"{"store":"postgresql://db/x","cluster":{"folder":"/x"}}"#,
+      "cluster.node: needed: a name that no other node has"
+    ),
     (#"{"dedup":{"window":48}}"#, #"dedup.window: expected a duration such as "48h", not this number"#),
     (#"{"admins":"root"}"#, "admins: expected an array of users and @groups, not this string"),
     (#"{"http":[]}"#, "http: expected a table, not an array"), ("[]", "expected a table, not an array"),

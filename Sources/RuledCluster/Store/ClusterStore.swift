@@ -11,6 +11,7 @@ package final class ClusterStore: StateStore, @unchecked Sendable {  // `lock` a
   private static let mostBytes = 32 << 20
 
   private let played: PlayedStore
+  private let leaseProblem: @Sendable () -> StoreError?
   private let onLoss: @Sendable (StoreError) -> Void
 
   /// Held by the one thread that writes to the database; taken before `lock`.
@@ -33,11 +34,15 @@ package final class ClusterStore: StateStore, @unchecked Sendable {  // `lock` a
 
   /// A store over a log that `writer` owns and `played` has played back to its end; nobody else uses either from then on, but for reads.
   ///
-  /// `onLoss` is called when the node owns the log no longer or can't know. Then all commits fail, and only `close` makes sense.
-  package init(_ played: PlayedStore, writer: LogWriter, onLoss: @escaping @Sendable (StoreError) -> Void) {
+  /// `problem` tells what is wrong while commits succeed. `onLoss` is called when the node owns the log no longer or can't know. Then all commits fail, and only `close` makes sense.
+  package init(
+    _ played: PlayedStore, writer: LogWriter, problem: @escaping @Sendable () -> StoreError? = { nil },
+    onLoss: @escaping @Sendable (StoreError) -> Void
+  ) {
     precondition(writer.end == played.position, "the log is played back to its end before its owner serves")
     self.played = played
     self.writer = writer
+    leaseProblem = problem
     self.onLoss = onLoss
   }
 
@@ -147,7 +152,7 @@ package final class ClusterStore: StateStore, @unchecked Sendable {  // `lock` a
 
   // MARK: Background
 
-  package var problem: StoreError? { played.store.problem }
+  package var problem: StoreError? { played.store.problem ?? leaseProblem() }
 
   package func checkpoint(to path: String) throws(StoreError) { try played.store.checkpoint(to: path) }
 

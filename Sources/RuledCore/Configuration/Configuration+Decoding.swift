@@ -11,8 +11,14 @@ extension Configuration {
   private mutating func read(_ section: ConfigurationSection) {
     section.path("socket", longest: 107).map { socket = $0 }
     section.path("rules").map { rules = $0 }
-    section.text("store", expected: "\"rocksdb:/path\" or \"memory:\"", StoreURL.init).map { store = $0 }
-    section.text("durability", expected: "\"commit\" or \"interval\"", Durability.init).map { durability = $0 }
+    section.text("store", expected: "\"rocksdb:/path\", \"memory:\" or \"postgresql://…\"", StoreURL.init).map {
+      store = $0
+    }
+    section.text("durability", expected: "\"commit\", \"interval\" or \"primary\"", Durability.init).map {
+      durability = $0
+    }
+    section.section("cluster") { cluster.read($0) }
+    if let problem = storeProblem, section.errors.isEmpty { section.note([problem.key], problem.message) }
     section.integer("workers", 0...1_024).map { workers = $0 }
     section.read("admins", expected: "an array of users and @groups", Self.names).map { admins = $0 }
     section.read("couriers", expected: "an array of users and @groups", Self.names).map { couriers = $0 }
@@ -51,6 +57,19 @@ extension Configuration.HTTP {
     if listen != nil, tokenFile == nil {
       section.note(["token_file"], "needed with listen: the file of the bearer token")
     }
+    section.finish()
+  }
+}
+
+extension Configuration.Cluster {
+  fileprivate mutating func read(_ section: ConfigurationSection) {
+    section.text("node", expected: "the node's name") { $0.isEmpty ? nil : $0 }.map { node = $0 }
+    section.text("address", expected: "where clients reach the node") { $0 }.map { address = $0 }
+    section.path("folder").map { folder = $0 }
+    section.text("lease", expected: "a duration from \"1s\" to \"5m\"") { text in
+      DurationText.parse(text).flatMap { (1_000_000...300_000_000).contains($0) ? $0 : nil }
+    }.map { lease = $0 }
+    if node.isEmpty { section.note(["node"], "needed: a name that no other node has") }
     section.finish()
   }
 }

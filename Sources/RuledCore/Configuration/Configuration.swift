@@ -8,6 +8,8 @@ package struct Configuration: Sendable, Equatable {
   package var store = StoreURL.rocksdb(path: "/var/lib/ruled")
   /// When a reply may leave.
   package var durability = Durability.commit
+  /// The node of a cluster that the daemon is; for a store in PostgreSQL.
+  package var cluster = Cluster()
   /// Worker threads; 0 is one for each processor.
   package var workers = 0
   /// Who may administer beside root and the daemon's own user: names of users, and of groups after `@`.
@@ -62,6 +64,42 @@ package struct Configuration: Sendable, Equatable {
     package var cacheMiB = Limits.cacheMiB
     /// From how many seconds behind on a shadow skips subjects.
     package var shadowSeconds = Limits.shadowSeconds
+  }
+
+  /// What a node of a cluster has of its own.
+  package struct Cluster: Sendable, Equatable {
+    /// The node's name, which no other node has; empty outside of a cluster.
+    package var node = ""
+    /// Where its clients reach it, as other nodes tell theirs.
+    package var address = ""
+    /// The folder of the node's own store.
+    package var folder = "/var/lib/ruled"
+    /// How long the node's lease runs, in microseconds.
+    package var lease: Int64 = 5_000_000
+
+    /// No node.
+    package init() {}
+  }
+
+  /// The folder of the store on this host; nil if it is in memory.
+  package var storeFolder: String? {
+    switch store {
+    case .memory: nil
+    case .rocksdb(let path): path
+    case .postgresql: cluster.folder
+    }
+  }
+
+  /// What of the settings does not fit the store, with the key; nil if all does.
+  package var storeProblem: (key: String, message: String)? {
+    guard case .postgresql = store else {
+      if !cluster.node.isEmpty { return ("cluster", "belongs to a store in PostgreSQL, as in \"postgresql://…\"") }
+      return durability == .primary ? ("durability", "\"primary\" belongs to a store in PostgreSQL") : nil
+    }
+    if cluster.node.isEmpty {
+      return ("cluster", "needed with a store in PostgreSQL: { node = \"a name of this node's own\" }")
+    }
+    return durability == .interval ? ("durability", "a store in PostgreSQL has \"commit\" or \"primary\"") : nil
   }
 
   /// What is kept of past events.
@@ -129,6 +167,8 @@ package enum StoreURL: Sendable, Equatable {
   case memory
   /// In a RocksDB database in that folder: `rocksdb:/path`.
   case rocksdb(path: String)
+  /// In a log of commits that nodes share, in the PostgreSQL database at that URL: `postgresql://…`.
+  case postgresql(url: String)
 
   /// The store that `text` names, or nil if it names none.
   package init?(_ text: String) {
@@ -136,25 +176,15 @@ package enum StoreURL: Sendable, Equatable {
       self = .memory
       return
     }
+    if text.hasPrefix("postgresql://"), !text.utf8.contains(0) {
+      self = .postgresql(url: text)
+      return
+    }
     let scheme = "rocksdb:"
     guard text.hasPrefix(scheme) else { return nil }
     let path = String(text.dropFirst(scheme.count))
     guard !path.isEmpty, !path.utf8.contains(0) else { return nil }
     self = .rocksdb(path: path)
-  }
-
-  /// The folder of a store on disk, nil for one in memory.
-  package var path: String? {
-    guard case .rocksdb(let path) = self else { return nil }
-    return path
-  }
-
-  /// The URL as it is written.
-  package var text: String {
-    switch self {
-    case .memory: "memory:"
-    case .rocksdb(let path): "rocksdb:\(path)"
-    }
   }
 }
 
@@ -213,8 +243,10 @@ package enum Role: String, Sendable, CaseIterable, Comparable {
 
 /// When a reply may leave.
 package enum Durability: String, Sendable, CaseIterable {
-  /// After the commit is on disk.
+  /// After the commit is on disk; with a store in PostgreSQL also on the disks of the standbys that it waits for.
   case commit
+  /// After the commit is on the disk of the primary; with a store in PostgreSQL alone.
+  case primary
   /// After the commit is applied; the disk follows each `Limits.syncInterval`.
   case interval
 }

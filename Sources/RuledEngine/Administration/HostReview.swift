@@ -12,7 +12,7 @@ package struct HostReview {
   /// Reviews a configuration; `sinks` are those that the plugins declare, or nil where not all plugins load.
   package init(_ configuration: Configuration, sinks: [String]?) {
     reviewSocket(configuration.socket)
-    if case .rocksdb(let path) = configuration.store { reviewStore(path) }
+    if let path = configuration.storeFolder { reviewStore(path) }
     for name in HostAccounts.unknown(configuration.admins) {
       let kind = name.hasPrefix("@") ? "group" : "user"
       add(["admins"], "this host has no \(kind) '\(name)'; add it, or remove it from admins")

@@ -54,7 +54,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
     counters = context.counters
     self.hub = hub
     clients = workers.map { Client(mailbox: $0) }
-    isDurable = context.configuration.durability == .commit
+    isDurable = context.configuration.durability != .interval
   }
 
   /// Sets the counters that the store holds; before anything is submitted.

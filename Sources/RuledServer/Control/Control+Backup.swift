@@ -37,7 +37,7 @@ extension Control {
   private static let isBusy = RequestError(.unavailable, "another backup is being taken; wait for it")
 
   private static func makeCheckpoint(_ services: Services) -> Result<JSONValue, RequestError> {
-    guard case .rocksdb(let path) = services.context.configuration.store else {
+    guard let path = services.context.configuration.storeFolder else {
       return .failure(RequestError(.unavailable, "a store in memory has no backups; run with a store on disk"))
     }
     let started = EngineClock.monotonic

@@ -57,6 +57,9 @@ final class Control {
     timers.stop()
   }
 
+  /// Begins the shutdown, as a signal does.
+  func end() { onStop() }
+
   /// Closes what is open on the loop.
   func close() {
     signals?.close()

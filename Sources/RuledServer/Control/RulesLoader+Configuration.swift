@@ -32,6 +32,7 @@ extension RulesLoader {
     if old.socket != new.socket { keys.append("socket") }
     if old.rules != new.rules { keys.append("rules") }
     if old.store != new.store { keys.append("store") }
+    if old.cluster != new.cluster { keys.append("cluster") }
     if old.journal.isOn != new.journal.isOn { keys.append("journal.keep") }
     if old.durability != new.durability { keys.append("durability") }
     if old.workers != new.workers { keys.append("workers") }

@@ -18,6 +18,7 @@ package final class Daemon {
   private var loader: Thread?
   private var keeper: JournalKeeper?
   private let readConfiguration: @Sendable () throws(StartError) -> Configuration
+  private var membership: ClusterMembership?
   private var isStopping = false
   private var loopback: Int32?
   private var sites: Int32?
@@ -47,7 +48,7 @@ package final class Daemon {
     let socket = try listen(inherited)
     let path = socket.path ?? configuration.socket
     try listenOnLoopback(inherited)
-    let (store, journal) = try openStore()
+    guard let (store, journal) = try openStore(following: socket.descriptor) else { return }
     let clock = try makeClock(store)
     let context = EngineContext(store: store, clock: clock, configuration: configuration, log: log)
     let services = Services(
@@ -72,6 +73,14 @@ package final class Daemon {
       keeper?.end()
       if services.status.storeIsWell { try StoredTime.save(context) }
       try store.close()
+      membership?.end()
+      if let loss = membership?.lossError {
+        throw StartError(
+          "the daemon ends since it does not own the log of commits any more (\(loss)); start it again to follow the owner"
+        )
+      }
+    } catch let error as StartError {
+      throw error
     } catch let error as StoreError {
       throw StartError("the store failed: \(error)")
     } catch {
@@ -123,22 +132,36 @@ package final class Daemon {
     }
   }
 
-  private func openStore() throws(StartError) -> (any StateStore, JournalService?) {
-    switch configuration.store {
-    case .memory: return (MemoryStore(), nil)
-    case .rocksdb(let path):
-      do throws(StoreError) {
-        let journal = configuration.journal.isOn ? Journal(of: path, settings: configuration.journal) : nil
-        let store = try RocksStore(path: path, journal: journal)
-        if journal == nil { try Journal.remove(of: path) }
-        if let note = store.openingNote { log.write(LogLine(.warn, note)) }
-        _ = try StoreCheckpoints(of: path).removeAbandoned()
-        journal?.start()
-        // A copy that can't be removed only takes room.
-        if let journal { try? StoreCopy.removeAll(in: journal.folder) }
-        return (store, journal.map { JournalService($0, of: store) })
-      } catch { throw StartError(error.description) }
+  /// Opens the store; a node of a cluster does so once it owns the log, and answers on the socket `lines` meanwhile that it does not.
+  ///
+  /// Gives nil after a signal.
+  private func openStore(following lines: Int32) throws(StartError) -> (any StateStore, JournalService?)? {
+    guard let path = configuration.storeFolder else { return (MemoryStore(), nil) }
+    let store: RocksStore
+    let journal: JournalService?
+    do throws(StoreError) {
+      let kept = configuration.journal.isOn ? Journal(of: path, settings: configuration.journal) : nil
+      store = try RocksStore(path: path, journal: kept)
+      if kept == nil { try Journal.remove(of: path) }
+      if let note = store.openingNote { log.write(LogLine(.warn, note)) }
+      _ = try StoreCheckpoints(of: path).removeAbandoned()
+      kept?.start()
+      // A copy that can't be removed only takes room.
+      if let kept { try? StoreCopy.removeAll(in: kept.folder) }
+      journal = kept.map { JournalService($0, of: store) }
+    } catch { throw StartError(error.description) }
+    guard case .postgresql(let url) = configuration.store else { return (store, journal) }
+    let joined = try ClusterMembership(url, configuration, store: store, log: log)
+    membership = joined
+    log.write(LogLine(.info, "node \(configuration.cluster.node) follows the log of commits"))
+    let writer = try StandbyServer.run(
+      joined, lineBytes: configuration.limits.requestBytes, lines: lines, web: [loopback, sites].compactMap { $0 },
+      notifier: notifier)
+    guard let writer else {
+      joined.end()
+      return nil
     }
+    return (joined.store(writtenBy: writer), journal)
   }
 
   /// Starts the thread that loads rules.
@@ -217,6 +240,7 @@ package final class Daemon {
       LogLine(
         .info, "serving on \(path), revision \(catalog.revision), \(catalog.plugins.count) plugins"))
     services.reloads.serve()
+    membership?.whenLost { _ = services.control.send(.perform { $0.end() }) }
     loop.run()
     started.close()
     control = nil

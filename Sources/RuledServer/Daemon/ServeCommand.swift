@@ -144,7 +144,9 @@ struct ServeOptions {
         "config", short: "c", value: "FILE", "The configuration, a Lua file; see ruled.conf(5).", completes: .files,
         repeats: true),
       OptionSpec("rules", short: "r", value: "DIR", "The rules folder.", completes: .folders, repeats: true),
-      OptionSpec("store", short: "s", value: "URL", "rocksdb:PATH, or memory: to keep nothing on disk.", repeats: true),
+      OptionSpec(
+        "store", short: "s", value: "URL",
+        "rocksdb:PATH, memory: to keep nothing on disk, or postgresql://… for a node of a cluster.", repeats: true),
       OptionSpec("socket", short: "S", value: "PATH", "The Unix socket to serve on.", completes: .files, repeats: true),
       OptionSpec(
         "clock", value: "manual", "For tests: time stands still until 'rulectl clock' moves it.",
@@ -204,9 +206,12 @@ struct ServeOptions {
     if let socket = arguments.value("socket") { configuration.socket = socket }
     if let store = arguments.value("store") {
       guard let url = StoreURL(store) else {
-        throw StartError("--store '\(store)' is no store; use rocksdb:PATH or memory:")
+        throw StartError("--store '\(store)' is no store; use rocksdb:PATH, memory: or postgresql://…")
       }
       configuration.store = url
+    }
+    if let problem = configuration.storeProblem {
+      throw StartError("\(problem.key): \(problem.message)", isFinding: true)
     }
     return configuration
   }

@@ -68,7 +68,7 @@ package final class Services: Sendable {
     self.connectionLimit = connectionLimit ?? context.configuration.limits.connections
     self.context = context
     self.notifier = notifier
-    revisions = RevisionArchive(folder: context.configuration.store.path.map { "\($0)/\(RevisionArchive.folder)" })
+    revisions = RevisionArchive(folder: context.configuration.storeFolder.map { "\($0)/\(RevisionArchive.folder)" })
     workers = (0..<count).map { _ in Mailbox<WorkerMessage>() }
     borrowable = (0..<count).map { _ in BorrowableWorker() }
     hub = WatchHub(spare: context.changeLogs)

@@ -8,9 +8,6 @@ store = "postgresql://ruled@db1,db2,db3/ruled?target_session_attrs=read-write&ss
 
 cluster = {
   node = "db3",
-  listen = "10.0.0.13:7433",
-  certificate = "/etc/ruled/tls/node.pem",
-  key = "/etc/ruled/tls/node.key",
-  authority = "/etc/ruled/tls/authority.pem",
-  snapshots = "/srv/ruled/snapshots",
+  address = "db3:/run/ruled/ruled.sock",
+  folder = "/var/lib/ruled",
 }

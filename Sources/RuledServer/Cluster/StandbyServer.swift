@@ -1,0 +1,206 @@
+import Glibc
+import RuledCluster
+import RuledCore
+import RuledEngine
+import RuledJSON
+import RuledStore
+import RuledThreads
+import RuledWire
+import Synchronization
+
+/// Answers the clients of a node that does not own the log: each request gets an error that names the owner, and `health` tells how far the node follows.
+///
+/// It serves on the daemon's sockets until the node owns the log, or a signal asks the daemon to end.
+final class StandbyServer: ConnectionHandler {
+  private let membership: ClusterMembership
+  private let loop: EventLoop
+  private let table: ConnectionTable
+  private let parser = RequestParser()
+  private let reply = ByteBuffer(capacity: 1024)
+  private let ended = Mailbox<Bool>()
+
+  private init(_ membership: ClusterMembership, lineBytes: Int) throws(SystemError) {
+    self.membership = membership
+    loop = try EventLoop()
+    var limits = ConnectionLimits()
+    limits.lineBytes = lineBytes
+    table = ConnectionTable(on: loop, limits: limits)
+    table.handler = self
+  }
+
+  /// Serves on the socket `lines`, and on the sockets `web` where clients speak HTTP alone, until the node owns the log.
+  ///
+  /// Gives its writer, nil after a signal. The sockets stay open.
+  static func run(
+    _ membership: ClusterMembership, lineBytes: Int, lines: Int32, web: [Int32], notifier: SystemdNotifier
+  ) throws(StartError) -> LogWriter? {
+    do {
+      let server = try StandbyServer(membership, lineBytes: lineBytes)
+      return try server.serve(lines: lines, web: web, notifier)
+    } catch {
+      throw StartError("the node can't follow its cluster: \(error)")
+    }
+  }
+
+  private func serve(lines: Int32, web: [Int32], _ notifier: SystemdNotifier) throws -> LogWriter? {
+    let holder = Holder()
+    var isEnding = false
+    try ended.attach(to: loop) { [loop] _ in loop.stop() }
+    let signals = try SignalWatcher(on: loop, [.terminate, .interrupt, .hangUp]) { [loop] signal in
+      guard signal != .hangUp else { return }
+      isEnding = true
+      loop.stop()
+    }
+    let (node, ended) = (membership.node, ended)
+    let follower = try Thread(name: "ruled-follow") {
+      do throws(StoreError) {
+        let writer = try node.awaitOwnership()
+        holder.set(.success(writer))
+      } catch { holder.set(.failure(error)) }
+      _ = ended.send(true)
+    }
+    let listener = try Listener(on: loop, try Self.copy(lines)) { [unowned self] in _ = try? table.adopt($0) }
+    let webListeners = try web.map { descriptor in
+      try Listener(on: loop, try Self.copy(descriptor)) { [unowned self] in refuseHTTP($0) }
+    }
+    let watchdog = try notifier.watchdogMilliseconds.map { period in
+      try loop.timer(after: 1, every: max(1, period / 2)) { notifier.watchdog() }
+    }
+    notifier.ready(status: "standby")
+    loop.run()
+    watchdog?.close()
+    listener.stop()
+    for listener in webListeners { listener.stop() }
+    signals.close()
+    table.close()
+    ended.close()
+    if isEnding { return nil }  // the process ends, and with it the thread
+    follower.join()
+    loop.close()
+    return try holder.value.get()
+  }
+
+  /// Holds what the thread that follows came to.
+  private final class Holder: Sendable {
+    private let result = Mutex<Result<LogWriter?, StoreError>>(.success(nil))
+
+    var value: Result<LogWriter?, StoreError> { result.withLock { $0 } }
+
+    func set(_ value: Result<LogWriter?, StoreError>) { result.withLock { $0 = value } }
+  }
+
+  /// A listening socket beside another one: who closes it leaves the other open.
+  private static func copy(_ descriptor: Int32) throws(SystemError) -> ListeningSocket {
+    let number = try SystemCalls.check("fcntl", "listening socket") { fcntl(descriptor, F_DUPFD_CLOEXEC, 3) }
+    return try ListeningSocket(inheriting: number)
+  }
+
+  // MARK: Requests
+
+  func receive(line: ByteView, on connection: Connection) {
+    reply.removeAll()
+    switch parser.parse(line, readable: line.count + LineFramer.padding) {
+    case .single(let message):
+      guard answer(message) else { return }
+    case .invalid(let error): ReplyWriter.error(error, id: nil, to: reply)
+    case .batch(var batch):
+      var replies = BatchReply()
+      let part = ByteBuffer(capacity: 1024)
+      while let message = batch.next() {
+        let start = reply.count
+        guard answer(message) else { continue }
+        part.removeAll()
+        part.append(reply.bytes.extracting(start...))
+        reply.truncate(to: start)
+        replies.begin(to: reply)
+        reply.append(part)
+      }
+      guard !replies.isEmpty else { return }
+      replies.end(to: reply)
+    }
+    ReplyWriter.endLine(to: reply)
+    connection.send(reply.bytes)
+  }
+
+  /// Writes the answer to a message behind `reply`; false if it wants none.
+  private func answer(_ message: RequestMessage) -> Bool {
+    switch message {
+    case .invalid(let id, let error): ReplyWriter.error(error, id: id, to: reply)
+    case .request(let request):
+      guard let id = request.id else { return false }
+      if request.method == .health {
+        ReplyWriter.beginResult(id: id, to: reply)
+        health.write(to: reply)
+        ReplyWriter.endResult(to: reply)
+      } else {
+        ReplyWriter.error(refusal, id: id, to: reply)
+      }
+    }
+    return true
+  }
+
+  func reportSkippedLine(_ reason: LineFramer.SkipReason, on connection: Connection) {
+    reply.removeAll()
+    ReplyWriter.error(refusal, id: nil, to: reply)
+    ReplyWriter.endLine(to: reply)
+    connection.send(reply.bytes)
+  }
+
+  func receiveOtherProtocol(on descriptor: Int32) { refuseHTTP(descriptor) }
+
+  func forget(_ connection: Connection) {}
+
+  /// Answers whatever was asked by HTTP, and closes the connection.
+  private func refuseHTTP(_ descriptor: Int32) {
+    let body = ByteBuffer(capacity: 256)
+    var writer = JSONWriter(body)
+    writer.beginObject()
+    writer.member("error")
+    refusal.write(to: &writer)
+    writer.endObject()
+    reply.removeAll()
+    reply.append(
+      "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 1\r\n" as StaticString)
+    reply.append("connection: close\r\ncontent-length: " as StaticString)
+    reply.append(decimal: Int64(body.count))
+    reply.append("\r\n\r\n" as StaticString)
+    reply.append(body)
+    _ = SystemCalls.send(descriptor, reply.bytes)
+    SystemCalls.close(descriptor)
+  }
+
+  private var refusal: RequestError {
+    let (name, figures) = (membership.node.identity.name, membership.node.figures)
+    guard let owner = figures.owner, owner.name != name else {
+      return RequestError(
+        .unavailable, "node \(name) does not own the log of commits, nor does it know who does: try again",
+        details: [.init("node", .string(name)), .init("owner", .null), .init("retry_after_ms", 1000)])
+    }
+    return RequestError(
+      .unavailable,
+      "node \(name) follows the log of commits, node \(owner.name) owns it: ask that one\(Self.place(owner))",
+      details: [
+        .init("node", .string(name)), .init("owner", .string(owner.name)),
+        .init("owner_address", .string(owner.address)),
+      ])
+  }
+
+  private static func place(_ owner: NodeIdentity) -> String { owner.address.isEmpty ? "" : ", at \(owner.address)" }
+
+  private var health: JSONValue {
+    let (node, figures) = (membership.node, membership.node.figures)
+    let position = node.position.sequence
+    let problems = [figures.problem, figures.leaseProblem].compactMap { $0?.description }
+    return .object([
+      "status": .string(problems.isEmpty ? "standby" : "degraded"),
+      "store": .string("postgresql"),
+      "node": .string(node.identity.name),
+      "owner": figures.owner.map { .string($0.name) } ?? .null,
+      "owner_address": figures.owner.map { .string($0.address) } ?? .null,
+      "epoch": .integer(figures.epoch),
+      "sequence": .integer(position),
+      "behind": .integer(max(0, figures.end - position)),
+      "problems": .array(problems.map { .string($0) }),
+    ])
+  }
+}

@@ -1,0 +1,234 @@
+"""Nodes of ruled over one database: one owns the log of commits, the others follow, and take over when it dies. Nothing is lost or done twice."""
+
+import ctypes.util
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+
+import httpx
+import pytest
+
+from daemon import PROGRAMS, eventually
+
+POSTGRES = pathlib.Path("/usr/lib/postgresql/15/bin")
+
+pytestmark = pytest.mark.skipif(
+    not (POSTGRES / "initdb").exists() or ctypes.util.find_library("pq") is None,
+    reason="postgresql-15 or libpq5 is not installed",
+)
+
+TALLY = """
+plugin { name = "tally", version = "1.0.0" }
+rule "add" {
+  on = "tally.add",
+  run = function(event, state)
+    state.numbers = state.numbers or {}
+    state.numbers[#state.numbers + 1] = event.data.number
+  end,
+}
+"""
+
+
+class Database:
+    """A PostgreSQL server in a folder of its own, on a Unix socket."""
+
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="ruled-db-")
+        if os.getuid() == 0:
+            shutil.chown(self.folder, "postgres")
+        self.run("initdb", "-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-sync", "--no-locale")
+        with open(f"{self.folder}/data/postgresql.auto.conf", "a") as settings:
+            settings.write(f"listen_addresses = ''\nunix_socket_directories = '{self.folder}'\n")
+        self.start()
+        self.url = f"postgresql:///postgres?host={self.folder}&user=postgres"
+
+    def run(self, program, *arguments):
+        user = ["runuser", "-u", "postgres", "--"] if os.getuid() == 0 else []
+        subprocess.run([*user, POSTGRES / program, "-D", f"{self.folder}/data", *arguments], check=True, capture_output=True)
+
+    def start(self):
+        self.run("pg_ctl", "-l", f"{self.folder}/log", "-w", "start")
+
+    def stop(self):
+        self.run("pg_ctl", "-m", "immediate", "-w", "stop")
+
+
+class Node:
+    """A node of a cluster, which may be killed, stopped and started again."""
+
+    def __init__(self, name, database, folder, **options):
+        self.name, self.folder = name, folder
+        self.socket = str(folder / "s")
+        (folder / "rules" / "tally").mkdir(parents=True)
+        (folder / "rules" / "tally" / "plugin.lua").write_text(TALLY)
+        durability = options.get("durability", "primary")
+        (folder / "ruled.conf.lua").write_text(
+            f'socket = "{self.socket}"\nrules = "{folder}/rules"\nstore = "{database.url}"\ndurability = "{durability}"\nworkers = 2\n'
+            f'cluster = {{ node = "{name}", address = "{self.socket}", folder = "{folder}/store", lease = "2s" }}\n'
+        )
+        self.start()
+
+    def start(self):
+        with open(self.folder / "log", "a") as log:
+            self.process = subprocess.Popen([PROGRAMS / "ruled", "--config", self.folder / "ruled.conf.lua"], stderr=log)
+
+    @property
+    def log(self):
+        return (self.folder / "log").read_text()
+
+    def call(self, method, params=None, seconds=30):
+        """The reply to a request; None if there is none."""
+        try:
+            with socket.socket(socket.AF_UNIX) as connection:
+                connection.settimeout(seconds)
+                connection.connect(self.socket)
+                request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}
+                connection.sendall(json.dumps(request).encode() + b"\n")
+                with connection.makefile() as lines:
+                    line = lines.readline()
+                return json.loads(line) if line else None
+        except OSError:
+            return None
+
+    @property
+    def status(self):
+        reply = self.call("health", seconds=5)
+        return reply["result"]["status"] if reply else None
+
+    @property
+    def is_owner(self):
+        return self.status == "ready"
+
+    def end(self, number):
+        """Sends a signal, and gives the exit code once the process has ended."""
+        self.process.send_signal(number)
+        return self.process.wait(60)
+
+
+class Cluster:
+    """A database with three nodes."""
+
+    def __init__(self, folders, names="abc"):
+        self.database = Database()
+        self.nodes = [Node(name, self.database, folders.mktemp(name)) for name in names]
+        eventually(lambda: len(self.owners) == 1 and len(self.standbys) == len(self.nodes) - 1, seconds=60)
+
+    @property
+    def owners(self):
+        return [node for node in self.nodes if node.process.poll() is None and node.is_owner]
+
+    @property
+    def standbys(self):
+        return [node for node in self.nodes if node.process.poll() is None and node.status == "standby"]
+
+    def stop(self):
+        for node in self.nodes:
+            if node.process.poll() is None:
+                node.process.send_signal(signal.SIGCONT)
+                node.end(signal.SIGKILL)
+        self.database.stop()
+        shutil.rmtree(self.database.folder)
+
+
+class Load:
+    """Clients that number the events of a subject each, and repeat each event until it is acknowledged."""
+
+    def __init__(self, nodes, count=4):
+        self.nodes, self.is_ending = nodes, threading.Event()
+        self.acknowledged = [0] * count
+        self.threads = [threading.Thread(target=self.send, args=(subject,), daemon=True) for subject in range(count)]
+        for thread in self.threads:
+            thread.start()
+
+    def send(self, subject):
+        preferred = 0
+        while not self.is_ending.is_set():
+            number = self.acknowledged[subject]
+            params = {"type": "tally.add", "subject": f"s:{subject}", "id": f"{number}", "source": "load", "data": {"number": number}}
+            reply = self.nodes[preferred].call("event", params, seconds=5)
+            if reply and "result" in reply:
+                self.acknowledged[subject] += 1
+            else:
+                preferred = (preferred + 1) % len(self.nodes)
+                time.sleep(0.02)
+
+    def go_on(self, more=20):
+        """Waits until so many more events of each client are acknowledged."""
+        wanted = [count + more for count in self.acknowledged]
+        eventually(lambda: all(count >= least for count, least in zip(self.acknowledged, wanted)), seconds=120)
+
+    def check(self, node):
+        """Ends the load; the node has what was acknowledged, in its order, once, and at most the event that was under way."""
+        self.is_ending.set()
+        for thread in self.threads:
+            thread.join()
+        for subject, count in enumerate(self.acknowledged):
+            numbers = node.call("state", {"subject": f"s:{subject}"})["result"]["plugins"]["tally"]["numbers"]
+            assert numbers == list(range(len(numbers)))
+            assert len(numbers) in (count, count + 1)
+
+
+@pytest.fixture
+def cluster(tmp_path_factory):
+    cluster = Cluster(tmp_path_factory)
+    yield cluster
+    cluster.stop()
+
+
+def test_a_standby_names_the_owner(cluster):
+    owner = cluster.owners[0]
+    for node in cluster.standbys:
+        error = node.call("event", {"type": "tally.add", "subject": "s:1", "data": {"number": 1}})["error"]
+        assert error["data"]["code"] == "unavailable"
+        assert error["data"]["owner"] == owner.name and error["data"]["owner_address"] == owner.socket
+        with httpx.Client(transport=httpx.HTTPTransport(uds=node.socket), base_url="http://localhost") as web:
+            reply = web.get("/v1/health")
+            assert reply.status_code == 503 and reply.json()["error"]["data"]["owner"] == owner.name
+
+
+@pytest.mark.parametrize("fault", [signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM])
+def test_nothing_is_lost_or_done_twice_when_the_owner_goes(cluster, fault):
+    load = Load(cluster.nodes)
+    for _ in range(2):
+        load.go_on()
+        owner = cluster.owners[0]
+        owner.process.send_signal(fault)
+        if fault != signal.SIGSTOP:
+            owner.process.wait(60)
+        load.go_on()
+        if fault == signal.SIGSTOP:
+            owner.process.send_signal(signal.SIGCONT)
+            assert owner.process.wait(60) == 2, "a fenced owner ends, so that its service is started again"
+            assert "another node has taken the log" in owner.log
+        owner.start()
+        eventually(lambda: len(cluster.standbys) == 2, seconds=60)
+    load.check(cluster.owners[0])
+
+
+def test_nothing_is_lost_or_done_twice_when_the_database_dies(cluster):
+    load = Load(cluster.nodes)
+    for _ in range(2):
+        load.go_on()
+        cluster.database.stop()
+        cluster.database.start()
+    load.go_on()
+    eventually(lambda: len(cluster.owners) == 1)
+    load.check(cluster.owners[0])
+
+
+def test_a_database_that_could_lose_commits_is_refused(tmp_path_factory):
+    database = Database()
+    try:
+        node = Node("a", database, tmp_path_factory.mktemp("a"), durability="commit")
+        assert node.process.wait(60) == 2
+        assert "synchronous_standby_names is empty" in node.log
+    finally:
+        database.stop()
+        shutil.rmtree(database.folder)
