@@ -126,7 +126,7 @@ import Testing
     #expect(ListenAddress("localhost:8787")?.text == "127.0.0.1:8787")
     #expect(ListenAddress("[::1]:0")?.text == "[::1]:0")
     #expect(StoreURL("rocksdb:") == nil)
-    #expect(StoreURL("rocksdb:/var/lib/ruled")?.text == "rocksdb:/var/lib/ruled")
+    #expect(StoreURL("rocksdb:/var/lib/ruled") == .rocksdb(path: "/var/lib/ruled"))
     #expect(Role.reader < .writer && Role.writer < .admin)
   }
 }
