@@ -10,8 +10,11 @@ import Testing
 
 /// All tests of clusters, one after the other, since each runs a database.
 @Suite(.serialized, .enabled(if: PostgresServer.isInstalled)) enum Cluster {
-  /// The server that tests share which don't harm it.
-  static let server = PostgresServer()
+  /// The server that tests share which don't harm it; it ends with the process.
+  static let server: PostgresServer = {
+    atexit(endSharedServer)
+    return PostgresServer()
+  }()
   private static let databases = Atomic(0)
 
   /// Settings for a new database of a server.
@@ -88,3 +91,6 @@ import Testing
     Issue.record("it did not come to that within a minute")
   }
 }
+
+/// Ends the shared server: a static property is never released.
+private func endSharedServer() { Cluster.server.remove() }

@@ -31,6 +31,12 @@ package final class PostgresServer: Sendable {
 
   deinit { stop(mode: "immediate") }
 
+  /// Stops the server and removes its folder, for a server that is never released.
+  package func remove() {
+    stop(mode: "immediate")
+    TemporaryFolder.remove(folder.path)
+  }
+
   private var data: String { folder("data") }
 
   /// The URL of a database, through the socket in another folder if one is given.
