@@ -141,6 +141,7 @@ package final class Journal: JournalDrain, @unchecked Sendable {  // `writing` g
         $0.contents = contents
         $0.forgotten.formUnion(forgotten)
       }
+      if let summary = contents.summaries.last { try sync(summary.path) }
       if let summary = contents.summaries.last, !summary.isComplete {
         let file = try JournalFile(summary.path, files)
         writer = try JournalFileWriter(continuing: file, files)
@@ -148,6 +149,12 @@ package final class Journal: JournalDrain, @unchecked Sendable {  // `writing` g
       }
       isOpen = true
     }
+  }
+
+  /// Makes durable what an earlier process wrote, which may be in the page cache only: what is in the file is not taken from the log again.
+  private func sync(_ path: String) throws(StoreError) {
+    try files.open(path, .update).sync()
+    try files.syncFolder(folder)
   }
 
   /// Ends the file that an earlier version wrote to.

@@ -113,6 +113,7 @@ final class RocksRun {
       let next = crash(world.found(world.files.disk.contents), power: true)
       world.leave()
       explore(next, at: other.path, isLast: true)
+      if let known = problem { problem = known + "\n-- after:\n" + world.report }
     }
     failures += world.files.disk.failures
   }
