@@ -1,5 +1,5 @@
 # Each target installs what it needs first.
-.PHONY: help run test test-release test-dashboard test-package build install deb deps bench torture house clean
+.PHONY: help run test test-release test-dashboard test-cluster test-package build install deb deps bench torture house clean
 
 PREFIX ?= /usr/local
 
@@ -8,6 +8,7 @@ help:
 	@echo "make test          run every test"
 	@echo "make test-release  run the end-to-end tests with optimised programs that check exclusivity"
 	@echo "make test-dashboard open the dashboard in headless Chromium"
+	@echo "make test-cluster  nodes over PostgreSQL, and PostgreSQL under Patroni: kills, stops and cuts"
 	@echo "make test-package  install, start, upgrade and purge the Debian package in a chroot; needs root"
 	@echo "make bench         compare with Redis and Tarantool on this host, about an hour"
 	@echo "make torture       kills, power cuts, failing calls and full disks, about an hour"
@@ -44,6 +45,10 @@ test-release:
 
 test-dashboard: deps
 	@scripts/test-dashboard
+
+test-cluster:
+	@scripts/install-dependencies test
+	@scripts/test-outside debug cluster
 
 test-package:
 	@scripts/install-dependencies package
