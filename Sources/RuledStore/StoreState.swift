@@ -5,9 +5,9 @@ import RuledThreads
 ///
 /// | state | an append | a sync | is left |
 /// | --- | --- | --- | --- |
-/// | `open` | is written | commits what was appended | for `sealing` when the active segment is full or to be flushed; for `failed` when a write or a sync fails |
-/// | `sealing` | waits | waits | for `open` when the next segment is active; for `failed` when a write or a sync fails; else for `suspended` |
-/// | `failed` | is refused | commits what was appended before the failed write, if anything | for `suspended` when another file took its place |
+/// | `open` | is written | commits what was appended | for `sealing` when the active segment is full or to be flushed; for `failed` after a failed write or sync |
+/// | `sealing` | waits | waits | for `open` with the next segment; for `failed` after a failed write or sync; for `suspended` if there can be no next segment |
+/// | `failed` | is refused | commits what was appended before the failed write; is refused if that is nothing | for `suspended` when another file took its place |
 /// | `suspended` | is refused | is refused | for `open` by `reopen()`, once those concerned know what was lost |
 /// | `closed` | is refused | is refused | never; each state is left for this one by `close()` |
 ///

@@ -5,8 +5,8 @@ import Synchronization
 
 /// Writes the log of commits as its owner; one thread at a time calls it, but for `stop` and `forbid`.
 package final class LogWriter: @unchecked Sendable {  // what any thread may call is atomic
-  /// What the next pause between two attempts is after the first, and at most, in milliseconds.
-  private static let pauses = 20...500
+  /// The delays between attempts to find out what became of a commit.
+  private static let backoff = Backoff(first: 20, longest: 500)
 
   private let node: NodeIdentity
   private let settings: ClusterSettings
@@ -44,17 +44,17 @@ package final class LogWriter: @unchecked Sendable {  // what any thread may cal
 
   /// Appends a batch, and waits until the database and its standbys have it.
   ///
-  /// An answer that does not come is settled before anything else happens: under a new epoch, so that nothing which is still on its way takes effect, the end of
-  /// the log tells whether the batch is there. If it is not, it is sent again, for as long as `ClusterSettings.patience`.
+  /// An answer that does not come is settled before anything else happens: the owner raises its epoch, so that nothing which is still on its way takes
+  /// effect, and the end of the log tells whether the batch is there. If it is not, it is sent again, for as long as `ClusterSettings.patience`.
   ///
-  /// Throws `fenced` when another node owns the log. Any error ends the ownership if it says that the outcome is not known; otherwise the batch is not in the log,
-  /// nor will it be.
+  /// Throws `fenced` when another node owns the log. An error that says that the outcome is not known ends the ownership; after any other the batch is not
+  /// in the log, nor will it be.
   package func append(_ batch: LogBatch) throws(StoreError) {
     guard let first = ownership else { throw StoreError(.fenced, "this node does not own the log of commits") }
     if let error = obstacle.withLock({ $0 }) { throw error }
     let end = Self.milliseconds + settings.patience
     var current = first
-    var pause = Self.pauses.lowerBound
+    var failures = 0
     while true {
       let next = current.end.following(batch.bytes, epoch: current.epoch)
       var failure: StoreError
@@ -79,8 +79,8 @@ package final class LogWriter: @unchecked Sendable {  // what any thread may cal
           failure = error
         }
         guard Self.milliseconds < end, !isStopping.load(ordering: .relaxed) else { throw Self.unknown(failure) }
-        usleep(UInt32(pause) * 1000)
-        pause = min(pause * 2, Self.pauses.upperBound)
+        failures += 1
+        usleep(UInt32(Self.backoff.delay(after: failures)) * 1000)
       }
       guard let settled else { continue }
       ownership = settled

@@ -34,7 +34,8 @@ package final class ClusterStore: StateStore, @unchecked Sendable {  // `lock` a
 
   /// A store over a log that `writer` owns and `played` has played back to its end; nobody else uses either from then on, but for reads.
   ///
-  /// `problem` tells what is wrong while commits succeed. `onLoss` is called when the node owns the log no longer or can't know. Then all commits fail, and only `close` makes sense.
+  /// `problem` tells what is wrong while commits succeed. `onLoss` is called when the node owns the log no longer or can't know: then all commits fail,
+  /// and only `close` makes sense.
   package init(
     _ played: PlayedStore, writer: LogWriter, problem: @escaping @Sendable () -> StoreError? = { nil },
     onLoss: @escaping @Sendable (StoreError) -> Void

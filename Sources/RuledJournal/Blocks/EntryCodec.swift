@@ -7,7 +7,7 @@ import RuledCore
 ///
 /// | bytes | what |
 /// | --- | --- |
-/// | 1 | origin and flags, as in `JournalRecord`; a bit says that the revision is that of the entry before, the highest that there are paths of redacted values |
+/// | 1 | origin and flags, as in `JournalRecord`; a bit says that the revision is that of the entry before, the highest that there are redacted paths |
 /// | varint | how much higher the sequence is |
 /// | signed varint | how much later it was evaluated; if the flag says so, how much `now()` differs |
 /// | varint | the subject's version |
@@ -27,8 +27,8 @@ struct EntryCodec {
   private var digests = RepeatedPart()
   /// The revision of the entry before.
   private let revision = ByteBuffer(capacity: 32)
-  /// Where the subject was in the event before.
-  private var place = 0
+  /// The offset of the subject in the event before.
+  private var subjectOffset = 0
   /// The digests of the entry that is written.
   private let room = ByteBuffer(capacity: 128)
 
@@ -78,23 +78,23 @@ struct EntryCodec {
 
   private mutating func writeSubject(_ view: EntryView, into buffer: ByteBuffer) {
     let (text, subject) = (view.text, view.subject)
-    if !Self.has(subject, in: text, at: place) {
+    if !Self.has(subject, in: text, at: subjectOffset) {
       guard let found = Self.find(subject, in: text) else {
         buffer.append(0)
         return JournalRecord.write(subject, into: buffer)
       }
-      place = found
+      subjectOffset = found
     }
-    buffer.append(small: UInt64(place + 1))
+    buffer.append(small: UInt64(subjectOffset + 1))
     buffer.append(small: UInt64(subject.count))
   }
 
-  private static func has(_ subject: ByteView, in text: ByteView, at place: Int) -> Bool {
-    !subject.isEmpty && place + subject.count <= text.count
-      && ByteOrder.equal(text.extracting(place..<place + subject.count), subject)
+  private static func has(_ subject: ByteView, in text: ByteView, at offset: Int) -> Bool {
+    !subject.isEmpty && offset + subject.count <= text.count
+      && ByteOrder.equal(text.extracting(offset..<offset + subject.count), subject)
   }
 
-  /// Where the subject is first; nil when it is nowhere.
+  /// The offset at which the subject is first; nil when it is nowhere.
   private static func find(_ subject: ByteView, in text: ByteView) -> Int? {
     guard !subject.isEmpty, let needle = subject.baseAddress, let start = text.baseAddress else { return nil }
     return cl_find(start, text.count, needle, subject.count).map { $0 - start }
@@ -127,12 +127,13 @@ struct EntryCodec {
   }
 
   private static func readSubject(_ reader: inout BlockReader, in text: ByteView) -> ByteView? {
-    guard let place = reader.varint() else { return nil }
-    guard place > 0 else { return reader.string() }
-    guard let count = reader.varint(), place - 1 <= UInt64(text.count), count <= UInt64(text.count) - (place - 1) else {
+    guard let next = reader.varint() else { return nil }
+    guard next > 0 else { return reader.string() }
+    let offset = next - 1
+    guard let count = reader.varint(), offset <= UInt64(text.count), count <= UInt64(text.count) - offset else {
       return nil
     }
-    return text.extracting(Int(place - 1)..<Int(place - 1 + count))
+    return text.extracting(Int(offset)..<Int(offset + count))
   }
 
   /// Reads what comes before the event in all layouts; gives the flags too.

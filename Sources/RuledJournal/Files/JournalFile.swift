@@ -3,8 +3,8 @@ import RuledStore
 
 /// A file of the journal, to be read: blocks, and at the end of a complete one an index of them.
 ///
-/// It begins with `ruledrj2`, or with `ruledrj1` if an earlier version wrote it. A complete file ends with 16 bytes: the offset of the index block and `rjindex1`. In any other the blocks are found one after the
-/// other, up to the first that is not whole.
+/// It begins with `ruledrj2`, or with `ruledrj1` if an earlier version wrote it. A complete file ends with 16 bytes: the offset of the index block and
+/// `rjindex1`. In any other the blocks are found one after the other, up to the first that is not whole.
 struct JournalFile {
   /// A block and where it is.
   struct Block {

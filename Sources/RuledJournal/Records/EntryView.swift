@@ -88,8 +88,8 @@ struct EntryView {
     switch states {
     case .digests(let bytes): buffer.append(bytes)
     case .record(let bytes):
-      guard let plugins = try? SubjectRecord.plugins(of: bytes) else { return }
-      var reader = BlockReader(plugins)
+      guard let record = try? SubjectRecordView(beginningOf: bytes) else { return }
+      var reader = BlockReader(record.plugins)
       while let name = reader.string(), let state = reader.string() {
         JournalRecord.write(name, into: buffer)
         buffer.append(bigEndian: hash64(state, seed: 0))

@@ -32,10 +32,9 @@ struct WhenText {
   /// `recorder` names the function that takes the number and the value of a part, and returns the value.
   init?(_ source: [UInt8], in tree: SyntaxTree, from first: Int, to last: Int, recorder: String) {
     self.source = source
-    let ends = LineTable(source)
     var found: [(node: SyntaxNode, isWhen: Bool)] = []
     Self.visit(tree.root, isWhen: false) { node, isWhen in
-      if node.line == first, ends.line(of: node.range.upperBound - 1) == last { found.append((node, isWhen)) }
+      if node.line == first, Self.line(of: node.range.upperBound, in: source) == last { found.append((node, isWhen)) }
     }
     let named = found.filter(\.isWhen)
     guard let function = named.count == 1 ? named.first?.node : found.count == 1 ? found.first?.node : nil else {
@@ -59,6 +58,11 @@ struct WhenText {
       let isField = node.kind == .namedField && index == 1 && node.children[0].stringValue == "when"
       visit(child, isWhen: isField, body)
     }
+  }
+
+  /// The line before whose end an offset is, from 1.
+  private static func line(of offset: Int, in text: [UInt8]) -> Int {
+    1 + text[..<offset].count { $0 == UInt8(ascii: "\n") }
   }
 
   /// The variables of the file that the function uses: those that are first named before it.
@@ -152,24 +156,4 @@ struct WhenText {
 extension SyntaxNode {
   /// Whether it is written as a constant.
   fileprivate var isConstant: Bool { [.nil, .true, .false, .number, .string].contains(kind) }
-}
-
-/// Finds the lines of a text's bytes.
-private struct LineTable {
-  private let starts: [Int]
-
-  init(_ text: [UInt8]) {
-    starts = [0] + text.indices.filter { text[$0] == UInt8(ascii: "\n") }.map { $0 + 1 }
-  }
-
-  /// The line of a byte, from 1.
-  func line(of offset: Int) -> Int {
-    var low = 0
-    var high = starts.count
-    while high - low > 1 {
-      let middle = (low + high) / 2
-      if starts[middle] <= offset { low = middle } else { high = middle }
-    }
-    return low + 1
-  }
 }

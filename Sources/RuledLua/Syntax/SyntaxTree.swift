@@ -95,6 +95,12 @@ package struct SyntaxNode: Sendable {
 
   /// The value of a string.
   package var stringValue: String? { kind == .string ? text : nil }
+
+  /// The bytes of a name or of a string without its quotes.
+  package var unquotedRange: Range<Int> {
+    let isQuoted = range.count > text.utf8.count
+    return isQuoted ? range.lowerBound + 1..<range.upperBound - 1 : range
+  }
 }
 
 /// A Lua text as a tree, with its variables.

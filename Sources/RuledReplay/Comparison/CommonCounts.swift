@@ -12,15 +12,15 @@ package struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendabl
     /// What was noted when it came first.
     package var note: Note
     /// When it came first: of things that are equally common the earlier ones go first.
-    fileprivate var place: Place
+    fileprivate var arrival: Arrival
   }
 
   /// When a thing came first: the position that was given, and among things with the same one the order in which they came.
-  fileprivate struct Place: Comparable {
+  fileprivate struct Arrival: Comparable {
     var position: UInt64
     var order: Int
 
-    static func < (left: Place, right: Place) -> Bool {
+    static func < (left: Arrival, right: Arrival) -> Bool {
       (left.position, left.order) < (right.position, right.order)
     }
   }
@@ -45,24 +45,25 @@ package struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendabl
       return
     }
     next += 1
-    entries[thing] = Entry(thing: thing, count: times, note: note(), place: Place(position: position, order: next))
+    entries[thing] = Entry(thing: thing, count: times, note: note(), arrival: Arrival(position: position, order: next))
     if entries.count >= 2 * capacity { dropRarest() }
   }
 
   /// Adds all counts of others.
   package mutating func merge(_ other: CommonCounts) {
     for entry in other.top(.max) {
-      if let index = entries.index(forKey: entry.thing), entry.place.position < entries.values[index].place.position {
-        entries.values[index].place.position = entry.place.position
+      if let index = entries.index(forKey: entry.thing), entry.arrival.position < entries.values[index].arrival.position
+      {
+        entries.values[index].arrival.position = entry.arrival.position
         entries.values[index].note = entry.note
       }
-      add(entry.thing, times: entry.count, at: entry.place.position, note: entry.note)
+      add(entry.thing, times: entry.count, at: entry.arrival.position, note: entry.note)
     }
   }
 
   /// The commonest, in descending order of their counts.
   package func top(_ limit: Int) -> [Entry] {
-    Array(entries.values.sorted { ($1.count, $0.place) < ($0.count, $1.place) }.prefix(limit))
+    Array(entries.values.sorted { ($1.count, $0.arrival) < ($0.count, $1.arrival) }.prefix(limit))
   }
 
   private mutating func dropRarest() {

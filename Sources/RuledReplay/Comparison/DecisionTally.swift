@@ -87,9 +87,9 @@ package struct DecisionTally {
 
   /// Adds the decisions of one event on both sides, each the members of an object of plugins; nil where the event did not happen.
   ///
-  /// `event` names the event's subject and id, if its decisions changed; `place` is the sequence of the entry with which it happened.
+  /// `event` names the event's subject and id, if its decisions changed; `sequence` is that of the entry with which it happened.
   package mutating func add(
-    before: [UInt8]?, after: [UInt8]?, at place: UInt64 = 0,
+    before: [UInt8]?, after: [UInt8]?, at sequence: UInt64 = 0,
     event: @autoclosure () -> (subject: String, id: String) = ("", "")
   ) {
     if before == after {
@@ -100,7 +100,7 @@ package struct DecisionTally {
     let right = after.map(reader.read) ?? []
     if left.isEmpty, right.isEmpty { return }
     let (subject, id) = event()
-    let event = (subject: subject, id: id, position: place)
+    let event = (subject: subject, id: id, position: sequence)
     for decision in left {
       let other = right.first { $0.name == decision.name }
       let position = position(of: decision.name)

@@ -2,9 +2,9 @@ import Glibc
 import RuledCore
 
 /// Folders in the file system.
-enum Folder {
+package enum Folder {
   /// Makes the folder `path` and its parents, for their owner alone, where they don't exist yet; each new name is durable.
-  static func create(_ path: String) throws(StoreError) {
+  package static func create(_ path: String) throws(StoreError) {
     let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
     guard mkdir(path, 0o700) != 0 else { return try sync(parent(of: path)) }
     if errno == ENOENT, parent(of: path) != path, path.contains("/") {
@@ -24,7 +24,7 @@ enum Folder {
   }
 
   /// The names in the folder `path`, in no order.
-  static func names(_ path: String) throws(StoreError) -> [String] {
+  package static func names(_ path: String) throws(StoreError) -> [String] {
     guard let folder = opendir(path) else { throw StoreError.system("the folder \(path) can't be read", errno) }
     defer { closedir(folder) }
     var names: [String] = []

@@ -1,3 +1,4 @@
+internal import CLinux
 package import RuledCore
 
 /// The commits that one segment of the log holds, for the journal; nothing in them changes.
@@ -41,6 +42,10 @@ package struct LoggedCommit {
     while offset < payload.count { body(WriteRecords.record(in: base, at: &offset)) }
   }
 
+  /// How many bytes ahead are prefetched: records are further apart than the processor prefetches by itself.
+  private static let prefetchedBytes = 4096
+  private static let cacheLine = 64
+
   /// Replaces `found` with the records for the journal, in their order; valid as long as the commit.
   ///
   /// - Returns: The number that the commit puts under the key `sequence`; nil when it puts none.
@@ -50,7 +55,12 @@ package struct LoggedCommit {
     var number: UInt64?
     var writes = JournaledWrites()
     var offset = 0
+    var prefetched = 0
     while offset < payload.count {
+      while prefetched < offset + Self.prefetchedBytes {
+        cl_prefetch(base + prefetched)
+        prefetched += Self.cacheLine
+      }
       switch WriteRecords.record(in: base, at: &offset) {
       case .delete: break
       case .put(let key, let value):

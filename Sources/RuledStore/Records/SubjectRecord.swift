@@ -43,19 +43,6 @@ package enum SubjectRecord {
     buffer.append(varint: UInt64(state.count))
     buffer.append(state)
   }
-
-  /// The plugins of a record, each its name and its state with their lengths before them; throws `corrupt` when what comes before is not whole.
-  package static func plugins(of record: ByteView) throws(StoreError) -> ByteView {
-    var reader = ByteReader(record)
-    let found = try reader.byte("a subject's layout")
-    guard found == layout else {
-      throw StoreError(.corrupt, "a subject's record has the layout \(found), known is \(layout)")
-    }
-    for _ in 0..<3 { _ = try reader.varint("a subject's version or times") }
-    let count = Int(try reader.byte("a subject's number of recent events"))
-    _ = try reader.take(count * RecentEvent.byteCount, "a subject's recent events")
-    return record.extracting(reader.offset...)
-  }
 }
 
 /// A subject's record, checked once and then read without copying; valid as long as its bytes.
@@ -66,10 +53,21 @@ package struct SubjectRecordView {
   package let until: RememberedUntil
   /// The events that the subject has seen lately.
   package let recent: RecentEvents
-  private let plugins: ByteView
+  /// The plugins, each its name and its state with their lengths before them.
+  package let plugins: ByteView
 
   /// Checks `bytes` against the layout of `SubjectRecord`; throws `corrupt` when they are not a whole record.
   package init(_ bytes: ByteView) throws(StoreError) {
+    try self.init(beginningOf: bytes)
+    var reader = ByteReader(plugins)
+    while !reader.isAtEnd {
+      _ = try reader.string("a plugin's name")
+      _ = try reader.string("a plugin's state")
+    }
+  }
+
+  /// Checks what comes before the plugins; throws `corrupt` when that is not whole.
+  package init(beginningOf bytes: ByteView) throws(StoreError) {
     var reader = ByteReader(bytes)
     let layout = try reader.byte("a subject's layout")
     guard layout == SubjectRecord.layout else {
@@ -81,10 +79,6 @@ package struct SubjectRecordView {
     let count = Int(try reader.byte("a subject's number of recent events"))
     recent = RecentEvents(try reader.take(count * RecentEvent.byteCount, "a subject's recent events"))
     plugins = bytes.extracting(reader.offset...)
-    while !reader.isAtEnd {
-      _ = try reader.string("a plugin's name")
-      _ = try reader.string("a plugin's state")
-    }
   }
 
   /// Whether any plugin has a state.

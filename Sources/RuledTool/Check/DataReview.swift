@@ -98,11 +98,7 @@ struct DataReview {
   private mutating func note(index node: SyntaxNode) {
     guard let types = types(ofData: node.children[0]), let member = node.children[1].stringValue else { return }
     let key = node.children[1]
-    let quote = key.range.count > member.utf8.count ? 1 : 0
-    reads.append(
-      Read(
-        types: types, member: member, line: key.line,
-        range: key.range.lowerBound + quote..<key.range.upperBound - quote))
+    reads.append(Read(types: types, member: member, line: key.line, range: key.unquotedRange))
   }
 
   /// The types of the event whose data an expression is; nil for anything else.

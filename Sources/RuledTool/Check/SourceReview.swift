@@ -138,9 +138,7 @@ struct SourceReview {
 
   /// Replaces a key or a string, in the quotes that it has.
   private func fix(_ node: SyntaxNode, _ text: String) -> Finding.Fix {
-    let isQuoted = node.range.count > node.text.utf8.count
-    guard isQuoted else { return Finding.Fix(range: node.range, text: text) }
-    return Finding.Fix(range: node.range.lowerBound + 1..<node.range.upperBound - 1, text: text)
+    Finding.Fix(range: node.unquotedRange, text: text)
   }
 
   // MARK: Calls

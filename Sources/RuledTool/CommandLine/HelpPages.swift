@@ -17,16 +17,8 @@ struct HelpPages {
 
   /// The names of the pages, without `.md`, in order.
   var topics: [String] {
-    guard let folder, let open = opendir(folder) else { return [] }
-    defer { closedir(open) }
-    var names: [String] = []
-    while let entry = readdir(open) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-        pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
-      if name.hasSuffix(Self.suffix) { names.append(String(name.dropLast(Self.suffix.count))) }
-    }
-    return names.sorted()
+    guard let folder, let names = try? Folder.names(folder) else { return [] }
+    return names.filter { $0.hasSuffix(Self.suffix) }.map { String($0.dropLast(Self.suffix.count)) }.sorted()
   }
 
   /// The page that a topic names, with or without `.md`, with its headings in bold; nil if there is none.

@@ -1,6 +1,7 @@
 internal import Glibc
 package import RuledCore
 internal import RuledLua
+internal import RuledStore
 
 /// `rulectl fmt`: lays out Lua files.
 package enum FormatCommand: Command {
@@ -73,18 +74,11 @@ package enum FormatCommand: Command {
       throw ToolError("cannot read '\(path)': \(String(cString: strerror(errno)))")
     }
     guard status.st_mode & S_IFMT == S_IFDIR else { return files.append(path) }
-    guard let folder = opendir(path) else {
-      throw ToolError("cannot read '\(path)': \(String(cString: strerror(errno)))")
+    let names: [String]
+    do throws(StoreError) { names = try Folder.names(path) } catch {
+      throw ToolError("cannot read '\(path)': \(error.underlying)")
     }
-    var names: [String] = []
-    while let entry = readdir(folder) {
-      let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if !name.hasPrefix(".") { names.append(name) }
-    }
-    closedir(folder)
-    for name in names.sorted() {
+    for name in names.sorted() where !name.hasPrefix(".") {
       let inner = "\(path)/\(name)"
       var status = stat()
       guard lstat(inner, &status) == 0 else { continue }

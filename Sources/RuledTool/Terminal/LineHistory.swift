@@ -1,4 +1,5 @@
 internal import Glibc
+internal import RuledStore
 
 /// The lines that a person typed, in this and in earlier sessions.
 struct LineHistory {
@@ -7,14 +8,14 @@ struct LineHistory {
 
   /// The lines, the oldest first.
   private(set) var lines: [String] = []
-  private let path: String?
+  private let folder: String?
 
   /// The history of `rulectl` in the folder that the variables name; kept nowhere if they name none.
   init(_ variables: [String: String]) {
     func named(_ name: String) -> String? { variables[name].flatMap { $0.hasPrefix("/") ? $0 : nil } }
-    let folder = named("XDG_STATE_HOME") ?? named("HOME").map { "\($0)/.local/state" }
-    path = folder.map { "\($0)/rulectl/history" }
-    guard let path, let text = try? Input(path: path).readAll() else { return }
+    let states = named("XDG_STATE_HOME") ?? named("HOME").map { "\($0)/.local/state" }
+    folder = states.map { "\($0)/rulectl" }
+    guard let folder, let text = try? Input(path: Self.path(in: folder)).readAll() else { return }
     lines = text.split(separator: UInt8(ascii: "\n")).suffix(Self.most).map { String(decoding: $0, as: UTF8.self) }
   }
 
@@ -22,15 +23,13 @@ struct LineHistory {
   mutating func add(_ line: String) {
     guard !line.allSatisfy({ $0 == " " }), line != lines.last else { return }
     lines = (lines + [line]).suffix(Self.most)
-    guard let path else { return }
-    var folder = ""
-    for part in path.split(separator: "/").dropLast() {
-      folder += "/\(part)"
-      mkdir(folder, 0o700)
-    }
+    guard let folder else { return }
     let before = umask(0o077)
     defer { umask(before) }
     // A history that can't be kept is no reason to end the session.
-    try? WholeFile.replace(path, with: Array((lines.joined(separator: "\n") + "\n").utf8))
+    try? Folder.create(folder)
+    try? WholeFile.replace(Self.path(in: folder), with: Array((lines.joined(separator: "\n") + "\n").utf8))
   }
+
+  private static func path(in folder: String) -> String { "\(folder)/history" }
 }
