@@ -131,3 +131,138 @@ package struct CalendarError: Error, Sendable, Equatable {
   /// An error with its sentence.
   package init(_ message: String) { self.message = message }
 }
+
+/// Moments from civil dates and times of day, and the names of months and weeks.
+extension ZoneDatabase {
+  /// When the clocks in `zone` show `time`, such as `09:00` or `09:00:30`, on that civil day, in seconds since the epoch.
+  ///
+  /// A time that the clocks skip is as much later as they skip, by the clock before the change: 02:30 is then 03:30. A time that comes twice is
+  /// the first.
+  ///
+  /// - Throws: A sentence about the day, the time or the zone.
+  package func moment(_ day: Int, time: String, zone: String) throws(CalendarError) -> Int {
+    guard let second = Self.secondOfDay(time) else {
+      throw CalendarError("\"\(time)\" is no time of day; write it like \"09:00\" or \"09:00:30\"")
+    }
+    return Int(try moment(day, second: second, in: self.zone(zone)))
+  }
+
+  /// The month in `zone` at `time` as `YYYY-MM`.
+  ///
+  /// - Throws: A sentence about the time or the zone.
+  package func month(_ time: Double, zone: String) throws(CalendarError) -> String {
+    String(try date(time, zone: zone).dropLast(3))
+  }
+
+  /// The week of ISO 8601 in `zone` at `time` as `YYYY-Www`: it begins on Monday, and belongs to the year that has its Thursday.
+  ///
+  /// - Throws: A sentence about the time or the zone.
+  package func week(_ time: Double, zone: String) throws(CalendarError) -> String {
+    let day = try day(time, zone: zone)
+    let thursday = day - CivilDate.weekday(days: day) + 4
+    let year = CivilDate(days: thursday).year
+    let number = (thursday - CivilDate.days(year: year, month: 1, day: 1)) / 7 + 1
+    let buffer = ByteBuffer(capacity: 16)
+    buffer.append(decimal: year, width: 4)
+    buffer.append("-W" as StaticString)
+    buffer.append(decimal: number, width: 2)
+    return buffer.text
+  }
+
+  /// The moment that long after `time`, in seconds since the epoch.
+  ///
+  /// Months and days keep the time of day in `zone`: see `moment` for one that the clocks skip or that comes twice. A day that the month does
+  /// not have is its last. Seconds are added after that, as they pass.
+  ///
+  /// - Throws: A sentence about the times or the zone.
+  package func add(_ time: Double, _ span: CivilSpan, zone: String) throws(CalendarError) -> Double {
+    let moment = try Self.seconds(time)
+    let table = try self.zone(zone)
+    var result = time
+    if span.months != 0 || span.days != 0 {
+      let date = CivilDate(days: table.day(at: moment))
+      let month = date.year * 12 + date.month - 1 + span.months
+      let year = month >= 0 ? month / 12 : (month - 11) / 12
+      let inYear = month - year * 12 + 1
+      let day = min(date.day, CivilDate.daysIn(month: inYear, of: year))
+      let days = CivilDate.days(year: year, month: inYear, day: day) + span.days
+      let sum = try self.moment(days, second: table.secondOfDay(at: moment), in: table)
+      result = Double(sum) + (time - Double(moment))
+    }
+    result += span.seconds
+    _ = try Self.seconds(result)
+    return result
+  }
+
+  private func moment(_ day: Int, second: Int, in zone: TimeZoneTable) throws(CalendarError) -> Int64 {
+    guard Self.days.contains(day) else { throw CalendarError("the day must be within the years 0 to 9999") }
+    return zone.moment(of: day, second: second)
+  }
+
+  /// The seconds after midnight that `HH:MM` or `HH:MM:SS` names.
+  private static func secondOfDay(_ text: String) -> Int? {
+    let fields = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+    guard (2...3).contains(fields.count) else { return nil }
+    var second = 0
+    for (index, limit) in [24, 60, 60].enumerated() {
+      guard index < fields.count else {
+        second *= 60
+        continue
+      }
+      let field = fields[index]
+      guard field.count == 2, field.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }),
+        let value = Int(String(Substring(field))), value < limit
+      else { return nil }
+      second = second * 60 + value
+    }
+    return second
+  }
+}
+
+/// How much a civil time is moved.
+package struct CivilSpan: Sendable, Equatable {
+  /// Calendar months, added first.
+  package let months: Int
+  /// Civil days, added after the months.
+  package let days: Int
+  /// Seconds, added last.
+  package let seconds: Double
+
+  /// The span that a rule wrote as a table with numbers of years, months, weeks, days, hours, minutes and seconds.
+  ///
+  /// Years to days are whole numbers. Any may be negative. - Throws: A sentence that names the wrong member.
+  package init(_ members: JSONObject) throws(CalendarError) {
+    var (months, days, seconds) = (0, 0, 0.0)
+    for (name, value) in members {
+      switch name {
+      case "years": months += try Self.whole(name, value) * 12
+      case "months": months += try Self.whole(name, value)
+      case "weeks": days += try Self.whole(name, value) * 7
+      case "days": days += try Self.whole(name, value)
+      case "hours": seconds += try Self.number(name, value) * 3_600
+      case "minutes": seconds += try Self.number(name, value) * 60
+      case "seconds": seconds += try Self.number(name, value)
+      default:
+        let hint = NearestName.hint(name, in: Self.units, otherwise: "it knows \(Self.units.joined(separator: ", "))")
+        throw CalendarError("calendar.add has no unit '\(name)'\(hint)")
+      }
+    }
+    (self.months, self.days, self.seconds) = (months, days, seconds)
+  }
+
+  private static let units = ["years", "months", "weeks", "days", "hours", "minutes", "seconds"]
+
+  private static func whole(_ name: String, _ value: JSONValue) throws(CalendarError) -> Int {
+    guard let number = value.intValue, number.magnitude <= 4_000_000 else {
+      throw CalendarError("calendar.add: '\(name)' must be a whole number up to 4000000")
+    }
+    return Int(number)
+  }
+
+  private static func number(_ name: String, _ value: JSONValue) throws(CalendarError) -> Double {
+    guard let number = value.doubleValue, number.isFinite else {
+      throw CalendarError("calendar.add: '\(name)' must be a number")
+    }
+    return number
+  }
+}

@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+package import RuledStore
 import RuledWire
 import Synchronization
 
@@ -102,4 +103,34 @@ enum OutboxTask: Sendable {
   case lease(LeaseParams)
   /// Take what came of effects that were handed out.
   case confirm(ConfirmParams)
+}
+
+/// Whether effects are held back: set in the store by a restore with `--hold-effects`, until somebody releases them.
+package enum EffectsHold {
+  private static let value = StoredValue(name: "effects_held")
+
+  /// Has the daemon that opens this store next, and those after it, hold effects back.
+  package static func hold(in store: any StateStore) throws(StoreError) {
+    try value.write(to: store) { $0.append(1) }
+  }
+
+  /// Whether effects are held back.
+  static func isHeld(in store: any StateStore) throws(StoreError) -> Bool {
+    try value.read(from: store, into: ByteBuffer(capacity: 1))
+  }
+
+  /// Lets effects be delivered from now on.
+  static func release(in store: any StateStore) throws(StoreError) { try value.remove(from: store) }
+}
+
+extension Services {
+  /// Delivers the effects that were held back; true if they were.
+  func releaseEffects() throws(StoreError) -> Bool {
+    guard effectsAreHeld.load(ordering: .acquiring) else { return false }
+    try EffectsHold.release(in: context.store)
+    effectsAreHeld.store(false, ordering: .releasing)
+    outbox.scanStore()
+    context.log.write(LogLine(.info, "the effects that were held back since the restore are delivered from now on"))
+    return true
+  }
 }

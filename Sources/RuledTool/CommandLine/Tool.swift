@@ -1,4 +1,6 @@
+internal import Glibc
 package import RuledCore
+internal import RuledStore
 
 /// A program made of commands: finds the one that is called, runs it, and reports its errors.
 package struct Tool {
@@ -187,5 +189,113 @@ extension OptionSpec {
   /// The shared options of a command with these options of its own, which come before shared ones of the same name.
   package static func shared(besides own: [OptionSpec]) -> [OptionSpec] {
     shared.filter { shared in !own.contains { $0.name == shared.name } }
+  }
+}
+
+/// What a command reads and writes besides its arguments.
+package struct ToolEnvironment {
+  /// The daemon's socket unless an option or a variable names another one.
+  package static let defaultSocket = "/run/ruled/ruled.sock"
+
+  /// Standard input.
+  package var input: Input
+  /// Standard output.
+  package var output: Output
+  /// Standard error.
+  package var errors: Output
+  /// The environment's variables.
+  package var variables: [String: String]
+  /// The daemon's socket.
+  package var socket: String
+  /// The name of the program that runs.
+  package var program = "rulectl"
+  /// The commands of the program that runs.
+  package var commands: [CommandSpec] = []
+
+  /// An environment; the socket is the one that the variable `RULED_SOCKET` names, or the default.
+  package init(input: Input, output: Output, errors: Output, variables: [String: String]) {
+    self.input = input
+    self.output = output
+    self.errors = errors
+    self.variables = variables
+    let named = variables["RULED_SOCKET"] ?? ""
+    socket = named.isEmpty ? Self.defaultSocket : named
+  }
+
+  /// The environment of this process.
+  package static func process() -> ToolEnvironment {
+    var variables: [String: String] = [:]
+    for name in ["RULED_SOCKET", "HOME", "XDG_STATE_HOME", "NO_COLOR", "TERM", "DISPLAY", "WAYLAND_DISPLAY"] {
+      if let value = getenv(name) { variables[name] = String(cString: value) }
+    }
+    return ToolEnvironment(
+      input: Input(descriptor: 0), output: Output(descriptor: 1), errors: Output(descriptor: 2), variables: variables)
+  }
+
+  /// The style of standard output: coloured on a terminal, unless `NO_COLOR` is set or the terminal is dumb.
+  package var style: Style { Style(isColoured: output.isTerminal && allowsEscapes) }
+
+  /// Whether progress is shown on standard error: as for `style`.
+  package var showsProgress: Bool { errors.isTerminal && allowsEscapes }
+
+  private var allowsEscapes: Bool { (variables["NO_COLOR"] ?? "").isEmpty && variables["TERM"] != "dumb" }
+
+  /// Connects to the daemon.
+  package func connect() throws -> Client { try Client(path: socket) }
+
+  /// Opens a file that an argument names; `-` is standard input.
+  package func open(_ path: String) throws(ToolError) -> Input { path == "-" ? input : try Input(path: path) }
+
+  /// Prints an answer of the daemon: with `--json` as it is, otherwise as `text` puts it.
+  func show(_ answer: JSONValue, _ arguments: Arguments, as text: (JSONValue) -> String) {
+    if arguments.has("json") { print(json: answer) } else { output.write(text(answer)) }
+  }
+
+  /// Asks a person on a terminal whether to do what can't be undone; true without a terminal, or with `--yes`.
+  func confirms(_ question: String, _ arguments: Arguments) throws(ToolError) -> Bool {
+    guard !arguments.has("yes"), input.isTerminal else { return true }
+    errors.write("\(question.printable) [y/N] ")
+    errors.flush()
+    let answer = try input.nextLine().map { String(decoding: $0, as: UTF8.self).lowercased() }
+    return answer == "y" || answer == "yes"
+  }
+
+  /// Prints JSON: indented on a terminal, on one line elsewhere.
+  package func print(json: JSONValue) {
+    output.write((output.isTerminal ? json.prettyText() : json.text) + "\n")
+  }
+}
+
+/// The pages of `docs/`, which `rulectl help TOPIC` shows: installed beside the program, or those of the source tree that it was built in.
+struct HelpPages {
+  private static let suffix = ".md"
+
+  private let folder: String?
+
+  /// The pages beside the running program.
+  static func besideProgram() -> HelpPages {
+    HelpPages(folder: ProgramFolder.find(installed: "share/doc/ruled/docs", inSources: "docs", with: "rules.md"))
+  }
+
+  /// The pages in a folder; none without one.
+  init(folder: String?) { self.folder = folder }
+
+  /// The names of the pages, without `.md`, in order.
+  var topics: [String] {
+    guard let folder, let names = try? Folder.names(folder) else { return [] }
+    return names.filter { $0.hasSuffix(Self.suffix) }.map { String($0.dropLast(Self.suffix.count)) }.sorted()
+  }
+
+  /// The page that a topic names, with or without `.md`, with its headings in bold; nil if there is none.
+  func text(_ topic: String, _ style: Style) throws(ToolError) -> String? {
+    let name = topic.hasSuffix(Self.suffix) ? String(topic.dropLast(Self.suffix.count)) : topic
+    guard let folder, topics.contains(name) else { return nil }
+    let bytes = try Input(path: "\(folder)/\(name)\(Self.suffix)").readAll()
+    let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+    var isCode = false
+    return lines.map { line in
+      if line.hasPrefix("```") { isCode.toggle() }
+      return line.hasPrefix("#") && !isCode ? style.bold(String(line)) : String(line)
+    }.joined(separator: "\n")
   }
 }

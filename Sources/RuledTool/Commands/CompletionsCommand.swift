@@ -1,4 +1,6 @@
 package import RuledCore
+internal import RuledEngine
+internal import RuledLua
 
 /// `rulectl completions`: a shell's completions, made from the specifications by which commands are parsed.
 package enum CompletionsCommand: Command {
@@ -234,5 +236,67 @@ extension CompletionScript {
       }
     }
     return text + " -d " + Self.quoted(option.summary)
+  }
+}
+
+/// The event types that plugins know, and the members of their data, for completion.
+enum EventNames {
+  /// The types that rules listen to or that plugins describe, in order; patterns are left out.
+  static func types(of plugins: [PluginManifest]) -> [String] {
+    let heard = plugins.flatMap { $0.rules.flatMap(\.on) }.filter(\.isExact).map(\.text)
+    return Set(heard + plugins.flatMap { $0.events.map(\.type) }).sorted()
+  }
+
+  /// The members that plugins describe of a type's data, in order.
+  static func keys(of type: String, _ plugins: [PluginManifest]) -> [String] {
+    Set(plugins.flatMap { $0.events }.filter { $0.type == type }.flatMap { $0.data.members.map(\.name) }).sorted()
+  }
+}
+
+/// The words that `rulectl event` may go on with.
+struct EventCompletion {
+  private let environment: ToolEnvironment
+
+  /// Completions by the daemon's rules, or those on disk.
+  init(_ environment: ToolEnvironment) { self.environment = environment }
+
+  /// The candidates after these words: event types first, then members of the type's data that are not given yet, as `key=`.
+  func candidates(after words: ArraySlice<String>) -> [String] {
+    var operands: [String] = []
+    var isValue = false
+    for word in words {
+      if isValue {
+        isValue = false
+      } else if word.hasPrefix("-") {
+        let option = EventCommand.spec.options.first { "--\($0.name)" == word || $0.short.map { "-\($0)" } == word }
+        isValue = option?.value != nil
+      } else {
+        operands.append(word)
+      }
+    }
+    let events = described() ?? onDisk()
+    guard let type = operands.first else { return events.map(\.type).sorted() }
+    guard operands.count > 1 else { return [] }
+    let given = operands.dropFirst(2).map { $0.prefix { $0 != "=" } }
+    let keys = events.first { $0.type == type }?.keys ?? []
+    return keys.filter { key in !given.contains { $0 == key } }.map { "\($0)=" }
+  }
+
+  /// The events that the daemon's plugins describe; nil if it can't be asked.
+  private func described() -> [(type: String, keys: [String])]? {
+    guard let rules = try? environment.connect().call("rules", [:]) else { return nil }
+    var events: [String: Set<String>] = [:]
+    for event in rules.elements("plugins").flatMap({ $0.elements("events") }) {
+      // The name of an optional object ends in '?'.
+      let names = (event.member("data")?.objectValue?.names ?? [])
+        .map { $0.hasSuffix("?") ? String($0.dropLast()) : $0 }
+      events[event.member("type")?.stringValue ?? "", default: []].formUnion(names)
+    }
+    return events.map { ($0.key, $0.value.sorted()) }
+  }
+
+  private func onDisk() -> [(type: String, keys: [String])] {
+    guard let plugins = try? RulesSelection([]).load(worker: LuaWorker()).plugins.map(\.manifest) else { return [] }
+    return EventNames.types(of: plugins).map { ($0, EventNames.keys(of: $0, plugins)) }
   }
 }

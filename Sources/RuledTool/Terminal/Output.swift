@@ -129,3 +129,89 @@ struct Progress {
     errors.write("\r\u{1B}[K")
   }
 }
+
+/// Writes a text as a whole file; what could not be written whole is an error.
+enum WholeFile {
+  /// Writes to `path`: a new file, in place of what a file has, or to what else is there, such as a pipe.
+  static func write(_ text: [UInt8], to path: String) throws(ToolError) { try write(text, path, O_TRUNC, path) }
+
+  /// Writes a new file; an error if there is one.
+  static func create(_ path: String, with text: [UInt8]) throws(ToolError) { try write(text, path, O_EXCL, path) }
+
+  /// Replaces a file in one step, so that nobody who reads it finds half of it, and a failure leaves it as it was.
+  static func replace(_ path: String, with text: [UInt8]) throws(ToolError) {
+    let new = "\(path).\(getpid()).tmp"
+    do throws(ToolError) {
+      try write(text, new, O_TRUNC, path)
+      guard rename(new, path) == 0 else { throw failed(path) }
+    } catch {
+      unlink(new)
+      throw error
+    }
+  }
+
+  private static func write(_ text: [UInt8], _ file: String, _ flag: Int32, _ path: String) throws(ToolError) {
+    let descriptor = open(file, O_WRONLY | O_CREAT | flag | O_CLOEXEC, 0o666)
+    guard descriptor >= 0 else { throw failed(path) }
+    var written = 0
+    while written < text.count {
+      let count = text.withUnsafeBytes {
+        Glibc.write(descriptor, $0.baseAddress?.advanced(by: written), text.count - written)
+      }
+      if count >= 0 {
+        written += count
+      } else if errno != EINTR {
+        let error = failed(path)
+        close(descriptor)
+        throw error
+      }
+    }
+    guard close(descriptor) == 0 else { throw failed(path) }
+  }
+
+  private static func failed(_ path: String) -> ToolError {
+    ToolError("cannot write '\(path)': \(String(cString: strerror(errno)))")
+  }
+}
+
+/// A file that lines are appended to and that is synced after each append.
+final class AppendedFile {
+  private let path: String
+  private let descriptor: Int32
+
+  /// Opens a file, or makes it for its owner alone.
+  init(_ path: String) throws(ToolError) {
+    self.path = path
+    descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw Self.error(path) }
+  }
+
+  deinit { close(descriptor) }
+
+  /// Appends a line for each value; they are on the disk when this returns.
+  func append(_ values: [JSONValue]) throws(ToolError) {
+    let text = Array(values.map { $0.text + "\n" }.joined().utf8)
+    var written = 0
+    while written < text.count {
+      let count = text.withView {
+        write(descriptor, $0.baseAddress?.advanced(by: written), text.count - written)
+      }
+      if count >= 0 { written += count } else if errno != EINTR { throw Self.error(path) }
+    }
+    guard fsync(descriptor) == 0 || errno == EINVAL else { throw Self.error(path) }
+    try syncFolder()
+  }
+
+  /// Makes the name of a new file durable.
+  private func syncFolder() throws(ToolError) {
+    let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    let opened = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard opened >= 0 else { throw Self.error(folder) }
+    defer { close(opened) }
+    guard fsync(opened) == 0 || errno == EINVAL else { throw Self.error(folder) }
+  }
+
+  private static func error(_ path: String) -> ToolError {
+    ToolError("cannot write '\(path)', nothing more was dropped: \(String(cString: strerror(errno)))")
+  }
+}

@@ -1,0 +1,151 @@
+import CJSON
+package import RuledCore
+
+extension JSONValue {
+  /// Appends the value as compact JSON.
+  package func write(to buffer: ByteBuffer) {
+    var writer = JSONWriter(buffer)
+    writer.value(self)
+  }
+
+  /// The value as compact JSON.
+  package var text: String {
+    let buffer = ByteBuffer()
+    write(to: buffer)
+    return buffer.text
+  }
+
+  /// The value as JSON for people, each member and element on its line, without a newline at the end.
+  ///
+  /// - Parameter indent: How many spaces each level is indented by.
+  /// - Returns: The text.
+  package func prettyText(indent: Int = 2) -> String {
+    let buffer = ByteBuffer()
+    writePretty(to: buffer, indent: indent, level: 0)
+    return buffer.text
+  }
+
+  private func writePretty(to buffer: ByteBuffer, indent: Int, level: Int) {
+    func breakLine(_ level: Int) {
+      buffer.append(UInt8(ascii: "\n"))
+      for _ in 0..<(indent * level) { buffer.append(UInt8(ascii: " ")) }
+    }
+    switch self {
+    case .array(let elements) where !elements.isEmpty:
+      buffer.append(UInt8(ascii: "["))
+      for (index, element) in elements.enumerated() {
+        if index > 0 { buffer.append(UInt8(ascii: ",")) }
+        breakLine(level + 1)
+        element.writePretty(to: buffer, indent: indent, level: level + 1)
+      }
+      breakLine(level)
+      buffer.append(UInt8(ascii: "]"))
+    case .object(let members) where !members.isEmpty:
+      buffer.append(UInt8(ascii: "{"))
+      for (index, member) in members.enumerated() {
+        if index > 0 { buffer.append(UInt8(ascii: ",")) }
+        breakLine(level + 1)
+        buffer.append(jsonString: member.name)
+        buffer.append(": " as StaticString)
+        member.value.writePretty(to: buffer, indent: indent, level: level + 1)
+      }
+      breakLine(level)
+      buffer.append(UInt8(ascii: "}"))
+    default: write(to: buffer)
+    }
+  }
+}
+
+extension JSONWriter {
+  /// Writes a value.
+  package mutating func value(_ value: JSONValue) {
+    switch value {
+    case .null: null()
+    case .bool(let value): bool(value)
+    case .integer(let value): integer(value)
+    case .number(let value): number(value)
+    case .string(let value): string(value)
+    case .array(let elements):
+      beginArray()
+      for element in elements { self.value(element) }
+      endArray()
+    case .object(let members):
+      beginObject()
+      for member in members {
+        self.member(named: member.name)
+        self.value(member.value)
+      }
+      endObject()
+    }
+  }
+}
+
+/// Why a text is not JSON, and where.
+package struct JSONError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// What is wrong.
+  package enum Reason: Int32, Error, Sendable {
+    case syntax = 1
+    case utf8 = 2
+    case depth = 3
+    case number = 4
+    case capacity = 5
+    case memory = 6
+
+    /// What is wrong, in a few words.
+    package var message: String { String(cString: cj_error_text(rawValue)) }
+  }
+
+  /// What is wrong.
+  package let reason: Reason
+  /// The byte from 0 at which it was noticed, or the start of the token that it is in.
+  package let offset: Int
+
+  /// What is wrong, in a few words.
+  package var message: String { reason.message }
+
+  /// The message with its place.
+  package var description: String { "\(message), at byte \(offset)" }
+}
+
+extension JSONValue {
+  /// The value that a text in strict RFC 8259 holds.
+  ///
+  /// Of a repeated name the last counts; an integer beyond `Int64` becomes a `number`; a lone surrogate, malformed UTF-8 and a number that
+  /// no `Double` can hold are errors. Each call takes a parser of its own: where many texts are read, use one `TapeDocument` for all.
+  ///
+  /// - Parameters:
+  ///   - text: The whole text, in UTF-8.
+  ///   - maximumDepth: How deep arrays and objects may nest.
+  /// - Throws: What is wrong, and where.
+  package init(parsing text: ByteView, maximumDepth: Int = Limits.jsonDepth) throws(JSONError) {
+    let document = TapeDocument(maximumDepth: maximumDepth)
+    do throws(JSONError.Reason) {
+      self.init(try document.parse(text))
+    } catch {
+      throw JSONError(reason: error, offset: text.withCharacters { cj_error_offset($0, $1, maximumDepth) })
+    }
+  }
+
+  /// The value that a text in strict RFC 8259 holds, as `init(parsing:maximumDepth:)` of its UTF-8 gives it.
+  package init(parsing text: String, maximumDepth: Int = Limits.jsonDepth) throws(JSONError) {
+    self = try text.withView { utf8 throws(JSONError) in try JSONValue(parsing: utf8, maximumDepth: maximumDepth) }
+  }
+
+  /// A copy of what stands on the tape.
+  package init(_ value: TapeValue) {
+    switch value.kind {
+    case .null: self = .null
+    case .true: self = .bool(true)
+    case .false: self = .bool(false)
+    case .integer: self = .integer(value.integer ?? 0)
+    case .unsigned, .number: self = .number(value.double ?? .nan)
+    case .string: self = .string(value.text ?? "")
+    case .array: self = .array(value.children.map { JSONValue($0) })
+    case .object:
+      var object = JSONObject()
+      var members = value.members
+      while let (name, value) = members.next() { object[String(decoding: name, as: UTF8.self)] = JSONValue(value) }
+      self = .object(object)
+    }
+  }
+}
