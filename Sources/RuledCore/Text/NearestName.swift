@@ -22,6 +22,18 @@ package enum NearestName {
     return best?.name
   }
 
+  /// The event type that somebody probably meant, or nil when none is near: the segments that two types begin with don't make them any nearer.
+  package static func find(type: String, in known: some Sequence<String>) -> String? {
+    let segments = type.split(separator: ".", omittingEmptySubsequences: false)
+    let near = known.filter { other in
+      let others = other.split(separator: ".", omittingEmptySubsequences: false)
+      let shared = zip(segments, others).prefix { $0 == $1 }.count
+      let rest = others.dropFirst(shared).joined(separator: ".")
+      return find(segments.dropFirst(shared).joined(separator: "."), in: [rest]) != nil
+    }
+    return find(type, in: near)
+  }
+
   /// The end of an error message about an unknown name: `; did you mean 'NAME'?` with the known name that is near.
   ///
   /// When none is near, `; ` and `otherwise`, or nothing without it. `write` puts a name as the user writes it, quoted by default.

@@ -5,7 +5,7 @@ internal import RuledLua
 struct DataReview {
   /// A read of `event.data.member` in a rule.
   struct Read {
-    /// The types that the rule listens to; all of them exact.
+    /// The types that the event may have.
     let types: [String]
     /// The member.
     let member: String
@@ -30,18 +30,18 @@ struct DataReview {
   /// The events that are made with data whose members can be told, in order.
   private(set) var made: [Made] = []
 
-  /// The types of the events that variables hold, by the variable.
-  private var events: [Int: [String]] = [:]
-  /// The types of the events whose data variables hold, by the variable.
-  private var data: [Int: [String]] = [:]
+  /// Which variables hold events and their data.
+  private let flow: EventFlow
 
   /// Reads a file.
-  init(_ tree: SyntaxTree) { visit(tree.root) }
+  init(_ tree: SyntaxTree) {
+    flow = EventFlow(tree)
+    visit(tree.root)
+  }
 
   private mutating func visit(_ node: SyntaxNode) {
     switch node.kind {
     case .call: note(call: node)
-    case .local: note(local: node)
     case .index: note(index: node)
     default: break
     }
@@ -50,9 +50,6 @@ struct DataReview {
 
   private mutating func note(call node: SyntaxNode) {
     let function = node.children[0], arguments = node.children[1].children
-    if function.kind == .call, function.children[0].globalName == "rule", let table = arguments.first {
-      note(rule: table)
-    }
     switch function.globalName {
     case "raise": note(arguments, type: 0)
     case "send": note(arguments, type: 1)
@@ -76,36 +73,10 @@ struct DataReview {
     made.append(Made(type: name, members: names.compactMap { $0 }, line: arguments[type].line))
   }
 
-  /// Notes which variables of a rule hold its event.
-  private mutating func note(rule table: SyntaxNode) {
-    let fields = table.children.filter { $0.kind == .namedField }
-    guard let on = fields.first(where: { $0.children[0].text == "on" })?.children[1] else { return }
-    let patterns = on.kind == .table ? on.children.map { $0.children.last?.stringValue } : [on.stringValue]
-    let types = patterns.compactMap { $0 }
-    guard types.count == patterns.count, !types.isEmpty, !types.contains(where: { $0.hasSuffix("*") }) else { return }
-    for field in fields where ["run", "when"].contains(field.children[0].text) && field.children[1].kind == .function {
-      let parameters = field.children[1].children[0].children
-      if let event = parameters.first?.local { events[event] = types }
-    }
-  }
-
-  private mutating func note(local node: SyntaxNode) {
-    for (target, value) in zip(node.children[0].children, node.children[1].children) {
-      if let variable = target.local, let types = types(ofData: value) { data[variable] = types }
-    }
-  }
-
   private mutating func note(index node: SyntaxNode) {
-    guard let types = types(ofData: node.children[0]), let member = node.children[1].stringValue else { return }
+    guard let types = flow.types(ofData: node.children[0]), let member = node.children[1].stringValue else { return }
     let key = node.children[1]
     reads.append(Read(types: types, member: member, line: key.line, range: key.unquotedRange))
-  }
-
-  /// The types of the event whose data an expression is; nil for anything else.
-  private func types(ofData node: SyntaxNode) -> [String]? {
-    if let variable = node.local { return data[variable] }
-    guard node.kind == .index, node.children[1].stringValue == "data" else { return nil }
-    return node.children[0].local.flatMap { events[$0] }
   }
 }
 

@@ -121,22 +121,10 @@ struct RulesFacts {
     for made in types where !isHeard(made.type) {
       let near = heard.first { isOneEdit($0, made.type) }
       guard near != nil || !hearsAll else { continue }
-      let meant = near ?? Self.nearType(made.type, in: heard + described)
+      let meant = near ?? NearestName.find(type: made.type, in: heard + described)
       let hint = meant.map { "; did you mean '\($0)'?" } ?? ""
       add(made, .unheardType, "no rule listens to '\(made.type)', \(made.verb)\(hint)", near)
     }
-  }
-
-  /// The known type that somebody probably meant: the segments that two types begin with don't make them any nearer.
-  private static func nearType(_ type: String, in known: [String]) -> String? {
-    let segments = type.split(separator: ".", omittingEmptySubsequences: false)
-    let near = known.filter { other in
-      let others = other.split(separator: ".", omittingEmptySubsequences: false)
-      let shared = zip(segments, others).prefix { $0 == $1 }.count
-      let rest = others.dropFirst(shared).joined(separator: ".")
-      return NearestName.find(segments.dropFirst(shared).joined(separator: "."), in: [rest]) != nil
-    }
-    return NearestName.find(type, in: near)
   }
 
   private mutating func checkTested(_ plugin: PluginSource) {

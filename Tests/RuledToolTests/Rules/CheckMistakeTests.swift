@@ -43,6 +43,44 @@ import Testing
     #expect(run.output.contains("p/plugin.lua:6: \(message)\n"), "\(run.output)")
   }
 
+  @Test(arguments: [
+    "local function seen(event)\nlog.info(event.data.nmae) end rule 'r' { on = 'x', run = seen }",
+    "local seen = function(event)\nreturn event.data.nmae end rule 'r' { on = 'x', when = seen, run = function() end }",
+    "local function name(n, event)\nreturn event.data.nmae end rule 'r' { on = 'x', run = function(e) log.info(name(1, e)) end }",
+    "local function name(data)\nreturn data.nmae end rule 'r' { on = 'x', run = function(event) log.info(name(event.data)) end }",
+    """
+    local function last(event, n)
+    if n == 0 then return event.data.nmae end return last(event, n - 1) end
+    local function outer(event) local same = event return last(same, 3) end
+    rule 'r' { on = 'x', run = function(event) log.info(outer(event)) end }
+    """,
+    "local function f(event)\nlog.info(event.data.nmae) end rule 'r' { on = 'x', run = f } rule 's' { on = 'closed', run = f }",
+  ])
+  func `what local functions read of an event that they get is held against its description`(rules: String) {
+    let run = check(Self.described + rules)
+    #expect(run.exit == .no)
+    #expect(run.output.contains("p/plugin.lua:6: the data of 'x'"), "\(run.output)")
+    #expect(run.output.contains("has no member 'nmae'; did you mean 'name'?\n"), "\(run.output)")
+  }
+
+  @Test(arguments: [
+    "local function f(event) return event.data.nmae end rule 'r' { on = 'x', run = function() f({ data = { nmae = 1 } }) end }",
+    "local function f(e) return e.data.nmae end rule 'r' { on = 'x', run = function(e) f(e) f({ data = {} }) end }",
+    "local function f(e) return e.data.nmae end rule 'r' { on = 'x', run = function(e) f(e) pcall(f, { data = {} }) end }",
+    "local function f(e) return e.data.nmae end rule 'r' { on = 'x', run = f } rule 's' { on = 'y.*', run = f }",
+    "local function f(e) return e.data.nmae end rule 'r' { on = 'x', run = f } rule 's' { on = 'unheard', run = f }",
+    "local function f(e) e = { data = {} } return e.data.nmae end rule 'r' { on = 'x', run = f }",
+    "local f function f(e) return e.data.nmae end rule 'r' { on = 'x', run = f }",
+    "local function f(e) return e.data.nmae end f = function() end rule 'r' { on = 'x', run = f }",
+    "local function f(n, e) return n, e.data.nmae end rule 'r' { on = 'x', run = f }",
+    "local function f(data) return data.data.nmae end rule 'r' { on = 'x', run = function(e) f(e.data) f(e) end }",
+    "rule 'r' { on = 'x', run = function(event) local data = event.data data = {} log.info(data.nmae) end }",
+  ])
+  func `nothing is said of what a function may get from elsewhere`(rules: String) {
+    let run = check(Self.described + rules)
+    #expect(!run.output.contains("has no member 'nmae'"), "\(run.output)")
+  }
+
   @Test func `a rule on several types may read what one of them has, and a type that nobody describes has anything`() {
     let rules = """
       event "other" { nome = "string" }
