@@ -20,6 +20,7 @@ import Testing
     #expect(trace(outcome, "when")?["fired"] == false)
     #expect(trace(outcome, "other")?["fired"] == false)
     #expect(trace(outcome, "other")?["reason"]?.stringValue?.contains("'z.*'") == true)
+    #expect(trace(outcome, "other")?["on"] == ["y", "z.*"] && trace(outcome, "when")?["on"] == nil)
     #expect(trace(outcome, "fires")?["writes"]?.arrayValue?.isEmpty == false)
     #expect(trace(outcome, "shadowed")?.text.contains("fires") == true)
     #expect(try engine.state("a")?["n"] == 2)

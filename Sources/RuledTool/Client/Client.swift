@@ -64,7 +64,12 @@ package final class Client {
   package func call(_ method: String, _ params: JSONValue) throws -> JSONValue {
     let id = submit(method, params)
     while true {
-      if case .reply(id, let result) = try receive() { return try result.get() }
+      guard case .reply(id, let result) = try receive() else { continue }
+      do throws(DaemonError) { return try result.get() } catch {
+        var error = error
+        error.method = method
+        throw error
+      }
     }
   }
 
@@ -216,6 +221,8 @@ package struct DaemonError: Error, Sendable {
   package var message: String
   /// The whole error object.
   package var json: JSONValue
+  /// The method that was called; nil if that is not known.
+  package var method: String?
 
   /// Reads an error object.
   package init(_ json: JSONValue) {
@@ -248,7 +255,7 @@ package struct DaemonError: Error, Sendable {
       guard let path = data?.member("path")?.stringValue, !message.contains(path) else { return [message] }
       return ["\(path): \(data?.member("detail")?.stringValue ?? message)"]
     case "rule_failed":
-      return [data.map { ReportedFailure($0).line } ?? message]
+      return [data.map { ReportedFailure($0).line(of: method == "query" ? "query" : "rule") } ?? message]
     case "forbidden":
       return ["\(message); call as root or as one of the daemon's 'admins'"]
     case "unavailable":
@@ -268,7 +275,7 @@ package struct DaemonError: Error, Sendable {
 package struct ReportedFailure: Sendable {
   /// The plugin that failed.
   package var plugin: String
-  /// The rule that failed; empty when none is named.
+  /// The rule, query or handler that failed; empty when none is named.
   package var rule: String
   /// The kind, such as `instructions`.
   package var kind: String
@@ -284,7 +291,10 @@ package struct ReportedFailure: Sendable {
   }
 
   /// Plugin, rule, message and kind in one line.
-  package var line: String { "\(plugin)\(rule.isEmpty ? "" : ", rule '\(rule)'"): \(messageAndKind)" }
+  package var line: String { line(of: "rule") }
+
+  /// The same of what is called a `part`, such as a query.
+  func line(of part: String) -> String { "\(plugin)\(rule.isEmpty ? "" : ", \(part) '\(rule)'"): \(messageAndKind)" }
 
   /// Message and kind in one line.
   package var messageAndKind: String { "\(message) (\(kind))" }

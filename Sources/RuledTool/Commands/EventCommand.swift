@@ -33,7 +33,9 @@ package enum EventCommand: Command {
       With --follow-time, a daemon started with --clock manual decides a file of yesterday as yesterday: its clock is set
       to the first event's time, and moved on to each later time; timers that fall due on the way fire.
       With --follow, the event is sent with --wait, and then each event of its cascade is explained from the journal, as
-      'rulectl explain SUBJECT EVENT-ID' does. Timers that are not due yet are shown with their time.
+      'rulectl explain SUBJECT EVENT-ID' does. Timers that are not due yet are shown with their time. With --dry-run too,
+      the event alone is explained, with the messages that it would send and the timers that it would set: nothing
+      comes of these, as they are not stored.
       """,
     examples: [
       .init("rulectl event app.launched device:9f2c platform=ios", "one event with data"),
@@ -51,7 +53,15 @@ package enum EventCommand: Command {
     let event = try event(arguments)
     let client = try environment.connect()
     let outcome = try client.call("event", .object(event))
-    if arguments.has("follow") { return try follow(outcome, arguments, client, environment) }
+    if arguments.has("follow") {
+      let root =
+        arguments.has("dry-run")
+        ? FollowedEvent(dryRun: event, outcome: outcome)
+        : try FollowedEvent.follow(
+          subject: outcome.member("subject")?.stringValue ?? "", id: outcome.member("id")?.stringValue ?? "", on: client
+        )
+      return show(root, outcome, arguments, environment)
+    }
     if arguments.has("json") {
       environment.print(json: outcome)
       return .done
@@ -65,11 +75,9 @@ package enum EventCommand: Command {
     return .done
   }
 
-  private static func follow(
-    _ outcome: JSONValue, _ arguments: Arguments, _ client: Client, _ environment: ToolEnvironment
-  ) throws -> ExitCode {
-    let root = try FollowedEvent.follow(
-      subject: outcome.member("subject")?.stringValue ?? "", id: outcome.member("id")?.stringValue ?? "", on: client)
+  private static func show(
+    _ root: FollowedEvent, _ outcome: JSONValue, _ arguments: Arguments, _ environment: ToolEnvironment
+  ) -> ExitCode {
     if arguments.has("json") {
       environment.print(json: root.json)
       return .done
@@ -89,10 +97,11 @@ package enum EventCommand: Command {
   static func instructions(_ arguments: Arguments) -> [JSONObject.Member] {
     var members: [JSONObject.Member] = []
     if arguments.has("dry-run") { members.append(("dryrun", true)) }
-    if arguments.has("explain") {
+    let follows = arguments.has("follow")
+    if arguments.has("explain") || follows && arguments.has("dry-run") {
       members.append(("explain", arguments.has("no-values") ? "without_values" : true))
     }
-    if arguments.has("wait") || arguments.has("follow") { members.append(("wait", "cascade")) }
+    if arguments.has("wait") || follows && !arguments.has("dry-run") { members.append(("wait", "cascade")) }
     return members
   }
 
@@ -100,10 +109,8 @@ package enum EventCommand: Command {
     for option in ["show", "window", "follow-time"] where arguments.has(option) {
       throw UsageError("--\(option) goes with --file; leave it out")
     }
-    if arguments.has("follow") {
-      for option in ["dry-run", "explain"] where arguments.has(option) {
-        throw UsageError("--follow shows what happened, with every event explained; leave --\(option) out")
-      }
+    if arguments.has("follow"), arguments.has("explain") {
+      throw UsageError("--follow explains every event; leave --explain out")
     }
     if arguments.has("no-values"), !arguments.has("explain") {
       throw UsageError("--no-values goes with --explain")
@@ -120,17 +127,37 @@ package enum EventCommand: Command {
   }
 }
 
-/// An event of the past with all that followed from it: its messages and timers, theirs in turn.
+/// An event with all that followed from it: its messages and timers, theirs in turn; or what would follow from a dry run.
 struct FollowedEvent {
   /// How many events are followed; a cascade may have more.
   static let most = 1000
 
   /// What the trace of its cause says of it: `kind`, `id`, `type`, `subject`, and `due` of a timer.
   let announced: JSONValue
-  /// What `explain_past` answers; nil if it has not happened.
+  /// What `explain_past` answers, of a dry run what is known of that; nil if it has not happened.
   let past: JSONValue?
   /// What followed.
   let children: [FollowedEvent]
+  /// Whether it belongs to a dry run, so that nothing of it ever happens.
+  let isDry: Bool
+
+  /// An event with the outcome of its dry run, below it the messages that it would send and the timers that it would set.
+  init(dryRun event: JSONObject, outcome: JSONValue) {
+    let subject = outcome.member("subject") ?? .null
+    announced = ["kind": "event", "id": outcome.member("id") ?? .null, "subject": subject]
+    past = ["subject": subject, "event": .object(event), "outcome": outcome]
+    children = outcome.elements("trace").flatMap { $0.elements("follows") }.map {
+      FollowedEvent(announced: $0, past: nil, children: [], isDry: true)
+    }
+    isDry = true
+  }
+
+  private init(announced: JSONValue, past: JSONValue?, children: [FollowedEvent], isDry: Bool = false) {
+    self.announced = announced
+    self.past = past
+    self.children = children
+    self.isDry = isDry
+  }
 
   /// Asks the daemon what happened.
   ///
@@ -186,12 +213,13 @@ struct FollowedEvent {
     let subject = style.bold((announced.member("subject")?.brief ?? "?").printable)
     guard let past else {
       let type = (announced.member("type")?.brief ?? "?").printable
-      let due = announced.member("due").map { "is due at \($0.brief)" }
-      return TreeNode("\(kind) \(style.bold(type))  \(subject)  \(style.yellow(due ?? "is not applied yet"))")
+      let due = announced.member("due").map { "\(isDry ? "would be" : "is") due at \($0.brief)" }
+      let missing = isDry ? "would be sent" : "is not applied yet"
+      return TreeNode("\(kind) \(style.bold(type))  \(subject)  \(style.yellow(due ?? missing))")
     }
     let type = past.member("event")?.member("type")?.brief ?? "?"
     let at = past.member("at")?.stringValue.flatMap { Timestamp(rfc3339: $0) }
-    var time = past.member("at")?.brief ?? "?"
+    var time = isDry ? "dry run, nothing is stored" : past.member("at")?.brief ?? "?"
     if let at, let start { time = "+\(Figures.micros(Double(at.microseconds - start.microseconds)))" }
     let outcome = past.member("outcome") ?? .null
     var followed: [String: TreeNode] = [:]

@@ -58,6 +58,7 @@ package struct TraceTree {
   private func plugins(of event: Event, raised: inout [Event]) -> [TreeNode] {
     var nodes: [(name: String, node: TreeNode)] = []
     var others = 0
+    let isUnheard = event.entries.allSatisfy { Self.listensToOthers($0) || $0.member("rule")?.stringValue == nil }
     for entry in event.entries {
       if !showsAll, Self.listensToOthers(entry) {
         others += 1
@@ -69,7 +70,15 @@ package struct TraceTree {
       nodes[nodes.count - 1].node.children.append(node)
     }
     let count = others == 1 ? "1 rule listens" : "\(others) rules listen"
-    return nodes.map(\.node) + (others > 0 ? [TreeNode(style.dim("\(count) to other types"))] : [])
+    return (isUnheard ? [unheard(event)] : []) + nodes.map(\.node)
+      + (others > 0 ? [TreeNode(style.dim("\(count) to other types"))] : [])
+  }
+
+  /// Says that no rule listens to an event's type, with the nearest of those that rules listen to.
+  private func unheard(_ event: Event) -> TreeNode {
+    let types = event.entries.flatMap { $0.elements("on") }.compactMap(\.stringValue).filter { !$0.hasSuffix("*") }
+    let hint = NearestName.find(type: event.type, in: types).map { "; did you mean '\($0)'?" } ?? ""
+    return TreeNode(style.yellow("no rule listens to '\(event.type)'\(hint)".printable))
   }
 
   private static func listensToOthers(_ entry: JSONValue) -> Bool {

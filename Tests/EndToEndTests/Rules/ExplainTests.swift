@@ -62,6 +62,19 @@ extension EndToEnd {
       #expect(first?["followed"]?[0]?["event"]?["type"] == "invitation.seen")
     }
 
+    @Test func `a dry run is followed as far as it goes, and leaves no trace`() throws {
+      let daemon = try daemon()
+      let run = rulectl(daemon, "event", "friend.invited", "user:1", "friend=user:2", "--follow", "--dry-run")
+      #expect(run.code == 0)
+      #expect(run.output.hasPrefix("event friend.invited  user:1  dry run, nothing is stored"))
+      #expect(run.output.contains("message invitation  user:2  would be sent"))
+      #expect(run.output.contains("timer ask.again  user:1  would be due at "))
+      #expect(run.output.contains("raises invited.counted"))
+      #expect(rulectl(daemon, "subjects").output.hasPrefix("no subjects"))
+      let mistyped = rulectl(daemon, "event", "friend.invted", "user:1", "--follow", "--dry-run")
+      #expect(mistyped.output.contains("no rule listens to 'friend.invted'; did you mean 'friend.invited'?"))
+    }
+
     @Test func `messages and fired timers are explained as past events, and watch shows their failures`() throws {
       let daemon = try daemon()
       let client = try daemon.client()

@@ -247,10 +247,66 @@ struct ExplainCommandTests {
         """))
   }
 
+  @Test(arguments: [("app.lauched", "; did you mean 'app.launched'?"), ("app.zzz", ""), ("sesion.begun", "")])
+  func `a type that no rule listens to is named, with the nearest that one does`(type: String, hint: String) throws {
+    let skipped: [JSONValue] = [["app.launched", "app.closed"], ["session.*"]].map { patterns in
+      [
+        "event": .string(type), "plugin": "a", "rule": "o", "fired": false, "reason": "listens to others, not to it",
+        "on": .array(patterns.map(JSONValue.string)),
+      ]
+    }
+    let daemon = try FakeDaemon(result: [
+      "subject": "s", "id": "e", "version": 1, "decisions": [:], "effects": [], "failures": [],
+      "trace": .array(skipped),
+    ])
+    defer { daemon.stop() }
+    let run = Run("event", type, "s", "--explain", on: daemon)
+    #expect(
+      run.output.hasSuffix(
+        """
+        \(type)
+        ├─ no rule listens to '\(type)'\(hint)
+        └─ 2 rules listen to other types
+
+        """), "\(run.output)")
+  }
+
+  @Test func `a dry run that is followed shows what would be sent and set`() throws {
+    let daemon = try FakeDaemon(result: [
+      "subject": "s", "id": "e", "version": 1, "decisions": [:], "effects": [], "failures": [],
+      "trace": [
+        [
+          "event": "x", "plugin": "a", "rule": "r", "fired": true, "micros": 2, "sends": ["hello to s2"],
+          "timers": ["t: bye at 2025-11-10T08:00:00.000Z"],
+          "follows": [
+            ["kind": "message", "id": "1", "type": "hello", "subject": "s2"],
+            ["kind": "timer", "id": "2", "type": "bye", "subject": "s", "due": "2025-11-10T08:00:00.000Z"],
+          ],
+        ]
+      ],
+    ])
+    defer { daemon.stop() }
+    let run = Run("event", "x", "s", "--follow", "--dry-run", on: daemon)
+    #expect(daemon.request?.params == ["type": "x", "subject": "s", "dryrun": true, "explain": true])
+    #expect(run.exit == .done)
+    #expect(
+      run.output == """
+        event x  s  dry run, nothing is stored
+        └─ a
+           └─ ● r  2 µs
+              ├─ message hello  s2  would be sent
+              └─ timer bye  s  would be due at 2025-11-10T08:00:00.000Z
+
+        """)
+    let json = JSONValue(text: Run("event", "x", "s", "--follow", "--dry-run", "--json", on: daemon).output)
+    #expect(json?["outcome"]?["id"] == "e" && json?["event"]?["type"] == "x")
+    #expect(json?["followed"]?.arrayValue?.map { $0["id"] } == ["1", "2"])
+  }
+
   @Test func `--follow and --no-values are refused where they make no sense`() throws {
     let daemon = try FakeDaemon(result: Self.outcome)
     defer { daemon.stop() }
-    #expect(Run("event", "x", "s", "--follow", "--dry-run", on: daemon).errors.contains("leave --dry-run out"))
+    #expect(Run("event", "x", "s", "--follow", "--explain", on: daemon).errors.contains("leave --explain out"))
     #expect(Run("event", "--file", "-", "--follow", on: daemon).errors.contains("--follow goes with one event"))
     #expect(Run("event", "x", "s", "--no-values", on: daemon).errors.contains("--no-values goes with --explain"))
     #expect(Run("explain", "s", "e", "--no-values", on: daemon).errors.contains("leave it out"))

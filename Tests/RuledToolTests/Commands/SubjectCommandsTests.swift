@@ -35,7 +35,7 @@ struct SubjectCommandsTests {
     defer { daemon.stop() }
     let run = Run("query", "p.q", on: daemon)
     #expect(run.exit == .failed)
-    #expect(run.errors == "rulectl: p, rule 'q': p/plugin.lua:3: boom (error)\n")
+    #expect(run.errors == "rulectl: p, query 'q': p/plugin.lua:3: boom (error)\n")
   }
 
   @Test func `What is not found is the answer no`() throws {

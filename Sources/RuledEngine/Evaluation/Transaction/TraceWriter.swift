@@ -32,12 +32,11 @@ final class TraceWriter {
   /// Those in `listeners` listen to the type and get `reason`. The others get the types that they listen to.
   func skip(_ rules: ArraySlice<Int>, of plugin: Catalog.Plugin, listeners: [Int], type: String, reason: String) {
     for rule in rules {
-      var reason = reason
-      if !listeners.contains(rule) {
-        let patterns = plugin.manifest.rules[rule].on.map { "'\($0.text)'" }.joined(separator: ", ")
-        reason = "listens to \(patterns), not to '\(type)'"
-      }
-      var json = beginEntry(plugin, rule, fired: false, reason)
+      let patterns = listeners.contains(rule) ? nil : plugin.manifest.rules[rule].on.map(\.text)
+      let others = patterns?.map { "'\($0)'" }.joined(separator: ", ")
+      var json = beginEntry(
+        plugin, rule, fired: false, others.map { "listens to \($0), not to '\(type)'" } ?? reason)
+      if let patterns { writeList("on", patterns, to: &json) }
       endEmptyEntry(&json, microseconds: 0)
     }
   }
