@@ -185,6 +185,8 @@ def cluster(tmp_path_factory):
 def test_a_standby_names_the_owner(cluster):
     owner = cluster.owners[0]
     for node in cluster.standbys:
+        # A node that has just started may not have asked yet who owns the log.
+        eventually(lambda: node.call("health")["result"]["owner"] == owner.name)
         error = node.call("event", {"type": "tally.add", "subject": "s:1", "data": {"number": 1}})["error"]
         assert error["data"]["code"] == "unavailable"
         assert error["data"]["owner"] == owner.name and error["data"]["owner_address"] == owner.socket
@@ -210,6 +212,15 @@ def test_nothing_is_lost_or_done_twice_when_the_owner_goes(cluster, fault):
         owner.start()
         eventually(lambda: len(cluster.standbys) == 2, seconds=60)
     load.check(cluster.owners[0])
+
+
+def test_an_owner_that_stood_still_with_nothing_to_do_notices_that_it_was_replaced(cluster):
+    owner = cluster.owners[0]
+    owner.process.send_signal(signal.SIGSTOP)
+    eventually(lambda: any(node is not owner and node.is_owner for node in cluster.nodes), seconds=60)
+    owner.process.send_signal(signal.SIGCONT)
+    assert owner.process.wait(60) == 2
+    assert "another node has taken the log" in owner.log
 
 
 def test_nothing_is_lost_or_done_twice_when_the_database_dies(cluster):

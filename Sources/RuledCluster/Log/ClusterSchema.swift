@@ -4,13 +4,13 @@
 /// | --- | --- |
 /// | `cluster` | the cluster: its id, the format of its tables, how many commits a part of the log has |
 /// | `logs` | a log: its epoch and owner, its last sequence and digest |
-/// | `nodes` | a node: its process, its address, until when its lease runs by the database's clock |
+/// | `nodes` | a node: its process, its address and version, until when its lease runs by the database's clock, whether it is drained |
 /// | `commits` | a batch of commits, in parts by sequence, so that old ones are dropped whole |
 ///
 /// The first node makes them. Each node brings an earlier format to its own, and refuses a later one.
 enum ClusterSchema {
   /// The format that this version of the daemon writes.
-  static let format = 1
+  static let format = 2
 
   /// What brings the tables from the format before to each format, the first one's first.
   ///
@@ -31,7 +31,11 @@ enum ClusterSchema {
     ALTER TABLE ruled.commits ALTER batch SET STORAGE EXTERNAL;
     INSERT INTO ruled.cluster VALUES (0, gen_random_uuid()::text, :part);
     INSERT INTO ruled.logs VALUES (0, 0, NULL, NULL, 0, '');
+    """,
     """
+    ALTER TABLE ruled.nodes ADD version text NOT NULL DEFAULT '', ADD behind int8 NOT NULL DEFAULT 0,
+      ADD drained boolean NOT NULL DEFAULT false;
+    """,
   ]
 
   /// How long a change of the schema may take, in milliseconds.

@@ -40,6 +40,18 @@ struct DurabilityReview {
     return nil
   }
 
+  /// What an acknowledged commit survives.
+  var promise: String {
+    if !isSynced || !hasFullPages || synchronousCommit == "off" {
+      return "an acknowledged commit may be lost by a power cut of the primary"
+    }
+    let waits = synchronousCommit == "on" || synchronousCommit == "remote_apply"
+    guard waits, !standbys.allSatisfy(\.isWhitespace) else {
+      return "an acknowledged commit is on the disk of the primary alone, and lost with it"
+    }
+    return "an acknowledged commit is on the disks of the primary and of the standbys that it waits for: \(standbys)"
+  }
+
   /// The settings in force for `connection`.
   static func read(_ connection: PostgresConnection, milliseconds: Int) throws(PostgresError) -> DurabilityReview {
     let rows = try connection.execute(statement, milliseconds: milliseconds)

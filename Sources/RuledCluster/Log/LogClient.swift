@@ -15,6 +15,9 @@ package struct ClusterSettings: Sendable {
   /// How many commits a part of the log of a new cluster has: the unit in which old ones are dropped.
   package var part: Int64 = 65_536
 
+  /// The version of the daemon, which the other nodes see.
+  package var version = ""
+
   /// The defaults for a database.
   package init(url: String) { self.url = url }
 }
@@ -37,7 +40,13 @@ final class LogClient {
   /// The first sequence for which there may be no part of the table.
   private var partsEnd: Int64 = 0
 
-  init(_ settings: ClusterSettings) { self.settings = settings }
+  private let counts: ClusterCounts?
+
+  /// A client without a connection, whose connections are counted in `counts`.
+  init(_ settings: ClusterSettings, counts: ClusterCounts? = nil) {
+    self.settings = settings
+    self.counts = counts
+  }
 
   // MARK: Connecting
 
@@ -59,6 +68,7 @@ final class LogClient {
       }
       cluster = found
       open = made
+      counts?.countConnection()
       return made
     } catch { throw error.storeError("there is no connection to the log of commits") }
   }
@@ -156,10 +166,13 @@ final class LogClient {
   private static let takeStatement = PostgresStatement(
     """
     UPDATE ruled.logs SET epoch = epoch + 1, owner = $3::text, incarnation = $4::text \
-    WHERE log = $1::int8 AND epoch = $2::int8 RETURNING epoch, sequence, digest
+    WHERE log = $1::int8 AND epoch = $2::int8 AND NOT EXISTS (SELECT 1 FROM ruled.nodes WHERE node = $3::text AND drained) \
+    RETURNING epoch, sequence, digest
     """)
 
   /// Makes `node` the owner if nobody has become it since `head` was read; gives the new epoch and the end of the log, nil if somebody has.
+  ///
+  /// A node that is drained does not become it.
   func take(for node: NodeIdentity, from head: LogHead) throws(StoreError) -> Ownership? {
     do throws(StoreError) {
       return try own(
@@ -284,29 +297,31 @@ final class LogClient {
   private static let renewStatement = PostgresStatement(
     kept: "renew",
     """
-    INSERT INTO ruled.nodes AS n (node, incarnation, address, lease, sequence) \
-    SELECT $1::text, $2::text, $3::text, clock_timestamp() + $4::int8 * interval '1 millisecond', $5::int8 \
-    FROM (SELECT set_config('synchronous_commit', 'local', true)) AS s \
+    INSERT INTO ruled.nodes AS n (node, incarnation, address, lease, sequence, version, behind) \
+    SELECT $1::text, $2::text, $3::text, clock_timestamp() + $4::int8 * interval '1 millisecond', $5::int8, $6::text, \
+    greatest(0, l.sequence - $5::int8) FROM (SELECT set_config('synchronous_commit', 'local', true)) AS s, ruled.logs l \
+    WHERE l.log = $7::int8 \
     ON CONFLICT (node) DO UPDATE SET incarnation = excluded.incarnation, address = excluded.address, lease = excluded.lease, \
-    sequence = excluded.sequence WHERE n.incarnation = excluded.incarnation OR n.lease < clock_timestamp()
+    sequence = excluded.sequence, version = excluded.version, behind = excluded.behind \
+    WHERE n.incarnation = excluded.incarnation OR n.lease < clock_timestamp() RETURNING drained
     """)
 
-  /// Renews the lease of `node`, which has played back up to `sequence`; false while another process of its name has one.
+  /// Renews the lease of `node`, which has played back up to `sequence`; gives whether the node is drained, nil while another process of its name has a lease.
   ///
   /// It waits for no standby: a lease only says when to try, so that nothing is lost with it.
-  func renew(_ node: NodeIdentity, at sequence: Int64) throws(StoreError) -> Bool {
+  func renew(_ node: NodeIdentity, at sequence: Int64) throws(StoreError) -> Bool? {
     let rows = try execute(
       Self.renewStatement,
       [
         .text(node.name), .text(node.incarnation), .text(node.address), .integer(Int64(settings.lease)),
-        .integer(sequence),
+        .integer(sequence), .text(settings.version), .integer(Self.log),
       ],
       "the lease can't be renewed", milliseconds: settings.lease)
-    return rows.written == 1
+    return rows.count == 1 ? rows.boolean(0, 0) : nil
   }
 
   private static let releaseStatement = PostgresStatement(
-    "DELETE FROM ruled.nodes WHERE node = $1::text AND incarnation = $2::text")
+    "UPDATE ruled.nodes SET lease = to_timestamp(0) WHERE node = $1::text AND incarnation = $2::text")
 
   /// Ends the lease of `node`, so that others need not wait for its end.
   func release(_ node: NodeIdentity) throws(StoreError) {
@@ -315,13 +330,25 @@ final class LogClient {
       milliseconds: settings.lease)
   }
 
+  // MARK: For the overview
+
   /// What the database could lose with its settings of this moment; nil when it loses nothing that was acknowledged.
-  func durabilityProblem() throws(StoreError) -> String? {
+  func durabilityProblem() throws(StoreError) -> String? { problem(of: try durability()) }
+
+  /// The settings of this moment.
+  func durability() throws(StoreError) -> DurabilityReview {
     let connection = try connection()
     do throws(PostgresError) {
-      return try DurabilityReview.read(connection, milliseconds: settings.lease).problem(
-        allowsPrimary: settings.allowsPrimary)
+      return try DurabilityReview.read(connection, milliseconds: settings.lease)
     } catch { throw error.storeError("the settings of the database can't be read") }
+  }
+
+  /// What a database with these settings could lose against the configuration.
+  func problem(of review: DurabilityReview) -> String? { review.problem(allowsPrimary: settings.allowsPrimary) }
+
+  /// Executes a statement of the overview.
+  func ask(_ statement: PostgresStatement, _ values: [PostgresValue] = []) throws(StoreError) -> PostgresRows {
+    try execute(statement, values, "the state of the cluster can't be read")
   }
 }
 

@@ -1,5 +1,5 @@
 import Glibc
-import RuledCore
+package import RuledCore
 package import RuledStore
 import Synchronization
 
@@ -14,12 +14,14 @@ package final class LogWriter: @unchecked Sendable {  // what any thread may cal
   private var ownership: Ownership?
   private let isStopping = Atomic(false)
   private let obstacle = Mutex<StoreError?>(nil)
+  private let counts: ClusterCounts
 
   /// A writer for `node`, which owns nothing yet.
-  package init(_ settings: ClusterSettings, node: NodeIdentity) {
+  package init(_ settings: ClusterSettings, node: NodeIdentity, counts: ClusterCounts = ClusterCounts()) {
     self.settings = settings
     self.node = node
-    client = LogClient(settings)
+    self.counts = counts
+    client = LogClient(settings, counts: counts)
   }
 
   /// The end of the log; nil while the node does not own it, or does not know whether it does.
@@ -50,9 +52,18 @@ package final class LogWriter: @unchecked Sendable {  // what any thread may cal
   /// Throws `fenced` when another node owns the log. An error that says that the outcome is not known ends the ownership; after any other the batch is not
   /// in the log, nor will it be.
   package func append(_ batch: LogBatch) throws(StoreError) {
+    let start = SteadyClock.nanoseconds
+    do throws(StoreError) { try write(batch) } catch {
+      counts.countFailure(isDoubtful: error.isOutcomeUnknown)
+      throw error
+    }
+    counts.count(nanoseconds: SteadyClock.nanoseconds - start)
+  }
+
+  private func write(_ batch: LogBatch) throws(StoreError) {
     guard let first = ownership else { throw StoreError(.fenced, "this node does not own the log of commits") }
     if let error = obstacle.withLock({ $0 }) { throw error }
-    let end = Self.milliseconds + settings.patience
+    let end = SteadyClock.milliseconds + settings.patience
     var current = first
     var failures = 0
     while true {
@@ -78,7 +89,7 @@ package final class LogWriter: @unchecked Sendable {  // what any thread may cal
           if error.code == .fenced || error.code == .diverged { throw error }
           failure = error
         }
-        guard Self.milliseconds < end, !isStopping.load(ordering: .relaxed) else { throw Self.unknown(failure) }
+        guard SteadyClock.milliseconds < end, !isStopping.load(ordering: .relaxed) else { throw Self.unknown(failure) }
         failures += 1
         usleep(UInt32(Self.backoff.delay(after: failures)) * 1000)
       }
@@ -90,7 +101,7 @@ package final class LogWriter: @unchecked Sendable {  // what any thread may cal
         throw Self.unknown(StoreError(.diverged, "the log ends where this node, its owner, has not written"))
       }
       current = settled
-      guard Self.milliseconds < end, !isStopping.load(ordering: .relaxed) else { throw failure }
+      guard SteadyClock.milliseconds < end, !isStopping.load(ordering: .relaxed) else { throw failure }
     }
   }
 
@@ -109,11 +120,47 @@ package final class LogWriter: @unchecked Sendable {  // what any thread may cal
     return error
   }
 
-  private static func left(until end: Int) -> Int { max(1, end - milliseconds) }
+  private static func left(until end: Int) -> Int { max(1, end - SteadyClock.milliseconds) }
+}
 
-  private static var milliseconds: Int {
+/// What a node counts of its cluster; any thread may count and read.
+package final class ClusterCounts: Sendable {
+  private let figures = Mutex(Figures())
+
+  /// The counts so far.
+  package struct Figures: Sendable {
+    /// How long commits took that succeeded, the finding out of what became of them included, in nanoseconds.
+    package var commits = BucketHistogram(bounds: BucketHistogram.latencies)
+    /// Commits of which nothing was applied.
+    package var refused = 0
+    /// Commits of which it is not known what became.
+    package var doubtful = 0
+    /// Connections to the database that were opened, also after one broke.
+    package var connections = 0
+  }
+
+  /// No counts.
+  package init() {}
+
+  /// The counts so far.
+  package var all: Figures { figures.withLock { $0 } }
+
+  func count(nanoseconds: UInt64) { figures.withLock { $0.commits.record(nanoseconds) } }
+
+  func countFailure(isDoubtful: Bool) {
+    figures.withLock { isDoubtful ? ($0.doubtful += 1) : ($0.refused += 1) }
+  }
+
+  func countConnection() { figures.withLock { $0.connections += 1 } }
+}
+
+/// The time since the host's start, which nobody sets.
+enum SteadyClock {
+  static var nanoseconds: UInt64 {
     var now = timespec()
     clock_gettime(CLOCK_MONOTONIC, &now)
-    return now.tv_sec * 1000 + now.tv_nsec / 1_000_000
+    return UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
   }
+
+  static var milliseconds: Int { Int(nanoseconds / 1_000_000) }
 }

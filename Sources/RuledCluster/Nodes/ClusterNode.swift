@@ -18,6 +18,23 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
     package var problem: StoreError?
     /// Why the lease can't be renewed; nil while it can.
     package var leaseProblem: StoreError?
+    /// Whether the node is drained: it does not take the log over.
+    package var isDrained = false
+    /// Whether the node owns the log, as far as it knows.
+    package var isOwner = false
+    /// When the lease ends by the node's own steady clock, in milliseconds; 0 without one.
+    var leaseEnd = 0
+
+    /// How many milliseconds are left of the lease; 0 when it is over.
+    package var leaseLeft: Int { max(0, leaseEnd - SteadyClock.milliseconds) }
+  }
+
+  /// What an owner learns while it serves.
+  package enum OwnerEvent: Sendable {
+    /// Another node has taken the log over.
+    case replaced(StoreError)
+    /// The node is to give the log up.
+    case drained
   }
 
   /// How many milliseconds pass between two looks at the log.
@@ -30,17 +47,21 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
   package let identity: NodeIdentity
   private let played: PlayedStore
   private let writer: LogWriter
+  /// What the node counts.
+  package let counts = ClusterCounts()
   private let lock = Condition()
   private var known = Figures()
   private var isStopping = false
   private var isLeased = false
+  /// What is told to an owner; nil while the node does not serve as the owner.
+  private var onEvent: (@Sendable (OwnerEvent) -> Void)?
 
   /// A node that has not joined, with its own store.
   package init(_ settings: ClusterSettings, identity: NodeIdentity, played: PlayedStore) {
     self.settings = settings
     self.identity = identity
     self.played = played
-    writer = LogWriter(settings, node: identity)
+    writer = LogWriter(settings, node: identity, counts: counts)
   }
 
   /// What the node knows of its cluster.
@@ -75,17 +96,21 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
   ///
   /// It also brings the node's own store on to the disk now and then.
   package func keepLease() {
-    let client = LogClient(settings)
+    let client = LogClient(settings, counts: counts)
     while !lock.locked({ isStopping }) {
       do throws(StoreError) {
-        let isRenewed = try client.renew(identity, at: played.position.sequence)
+        let start = SteadyClock.milliseconds
+        let isDrained = try client.renew(identity, at: played.position.sequence)
         let unsafe = try client.durabilityProblem()
         writer.forbid(unsafe.map { StoreError(.unsafeDatabase, $0) })
-        let problem = isRenewed ? nil : Self.nameInUse(identity.name)
+        let problem = isDrained == nil ? Self.nameInUse(identity.name) : nil
         lock.locked {
-          isLeased = isRenewed
+          isLeased = isDrained != nil
           known.leaseProblem = problem
+          known.isDrained = isDrained ?? known.isDrained
+          known.leaseEnd = isDrained == nil ? 0 : start + settings.lease
         }
+        try tellOwner(client)
       } catch {
         if error.code == .unsafeDatabase { writer.forbid(error) }
         lock.locked {
@@ -98,6 +123,36 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
     }
     try? client.release(identity)
   }
+
+  /// Begins to tell the owner what it has to know, from the lease's thread; `handler` is called once for each event.
+  ///
+  /// An owner that commits nothing would not notice otherwise that it was replaced while its process stood still.
+  package func serve(_ handler: @escaping @Sendable (OwnerEvent) -> Void) {
+    lock.signal {
+      onEvent = handler
+      known.isOwner = true
+    }
+  }
+
+  private func tellOwner(_ client: LogClient) throws(StoreError) {
+    guard let handler = lock.locked({ onEvent }) else { return }
+    let head = try client.look()
+    let isReplaced = head.owner?.incarnation != identity.incarnation
+    let event: OwnerEvent? = lock.locked {
+      // A primary that was cut off may show an owner from before this one.
+      guard head.epoch >= known.epoch else { return nil }
+      known.owner = head.owner
+      known.epoch = head.epoch
+      known.end = head.position.sequence
+      guard isReplaced || known.isDrained else { return nil }
+      onEvent = nil
+      known.isOwner = false
+      return isReplaced ? .replaced(Self.replaced) : .drained
+    }
+    if let event { handler(event) }
+  }
+
+  private static let replaced = StoreError(.fenced, "another node has taken the log of commits over")
 
   private static func nameInUse(_ name: String) -> StoreError {
     StoreError(
@@ -112,13 +167,16 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
   ///
   /// Throws what a node can't get over by waiting: its own store fails, or the log is not the one that it has played back.
   package func awaitOwnership() throws(StoreError) -> LogWriter? {
-    let client = LogClient(settings)
+    let client = LogClient(settings, counts: counts)
     while true {
       do throws(StoreError) {
         let head = try follow(client)
-        if lock.locked({ isLeased }), isFree(head), try writer.take(from: head) {
+        if lock.locked({ isLeased && !known.isDrained }), isFree(head), try writer.take(from: head) {
           while let end = writer.end, played.position != end { try follow(client) }
-          if writer.end != nil { return writer }
+          if let epoch = writer.epoch {
+            lock.locked { known.epoch = epoch }
+            return writer
+          }
         }
         lock.locked { known.problem = nil }
       } catch {

@@ -7,17 +7,25 @@ import Synchronization
 
 /// A daemon's part in a cluster, from its start to its end: the node that renews its lease, and what happens when it loses the log.
 final class ClusterMembership: Sendable {
-  private struct Loss {
+  /// The end of its time as the owner.
+  private struct End {
+    /// Why it lost the log.
     var error: StoreError?
+    /// Whether it is to give the log up.
+    var isDrained = false
     var handler: (@Sendable () -> Void)?
   }
 
   /// The node.
   let node: ClusterNode
+  /// How it uses the database.
+  let settings: ClusterSettings
   private let played: PlayedStore
   private let lease: Thread
-  private let log: any EventLog
-  private let loss = Mutex(Loss())
+  let log: any EventLog
+  /// How many requests ask the database now.
+  let requests = Atomic<Int>(0)
+  private let over = Mutex(End())
 
   /// Joins the cluster of the database at `url`, with the node's own store.
   ///
@@ -27,6 +35,8 @@ final class ClusterMembership: Sendable {
     var settings = ClusterSettings(url: url)
     settings.lease = Int(configuration.cluster.lease / 1000)
     settings.allowsPrimary = configuration.durability == .primary
+    settings.version = Version.current
+    self.settings = settings
     let identity = NodeIdentity(name: configuration.cluster.node, address: configuration.cluster.address)
     do throws(StoreError) {
       played = try PlayedStore(store)
@@ -48,31 +58,49 @@ final class ClusterMembership: Sendable {
         "node \(node.identity.name) owns the log of commits, epoch \(writer.epoch ?? 0), sequence \(node.position.sequence)"
       ))
     let node = node
+    node.serve { [weak self] event in
+      switch event {
+      case .replaced(let error): self?.lose(error)
+      case .drained: self?.drain()
+      }
+    }
     return ClusterStore(played, writer: writer, problem: { node.figures.leaseProblem }) { [weak self] error in
       self?.lose(error)
     }
   }
 
-  /// Calls `handler` when the node loses the log, at once if it has.
-  func whenLost(_ handler: @escaping @Sendable () -> Void) {
-    let isLost = loss.withLock { loss in
-      loss.handler = handler
-      return loss.error != nil
+  /// Calls `handler` when the node's time as the owner is over, at once if it is; not more than twice.
+  func whenOver(_ handler: @escaping @Sendable () -> Void) {
+    let isOver = over.withLock { end in
+      end.handler = handler
+      return end.error != nil || end.isDrained
     }
-    if isLost { handler() }
+    if isOver { handler() }
   }
 
   private func lose(_ error: StoreError) {
+    let (isFirst, handler) = over.withLock { end in
+      defer { end.error = end.error ?? error }
+      return (end.error == nil, end.handler)
+    }
+    guard isFirst else { return }
     log.write(LogLine(.error, "node \(node.identity.name) serves no longer as the owner of the log: \(error)"))
-    let handler = loss.withLock { loss in
-      loss.error = error
-      return loss.handler
+    handler?()
+  }
+
+  private func drain() {
+    let handler = over.withLock { end in
+      end.isDrained = true
+      return end.handler
     }
     handler?()
   }
 
   /// Why the node lost the log; nil while it has not.
-  var lossError: StoreError? { loss.withLock { $0.error } }
+  var lossError: StoreError? { over.withLock { $0.error } }
+
+  /// Whether the node is to give the log up.
+  var isDrained: Bool { over.withLock { $0.isDrained } }
 
   /// Gives the lease back, so that another node takes over at once.
   func end() {

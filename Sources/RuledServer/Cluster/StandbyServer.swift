@@ -18,12 +18,22 @@ final class StandbyServer: ConnectionHandler {
   private let parser = RequestParser()
   private let reply = ByteBuffer(capacity: 1024)
   private let ended = Mailbox<Bool>()
+  private let admins: Administrators
+  /// Replies that had to wait for the database.
+  private let late = Mailbox<LateReply>()
 
-  private init(_ membership: ClusterMembership, lineBytes: Int) throws(SystemError) {
+  private struct LateReply: Sendable {
+    let connection: UInt64
+    let id: [UInt8]
+    let result: Result<JSONValue, RequestError>
+  }
+
+  private init(_ membership: ClusterMembership, _ configuration: Configuration) throws(SystemError) {
     self.membership = membership
+    admins = Administrators(configuration.admins)
     loop = try EventLoop()
     var limits = ConnectionLimits()
-    limits.lineBytes = lineBytes
+    limits.lineBytes = configuration.limits.requestBytes
     table = ConnectionTable(on: loop, limits: limits)
     table.handler = self
   }
@@ -32,10 +42,10 @@ final class StandbyServer: ConnectionHandler {
   ///
   /// Gives its writer, nil after a signal. The sockets stay open.
   static func run(
-    _ membership: ClusterMembership, lineBytes: Int, lines: Int32, web: [Int32], notifier: SystemdNotifier
+    _ membership: ClusterMembership, _ configuration: Configuration, lines: Int32, web: [Int32], notifier: SystemdNotifier
   ) throws(StartError) -> LogWriter? {
     do {
-      let server = try StandbyServer(membership, lineBytes: lineBytes)
+      let server = try StandbyServer(membership, configuration)
       return try server.serve(lines: lines, web: web, notifier)
     } catch {
       throw StartError("the node can't follow its cluster: \(error)")
@@ -46,6 +56,7 @@ final class StandbyServer: ConnectionHandler {
     let holder = Holder()
     var isEnding = false
     try ended.attach(to: loop) { [loop] _ in loop.stop() }
+    try late.attach(to: loop) { [unowned self] replies in for reply in replies { send(reply) } }
     let signals = try SignalWatcher(on: loop, [.terminate, .interrupt, .hangUp]) { [loop] signal in
       guard signal != .hangUp else { return }
       isEnding = true
@@ -59,9 +70,9 @@ final class StandbyServer: ConnectionHandler {
       } catch { holder.set(.failure(error)) }
       _ = ended.send(true)
     }
-    let listener = try Listener(on: loop, try Self.copy(lines)) { [unowned self] in _ = try? table.adopt($0) }
+    let listener = try Listener(on: loop, try ListeningSocket(copying: lines)) { [unowned self] in _ = try? table.adopt($0) }
     let webListeners = try web.map { descriptor in
-      try Listener(on: loop, try Self.copy(descriptor)) { [unowned self] in refuseHTTP($0) }
+      try Listener(on: loop, try ListeningSocket(copying: descriptor)) { [unowned self] in refuseHTTP($0) }
     }
     let watchdog = try notifier.watchdogMilliseconds.map { period in
       try loop.timer(after: 1, every: max(1, period / 2)) { notifier.watchdog() }
@@ -74,6 +85,7 @@ final class StandbyServer: ConnectionHandler {
     signals.close()
     table.close()
     ended.close()
+    late.close()
     if isEnding { return nil }  // the process ends, and with it the thread
     follower.join()
     loop.close()
@@ -89,17 +101,12 @@ final class StandbyServer: ConnectionHandler {
     func set(_ value: Result<LogWriter?, StoreError>) { result.withLock { $0 = value } }
   }
 
-  /// A listening socket beside another one: who closes it leaves the other open.
-  private static func copy(_ descriptor: Int32) throws(SystemError) -> ListeningSocket {
-    let number = try SystemCalls.check("fcntl", "listening socket") { fcntl(descriptor, F_DUPFD_CLOEXEC, 3) }
-    return try ListeningSocket(inheriting: number)
-  }
-
   // MARK: Requests
 
   func receive(line: ByteView, on connection: Connection) {
     reply.removeAll()
     switch parser.parse(line, readable: line.count + LineFramer.padding) {
+    case .single(.request(let request)) where Self.isForDatabase(request.method): return ask(request, connection)
     case .single(let message):
       guard answer(message) else { return }
     case .invalid(let error): ReplyWriter.error(error, id: nil, to: reply)
@@ -137,6 +144,45 @@ final class StandbyServer: ConnectionHandler {
       }
     }
     return true
+  }
+
+  private static func isForDatabase(_ method: Method) -> Bool {
+    switch method {
+    case .cluster, .clusterDrain, .clusterUndrain: true
+    default: false
+    }
+  }
+
+  /// Leaves a request to a thread that asks the database; the reply comes through `late`.
+  private func ask(_ request: RequestView, _ connection: Connection) {
+    guard let id = request.id.map({ Array($0) }) else { return }
+    let (token, late) = (connection.token.raw, late)
+    connection.beginRequest()
+    do throws(RequestError) {
+      guard admins.include(connection) else {
+        throw RequestError(.forbidden, "only root, the daemon's own user and the configured admins may call this method")
+      }
+      membership.answer(try ClusterParams(request)) {
+        _ = late.send(LateReply(connection: token, id: id, result: $0))
+      }
+    } catch { send(LateReply(connection: token, id: id, result: .failure(error))) }
+  }
+
+  private func send(_ late: LateReply) {
+    guard let connection = table[ConnectionToken(raw: late.connection)] else { return }
+    reply.removeAll()
+    late.id.withView { id in
+      switch late.result {
+      case .success(let value):
+        ReplyWriter.beginResult(id: id, to: reply)
+        value.write(to: reply)
+        ReplyWriter.endResult(to: reply)
+      case .failure(let error): ReplyWriter.error(error, id: id, to: reply)
+      }
+    }
+    ReplyWriter.endLine(to: reply)
+    connection.send(reply.bytes)
+    connection.endRequest()
   }
 
   func reportSkippedLine(_ reason: LineFramer.SkipReason, on connection: Connection) {

@@ -122,6 +122,7 @@ final class Control {
     case .past(let params): past(params, for: caller)
     case .journal: bringJournalUpToDate(for: caller)
     case .backtest(let params): backtest(params, for: caller)
+    case .cluster(let params): cluster(params, for: caller)
     }
   }
 
@@ -204,6 +205,8 @@ enum ControlTask: Sendable {
   case journal
   /// Play the journal with other rules.
   case backtest(BacktestParams)
+  /// Show the cluster, or drain a node of it.
+  case cluster(ClusterParams)
 }
 
 /// A client that waits for a reply of the control thread, or of the outbox.

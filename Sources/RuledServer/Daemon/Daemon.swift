@@ -20,6 +20,8 @@ package final class Daemon {
   private let readConfiguration: @Sendable () throws(StartError) -> Configuration
   private var membership: ClusterMembership?
   private var isStopping = false
+  /// The socket for clients, until the daemon ends.
+  private var socket: SocketForClients?
   private var loopback: Int32?
   private var sites: Int32?
   private var token: BearerToken?
@@ -45,14 +47,19 @@ package final class Daemon {
     let count = configuration.workers > 0 ? configuration.workers : Int(cl_processors())
     let connections = try ProcessLimits.check(configuration, workers: count, log)
     let inherited = SocketActivation.inheritedSockets()
-    let socket = try listen(inherited)
-    let path = socket.path ?? configuration.socket
+    socket = SocketForClients(try listen(inherited))
     try listenOnLoopback(inherited)
-    guard let (store, journal) = try openStore(following: socket.descriptor) else { return }
+    while try serveOnce(workers: count, connections: connections) {}
+  }
+
+  /// Opens the store, serves, and closes it; gives whether the node of a cluster gave the log up and follows from then on.
+  private func serveOnce(workers count: Int, connections: Int) throws(StartError) -> Bool {
+    guard let (store, journal) = try openStore() else { return false }
     let clock = try makeClock(store)
     let context = EngineContext(store: store, clock: clock, configuration: configuration, log: log)
     let services = Services(
-      context: context, workers: count, notifier: notifier, connectionLimit: connections, journal: journal)
+      context: context, workers: count, notifier: notifier, connectionLimit: connections, journal: journal,
+      membership: membership)
     context.journals.store(journal != nil, ordering: .relaxed)
     let catalog = try startLoader(services)
     services.warnOfUnknownNames(catalog)
@@ -69,16 +76,20 @@ package final class Daemon {
       try keeper?.start()
       try startWorkers(services, catalog)
       try startOutbox(services)
-      try serve(services, catalog, socket, at: path)
+      try serve(services, catalog)
+      if isHandingOver { return try handOver(store, context) }
       keeper?.end()
-      if services.status.storeIsWell { try StoredTime.save(context) }
-      try store.close()
-      membership?.end()
-      if let loss = membership?.lossError {
+      if let membership, let loss = membership.lossError {
+        try? store.close()
+        membership.end()
         throw StartError(
           "the daemon ends since it does not own the log of commits any more (\(loss)); start it again to follow the owner"
         )
       }
+      if services.status.storeIsWell { try StoredTime.save(context) }
+      try store.close()
+      membership?.end()
+      return false
     } catch let error as StartError {
       throw error
     } catch let error as StoreError {
@@ -86,6 +97,24 @@ package final class Daemon {
     } catch {
       throw StartError("the daemon can't run: \(error)")
     }
+  }
+
+  // MARK: Giving the log of a cluster up
+
+  /// Whether the node was told to give the log up, and still owns it.
+  private var isHandingOver: Bool { membership.map { $0.isDrained && $0.lossError == nil } ?? false }
+
+  /// Commits what is left, lets another node take the log over, and closes the store, so that this one can follow.
+  private func handOver(_ store: any StateStore, _ context: EngineContext) throws -> Bool {
+    try StoredTime.save(context)
+    membership?.end()
+    log.write(LogLine(.info, "node \(configuration.cluster.node) has given the log of commits up, and follows it"))
+    keeper?.end()
+    try store.close()
+    loader?.join()
+    workers = []
+    isStopping = false
+    return true
   }
 
   // MARK: Starting
@@ -132,10 +161,10 @@ package final class Daemon {
     }
   }
 
-  /// Opens the store; a node of a cluster does so once it owns the log, and answers on the socket `lines` meanwhile that it does not.
+  /// Opens the store; a node of a cluster does so once it owns the log, and answers clients meanwhile that it does not.
   ///
   /// Gives nil after a signal.
-  private func openStore(following lines: Int32) throws(StartError) -> (any StateStore, JournalService?)? {
+  private func openStore() throws(StartError) -> (any StateStore, JournalService?)? {
     guard let path = configuration.storeFolder else { return (MemoryStore(), nil) }
     let store: RocksStore
     let journal: JournalService?
@@ -150,13 +179,14 @@ package final class Daemon {
       if let kept { try? StoreCopy.removeAll(in: kept.folder) }
       journal = kept.map { JournalService($0, of: store) }
     } catch { throw StartError(error.description) }
-    guard case .postgresql(let url) = configuration.store else { return (store, journal) }
+    guard case .postgresql(let url) = configuration.store, let lines = socket?.listening.descriptor else {
+      return (store, journal)
+    }
     let joined = try ClusterMembership(url, configuration, store: store, log: log)
     membership = joined
     log.write(LogLine(.info, "node \(configuration.cluster.node) follows the log of commits"))
     let writer = try StandbyServer.run(
-      joined, lineBytes: configuration.limits.requestBytes, lines: lines, web: [loopback, sites].compactMap { $0 },
-      notifier: notifier)
+      joined, configuration, lines: lines, web: [loopback, sites].compactMap { $0 }, notifier: notifier)
     guard let writer else {
       joined.end()
       return nil
@@ -225,7 +255,7 @@ package final class Daemon {
   // MARK: Serving
 
   private func serve(
-    _ services: Services, _ catalog: Catalog, _ socket: consuming ListeningSocket, at path: String
+    _ services: Services, _ catalog: Catalog
   ) throws(SystemError) {
     let loop = try EventLoop()
     var control: Control?
@@ -234,13 +264,15 @@ package final class Daemon {
     }
     control = started
     try startHTTP(services, started)
-    try started.start(listening: socket)
+    guard let served = try socket?.listening.copy() else { return }
+    let path = served.path ?? configuration.socket
+    try started.start(listening: served)
     notifier.ready(status: services.status.line)
     log.write(
       LogLine(
         .info, "serving on \(path), revision \(catalog.revision), \(catalog.plugins.count) plugins"))
     services.reloads.serve()
-    membership?.whenLost { _ = services.control.send(.perform { $0.end() }) }
+    membership?.whenOver { _ = services.control.send(.perform { $0.end() }) }
     loop.run()
     started.close()
     control = nil
@@ -259,11 +291,11 @@ package final class Daemon {
   private func startHTTP(_ services: Services, _ control: Control) throws(SystemError) {
     try services.startHTTP(token: token, on: control.loop)
     if let loopback, let address = configuration.http.listen {
-      try control.listen(try ListeningSocket(inheriting: loopback), forSites: false)
+      try control.listen(try ListeningSocket(copying: loopback), forSites: false)
       log.write(LogLine(.info, "serving HTTP on \(address.text) too"))
     }
     if let sites, let address = configuration.http.sites {
-      try control.listen(try ListeningSocket(inheriting: sites), forSites: true)
+      try control.listen(try ListeningSocket(copying: sites), forSites: true)
       log.write(LogLine(.info, "serving the plugins' sites on \(address.text)"))
     }
   }
@@ -272,14 +304,20 @@ package final class Daemon {
   private func stop(_ services: Services, _ control: Control) {
     guard !isStopping else { return }
     isStopping = true
-    notifier.stopping()
-    log.write(LogLine(.info, "ending: what has been received is answered first"))
+    let isHandingOver = isHandingOver
+    if isHandingOver {
+      log.write(LogLine(.info, "giving the log of commits up: what has been received is answered first"))
+    } else {
+      notifier.stopping()
+      log.write(LogLine(.info, "ending: what has been received is answered first"))
+      closeSockets()
+    }
     control.stopAccepting()
     services.reloads.end()
     services.outbox.endWaits()
     let mailbox = services.control
     let drained = Cascade {
-      services.outbox.stop(within: Self.deliveryTime) { _ = mailbox.send(.perform { Daemon.end($0) }) }
+      services.outbox.stop(within: isHandingOver ? Self.handOverTime : Self.deliveryTime) { _ = mailbox.send(.perform { Daemon.end($0) }) }
     }
     for worker in services.workers {
       drained.enter()
@@ -302,6 +340,15 @@ package final class Daemon {
   private static let loadingTime: UInt64 = 1_000
   /// How many milliseconds deliveries in flight may take to end.
   private static let deliveryTime: UInt64 = 3_000
+  /// The same where another node waits for the log: it delivers again what did not end.
+  private static let handOverTime: UInt64 = 50
+
+  /// Closes the sockets that new clients connect to, but for the copies that are served.
+  private func closeSockets() {
+    socket = nil
+    for descriptor in [loopback, sites].compactMap({ $0 }) { SystemCalls.close(descriptor) }
+    (loopback, sites) = (nil, nil)
+  }
 
   private static func end(_ control: Control) {
     control.services.outbox.stop(within: 0)
@@ -309,6 +356,13 @@ package final class Daemon {
     control.services.commits.stop()
     control.loop.stop()
   }
+}
+
+/// The socket for clients, which a node of a cluster keeps when it gives the log up.
+private final class SocketForClients {
+  let listening: ListeningSocket
+
+  init(_ listening: consuming ListeningSocket) { self.listening = listening }
 }
 
 /// Why the daemon does not start.

@@ -41,6 +41,8 @@ package final class Services: Sendable {
   let hub: WatchHub
   /// The journal; nil when it is off.
   let journal: JournalService?
+  /// The daemon's part in a cluster; nil without one.
+  let membership: ClusterMembership?
   /// Whether a thread makes a checkpoint of the store.
   let isMakingCheckpoint = Atomic(false)
   /// Whether a client's backtest runs.
@@ -62,9 +64,10 @@ package final class Services: Sendable {
 
   init(
     context: EngineContext, workers count: Int, notifier: SystemdNotifier = .silent, connectionLimit: Int? = nil,
-    journal: JournalService? = nil
+    journal: JournalService? = nil, membership: ClusterMembership? = nil
   ) {
     self.journal = journal
+    self.membership = membership
     self.connectionLimit = connectionLimit ?? context.configuration.limits.connections
     self.context = context
     self.notifier = notifier

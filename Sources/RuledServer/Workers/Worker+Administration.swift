@@ -7,7 +7,9 @@ extension Worker {
   /// Whether only the control thread can execute a method.
   static func isForControl(_ method: Method) -> Bool {
     switch method {
-    case .reload, .retry, .drop, .clock, .backup, .release, .log, .journal, .backtest, .explainPast: true
+    case .reload, .retry, .drop, .clock, .backup, .release, .log, .journal, .backtest, .explainPast,
+      .cluster, .clusterDrain, .clusterUndrain:
+      true
     default: false
     }
   }
@@ -32,6 +34,7 @@ extension Worker {
       case .journal:
         _ = try EmptyParams(request)
         task = .journal
+      case .cluster, .clusterDrain, .clusterUndrain: task = .cluster(try ClusterParams(request))
       case .retry: task = .retry(try ParkedSelection(request))
       case .drop: task = .drop(try ParkedSelection(request))
       default: task = .clock(try ClockParams(request))

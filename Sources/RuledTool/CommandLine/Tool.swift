@@ -25,7 +25,7 @@ package struct Tool {
         CaptureCommand.self, RulesCommand.self, ReloadCommand.self,
         RevisionsCommand.self, RollbackCommand.self, UnpinCommand.self, RolloutCommand.self, ShadowCommand.self,
         ParkedCommand.self, RetryCommand.self, DropCommand.self, EffectsCommand.self, CountersCommand.self,
-        HealthCommand.self, ClockCommand.self, TopCommand.self, DashboardCommand.self, BacktestCommand.self,
+        HealthCommand.self, ClusterCommand.self, ClockCommand.self, TopCommand.self, DashboardCommand.self, BacktestCommand.self,
         BenchCommand.self,
         NewCommand.self, CheckCommand.self, FormatCommand.self, TestCommand.self, MutateCommand.self, DocsCommand.self,
         ReplCommand.self, BackupCommand.self, CompletionsCommand.self, ManualCommand.self,

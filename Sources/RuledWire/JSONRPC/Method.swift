@@ -8,6 +8,7 @@ package enum Method: Sendable, Hashable, CaseIterable {
   case effects, effect, resend, dropEffects, lease, confirm
   case revisions, revision, rollback, unpin
   case shadowStart, shadowStatus, shadowStop
+  case cluster, clusterDrain, clusterUndrain
   case rolloutStart, rolloutSet, rolloutStatus, rolloutPromote, rolloutAbort
   /// None of ours; the request holds its name.
   case unknown
@@ -66,6 +67,9 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .rolloutPromote: "rollout_promote"
     case .rolloutAbort: "rollout_abort"
     case .explainPast: "explain_past"
+    case .cluster: "cluster"
+    case .clusterDrain: "cluster_drain"
+    case .clusterUndrain: "cluster_undrain"
     case .unknown: ""
     }
   }
@@ -82,8 +86,10 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .watch: ["subject", "prefix", "plugins", "after"]
     case .unwatch: ["watch"]
     case .rules, .reload, .health, .samples, .backup, .release, .revisions, .unpin, .journal, .rolloutStatus,
-      .rolloutPromote, .rolloutAbort, .shadowStatus, .shadowStop:
+      .rolloutPromote, .rolloutAbort, .shadowStatus, .shadowStop, .cluster:
       []
+    case .clusterDrain: ["node", "force"]
+    case .clusterUndrain: ["node"]
     case .dashboard: ["role"]
     case .log:
       ["subject", "type", "plugin", "decision", "failures", "since", "until", "after", "limit"]

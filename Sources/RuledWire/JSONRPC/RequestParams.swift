@@ -249,6 +249,29 @@ package struct DashboardParams: Sendable, Equatable {
   }
 }
 
+/// What `cluster`, `cluster_drain` and `cluster_undrain` take.
+package enum ClusterParams: Sendable, Equatable {
+  /// Show the cluster.
+  case show
+  /// Have a node give the log up; with `force` also if no other one follows closely.
+  case drain(node: String, force: Bool)
+  /// Let a node own the log again.
+  case undrain(node: String)
+
+  /// Reads the params of a request.
+  package init(_ request: RequestView) throws(RequestError) {
+    let reader = try ParamsReader(request)
+    guard request.method != .cluster else {
+      self = .show
+      return
+    }
+    let node = try reader.required("node")
+    self =
+      request.method == .clusterDrain
+      ? .drain(node: node, force: try reader.boolean("force") ?? false) : .undrain(node: node)
+  }
+}
+
 /// What `rules`, `reload`, `health` and `samples` take: an object; its members are ignored.
 package struct EmptyParams: Sendable, Equatable {
   /// Reads the params of a request.

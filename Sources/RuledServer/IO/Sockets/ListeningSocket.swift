@@ -30,6 +30,15 @@ package struct ListeningSocket: ~Copyable {
     try SystemCalls.adopt(descriptor, "inherited socket \(descriptor)")
   }
 
+  /// A socket beside another one: who closes it leaves the other open.
+  package init(copying descriptor: Int32) throws(SystemError) {
+    try self.init(
+      inheriting: try SystemCalls.check("fcntl", "listening socket") { fcntl(descriptor, F_DUPFD_CLOEXEC, 3) })
+  }
+
+  /// The same socket once more.
+  package func copy() throws(SystemError) -> ListeningSocket { try ListeningSocket(copying: descriptor) }
+
   /// Makes a socket at `path` with its missing parent folders.
   ///
   /// A socket file is replaced when connecting to it is refused. A lock on the folder keeps apart two daemons that start at the same time.

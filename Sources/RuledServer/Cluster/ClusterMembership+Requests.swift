@@ -1,0 +1,109 @@
+import RuledCluster
+import RuledCore
+import RuledJSON
+import RuledStore
+import RuledThreads
+import RuledWire
+
+extension ClusterMembership {
+  /// Asks the database on a thread of its own, since that may take seconds, and calls `then` there with the answer.
+  func answer(
+    _ params: ClusterParams, then: @escaping @Sendable (Result<JSONValue, RequestError>) -> Void
+  ) {
+    guard requests.wrappingAdd(1, ordering: .relaxed).newValue <= Self.mostRequests else {
+      requests.wrappingSubtract(1, ordering: .relaxed)
+      return then(
+        .failure(
+          RequestError(
+            .overloaded, "the database is being asked by others; try again", details: [.init("retry_after_ms", 500)])))
+    }
+    do throws(ThreadError) {
+      _ = try Thread(name: "ruled-cluster") { [self] in
+        let result = execute(params)
+        requests.wrappingSubtract(1, ordering: .relaxed)
+        then(result)
+      }
+    } catch {
+      requests.wrappingSubtract(1, ordering: .relaxed)
+      then(.failure(RequestError(.unavailable, "the database can't be asked: error \(error.number)")))
+    }
+  }
+
+  private static let mostRequests = 4
+
+  private func execute(_ params: ClusterParams) -> Result<JSONValue, RequestError> {
+    let desk = ClusterDesk(settings)
+    do throws(StoreError) {
+      switch params {
+      case .show: return .success(json(try desk.overview()))
+      case .undrain(let name):
+        guard let overview = try desk.undrain(name) else { return .failure(Self.unknown(name)) }
+        log.write(LogLine(.info, "node \(name) may own the log of commits again"))
+        return .success(json(overview))
+      case .drain(let name, let force):
+        switch try desk.drain(name, force: force) {
+        case .success(let overview):
+          log.write(LogLine(.info, "node \(name) is drained: it does not own the log of commits until 'rulectl cluster undrain'"))
+          return .success(json(overview))
+        case .failure(.unknown): return .failure(Self.unknown(name))
+        case .failure(.alone(let reason)):
+          return .failure(
+            RequestError(
+              .unavailable, "nobody could take over after \(name): \(reason); wait for that, or use --force",
+              details: [.init("reason", .string(reason))]))
+        }
+      }
+    } catch { return .failure(RequestError(.unavailable, "the database of the cluster can't be asked: \(error)")) }
+  }
+
+  private static func unknown(_ name: String) -> RequestError {
+    RequestError(.notFound, "the cluster has no node \(name); 'rulectl cluster' lists them")
+  }
+
+  /// The result of `cluster`, `cluster_drain` and `cluster_undrain`.
+  private func json(_ cluster: ClusterOverview) -> JSONValue {
+    .object([
+      "node": .string(node.identity.name),
+      "owner": cluster.owner.map { .string($0.identity.name) } ?? .null,
+      "nodes": .array(cluster.nodes.map { Self.json($0) }),
+      "log": .object([
+        "epoch": .integer(cluster.epoch), "sequence": .integer(cluster.sequence), "bytes": .integer(cluster.bytes),
+      ]),
+      "database": .object([
+        "primary": .string(cluster.primary), "version": .string(cluster.version),
+        "standbys": .array(
+          cluster.standbys.map {
+            .object([
+              "name": .string($0.name), "address": .string($0.address), "state": .string($0.state),
+              "sync": .string($0.sync),
+            ])
+          }),
+        "synchronous_commit": .string(cluster.synchronousCommit),
+        "synchronous_standby_names": .string(cluster.synchronousStandbys),
+        "promise": .string(cluster.promise),
+        "problem": cluster.problem.map { .string($0) } ?? .null,
+      ]),
+    ])
+  }
+
+  private static func json(_ node: ClusterOverview.Node) -> JSONValue {
+    .object([
+      "name": .string(node.identity.name), "address": .string(node.identity.address),
+      "role": .string(node.role.rawValue), "drained": .bool(node.isDrained), "lease_left_ms": .integer(node.leaseLeft),
+      "sequence": .integer(node.sequence), "behind": .integer(node.behind), "version": .string(node.version),
+      "process": .string(node.identity.incarnation),
+    ])
+  }
+}
+
+extension Control {
+  /// Shows the cluster, or drains a node of it.
+  func cluster(_ params: ClusterParams, for caller: ControlCaller) {
+    guard let membership = services.membership else { return reply(.failure(Self.isAlone), to: caller) }
+    let mailbox = services.control
+    membership.answer(params) { result in _ = mailbox.send(.perform { $0.reply(result, to: caller) }) }
+  }
+
+  private static let isAlone = RequestError(
+    .unavailable, "this daemon is not a node of a cluster: its store is its own; docs/cluster.md says how to set one up")
+}
