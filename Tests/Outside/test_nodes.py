@@ -223,6 +223,54 @@ def test_an_owner_that_stood_still_with_nothing_to_do_notices_that_it_was_replac
     assert "another node has taken the log" in owner.log
 
 
+def tool(node, *words):
+    """What `rulectl cluster` ends with: its code, its answer, and what it complains of."""
+    command = [PROGRAMS / "rulectl", "--socket", node.socket, "cluster", *words, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return done.returncode, json.loads(done.stdout) if done.stdout else None, done.stderr
+
+
+def test_a_drained_owner_gives_the_log_up_and_follows(cluster):
+    load = Load(cluster.nodes)
+    load.go_on()
+    for _ in range(2):
+        owner = cluster.owners[0]
+        code, answer, _ = tool(cluster.standbys[0], "drain", owner.name)
+        assert code == 0 and answer["owner"] not in (None, owner.name)
+        load.go_on()
+        eventually(lambda: owner.status == "standby", seconds=60)
+        assert owner.process.poll() is None, "the same process follows"
+        for node in cluster.nodes:
+            answer = tool(node)[1]
+            assert answer["node"] == node.name and answer["log"]["epoch"] >= 2 and answer["database"]["primary"]
+            assert {one["name"]: one["drained"] for one in answer["nodes"]} == {n.name: n is owner for n in cluster.nodes}
+            assert sorted(one["role"] for one in answer["nodes"]) == ["follower", "follower", "owner"]
+        assert tool(owner, "undrain", owner.name)[0] == 0
+    load.check(cluster.owners[0])
+
+
+def test_a_drained_node_does_not_take_over(cluster):
+    first, second = cluster.standbys
+    assert tool(first, "drain", first.name)[0] == 0
+    owner = cluster.owners[0]
+    owner.end(signal.SIGKILL)
+    eventually(lambda: second.is_owner, seconds=60)
+    code, _, problem = tool(first, "drain", second.name)
+    assert code != 0 and "nobody could take over" in problem and "--force" in problem
+    eventually(lambda: {node["name"]: node["role"] for node in tool(first)[1]["nodes"]}[owner.name] == "gone")
+    second.end(signal.SIGTERM)
+    assert tool(first)[0] == 1, "nobody owns the log"
+    assert first.status == "standby"
+    assert tool(first, "undrain", first.name)[0] == 0
+    eventually(lambda: first.is_owner, seconds=60)
+    assert tool(first, "drain", "nobody")[2].strip().endswith("lists them")
+
+
+def test_a_daemon_with_a_store_of_its_own_is_no_cluster(start):
+    code, answer, problem = tool(start())
+    assert code == 2 and answer is None and "not a node of a cluster" in problem
+
+
 def test_nothing_is_lost_or_done_twice_when_the_database_dies(cluster):
     load = Load(cluster.nodes)
     for _ in range(2):

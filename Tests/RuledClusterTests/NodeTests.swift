@@ -108,6 +108,79 @@ extension Cluster {
       try node.played.store.close()
     }
 
+    @Test func `an owner without commits is told that it was replaced`() throws {
+      var settings = try Cluster.settings()
+      settings.lease = 300
+      let node = try Node("a", settings)
+      let store = try node.own()
+      let events = Mutex<[String]>([])
+      node.node.serve { event in events.withLock { $0.append("\(event)") } }
+      _ = try Cluster.owner(settings, "b")
+      try Cluster.wait { events.withLock { !$0.isEmpty } }
+      #expect(events.withLock { $0.count == 1 && $0[0].contains("another node has taken the log") })
+      #expect(!node.node.figures.isOwner)
+      node.end()
+      try store.close()
+    }
+
+    @Test func `a drained node gives the log up, and does not take it until that is over`() throws {
+      var settings = try Cluster.settings()
+      settings.lease = 600
+      let desk = ClusterDesk(settings)
+      let node = try Node("a", settings)
+      let store = try node.own()
+      let events = Mutex<[String]>([])
+      node.node.serve { event in events.withLock { $0.append("\(event)") } }
+      #expect(try desk.drain("a", force: false) == .failure(.alone("no other node is there")))
+      #expect(try desk.drain("b", force: false) == .failure(.unknown))
+      #expect(try desk.undrain("b") == nil)
+      let cluster = try desk.drain("a", force: true).get()
+      #expect(cluster.owner?.identity.name == "a" && cluster.nodes.map(\.isDrained) == [true])
+      try Cluster.wait { events.withLock { $0 == ["drained"] } }
+      node.end()
+      try store.close()
+      let again = try Node("a", settings, folder: node.folder)
+      let taken = Mutex(false)
+      let follower = try Thread(name: "follow") {
+        if (try? again.node.awaitOwnership()) != nil { taken.withLock { $0 = true } }
+      }
+      try Cluster.wait { again.node.figures.isDrained }
+      #expect(try !LogWriter(settings, node: again.node.identity).take(from: LogClient(settings).look()))
+      #expect(taken.withLock { !$0 })
+      #expect(try desk.undrain("a")?.nodes.map(\.isDrained) == [false])
+      follower.join()
+      #expect(taken.withLock { $0 })
+      again.end()
+      try again.played.store.close()
+    }
+
+    @Test func `only a node that follows closely allows another one to be drained`() throws {
+      var settings = try Cluster.settings()
+      settings.lease = 3_600_000
+      let writer = try Cluster.owner(settings)
+      let client = LogClient(settings)
+      _ = try client.renew(Cluster.node("a"), at: 0)
+      let follower = Cluster.node("b")
+      _ = try client.renew(follower, at: 0)
+      try PostgresConnection(settings.url, seconds: 5).run(
+        script: "UPDATE ruled.logs SET sequence = 2000", milliseconds: 5000)
+      _ = try client.renew(follower, at: 0)
+      let desk = ClusterDesk(settings)
+      #expect(try desk.overview().nodes.first { $0.identity.name == "b" }?.behind == 2000)
+      guard case .failure(.alone(let reason)) = try desk.drain("a", force: false) else {
+        Issue.record("a node that is far behind can't take over soon")
+        return
+      }
+      #expect(reason.contains("2000 batches"))
+      _ = try client.renew(follower, at: 1500)
+      #expect(try desk.drain("a", force: false).get().nodes.count == 2)
+      guard case .failure(.alone("all other nodes are drained")) = try desk.drain("b", force: false) else {
+        Issue.record("one node must be left that may own the log")
+        return
+      }
+      withExtendedLifetime(writer) {}
+    }
+
     @Test func `a database that lost what a node has played back is refused`() throws {
       let settings = try Cluster.settings()
       let node = try Node("a", settings)

@@ -43,7 +43,9 @@ extension ClusterMembership {
       case .drain(let name, let force):
         switch try desk.drain(name, force: force) {
         case .success(let overview):
-          log.write(LogLine(.info, "node \(name) is drained: it does not own the log of commits until 'rulectl cluster undrain'"))
+          log.write(
+            LogLine(
+              .info, "node \(name) is drained: it does not own the log of commits until 'rulectl cluster undrain'"))
           return .success(json(overview))
         case .failure(.unknown): return .failure(Self.unknown(name))
         case .failure(.alone(let reason)):
@@ -105,5 +107,6 @@ extension Control {
   }
 
   private static let isAlone = RequestError(
-    .unavailable, "this daemon is not a node of a cluster: its store is its own; docs/cluster.md says how to set one up")
+    .unavailable, "this daemon is not a node of a cluster: its store is its own; docs/cluster.md says how to set one up"
+  )
 }

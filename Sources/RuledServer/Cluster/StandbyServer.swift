@@ -42,7 +42,8 @@ final class StandbyServer: ConnectionHandler {
   ///
   /// Gives its writer, nil after a signal. The sockets stay open.
   static func run(
-    _ membership: ClusterMembership, _ configuration: Configuration, lines: Int32, web: [Int32], notifier: SystemdNotifier
+    _ membership: ClusterMembership, _ configuration: Configuration, lines: Int32, web: [Int32],
+    notifier: SystemdNotifier
   ) throws(StartError) -> LogWriter? {
     do {
       let server = try StandbyServer(membership, configuration)
@@ -70,7 +71,9 @@ final class StandbyServer: ConnectionHandler {
       } catch { holder.set(.failure(error)) }
       _ = ended.send(true)
     }
-    let listener = try Listener(on: loop, try ListeningSocket(copying: lines)) { [unowned self] in _ = try? table.adopt($0) }
+    let listener = try Listener(on: loop, try ListeningSocket(copying: lines)) { [unowned self] in
+      _ = try? table.adopt($0)
+    }
     let webListeners = try web.map { descriptor in
       try Listener(on: loop, try ListeningSocket(copying: descriptor)) { [unowned self] in refuseHTTP($0) }
     }
@@ -160,7 +163,8 @@ final class StandbyServer: ConnectionHandler {
     connection.beginRequest()
     do throws(RequestError) {
       guard admins.include(connection) else {
-        throw RequestError(.forbidden, "only root, the daemon's own user and the configured admins may call this method")
+        throw RequestError(
+          .forbidden, "only root, the daemon's own user and the configured admins may call this method")
       }
       membership.answer(try ClusterParams(request)) {
         _ = late.send(LateReply(connection: token, id: id, result: $0))

@@ -317,7 +317,9 @@ package final class Daemon {
     services.outbox.endWaits()
     let mailbox = services.control
     let drained = Cascade {
-      services.outbox.stop(within: isHandingOver ? Self.handOverTime : Self.deliveryTime) { _ = mailbox.send(.perform { Daemon.end($0) }) }
+      services.outbox.stop(within: isHandingOver ? Self.handOverTime : Self.deliveryTime) {
+        _ = mailbox.send(.perform { Daemon.end($0) })
+      }
     }
     for worker in services.workers {
       drained.enter()

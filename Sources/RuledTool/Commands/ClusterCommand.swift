@@ -57,7 +57,8 @@ package enum ClusterCommand: Command {
         environment.output.flush()
       }
       guard let later = awaitOwner(other: node, environment) else {
-        let reason = "no other node owns the log after \(patience) s; 'rulectl cluster' shows the nodes, 'undrain' takes it back"
+        let reason =
+          "no other node owns the log after \(patience) s; 'rulectl cluster' shows the nodes, 'undrain' takes it back"
         throw ToolError(reason, exit: .no)
       }
       result = later
@@ -106,7 +107,8 @@ package enum ClusterCommand: Command {
     var text = table.text(style)
     if owner(result) == nil { text += style.red("no node owns the log: nobody serves") + "\n" }
     if let log = result.member("log") {
-      text += "\nlog       epoch \(log.count("epoch")), sequence \(log.count("sequence")), \(Figures.bytes(log.count("bytes")))\n"
+      text +=
+        "\nlog       epoch \(log.count("epoch")), sequence \(log.count("sequence")), \(Figures.bytes(log.count("bytes")))\n"
     }
     return text + (result.member("database").map { database($0, style) } ?? "")
   }
@@ -115,8 +117,11 @@ package enum ClusterCommand: Command {
     func word(_ name: String) -> String { database.member(name)?.brief.printable ?? "?" }
     var text = "database  primary at \(word("primary")), PostgreSQL \(word("version"))\n"
     for standby in database.member("standbys")?.arrayValue ?? [] {
-      let words = ["name", "address", "state", "sync"].compactMap { standby.member($0)?.stringValue }.filter { !$0.isEmpty }
-      text += "standby   \(words.isEmpty ? "of which this node may see nothing" : words.joined(separator: ", ").printable)\n"
+      let words = ["name", "address", "state", "sync"].compactMap { standby.member($0)?.stringValue }.filter {
+        !$0.isEmpty
+      }
+      text +=
+        "standby   \(words.isEmpty ? "of which this node may see nothing" : words.joined(separator: ", ").printable)\n"
     }
     if let problem = database.member("problem")?.stringValue {
       text += "promise   \(style.red(problem.printable))\n"

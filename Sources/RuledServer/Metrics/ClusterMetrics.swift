@@ -1,0 +1,57 @@
+import RuledCluster
+import RuledCore
+import RuledEngine
+
+/// The metrics of a node of a cluster, the owner's and a follower's.
+struct ClusterMetrics {
+  private let node: ClusterNode
+
+  /// Those of `membership`.
+  init(_ membership: ClusterMembership) { node = membership.node }
+
+  /// What a node that follows shows: it has no other metrics than these and those of its process.
+  static func text(_ membership: ClusterMembership, start: Timestamp) -> [UInt8] {
+    let text = MetricsWriter()
+    text.info("ruled_build_info", "The version of the daemon.", [[("version", Version.current)]])
+    ClusterMetrics(membership).write(to: text)
+    ProcessMetrics.write(start: start, to: text)
+    return text.text
+  }
+
+  /// Writes what the node knows and has counted; asks nobody.
+  func write(to text: MetricsWriter) {
+    let (figures, counts, sequence) = (node.figures, node.counts.all, node.position.sequence)
+    text.gauge(
+      "ruled_cluster_role", "What the node does: it owns the log of commits, or follows it.",
+      [
+        ([("node", node.identity.name), ("role", "owner")], figures.isOwner ? 1 : 0),
+        ([("node", node.identity.name), ("role", "follower")], figures.isOwner ? 0 : 1),
+      ])
+    text.gauge("ruled_cluster_epoch", "The epoch of the log's owner.", Double(figures.epoch))
+    text.gauge(
+      "ruled_cluster_sequence", "How many batches of the log the node has committed or played back.", Double(sequence))
+    text.gauge(
+      "ruled_cluster_behind", "How many batches the node lacks of those that it knows the log to have.",
+      figures.isOwner ? 0 : Double(max(0, figures.end - sequence)))
+    text.gauge(
+      "ruled_cluster_lease_seconds", "How long the node's lease still runs; 0 when it is over.",
+      Double(figures.leaseLeft) / 1000)
+    text.gauge(
+      "ruled_cluster_drained", "Whether the node is drained: it does not take the log over.", figures.isDrained ? 1 : 0)
+    text.gauge(
+      "ruled_cluster_up", "Whether the node can renew its lease and follow the log.",
+      figures.problem == nil && figures.leaseProblem == nil ? 1 : 0)
+    text.histogram(
+      "ruled_cluster_commit_seconds",
+      "How long batches took from the owner to the database, its standbys and back, doubts settled included.",
+      per: DaemonMetrics.nanoseconds, [([], counts.commits)])
+    text.counter("ruled_cluster_commits_refused_total", "Batches of which nothing was committed.", counts.refused)
+    text.counter(
+      "ruled_cluster_commits_doubtful_total", "Batches of which it is not known whether they were committed.",
+      counts.doubtful)
+    text.counter(
+      "ruled_cluster_connections_total",
+      "Connections to the database that were opened: the first ones, and each after one broke.",
+      counts.connections)
+  }
+}
