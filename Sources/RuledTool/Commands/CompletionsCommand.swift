@@ -72,19 +72,25 @@ extension CompletionScript {
       _\(program)_asked() {
         if [[ $previous == = || $current == = ]]; then return; fi
         compopt -o nospace 2>/dev/null
-        COMPREPLY=($(compgen -W "$(\(program) completions "$1" -- "${COMP_WORDS[@]:2:COMP_CWORD-2}" 2>/dev/null)" -- "$current"))
+        local words=("${COMP_WORDS[@]:index+1:COMP_CWORD-index-1}")
+        COMPREPLY=($(compgen -W "$(\(program) completions "$1" -- "${words[@]}" 2>/dev/null)" -- "$current"))
         if [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} != *= ]]; then COMPREPLY[0]+=" "; fi
       }
       _\(program)() {
-        local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command="" skip="" word
-        for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-          if [[ -n $skip ]]; then skip=""; continue; fi
-          case $word in
-            --socket) skip=1 ;;
+        local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command="" index
+        for ((index = 1; index < COMP_CWORD; index++)); do
+          case ${COMP_WORDS[index]} in
+            --socket) [[ ${COMP_WORDS[index+1]} == = ]] && ((index += 2)) || ((index += 1)) ;;
             -*) ;;
-            *) command=$word; break ;;
+            *) command=${COMP_WORDS[index]}; break ;;
           esac
         done
+        # bash splits words at '=': --file=x is three.
+        if [[ $current == = && $previous == --* ]]; then
+          current=""
+        elif [[ $previous == = && ${COMP_WORDS[COMP_CWORD-2]} == --* ]]; then
+          previous=${COMP_WORDS[COMP_CWORD-2]}
+        fi
         COMPREPLY=()
         if [[ $previous == --socket ]]; then
           _\(program)_files -f
@@ -191,7 +197,8 @@ extension CompletionScript {
     case .files: "_files"
     case .folders: "_files -/"
     case .words(let words): "(\(words.joined(separator: " ")))"
-    case .asked(let word): "_\(program)_asked \(word)"
+    // Without the space, _arguments would insert options of compadd before the word.
+    case .asked(let word): " _\(program)_asked \(word)"
     }
   }
 }
@@ -200,14 +207,43 @@ extension CompletionScript {
 
 extension CompletionScript {
   var fish: String {
-    var lines = ["# Completes \(program) in fish.", "complete -c \(program) -f"]
-    for option in OptionSpec.shared { lines.append("complete -c \(program)" + fishOption(option)) }
+    let functions = """
+      # Completes \(program) in fish.
+      # The words before the cursor, from the command on.
+      function __\(program)_words
+          set -l words (commandline -opc)
+          set -e words[1]
+          while set -q words[1]
+              switch $words[1]
+                  case --socket
+                      set -e words[1]
+                      set -q words[1]; and set -e words[1]
+                  case '-*'
+                      set -e words[1]
+                  case '*'
+                      printf '%s\\n' $words
+                      return
+              end
+          end
+      end
+      # Whether the command is that one; '' stands for none yet.
+      function __\(program)_is
+          set -l words (__\(program)_words)
+          test "$words[1]" = "$argv[1]"
+      end
+      """
+    let begin = "complete -c \(program)"
+    let first = "\(begin) -n '__\(program)_is \"\"'"
+    let atHelp = "\(begin) -n '__\(program)_is help'"
+    var lines = [functions, "\(begin) -f"]
+    for option in OptionSpec.shared { lines.append(begin + fishOption(option)) }
     for command in commands {
-      lines.append(
-        "complete -c \(program) -n __fish_use_subcommand -a \(command.name) -d \(Self.quoted(command.summary))")
+      let word = " -a \(command.name) -d \(Self.quoted(command.summary))"
+      lines += [first + word, atHelp + word]
     }
+    lines.append(first + " -a help -d 'Shows help on a command.'")
     for command in commands {
-      let begin = "complete -c \(program) -n '__fish_seen_subcommand_from \(command.name)'"
+      let begin = "\(begin) -n '__\(program)_is \(command.name)'"
       for option in command.options { lines.append(begin + fishOption(option)) }
       switch command.completes {
       case .nothing: break
@@ -221,7 +257,7 @@ extension CompletionScript {
   }
 
   private func asked(_ word: String) -> String {
-    "'(\(program) completions \(word) -- (commandline -opc)[3..-1] 2>/dev/null)'"
+    "'(\(program) completions \(word) -- (__\(program)_words)[2..-1] 2>/dev/null)'"
   }
 
   private func fishOption(_ option: OptionSpec) -> String {
