@@ -103,6 +103,18 @@ test "deleting is sent and counted, then everything is erased" (function(t)
   nothing_is_left(t, "device:a")
 end)
 
+test "the report of a deletion has the points as a range, whatever gamification has" (function(t)
+  local bins = { [100] = "0-100", [101] = "101-500", [6000] = "5000+", [-5] = "0-100", [700.5] = "0-100" }
+  for points, binned in pairs(bins) do
+    opted_in(t, "device:a")
+    local player = { points = points, revealed = 0, streak = 0, freezes = 0, installed = 20000 }
+    t:given("device:a", 7, { analytics = t:state("device:a"), gamification = player })
+    for _, effect in ipairs(t:event("device:a", "data.deleted", {}).effects) do
+      if effect.plugin == "analytics" then t:equal(effect.data.total_points_binned, binned) end
+    end
+  end
+end)
+
 test "deleting without consent erases everything and sends nothing" (function(t)
   t:event("device:a", "app.opened", { launch_type = "cold_start" })
   t:truthy(t:state("device:a").installed)

@@ -49,6 +49,14 @@ test "weekly users count once each within seven days" (function(t)
   t:equal(day(t, "2025-11-10").wau, 2)
 end)
 
+test "a range that ends on the first of a month has that day" (function(t)
+  opted_in(t, "device:a", "2025-10-31T10:00:00Z")
+  opted_in(t, "device:b", "2025-11-01T10:00:00Z")
+  local range = t:query(nil, "kpis", { from = "2025-10-31", to = "2025-11-01" })
+  t:equal({ range.days[1].dau, range.days[2].dau }, { 1, 1 })
+  t:equal(math.type(range.range.dau), "integer")
+end)
+
 test "a range's dau is the mean of its days" (function(t)
   opted_in(t, "device:a", "2025-11-01T10:00:00Z")
   opted_in(t, "device:b", "2025-11-01T10:00:00Z")
@@ -139,6 +147,21 @@ test "errors are counted by type and code, most common first, of the requests" (
     { type = "api_error", code = "timeout", count = 1, pct = 16.7 },
   })
   t:equal(range.error_impact, { sessions = 1, of = 1, pct = 100.0 })
+end)
+
+test "errors that are as common are sorted by type, then by code" (function(t)
+  opted_in(t, "device:a", "2025-11-01T10:00:00Z")
+  for _, kind in ipairs { "network_error", "api_error", "input_error" } do
+    for _, code in ipairs { "timeout", "refused", "lost" } do
+      t:event("device:a", "error_displayed", { error_type = kind, error_code = code, screen = "home" })
+    end
+  end
+  local listed = array {}
+  for i, one in ipairs(day(t, "2025-11-01").errors) do listed[i] = one.type .. " " .. one.code end
+  t:equal(listed, array {
+    "api_error lost", "api_error refused", "api_error timeout", "input_error lost", "input_error refused",
+    "input_error timeout", "network_error lost", "network_error refused", "network_error timeout",
+  })
 end)
 
 test "the counters have no subject" (function(t)

@@ -25,8 +25,8 @@ test "personal data is found anywhere in a permitted string" (function(t)
     "id+4917012345678", "tel:0301234567", "Tel.030 1234567", "192.168.0.17", "from 10.0.0.1:8080 refused",
     "2001:db8:0:0:0:0:0:1", "[2001:db8::1] unreachable", "::1", "4111 1111 1111 1111", "4111-1111-1111-1111",
     "5551234567", "030123456", "+1234567", "123456789012345", "6304 0000 0000 0000 000", "6799990100000000019",
-    "x_4222222222222",
-    "card_4111111111111111", "4111 1111 1111 1111 12/27", "378282246310005", ("x"):rep(101), ("ä"):rep(101),
+    "x_4222222222222", "card_4111111111111111", "4111 1111 1111 1111 12/27", "378282246310005", "5555555555554444",
+    "10.0.0.255", ("x"):rep(101), ("ä"):rep(101),
   } do
     if kinds(t, message) ~= "pii" then t:equal(message, "found") end
   end
@@ -36,10 +36,12 @@ test "text that only resembles personal data is accepted" (function(t)
   opted_in(t)
   for _, message in ipairs {
     "", "timeout after 30000 ms", "HTTP 500", "status 404, retry 2 of 3", "version 2.0.1", "2025-11-10T12:34:56.789Z",
-    "2025-11-10 12:34:56 no route", "12:34:56", "@home", "a @ b", "user@localhost", "1.2.3", "300.1.1.1", "1.2.3.4.5",
-    "std::string", "Array::push", "err_01234567890", "build-20251110-120000", "550e8400-e29b-41d4-a716-446655440000",
+    "2025-11-10 12:34:56 no route", "12:34:56", "@home", "a @ b", "user@localhost", "1.2.3", "300.1.1.1",
+    "256.1.1.1", "1.2.3.0004", "1.2.3.4.5", "x5551234567", "5551234567x", "5551234567_x", "Array::push",
+    "err_01234567890", "build-20251110-120000", "550e8400-e29b-41d4-a716-446655440000",
     "12345678-1234-4123-8123-123456789012", "4111 1111 1111 1112 0000", "size 12345678 bytes", "50% of 100%",
-    "41111111-1111-1111-8000-abcdefabcdef", "123456789", "+123456", "1234567890123456", "123 456 78",
+    "41111111-1111-1111-8000-abcdefabcdef",
+    "abcdef12-ab12-4abc-b378-282246310005", "123456789", "+123456", "1234567890123456", "123 456 78",
     "deadline exceeded (code 17)", ("x"):rep(100), ("ä"):rep(100), "cafe:babe", "::",
   } do
     local kind = kinds(t, message)
@@ -54,7 +56,7 @@ test "a property with the name of personal data is refused, whatever its value" 
     local outcome = t:event("device:p", "app_opened", { launch_type = "cold_start", [name] = 1 })
     t:equal(outcome.decisions.violations, { { path = name, kind = "pii" } })
   end
-  for _, name in ipairs { "renamed", "page", "flirt_content", "points", "filename" } do
+  for _, name in ipairs { "renamed", "page", "flirt_content", "points", "filename", "ageing", "iphone_model" } do
     local outcome = t:event("device:p", "app_opened", { launch_type = "cold_start", [name] = 1 })
     t:equal(outcome.decisions.violations, { { path = name, kind = "unknown_property" } })
   end
@@ -82,6 +84,28 @@ test "a property name that is personal data is reported as the event only" (func
     t:equal(outcome.decisions.violations, { { path = "", kind = kind } })
     t:equal(json.encode(outcome.effects):find(name, 1, true), nil)
   end
+end)
+
+test "a name is reported up to the longest that the plan allows, and all violations in order" (function(t)
+  opted_in(t)
+  for length, path in pairs { [40] = ("k"):rep(40), [41] = "" } do
+    local outcome = t:event("device:p", "app_opened", { launch_type = "cold_start", [("k"):rep(length)] = 1 })
+    t:equal(outcome.decisions.violations, { { path = path, kind = "unknown_property" } })
+  end
+  local both = {
+    launch_type = "cold_start", ["she lives next door"] = 1, ["anna@example.com"] = 1, ["0170-1234567"] = 1,
+  }
+  t:equal(t:event("device:p", "app_opened", both).decisions.violations,
+    { { path = "", kind = "pii" }, { path = "", kind = "pii" }, { path = "", kind = "unknown_property" } })
+end)
+
+test "an error's type and code are words of 40 letters at most" (function(t)
+  opted_in(t)
+  local function shown(code)
+    return t:event("device:p", "error_displayed", { error_type = "api_error", error_code = code, screen = "home" })
+  end
+  t:equal(shown(("k"):rep(40)).decisions.accepted, true)
+  t:equal(shown(("k"):rep(41)).decisions.violations, { { path = "error_code", kind = "value" } })
 end)
 
 test "a rejected effect carries paths and kinds, never the values" (function(t)

@@ -61,6 +61,13 @@ test "session.ended ends the session with its figures" (function(t)
   t:equal(t:event("device:s", "session.ended", {}).decisions.accepted, false)
 end)
 
+test "flirts that were announced count if more of them were announced than completed" (function(t)
+  opted_in(t, "device:s")
+  t:event("device:s", "session.started", { session_id = "mine" })
+  for _ = 1, 3 do t:event("device:s", "flirts.generated", { flirt_count = 3 }) end
+  t:equal(sent(t:event("device:s", "session.ended", {})).flirts_generated, 3)
+end)
+
 test "a property that the client sends is not derived" (function(t)
   opted_in(t, "device:s")
   t:event("device:s", "session.started", {})
