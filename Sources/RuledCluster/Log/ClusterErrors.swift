@@ -9,6 +9,10 @@ extension StoreError.Code {
   package static let unsafeDatabase = StoreError.Code(rawValue: "unsafe_database")
   /// The log is not the one that the node has played back.
   package static let diverged = StoreError.Code(rawValue: "diverged")
+  /// The log no longer has the batches that follow what the node has played back.
+  package static let behind = StoreError.Code(rawValue: "behind")
+  /// Somebody asked the process to end.
+  package static let interrupted = StoreError.Code(rawValue: "interrupted")
 }
 
 extension PostgresError {

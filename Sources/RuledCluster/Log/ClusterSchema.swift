@@ -6,11 +6,13 @@
 /// | `logs` | a log: its epoch and owner, its last sequence and digest |
 /// | `nodes` | a node: its process, its address and version, until when its lease runs by the database's clock, whether it is drained |
 /// | `commits` | a batch of commits, in parts by sequence, so that old ones are dropped whole |
+/// | `snapshots` | a snapshot in the folder of snapshots that was read back: its name, its place in the log |
+/// | `turns` | which node does what one node at a time does, and until when |
 ///
 /// The first node makes them. Each node brings an earlier format to its own, and refuses a later one.
 enum ClusterSchema {
   /// The format that this version of the daemon writes.
-  static let format = 2
+  static let format = 3
 
   /// What brings the tables from the format before to each format, the first one's first.
   ///
@@ -35,6 +37,15 @@ enum ClusterSchema {
     """
     ALTER TABLE ruled.nodes ADD version text NOT NULL DEFAULT '', ADD behind int8 NOT NULL DEFAULT 0,
       ADD drained boolean NOT NULL DEFAULT false;
+    """,
+    """
+    CREATE TABLE ruled.snapshots (
+      name text PRIMARY KEY, sequence int8 NOT NULL, digest bytea NOT NULL, bytes int8 NOT NULL, node text NOT NULL,
+      time timestamptz NOT NULL, format int8 NOT NULL
+    );
+    CREATE TABLE ruled.turns (
+      what text PRIMARY KEY, node text NOT NULL, incarnation text NOT NULL, lease timestamptz NOT NULL
+    ) WITH (fillfactor = 10);
     """,
   ]
 

@@ -27,7 +27,7 @@ package struct ClusterSettings: Sendable {
 /// Each write is one statement that is fenced by the epoch. Each result tells what is known: after an answer that did not come only `settle` finds out.
 final class LogClient {
   /// The only log so far: all subjects are in it.
-  private static let log: Int64 = 0
+  static let log: Int64 = 0
   /// How many seconds connecting may take for each host.
   private static let connectionSeconds = 3
   /// How many milliseconds a statement waits for a row that another transaction holds.
@@ -76,7 +76,8 @@ final class LogClient {
   /// Closes the connection.
   func disconnect() { open = nil }
 
-  private func execute(
+  /// Executes a statement on the connection; an error begins with what was attempted.
+  func execute(
     _ statement: PostgresStatement, _ values: [PostgresValue], _ attempt: String, milliseconds: Int? = nil
   ) throws(StoreError) -> PostgresRows {
     let connection = try connection()
@@ -107,8 +108,11 @@ final class LogClient {
       isLeaseOver: rows.boolean(0, 6))
   }
 
-  private static func position(_ rows: PostgresRows, _ column: Int) -> LogPosition {
-    LogPosition(sequence: rows.integer(0, column), digest: rows.bytes(0, column + 1).map { Array($0) } ?? [])
+  private static func position(_ rows: PostgresRows, _ column: Int) -> LogPosition { position(rows, 0, column) }
+
+  /// The place that a row has in two columns.
+  static func position(_ rows: PostgresRows, _ row: Int, _ column: Int) -> LogPosition {
+    LogPosition(sequence: rows.integer(row, column), digest: rows.bytes(row, column + 1).map { Array($0) } ?? [])
   }
 
   private static let readStatement = PostgresStatement(
@@ -132,9 +136,9 @@ final class LogClient {
       let sequence = rows.integer(row, 0)
       guard sequence == last.sequence + 1 else {
         throw StoreError(
-          .diverged,
-          "the log begins behind what this node has, at \(sequence) and not at \(last.sequence + 1): begin with a copy of "
-            + "another node's store")
+          .behind,
+          "the log was cut: it goes on at \(sequence), this node has what comes before \(last.sequence + 1); start it again, so that it "
+            + "starts from a snapshot")
       }
       let batch = rows.bytes(row, 4) ?? .empty
       let next = last.following(batch, epoch: rows.integer(row, 1))
@@ -184,7 +188,7 @@ final class LogClient {
     }
   }
 
-  private static let lockNotAvailable = "55P03"
+  static let lockNotAvailable = "55P03"
   private static let endStatement = PostgresStatement(
     """
     SELECT pg_terminate_backend(a.pid) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid \
@@ -270,26 +274,6 @@ final class LogClient {
       throw error.storeError("the log can't get a further part")
     }
     partsEnd = (first + 1) * size
-  }
-
-  private static let partsStatement = PostgresStatement(
-    """
-    SELECT substr(c.relname, 9)::int8 FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid \
-    WHERE i.inhparent = 'ruled.commits'::regclass ORDER BY 1
-    """)
-
-  /// Drops the parts of the table whose batches all come before `sequence`; gives how many.
-  func dropParts(before sequence: Int64) throws(StoreError) -> Int {
-    let rows = try execute(Self.partsStatement, [], "the parts of the log can't be listed")
-    guard let size = cluster?.part else { return 0 }
-    let old = (0..<rows.count).map { rows.integer($0, 0) }.filter { ($0 + 1) * size <= sequence }
-    guard !old.isEmpty else { return 0 }
-    let connection = try connection()
-    do throws(PostgresError) {
-      let script = old.map { "DROP TABLE IF EXISTS ruled.commits_\($0);" }.joined()
-      try connection.run(script: script, milliseconds: settings.patience)
-    } catch { throw error.storeError("old parts of the log can't be dropped") }
-    return old.count
   }
 
   // MARK: Leases

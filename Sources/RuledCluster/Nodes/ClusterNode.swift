@@ -42,10 +42,10 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
   /// How many batches are read at once.
   private static let readLimit = 64
 
-  private let settings: ClusterSettings
+  let settings: ClusterSettings
   /// The node's name and process.
   package let identity: NodeIdentity
-  private let played: PlayedStore
+  let played: PlayedStore
   private let writer: LogWriter
   /// What the node counts.
   package let counts = ClusterCounts()
@@ -154,7 +154,8 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
 
   private static let replaced = StoreError(.fenced, "another node has taken the log of commits over")
 
-  private static func nameInUse(_ name: String) -> StoreError {
+  /// The error of a node whose name another process has.
+  static func nameInUse(_ name: String) -> StoreError {
     StoreError(
       .inUse,
       "another process of the cluster is called \(name): give each node a name of its own; after a kill, wait for the lease's end"
@@ -174,14 +175,17 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
         if lock.locked({ isLeased && !known.isDrained }), isFree(head), try writer.take(from: head) {
           while let end = writer.end, played.position != end { try follow(client) }
           if let epoch = writer.epoch {
-            lock.locked { known.epoch = epoch }
+            lock.locked {
+              known.owner = identity
+              known.epoch = epoch
+            }
             return writer
           }
         }
         lock.locked { known.problem = nil }
       } catch {
         lock.locked { known.problem = error }
-        if [.diverged, .corrupt, .newerFormat].contains(error.code) || played.store.state.failure != nil {
+        if [.diverged, .behind, .corrupt, .newerFormat].contains(error.code) || played.store.state.failure != nil {
           throw error
         }
       }
@@ -217,9 +221,9 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
       }
       guard count > 0 else {
         throw StoreError(
-          .diverged,
-          "the log has no batch behind \(played.position.sequence), though it ends at \(head.position.sequence): begin with a copy of "
-            + "another node's store")
+          .behind,
+          "the log was cut: it has no batch behind \(played.position.sequence), though it ends at \(head.position.sequence); start this "
+            + "node again, so that it starts from a snapshot")
       }
     }
     return head

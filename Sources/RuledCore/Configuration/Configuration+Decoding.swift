@@ -69,6 +69,10 @@ extension Configuration.Cluster {
     section.text("lease", expected: "a duration from \"1s\" to \"5m\"") { text in
       DurationText.parse(text).flatMap { (1_000_000...300_000_000).contains($0) ? $0 : nil }
     }.map { lease = $0 }
+    section.path("snapshots").map { snapshots = $0 }
+    section.text("snapshot_every", expected: "a duration from \"1s\" on, such as \"1h\"") { text in
+      DurationText.parse(text).flatMap { $0 >= 1_000_000 ? $0 : nil }
+    }.map { snapshotEvery = $0 }
     if node.isEmpty { section.note(["node"], "needed: a name that no other node has") }
     section.finish()
   }

@@ -76,6 +76,10 @@ package struct Configuration: Sendable, Equatable {
     package var folder = "/var/lib/ruled"
     /// How long the node's lease runs, in microseconds.
     package var lease: Int64 = 5_000_000
+    /// The folder of the cluster's snapshots, which all nodes reach; nil for none.
+    package var snapshots: String?
+    /// How often a snapshot is made, in microseconds.
+    package var snapshotEvery: Int64 = 3_600_000_000
 
     /// No node.
     package init() {}

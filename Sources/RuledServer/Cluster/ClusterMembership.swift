@@ -22,32 +22,46 @@ final class ClusterMembership: Sendable {
   let settings: ClusterSettings
   private let played: PlayedStore
   private let lease: Thread
+  private let keeper: SnapshotKeeper?
+  private let snapshots: Thread?
   let log: any EventLog
   /// How many requests ask the database now.
   let requests = Atomic<Int>(0)
   private let over = Mutex(End())
 
-  /// Joins the cluster of the database at `url`, with the node's own store.
+  /// Joins a cluster with the node's own store.
   ///
   /// Throws if the database can't be used as it is; one that can't be reached is waited for.
-  init(_ url: String, _ configuration: Configuration, store: RocksStore, log: any EventLog) throws(StartError) {
+  init(_ start: ClusterStart, store: RocksStore, log: any EventLog) throws(StartError) {
     self.log = log
-    var settings = ClusterSettings(url: url)
-    settings.lease = Int(configuration.cluster.lease / 1000)
-    settings.allowsPrimary = configuration.durability == .primary
-    settings.version = Version.current
-    self.settings = settings
-    let identity = NodeIdentity(name: configuration.cluster.node, address: configuration.cluster.address)
+    settings = start.settings
     do throws(StoreError) {
       played = try PlayedStore(store)
-      let node = ClusterNode(settings, identity: identity, played: played)
+      let node = ClusterNode(start.settings, identity: start.identity, played: played)
       self.node = node
       if let error = try node.review() { log.write(LogLine(.warn, "the node waits for its database: \(error)")) }
     } catch { throw StartError("the node can't join its cluster: \(error)") }
+    let keeper = start.snapshots.map { [node] settings in
+      SnapshotKeeper(settings, node: node) { message, isProblem in
+        log.write(LogLine(isProblem ? .warn : .info, message))
+      }
+    }
+    self.keeper = keeper
     do throws(ThreadError) {
       let node = node
       lease = try Thread(name: "ruled-lease") { node.keepLease() }
+      if let keeper {
+        snapshots = try Thread(name: "ruled-snapshot", priority: .lowest) { keeper.run() }
+      } else {
+        snapshots = nil
+      }
     } catch { throw StartError("the daemon can't run: a thread can't be started (error \(error.number))") }
+  }
+
+  /// What is wrong with the node's part in the cluster, each a sentence.
+  var problems: [StoreError] {
+    let figures = node.figures
+    return [figures.problem, figures.leaseProblem, keeper?.problem].compactMap { $0 }
   }
 
   /// The store of the node once it owns the log, which `writer` writes.
@@ -64,7 +78,9 @@ final class ClusterMembership: Sendable {
       case .drained: self?.drain()
       }
     }
-    return ClusterStore(played, writer: writer, problem: { node.figures.leaseProblem }) { [weak self] error in
+    let keeper = keeper
+    return ClusterStore(played, writer: writer, problem: { node.figures.leaseProblem ?? keeper?.problem }) {
+      [weak self] error in
       self?.lose(error)
     }
   }
@@ -104,6 +120,8 @@ final class ClusterMembership: Sendable {
 
   /// Gives the lease back, so that another node takes over at once.
   func end() {
+    keeper?.stop()
+    snapshots?.join()
     node.stop()
     lease.join()
   }

@@ -240,7 +240,7 @@ final class StandbyServer: ConnectionHandler {
   private var health: JSONValue {
     let (node, figures) = (membership.node, membership.node.figures)
     let position = node.position.sequence
-    let problems = [figures.problem, figures.leaseProblem].compactMap { $0?.description }
+    let problems = membership.problems.map(\.description)
     return .object([
       "status": .string(problems.isEmpty ? "standby" : "degraded"),
       "store": .string("postgresql"),

@@ -166,23 +166,41 @@ package final class Daemon {
   /// Gives nil after a signal.
   private func openStore() throws(StartError) -> (any StateStore, JournalService?)? {
     guard let path = configuration.storeFolder else { return (MemoryStore(), nil) }
-    let store: RocksStore
-    let journal: JournalService?
+    let (store, journal) = try openFolder(path)
+    guard case .postgresql(let url) = configuration.store, let lines = socket?.listening.descriptor else {
+      return (store, journal)
+    }
+    let start = ClusterStart(url, configuration, log: log)
+    switch try start.replace(store, notifier: notifier) {
+    case .goesOn: return try follow(start, store, journal, lines: lines)
+    case .ended: return nil
+    case .closed:
+      let (store, journal) = try openFolder(path)
+      return try follow(start, store, journal, lines: lines)
+    }
+  }
+
+  /// Opens the store on this host, with its journal.
+  private func openFolder(_ path: String) throws(StartError) -> (RocksStore, JournalService?) {
     do throws(StoreError) {
       let kept = configuration.journal.isOn ? Journal(of: path, settings: configuration.journal) : nil
-      store = try RocksStore(path: path, journal: kept)
+      let store = try RocksStore(path: path, journal: kept)
       if kept == nil { try Journal.remove(of: path) }
       if let note = store.openingNote { log.write(LogLine(.warn, note)) }
       _ = try StoreCheckpoints(of: path).removeAbandoned()
       kept?.start()
       // A copy that can't be removed only takes room.
       if let kept { try? StoreCopy.removeAll(in: kept.folder) }
-      journal = kept.map { JournalService($0, of: store) }
+      return (store, kept.map { JournalService($0, of: store) })
     } catch { throw StartError(error.description) }
-    guard case .postgresql(let url) = configuration.store, let lines = socket?.listening.descriptor else {
-      return (store, journal)
-    }
-    let joined = try ClusterMembership(url, configuration, store: store, log: log)
+  }
+
+  /// Follows the log of a cluster until this node owns it; nil after a signal.
+  private func follow(
+    _ start: ClusterStart, _ store: RocksStore, _ journal: JournalService?, lines: Int32
+  ) throws(StartError) -> (any StateStore, JournalService?)? {
+    try? StoreCopy.removeAll(in: store.path)
+    let joined = try ClusterMembership(start, store: store, log: log)
     membership = joined
     log.write(LogLine(.info, "node \(configuration.cluster.node) follows the log of commits"))
     let writer = try StandbyServer.run(

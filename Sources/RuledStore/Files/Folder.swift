@@ -53,7 +53,7 @@ package enum Folder {
   }
 
   /// Makes the names in the folder `path` durable.
-  static func sync(_ path: String) throws(StoreError) {
+  package static func sync(_ path: String) throws(StoreError) {
     let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { throw StoreError.system("the folder \(path) can't be opened", errno) }
     defer { close(descriptor) }
@@ -66,11 +66,14 @@ package enum Folder {
 /// The error of RocksDB's own lock names neither the holder nor what to do. This one is an `flock`: it ends with the process however that ends, and also
 /// excludes a second store in the same process.
 final class FolderLock: Sendable {
+  /// The lock's file in the folder.
+  static let name = "ruled.lock"
+
   private let descriptor: Int32
 
   /// Takes the lock of the folder, which must exist; throws `in_use` when another holds it.
   init(folder: String) throws(StoreError) {
-    let path = folder + "/ruled.lock"
+    let path = "\(folder)/\(Self.name)"
     let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw StoreError.system("the store at \(folder) can't be opened", errno) }
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {

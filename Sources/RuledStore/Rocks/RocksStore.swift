@@ -36,6 +36,7 @@ package final class RocksStore: StateStore {
   package convenience init(
     path: String, blockCacheBytes: Int = 64 << 20, journal: (any JournalDrain)? = nil
   ) throws(StoreError) {
+    try StoreReplacement.finish(in: path)
     try self.init(path: path, blockCacheBytes: blockCacheBytes, flushes: true, journal: journal)
   }
 

@@ -1,0 +1,149 @@
+import RuledCore
+package import RuledStore
+import RuledThreads
+
+/// Where a cluster's snapshots are, and how often one is made.
+package struct SnapshotSettings: Sendable {
+  /// A folder that all nodes reach.
+  package var folder: String
+  /// How often a snapshot is made, in microseconds.
+  package var every: Int64
+
+  /// Settings.
+  package init(folder: String, every: Int64) {
+    self.folder = folder
+    self.every = every
+  }
+
+  /// How many snapshots stay.
+  static let kept = 3
+  /// How long the turn of a node that has died lasts, in milliseconds.
+  static let turn = 60_000
+}
+
+/// Writes snapshots of a node's store when it is time, and cuts the log behind the second last one: one node of the cluster at a time, a follower if there is one.
+package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what more than one thread uses
+  /// How many batches a node may be behind the log when it writes a snapshot.
+  private static let mostBehind: Int64 = 4096
+  /// The longest time between two looks, and after a failure, in milliseconds.
+  private static let (longestPause, longestRetry) = (10_000, 60_000)
+
+  private let settings: SnapshotSettings
+  private let node: ClusterNode
+  private let client: LogClient
+  private let report: @Sendable (_ message: String, _ isProblem: Bool) -> Void
+  private let lock = Condition()
+  private var isStopping = false
+  private var failure: StoreError?
+  // Of the keeper's thread alone, in milliseconds of the monotonic clock.
+  private var neededSince: Int?
+  private var retryAt = 0
+  private var renewAt = 0
+
+  /// A keeper for `node`; `report` gets what is to be logged.
+  package init(
+    _ settings: SnapshotSettings, node: ClusterNode,
+    report: @escaping @Sendable (_ message: String, _ isProblem: Bool) -> Void
+  ) {
+    self.settings = settings
+    self.node = node
+    self.report = report
+    client = LogClient(node.settings)
+  }
+
+  /// Why there is no snapshot where there should be one, or the log is not cut; nil while all is well.
+  package var problem: StoreError? { lock.locked { failure } }
+
+  /// Ends `run`, also in the middle of a snapshot.
+  package func stop() { lock.signal { isStopping = true } }
+
+  /// Writes snapshots until `stop`.
+  package func run() {
+    let pause = max(100, min(Self.longestPause, Int(settings.every / 20_000)))
+    while !lock.locked({ isStopping }) {
+      if SteadyClock.milliseconds >= retryAt { attempt() }
+      let _: Void? = lock.wait(milliseconds: pause) { isStopping ? () : nil }
+    }
+    client.disconnect()
+  }
+
+  /// Does what is to be done now.
+  private func attempt() {
+    do throws(StoreError) {
+      if let last = try place() { try makeSnapshot(after: last) }
+      lock.locked { failure = nil }
+    } catch {
+      guard error.code != .interrupted, error.code != .closed else { return }
+      retryAt = SteadyClock.milliseconds + min(Self.longestRetry, Int(settings.every / 1000))
+      let isNew = lock.locked {
+        defer { failure = error }
+        return failure != error
+      }
+      if isNew { report("there is no new snapshot of the cluster: \(error)", true) }
+    }
+  }
+
+  /// What the last snapshot has played back, -1 without one, if this node is to write another one now; nil if not.
+  ///
+  /// The owner does so only if no other node is there, or none has for half the time between two snapshots.
+  private func place() throws(StoreError) -> Int64? {
+    let need = try client.snapshotNeed(every: settings.every, for: node.identity)
+    guard need.isOld, need.end > max(0, need.last) else {
+      neededSince = nil
+      return nil
+    }
+    let place = node.position.sequence
+    guard place > need.last, place + Self.mostBehind >= need.end else { return nil }
+    let since = neededSince ?? SteadyClock.milliseconds
+    neededSince = since
+    let isOwner = node.figures.owner?.incarnation == node.identity.incarnation
+    guard !isOwner || need.others == 0 || SteadyClock.milliseconds - since >= Int(settings.every / 2000) else {
+      return nil
+    }
+    return need.last
+  }
+
+  /// Writes a snapshot if no other node does, or has since the one with the place `last`, and removes what is no longer needed.
+  package func makeSnapshot(after last: Int64? = nil) throws(StoreError) {
+    guard try client.takeSnapshotTurn(for: node.identity, milliseconds: SnapshotSettings.turn) else { return }
+    defer { try? client.endSnapshotTurn(of: node.identity) }
+    renewAt = SteadyClock.milliseconds + SnapshotSettings.turn / 3
+    guard let cluster = client.cluster else { return }
+    let folder = SnapshotFolder(root: settings.folder, cluster: cluster.id)
+    let listed = try client.snapshots()
+    if let last, (listed.first?.position.sequence ?? -1) != last { return }
+    try folder.clean(listed: listed)
+    let snapshot: Snapshot
+    do throws(StoreError) {
+      snapshot = try folder.write(node.played, by: node.identity.name) { (_) throws(StoreError) in try goOn() }
+      guard try client.record(snapshot, for: node.identity) else { throw Self.turnLost }
+    } catch {
+      try? folder.clean(listed: try client.snapshots())
+      throw error
+    }
+    report(
+      "snapshot \(snapshot.name) of the cluster was written and read back: sequence \(snapshot.position.sequence), \(snapshot.bytes) bytes",
+      false)
+    try client.forgetSnapshots(keeping: SnapshotSettings.kept)
+    try folder.clean(listed: try client.snapshots())
+    var count = 0
+    do throws(StoreError) { count = try client.cut() } catch {
+      // A reader has the table: the next snapshot tries again.
+      guard error.underlying.hasPrefix(LogClient.lockNotAvailable) else { throw error }
+    }
+    if count > 0 { report("the log of commits was cut: \(count) of its parts are dropped", false) }
+  }
+
+  /// Keeps the turn while a snapshot is written; throws if it is lost, or the keeper is to end.
+  private func goOn() throws(StoreError) {
+    if lock.locked({ isStopping }) { throw StoreError(.interrupted, "the node ends") }
+    guard SteadyClock.milliseconds >= renewAt else { return }
+    renewAt = SteadyClock.milliseconds + SnapshotSettings.turn / 3
+    guard try client.takeSnapshotTurn(for: node.identity, milliseconds: SnapshotSettings.turn) else {
+      throw Self.turnLost
+    }
+  }
+
+  private static let turnLost = StoreError(
+    .interrupted, "another node writes the snapshot: this one did not come to an end of it in time")
+}

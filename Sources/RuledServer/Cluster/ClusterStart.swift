@@ -1,0 +1,95 @@
+import RuledCluster
+import RuledCore
+import RuledEngine
+import RuledStore
+import RuledThreads
+import Synchronization
+
+/// What a daemon needs to be a node of a cluster, and its start from a snapshot.
+struct ClusterStart {
+  /// How the node uses the database.
+  let settings: ClusterSettings
+  /// The node's name and this process.
+  let identity: NodeIdentity
+  /// Where the cluster's snapshots are; nil if this node has none.
+  let snapshots: SnapshotSettings?
+  private let log: any EventLog
+
+  /// The node that the configuration describes, over the database at `url`.
+  init(_ url: String, _ configuration: Configuration, log: any EventLog) {
+    self.log = log
+    var settings = ClusterSettings(url: url)
+    settings.lease = Int(configuration.cluster.lease / 1000)
+    settings.allowsPrimary = configuration.durability == .primary
+    settings.version = Version.current
+    self.settings = settings
+    identity = NodeIdentity(name: configuration.cluster.node, address: configuration.cluster.address)
+    let every = configuration.cluster.snapshotEvery
+    snapshots = configuration.cluster.snapshots.map { SnapshotSettings(folder: $0, every: every) }
+  }
+
+  /// What became of a node's own store.
+  enum Outcome {
+    /// It goes on with what it has, and is open.
+    case goesOn
+    /// It is closed, and is to be opened again: it may be another one now.
+    case closed
+    /// It is closed, since a signal asks the daemon to end.
+    case ended
+  }
+
+  /// Closes a store that is empty or behind the log, and replaces it by a snapshot, until a signal comes.
+  func replace(_ store: RocksStore, notifier: SystemdNotifier) throws(StartError) -> Outcome {
+    do {
+      guard let need = try start({ false }).need(of: store) else { return .goesOn }
+      let path = store.path
+      try store.close()
+      return try run(need, path: path, notifier) ? .closed : .ended
+    } catch { throw StartError("the node can't join its cluster: \(error)") }
+  }
+
+  private func start(_ isInterrupted: @escaping () -> Bool) -> SnapshotStart {
+    SnapshotStart(settings, snapshots: snapshots, identity: identity, isInterrupted: isInterrupted) {
+      message, isProblem in
+      log.write(LogLine(isProblem ? .warn : .info, message))
+    }
+  }
+
+  /// Runs the start on a thread, while this one waits for signals; false after one.
+  private func run(_ need: SnapshotStart.Need, path: String, _ notifier: SystemdNotifier) throws -> Bool {
+    let loop = try EventLoop()
+    let flow = Flow()
+    let ended = Mailbox<Bool>()
+    try ended.attach(to: loop) { _ in loop.stop() }
+    let signals = try SignalWatcher(on: loop, [.terminate, .interrupt, .hangUp]) { signal in
+      if signal != .hangUp { flow.isInterrupted.store(true, ordering: .relaxed) }
+    }
+    let watchdog = try notifier.watchdogMilliseconds.map { period in
+      try loop.timer(after: 1, every: max(1, period / 2)) { notifier.watchdog() }
+    }
+    let thread = try Thread(name: "ruled-start") {
+      do throws(StoreError) {
+        try start({ flow.isInterrupted.load(ordering: .relaxed) }).run(need, path: path)
+      } catch { flow.problem.withLock { $0 = error } }
+      _ = ended.send(true)
+    }
+    notifier.ready(status: "starting from a snapshot")
+    loop.run()
+    watchdog?.close()
+    signals.close()
+    ended.close()
+    thread.join()
+    loop.close()
+    if let problem = flow.problem.withLock({ $0 }) {
+      guard problem.code != .interrupted else { return false }
+      throw problem
+    }
+    return true
+  }
+
+  /// What the two threads tell each other.
+  private final class Flow: Sendable {
+    let isInterrupted = Atomic(false)
+    let problem = Mutex<StoreError?>(nil)
+  }
+}
