@@ -59,6 +59,11 @@ class Database:
     def stop(self):
         self.run("pg_ctl", "-m", "immediate", "-w", "stop")
 
+    def sql(self, statement):
+        """What a statement returns."""
+        command = [POSTGRES / "psql", self.url, "-v", "ON_ERROR_STOP=1", "-Atqc", statement]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
 
 class Node:
     """A node of a cluster, which may be killed, stopped and started again."""
@@ -69,9 +74,10 @@ class Node:
         (folder / "rules" / "tally").mkdir(parents=True)
         (folder / "rules" / "tally" / "plugin.lua").write_text(TALLY)
         durability = options.get("durability", "primary")
+        more = f', snapshots = "{options["snapshots"]}", snapshot_every = "1s"' if "snapshots" in options else ""
         (folder / "ruled.conf.lua").write_text(
             f'socket = "{self.socket}"\nrules = "{folder}/rules"\nstore = "{database.url}"\ndurability = "{durability}"\nworkers = 2\n'
-            f'cluster = {{ node = "{name}", address = "{self.socket}", folder = "{folder}/store", lease = "2s" }}\n'
+            f'cluster = {{ node = "{name}", address = "{self.socket}", folder = "{folder}/store", lease = "2s"{more} }}\n'
         )
         self.start()
 
@@ -115,10 +121,22 @@ class Node:
 class Cluster:
     """A database with three nodes."""
 
-    def __init__(self, folders, names="abc"):
+    def __init__(self, folders, names="abc", part=None, **options):
         self.database = Database()
-        self.nodes = [Node(name, self.database, folders.mktemp(name)) for name in names]
+        if part:
+            self.divide(folders, part)
+        self.nodes = [Node(name, self.database, folders.mktemp(name), **options) for name in names]
         eventually(lambda: len(self.owners) == 1 and len(self.standbys) == len(self.nodes) - 1, seconds=60)
+
+    def divide(self, folders, part):
+        """Gives the log, which is empty, parts of so many batches."""
+        maker = Node("maker", self.database, folders.mktemp("maker"))
+        eventually(lambda: maker.is_owner, seconds=60)
+        maker.end(signal.SIGTERM)
+        for name in self.database.sql("SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = 'ruled.commits'::regclass").split():
+            self.database.sql(f"DROP TABLE {name}")
+        self.database.sql("UPDATE ruled.logs SET epoch = 0, owner = NULL, incarnation = NULL, sequence = 0, digest = ''")
+        self.database.sql(f"UPDATE ruled.cluster SET part = {part}")
 
     @property
     def owners(self):
@@ -280,6 +298,28 @@ def test_nothing_is_lost_or_done_twice_when_the_database_dies(cluster):
     load.go_on()
     eventually(lambda: len(cluster.owners) == 1)
     load.check(cluster.owners[0])
+
+
+def test_a_new_node_starts_from_a_snapshot_and_takes_over(tmp_path_factory):
+    snapshots = tmp_path_factory.mktemp("snapshots")
+    cluster = Cluster(tmp_path_factory, names="ab", part=20, snapshots=snapshots)
+    try:
+        load = Load(cluster.nodes)
+        first = "SELECT coalesce(min(sequence), 0) FROM ruled.commits"
+        eventually(lambda: int(cluster.database.sql(first)) > 1, seconds=120)
+        node = Node("c", cluster.database, tmp_path_factory.mktemp("c"), snapshots=snapshots)
+        cluster.nodes.append(node)
+        eventually(lambda: node.status == "standby", seconds=120)
+        assert "starts from the snapshot" in node.log and "plays back what the log has behind it" in node.log
+        load.go_on()
+        for other in cluster.nodes[:2]:
+            other.end(signal.SIGKILL)
+        eventually(lambda: node.is_owner, seconds=60)
+        load.go_on()
+        load.check(node)
+        assert len(list(snapshots.glob("*/*/SNAPSHOT"))) in (3, 4)
+    finally:
+        cluster.stop()
 
 
 def test_a_database_that_could_lose_commits_is_refused(tmp_path_factory):
