@@ -147,7 +147,7 @@ def shell(request, tool, tmp_path):
 
 CASES = [
     ("rulectl ev", {"event"}),
-    ("rulectl help cl", {"clock"}),
+    ("rulectl help clo", {"clock"}),
     ("rulectl --socket x par", {"parked"}),
     ("rulectl --socket=x par", {"parked"}),
     ("rulectl --socket ev", {"events.json"}),

@@ -152,7 +152,7 @@ struct CompletionsTests {
   @Test(arguments: [
     (["rulectl", "ev"], ["event"]), (["rulectl", "--socket", "x", "par"], ["parked"]),
     (["rulectl", "parked", "--pl"], ["--plugin"]), (["rulectl", "completions", "z"], ["zsh"]),
-    (["rulectl", "help", "cl"], ["clock"]), (["rulectl", "event", "--data", "x"], []),
+    (["rulectl", "help", "clo"], ["clock"]), (["rulectl", "event", "--data", "x"], []),
     (["rulectl", "explain", "/proc/self/statu"], ["/proc/self/status"]),
     (["rulectl", "--socket", "/proc/self/statu"], ["/proc/self/status"]),
   ])
