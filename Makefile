@@ -1,10 +1,11 @@
 # Each target installs what it needs first.
-.PHONY: help run test test-release test-dashboard test-cluster test-package build install deb deps bench torture house clean
+.PHONY: help run cluster test test-release test-dashboard test-cluster test-package build install deb deps bench torture house clean
 
 PREFIX ?= /usr/local
 
 help:
 	@echo "make run           build, start the daemon with the shipped rules, send it the examples, keep serving"
+	@echo "make cluster       build, start three nodes over PostgreSQL with two standbys, kill primary and owner, count, keep serving"
 	@echo "make test          run every test"
 	@echo "make test-release  run the end-to-end tests with optimised programs that check exclusivity"
 	@echo "make test-dashboard open the dashboard in headless Chromium"
@@ -34,6 +35,11 @@ deb:
 
 run: build
 	@scripts/run
+
+cluster: build
+	@scripts/install-dependencies openssl iproute2 libpq5
+	@scripts/install-dependencies --cluster
+	@scripts/cluster-demo
 
 test:
 	@scripts/install-dependencies test

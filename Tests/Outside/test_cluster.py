@@ -1,5 +1,6 @@
 """Three hosts of examples/cluster on this machine: what was acknowledged survives the primary, and faults are made and mended."""
 
+import ctypes.util
 import json
 import os
 import pathlib
@@ -9,7 +10,7 @@ import tempfile
 
 import pytest
 
-from daemon import ROOT, eventually
+from daemon import PROGRAMS, ROOT, eventually
 
 needs_namespaces = pytest.mark.skipif(os.getuid() != 0, reason="links can be cut as root only")
 
@@ -82,10 +83,14 @@ def links():
     return {line.split()[0] for output in outputs for line in output.splitlines()}
 
 
+pytestmark = pytest.mark.skipif(
+    not all(map(find, ("pg_ctl", "psql", "patroni", "etcd"))),
+    reason="PostgreSQL 15, Patroni or etcd is missing; scripts/install-dependencies --cluster gets them where there is a network",
+)
+
+
 @pytest.fixture(scope="module")
 def hosts():
-    if not all(map(find, ("pg_ctl", "psql", "patroni", "etcd"))):
-        pytest.skip("PostgreSQL 15, Patroni or etcd is missing; scripts/install-dependencies --cluster gets them where there is a network")
     # PostgreSQL's user can't enter the folders that pytest makes.
     folder = pathlib.Path(tempfile.mkdtemp(prefix="ruled-cluster-", dir="/tmp"))
     folder.chmod(0o755)
@@ -146,3 +151,14 @@ def test_a_link_is_cut_one_way(hosts):
     hosts.run("heal")
     eventually(hosts.is_whole, seconds=90)
     assert hosts.has_all()
+
+
+@pytest.mark.skipif(ctypes.util.find_library("pq") is None, reason="libpq5 is not installed")
+def test_the_demonstration_finds_each_acknowledged_event_once():
+    command = [ROOT / "scripts/cluster-demo", "--once", "--programs", PROGRAMS]
+    before = links()
+    done = subprocess.run(command, capture_output=True, text=True, timeout=400)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 lost, 0 doubled, 0 subjects out of order" in done.stdout
+    assert done.stdout.count("took over") == 2
+    assert links() == before
