@@ -1,7 +1,9 @@
 package import RuledCore
 
 /// An event that took effect, as the journal keeps it: what happened, when, and what the rules of then made of it.
-package struct JournalEntry: Sendable, Equatable {
+///
+/// A class: a replay hands entries on many times, and a struct would count references to each of their parts every time.
+package final class JournalEntry: Sendable, Equatable {
   /// Where an event comes from.
   package enum Origin: String, Sendable, CaseIterable {
     /// A client sent it.
@@ -19,38 +21,38 @@ package struct JournalEntry: Sendable, Equatable {
   }
 
   /// Its number among all that the daemon committed, which is the `sequence` of `watch`; later commits have higher ones.
-  package var sequence: UInt64
+  package let sequence: UInt64
   /// When it was evaluated, by the daemon's clock.
-  package var at: Timestamp
+  package let at: Timestamp
   /// What `now()` was for its rules: the due time for a timer that fired in time, `at` for all others.
-  package var now: Timestamp
+  package let now: Timestamp
   /// The subject; empty for `rules`.
-  package var subject: String
+  package let subject: String
   /// How many events were committed for the subject, this one included; 0 for `forget` and `rules`.
-  package var version: UInt64
+  package let version: UInt64
   /// The revision of the rules that decided; for `rules` the one that came into force.
-  package var revision: String
+  package let revision: String
   /// Where it comes from.
-  package var origin: Origin
+  package let origin: Origin
   /// The event as JSON: a client's as it was sent, with the id that it got if it came without; that of a message or a timer as it was stored;
   /// of a parked part the first event.
-  package var event: [UInt8]
+  package let event: [UInt8]
   /// The plugin whose timer fired, or whose parked part was retried; empty for all others.
-  package var plugin: String
+  package let plugin: String
   /// The name of the timer that fired; empty for all others.
-  package var timer: String
+  package let timer: String
   /// The decisions, as the members of a JSON object.
-  package var decisions: [UInt8]
+  package let decisions: [UInt8]
   /// The effects, as the elements of a JSON array.
-  package var effects: [UInt8]
+  package let effects: [UInt8]
   /// The failures, likewise.
-  package var failures: [UInt8]
+  package let failures: [UInt8]
   /// The digest of each plugin's state afterwards, in order of the plugins' names; those without a state are left out.
-  package var digests: [Digest]
+  package let digests: [Digest]
   /// The digest of what follows from the event beside its outcome: messages that were sent, timers that were set or cancelled; 0 if nothing does.
-  package var consequences: UInt32
+  package let consequences: UInt32
   /// The paths in `data` whose values were replaced with digests.
-  package var redacted: [String]
+  package let redacted: [String]
 
   /// The digest of one plugin's state.
   package struct Digest: Sendable, Equatable {
@@ -89,5 +91,28 @@ package struct JournalEntry: Sendable, Equatable {
     self.digests = digests
     self.consequences = consequences
     self.redacted = redacted
+  }
+  /// This entry with other values for what is given.
+  package func with(
+    sequence: UInt64? = nil, at: Timestamp? = nil, revision: String? = nil, origin: Origin? = nil,
+    event: [UInt8]? = nil, plugin: String? = nil, timer: String? = nil, failures: [UInt8]? = nil,
+    redacted: [String]? = nil
+  ) -> JournalEntry {
+    JournalEntry(
+      sequence: sequence ?? self.sequence, at: at ?? self.at, now: now, subject: subject, version: version,
+      revision: revision ?? self.revision, origin: origin ?? self.origin, event: event ?? self.event,
+      plugin: plugin ?? self.plugin, timer: timer ?? self.timer, decisions: decisions, effects: effects,
+      failures: failures ?? self.failures, digests: digests, consequences: consequences,
+      redacted: redacted ?? self.redacted)
+  }
+
+  package static func == (left: JournalEntry, right: JournalEntry) -> Bool {
+    left === right
+      || (left.sequence == right.sequence && left.at == right.at && left.now == right.now
+        && left.subject == right.subject && left.version == right.version && left.revision == right.revision
+        && left.origin == right.origin && left.event == right.event && left.plugin == right.plugin
+        && left.timer == right.timer && left.decisions == right.decisions && left.effects == right.effects
+        && left.failures == right.failures && left.digests == right.digests
+        && left.consequences == right.consequences && left.redacted == right.redacted)
   }
 }

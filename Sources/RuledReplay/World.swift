@@ -70,6 +70,7 @@ package final class World {
       keepsEffects: false)
     evaluator = Evaluator(context: context, catalog: rules, lua: lua, cacheBytes: configuration.limits.cacheMiB << 20)
     evaluator.recorder = recorder
+    evaluator.omitChanges()
     if let costMask { evaluator.recordCosts(mask: costMask) }
     do throws(StoreError) {
       try StoredTime.resume(context)
@@ -114,7 +115,7 @@ package final class World {
       return played
     case .client, .message, .timer, .retry: break
     }
-    try happen(as: entry, &played) { (world) throws(RequestError) in
+    try happen(.recorded(entry), &played) { (world) throws(RequestError) in
       try world.evaluator.imposing(world.imposedFailures(of: entry)) { () throws(RequestError) in
         try world.evaluate(entry)
       }
@@ -226,27 +227,49 @@ package final class World {
 
   // MARK: What happens
 
+  /// Why something happens.
+  private enum Cause {
+    /// It is in the record.
+    case recorded(JournalEntry)
+    /// A message of this world alone.
+    case ownMessage
+    /// A timer of this world alone.
+    case ownTimer(DueTimer)
+
+    /// The entry of what was done, under the sequence of the record at which it happened.
+    func name(_ made: JournalEntry, _ sequence: UInt64) -> JournalEntry {
+      switch self {
+      case .ownMessage: return made.with(sequence: sequence, origin: .message)
+      case .ownTimer(let timer):
+        let (plugin, name) = (
+          String(decoding: timer.plugin, as: UTF8.self), String(decoding: timer.name, as: UTF8.self)
+        )
+        return made.with(sequence: sequence, origin: .timer, plugin: plugin, timer: name)
+      case .recorded(let entry):
+        let isNamed = entry.origin == .timer || entry.origin == .retry
+        return made.with(
+          sequence: sequence, at: entry.at, origin: entry.origin, plugin: isNamed ? entry.plugin : nil,
+          timer: isNamed ? entry.timer : nil, redacted: entry.redacted)
+      }
+    }
+  }
+
   /// Has something happen by `body`, and notes what it did and what follows from it.
-  ///
-  /// `entry` is what the record has of it; nil if it happens in this world alone.
   private func happen(
-    as entry: JournalEntry?, _ played: inout [Played], _ body: (World) throws(RequestError) -> Void
+    _ cause: Cause, _ played: inout [Played], _ body: (World) throws(RequestError) -> Void
   ) throws(RequestError) {
+    let entry: JournalEntry? = if case .recorded(let entry) = cause { entry } else { nil }
     let batch = evaluator.batch
     let mark = batch.mark
     let sent = batch.messages.count
     batch.earliestTimer = nil
     try body(self)
     resumePlugins()
-    guard var result = recorder.take() else {
+    guard let made = recorder.take() else {
       if let entry { try diverge(Array(entry.subject.utf8)) }
       return
     }
-    result.sequence = sequence
-    if let entry { (result.at, result.origin, result.redacted) = (entry.at, entry.origin, entry.redacted) }
-    if let entry, entry.origin == .timer || entry.origin == .retry {
-      (result.plugin, result.timer) = (entry.plugin, entry.timer)
-    }
+    let result = cause.name(made, sequence)
     let isAsRecorded = recorded != nil && entry.map { $0.consequences == result.consequences } ?? false
     for message in batch.messages[sent...] { try note(message, isRecorded: isAsRecorded) }
     if recorded == nil || diverged.contains(hash(result.subject)) {
@@ -283,9 +306,7 @@ package final class World {
       guard firstOwnMessage <= Self.mostSteps else {
         throw RequestError(.unavailable, "more than \(Self.mostSteps) messages followed from one event")
       }
-      let before = played.count
-      try happen(as: nil, &played) { (world) throws(RequestError) in _ = try world.evaluator.deliver(message) }
-      if played.count > before { played[before].entry.origin = .message }
+      try happen(.ownMessage, &played) { (world) throws(RequestError) in _ = try world.evaluator.deliver(message) }
       try diverge(message.subject)
     }
     ownMessages.removeAll(keepingCapacity: true)
@@ -298,13 +319,7 @@ package final class World {
   private func fireOwnTimers(until time: Timestamp, _ played: inout [Played]) throws(RequestError) {
     while let timer = ownTimers.takeFirst(dueBy: time.microseconds) {
       context.clock.set(Timestamp(microseconds: max(timer.due, context.clock.now.microseconds)))
-      let before = played.count
-      try happen(as: nil, &played) { (world) throws(RequestError) in try world.evaluator.fire(timer) }
-      if played.count > before {
-        played[before].entry.origin = .timer
-        played[before].entry.plugin = String(decoding: timer.plugin, as: UTF8.self)
-        played[before].entry.timer = String(decoding: timer.name, as: UTF8.self)
-      }
+      try happen(.ownTimer(timer), &played) { (world) throws(RequestError) in try world.evaluator.fire(timer) }
       try deliverOwnMessages(&played)
       try commitLargeBatch()
     }

@@ -114,11 +114,9 @@ import Testing
     let comparison = Comparison()
     let same = played(#""p":{"a":1}"#)
     comparison.add(recorded: same.entry, baseline: same, candidate: same)
-    var redacted = played(#""p":{"a":2}"#).entry
-    redacted.redacted = ["email"]
+    let redacted = played(#""p":{"a":2}"#).entry.with(redacted: ["email"])
     comparison.add(recorded: redacted, baseline: same, candidate: same)
-    var other = played(#""p":{"a":2}"#).entry
-    other.revision = "old"
+    let other = played(#""p":{"a":2}"#).entry.with(revision: "old")
     comparison.add(recorded: other, baseline: same, candidate: same)
     let fidelity = try report(comparison)["fidelity"]
     #expect(fidelity?["replayed"] == 3)

@@ -94,9 +94,9 @@ import Testing
     guard entry.origin == .message, let start = entry.event.firstRange(of: Array(",\"sent_by\"".utf8)) else {
       return entry
     }
-    var entry = entry
-    entry.event.removeSubrange(start.lowerBound..<(entry.event.count - 1))
-    return entry
+    var event = entry.event
+    event.removeSubrange(start.lowerBound..<(event.count - 1))
+    return entry.with(event: event)
   }
 
   private static func describe(_ entries: [JournalEntry]) -> String {

@@ -29,12 +29,14 @@ import Testing
     let engine = try RecordingEngine(source("1", "1"))
     try engine.send(["type": "a", "subject": "user:1", "id": "e1"])
     try engine.commit()
-    var entry = try #require(engine.entries.first)
-    entry.failures = Array(
-      ["slow", "steady"].map {
-        #"{"plugin":"\#($0)","rule":"a","kind":"time","message":"took too long","file":"\#($0)/plugin.lua","line":1}"#
-      }.joined(separator: ",").utf8)
-    (entry.decisions, entry.digests) = ([], [])
+    let first = try #require(engine.entries.first)
+    let failures = ["slow", "steady"].map {
+      #"{"plugin":"\#($0)","rule":"a","kind":"time","message":"took too long","file":"\#($0)/plugin.lua","line":1}"#
+    }
+    let entry = JournalEntry(
+      sequence: first.sequence, at: first.at, now: first.now, subject: first.subject, version: first.version,
+      revision: first.revision, origin: first.origin, event: first.event,
+      failures: Array(failures.joined(separator: ",").utf8))
     let rules = Sides.Rules(baseline: try catalog(source("1", "1")), candidate: try catalog(candidate))
     let sides = try Sides(
       rules, lua: lua, stores: (MemoryStore(), MemoryStore()), configuration: Configuration(),

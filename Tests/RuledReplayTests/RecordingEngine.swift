@@ -153,15 +153,12 @@ final class RecordingEngine {
   }
 
   private func note(_ origin: JournalEntry.Origin, _ timer: DueTimer? = nil) {
-    guard var entry = recorder.take() else { return }
-    entry.sequence = nextSequence
-    entry.at = now
-    entry.origin = origin
-    if let timer {
-      entry.plugin = String(decoding: timer.plugin, as: UTF8.self)
-      entry.timer = String(decoding: timer.name, as: UTF8.self)
-    }
-    entries.append(entry)
+    guard let entry = recorder.take() else { return }
+    entries.append(
+      entry.with(
+        sequence: nextSequence, at: now, origin: origin,
+        plugin: timer.map { String(decoding: $0.plugin, as: UTF8.self) },
+        timer: timer.map { String(decoding: $0.name, as: UTF8.self) }))
   }
 
   private func note(rules revision: String) {

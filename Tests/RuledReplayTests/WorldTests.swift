@@ -97,14 +97,11 @@ import Testing
 
   /// An outcome without what moving code changes: the revision, and the places of failures.
   private static func withoutPlaces(_ played: Played) -> JournalEntry {
-    var entry = played.entry
-    entry.revision = ""
-    let failures =
-      (try? JSONValue(parsing: "[" + String(decoding: entry.failures, as: UTF8.self) + "]"))?.arrayValue ?? []
-    entry.failures = Array(
-      failures.map { "\($0["plugin"]?.text ?? "") \($0["kind"]?.text ?? "") \($0["message"]?.text ?? "")" }.joined()
-        .utf8)
-    return entry
+    let text = "[" + String(decoding: played.entry.failures, as: UTF8.self) + "]"
+    let failures = ((try? JSONValue(parsing: text))?.arrayValue ?? []).map {
+      "\($0["plugin"]?.text ?? "") \($0["kind"]?.text ?? "") \($0["message"]?.text ?? "")"
+    }
+    return played.entry.with(revision: "", failures: Array(failures.joined().utf8))
   }
 
   @Test func `a message that is numbered otherwise is the recorded one, with its id`() throws {

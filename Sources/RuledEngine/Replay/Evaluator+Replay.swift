@@ -11,6 +11,9 @@ extension Evaluator {
     set { transaction.recorder = newValue }
   }
 
+  /// Leaves out of batches what `watch` shows.
+  package func omitChanges() { transaction.isWatchable = false }
+
   /// Has the recorder note which rules run, and how many instructions they take on those events whose seed has no bit in common with `mask`.
   ///
   /// To be called before the first event.

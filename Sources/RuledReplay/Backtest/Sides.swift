@@ -122,6 +122,11 @@ package final class Sides {
 
   private func compare(_ before: [Played], _ after: [Played], recorded: JournalEntry?) {
     if before.isEmpty, after.isEmpty, recorded == nil { return }
+    if before.count == 1, after.count == 1, before[0].isRecorded, after[0].isRecorded {
+      let comparison = comparison(of: before[0].entry.subject)
+      comparison.add(recorded: recorded, baseline: before[0], candidate: after[0])
+      return
+    }
     for pair in PlayedPairs.match(before, after) {
       let isTheRecorded = pair.baseline?.isRecorded ?? pair.candidate?.isRecorded ?? false
       let subject = pair.baseline?.entry.subject ?? pair.candidate?.entry.subject ?? ""

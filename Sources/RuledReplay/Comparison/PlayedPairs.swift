@@ -19,9 +19,6 @@ enum PlayedPairs {
 
   /// The pairs of a step, in the baseline's order, and then what the candidate alone has.
   static func match(_ baseline: [Played], _ candidate: [Played]) -> [Pair] {
-    if baseline.count == 1, candidate.count == 1, baseline[0].isRecorded, candidate[0].isRecorded {
-      return [Pair(baseline: baseline[0], candidate: candidate[0])]
-    }
     var partners: [Int?] = Array(repeating: nil, count: baseline.count)
     var free = Set(candidate.indices)
     if let left = baseline.firstIndex(where: \.isRecorded), let right = candidate.firstIndex(where: \.isRecorded) {

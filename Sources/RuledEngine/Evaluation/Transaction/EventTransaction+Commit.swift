@@ -29,7 +29,7 @@ extension EventTransaction {
       throw error
     }
     writeRecord(of: subject, version: outcome.version)
-    noteChange(version: outcome.version)
+    if isWatchable { noteChange(version: outcome.version) }
     if context.journals.load(ordering: .relaxed) { journal(outcome) }
     recorder?.note(outcome, of: self)
   }

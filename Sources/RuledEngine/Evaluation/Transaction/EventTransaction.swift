@@ -37,6 +37,8 @@ final class EventTransaction {
   var consequences: UInt64 = 0
   /// Takes each event that takes effect, for a replay; nil in the daemon.
   var recorder: EventRecorder?
+  /// Whether batches get the changes that `watch` shows.
+  var isWatchable = true
   /// The failures that the event's plugins are to have without being run, as they had them when the event was recorded.
   var imposedFailures: [Failure] = []
   /// The timer whose event it is, nil for another event.
