@@ -94,12 +94,13 @@ package final class JournalEntry: Sendable, Equatable {
   }
   /// This entry with other values for what is given.
   package func with(
-    sequence: UInt64? = nil, at: Timestamp? = nil, revision: String? = nil, origin: Origin? = nil,
+    sequence: UInt64? = nil, at: Timestamp? = nil, now: Timestamp? = nil, revision: String? = nil,
+    origin: Origin? = nil,
     event: [UInt8]? = nil, plugin: String? = nil, timer: String? = nil, failures: [UInt8]? = nil,
     redacted: [String]? = nil
   ) -> JournalEntry {
     JournalEntry(
-      sequence: sequence ?? self.sequence, at: at ?? self.at, now: now, subject: subject, version: version,
+      sequence: sequence ?? self.sequence, at: at ?? self.at, now: now ?? self.now, subject: subject, version: version,
       revision: revision ?? self.revision, origin: origin ?? self.origin, event: event ?? self.event,
       plugin: plugin ?? self.plugin, timer: timer ?? self.timer, decisions: decisions, effects: effects,
       failures: failures ?? self.failures, digests: digests, consequences: consequences,

@@ -108,7 +108,7 @@ final class JournalService: Sendable {
     ])
   }
 
-  /// The entries that `params` asks for, the oldest first: `{entries, gaps, next}`.
+  /// The entries that `params` asks for, the oldest first, and up to where the journal was read: `{entries, gaps, next, last}`.
   func log(_ params: LogParams, now: Timestamp) -> Result<[UInt8], RequestError> {
     let query = LogQuery(params, now: now)
     let text = ByteBuffer(capacity: 64 << 10)
@@ -118,7 +118,9 @@ final class JournalService: Sendable {
     var last: UInt64?
     var isCut = false
     let source = source
+    var committed: UInt64 = 0
     do throws(StoreError) {
+      committed = try store.lastSequence()
       try source.forEach(in: query.range) { entry in
         guard query.wants(entry) else { return true }
         guard count < params.limit, text.count < Self.mostBytes else {
@@ -138,6 +140,8 @@ final class JournalService: Sendable {
       text.append(",\"next\":")
       text.append(decimal: Int64(clamping: last))
     }
+    text.append(",\"last\":")
+    text.append(decimal: Int64(clamping: isCut ? last ?? 0 : max(last ?? 0, committed, query.range.first - 1)))
     text.append("}")
     return .success(Array(text.bytes))
   }

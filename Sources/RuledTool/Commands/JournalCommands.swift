@@ -48,7 +48,7 @@ package enum LogCommand: Command {
       for entry in entries { print(entry, asJSON: arguments.has("json"), environment) }
       environment.output.flush()
       remaining -= entries.count
-      after = entries.last.map { $0.count("sequence") } ?? after
+      after = max(after, answer.count("last"))
       if answer.member("next") != nil { continue }
       guard follows else { break }
       sleep(1)

@@ -123,6 +123,9 @@ extension EndToEnd {
       #expect(page["entries"]?.arrayValue?.count == 4)
       let all = try log(client)
       #expect(try log(client, ["after": .integer(next)]) == Array(all[4...]))
+      #expect(page["last"]?.intValue == next)
+      let none = try client.call("log", ["type": "nothing"])
+      #expect(none["entries"] == [] && none["last"] == all.last?["sequence"])
       for params in [["since": "soon"], ["limit": 0], ["type": ""], ["decision": "=1"], ["failures": 1]] as [JSONObject]
       {
         #expect(try client.failure("log", .object(params))["data"]?["code"] == "invalid_params")

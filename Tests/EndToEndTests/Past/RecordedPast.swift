@@ -68,11 +68,7 @@ struct RecordedPast {
   }
 
   /// An entry without the event's text, which loses its sender when a parked message is retried.
-  private static func outcome(_ entry: JournalEntry) -> JournalEntry {
-    var entry = entry
-    entry.event = []
-    return entry
-  }
+  private static func outcome(_ entry: JournalEntry) -> JournalEntry { entry.with(event: []) }
 
   private static func describe(_ entries: [JournalEntry]) -> String {
     entries.map { entry in

@@ -106,13 +106,15 @@ extension EndToEnd {
       }
       let later = try past.difference { entries in
         let index = try #require(entries.firstIndex { String(decoding: $0.effects, as: UTF8.self).contains("\"at\":") })
-        entries[index].now.microseconds += 1
+        let moment = Timestamp(microseconds: entries[index].now.microseconds + 1)
+        entries[index] = entries[index].with(now: moment)
       }
       #expect(later != nil, "with an event a microsecond later")
       let other = try past.difference { entries in
         let index = try first(.client, in: entries)
         let text = String(decoding: entries[index].event, as: UTF8.self)
-        entries[index].event = Array(text.replacing("\"subject\":\"", with: "\"subject\":\"other-").utf8)
+        let event = Array(text.replacing("\"subject\":\"", with: "\"subject\":\"other-").utf8)
+        entries[index] = entries[index].with(event: event)
       }
       #expect(other != nil, "with an event of another subject")
     }

@@ -167,7 +167,8 @@ enum OpenAPISchemas {
       "Probe": object(
         ["status": ["enum": ["alive", "ready", "degraded", "stopping"]]], optional: ["problems": array(of: string)]),
       "Log": object(
-        ["entries": array(of: ["type": "object"]), "gaps": array(of: ["type": "object"])], optional: ["next": number]),
+        ["entries": array(of: ["type": "object"]), "gaps": array(of: ["type": "object"]), "last": number],
+        optional: ["next": number]),
       "Document": ["type": "object"], "Samples": object(["series": array(of: ["type": "object"])]),
     ]
   }
