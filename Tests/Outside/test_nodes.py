@@ -81,9 +81,25 @@ class Node:
         )
         self.start()
 
-    def start(self):
+    def start(self, *before):
+        """Starts the node, by another program if one is given."""
         with open(self.folder / "log", "a") as log:
-            self.process = subprocess.Popen([PROGRAMS / "ruled", "--config", self.folder / "ruled.conf.lua"], stderr=log)
+            self.process = subprocess.Popen([*before, PROGRAMS / "ruled", "--config", self.folder / "ruled.conf.lua"], stderr=log)
+
+    def write_rules(self, text):
+        """Replaces the plugin in the node's own folder, in one step."""
+        new = self.folder / "plugin.lua"
+        new.write_text(text)
+        new.rename(self.folder / "rules" / "tally" / "plugin.lua")
+
+    @property
+    def problems(self):
+        return " ".join(self.call("health")["result"]["problems"])
+
+    def add(self, number=1, subject="x"):
+        """What is decided on an event."""
+        reply = self.call("event", {"type": "tally.add", "subject": subject, "data": {"number": number}})
+        return reply["result"]["decisions"]["tally"]["kind"]
 
     @property
     def log(self):
@@ -320,6 +336,86 @@ def test_a_new_node_starts_from_a_snapshot_and_takes_over(tmp_path_factory):
         assert len(list(snapshots.glob("*/*/SNAPSHOT"))) in (3, 4)
     finally:
         cluster.stop()
+
+
+def decides(kind):
+    """The tally, with a decision of this kind."""
+    return TALLY.replace("run = function(event, state)", f'run = function(event, state)\n    decide("kind", "{kind}")')
+
+
+def test_the_rules_in_force_are_those_of_the_log(cluster):
+    owner = cluster.owners[0]
+    load = Load(cluster.nodes)
+    load.go_on()
+    owner.write_rules(decides("new"))
+    reply = owner.call("reload")
+    assert "result" in reply, reply
+    revision = reply["result"]["revision"]
+    assert owner.add() == "new"
+    owner.end(signal.SIGKILL)
+    eventually(lambda: len(cluster.owners) == 1, seconds=60)
+    taker = cluster.owners[0]
+    assert taker.add() == "new" and taker.call("health")["result"]["revision"] == revision
+    assert "the rules folder of this node has others" in taker.problems and "the rules folder of this node has others" in taker.log
+    shown = [entry for entry in taker.call("revisions")["result"] if entry["live"]]
+    assert [entry["revision"] for entry in shown] == [revision]
+    # What the folder of a follower holds changes nothing, nor does its start; who asks for it gets the new owner's folder.
+    owner.start()
+    eventually(lambda: owner.status == "standby", seconds=60)
+    taker.write_rules(decides("other"))
+    eventually(lambda: taker.add() == "other", seconds=60)
+    assert "others" not in taker.problems
+    load.go_on()
+    load.check(taker)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="the time zones of a node are hidden as root only")
+def test_a_node_that_cannot_load_a_revision_holds_it_up(cluster):
+    owner, follower = cluster.owners[0], cluster.standbys[0]
+    follower.end(signal.SIGTERM)
+    hide = 'mount -t tmpfs none /usr/share/zoneinfo && exec "$0" "$@"'
+    follower.start("unshare", "-m", "sh", "-c", hide)
+    eventually(lambda: len(cluster.standbys) == 2, seconds=60)
+    before = owner.call("health")["result"]["revision"]
+    new = decides("new") + '\nlocal day = calendar.day(0, "Europe/Berlin")\n'
+    owner.write_rules(new)
+    reply = owner.call("reload")
+    message = json.dumps(reply["error"])
+    assert f"node {follower.name} can't load revision" in message and "Europe/Berlin" in message
+    assert owner.call("health")["result"]["revision"] == before
+    follower.end(signal.SIGTERM)
+    follower.start()
+    eventually(lambda: len(cluster.standbys) == 2, seconds=60)
+    assert owner.call("reload")["result"]["revision"] != before
+    assert owner.add() == "new"
+    # A node that comes later and can't load what is in force does not take over.
+    follower.end(signal.SIGTERM)
+    follower.start("unshare", "-m", "sh", "-c", hide)
+    eventually(lambda: follower.status == "degraded" and "can't take over" in follower.problems, seconds=60)
+    for node in cluster.nodes:
+        if node is not follower and node is not owner:
+            other = node
+    owner.end(signal.SIGKILL)
+    eventually(lambda: other.is_owner, seconds=60)
+    assert other.add() == "new"
+
+
+def test_a_rollout_goes_on_after_a_take_over(cluster):
+    owner = cluster.owners[0]
+    rules = {"plugins": [{"name": "tally", "modules": [{"path": "tally/plugin.lua", "text": decides("tried")}], "data": []}], "library": []}
+    reply = owner.call("rollout_start", {"rules": rules, "percent": 100})
+    assert "result" in reply, reply
+    assert owner.add() == "tried"
+    owner.end(signal.SIGKILL)
+    eventually(lambda: len(cluster.owners) == 1, seconds=60)
+    taker = cluster.owners[0]
+    assert taker.add() == "tried"
+    assert taker.call("rollout_status")["result"]["state"] == "running"
+    promoted = taker.call("rollout_promote")["result"]["revision"]
+    taker.end(signal.SIGKILL)
+    eventually(lambda: len(cluster.owners) == 1, seconds=60)
+    last = cluster.owners[0]
+    assert last.add() == "tried" and last.call("health")["result"]["revision"] == promoted
 
 
 def test_a_database_that_could_lose_commits_is_refused(tmp_path_factory):

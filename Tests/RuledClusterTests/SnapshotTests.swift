@@ -352,7 +352,9 @@ extension Cluster {
       let client = LogClient(settings)
       _ = try client.look()
       try PostgresConnection(settings.url, seconds: 5).run(
-        script: "DROP TABLE ruled.snapshots, ruled.turns; UPDATE ruled.cluster SET format = 2", milliseconds: 5000)
+        script:
+          "DROP TABLE ruled.snapshots, ruled.turns, ruled.revisions, ruled.loads; UPDATE ruled.cluster SET format = 2",
+        milliseconds: 5000)
       let later = LogClient(settings)
       #expect(try later.snapshots().isEmpty)
       #expect(later.cluster?.id == client.cluster?.id)

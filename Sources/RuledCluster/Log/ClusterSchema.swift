@@ -8,11 +8,13 @@
 /// | `commits` | a batch of commits, in parts by sequence, so that old ones are dropped whole |
 /// | `snapshots` | a snapshot in the folder of snapshots that was read back: its name, its place in the log |
 /// | `turns` | which node does what one node at a time does, and until when |
+/// | `revisions` | rules that an owner has offered to the others, by revision |
+/// | `loads` | whether a node's process could load a revision; without a revision, that it loads what is offered |
 ///
 /// The first node makes them. Each node brings an earlier format to its own, and refuses a later one.
 enum ClusterSchema {
   /// The format that this version of the daemon writes.
-  static let format = 3
+  static let format = 4
 
   /// What brings the tables from the format before to each format, the first one's first.
   ///
@@ -46,6 +48,14 @@ enum ClusterSchema {
     CREATE TABLE ruled.turns (
       what text PRIMARY KEY, node text NOT NULL, incarnation text NOT NULL, lease timestamptz NOT NULL
     ) WITH (fillfactor = 10);
+    """,
+    """
+    CREATE TABLE ruled.revisions (
+      revision text PRIMARY KEY, content bytea NOT NULL, node text NOT NULL, time timestamptz NOT NULL
+    );
+    CREATE TABLE ruled.loads (
+      node text NOT NULL, revision text NOT NULL, incarnation text NOT NULL, problem text NOT NULL, PRIMARY KEY (node, revision)
+    );
     """,
   ]
 

@@ -18,6 +18,8 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
     package var problem: StoreError?
     /// Why the lease can't be renewed; nil while it can.
     package var leaseProblem: StoreError?
+    /// Why the node must not take over; nil while it may.
+    package var rulesProblem: StoreError?
     /// Whether the node is drained: it does not take the log over.
     package var isDrained = false
     /// Whether the node owns the log, as far as it knows.
@@ -66,6 +68,9 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
 
   /// What the node knows of its cluster.
   package var figures: Figures { lock.locked { known } }
+
+  /// Keeps the node from taking over while there is a reason.
+  package func forbidTakeOver(_ reason: StoreError?) { lock.locked { known.rulesProblem = reason } }
 
   /// How far the node has played the log back.
   package var position: LogPosition { played.position }
@@ -172,7 +177,8 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
     while true {
       do throws(StoreError) {
         let head = try follow(client)
-        if lock.locked({ isLeased && !known.isDrained }), isFree(head), try writer.take(from: head) {
+        let mayOwn = lock.locked { isLeased && !known.isDrained && known.rulesProblem == nil }
+        if mayOwn, isFree(head), try writer.take(from: head) {
           while let end = writer.end, played.position != end { try follow(client) }
           if let epoch = writer.epoch {
             lock.locked {

@@ -18,6 +18,8 @@ final class ClusterMembership: Sendable {
 
   /// The node.
   let node: ClusterNode
+  /// How it agrees with the others on rules.
+  let agreement: RulesAgreement
   /// How it uses the database.
   let settings: ClusterSettings
   private let played: PlayedStore
@@ -39,6 +41,7 @@ final class ClusterMembership: Sendable {
       played = try PlayedStore(store)
       let node = ClusterNode(start.settings, identity: start.identity, played: played)
       self.node = node
+      agreement = RulesAgreement(start.settings, node: node, store: store, log: log)
       if let error = try node.review() { log.write(LogLine(.warn, "the node waits for its database: \(error)")) }
     } catch { throw StartError("the node can't join its cluster: \(error)") }
     let keeper = start.snapshots.map { [node] settings in
@@ -61,7 +64,7 @@ final class ClusterMembership: Sendable {
   /// What is wrong with the node's part in the cluster, each a sentence.
   var problems: [StoreError] {
     let figures = node.figures
-    return [figures.problem, figures.leaseProblem, keeper?.problem].compactMap { $0 }
+    return [figures.problem, figures.leaseProblem, figures.rulesProblem, keeper?.problem].compactMap { $0 }
   }
 
   /// The store of the node once it owns the log, which `writer` writes.

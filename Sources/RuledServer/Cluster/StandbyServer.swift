@@ -63,7 +63,9 @@ final class StandbyServer: ConnectionHandler {
       isEnding = true
       loop.stop()
     }
-    let (node, ended) = (membership.node, ended)
+    let (node, ended, agreement) = (membership.node, ended, membership.agreement)
+    _ = try Thread(name: "ruled-rules") { agreement.follow() }
+    defer { agreement.stop() }
     let follower = try Thread(name: "ruled-follow") {
       do throws(StoreError) {
         let writer = try node.awaitOwnership()

@@ -108,6 +108,9 @@ final class Reloads: Sendable {
     condition.wait { state.stage >= .serving ? () : nil }
   }
 
+  /// Whether the daemon's main thread serves.
+  var isServing: Bool { condition.locked { state.stage >= .serving } }
+
   /// Whether the daemon has begun to end.
   var isEnding: Bool { condition.locked { state.stage >= .ending } }
 

@@ -23,6 +23,8 @@ final class RulesLoader {
   var rollout: RolloutState?
   /// The rules that are tried on some subjects, while a rollout runs.
   var candidate: Catalog?
+  /// What the folder of this node of a cluster held when it took over other rules: as long as it does, only who asks has it loaded.
+  private var foreignFolder: String?
   /// Counts the candidate's failures from time to time.
   private(set) var rolloutCheck: LoopTimer?
 
@@ -66,6 +68,10 @@ final class RulesLoader {
     }
     let start = try Self.start(services, lua)
     (catalog, held, rollout, candidate) = (start.catalog, start.held, start.rollout, start.candidate)
+    foreignFolder = Self.foreignFolder(beside: start.catalog, services)
+    do throws(ReloadError) { try Self.settle(start.catalog, services) } catch {
+      throw StartError("the rules can't come into force: \(error.errors.map(\.description).joined(separator: "\n"))")
+    }
     if !services.revisions.contains(catalog.revision) { Self.keep(catalog, from: .stored, services) }
     services.revisions.resume([catalog, candidate].compactMap { $0?.revision }, now: services.context.clock.now)
     do throws(SystemError) {
@@ -163,6 +169,9 @@ final class RulesLoader {
     let hasCallers = services.reloads.beginLoad()
     // What changes in the folder meanwhile is loaded once nothing holds it up any more.
     if folderWaits != nil, !hasCallers, !readingConfiguration { return }
+    if let foreignFolder, !hasCallers, !readingConfiguration, (try? RulesFolder.read(path).revision) == foreignFolder {
+      return
+    }
     notify { $0.reloading() }
     let isConfigured = readingConfiguration ? reconfigure() : nil
     let isReloading = hasCallers || (folderWaits == nil && (hasChanged || isConfigured != false))
@@ -219,11 +228,13 @@ final class RulesLoader {
         isHeld = true
       }
       next = try Self.build(source, previous: previous, services, lua)
+      try Self.settle(next, services)
     } catch {
       services.status.reloadErrors = error
       return .failure(error)
     }
     services.status.reloadErrors = nil
+    foreignFolder = nil
     if !isHeld { releaseHeld() }
     guard next.revision != previous.revision else {
       services.status.serve(previous, as: isHeld ? .promoted : .folder)

@@ -236,13 +236,17 @@ enum RulesOrigin: Sendable {
   case pinned
   /// A rollout that was promoted, while the folder has not changed since.
   case promoted
+  /// The log of a cluster, while the folder of this node has others.
+  case log
 
   /// What `health` says of it; nil for the folder.
-  fileprivate func notice(_ revision: String) -> String? {
+  func notice(_ revision: String) -> String? {
     switch self {
     case .folder: nil
     case .stored: "the rules do not load, the last good ones serve"
     case .pinned: "revision \(revision) is pinned: the rules folder is not read until 'rulectl unpin'"
+    case .log:
+      "revision \(revision) is in force in the cluster and the rules folder of this node has others: 'rulectl reload' takes the folder's"
     case .promoted:
       "revision \(revision) was promoted and is not in the rules folder: bring the folder to it before it changes"
     }

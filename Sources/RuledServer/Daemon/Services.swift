@@ -43,6 +43,8 @@ package final class Services: Sendable {
   let journal: JournalService?
   /// The daemon's part in a cluster; nil without one.
   let membership: ClusterMembership?
+  /// Agrees with the other nodes on rules; nil outside of a cluster.
+  var agreement: RulesAgreement? { membership?.agreement }
   /// Whether a thread makes a checkpoint of the store.
   let isMakingCheckpoint = Atomic(false)
   /// Whether a client's backtest runs.

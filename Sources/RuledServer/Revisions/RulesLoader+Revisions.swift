@@ -64,7 +64,11 @@ extension RulesLoader {
     let found = try load(revision)
     let next = try build(found)
     let pinned = HeldRules(reason: .pinned, revision: found)
-    try commit { pinned.put(into: $0) }
+    try agree(on: next)
+    try commit { set in
+      pinned.put(into: set)
+      putLive(found, into: set)
+    }
     held = pinned
     let hasChanged = next.revision != catalog.revision
     if hasChanged { putInForce(next, as: .pinned) }
@@ -106,6 +110,19 @@ extension RulesLoader {
       guard let result else { throw StoreError(.closed, "the daemon is shutting down") }
       try result.get()
     } catch { throw RequestError(.unavailable, error.description) }
+  }
+
+  // MARK: In a cluster
+
+  /// Has the other nodes of a cluster load rules that are not live yet.
+  func agree(on next: Catalog) throws(RequestError) {
+    guard next.revision != catalog.revision else { return }
+    do throws(ReloadError) { try Self.agree(on: next, services) } catch { throw error.requestError }
+  }
+
+  /// Adds to what is committed that rules are live in the log of a cluster.
+  func putLive(_ revision: RevisionArchive.Revision, into set: WriteSet) {
+    if services.agreement != nil { LiveRules.put(revision, into: set) }
   }
 
   // MARK: Keeping

@@ -26,6 +26,7 @@ extension RulesLoader {
     guard next.revision != catalog.revision else {
       throw Self.conflict("these rules are those in force, \(catalog.revision): there is nothing to try")
     }
+    try agree(on: next)
     prepare(next)
     keep(next, from: .rollout)
     noteUse(of: next.revision, until: nil)
@@ -83,6 +84,7 @@ extension RulesLoader {
     state.end(.promoted, services.rolloutCounts)
     try commit { set in
       state.put(into: set)
+      putLive(sides.candidate, into: set)
       if isInFolder { HeldRules.delete(from: set) } else { promoted.put(into: set) }
     }
     held = isInFolder ? nil : promoted

@@ -31,7 +31,8 @@ extension RulesLoader {
       do throws(ReloadError) {
         let live = try build(sides.live, previous: nil, services, lua)
         let candidate = try build(sides.candidate, previous: live, services, lua)
-        services.status.serve(live, as: held == nil ? .folder : .promoted)
+        let isForeign = foreignFolder(beside: live, services) != nil
+        services.status.serve(live, as: held != nil ? .promoted : isForeign ? .log : .folder)
         services.status.noteReload(isSuccess: true)
         let earlier = resume(&rollout, services)
         return Start(catalog: live, held: held, rollout: rollout, candidate: candidate, earlier: earlier)
@@ -41,6 +42,9 @@ extension RulesLoader {
         rollout?.reason = "its rules did not load at a start: \(error.requestError.message)"
         services.context.log.write(LogLine(.error, "the rollout is aborted, as its rules do not load: \(error.errors)"))
       }
+    }
+    if let catalog = try logged(held, services, lua) {
+      return Start(catalog: catalog, held: held, rollout: rollout)
     }
     if let held, let catalog = try restore(held, services, lua) {
       return Start(catalog: catalog, held: held, rollout: rollout)
@@ -76,6 +80,81 @@ extension RulesLoader {
       services.context.log.write(
         LogLine(.error, "\(name) can't be read from the store, the rules folder is read: \(error)"))
       return nil
+    }
+  }
+
+  // MARK: In a cluster
+
+  /// The rules in force of a cluster, as its log says, whatever the folder has; nil outside of a cluster, and before its first rules.
+  private static func logged(
+    _ held: HeldRules?, _ services: Services, _ lua: LuaWorker
+  ) throws(StartError) -> Catalog? {
+    guard services.agreement != nil else { return nil }
+    let live: RevisionArchive.Revision?
+    do throws(StoreError) { live = try LiveRules.read(from: services.context.store) } catch {
+      throw StartError("the rules in force can't be read from the node's store: \(error)")
+    }
+    guard let live else { return nil }
+    do throws(ReloadError) {
+      let catalog = try build(live, previous: nil, services, lua)
+      let isForeign = foreignFolder(beside: catalog, services) != nil
+      let origin: RulesOrigin =
+        switch held?.reason {
+        case .pinned: .pinned
+        case .promoted: .promoted
+        case nil: isForeign ? .log : .folder
+        }
+      services.status.serve(catalog, as: origin)
+      services.status.noteReload(isSuccess: true)
+      if origin == .log, let notice = origin.notice(catalog.revision) {
+        services.context.log.write(LogLine(.warn, notice))
+      }
+      return catalog
+    } catch {
+      throw StartError(
+        "revision \(live.entry.revision) is in force in the cluster and does not load on this node: let another node take over, and mend this one\n"
+          + error.errors.map(\.description).joined(separator: "\n"))
+    }
+  }
+
+  /// What the folder of a node of a cluster holds, if these are not the rules and settings that are in force; nil outside of a cluster.
+  static func foreignFolder(beside catalog: Catalog, _ services: Services) -> String? {
+    guard services.agreement != nil else { return nil }
+    let folder = try? RulesFolder.read(services.configuration.rules).revision
+    let isSame = folder == catalog.source.revision && services.configuration.plugins == catalog.configuration
+    return isSame ? nil : folder ?? ""
+  }
+
+  /// Has the nodes of a cluster agree on rules, and makes them live in its log; does nothing outside of a cluster, or if they are live.
+  ///
+  /// Throws which node can't load them; then nothing has changed.
+  static func settle(_ catalog: Catalog, _ services: Services) throws(ReloadError) {
+    guard services.agreement != nil else { return }
+    do throws(StoreError) {
+      if try LiveRules.revision(in: services.context.store) == catalog.revision { return }
+    } catch { throw ReloadError([LoadError(file: "", line: 0, error.description)]) }
+    try agree(on: catalog, services)
+    let set = WriteSet(capacity: 4096)
+    LiveRules.put(.init(catalog, from: .folder), into: set)
+    var result: Result<Void, StoreError>?
+    services.reloads.withStore {
+      result = Result { () throws(StoreError) in try services.context.store.commit(set, durable: true) }
+    }
+    do throws(StoreError) {
+      guard let result else { throw StoreError(.closed, "the daemon is shutting down") }
+      try result.get()
+    } catch {
+      throw ReloadError([LoadError(file: "", line: 0, "the rules can't come into force in the log: \(error)")])
+    }
+  }
+
+  /// Waits until all nodes of a cluster that are alive could load the rules; does nothing outside of a cluster.
+  static func agree(on catalog: Catalog, _ services: Services) throws(ReloadError) {
+    let (notifier, reloads) = (services.notifier, services.reloads)
+    try services.agreement?.agree(on: catalog) {
+      notifier.extendTimeout()
+      if !reloads.isServing { notifier.watchdog() }
+      return !reloads.isEnding
     }
   }
 

@@ -1,0 +1,110 @@
+package import RuledCore
+package import RuledStore
+
+/// How the nodes of a cluster agree on a revision of the rules before it comes into force, by way of the database; one thread at a time uses it.
+///
+/// The owner offers the revision's content. Each follower that is alive loads it and reports. What comes into force is a record in the log, and none of
+/// this: the tables only tell who could load it.
+package final class RevisionExchange {
+  /// What a live follower says of a revision.
+  package struct Report: Sendable, Equatable {
+    /// The follower's name.
+    package let node: String
+    /// Whether it has tried to load the revision.
+    package let hasTried: Bool
+    /// Why it can't; empty if it can, or has not tried.
+    package let problem: String
+  }
+
+  private let client: LogClient
+  private let identity: NodeIdentity
+  /// How many offers stay in the table.
+  private static let kept: Int64 = 100
+
+  /// The part of the node `identity`.
+  package init(_ settings: ClusterSettings, identity: NodeIdentity) {
+    client = LogClient(settings)
+    self.identity = identity
+  }
+
+  // MARK: The owner
+
+  private static let offerStatement = PostgresStatement(
+    """
+    WITH gone AS (DELETE FROM ruled.loads WHERE revision = $1::text) \
+    INSERT INTO ruled.revisions (revision, content, node, time) VALUES ($1::text, $2::bytea, $3::text, clock_timestamp()) \
+    ON CONFLICT (revision) DO UPDATE SET content = excluded.content, node = excluded.node, time = excluded.time
+    """)
+  private static let trimStatement = PostgresStatement(
+    """
+    DELETE FROM ruled.revisions WHERE revision NOT IN (SELECT revision FROM ruled.revisions ORDER BY time DESC LIMIT $1::int8)
+    """)
+
+  /// Offers a revision to the followers, which are to load it, also those that have tried before.
+  package func offer(_ revision: String, content: ByteView) throws(StoreError) {
+    _ = try client.execute(
+      Self.offerStatement, [.text(revision), .bytes(content), .text(identity.name)], "the revision can't be offered")
+    _ = try client.execute(Self.trimStatement, [.integer(Self.kept)], "old revisions can't be removed")
+  }
+
+  private static let reportsStatement = PostgresStatement(
+    """
+    SELECT n.node, l.revision IS NOT NULL, coalesce(l.problem, '') FROM ruled.nodes n \
+    JOIN ruled.loads r ON r.node = n.node AND r.incarnation = n.incarnation AND r.revision = '' \
+    LEFT JOIN ruled.loads l ON l.node = n.node AND l.incarnation = n.incarnation AND l.revision = $1::text \
+    WHERE n.node <> $2::text AND n.lease >= clock_timestamp() ORDER BY n.node
+    """)
+
+  /// What each other node says of a revision that is alive and loads what is offered.
+  package func reports(on revision: String) throws(StoreError) -> [Report] {
+    let rows = try client.execute(
+      Self.reportsStatement, [.text(revision), .text(identity.name)], "the other nodes can't be asked")
+    return (0..<rows.count).map { row in
+      Report(node: rows.text(row, 0), hasTried: rows.boolean(row, 1), problem: rows.text(row, 2))
+    }
+  }
+
+  // MARK: A follower
+
+  private static let joinStatement = PostgresStatement(
+    """
+    WITH gone AS (DELETE FROM ruled.loads WHERE node = $1::text AND revision <> '') \
+    INSERT INTO ruled.loads (node, revision, incarnation, problem) VALUES ($1::text, '', $2::text, '') \
+    ON CONFLICT (node, revision) DO UPDATE SET incarnation = excluded.incarnation
+    """)
+
+  /// Says that this node loads what is offered from now on, so that owners wait for its reports while it is alive.
+  package func join() throws(StoreError) {
+    _ = try client.execute(
+      Self.joinStatement, [.text(identity.name), .text(identity.incarnation)], "the node can't say that it loads rules")
+  }
+
+  private static let offeredStatement = PostgresStatement(
+    """
+    SELECT revision, content FROM ruled.revisions o WHERE (revision = $1::text \
+    OR revision IN (SELECT revision FROM ruled.revisions ORDER BY time DESC LIMIT 3)) AND NOT EXISTS (SELECT 1 FROM ruled.loads l \
+    WHERE l.node = $2::text AND l.incarnation = $3::text AND l.revision = o.revision) ORDER BY time DESC LIMIT 1
+    """)
+
+  /// The latest revision on which this node has not reported, of the last three and the one in force, `live`, with its content; nil if there is none.
+  package func offered(live: String) throws(StoreError) -> (revision: String, content: [UInt8])? {
+    let rows = try client.execute(
+      Self.offeredStatement, [.text(live), .text(identity.name), .text(identity.incarnation)],
+      "the revisions can't be read")
+    return rows.count == 1 ? (rows.text(0, 0), rows.bytes(0, 1).map { Array($0) } ?? []) : nil
+  }
+
+  private static let reportStatement = PostgresStatement(
+    """
+    INSERT INTO ruled.loads (node, revision, incarnation, problem) VALUES ($1::text, $2::text, $3::text, $4::text) \
+    ON CONFLICT (node, revision) DO UPDATE SET incarnation = excluded.incarnation, problem = excluded.problem
+    """)
+
+  /// Reports that this node can load a revision, or the `problem` why it can't.
+  package func report(_ revision: String, problem: String) throws(StoreError) {
+    _ = try client.execute(
+      Self.reportStatement,
+      [.text(identity.name), .text(revision), .text(identity.incarnation), .text(problem)],
+      "the node can't report on a revision")
+  }
+}

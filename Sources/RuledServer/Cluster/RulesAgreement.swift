@@ -1,0 +1,141 @@
+import Glibc
+import RuledCluster
+import RuledCore
+import RuledEngine
+import RuledJSON
+import RuledLua
+import RuledStore
+import RuledThreads
+
+/// The rules in force of a cluster, in its log: an owner serves these, whatever its folder has.
+enum LiveRules {
+  private static let content = StoredValue(name: "live_rules")
+  private static let name = StoredValue(name: "live_revision")
+
+  /// Adds them to what is committed: from that batch of the log on they are in force.
+  static func put(_ revision: RevisionArchive.Revision, into set: WriteSet) {
+    name.put(into: set) { $0.append(contentsOf: revision.entry.revision) }
+    content.put(into: set) { RevisionDocument.json(revision).write(to: $0) }
+  }
+
+  /// Those that the store has; nil before the first.
+  static func read(from store: any StateStore) throws(StoreError) -> RevisionArchive.Revision? {
+    let stored = ByteBuffer(capacity: 4096)
+    guard try content.read(from: store, into: stored) else { return nil }
+    guard let revision = parse(stored.bytes) else {
+      throw StoreError(.corrupt, "the rules in force that the log has are of another form")
+    }
+    return revision
+  }
+
+  /// The revision in force; empty before the first.
+  static func revision(in store: any StateStore) throws(StoreError) -> String {
+    let stored = ByteBuffer(capacity: 64)
+    return try name.read(from: store, into: stored) ? stored.text : ""
+  }
+
+  /// The revision of a document.
+  static func parse(_ bytes: ByteView) -> RevisionArchive.Revision? {
+    (try? JSONValue(parsing: bytes, maximumDepth: RevisionDocument.depth + 2)).flatMap(RevisionDocument.revision)
+  }
+}
+
+/// Lets the nodes of a cluster agree on rules: the owner asks whether all that are alive can load them, a follower loads what is offered.
+final class RulesAgreement: Sendable {
+  /// How long the owner waits for the others, in microseconds.
+  private static let patience: Int64 = 60_000_000
+  /// How often it looks, and how often a follower does, in milliseconds.
+  private static let (ownerInterval, followerInterval) = (50, 250)
+
+  private let settings: ClusterSettings
+  private let node: ClusterNode
+  private let store: RocksStore
+  private let log: any EventLog
+  private let lock = Condition()
+  private nonisolated(unsafe) var isStopping = false  // guarded by `lock`
+
+  /// The part of a node, with its own store.
+  init(_ settings: ClusterSettings, node: ClusterNode, store: RocksStore, log: any EventLog) {
+    self.settings = settings
+    self.node = node
+    self.store = store
+    self.log = log
+  }
+
+  // MARK: The owner
+
+  /// Waits until each other node that is alive could load the rules; throws which one can't, and why.
+  ///
+  /// `isWaiting` is called all the time, and ends the wait when it gives false.
+  func agree(on catalog: Catalog, while isWaiting: () -> Bool) throws(ReloadError) {
+    let revision = RevisionArchive.Revision(catalog, from: .folder)
+    let content = ByteBuffer(capacity: 64 << 10)
+    RevisionDocument.json(revision).write(to: content)
+    let exchange = RevisionExchange(settings, identity: node.identity)
+    let end = EngineClock.wall.microseconds + Self.patience
+    do throws(StoreError) {
+      try exchange.offer(catalog.revision, content: content.bytes)
+      while true {
+        let reports = try exchange.reports(on: catalog.revision)
+        if let failed = reports.first(where: { !$0.problem.isEmpty }) {
+          throw StoreError(
+            .refused,
+            "node \(failed.node) can't load revision \(catalog.revision), so no node serves it: \(failed.problem)")
+        }
+        guard let missing = reports.first(where: { !$0.hasTried }) else { return }
+        guard isWaiting(), EngineClock.wall.microseconds < end else {
+          throw StoreError(
+            .refused,
+            "node \(missing.node) has not loaded revision \(catalog.revision) in time, so no node serves it: try again, or end that node"
+          )
+        }
+        usleep(UInt32(Self.ownerInterval) * 1000)
+      }
+    } catch { throw ReloadError([LoadError(file: "", line: 0, error.description)]) }
+  }
+
+  // MARK: A follower
+
+  /// Loads what is offered, and reports on it, until `stop`.
+  func follow() {
+    let exchange = RevisionExchange(settings, identity: node.identity)
+    var hasJoined = false
+    var problems: [String: String] = [:]
+    while !lock.locked({ isStopping }) {
+      do throws(StoreError) {
+        if !hasJoined {
+          try exchange.join()
+          hasJoined = true
+        }
+        let live = try LiveRules.revision(in: store)
+        if let (revision, content) = try exchange.offered(live: live) {
+          let problem = content.withView { Self.problem(of: $0) }
+          problems[revision] = problem.isEmpty ? nil : problem
+          if !problem.isEmpty { log.write(LogLine(.error, "this node can't load revision \(revision): \(problem)")) }
+          try exchange.report(revision, problem: problem)
+        }
+        node.forbidTakeOver(
+          problems[live].map {
+            StoreError(.refused, "this node can't take over, as it can't load the rules in force: \($0)")
+          })
+      } catch {
+        hasJoined = hasJoined && error.code != .unreachable
+      }
+      let _: Void? = lock.wait(milliseconds: Self.followerInterval) { isStopping ? () : nil }
+    }
+  }
+
+  /// Ends `follow`; a load that is under way ends later.
+  func stop() { lock.signal { isStopping = true } }
+
+  /// Why rules can't be loaded here, as one line; empty if they can.
+  private static func problem(of content: ByteView) -> String {
+    guard let revision = LiveRules.parse(content) else { return "its content can't be read by this version of ruled" }
+    do throws(ReloadError) {
+      let catalog = try CatalogBuilder.build(
+        revision.rules, configuration: revision.configuration, previous: nil, worker: LuaWorker(), now: EngineClock.wall
+      )
+      return catalog.revision == revision.entry.revision ? "" : "it is revision \(catalog.revision) here"
+    } catch { return error.errors.map(\.description).joined(separator: "; ") }
+  }
+}

@@ -1,0 +1,105 @@
+import RuledCore
+import RuledStore
+import RuledThreads
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import RuledCluster
+
+extension Cluster {
+  /// How nodes agree on rules by way of the database.
+  @Suite struct RevisionExchangeTests {
+    private func exchange(_ name: String, _ settings: ClusterSettings, lease: Bool = true) throws -> RevisionExchange {
+      let identity = Cluster.node(name)
+      if lease { #expect(try LogClient(settings).renew(identity, at: 0) != nil) }
+      return RevisionExchange(settings, identity: identity)
+    }
+
+    private func offer(_ revision: String, by owner: RevisionExchange) throws {
+      try Array("content of \(revision)".utf8).withView { (bytes) throws(StoreError) in
+        try owner.offer(revision, content: bytes)
+      }
+    }
+
+    @Test func `an owner learns what each live node that loads says, and waits for no other`() throws {
+      var settings = try Cluster.settings()
+      settings.lease = 3_600_000
+      let owner = try exchange("a", settings)
+      let (first, second) = (try exchange("b", settings), try exchange("c", settings))
+      _ = try exchange("starting", settings)
+      let dead = try exchange("dead", settings, lease: false)
+      for node in [first, second, dead] { try node.join() }
+      try offer("r1", by: owner)
+      #expect(try owner.reports(on: "r1").map(\.node) == ["b", "c"])
+      #expect(try owner.reports(on: "r1").allSatisfy { !$0.hasTried })
+      let found = try #require(try first.offered(live: ""))
+      #expect(found.revision == "r1" && found.content == Array("content of r1".utf8))
+      try first.report("r1", problem: "")
+      try second.report("r1", problem: "no")
+      #expect(try first.offered(live: "") == nil)
+      #expect(
+        try owner.reports(on: "r1") == [
+          .init(node: "b", hasTried: true, problem: ""), .init(node: "c", hasTried: true, problem: "no"),
+        ])
+      try offer("r1", by: owner)
+      #expect(try owner.reports(on: "r1").allSatisfy { !$0.hasTried }, "what is offered again is tried again")
+      #expect(try second.offered(live: "")?.revision == "r1")
+    }
+
+    @Test func `what another process of the node said does not count`() throws {
+      var settings = try Cluster.settings()
+      settings.lease = 3_600_000
+      let owner = try exchange("a", settings)
+      let earlier = Cluster.node("b")
+      #expect(try LogClient(settings).renew(earlier, at: 0) != nil)
+      let before = RevisionExchange(settings, identity: earlier)
+      try before.join()
+      try offer("r1", by: owner)
+      try before.report("r1", problem: "")
+      try LogClient(settings).release(earlier)
+      #expect(try owner.reports(on: "r1").isEmpty)
+      let now = try exchange("b", settings)
+      #expect(try owner.reports(on: "r1").isEmpty, "it has not said yet that it loads")
+      try now.join()
+      #expect(try owner.reports(on: "r1").map(\.hasTried) == [false])
+    }
+
+    @Test func `a node tries the revision in force and the last three, the latest first`() throws {
+      let settings = try Cluster.settings()
+      let owner = try exchange("a", settings)
+      let node = try exchange("b", settings)
+      try node.join()
+      for number in 1...6 { try offer("r\(number)", by: owner) }
+      var tried: [String] = []
+      while let (revision, _) = try node.offered(live: "r2") {
+        tried.append(revision)
+        try node.report(revision, problem: "")
+      }
+      #expect(tried == ["r6", "r5", "r4", "r2"])
+    }
+
+    @Test func `a node that can't load the rules in force does not take over`() throws {
+      let settings = try Cluster.settings()
+      let node = try Node("a", settings)
+      node.node.forbidTakeOver(StoreError(.refused, "it can't load them"))
+      let isOwner = Cluster.Flag()
+      let follower = try Thread(name: "follow") {
+        if let store = try? node.own() {
+          isOwner.set()
+          try? store.close()
+        }
+      }
+      // Another node becomes the owner meanwhile, though this one has had every chance.
+      let other = try Node("b", settings)
+      let store = try other.own()
+      #expect(!isOwner.isSet)
+      other.end()
+      try store.close()
+      node.node.forbidTakeOver(nil)
+      follower.join()
+      #expect(isOwner.isSet)
+      node.end()
+    }
+  }
+}
