@@ -14,8 +14,10 @@ import time
 
 import httpx
 import pytest
+import yaml
 
 from daemon import PROGRAMS, eventually
+from test_metrics import ALERTS, names, samples
 
 POSTGRES = pathlib.Path("/usr/lib/postgresql/15/bin")
 
@@ -303,6 +305,28 @@ def test_a_drained_node_does_not_take_over(cluster):
 def test_a_daemon_with_a_store_of_its_own_is_no_cluster(start):
     code, answer, problem = tool(start())
     assert code == 2 and answer is None and "not a node of a cluster" in problem
+
+
+def metrics(node):
+    with httpx.Client(transport=httpx.HTTPTransport(uds=node.socket), base_url="http://localhost") as web:
+        reply = web.get("/metrics")
+        assert reply.status_code == 200
+        return samples(reply.text)
+
+
+def test_the_metrics_of_an_owner(cluster):
+    load = Load(cluster.nodes)
+    load.go_on()
+    load.check(owner := cluster.owners[0])
+    found = metrics(owner)
+    assert found[f'ruled_cluster_role{{node="{owner.name}",role="owner"}}'] == found["ruled_cluster_up"] == 1
+    assert found["ruled_cluster_epoch"] == 1 and found["ruled_cluster_behind"] == found["ruled_cluster_drained"] == 0
+    assert found["ruled_cluster_sequence"] == found["ruled_cluster_commit_seconds_count"] >= 20
+    assert 0 < found["ruled_cluster_lease_seconds"] <= 2 and found["ruled_cluster_connections_total"] == 3
+    assert found["ruled_cluster_commits_doubtful_total"] == found["ruled_cluster_commits_refused_total"] == 0
+    rules = [rule["expr"] for rule in yaml.safe_load(ALERTS.read_text())["groups"][0]["rules"]]
+    used = set().union(*(names(rule) for rule in rules if "_cluster_" in rule))
+    assert len(used) >= 6 and used <= {name.split("{")[0] for name in found}
 
 
 def test_nothing_is_lost_or_done_twice_when_the_database_dies(cluster):

@@ -184,6 +184,7 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
             lock.locked {
               known.owner = identity
               known.epoch = epoch
+              known.problem = nil
             }
             return writer
           }

@@ -1,0 +1,138 @@
+"""What clients of several nodes did and were told, and whether one process could have answered so."""
+
+import random
+import threading
+import time
+
+
+class Operation:
+  """An event that a client sent, maybe several times, with all answers that it got."""
+
+  def __init__(self, client, subject, number):
+    self.client, self.subject, self.number = client, subject, number
+    self.begin, self.end = time.monotonic(), None
+    # Each attempt: "acknowledged", "refused" (nothing was applied) or "unknown".
+    self.attempts, self.outcomes = [], []
+
+  @property
+  def event(self):
+    return {
+      "type": "tally.add", "subject": self.subject, "id": f"{self.client}-{self.number}", "source": "history",
+      "data": {"number": f"{self.client}-{self.number}"},
+    }
+
+  @property
+  def is_acknowledged(self):
+    return "acknowledged" in self.attempts
+
+  @property
+  def is_refused(self):
+    return set(self.attempts) == {"refused"}
+
+  @property
+  def position(self):
+    """Where in the subject's numbers the first outcome says that it stands."""
+    return self.outcomes[0]["decisions"]["tally"]["position"]
+
+
+class History:
+  """Clients that record every operation."""
+
+  def __init__(self, nodes, seed, clients=8, subjects=4):
+    self.nodes, self.operations, self.is_ending = nodes, [], threading.Event()
+    self.subjects = [f"s:{number}" for number in range(subjects)]
+    self.progress = [0] * clients
+    self.threads = [threading.Thread(target=self.run, args=(number, random.Random(f"{seed}-{number}")), daemon=True) for number in range(clients)]
+    for thread in self.threads:
+      thread.start()
+
+  def run(self, client, choice):
+    subject = self.subjects[client % len(self.subjects)]
+    node, number, done = choice.randrange(len(self.nodes)), 0, []
+    while not self.is_ending.is_set():
+      operation = Operation(client, subject, number)
+      number += 1
+      self.operations.append(operation)
+      tries = choice.choice([1, 2, 1000])
+      while not operation.is_acknowledged and len(operation.attempts) < tries and not self.is_ending.is_set():
+        self.attempt(operation, node)
+        if not operation.is_acknowledged:
+          node = (node + 1) % len(self.nodes)
+          time.sleep(0.02 + 0.1 * choice.random())
+      operation.end = time.monotonic()
+      if operation.is_acknowledged:
+        self.progress[client] += 1
+        done.append(operation)
+      if done and choice.random() < 0.1:
+        self.attempt(choice.choice(done), node)  # a repeat gets the first outcome
+      time.sleep(0.01)
+
+  def attempt(self, operation, node):
+    # Counted as unknown until the answer is there.
+    operation.attempts.append("unknown")
+    at = len(operation.attempts) - 1
+    reply = self.nodes[node].call("event", operation.event, seconds=8)
+    if reply is None:
+      return
+    if "result" in reply:
+      operation.outcomes.append(reply["result"])
+      operation.attempts[at] = "acknowledged"
+    elif reply["error"]["data"]["code"] in ("unavailable", "overloaded"):
+      operation.attempts[at] = "refused"
+
+  def has_gone_on(self):
+    """What tells whether each client has had two more events acknowledged: the answer to the one under way may have been on its way."""
+    before = list(self.progress)
+    return lambda: all(now > was + 1 for now, was in zip(self.progress, before))
+
+  def end(self):
+    self.is_ending.set()
+    for thread in self.threads:
+      thread.join()
+
+  def check(self, node):
+    """What is wrong with what the clients were told, as the state of `node` says; an empty list if one process could have answered so."""
+    wrong = []
+    for subject in self.subjects:
+      reply = node.call("state", {"subject": subject})
+      numbers = reply["result"]["plugins"]["tally"]["numbers"]
+      places = {number: place for place, number in enumerate(numbers, 1)}
+      operations = {f"{one.client}-{one.number}": one for one in self.operations if one.subject == subject}
+      if len(places) != len(numbers):
+        wrong.append(f"{subject}: {len(numbers) - len(places)} events took effect twice")
+      wrong += [f"{subject}: {name} was never sent" for name in places if name not in operations]
+      for name, one in operations.items():
+        wrong += [f"{subject}: {name} {problem}" for problem in self.problems(one, places.get(name))]
+      wrong += self.disorder(subject, [operations[name] for name in numbers if name in operations])
+    return wrong
+
+  @staticmethod
+  def problems(one, place):
+    if one.is_acknowledged and place is None:
+      yield "was acknowledged and is lost"
+    if one.is_refused and place is not None:
+      yield "was refused each time, and took effect"
+    if one.outcomes and place is not None and one.position != place:
+      yield f"was told to be number {one.position}, and is number {place}"
+    plain = [{name: value for name, value in outcome.items() if name != "duplicate"} for outcome in one.outcomes]
+    if any(other != plain[0] for other in plain[1:]):
+      yield "got another outcome when it was sent again"
+
+  @staticmethod
+  def disorder(subject, ordered):
+    """An operation that ended before another one began stands before it: so says real time."""
+    latest = None
+    for one in reversed(ordered):
+      # `latest` is the earliest end of all that stand behind.
+      if latest and latest.end is not None and latest.is_acknowledged and latest.end < one.begin:
+        yield f"{subject}: {latest.client}-{latest.number} ended before {one.client}-{one.number} began, and stands behind it"
+      if one.is_acknowledged and one.end is not None and (latest is None or one.end < latest.end):
+        latest = one
+
+  def summary(self):
+    counts = {"acknowledged": 0, "refused": 0, "unknown": 0, "sent again": 0}
+    for one in self.operations:
+      counts["acknowledged" if one.is_acknowledged else "refused" if one.is_refused else "unknown"] += 1
+      counts["sent again"] += max(0, len(one.attempts) - 1)
+    return ", ".join(f"{count:,} {name}" for name, count in counts.items())
+

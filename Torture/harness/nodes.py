@@ -1,0 +1,182 @@
+"""Nodes of ruled over the hosts of scripts/cluster: for the demonstration, and for faults in any order."""
+
+import contextlib
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# How many seconds others wait for an owner of which they hear nothing.
+LEASE = 2
+
+TALLY = """
+plugin { name = "tally", version = "1.0.0", about = "Notes the numbers of a subject's events, so that they can be counted." }
+rule "add" {
+  on = "tally.add",
+  run = function(event, state)
+    state.numbers = state.numbers or {}
+    state.numbers[#state.numbers + 1] = event.data.number
+    decide("position", #state.numbers)
+  end,
+}
+"""
+
+
+class Failure(Exception):
+  """A sentence that says what is wrong."""
+
+
+BEGIN = time.monotonic()
+
+
+def say(text):
+  print(f"{time.monotonic() - BEGIN:6.1f} s  {text}", flush=True)
+
+
+def wait(condition, seconds, failure):
+  """Waits until the condition holds; gives what it returned, and how many seconds that took."""
+  begin = time.monotonic()
+  while not (found := condition()):
+    if time.monotonic() - begin > seconds:
+      raise Failure(failure)
+    time.sleep(0.02)
+  return found, time.monotonic() - begin
+
+
+class Hosts:
+  """PostgreSQL, Patroni and etcd, by scripts/cluster."""
+
+  def __init__(self, folder):
+    self.folder = folder
+
+  def run(self, *words):
+    done = subprocess.run([ROOT / "scripts/cluster", "--folder", self.folder, *words], capture_output=True, text=True)
+    if done.returncode != 0:
+      raise Failure(done.stderr.strip())
+    return done.stdout.strip()
+
+  def namespace(self, host):
+    """The network namespace of a host; None if it has none."""
+    done = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True)
+    mark = hashlib.sha256(str(self.folder.resolve()).encode()).hexdigest()[:6]
+    names = [line.split()[0] for line in done.stdout.splitlines() if line.strip()]
+    return next((name for name in names if name == f"ruled-{mark}-{host}"), None)
+
+  @property
+  def primary(self):
+    return json.loads(self.run("status"))["primary"]
+
+  def primary_other_than(self, host):
+    """What gives the primary once it is another host, else None."""
+    return lambda: next((name for name in [self.primary] if name != host), None)
+
+  def is_whole(self):
+    roles = [host["role"] for host in json.loads(self.run("status"))["hosts"].values()]
+    return sorted(map(str, roles)) == ["leader", "sync_standby", "sync_standby"]
+
+
+class Node:
+  """A node of ruled."""
+
+  def __init__(self, name, folder, store, programs, prefix=()):
+    """A node that is started by the command `prefix`, if there is one."""
+    self.name, self.folder, self.programs, self.prefix = name, folder / name, programs, prefix
+    self.folder.mkdir()
+    self.socket = str(self.folder / "ruled.sock")
+    (self.folder / "ruled.conf.lua").write_text(
+      f'socket = "{self.socket}"\nrules = "{folder}/rules"\nstore = "{store}"\n'
+      f'cluster = {{ node = "{name}", address = "{self.socket}", folder = "{self.folder}/store", lease = "{LEASE}s" }}\n'
+    )
+    self.start()
+
+  def start(self):
+    with open(self.folder / "log", "a") as log:
+      # In a session of its own, so that Ctrl-C ends the nodes in their turn.
+      self.process = subprocess.Popen(
+        [*self.prefix, self.programs / "ruled", "--config", self.folder / "ruled.conf.lua"], stderr=log, start_new_session=True
+      )
+
+  def call(self, method, params=None, seconds=30):
+    """The reply to a request; None if there is none."""
+    with contextlib.suppress(OSError, ValueError):
+      with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(seconds)
+        connection.connect(self.socket)
+        connection.sendall(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}).encode() + b"\n")
+        with connection.makefile() as lines:
+          return json.loads(lines.readline())
+    return None
+
+  @property
+  def status(self):
+    reply = self.call("health", seconds=5) if self.process.poll() is None else None
+    return reply["result"]["status"] if reply and "result" in reply else None
+
+  def signal(self, number):
+    with contextlib.suppress(ProcessLookupError):
+      self.process.send_signal(number)
+
+  def end(self, number):
+    self.signal(number)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+      self.process.wait(10)
+    if self.process.poll() is None:
+      self.process.kill()
+      self.process.wait()
+
+
+class Services:
+  """Start each node again a second after it has ended, as a service manager does."""
+
+  def __init__(self, nodes):
+    self.nodes, self.is_ending = nodes, threading.Event()
+    self.thread = threading.Thread(target=self.run, daemon=True)
+    self.thread.start()
+
+  def run(self):
+    while not self.is_ending.wait(1):
+      for node in self.nodes:
+        if node.process.poll() is not None:
+          node.start()
+
+  def end(self):
+    self.is_ending.set()
+    self.thread.join()
+
+
+class Clients:
+  """Send events to whichever node takes them, each again until it is acknowledged."""
+
+  def __init__(self, nodes):
+    self.nodes, self.preferred = nodes, 0
+
+  def send(self, event, is_ending=lambda: False):
+    """The outcome of an event; None if the clients end before."""
+    while not is_ending():
+      node = self.preferred
+      reply = self.nodes[node].call("event", event, seconds=25)
+      if reply and "result" in reply:
+        return reply["result"]
+      if reply and reply["error"]["data"]["code"] not in ("unavailable", "overloaded", "outcome_unknown"):
+        raise Failure(f"the event {event['id']} is refused: {reply['error']['message']}")
+      if self.preferred == node:
+        self.preferred = (node + 1) % len(self.nodes)
+      time.sleep(0.02)
+    return None
+
+  def owner(self):
+    return next((node for node in self.nodes if node.status == "ready"), None)
+
+
+def copy_rules(folder):
+  """The shipped rules, and those that note what comes in."""
+  shutil.copytree(ROOT / "rules", folder / "rules")
+  (folder / "rules/tally").mkdir()
+  (folder / "rules/tally/plugin.lua").write_text(TALLY)
