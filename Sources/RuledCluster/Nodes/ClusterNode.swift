@@ -75,13 +75,15 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
   /// How far the node has played the log back.
   package var position: LogPosition { played.position }
 
-  /// Checks that the database can be used at all; gives the error of one that can't be reached, which may pass.
+  /// Checks that the database can be used at all, and begins to play the log back; gives the error of a database that can't be reached, which may pass.
+  ///
+  /// The rest is played back under a lease, so that the log is not cut before the node has it.
   package func review() throws(StoreError) -> StoreError? {
     let client = LogClient(settings)
     do throws(StoreError) {
       _ = try client.connection()
       if let cluster = client.cluster { try played.join(cluster.id) }
-      try follow(client)
+      try follow(client, reads: 1)
       return nil
     } catch {
       guard error.code == .unreachable else { throw error }
@@ -205,9 +207,9 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
     head.owner == nil || head.isLeaseOver || head.owner?.incarnation == identity.incarnation
   }
 
-  /// Plays back what the log has; gives where it stood.
+  /// Plays back what the log has, with at most so many reads; gives where it stood.
   @discardableResult
-  private func follow(_ client: LogClient) throws(StoreError) -> LogHead {
+  private func follow(_ client: LogClient, reads: Int = .max) throws(StoreError) -> LogHead {
     let head = try client.look()
     if let cluster = client.cluster { try played.join(cluster.id) }
     lock.locked {
@@ -222,7 +224,9 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
         "the log ends at \(head.position.sequence), this node has played back \(place.sequence) batches, or others: the database has "
           + "lost commits or was restored; to take what it has for the truth, remove this node's store")
     }
-    while played.position.sequence < head.position.sequence, !lock.locked({ isStopping }) {
+    var left = reads
+    while left > 0, played.position.sequence < head.position.sequence, !lock.locked({ isStopping }) {
+      left -= 1
       let count = try client.read(after: played.position, limit: Self.readLimit) { (batch, next) throws(StoreError) in
         try played.apply(batch, to: next)
       }

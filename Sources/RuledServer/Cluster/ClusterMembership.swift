@@ -61,10 +61,13 @@ final class ClusterMembership: Sendable {
     } catch { throw StartError("the daemon can't run: a thread can't be started (error \(error.number))") }
   }
 
+  /// Why there is no snapshot of the cluster where there should be one; nil while all is well.
+  var snapshotProblem: StoreError? { keeper?.problem }
+
   /// What is wrong with the node's part in the cluster, each a sentence.
   var problems: [StoreError] {
     let figures = node.figures
-    return [figures.problem, figures.leaseProblem, figures.rulesProblem, keeper?.problem].compactMap { $0 }
+    return [figures.problem, figures.leaseProblem, figures.rulesProblem, snapshotProblem].compactMap { $0 }
   }
 
   /// The store of the node once it owns the log, which `writer` writes.
@@ -81,9 +84,7 @@ final class ClusterMembership: Sendable {
       case .drained: self?.drain()
       }
     }
-    let keeper = keeper
-    return ClusterStore(played, writer: writer, problem: { node.figures.leaseProblem ?? keeper?.problem }) {
-      [weak self] error in
+    return ClusterStore(played, writer: writer, problem: { node.figures.leaseProblem }) { [weak self] error in
       self?.lose(error)
     }
   }

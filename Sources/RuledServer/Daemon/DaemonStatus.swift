@@ -109,6 +109,8 @@ package final class DaemonStatus: Sendable {
     var problems: [JSONValue] = []
     if let error = now.storeError { problems.append(.string("the store failed: \(error)")) }
     if let problem = now.backgroundProblem { problems.append(.string("the store: \(problem)")) }
+    // The log grows meanwhile, but the node serves.
+    if let problem = services.membership?.snapshotProblem { problems.append(.string("snapshots: \(problem)")) }
     if let notice = now.origin.notice(now.catalog?.revision ?? "") { problems.append(.string(notice)) }
     let rollout = now.rollout.flatMap { $0.stage == .running ? $0 : nil }
     if let rollout { problems.append(.string(rollout.notice)) }
