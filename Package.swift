@@ -58,8 +58,7 @@ let package = Package(
     .target(name: "CRocksEnv", cxxSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-fno-rtti"])]),
 
     .target(
-      name: "CTLS", cSettings: [.define("_GNU_SOURCE"), .unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
-      linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
+      name: "CTLS", cSettings: [.define("_GNU_SOURCE"), .unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
 
     module("RuledCore", []),
     module("RuledThreads", ["CLinux"]),
@@ -78,7 +77,7 @@ let package = Package(
       "RuledServer",
       [
         "RuledCore", "RuledJSON", "RuledThreads", "RuledCluster", "RuledEngine", "RuledJournal", "RuledLua",
-        "RuledReplay", "RuledStore",
+        "RuledPeers", "RuledReplay", "RuledStore",
         "RuledWire", "CCurl", "CLinux", "CSystemd", "CUV",
       ]),
     module(

@@ -1,12 +1,45 @@
 #include "CTLS.h"
 
+#include <dlfcn.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+/* The functions of OpenSSL that are called here; those that its headers make of macros are not among them. */
+#define FUNCTIONS(X) X(ASN1_TIME_to_tm) X(BIO_ctrl) X(BIO_ctrl_pending) X(BIO_free) X(BIO_new) X(BIO_read_ex) X(BIO_s_mem) X(BIO_write_ex) \
+  X(ERR_clear_error) X(ERR_get_error) X(ERR_reason_error_string) X(SSL_CTX_check_private_key) X(SSL_CTX_ctrl) X(SSL_CTX_free) \
+  X(SSL_CTX_get0_certificate) X(SSL_CTX_load_verify_file) X(SSL_CTX_new) X(SSL_CTX_set_num_tickets) X(SSL_CTX_set_verify) \
+  X(SSL_CTX_use_PrivateKey_file) X(SSL_CTX_use_certificate_chain_file) X(SSL_do_handshake) X(SSL_free) X(SSL_get0_peer_certificate) \
+  X(SSL_get_error) X(SSL_get_verify_result) X(SSL_new) X(SSL_read_ex) X(SSL_set1_host) X(SSL_set_accept_state) X(SSL_set_bio) \
+  X(SSL_set_connect_state) X(SSL_set_hostflags) X(SSL_shutdown) X(SSL_write_ex) X(TLS_method) X(X509_check_host) X(X509_get0_notAfter) \
+  X(X509_verify_cert_error_string)
+
+#define DECLARE(name) __typeof__(name) *name;
+static struct { FUNCTIONS(DECLARE) } ssl;
+
+static pthread_once_t loading = PTHREAD_ONCE_INIT;
+static char load_error[256];
+
+static void load(void) {
+  void *library = dlopen("libssl.so.3", RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    snprintf(load_error, sizeof load_error, "%s", dlerror());
+    return;
+  }
+  /* Those of libcrypto are found too, as libssl needs it. */
+#define LOAD(name) \
+  ssl.name = (__typeof__(name) *)dlsym(library, #name); \
+  if (!ssl.name) { \
+    snprintf(load_error, sizeof load_error, "libssl.so.3 has no function %s", #name); \
+    return; \
+  }
+  FUNCTIONS(LOAD)
+}
 
 /* Only the names that a certificate lists count, each as it stands there. */
 static const unsigned nameFlags = X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_WILDCARDS;
@@ -20,52 +53,62 @@ struct ct_session {
 
 /* Describes the first error of OpenSSL's queue, and empties the queue. */
 static void describe(const char *what, const char *file, char *why, size_t room) {
-  unsigned long number = ERR_get_error();
-  const char *reason = number ? ERR_reason_error_string(number) : NULL;
+  unsigned long number = ssl.ERR_get_error();
+  const char *reason = number ? ssl.ERR_reason_error_string(number) : NULL;
   snprintf(why, room, "%s%s%s: %s", what, *file ? " " : "", file, reason ? reason : "not readable");
-  ERR_clear_error();
+  ssl.ERR_clear_error();
 }
 
 /* MARK: Identities */
 
 ct_identity *ct_read_identity(const char *certificate, const char *key, const char *authority, char *why, size_t room) {
-  ERR_clear_error();
-  SSL_CTX *context = SSL_CTX_new(TLS_method());
+  pthread_once(&loading, load);
+  if (*load_error) {
+    snprintf(why, room, "TLS: %s", load_error);
+    return NULL;
+  }
+  ssl.ERR_clear_error();
+  SSL_CTX *context = ssl.SSL_CTX_new(ssl.TLS_method());
   if (!context) {
     describe("TLS", "", why, room);
     return NULL;
   }
-  SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION);
-  SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+  ssl.SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_3_VERSION, NULL);
+  ssl.SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
   /* Each connection shows its certificates anew, so that none outlives its certificate by a ticket. */
-  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-  SSL_CTX_set_num_tickets(context, 0);
-  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
+  ssl.SSL_CTX_ctrl(context, SSL_CTRL_SET_SESS_CACHE_MODE, SSL_SESS_CACHE_OFF, NULL);
+  ssl.SSL_CTX_set_num_tickets(context, 0);
+  ssl.SSL_CTX_ctrl(context, SSL_CTRL_MODE, SSL_MODE_RELEASE_BUFFERS, NULL);
   const char *file = certificate, *what = "certificate";
-  bool isRead = SSL_CTX_use_certificate_chain_file(context, certificate) == 1;
+  bool isRead = ssl.SSL_CTX_use_certificate_chain_file(context, certificate) == 1;
   if (isRead) {
     file = key, what = "key";
-    isRead = SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) == 1 && SSL_CTX_check_private_key(context) == 1;
+    isRead = ssl.SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) == 1 && ssl.SSL_CTX_check_private_key(context) == 1;
   }
   if (isRead) {
     file = authority, what = "authority";
-    isRead = SSL_CTX_load_verify_file(context, authority) == 1;
+    isRead = ssl.SSL_CTX_load_verify_file(context, authority) == 1;
   }
   if (!isRead) {
     describe(what, file, why, room);
-    SSL_CTX_free(context);
+    ssl.SSL_CTX_free(context);
     return NULL;
   }
   return (ct_identity *)context;
 }
 
-void ct_release_identity(ct_identity *identity) { SSL_CTX_free((SSL_CTX *)identity); }
+void ct_release_identity(ct_identity *identity) { ssl.SSL_CTX_free((SSL_CTX *)identity); }
 
 long long ct_expiry(const ct_identity *identity) {
   struct tm moment;
-  const X509 *certificate = SSL_CTX_get0_certificate((const SSL_CTX *)identity);
-  if (!certificate || ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &moment) != 1) return 0;
+  const X509 *certificate = ssl.SSL_CTX_get0_certificate((const SSL_CTX *)identity);
+  if (!certificate || ssl.ASN1_TIME_to_tm(ssl.X509_get0_notAfter(certificate), &moment) != 1) return 0;
   return timegm(&moment);
+}
+
+bool ct_is_for(const ct_identity *identity, const char *name) {
+  X509 *certificate = ssl.SSL_CTX_get0_certificate((const SSL_CTX *)identity);
+  return certificate && ssl.X509_check_host(certificate, name, 0, nameFlags, NULL) == 1;
 }
 
 /* MARK: Sessions */
@@ -73,72 +116,72 @@ long long ct_expiry(const ct_identity *identity) {
 static ct_session *make(ct_identity *identity) {
   ct_session *session = calloc(1, sizeof *session);
   if (!session) return NULL;
-  session->ssl = SSL_new((SSL_CTX *)identity);
-  session->in = BIO_new(BIO_s_mem());
-  session->out = BIO_new(BIO_s_mem());
+  session->ssl = ssl.SSL_new((SSL_CTX *)identity);
+  session->in = ssl.BIO_new(ssl.BIO_s_mem());
+  session->out = ssl.BIO_new(ssl.BIO_s_mem());
   if (!session->ssl || !session->in || !session->out) {
-    BIO_free(session->in);
-    BIO_free(session->out);
-    SSL_free(session->ssl);
+    ssl.BIO_free(session->in);
+    ssl.BIO_free(session->out);
+    ssl.SSL_free(session->ssl);
     free(session);
     return NULL;
   }
   /* An empty BIO means that bytes have yet to come, not that there will be none. */
-  BIO_set_mem_eof_return(session->in, -1);
-  BIO_set_mem_eof_return(session->out, -1);
-  SSL_set_bio(session->ssl, session->in, session->out);
+  ssl.BIO_ctrl(session->in, BIO_C_SET_BUF_MEM_EOF_RETURN, -1, NULL);
+  ssl.BIO_ctrl(session->out, BIO_C_SET_BUF_MEM_EOF_RETURN, -1, NULL);
+  ssl.SSL_set_bio(session->ssl, session->in, session->out);
   return session;
 }
 
 ct_session *ct_connect(ct_identity *identity, const char *peer) {
   ct_session *session = make(identity);
   if (!session) return NULL;
-  SSL_set_hostflags(session->ssl, nameFlags);
-  if (SSL_set1_host(session->ssl, peer) != 1) {
+  ssl.SSL_set_hostflags(session->ssl, nameFlags);
+  if (ssl.SSL_set1_host(session->ssl, peer) != 1) {
     ct_free(session);
     return NULL;
   }
-  SSL_set_connect_state(session->ssl);
+  ssl.SSL_set_connect_state(session->ssl);
   return session;
 }
 
 ct_session *ct_accept(ct_identity *identity) {
   ct_session *session = make(identity);
-  if (session) SSL_set_accept_state(session->ssl);
+  if (session) ssl.SSL_set_accept_state(session->ssl);
   return session;
 }
 
 void ct_free(ct_session *session) {
   if (!session) return;
-  SSL_free(session->ssl);
+  ssl.SSL_free(session->ssl);
   free(session);
 }
 
 bool ct_feed(ct_session *session, const void *bytes, size_t count) {
   size_t written = 0;
-  return count == 0 || (BIO_write_ex(session->in, bytes, count, &written) == 1 && written == count);
+  return count == 0 || (ssl.BIO_write_ex(session->in, bytes, count, &written) == 1 && written == count);
 }
 
-size_t ct_pending(const ct_session *session) { return BIO_ctrl_pending(session->out); }
+size_t ct_pending(const ct_session *session) { return ssl.BIO_ctrl_pending(session->out); }
 
 size_t ct_drain(ct_session *session, void *bytes, size_t room) {
   size_t moved = 0;
-  return BIO_read_ex(session->out, bytes, room, &moved) == 1 ? moved : 0;
+  return ssl.BIO_read_ex(session->out, bytes, room, &moved) == 1 ? moved : 0;
 }
 
 /* What a call of OpenSSL that did not succeed means. */
 static enum ct_result judge(ct_session *session, int status) {
-  switch (SSL_get_error(session->ssl, status)) {
+  switch (ssl.SSL_get_error(session->ssl, status)) {
   case SSL_ERROR_WANT_READ:
   case SSL_ERROR_WANT_WRITE:
     return CT_WAIT;
   case SSL_ERROR_ZERO_RETURN:
     return CT_ENDED;
   default: {
-    long verdict = SSL_get_verify_result(session->ssl);
+    long verdict = ssl.SSL_get_verify_result(session->ssl);
     if (verdict != X509_V_OK) {
-      snprintf(session->why, sizeof session->why, "its certificate is refused: %s", X509_verify_cert_error_string(verdict));
-      ERR_clear_error();
+      snprintf(session->why, sizeof session->why, "its certificate is refused: %s", ssl.X509_verify_cert_error_string(verdict));
+      ssl.ERR_clear_error();
     } else {
       describe("TLS", "", session->why, sizeof session->why);
     }
@@ -148,34 +191,34 @@ static enum ct_result judge(ct_session *session, int status) {
 }
 
 enum ct_result ct_shake(ct_session *session) {
-  ERR_clear_error();
-  int status = SSL_do_handshake(session->ssl);
+  ssl.ERR_clear_error();
+  int status = ssl.SSL_do_handshake(session->ssl);
   return status == 1 ? CT_DONE : judge(session, status);
 }
 
 enum ct_result ct_read(ct_session *session, void *bytes, size_t room, size_t *count) {
-  ERR_clear_error();
+  ssl.ERR_clear_error();
   *count = 0;
-  int status = SSL_read_ex(session->ssl, bytes, room, count);
+  int status = ssl.SSL_read_ex(session->ssl, bytes, room, count);
   return status == 1 ? CT_DONE : judge(session, status);
 }
 
 enum ct_result ct_write(ct_session *session, const void *bytes, size_t count) {
-  ERR_clear_error();
+  ssl.ERR_clear_error();
   size_t written = 0;
-  int status = SSL_write_ex(session->ssl, bytes, count, &written);
+  int status = ssl.SSL_write_ex(session->ssl, bytes, count, &written);
   return status == 1 && written == count ? CT_DONE : judge(session, status);
 }
 
 void ct_end(ct_session *session) {
-  ERR_clear_error();
-  SSL_shutdown(session->ssl);
-  ERR_clear_error();
+  ssl.ERR_clear_error();
+  ssl.SSL_shutdown(session->ssl);
+  ssl.ERR_clear_error();
 }
 
 bool ct_peer_is(const ct_session *session, const char *name) {
-  X509 *certificate = SSL_get0_peer_certificate(session->ssl);
-  return certificate && X509_check_host(certificate, name, 0, nameFlags, NULL) == 1;
+  X509 *certificate = ssl.SSL_get0_peer_certificate(session->ssl);
+  return certificate && ssl.X509_check_host(certificate, name, 0, nameFlags, NULL) == 1;
 }
 
 const char *ct_why(const ct_session *session) { return session->why; }

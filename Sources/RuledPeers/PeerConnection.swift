@@ -4,7 +4,7 @@ internal import RuledCore
 protocol ConnectionOwner: AnyObject {
   /// Both sides have said who they are; the peer's certificate is for `peer`.
   func ready(_ connection: PeerConnection, peer: String)
-  /// Requests or an answer came; false if the peer should not have sent them.
+  /// A frame of a tunnel came; false if the peer should not have sent it.
   func receive(_ frame: PeerFrame, on connection: PeerConnection) -> Bool
   /// The connection is over.
   func ended(_ connection: PeerConnection, reason: String)
@@ -12,7 +12,7 @@ protocol ConnectionOwner: AnyObject {
 
 /// Frames over TLS over TCP between two nodes, confined to the loop.
 ///
-/// The node that connects sends requests, the other one answers. Two nodes that ask each other have two connections.
+/// It stands idle, to show that the other node can be reached, or carries the bytes of one client.
 final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // confined to the loop's thread
   private enum Phase { case connecting, shaking, greeting, ready, closed }
 
@@ -37,7 +37,8 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
   private var outgoing = ByteBuffer()
   private var isWriting = false
   private var isQueued = false
-  private var isPaused = false
+  /// Why the connection ends once all is sent; nil while it does not.
+  private var lastReason: String?
 
   private var lastReceived: UInt64
   private var lastPing: UInt64
@@ -88,18 +89,19 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
     if phase == .greeting || phase == .ready { read() }
   }
 
+  func inputDidEnd() { end("the peer has ended the connection") }
+
   func ended(_ reason: String) { end(reason) }
 
   func wrote() {
     isWriting = false
     lastWritten = loop.now
     Self.empty(&outgoing)
-    if isPaused, unsent <= settings.limits.unsentBytes / 2 {
-      isPaused = false
-      lastReceived = loop.now
-      stream.startReading()
+    if unsent > 0 {
+      queue()
+    } else if let lastReason {
+      end(lastReason, tells: true)
     }
-    if unsent > 0 { queue() }
   }
 
   private func shake() {
@@ -133,7 +135,7 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
     while phase != .closed {
       let rest = input.bytes.extracting(offset..<input.count)
       guard let length = PeerFrame.length(rest) else { break }
-      let limit = phase == .ready ? settings.limits.frameBytes : PeerFrame.helloBytes
+      let limit = phase == .ready ? PeerFrame.mostBytes : PeerFrame.helloBytes
       guard length <= limit else { return end("the peer has sent a frame of \(length) bytes, of \(limit) at most") }
       guard rest.count >= length else {
         input.reserve(length - rest.count)
@@ -162,7 +164,7 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
       return phase == .ready
     case .pong:
       return phase == .ready
-    case .requests, .answer:
+    case .open, .data, .room, .end:
       return phase == .ready && owner?.receive(frame, on: self) == true
     }
   }
@@ -189,10 +191,13 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
     guard phase != .closed else { return }
     body(output)
     queue()
-    if !isPaused, expected == nil, unsent > settings.limits.unsentBytes {
-      isPaused = true
-      stream.stopReading()
-    }
+  }
+
+  /// Ends the connection once what is to be sent is sent.
+  func endWhenSent(_ reason: String) {
+    guard phase != .closed else { return }
+    if unsent == 0, !isWriting { return end(reason, tells: true) }
+    lastReason = reason
   }
 
   private func queue() {
@@ -258,7 +263,7 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
       return end("the peer has read nothing for \(limits.silenceMilliseconds) ms")
     }
     guard phase == .ready else { return }
-    if !isPaused, now - lastReceived > limits.silenceMilliseconds {
+    if now - lastReceived > limits.silenceMilliseconds {
       return end("the peer has been silent for \(limits.silenceMilliseconds) ms")
     }
     if expected != nil, now - lastPing >= limits.keepAliveMilliseconds {

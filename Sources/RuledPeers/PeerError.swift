@@ -1,11 +1,9 @@
 internal import CUV
 
-/// Why a link or a listener can't work.
+/// Why a link, a tunnel or a listener can't work.
 package enum PeerError: Error, Sendable, Equatable, CustomStringConvertible {
   /// A certificate, a key or an authority can't be used.
   case identity(String)
-  /// A text is no address.
-  case address(String)
   /// A host has no address.
   case unknownHost(String)
   /// A system call failed with this error number.
@@ -17,7 +15,6 @@ package enum PeerError: Error, Sendable, Equatable, CustomStringConvertible {
   package var description: String {
     switch self {
     case .identity(let why): "\(why); cluster.certificate, key and authority name PEM files that belong together"
-    case .address(let text): "“\(text)” is no address; write it like 10.0.0.5:7433 or [fd00::5]:7433"
     case .unknownHost(let why): "the host has no address: \(why)"
     case .system(let call, let number): "\(call): \(Self.text(of: number))"
     case .stopped: "the thread of the links has stopped"

@@ -1,44 +1,21 @@
-internal import RuledCore
+internal import Glibc
+package import RuledCore
 internal import Synchronization
 
-/// This node's link to one other node: sends batches of requests there and hands over the answers.
+/// This node's way to one other node: a connection that stands, to know whether the node can be reached, and a further one for each tunnel.
 ///
-/// The link connects again by itself for as long as it is open. Each request of a batch that `send` has accepted gets exactly one answer. Answers
-/// come in the order in which the other node gave them, so that those of one subject keep their order.
+/// The standing connection is made again by itself for as long as the link is open.
 package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  // the loop's thread has all but `state`
-  /// Whether a batch is on its way.
-  package enum Acceptance: Sendable, Equatable {
-    /// Each of its requests will be answered.
-    case accepted
-    /// Too much is unanswered; none of it is sent.
-    case overloaded
-    /// The link is down; none of it is sent.
-    case unavailable
-  }
-
-  /// Is called once for each request of a batch, with its index, on the loop's thread; it is not to wait.
-  package typealias Receiver = @Sendable (_ index: Int, _ answer: PeerAnswer) -> Void
-
   /// The node at the other end.
   package let node: String
-  private let address: PeerAddress
+  private let address: NodeAddress
   private let loop: PeerLoop
-  private let limits: PeerLimits
   private let state = Mutex(State())
 
   private struct State {
-    var isUp = false
+    /// Why the connection does not stand; nil while it does.
+    var problem: String? = "it has not been reached yet"
     var isClosed = false
-    var waiting: [(batch: PeerBatch, receive: Receiver)] = []
-    var unansweredBytes = 0
-    var unansweredRequests = 0
-  }
-
-  private struct Flight {
-    let receive: Receiver
-    let bytes: Int
-    var remaining: Int
-    var isAnswered: [Bool]
   }
 
   private var settings: PeerSettings
@@ -47,50 +24,34 @@ package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  /
   private var isConnecting = false
   private var failures = 0
   private var due: UInt64 = 0
-  private var lastNumber: UInt64 = 0
-  private var flights: [UInt64: Flight] = [:]
+  /// The address of the last attempt, and that of the last one that succeeded.
+  private var attempted: NumericAddress?
+  private var reached: NumericAddress?
+  private var tunnels: [ObjectIdentifier: Tunnel] = [:]
 
   /// A link to `node`, which begins to connect.
-  ///
-  /// - Throws: `.address` when `address` is no host and port.
-  package init(on loop: PeerLoop, to node: String, at address: String, _ settings: PeerSettings) throws(PeerError) {
+  package init(on loop: PeerLoop, to node: String, at address: NodeAddress, _ settings: PeerSettings) {
     self.node = node
-    self.address = try PeerAddress(address)
+    self.address = address
     self.loop = loop
     self.settings = settings
-    limits = settings.limits
     loop.post { [self] loop in
       loop.watch(self)
+      loopState = loop
       connect(on: loop)
     }
   }
 
-  /// Whether the link stands; from any thread.
-  package var isUp: Bool { state.withLock { $0.isUp } }
+  /// Whether the other node can be reached; from any thread.
+  package var isUp: Bool { problem == nil }
 
-  /// Sends a batch; from any thread, without waiting.
-  ///
-  /// Batches that one thread sends arrive in their order. A batch larger than `PeerLimits.unansweredBytes` is always `overloaded`.
-  package func send(_ batch: PeerBatch, _ receive: @escaping Receiver) -> Acceptance {
-    guard batch.count > 0 else { return .accepted }
-    let (acceptance, isFirst) = state.withLock { state -> (Acceptance, Bool) in
-      guard state.isUp else { return (.unavailable, false) }
-      guard state.unansweredBytes + batch.byteCount <= limits.unansweredBytes,
-        state.unansweredRequests + batch.count <= limits.unansweredRequests
-      else { return (.overloaded, false) }
-      state.unansweredBytes += batch.byteCount
-      state.unansweredRequests += batch.count
-      state.waiting.append((batch, receive))
-      return (.accepted, state.waiting.count == 1)
-    }
-    if isFirst { loop.post { [self] _ in sendWaiting() } }
-    return acceptance
-  }
+  /// Why the other node can't be reached, in words; nil while it can; from any thread.
+  package var problem: String? { state.withLock { $0.problem } }
 
   /// Shows another identity from the next connection on, as after a certificate was renewed.
   package func use(_ identity: PeerIdentity) { loop.post { [self] _ in settings.identity = identity } }
 
-  /// Ends the link; what is unanswered is answered `unavailable`.
+  /// Ends the link and its tunnels.
   package func close() {
     loop.post { [self] loop in
       shutDown()
@@ -98,12 +59,45 @@ package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  /
     }
   }
 
-  // MARK: Connecting
+  // MARK: Tunnels
+
+  /// What became of a tunnel.
+  package enum Outcome: Sendable, Equatable {
+    /// It could not be made: the socket is the caller's again, and nothing was read from it.
+    case refused(String)
+    /// It is over, for a reason in words; its socket is closed once what came for it is written.
+    case ended(String)
+  }
+
+  /// Carries the connection of a client to the other node: `socket` is the client's, from which `bytes` were read before.
+  ///
+  /// `ended` is called once, on the loop's thread; it is not to wait. The socket belongs to the tunnel until then.
+  package func open(
+    _ socket: Int32, for client: PeerClient, after bytes: [UInt8] = [], ended: @escaping @Sendable (Outcome) -> Void
+  ) {
+    let tunnel = Tunnel(socket, client, bytes, ended)
+    let isAccepted = loop.post { [self] loop in
+      // While the node can't be reached, nobody waits for another attempt.
+      if failures > 0 || state.withLock({ $0.isClosed }) { return tunnel.refuse(problem ?? "the link is closed") }
+      let id = ObjectIdentifier(tunnel)
+      tunnels[id] = tunnel
+      tunnel.forget = { [weak self] in self?.tunnels[id] = nil }
+      if let reached { return tunnel.connect(on: loop, to: node, at: reached, settings) }
+      address.resolve(on: loop) { [settings, node] addresses, failure in
+        guard let first = addresses.first else {
+          return tunnel.refuse("\(failure ?? PeerError.unknownHost("no address"))")
+        }
+        tunnel.connect(on: loop, to: node, at: first, settings)
+      }
+    }
+    if !isAccepted { ended(.refused("the thread of the links has stopped")) }
+  }
+
+  // MARK: The standing connection
 
   private func connect(on loop: LoopState) {
     guard !state.withLock({ $0.isClosed }) else { return }
     isConnecting = true
-    loopState = loop
     address.resolve(on: loop) { [self] addresses, failure in
       isConnecting = false
       guard !state.withLock({ $0.isClosed }) else { return }
@@ -113,8 +107,9 @@ package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  /
         do throws(PeerError) {
           let connection = try PeerConnection(on: loop, stream, settings, to: node, owner: self)
           self.connection = connection
-          // The next attempt takes the next address.
-          try stream.connect(to: addresses[failures % addresses.count])
+          let next = addresses[failures % addresses.count]
+          attempted = next
+          try stream.connect(to: next)
         } catch {
           stream.close()
           throw error
@@ -126,11 +121,13 @@ package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  /
   }
 
   private func fail(_ reason: String) {
-    guard let loopState else { return }
+    guard let loopState, !state.withLock({ $0.isClosed }) else { return }
     failures += 1
-    let delay = limits.backoff.delay(after: failures)
+    let delay = settings.limits.backoff.delay(after: failures)
     due = loopState.now + delay
-    settings.note(.broken(node: node, reason: "\(address): \(reason)", retryMilliseconds: delay))
+    let text = "\(address): \(reason)"
+    state.withLock { $0.problem = text }
+    settings.note(.broken(node: node, reason: text, retryMilliseconds: delay))
   }
 
   func check(now: UInt64) {
@@ -139,78 +136,104 @@ package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  /
   }
 
   func shutDown() {
-    state.withLock { $0.isClosed = true }
-    loopState = nil
+    state.withLock { state in
+      state.isClosed = true
+      state.problem = "the link is closed"
+    }
     connection?.end("node \(settings.name) has closed the link", tells: true)
+    for tunnel in tunnels.values { tunnel.end("node \(settings.name) has closed the link") }
+    loopState = nil
   }
-
-  // MARK: The connection
 
   func ready(_ connection: PeerConnection, peer: String) {
     failures = 0
-    state.withLock { $0.isUp = true }
+    reached = attempted
+    state.withLock { $0.problem = nil }
     settings.note(.linked(node: node))
   }
 
+  func receive(_ frame: PeerFrame, on connection: PeerConnection) -> Bool { false }
+
   func ended(_ connection: PeerConnection, reason: String) {
     self.connection = nil
-    let waiting = state.withLock { state in
-      state.isUp = false
-      let waiting = state.waiting
-      state.waiting = []
-      state.unansweredBytes = 0
-      state.unansweredRequests = 0
-      return waiting
-    }
-    let broken = flights.sorted { $0.key < $1.key }
-    flights = [:]
-    for (_, flight) in broken {
-      for index in flight.isAnswered.indices where !flight.isAnswered[index] {
-        flight.receive(index, .unavailable(wasSent: true))
-      }
-    }
-    for (batch, receive) in waiting {
-      for index in 0..<batch.count { receive(index, .unavailable(wasSent: false)) }
-    }
     fail(reason)
   }
+}
 
-  private func sendWaiting() {
-    guard let connection else { return }
-    let waiting = state.withLock { state in
-      let waiting = state.waiting
-      state.waiting = []
-      return waiting
-    }
-    for (batch, receive) in waiting {
-      lastNumber += 1
-      flights[lastNumber] = Flight(
-        receive: receive, bytes: batch.byteCount, remaining: batch.count,
-        isAnswered: Array(repeating: false, count: batch.count))
-      connection.send { PeerFrame.writeRequests(number: lastNumber, batch, into: $0) }
+/// A tunnel from the side of its client; confined to the loop.
+private final class Tunnel: ConnectionOwner, @unchecked Sendable {  // confined to the loop's thread
+  private let socket: Int32
+  private let client: PeerClient
+  private let first: [UInt8]
+  private let outcome: @Sendable (PeerLink.Outcome) -> Void
+  private var connection: PeerConnection?
+  private var loop: LoopState?
+  private var limits = PeerLimits()
+  private var end: TunnelEnd?
+  private var isOver = false
+  /// Removes the tunnel from its link.
+  var forget: () -> Void = {}
+
+  init(
+    _ socket: Int32, _ client: PeerClient, _ first: [UInt8], _ outcome: @escaping @Sendable (PeerLink.Outcome) -> Void
+  ) {
+    self.socket = socket
+    self.client = client
+    self.first = first
+    self.outcome = outcome
+  }
+
+  func connect(on loop: LoopState, to node: String, at address: NumericAddress, _ settings: PeerSettings) {
+    guard !isOver else { return }
+    self.loop = loop
+    limits = settings.limits
+    do throws(PeerError) {
+      let stream = try PeerStream(on: loop)
+      do throws(PeerError) {
+        let connection = try PeerConnection(on: loop, stream, settings, to: node, owner: self)
+        self.connection = connection
+        try stream.connect(to: address)
+      } catch {
+        stream.close()
+        throw error
+      }
+    } catch {
+      if let connection { connection.end("\(error)") } else { refuse("\(error)") }
     }
   }
 
-  func receive(_ frame: PeerFrame, on connection: PeerConnection) -> Bool {
-    guard case .answer(let number, let index, let outcome, let bytes) = frame else { return false }
-    guard let slot = flights.index(forKey: number), index < flights.values[slot].isAnswered.count,
-      !flights.values[slot].isAnswered[index]
-    else { return false }
-    flights.values[slot].isAnswered[index] = true
-    flights.values[slot].remaining -= 1
-    let flight = flights.values[slot]
-    if flight.remaining == 0 {
-      flights.remove(at: slot)
-      state.withLock { state in
-        state.unansweredBytes -= flight.bytes
-        state.unansweredRequests -= flight.isAnswered.count
-      }
-    }
-    switch outcome {
-    case .answered: flight.receive(index, .answered(bytes))
-    case .overloaded: flight.receive(index, .overloaded)
-    case .unavailable: flight.receive(index, .unavailable(wasSent: true))
-    }
-    return true
+  /// Gives the socket back.
+  func refuse(_ reason: String) {
+    guard !isOver else { return }
+    isOver = true
+    forget()
+    outcome(.refused(reason))
+  }
+
+  /// Ends the tunnel.
+  func end(_ reason: String) {
+    if let connection { connection.end(reason, tells: true) } else { refuse(reason) }
+  }
+
+  func ready(_ connection: PeerConnection, peer: String) {
+    guard let loop else { return }
+    do throws(PeerError) {
+      let end = try TunnelEnd(on: loop, socket, .client, connection, limits) {}
+      self.end = end
+      connection.send { PeerFrame.writeOpen(client, into: $0) }
+      first.withView { end.begin(after: $0) }
+    } catch { connection.end("\(error)", tells: true) }
+  }
+
+  func receive(_ frame: PeerFrame, on connection: PeerConnection) -> Bool { end?.receive(frame) ?? false }
+
+  func ended(_ connection: PeerConnection, reason: String) {
+    self.connection = nil
+    guard let end else { return refuse(reason) }
+    guard !isOver else { return }
+    isOver = true
+    forget()
+    outcome(.ended(reason))
+    end.connectionEnded()
   }
 }

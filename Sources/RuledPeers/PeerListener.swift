@@ -1,9 +1,11 @@
-internal import RuledCore
+internal import Glibc
+package import RuledCore
+internal import RuledThreads
 
-/// Takes the batches of other nodes.
+/// Takes the tunnels of other nodes.
 package final class PeerListener: @unchecked Sendable {  // all but constants belong to the loop's thread
-  /// Is called with each batch that came, on the loop's thread; it is not to wait.
-  package typealias Receiver = @Sendable (_ batch: PeerBatch, _ reply: PeerReply) -> Void
+  /// Is called with each client whose tunnel came, on the loop's thread: takes over a socket that speaks for it, or says why not, without waiting.
+  package typealias Receiver = @Sendable (_ client: PeerClient, _ socket: Int32) -> String?
 
   /// The port that the listener is bound to.
   package let port: UInt16
@@ -12,12 +14,11 @@ package final class PeerListener: @unchecked Sendable {  // all but constants be
 
   /// Listens at an address until `close`.
   ///
-  /// - Throws: `.address` when `address` is no host and port, `.unknownHost`, or `.system` when it can't be listened on.
+  /// - Throws: `.unknownHost`, or `.system` when it can't be listened on.
   package init(
-    on loop: PeerLoop, at address: String, _ settings: PeerSettings, receive: @escaping Receiver
+    on loop: PeerLoop, at address: NodeAddress, _ settings: PeerSettings, receive: @escaping Receiver
   ) throws(PeerError) {
-    let address = try PeerAddress(address)
-    let acceptor = Acceptor(loop, settings, receive)
+    let acceptor = Acceptor(settings, receive)
     let result = OneResult<Result<UInt16, PeerError>>()
     let isRunning = loop.call { state in
       address.resolve(on: state) { addresses, failure in
@@ -34,7 +35,15 @@ package final class PeerListener: @unchecked Sendable {  // all but constants be
   /// Shows another identity to connections from now on, as after a certificate was renewed.
   package func use(_ identity: PeerIdentity) { loop.post { [acceptor] _ in acceptor.settings.identity = identity } }
 
-  /// Stops listening and ends the connections; answers that are not sent yet are dropped.
+  /// Takes no more connections; the tunnels go on.
+  package func stopAccepting() { loop.post { [acceptor] _ in acceptor.stopAccepting() } }
+
+  /// Waits until there is no tunnel, for so many milliseconds at most.
+  package func awaitTunnels(milliseconds: Int) {
+    acceptor.idle.wait(milliseconds: milliseconds) { acceptor.tunnels == 0 ? () : nil }
+  }
+
+  /// Stops listening and ends the connections.
   package func close() {
     loop.post { [acceptor] loop in
       acceptor.shutDown()
@@ -45,21 +54,24 @@ package final class PeerListener: @unchecked Sendable {  // all but constants be
 
 /// The part of a listener on the loop.
 private final class Acceptor: Watched, ConnectionOwner, @unchecked Sendable {  // confined to the loop's thread
-  private let loop: PeerLoop
   var settings: PeerSettings
   private let receiver: PeerListener.Receiver
   private var stream: PeerStream?
+  private var loop: LoopState?
   private var callers: [ObjectIdentifier: Caller] = [:]
+  /// Guards `tunnels`, and wakes who waits for its change.
+  let idle = Condition()
+  /// How many tunnels have an open socket or an open connection.
+  private(set) var tunnels = 0
 
   private struct Caller {
     let connection: PeerConnection
     let address: String
-    let answers: AnswerQueue
     var node: String?
+    var tunnel: TunnelEnd?
   }
 
-  init(_ loop: PeerLoop, _ settings: PeerSettings, _ receiver: @escaping PeerListener.Receiver) {
-    self.loop = loop
+  init(_ settings: PeerSettings, _ receiver: @escaping PeerListener.Receiver) {
     self.settings = settings
     self.receiver = receiver
   }
@@ -75,6 +87,7 @@ private final class Acceptor: Watched, ConnectionOwner, @unchecked Sendable {  /
         throw error
       }
       self.stream = stream
+      loop = state
       state.watch(self)
       return .success(stream.address(ofPeer: false)?.port ?? 0)
     } catch {
@@ -92,8 +105,7 @@ private final class Acceptor: Watched, ConnectionOwner, @unchecked Sendable {  /
         return accepted.close()
       }
       let connection = try PeerConnection(on: state, accepted, settings, to: nil, owner: self)
-      let answers = AnswerQueue(on: loop, settings.limits)
-      callers[ObjectIdentifier(connection)] = Caller(connection: connection, address: address, answers: answers)
+      callers[ObjectIdentifier(connection)] = Caller(connection: connection, address: address)
       connection.begin()
     } catch {
       accepted.close()
@@ -102,35 +114,58 @@ private final class Acceptor: Watched, ConnectionOwner, @unchecked Sendable {  /
 
   func check(now: UInt64) {}
 
-  func shutDown() {
+  func stopAccepting() {
     stream?.close()
     stream = nil
+  }
+
+  func shutDown() {
+    stopAccepting()
     for caller in callers.values { caller.connection.end("node \(settings.name) stops listening", tells: true) }
   }
 
   func ready(_ connection: PeerConnection, peer: String) {
     callers[ObjectIdentifier(connection)]?.node = peer
-    callers[ObjectIdentifier(connection)]?.answers.use(connection)
     settings.note(.joined(node: peer))
   }
 
   func receive(_ frame: PeerFrame, on connection: PeerConnection) -> Bool {
-    guard case .requests(let number, let batch) = frame,
-      let caller = callers[ObjectIdentifier(connection)], let node = caller.node
-    else { return false }
-    guard caller.answers.reserve(batch) else {
-      connection.send { output in
-        for index in 0..<batch.count { PeerFrame.writeAnswer(number: number, index: index, .overloaded, into: output) }
-      }
-      return true
-    }
-    receiver(batch, PeerReply(from: node, number: number, batch, through: caller.answers))
+    guard let caller = callers[ObjectIdentifier(connection)], caller.node != nil else { return false }
+    if let tunnel = caller.tunnel { return tunnel.receive(frame) }
+    guard case .open(let client) = frame else { return false }
+    open(client, connection)
     return true
+  }
+
+  /// Makes the connection a tunnel for a client, whose other end is a socket that the receiver gets.
+  private func open(_ client: PeerClient, _ connection: PeerConnection) {
+    guard let loop else { return }
+    var pair: [Int32] = [-1, -1]
+    let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+    guard socketpair(AF_UNIX, kind, 0, &pair) == 0 else {
+      return connection.end(
+        "node \(settings.name) has no socket for a tunnel: \(PeerError.text(of: errno))", tells: true)
+    }
+    if let refusal = receiver(client, pair[1]) {
+      for socket in pair { Glibc.close(socket) }
+      return connection.end(refusal, tells: true)
+    }
+    do throws(PeerError) {
+      let tunnel = try TunnelEnd(on: loop, pair[0], .daemon, connection, settings.limits) { [self] in
+        idle.signal { tunnels -= 1 }
+      }
+      idle.locked { tunnels += 1 }
+      callers[ObjectIdentifier(connection)]?.tunnel = tunnel
+      tunnel.begin()
+    } catch {
+      Glibc.close(pair[0])
+      connection.end("node \(settings.name) has no tunnel: \(error)", tells: true)
+    }
   }
 
   func ended(_ connection: PeerConnection, reason: String) {
     guard let caller = callers.removeValue(forKey: ObjectIdentifier(connection)) else { return }
-    caller.answers.use(nil)
+    caller.tunnel?.connectionEnded()
     if let node = caller.node {
       settings.note(.left(node: node, reason: reason))
     } else {

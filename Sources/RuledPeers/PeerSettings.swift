@@ -1,6 +1,6 @@
 package import RuledCore
 
-/// What a node's listener and all its links have in common.
+/// What a node's listener and its link have in common.
 package struct PeerSettings: Sendable {
   /// The node's name, which its certificate has among its alternative names.
   package var name: String
@@ -27,25 +27,50 @@ package struct PeerSettings: Sendable {
 package struct PeerLimits: Sendable {
   /// How many milliseconds a connection may take until both sides have said who they are.
   package var connectMilliseconds: UInt64 = 5_000
-  /// How many milliseconds apart a link asks its peer for a sign of life.
+  /// How many milliseconds apart the side that has connected asks its peer for a sign of life.
   package var keepAliveMilliseconds: UInt64 = 1_000
   /// After how many milliseconds without a byte a peer is dead.
   package var silenceMilliseconds: UInt64 = 5_000
-  /// How many bytes of requests a link has on the way, and how many of one link a listener takes; more are `overloaded`.
-  package var unansweredBytes = 64 << 20
-  /// The same for the number of requests.
-  package var unansweredRequests = 65_536
-  /// How many bytes of answers wait for a peer that is slow to read them, before nothing more is read from it.
-  package var unsentBytes = 64 << 20
-  /// The longest frame in bytes; more than `unansweredBytes`, and more than any answer.
-  package var frameBytes = 128 << 20
+  /// How many milliseconds a client may take to end its side of a connection that has ended for it.
+  package var lingerMilliseconds: UInt64 = 2_000
+  /// How many milliseconds a client may take to read what came for it before its tunnel ended.
+  package var stallMilliseconds: UInt64 = 60_000
   /// How many connections a listener has at most.
-  package var connections = 256
+  package var connections = 4_096
   /// How long a link waits before it connects again.
-  package var backoff = Backoff(first: 100, longest: 5_000)
+  package var backoff = Backoff(first: 100, longest: 2_000)
 
   /// The usual limits.
   package init() {}
+}
+
+/// A client whose connection one node carries to another, as the node where it connected states it.
+package struct PeerClient: Sendable, Equatable {
+  /// Where a client connected.
+  package enum Listener: UInt8, Sendable {
+    /// The Unix socket, speaking JSON-RPC lines.
+    case lines
+    /// The Unix socket, speaking HTTP.
+    case web
+    /// The loopback listener for HTTP, where a token decides what it may do.
+    case api
+    /// The loopback listener for the plugins' sites.
+    case sites
+  }
+
+  /// Where it connected.
+  package let listener: Listener
+  /// Whether it may administer.
+  package let isAdmin: Bool
+  /// Whether it may lease effects though it may not administer.
+  package let isCourier: Bool
+
+  /// A client.
+  package init(_ listener: Listener, isAdmin: Bool = false, isCourier: Bool = false) {
+    self.listener = listener
+    self.isAdmin = isAdmin
+    self.isCourier = isCourier
+  }
 }
 
 /// What happened to a connection.

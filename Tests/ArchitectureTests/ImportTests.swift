@@ -19,8 +19,7 @@ import Testing
     "RuledWire": ["RuledCore", "RuledJSON"],
     "RuledServer": [
       "RuledCore", "RuledJSON", "RuledThreads", "RuledCluster", "RuledEngine", "RuledJournal", "RuledLua",
-      "RuledReplay",
-      "RuledStore", "RuledWire", "CUV", "CCurl", "CLinux", "CSystemd",
+      "RuledPeers", "RuledReplay", "RuledStore", "RuledWire", "CUV", "CCurl", "CLinux", "CSystemd",
     ],
     "RuledTool": [
       "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledJournal", "RuledLua", "RuledReplay", "RuledStore",

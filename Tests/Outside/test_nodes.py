@@ -4,6 +4,7 @@ import ctypes.util
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -16,7 +17,7 @@ import httpx
 import pytest
 import yaml
 
-from daemon import PROGRAMS, eventually
+from daemon import PROGRAMS, ROOT, eventually, free_port
 from test_metrics import ALERTS, names, samples
 
 POSTGRES = pathlib.Path("/usr/lib/postgresql/15/bin")
@@ -67,19 +68,34 @@ class Database:
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
+def make_certificates(folder, names):
+    """Makes an authority in a folder, and a certificate for each node."""
+    subprocess.run(
+        [ROOT / "examples" / "cluster" / "make-certificates", folder, *[f"{name}=127.0.0.1" for name in names]], check=True
+    )
+
+
 class Node:
     """A node of a cluster, which may be killed, stopped and started again."""
 
-    def __init__(self, name, database, folder, **options):
+    def __init__(self, name, database, folder, certificates=None, **options):
         self.name, self.folder = name, folder
+        self.port, self.web_port = free_port(), free_port()
         self.socket = str(folder / "s")
         (folder / "rules" / "tally").mkdir(parents=True)
         (folder / "rules" / "tally" / "plugin.lua").write_text(TALLY)
+        (folder / "token").write_text("secret")
         durability = options.get("durability", "primary")
         more = f', snapshots = "{options["snapshots"]}", snapshot_every = "1s"' if "snapshots" in options else ""
+        tunnel = ""
+        if certificates:
+            tls = f"{certificates}/{options.get('certificate_of', name)}"
+            tunnel = f', listen = "127.0.0.1:{self.port}", certificate = "{tls}/node.pem", key = "{tls}/node.key"'
+            tunnel += f', authority = "{certificates}/authority.pem"'
         (folder / "ruled.conf.lua").write_text(
             f'socket = "{self.socket}"\nrules = "{folder}/rules"\nstore = "{database.url}"\ndurability = "{durability}"\nworkers = 2\n'
-            f'cluster = {{ node = "{name}", address = "{self.socket}", folder = "{folder}/store", lease = "2s"{more} }}\n'
+            f'cluster = {{ node = "{name}", address = "{self.socket}", folder = "{folder}/store", lease = "2s"{tunnel}{more} }}\n'
+            f'http = {{ listen = "127.0.0.1:{self.web_port}", token_file = "{folder}/token", role = "writer" }}\n'
         )
         self.start()
 
@@ -139,12 +155,17 @@ class Node:
 class Cluster:
     """A database with three nodes."""
 
-    def __init__(self, folders, names="abc", part=None, **options):
+    def __init__(self, folders, names="abc", part=None, tunnels=True, **options):
         self.database = Database()
         if part:
             self.divide(folders, part)
-        self.nodes = [Node(name, self.database, folders.mktemp(name), **options) for name in names]
+        certificates = folders.mktemp("tls") if tunnels else None
+        if tunnels:
+            make_certificates(certificates, names)
+        self.nodes = [Node(name, self.database, folders.mktemp(name), certificates, **options) for name in names]
         eventually(lambda: len(self.owners) == 1 and len(self.standbys) == len(self.nodes) - 1, seconds=60)
+        if tunnels:
+            eventually(lambda: all(node.call("health")["result"]["owner_reachable"] for node in self.standbys))
 
     def divide(self, folders, part):
         """Gives the log, which is empty, parts of so many batches."""
@@ -218,17 +239,279 @@ def cluster(tmp_path_factory):
     cluster.stop()
 
 
-def test_a_standby_names_the_owner(cluster):
+SCRIPT = [
+    {"id": 1, "method": "event", "params": {"type": "tally.add", "subject": "t:1", "id": "e1", "source": "s", "data": {"number": 1}}},
+    {"id": "two\\u0022", "method": "state", "params": {"subject": "t:1"}},
+    {"method": "event", "params": {"type": "tally.add", "subject": "t:1", "id": "e2", "source": "s", "data": {"number": 2}}},
+    {"id": 3.50, "method": "state", "params": {"subject": "t:1"}},
+    [
+        {"jsonrpc": "2.0", "id": "a", "method": "event", "params": {"type": "tally.add", "subject": "t:2", "id": "e3", "data": {"number": 3}}},
+        {"jsonrpc": "2.0", "method": "event", "params": {"type": "tally.add", "subject": "t:2", "id": "e4", "data": {"number": 4}}},
+        {"jsonrpc": "2.0", "id": {}, "method": "state"},
+        {"jsonrpc": "2.0", "id": "b", "method": "query", "params": {"subject": "t:2", "name": "nothing"}},
+    ],
+    [],
+    {"id": 5, "method": "query", "params": {"subject": "t:1", "name": "count"}},
+    {"id": 6, "method": "event", "params": {"type": 7}},
+    {"id": 7, "method": "nonsense"},
+    {"id": None, "method": "state", "params": {"subject": "t:3"}},
+    {"id": 8, "method": "counters"},
+    {"id": 9, "method": "rules"},
+    {"id": 10, "method": "subjects", "params": {"prefix": "t:"}},
+    "no JSON",
+    {"id": 11, "method": "event", "params": {"type": "tally.add", "subject": "t:1", "data": {"text": "x" * 300_000, "number": 5}, "dryrun": True, "id": "e5"}},
+    {"id": 12, "method": "forget", "params": {"subject": "t:1"}},
+    {"id": 13, "method": "forget", "params": {"subject": "t:2"}},
+]
+
+
+def lines_of(script):
+    return [
+        json.dumps(step if isinstance(step, list) or isinstance(step, str) else {"jsonrpc": "2.0", **step}).encode() + b"\n"
+        for step in script
+    ]
+
+
+class Client:
+    """A connection that speaks lines."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(60)
+        self.socket.connect(path)
+        self.file = self.socket.makefile("rb")
+
+    def send(self, *requests):
+        for line in lines_of(requests):
+            self.socket.sendall(line)
+
+    def line(self):
+        """The next line; None at the end."""
+        return json.loads(self.file.readline() or "null")
+
+    def call(self, method, params=None, id=1):
+        self.send({"id": id, "method": method, "params": params or {}})
+        return self.line()
+
+
+def play(path, lines, at_once=False):
+    """What a daemon answers to lines, byte for byte, but for what differs each time."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(60)
+        connection.connect(path)
+        answers = b""
+        with connection.makefile("rb") as replies:
+            if at_once:
+                connection.sendall(b"".join(lines))
+                connection.shutdown(socket.SHUT_WR)
+                answers = b"".join(sorted(replies.readlines()))
+            else:
+                for line in lines:
+                    connection.sendall(line)
+                    request = json.loads(line) if line[:1] in b"{[" else None
+                    if not isinstance(request, dict) or "id" in request:
+                        answers += replies.readline()
+                connection.shutdown(socket.SHUT_WR)
+                assert replies.readline() == b"", "the connection ends after the last answer"
+    return re.sub(rb'"loaded_at":"[^"]*"|"runs":\d+|"p\d\d_us":[0-9.]+', b"", answers)
+
+
+def test_clients_of_each_node_get_the_replies_of_the_owner(cluster):
+    lines = lines_of(SCRIPT)
+    expected = play(cluster.owners[0].socket, lines)
+    assert expected.count(b"\n") == len(SCRIPT) - 1 and b'"numbers":[1,2]' in expected
+    for node in cluster.standbys:
+        assert play(node.socket, lines) == expected
+    at_once = play(cluster.owners[0].socket, lines[:1] + lines[5:7] + lines[-2:], at_once=True)
+    for node in cluster.standbys:
+        assert play(node.socket, lines[:1] + lines[5:7] + lines[-2:], at_once=True) == at_once
+
+
+def test_large_requests_and_replies_pass_through_each_node(cluster):
+    numbers = [str(number) + "x" * 20_000 for number in range(10)]
+    for node in cluster.standbys:
+        client = Client(node.socket)
+        for number in numbers:
+            data = {"number": number, "ignored": "y" * 500_000}
+            client.send({"id": number, "method": "event", "params": {"type": "tally.add", "subject": node.name, "data": data}})
+        assert [client.line()["id"] for _ in numbers] == numbers
+        for _ in range(20):
+            client.send({"id": 1, "method": "state", "params": {"subject": node.name}})
+        for _ in range(20):
+            assert client.line()["result"]["plugins"]["tally"]["numbers"] == numbers
+        client.send({"id": 1, "method": "event", "params": {"data": "x" * (2 << 20)}}, {"id": 2, "method": "query"})
+        assert client.line()["error"]["data"]["code"] == "too_large"
+        assert client.line()["id"] == 2
+
+
+def test_a_node_that_follows_tells_of_itself(cluster):
     owner = cluster.owners[0]
     for node in cluster.standbys:
-        # A node that has just started may not have asked yet who owns the log.
-        eventually(lambda: node.call("health")["result"]["owner"] == owner.name)
-        error = node.call("event", {"type": "tally.add", "subject": "s:1", "data": {"number": 1}})["error"]
-        assert error["data"]["code"] == "unavailable"
-        assert error["data"]["owner"] == owner.name and error["data"]["owner_address"] == owner.socket
+        # A node that has just started may not have asked yet who owns the log, or not have reached it.
+        eventually(lambda: node.call("health")["result"]["owner_reachable"])
+        health = node.call("health")["result"]
+        assert health["owner"] == owner.name and health["owner_reachable"] and health["problems"] == []
         with httpx.Client(transport=httpx.HTTPTransport(uds=node.socket), base_url="http://localhost") as web:
-            reply = web.get("/v1/health")
-            assert reply.status_code == 503 and reply.json()["error"]["data"]["owner"] == owner.name
+            for path, status in [("/livez", 200), ("/readyz", 200), ("/healthz", 200), ("/metrics", 200)]:
+                reply = web.get(path)
+                assert reply.status_code == status and reply.headers["connection"] == "close"
+            assert web.get("/healthz").json()["node"] == node.name
+            assert "ruled_cluster_owner_reachable 1" in web.get("/metrics").text
+        assert httpx.get(f"http://127.0.0.1:{node.web_port}/metrics").status_code == 401
+        assert httpx.get(f"http://127.0.0.1:{node.web_port}/readyz").status_code == 200
+
+
+def test_http_passes_through_each_node(cluster):
+    event = {"type": "tally.add", "subject": "h:1", "id": "1", "data": {"number": 1}}
+    with httpx.Client(transport=httpx.HTTPTransport(uds=cluster.owners[0].socket), base_url="http://localhost") as owner:
+        first = owner.post("/v1/events", json=event)
+        again = owner.post("/v1/events", json=event)
+        assert first.json()["version"] == 1 and again.json()["duplicate"]
+        for node in cluster.standbys:
+            with httpx.Client(transport=httpx.HTTPTransport(uds=node.socket), base_url="http://localhost") as web:
+                for path in ["/v1/subjects/h:1", "/v1/subjects/none", "/v1/nothing", "/openapi.json"]:
+                    expected, reply = owner.get(path), web.get(path)
+                    assert reply.content == expected.content and reply.status_code == expected.status_code
+                    assert {**reply.headers, "date": ""} == {**expected.headers, "date": ""}
+                assert web.post("/v1/events", json=event).content == again.content
+                assert web.post("/v1/events", content=b"{" + b"x" * (3 << 20)).status_code == 413
+            # The owner's token and its role decide about clients of the loopback listener.
+            url = f"http://127.0.0.1:{node.web_port}/v1/subjects/h:1"
+            assert httpx.get(url).status_code == 401
+            assert httpx.get(url, headers={"authorization": "Bearer secret"}).content == owner.get("/v1/subjects/h:1").content
+            assert httpx.delete(url, headers={"authorization": "Bearer secret"}).status_code == 403
+
+
+def test_watchers_and_event_streams_pass_through_each_node(cluster):
+    owner = Client(cluster.owners[0].socket)
+    for node in cluster.standbys:
+        watcher, stream = Client(node.socket), httpx.Client(transport=httpx.HTTPTransport(uds=node.socket), base_url="http://localhost")
+        assert watcher.call("watch", {"prefix": f"w:{node.name}"})["result"]["watch"] > 0
+        with stream.stream("GET", f"/v1/watch?subject=w:{node.name}") as events:
+            owner.call("event", {"type": "tally.add", "subject": f"w:{node.name}", "data": {"number": 1}})
+            change = watcher.line()
+            assert change["method"] == "changed" and change["params"]["subject"] == f"w:{node.name}"
+            assert next(line for line in events.iter_lines() if line.startswith("data:")).count(f"w:{node.name}") == 1
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="other users take root")
+def test_a_client_has_the_rights_that_its_node_gives_it(cluster):
+    for node in cluster.nodes:
+        for path in [node.folder, *node.folder.parents]:
+            if path.owner() == "root" and path.stat().st_mode & 0o077 == 0:
+                path.chmod(0o711)
+        os.chmod(node.socket, 0o666)
+        stranger = connect_as_nobody(node.socket)
+        for method in ["counters", "lease", "reload"]:
+            assert stranger.call(method)["error"]["data"]["code"] == "forbidden"
+        # A client can't say of itself who it is.
+        stranger.send({"id": 1, "method": "counters", "admin": True, "rights": 3})
+        assert stranger.line()["error"]["data"]["code"] == "forbidden"
+        assert "result" in stranger.call("event", {"type": "tally.add", "subject": "n:1", "data": {"number": 1}})
+        assert "result" in node.call("counters") and "result" in node.call("reload")
+        web = connect_as_nobody(node.socket)
+        web.socket.sendall(b"GET /v1/counters HTTP/1.1\r\nhost: a\r\n\r\n")
+        assert web.file.readline().startswith(b"HTTP/1.1 403")
+
+
+def connect_as_nobody(path):
+    """A connection whose other end is neither root nor the daemon's user."""
+    groups = os.getgroups()
+    os.setgroups([])
+    os.setegid(65534)
+    os.seteuid(65534)
+    try:
+        return Client(path)
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
+        os.setgroups(groups)
+
+
+def test_the_tool_works_on_each_node(cluster):
+    for node in cluster.standbys:
+        environment = {**os.environ, "RULED_SOCKET": node.socket}
+        for arguments in [["event", "tally.add", f"r:{node.name}", "number=1"], ["state", f"r:{node.name}"], ["rules"], ["counters"]]:
+            result = subprocess.run([PROGRAMS / "rulectl", *arguments], env=environment, capture_output=True, text=True)
+            assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_requests_under_way_are_in_doubt_when_the_owner_dies_and_the_client_goes_on(cluster):
+    owner, follower = cluster.owners[0], cluster.standbys[0]
+    client, watcher, web = Client(follower.socket), Client(follower.socket), Client(follower.socket)
+    assert "result" in client.call("event", {"type": "tally.add", "subject": "d:1", "data": {"number": 0}})
+    assert "result" in watcher.call("watch", {"prefix": "d:"})
+    web.socket.sendall(b"GET /v1/watch HTTP/1.1\r\nhost: a\r\n\r\n")
+    assert web.file.readline().startswith(b"HTTP/1.1 200")
+    owner.process.send_signal(signal.SIGSTOP)
+    client.send(
+        {"id": "x", "method": "event", "params": {"type": "tally.add", "subject": "d:1", "id": "1", "source": "d", "data": {"number": 1}}},
+        {"method": "event", "params": {"type": "tally.add", "subject": "d:2", "data": {"number": 1}}},
+        [{"jsonrpc": "2.0", "id": 7, "method": "counters"}, {"jsonrpc": "2.0", "id": 8, "method": "counters"}],
+    )
+    owner.end(signal.SIGKILL)
+    first, batch = client.line(), client.line()
+    assert first["id"] == "x" and first["error"]["data"]["code"] == "unavailable" and "may have taken effect" in first["error"]["message"]
+    assert [answer["id"] for answer in batch] == [7, 8] and {answer["error"]["data"]["code"] for answer in batch} == {"unavailable"}
+    assert watcher.line() is None, "a stream with a hole ends"
+    while web.file.readline():
+        pass
+    eventually(lambda: len(cluster.owners) == 1)
+    if follower.status == "standby":
+        params = {"type": "tally.add", "subject": "d:1", "id": "1", "source": "d", "data": {"number": 1}}
+        replies = []
+        eventually(lambda: replies.append(client.call("event", params)) or "result" in replies[-1])
+        assert client.call("state", {"subject": "d:1"})["result"]["plugins"]["tally"]["numbers"] == [0, 1]
+
+
+def test_a_node_that_the_owner_does_not_trust_says_so(cluster, tmp_path_factory):
+    foreign = tmp_path_factory.mktemp("foreign")
+    make_certificates(foreign, "d")
+    stranger = Node("d", cluster.database, tmp_path_factory.mktemp("d"), foreign)
+    cluster.nodes.append(stranger)
+    eventually(lambda: stranger.status == "standby")
+    eventually(lambda: any("certificate" in problem for problem in stranger.call("health")["result"]["problems"]))
+    assert not stranger.call("health")["result"]["owner_reachable"]
+    error = stranger.call("state", {"subject": "s:1"})["error"]
+    assert error["data"]["code"] == "unavailable" and error["data"]["retry_after_ms"] > 0
+    assert "certificate" in error["message"]
+    with httpx.Client(transport=httpx.HTTPTransport(uds=stranger.socket), base_url="http://localhost") as web:
+        assert web.get("/livez").status_code == 200 and web.get("/readyz").status_code == 503
+        assert web.get("/v1/subjects").status_code == 503
+    assert "was refused" in cluster.owners[0].log
+
+
+def test_a_certificate_of_another_node_is_refused_at_the_start(tmp_path_factory):
+    database = Database()
+    try:
+        certificates = tmp_path_factory.mktemp("tls")
+        make_certificates(certificates, "ab")
+        node = Node("a", database, tmp_path_factory.mktemp("a"), certificates, certificate_of="b")
+        assert node.process.wait(60) == 2
+        assert "is not for node a" in node.log
+        check = subprocess.run([PROGRAMS / "ruled", "--config", node.folder / "ruled.conf.lua", "--check"], capture_output=True, text=True)
+        assert check.returncode == 1 and "is not for node a" in check.stderr
+    finally:
+        database.stop()
+        shutil.rmtree(database.folder)
+
+
+def test_without_certificates_a_standby_names_the_owner(tmp_path_factory):
+    cluster = Cluster(tmp_path_factory, tunnels=False)
+    try:
+        owner = cluster.owners[0]
+        for node in cluster.standbys:
+            error = node.call("event", {"type": "tally.add", "subject": "s:1", "data": {"number": 1}})["error"]
+            assert error["data"]["code"] == "unavailable"
+            assert error["data"]["owner"] == owner.name and error["data"]["owner_address"] == owner.socket
+            with httpx.Client(transport=httpx.HTTPTransport(uds=node.socket), base_url="http://localhost") as web:
+                reply = web.get("/v1/subjects")
+                assert reply.status_code == 503 and reply.json()["data"]["owner"] == owner.name
+                assert web.get("/livez").status_code == 200 and web.get("/readyz").status_code == 503
+            maps = pathlib.Path(f"/proc/{node.process.pid}/task")
+            assert "ruled-peers" not in [(task / "comm").read_text().strip() for task in maps.iterdir()]
+    finally:
+        cluster.stop()
 
 
 @pytest.mark.parametrize("fault", [signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM])

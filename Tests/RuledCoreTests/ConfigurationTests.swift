@@ -65,6 +65,17 @@ import Testing
     #expect(configuration.storeFolder == "/x")
     #expect(configuration.cluster.lease == 2_000_000)
     #expect(configuration.storeProblem == nil)
+    #expect(configuration.cluster.tunnel == nil)
+  }
+
+  @Test(arguments: ["10.0.0.5:7433", "db1:7433", "[fd00::5]:7433"])
+  func `A node has an address that others reach, and what it proves its name with`(listen: String) throws {
+    let text = """
+      {"store":"postgresql://db/x","cluster":{"node":"a","listen":"\(listen)","certificate":"/c","key":"/k","authority":"/a"}}
+      """
+    let tunnel = try Configuration.decode(JSONValue(parsing: text)).get().cluster.tunnel
+    #expect(tunnel?.listen.description == listen)
+    #expect(tunnel?.certificate == "/c" && tunnel?.key == "/k" && tunnel?.authority == "/a")
   }
 
   @Test(arguments: [
@@ -89,6 +100,18 @@ import Testing
     (
       #"{"store":"postgresql://db/x","cluster":{"node":"a","lease":"1ms"}}"#,
       #"cluster.lease: expected a duration from "1s" to "5m", not this string"#
+    ),
+    (
+      #"{"store":"postgresql://db/x","cluster":{"node":"a","listen":"0.0.0.0:1","certificate":"/c","key":"/k","authority":"/a"}}"#,
+      #"cluster.listen: expected an address that other nodes reach, like "10.0.0.5:7433", not this string"#
+    ),
+    (
+      #"{"store":"postgresql://db/x","cluster":{"node":"a","listen":"fd00::5:1","certificate":"/c","key":"/k","authority":"/a"}}"#,
+      #"cluster.listen: expected an address that other nodes reach, like "10.0.0.5:7433", not this string"#
+    ),
+    (
+      #"{"store":"postgresql://db/x","cluster":{"node":"a","listen":"db1:1","certificate":"/c","authority":"/a"}}"#,
+      "cluster.key: needed with listen: listen, certificate, key and authority belong together"
     ),
     (
       #"{"store":"postgresql://db/x","cluster":{"folder":"/x"}}"#,

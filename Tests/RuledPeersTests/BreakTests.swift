@@ -1,79 +1,102 @@
 import Glibc
 import RuledCore
+import RuledThreads
 import TestSupport
 import Testing
 
 @testable import RuledPeers
 
-/// What a link does that breaks.
+/// What links and tunnels do that break.
 @Suite struct BreakTests {
-  /// A rig whose node b takes batches and answers none, with one batch taken.
-  private func heldRig(_ held: Journal<PeerReply>) throws -> PeerRig {
-    let rig = try PeerRig { batch, reply in
-      if ByteOrder.equal(batch[0], ByteView("again")) { reply.answer(0, batch[0]) } else { held.add(reply) }
-    }
+  @Test func `a tunnel that was reset has what came, and the link comes back`() throws {
+    let rig = try PeerRig()
     #expect(rig.waitForLink())
-    #expect(rig.send(["a", "b"]) == .accepted)
-    #expect(eventually { held.items.count == 1 })
-    return rig
-  }
-
-  @Test func `a request in flight on a connection that was reset is in doubt, and the link comes back`() throws {
-    let held = Journal<PeerReply>()
-    let rig = try heldRig(held)
-    held.items[0].answer(1, ByteView("b"))
-    #expect(eventually { rig.answers.items == [.answered("b")] })
+    let (client, daemon) = try rig.tunnel()
+    daemon.send("an answer")
+    #expect(client.receive(9) == "an answer")
     rig.relay.reset()
-    #expect(eventually { rig.answers.items == [.answered("b"), .unavailable(wasSent: true)] })
+    #expect(client.receiveAll().isEmpty && daemon.receiveAll().isEmpty)
+    #expect(eventually { rig.outcomes.items.count == 1 })
     #expect(eventually { rig.linkings == 2 && rig.link.isUp })
-    // An answer that comes too late goes nowhere.
-    held.items[0].answer(0, ByteView("a"))
-    rig.send(["again"])
-    #expect(eventually { rig.answers.items.count == 3 })
-    #expect(rig.answers.items[2] == .answered("again"))
-    #expect(rig.notesOfB.items.count { $0 == .joined(node: "a") } == 2)
+    let next = try rig.tunnel()
+    next.client.send("again")
+    #expect(next.daemon.receive(5) == "again")
   }
 
   @Test(arguments: [Relay.Directions.there, .back, []])
-  func `a connection that is cut without a word is found dead`(passes: Relay.Directions) throws {
-    let rig = try heldRig(Journal())
+  func `a connection that is cut without a word is found dead at both ends`(passes: Relay.Directions) throws {
+    let rig = try PeerRig()
+    #expect(rig.waitForLink())
+    let (client, daemon) = try rig.tunnel()
     rig.relay.pass(passes)
-    #expect(eventually { rig.answers.items == [.unavailable(wasSent: true), .unavailable(wasSent: true)] })
-    #expect(eventually { rig.notesOfB.items.contains { if case .left("a", _) = $0 { true } else { false } } })
-    #expect(!rig.link.isUp && rig.send(["c"]) == .unavailable)
+    #expect(client.receiveAll().isEmpty && daemon.receiveAll().isEmpty)
+    #expect(eventually { !rig.link.isUp })
+    #expect(eventually { rig.notesOfB.items.count { if case .left("a", _) = $0 { true } else { false } } == 2 })
+    // Nobody waits for a node that can't be reached, and the client's socket is given back.
+    #expect(
+      eventually {
+        _ = rig.open()
+        return rig.outcomes.items.contains { if case .refused = $0 { true } else { false } }
+      })
     // The connections that were opened meanwhile hold nothing up.
     rig.relay.pass(.both)
     #expect(rig.waitForLink())
-    rig.send(["again"])
-    #expect(eventually { rig.answers.items.last == .answered("again") })
+    let next = try rig.tunnel()
+    next.client.send("again")
+    #expect(next.daemon.receive(5) == "again")
   }
 
-  @Test func `a quiet link stays`() throws {
+  @Test func `a quiet tunnel stays`() throws {
     let rig = try PeerRig()
     #expect(rig.waitForLink())
+    let (client, daemon) = try rig.tunnel()
     usleep(2_000_000)  // Almost three times the silence after which a peer is dead.
-    rig.send(["a"])
-    #expect(eventually { rig.answers.items == [.answered("a")] })
+    client.send("a")
+    #expect(daemon.receive(1) == "a")
     #expect(rig.linkings == 1)
   }
 
-  @Test func `a link that closes answers what it was asked, tells its peer, and is not tried again`() throws {
-    let held = Journal<PeerReply>()
-    let rig = try heldRig(held)
+  @Test func `a link that closes ends its tunnels, tells its peer, and is not tried again`() throws {
+    let rig = try PeerRig()
+    #expect(rig.waitForLink())
+    let (client, daemon) = try rig.tunnel()
     rig.link.close()
-    #expect(eventually { rig.answers.items == [.unavailable(wasSent: true), .unavailable(wasSent: true)] })
+    #expect(client.receiveAll().isEmpty && daemon.receiveAll().isEmpty)
+    #expect(eventually { rig.outcomes.items == [.ended("node a has closed the link")] })
     #expect(
       eventually { rig.notesOfB.items.last == .left(node: "a", reason: "the peer says: node a has closed the link") })
-    #expect(rig.send(["c"]) == .unavailable && rig.breaks.isEmpty)
-    held.items[0].answer(0, ByteView("a"))
+    #expect(rig.open().receiveAll().isEmpty)
+    #expect(rig.outcomes.items.last == .refused("the link is closed") && rig.breaks.isEmpty)
   }
 
   @Test func `a listener that closes is told of, and the link goes on trying`() throws {
-    let rig = try heldRig(Journal())
+    let rig = try PeerRig()
+    #expect(rig.waitForLink())
+    let (client, _) = try rig.tunnel()
     rig.listener.close()
-    #expect(eventually { rig.answers.items.count == 2 })
-    #expect(rig.breaks[0].contains("the peer says: node b stops listening"))
+    #expect(client.receiveAll().isEmpty)
+    #expect(eventually { rig.outcomes.items == [.ended("the peer says: node b stops listening")] })
     #expect(eventually { rig.breaks.count > 3 })
+    #expect(rig.breaks[0].contains("the peer says: node b stops listening"))
+  }
+
+  @Test func `tunnels that are answered are over before a listener has waited for them`() throws {
+    let rig = try PeerRig()
+    #expect(rig.waitForLink())
+    let (client, daemon) = try rig.tunnel()
+    let answer = [UInt8](repeating: 1, count: 3 << 20)
+    let sender = try Thread(name: "sender") {
+      daemon.send(answer)
+      daemon.close()
+    }
+    let reader = Journal<Int>()
+    let thread = try Thread(name: "reader") { reader.add(client.receiveAll().count) }
+    sender.join()
+    rig.listener.stopAccepting()
+    rig.listener.awaitTunnels(milliseconds: 30_000)
+    rig.listener.close()
+    thread.join()
+    #expect(reader.items == [answer.count])
   }
 
   @Test func `a peer that speaks something else is refused`() throws {
@@ -98,7 +121,7 @@ import Testing
   @Test func `a peer that says nothing is refused in time`() throws {
     var limits = PeerRig.limits
     limits.connectMilliseconds = 200
-    let rig = try PeerRig(limitsOfA: limits, limitsOfB: limits)
+    let rig = try PeerRig(limits: limits)
     rig.relay.pass([])
     rig.relay.reset()
     #expect(eventually { rig.refusals.contains { $0.contains("within 200 ms") } })
@@ -111,7 +134,7 @@ import Testing
     let settings = PeerSettings(
       name: "a", identity: Certificates.shared.identity("a"), limits: PeerRig.limits
     ) { notes.add($0) }
-    let link = try PeerLink(on: rig.a, to: "b", at: "no-such-host.invalid:7433", settings)
+    let link = PeerLink(on: rig.a, to: "b", at: try #require(NodeAddress("no-such-host.invalid:7433")), settings)
     #expect(eventually { notes.items.count > 1 })
     guard case .broken("b", let reason, _) = notes.items[0] else {
       Issue.record("\(notes.items)")

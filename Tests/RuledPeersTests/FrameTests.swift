@@ -5,27 +5,45 @@ import Testing
 @testable import RuledPeers
 
 @Suite struct FrameTests {
-  @Test func `a batch has its requests, also after a frame`() throws {
-    let batch = PeerBatch()
-    for text in ["a", "", "{\"x\":1}"] { text.withView { batch.append($0) } }
-    let buffer = ByteBuffer()
-    PeerFrame.writeRequests(number: 7, batch, into: buffer)
-    #expect(PeerFrame.length(buffer.bytes) == buffer.count)
-    guard case .requests(7, let read) = PeerFrame(buffer.bytes) else {
-      Issue.record("no batch was read")
+  @Test func `a frame is read as it was written`() throws {
+    func read(_ write: (ByteBuffer) -> Void) -> (PeerFrame?, ByteBuffer) {
+      let buffer = ByteBuffer()
+      write(buffer)
+      #expect(PeerFrame.length(buffer.bytes) == buffer.count)
+      return (PeerFrame(buffer.bytes), buffer)
+    }
+    for listener in [PeerClient.Listener.lines, .web, .api, .sites] {
+      for (isAdmin, isCourier) in [(false, false), (true, false), (false, true), (true, true)] {
+        let client = PeerClient(listener, isAdmin: isAdmin, isCourier: isCourier)
+        guard case .open(client) = read({ PeerFrame.writeOpen(client, into: $0) }).0 else {
+          Issue.record("\(client) was not read")
+          return
+        }
+      }
+    }
+    let (data, buffer) = read { PeerFrame.writeData(ByteView("abc"), into: $0) }
+    guard case .data(let bytes) = data, case .room(1 << 20) = read({ PeerFrame.writeRoom(1 << 20, into: $0) }).0,
+      case .end = read(PeerFrame.writeEnd).0
+    else {
+      Issue.record("\(String(describing: data))")
       return
     }
-    #expect((0..<read.count).map { String(decoding: read[$0], as: UTF8.self) } == ["a", "", "{\"x\":1}"])
-    #expect(read.byteCount == batch.byteCount)
+    #expect(ByteOrder.equal(bytes, ByteView("abc")))
+    withExtendedLifetime(buffer) {}
+  }
+
+  @Test(arguments: [[4, 0], [0, 4], [0], [0, 0, 0]] as [[UInt8]])
+  func `a client of an unknown kind, or with unknown rights, is refused`(body: [UInt8]) {
+    let bytes = [0, 0, 0, UInt8(body.count + 1), 2] + body
+    bytes.withView { #expect(PeerFrame($0) == nil) }
   }
 
   @Test func `bytes that are no frame are refused, and none reads beyond its end`() {
     var random = SeededRandom(seed: 18)
     let frame = ByteBuffer()
-    let batch = PeerBatch()
-    "abc".withView { batch.append($0) }
-    PeerFrame.writeRequests(number: 1, batch, into: frame)
-    PeerFrame.writeAnswer(number: 1, index: 0, .answered, ByteView("abc"), into: frame)
+    PeerFrame.writeOpen(PeerClient(.web), into: frame)
+    PeerFrame.writeData(ByteView("abc"), into: frame)
+    PeerFrame.writeRoom(1, into: frame)
     PeerFrame.writeHello(name: "a", into: frame)
     var refused = 0
     for _ in 0..<20_000 {
@@ -38,16 +56,5 @@ import Testing
       bytes.withUnsafeBytes { if PeerFrame(ByteView($0)) == nil { refused += 1 } }
     }
     #expect(refused > 10_000)
-  }
-
-  @Test(arguments: ["10.0.0.5:7433", "db1:7433", "[fd00::5]:7433"])
-  func `an address is written as it was read`(text: String) throws {
-    #expect(try PeerAddress(text).description == text)
-  }
-
-  @Test(arguments: ["", "db1", "db1:", ":7433", "db1:70000", "fd00::5:7433", "[]:1"])
-  func `what is no address is refused with an example`(text: String) {
-    let error = #expect(throws: PeerError.self) { try PeerAddress(text) }
-    #expect(error?.description.contains("10.0.0.5:7433") == true)
   }
 }

@@ -69,18 +69,74 @@ func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
   return false
 }
 
-/// An answer as a value that outlives the call.
-enum Heard: Sendable, Equatable {
-  case answered(String)
-  case overloaded
-  case unavailable(wasSent: Bool)
+/// One end of a socket pair, in a test's hands.
+final class Socket: Sendable {
+  let descriptor: Int32
+  private let isOpen = Mutex(true)
 
-  init(_ answer: PeerAnswer) {
-    switch answer {
-    case .answered(let bytes): self = .answered(String(decoding: bytes, as: UTF8.self))
-    case .overloaded: self = .overloaded
-    case .unavailable(let wasSent): self = .unavailable(wasSent: wasSent)
+  init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+  deinit { close() }
+
+  /// Two ends.
+  static func pair() -> (near: Socket, far: Int32) {
+    var pair: [Int32] = [-1, -1]
+    precondition(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0, &pair) == 0)
+    return (Socket(pair[0]), pair[1])
+  }
+
+  /// Sends what fits now; gives how many bytes that were.
+  func sendNow(_ bytes: ArraySlice<UInt8>) -> Int {
+    bytes.withUnsafeBytes { max(0, Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))) }
+  }
+
+  /// Sends all, and waits for room.
+  func send(_ bytes: [UInt8]) {
+    var rest = bytes[...]
+    while !rest.isEmpty, wait(POLLOUT) {
+      let count = sendNow(rest)
+      if count == 0, errno != EAGAIN { return }
+      rest = rest.dropFirst(count)
     }
+  }
+
+  func send(_ text: String) { send(Array(text.utf8)) }
+
+  /// What is there, after a wait for it; nil at the end.
+  func receive() -> [UInt8]? {
+    guard wait(POLLIN) else { return nil }
+    var buffer = [UInt8](repeating: 0, count: 64 << 10)
+    let count = recv(descriptor, &buffer, buffer.count, 0)
+    return count > 0 ? Array(buffer[..<count]) : nil
+  }
+
+  /// So many bytes, or those before the end.
+  func receive(_ count: Int) -> String {
+    var bytes: [UInt8] = []
+    while bytes.count < count, let more = receive() { bytes += more }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// All bytes before the end.
+  func receiveAll() -> [UInt8] {
+    var bytes: [UInt8] = []
+    while let more = receive() { bytes += more }
+    return bytes
+  }
+
+  func endWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+  func close() {
+    let wasOpen = isOpen.withLock { isOpen in
+      defer { isOpen = false }
+      return isOpen
+    }
+    if wasOpen { Glibc.close(descriptor) }
+  }
+
+  private func wait(_ event: Int32) -> Bool {
+    var polled = pollfd(fd: descriptor, events: Int16(event), revents: 0)
+    return poll(&polled, 1, 30_000) == 1
   }
 }
 
@@ -93,36 +149,41 @@ final class PeerRig: Sendable {
   let relay: Relay
   let notesOfA = Journal<PeerNote>()
   let notesOfB = Journal<PeerNote>()
-  let answers = Journal<Heard>()
+  /// The clients that came to node b, with the sockets that speak for them.
+  let clients: Journal<(client: PeerClient, socket: Socket)>
+  /// What became of the tunnels.
+  let outcomes = Journal<PeerLink.Outcome>()
 
   /// Limits that let tests see a dead peer soon.
   static var limits: PeerLimits {
     var limits = PeerLimits()
     limits.keepAliveMilliseconds = 100
     limits.silenceMilliseconds = 700
+    limits.lingerMilliseconds = 200
     limits.backoff = Backoff(first: 20, longest: 100)
     return limits
   }
 
-  /// `answer` is node b's; without one, b answers each request with its own bytes.
   init(
     a nameOfA: String = "a", identityOfA: PeerIdentity = Certificates.shared.identity("a"),
-    identityOfB: PeerIdentity = Certificates.shared.identity("b"), limitsOfA: PeerLimits = limits,
-    limitsOfB: PeerLimits = limits,
-    answer: @escaping PeerListener.Receiver = { batch, reply in
-      for index in 0..<batch.count { reply.answer(index, batch[index]) }
-    }
+    identityOfB: PeerIdentity = Certificates.shared.identity("b"), limits: PeerLimits = limits, refusal: String? = nil
   ) throws {
     a = try PeerLoop()
     b = try PeerLoop()
     let (notesOfA, notesOfB) = (notesOfA, notesOfB)
+    let clients = Journal<(client: PeerClient, socket: Socket)>()
+    self.clients = clients
+    let home = try #require(NodeAddress("127.0.0.1:0"))
     listener = try PeerListener(
-      on: b, at: "127.0.0.1:0",
-      PeerSettings(name: "b", identity: identityOfB, limits: limitsOfB) { notesOfB.add($0) }, receive: answer)
+      on: b, at: home, PeerSettings(name: "b", identity: identityOfB, limits: limits) { notesOfB.add($0) }
+    ) { client, socket in
+      if refusal == nil { clients.add((client, Socket(socket))) }
+      return refusal
+    }
     relay = try Relay(to: listener.port)
-    link = try PeerLink(
-      on: a, to: "b", at: "127.0.0.1:\(relay.port)",
-      PeerSettings(name: nameOfA, identity: identityOfA, limits: limitsOfA) { notesOfA.add($0) })
+    link = PeerLink(
+      on: a, to: "b", at: try #require(NodeAddress("127.0.0.1:\(relay.port)")),
+      PeerSettings(name: nameOfA, identity: identityOfA, limits: limits) { notesOfA.add($0) })
   }
 
   deinit {
@@ -133,12 +194,22 @@ final class PeerRig: Sendable {
 
   func waitForLink() -> Bool { eventually { link.isUp } }
 
-  /// Sends one batch and notes its answers.
-  @discardableResult
-  func send(_ requests: [String]) -> PeerLink.Acceptance {
-    let batch = PeerBatch()
-    for request in requests { request.withView { batch.append($0) } }
-    return link.send(batch) { [answers] _, answer in answers.add(Heard(answer)) }
+  /// Opens a tunnel; gives the client's end.
+  func open(_ client: PeerClient = PeerClient(.lines), after bytes: [UInt8] = []) -> Socket {
+    let (near, far) = Socket.pair()
+    link.open(far, for: client, after: bytes) { [outcomes] outcome in
+      outcomes.add(outcome)
+      if case .refused = outcome { close(far) }
+    }
+    return near
+  }
+
+  /// Opens a tunnel that stands; gives both ends.
+  func tunnel() throws -> (client: Socket, daemon: Socket) {
+    let count = clients.items.count
+    let client = open()
+    #expect(eventually { clients.items.count == count + 1 })
+    return (client, try #require(clients.items.last).socket)
   }
 
   /// Why the link broke, or could not be made, each time.

@@ -14,7 +14,8 @@ import Testing
     #expect(eventually { rig.breaks.contains { $0.contains(link) } }, "\(rig.breaks)")
     #expect(eventually { rig.refusals.contains { $0.contains(listener) } }, "\(rig.refusals)")
     #expect(rig.linkings == 0 && !rig.link.isUp)
-    #expect(rig.send(["a"]) == .unavailable)
+    #expect(rig.open().receiveAll().isEmpty)
+    #expect(rig.outcomes.items.count == 1 && rig.clients.items.isEmpty)
     #expect(!rig.notesOfB.items.contains { if case .joined = $0 { true } else { false } })
   }
 
@@ -78,11 +79,17 @@ import Testing
     #expect((823...825).contains(days))
   }
 
+  @Test func `an identity is for the names that its certificate lists, and not for its common name`() {
+    let identity = certificates.identity("a")
+    #expect(identity.isFor("a") && !identity.isFor("b") && !identity.isFor("ruled"))
+  }
+
   @Test func `an address that is taken is refused`() throws {
     let rig = try PeerRig()
     let settings = PeerSettings(name: "b", identity: certificates.identity("b"))
+    let address = try #require(NodeAddress("127.0.0.1:\(rig.listener.port)"))
     let error = #expect(throws: PeerError.self) {
-      try PeerListener(on: rig.b, at: "127.0.0.1:\(rig.listener.port)", settings) { _, _ in }
+      try PeerListener(on: rig.b, at: address, settings) { _, _ in nil }
     }
     #expect(error?.description == "listen: address already in use")
   }

@@ -1,5 +1,7 @@
 /* TLS 1.3 between nodes with OpenSSL, apart from any socket: ciphertext goes in and comes out as bytes. Both sides show a certificate of the same
-   authority. A session belongs to one thread at a time; an identity may be shared. */
+   authority. A session belongs to one thread at a time; an identity may be shared.
+
+   OpenSSL is loaded when a process first reads an identity: a daemon that is no node of a cluster neither links nor loads it for this. */
 #ifndef CTLS_H
 #define CTLS_H
 
@@ -12,7 +14,7 @@ typedef struct ct_identity ct_identity;
 /* One end of a connection. */
 typedef struct ct_session ct_session;
 
-/* Reads the certificate with its chain, its key and the authority's certificates from PEM files. NULL when one can't be used; then `why` has a sentence. */
+/* Reads the certificate with its chain, its key and the authority's certificates from PEM files. NULL when one can't be used, or OpenSSL can't be loaded; then `why` has a sentence. */
 ct_identity *ct_read_identity(const char *certificate, const char *key, const char *authority, char *why, size_t room);
 
 /* Drops the caller's share of an identity; sessions that use it go on. */
@@ -20,6 +22,9 @@ void ct_release_identity(ct_identity *identity);
 
 /* When the identity's own certificate expires: seconds since 1970. */
 long long ct_expiry(const ct_identity *identity);
+
+/* Whether the identity's own certificate is for `name`. */
+bool ct_is_for(const ct_identity *identity, const char *name);
 
 /* A session that begins the handshake, with a peer whose certificate must be for `peer`. NULL when memory has run out. */
 ct_session *ct_connect(ct_identity *identity, const char *peer);

@@ -4,7 +4,7 @@
 /// | --- | --- |
 /// | `cluster` | the cluster: its id, the format of its tables, how many commits a part of the log has |
 /// | `logs` | a log: its epoch and owner, its last sequence and digest |
-/// | `nodes` | a node: its process, its address and version, until when its lease runs by the database's clock, whether it is drained |
+/// | `nodes` | a node: its process, address, version, where it listens for others, its lease by the database's clock, whether it is drained |
 /// | `commits` | a batch of commits, in parts by sequence, so that old ones are dropped whole |
 /// | `snapshots` | a snapshot in the folder of snapshots that was read back: its name, its place in the log |
 /// | `turns` | which node does what one node at a time does, and until when |
@@ -14,7 +14,7 @@
 /// The first node makes them. Each node brings an earlier format to its own, and refuses a later one.
 enum ClusterSchema {
   /// The format that this version of the daemon writes.
-  static let format = 4
+  static let format = 5
 
   /// What brings the tables from the format before to each format, the first one's first.
   ///
@@ -57,6 +57,7 @@ enum ClusterSchema {
       node text NOT NULL, revision text NOT NULL, incarnation text NOT NULL, problem text NOT NULL, PRIMARY KEY (node, revision)
     );
     """,
+    "ALTER TABLE ruled.nodes ADD COLUMN listen text NOT NULL DEFAULT '';",
   ]
 
   /// How long a change of the schema may take, in milliseconds.

@@ -91,8 +91,8 @@ final class LogClient {
   private static let lookStatement = PostgresStatement(
     kept: "look",
     """
-    SELECT l.epoch, l.sequence, l.digest, l.owner, l.incarnation, n.address, n.lease IS NULL OR n.lease < clock_timestamp() \
-    FROM ruled.logs l LEFT JOIN ruled.nodes n ON n.node = l.owner AND n.incarnation = l.incarnation WHERE l.log = $1::int8
+    SELECT l.epoch, l.sequence, l.digest, l.owner, l.incarnation, n.address, n.lease IS NULL OR n.lease < clock_timestamp(), \
+    n.listen FROM ruled.logs l LEFT JOIN ruled.nodes n ON n.node = l.owner AND n.incarnation = l.incarnation WHERE l.log = $1::int8
     """)
 
   /// Where the log stands.
@@ -104,7 +104,9 @@ final class LogClient {
     let owner = rows.text(0, 3)
     return LogHead(
       epoch: rows.integer(0, 0), position: Self.position(rows, 1),
-      owner: owner.isEmpty ? nil : NodeIdentity(name: owner, incarnation: rows.text(0, 4), address: rows.text(0, 5)),
+      owner: owner.isEmpty
+        ? nil
+        : NodeIdentity(name: owner, incarnation: rows.text(0, 4), address: rows.text(0, 5), listen: rows.text(0, 7)),
       isLeaseOver: rows.boolean(0, 6))
   }
 
@@ -281,12 +283,12 @@ final class LogClient {
   private static let renewStatement = PostgresStatement(
     kept: "renew",
     """
-    INSERT INTO ruled.nodes AS n (node, incarnation, address, lease, sequence, version, behind) \
+    INSERT INTO ruled.nodes AS n (node, incarnation, address, lease, sequence, version, behind, listen) \
     SELECT $1::text, $2::text, $3::text, clock_timestamp() + $4::int8 * interval '1 millisecond', $5::int8, $6::text, \
-    greatest(0, l.sequence - $5::int8) FROM (SELECT set_config('synchronous_commit', 'local', true)) AS s, ruled.logs l \
+    greatest(0, l.sequence - $5::int8), $8::text FROM (SELECT set_config('synchronous_commit', 'local', true)) AS s, ruled.logs l \
     WHERE l.log = $7::int8 \
     ON CONFLICT (node) DO UPDATE SET incarnation = excluded.incarnation, address = excluded.address, lease = excluded.lease, \
-    sequence = excluded.sequence, version = excluded.version, behind = excluded.behind \
+    sequence = excluded.sequence, version = excluded.version, behind = excluded.behind, listen = excluded.listen \
     WHERE n.incarnation = excluded.incarnation OR n.lease < clock_timestamp() RETURNING drained
     """)
 
@@ -299,6 +301,7 @@ final class LogClient {
       [
         .text(node.name), .text(node.incarnation), .text(node.address), .integer(Int64(settings.lease)),
         .integer(sequence), .text(settings.version), .integer(Self.log),
+        .text(node.listen),
       ],
       "the lease can't be renewed", milliseconds: settings.lease)
     return rows.count == 1 ? rows.boolean(0, 0) : nil

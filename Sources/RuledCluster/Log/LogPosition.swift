@@ -36,20 +36,24 @@ package struct NodeIdentity: Sendable, Equatable {
   package let name: String
   /// What tells its process from every other one, also of the same name.
   package let incarnation: String
-  /// Where its clients and the other nodes reach it, for people to read.
+  /// Where its clients reach it, for people to read.
   package let address: String
+  /// Where it listens for other nodes, as they reach it; empty if it does not.
+  package let listen: String
 
   /// A node's process.
-  package init(name: String, incarnation: String, address: String) {
+  package init(name: String, incarnation: String, address: String, listen: String = "") {
     self.name = name
     self.incarnation = incarnation
     self.address = address
+    self.listen = listen
   }
 
   /// A process that begins now.
-  package init(name: String, address: String) {
+  package init(name: String, address: String, listen: String = "") {
     var random = SystemRandomNumberGenerator()
-    self.init(name: name, incarnation: UUIDText.random(random.next(), random.next()).text, address: address)
+    let incarnation = UUIDText.random(random.next(), random.next()).text
+    self.init(name: name, incarnation: incarnation, address: address, listen: listen)
   }
 }
 

@@ -74,7 +74,25 @@ extension Configuration.Cluster {
       DurationText.parse(text).flatMap { $0 >= 1_000_000 ? $0 : nil }
     }.map { snapshotEvery = $0 }
     if node.isEmpty { section.note(["node"], "needed: a name that no other node has") }
+    readTunnel(section)
     section.finish()
+  }
+
+  /// Reads the four keys that belong together.
+  private mutating func readTunnel(_ section: ConfigurationSection) {
+    let keys = ["listen", "certificate", "key", "authority"]
+    let given = section.names.filter { keys.contains($0) }
+    let listen = section.text("listen", expected: "an address that other nodes reach, like \"10.0.0.5:7433\"") { text in
+      NodeAddress(text).flatMap { $0.isReachable ? $0 : nil }
+    }
+    let files = keys.dropFirst().map { section.path($0) }
+    if let first = given.first {
+      for key in keys where !given.contains(key) {
+        section.note([key], "needed with \(first): listen, certificate, key and authority belong together")
+      }
+    }
+    guard let listen, let certificate = files[0], let key = files[1], let authority = files[2] else { return }
+    tunnel = Configuration.Tunnel(listen: listen, certificate: certificate, key: key, authority: authority)
   }
 }
 

@@ -80,9 +80,32 @@ package struct Configuration: Sendable, Equatable {
     package var snapshots: String?
     /// How often a snapshot is made, in microseconds.
     package var snapshotEvery: Int64 = 3_600_000_000
+    /// Where the node takes what other nodes' clients send to it as the owner, and how it proves to them who it is; nil if it neither takes
+    /// nor forwards anything.
+    package var tunnel: Tunnel?
 
     /// No node.
     package init() {}
+  }
+
+  /// How a node speaks to the others.
+  package struct Tunnel: Sendable, Equatable {
+    /// Where the node listens, as the other nodes reach it.
+    package var listen: NodeAddress
+    /// The PEM file of the node's certificate, which has the node's name among its alternative names.
+    package var certificate: String
+    /// The PEM file of the certificate's key.
+    package var key: String
+    /// The PEM file of the authority that all nodes' certificates come from.
+    package var authority: String
+
+    /// What a node listens at and shows.
+    package init(listen: NodeAddress, certificate: String, key: String, authority: String) {
+      self.listen = listen
+      self.certificate = certificate
+      self.key = key
+      self.authority = authority
+    }
   }
 
   /// The folder of the store on this host; nil if it is in memory.
@@ -222,6 +245,34 @@ package struct ListenAddress: Sendable, Equatable {
 
   /// The address as it is written.
   package var text: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+}
+
+/// Where a node listens, as the others reach it: a host and a port, as in `10.0.0.5:7433`, `db1:7433` or `[fd00::5]:7433`.
+package struct NodeAddress: Sendable, Equatable, CustomStringConvertible {
+  /// A name or a numeric address, without brackets.
+  package let host: String
+  /// The port.
+  package let port: UInt16
+
+  /// The address that a text states; nil when it states none.
+  package init?(_ text: String) {
+    guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else { return nil }
+    var host = text[..<colon]
+    if host.hasPrefix("["), host.hasSuffix("]") {
+      host = host.dropFirst().dropLast()
+    } else if host.contains(":") {
+      return nil
+    }
+    guard !host.isEmpty, !host.utf8.contains(0) else { return nil }
+    self.host = String(host)
+    self.port = port
+  }
+
+  /// Whether other hosts can use the address: it states a port, and is not that of all of a host's networks.
+  package var isReachable: Bool { port > 0 && !["0.0.0.0", "::", "*"].contains(host) }
+
+  /// The address as it is written in the configuration.
+  package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }
 
 /// What a bearer token lets its holder call; each role may do all that the ones before it may.

@@ -7,17 +7,25 @@ internal import RuledCore
 /// | kind | bytes |
 /// | --- | --- |
 /// | hello | `ruled`, the lowest and the highest version that the sender speaks, two bytes each, its node's name |
-/// | requests | the batch's number, 8 bytes; each request after its length, 4 bytes |
-/// | answer | the batch's number, the request's index in it, 4 bytes, the outcome, 1 byte, the answer |
+/// | open | which listener the client came through, 1 byte, its rights, 1 byte |
+/// | data | bytes of the client, or for it |
+/// | room | how many bytes of data the sender takes beyond those that it took before, 4 bytes |
+/// | end | none: no data follows |
 /// | ping, pong | none |
 /// | farewell | why the sender ends the connection, as text |
+///
+/// A connection with `open` is a tunnel for one client. Each side may send `window` bytes of data at first, and then as many as `room` grants.
 enum PeerFrame {
   /// Says who the sender is; the first frame in each direction.
   case hello(lowest: UInt16, highest: UInt16, name: String)
-  /// A batch of requests, by whoever has connected.
-  case requests(number: UInt64, batch: PeerBatch)
-  /// An answer to one of them.
-  case answer(number: UInt64, index: Int, outcome: Outcome, bytes: ByteView)
+  /// Makes the connection a tunnel for a client, by whoever has connected.
+  case open(PeerClient)
+  /// Bytes of a tunnel.
+  case data(ByteView)
+  /// So many more bytes may come.
+  case room(Int)
+  /// The sender has no more data.
+  case end
   /// Asks for a pong.
   case ping
   /// The sender lives.
@@ -25,19 +33,18 @@ enum PeerFrame {
   /// The last frame of its sender.
   case farewell(String)
 
-  /// What became of a request.
-  enum Outcome: UInt8 { case answered = 0, overloaded, unavailable }
-
-  private enum Kind: UInt8 { case hello = 1, requests, answer, ping, pong, farewell }
+  private enum Kind: UInt8 { case hello = 1, open, data, room, end, ping, pong, farewell }
 
   /// The versions that this program speaks.
   static let versions: ClosedRange<UInt16> = 1...1
   /// How many bytes come before the kind's own.
   static let headBytes = 5
-  /// How many bytes of an answer's frame come before the answer.
-  static let answerBytes = headBytes + 13
   /// The most bytes of a frame before the peer has said who it is.
   static let helloBytes = 512
+  /// The most bytes of any frame.
+  static let mostBytes = 512 << 10
+  /// How many bytes of data may be on their way in each direction.
+  static let window = 1 << 20
   private static let magic: StaticString = "ruled"
 
   // MARK: Writing
@@ -57,21 +64,23 @@ enum PeerFrame {
     buffer.append(contentsOf: name)
   }
 
-  static func writeRequests(number: UInt64, _ batch: PeerBatch, into buffer: ByteBuffer) {
-    begin(.requests, 8 + batch.byteCount, in: buffer)
-    buffer.append(bigEndian: number)
-    buffer.append(batch.encoded)
+  static func writeOpen(_ client: PeerClient, into buffer: ByteBuffer) {
+    begin(.open, 2, in: buffer)
+    buffer.append(client.listener.rawValue)
+    buffer.append((client.isAdmin ? 1 : 0) | (client.isCourier ? 2 : 0))
   }
 
-  static func writeAnswer(
-    number: UInt64, index: Int, _ outcome: Outcome, _ bytes: ByteView = .empty, into buffer: ByteBuffer
-  ) {
-    begin(.answer, 13 + bytes.count, in: buffer)
-    buffer.append(bigEndian: number)
-    buffer.append(bigEndian: UInt32(index))
-    buffer.append(outcome.rawValue)
+  static func writeData(_ bytes: ByteView, into buffer: ByteBuffer) {
+    begin(.data, bytes.count, in: buffer)
     buffer.append(bytes)
   }
+
+  static func writeRoom(_ count: Int, into buffer: ByteBuffer) {
+    begin(.room, 4, in: buffer)
+    buffer.append(bigEndian: UInt32(count))
+  }
+
+  static func writeEnd(into buffer: ByteBuffer) { begin(.end, 0, in: buffer) }
 
   static func writePing(into buffer: ByteBuffer) { begin(.ping, 0, in: buffer) }
 
@@ -89,7 +98,7 @@ enum PeerFrame {
     bytes.count < 4 ? nil : 4 + Int(UInt32(bigEndian: bytes.load(at: 0, as: UInt32.self)))
   }
 
-  /// The whole frame in `bytes`, which an answer refers to; nil if it is none.
+  /// The whole frame in `bytes`, which data refers to; nil if it is none.
   init?(_ bytes: ByteView) {
     guard bytes.count >= Self.headBytes, let kind = Kind(rawValue: bytes[4]) else { return nil }
     let body = bytes.extracting(Self.headBytes..<bytes.count)
@@ -100,15 +109,14 @@ enum PeerFrame {
       let highest = UInt16(bigEndian: body.load(at: 7, as: UInt16.self))
       self = .hello(
         lowest: lowest, highest: highest, name: String(decoding: body.extracting(9..<body.count), as: UTF8.self))
-    case .requests:
-      guard body.count >= 8, let batch = PeerBatch(encoded: body.extracting(8..<body.count)) else { return nil }
-      self = .requests(number: UInt64(bigEndian: body.load(at: 0, as: UInt64.self)), batch: batch)
-    case .answer:
-      guard body.count >= 13, let outcome = Outcome(rawValue: body[12]) else { return nil }
-      self = .answer(
-        number: UInt64(bigEndian: body.load(at: 0, as: UInt64.self)),
-        index: Int(UInt32(bigEndian: body.load(at: 8, as: UInt32.self))), outcome: outcome,
-        bytes: body.extracting(13..<body.count))
+    case .open:
+      guard body.count == 2, let listener = PeerClient.Listener(rawValue: body[0]), body[1] < 4 else { return nil }
+      self = .open(PeerClient(listener, isAdmin: body[1] & 1 != 0, isCourier: body[1] & 2 != 0))
+    case .data: self = .data(body)
+    case .room:
+      guard body.count == 4 else { return nil }
+      self = .room(Int(UInt32(bigEndian: body.load(at: 0, as: UInt32.self))))
+    case .end: self = .end
     case .ping: self = .ping
     case .pong: self = .pong
     case .farewell: self = .farewell(String(decoding: body, as: UTF8.self))

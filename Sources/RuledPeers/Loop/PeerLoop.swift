@@ -5,8 +5,7 @@ internal import Synchronization
 
 /// The thread of a node's links: the listener and all links of the node run on one libuv loop.
 ///
-/// Links stay apart from the loops of the workers, which they cost nothing. A worker hands over a batch under one lock. It gets the answers by a
-/// closure, which is called on this thread and is to pass them on at once.
+/// Links and tunnels stay apart from the loops of the workers, which they cost nothing: they meet at sockets.
 package final class PeerLoop: Sendable {
   private let inbox: LoopInbox
   private let thread: Thread
@@ -18,13 +17,24 @@ package final class PeerLoop: Sendable {
     let inbox = try LoopInbox()
     self.inbox = inbox
     do throws(ThreadError) {
-      thread = try Thread(name: "ruled-peers") { LoopState(inbox).run() }
+      thread = try Thread(name: "ruled-peers") {
+        Self.blockBrokenPipes()
+        LoopState(inbox).run()
+      }
     } catch {
       throw .system("pthread_create", number: error.number)
     }
   }
 
-  /// Closes the listener and the links of this loop, and waits for the thread's end; what is in flight is answered `unavailable`.
+  /// Lets a write to a socket that nobody reads fail, instead of ending the process: libuv does not ask the system for that.
+  private static func blockBrokenPipes() {
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    sigaddset(&signals, SIGPIPE)
+    pthread_sigmask(SIG_BLOCK, &signals, nil)
+  }
+
+  /// Closes the listener, the links and the tunnels of this loop, and waits for the thread's end.
   ///
   /// To be called once, and not from a closure that the loop calls.
   package func stop() {
@@ -32,8 +42,9 @@ package final class PeerLoop: Sendable {
     thread.join()
   }
 
-  /// Runs `body` on the loop's thread, after what was posted before; not at all once the loop has stopped.
-  func post(_ body: @escaping @Sendable (LoopState) -> Void) { inbox.post(body) }
+  /// Runs `body` on the loop's thread, after what was posted before; false, and not at all, once the loop has stopped.
+  @discardableResult
+  func post(_ body: @escaping @Sendable (LoopState) -> Void) -> Bool { inbox.post(body) }
 
   /// Runs `body` on the loop's thread and waits for its result; nil once the loop has stopped.
   func call<Result: Sendable>(_ body: @escaping @Sendable (LoopState) -> Result) -> Result? {

@@ -10,11 +10,13 @@ protocol StreamOwner: AnyObject {
   func received(_ bytes: ByteView)
   /// The bytes given to `write` were taken by the system.
   func wrote()
-  /// The peer has ended its side, or the connection broke.
+  /// The peer has ended its side: nothing more comes.
+  func inputDidEnd()
+  /// The connection broke.
   func ended(_ reason: String)
 }
 
-/// A TCP stream of libuv, confined to its loop.
+/// A stream socket, which libuv takes for a TCP one, confined to its loop.
 ///
 /// An open stream keeps itself and its owner alive. After `close`, the owner is told nothing more.
 final class PeerStream {
@@ -23,6 +25,9 @@ final class PeerStream {
   private let tcp = UnsafeMutablePointer<uv_tcp_t>.allocate(capacity: 1)
   private let connecting = UnsafeMutablePointer<uv_connect_t>.allocate(capacity: 1)
   private let writing = UnsafeMutablePointer<uv_write_t>.allocate(capacity: 1)
+  private let ending = UnsafeMutablePointer<uv_shutdown_t>.allocate(capacity: 1)
+  /// How many bytes one read takes at most.
+  var readLimit = Int.max
   private var accepted: (() -> Void)?
   private var isClosed = false
 
@@ -40,6 +45,7 @@ final class PeerStream {
     tcp.deallocate()
     connecting.deallocate()
     writing.deallocate()
+    ending.deallocate()
   }
 
   private var handle: UnsafeMutablePointer<uv_stream_t> {
@@ -71,6 +77,12 @@ final class PeerStream {
     uv_tcp_nodelay(tcp, 1)
   }
 
+  /// Takes over a connected socket of any kind, unless this throws.
+  func open(_ descriptor: Int32) throws(PeerError) {
+    let status = uv_tcp_open(tcp, descriptor)
+    guard status == 0 else { throw .system("uv_tcp_open", number: -status) }
+  }
+
   /// The address that the stream is bound to, or that of its peer.
   func address(ofPeer: Bool) -> NumericAddress? {
     NumericAddress { storage, length in
@@ -91,6 +103,9 @@ final class PeerStream {
     let status = uv_write(writing, handle, &buffer, 1, streamWrote)
     precondition(status == 0 || isClosed, "a write to an open stream is taken")
   }
+
+  /// Ends the writing side.
+  func endWriting() { uv_shutdown(ending, handle, nil) }
 
   /// Writes what the system takes at once; for the last words before `close`.
   func tryWrite(_ bytes: ByteView) {
@@ -127,15 +142,14 @@ final class PeerStream {
 
   fileprivate func giveRoom(_ buffer: UnsafeMutablePointer<uv_buf_t>) {
     buffer.pointee = uv_buf_init(
-      loop.scratch.baseAddress?.assumingMemoryBound(to: CChar.self), UInt32(loop.scratch.count))
+      loop.scratch.baseAddress?.assumingMemoryBound(to: CChar.self), UInt32(min(loop.scratch.count, readLimit)))
   }
 
   fileprivate func noteRead(_ count: Int, _ base: UnsafeMutablePointer<CChar>?) {
     if count > 0 {
       owner?.received(ByteView(start: base, count: count))
     } else if count < 0 {
-      let isEnd = count == Int(UV_EOF.rawValue)
-      owner?.ended(isEnd ? "the peer has ended the connection" : PeerError.text(of: Int32(-count)))
+      if count == Int(UV_EOF.rawValue) { owner?.inputDidEnd() } else { owner?.ended(PeerError.text(of: Int32(-count))) }
     }
   }
 

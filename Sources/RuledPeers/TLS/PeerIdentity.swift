@@ -19,4 +19,7 @@ package final class PeerIdentity: @unchecked Sendable {  // nobody changes the c
 
   /// When the node's own certificate expires, in seconds since 1970.
   package var expiry: Int64 { ct_expiry(raw) }
+
+  /// Whether the node's own certificate has this name among its alternative names.
+  package func isFor(_ name: String) -> Bool { ct_is_for(raw, name) }
 }

@@ -22,6 +22,8 @@ final class ClusterMembership: Sendable {
   let agreement: RulesAgreement
   /// How it uses the database.
   let settings: ClusterSettings
+  /// The node's connections with the others; nil where it has none.
+  let links: NodeLinks?
   private let played: PlayedStore
   private let lease: Thread
   private let keeper: SnapshotKeeper?
@@ -31,11 +33,14 @@ final class ClusterMembership: Sendable {
   let requests = Atomic<Int>(0)
   private let over = Mutex(End())
 
-  /// Joins a cluster with the node's own store.
+  /// Joins a cluster with the node's own store, and with `links` to the other nodes.
   ///
   /// Throws if the database can't be used as it is; one that can't be reached is waited for.
-  init(_ start: ClusterStart, store: RocksStore, log: any EventLog) throws(StartError) {
+  init(
+    _ start: ClusterStart, store: RocksStore, links: NodeLinks?, log: any EventLog
+  ) throws(StartError) {
     self.log = log
+    self.links = links
     settings = start.settings
     do throws(StoreError) {
       played = try PlayedStore(store)
@@ -128,5 +133,6 @@ final class ClusterMembership: Sendable {
     snapshots?.join()
     node.stop()
     lease.join()
+    links?.stop()
   }
 }

@@ -23,7 +23,9 @@ struct ClusterStart {
     settings.allowsPrimary = configuration.durability == .primary
     settings.version = Version.current
     self.settings = settings
-    identity = NodeIdentity(name: configuration.cluster.node, address: configuration.cluster.address)
+    identity = NodeIdentity(
+      name: configuration.cluster.node, address: configuration.cluster.address,
+      listen: configuration.cluster.tunnel?.listen.description ?? "")
     let every = configuration.cluster.snapshotEvery
     snapshots = configuration.cluster.snapshots.map { SnapshotSettings(folder: $0, every: every) }
   }

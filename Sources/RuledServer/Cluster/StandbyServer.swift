@@ -3,22 +3,45 @@ import RuledCluster
 import RuledCore
 import RuledEngine
 import RuledJSON
+import RuledPeers
 import RuledStore
 import RuledThreads
 import RuledWire
 import Synchronization
 
-/// Answers the clients of a node that does not own the log: each request gets an error that names the owner, and `health` tells how far the node follows.
+/// What a daemon serves its clients with while it follows: its configuration and its sockets.
+struct StandbySockets {
+  /// The configuration.
+  let configuration: Configuration
+  /// How many connections there may be.
+  let connections: Int
+  /// The Unix socket.
+  let lines: Int32
+  /// The loopback listener for HTTP.
+  let api: Int32?
+  /// The one for the plugins' sites.
+  let sites: Int32?
+  /// What clients of `api` send with each request.
+  let token: BearerToken?
+}
+
+/// Serves the clients of a node that does not own the log: carries their connections to the owner, and answers what is about the node.
 ///
-/// It serves on the daemon's sockets until the node owns the log, or a signal asks the daemon to end.
+/// Without a way to the owner, each request gets an error that names it. It serves on the daemon's sockets until the node owns the log, or a
+/// signal asks the daemon to end.
 final class StandbyServer: ConnectionHandler {
-  private let membership: ClusterMembership
-  private let loop: EventLoop
+  let membership: ClusterMembership
+  let sockets: StandbySockets
+  let loop: EventLoop
   private let table: ConnectionTable
   private let parser = RequestParser()
   private let reply = ByteBuffer(capacity: 1024)
   private let ended = Mailbox<Bool>()
+  /// When the node began to follow.
+  let start = EngineClock.wall
   private let admins: Administrators
+  private let couriers: Administrators
+  let route: OwnerRoute?
   /// Replies that had to wait for the database.
   private let late = Mailbox<LateReply>()
 
@@ -28,40 +51,58 @@ final class StandbyServer: ConnectionHandler {
     let result: Result<JSONValue, RequestError>
   }
 
-  private init(_ membership: ClusterMembership, _ configuration: Configuration) throws(SystemError) {
-    self.membership = membership
-    admins = Administrators(configuration.admins)
-    loop = try EventLoop()
-    var limits = ConnectionLimits()
-    limits.lineBytes = configuration.limits.requestBytes
-    table = ConnectionTable(on: loop, limits: limits)
-    table.handler = self
+  private var clients: [ConnectionToken: ForwardedLines] = [:]
+  /// Clients that have gone and whose last lines are on their way.
+  private var leaving: [ForwardedLines] = []
+  var webs: [ObjectIdentifier: ForwardedWeb] = [:]
+  /// How many connections of clients that speak HTTP are carried to the owner.
+  let carried = CarriedConnections()
+
+  final class CarriedConnections: Sendable {
+    let count = Atomic<Int>(0)
   }
 
-  /// Serves on the socket `lines`, and on the sockets `web` where clients speak HTTP alone, until the node owns the log.
+  private init(_ membership: ClusterMembership, _ sockets: StandbySockets) throws(SystemError) {
+    self.membership = membership
+    self.sockets = sockets
+    admins = Administrators(sockets.configuration.admins)
+    couriers = Administrators(sockets.configuration.couriers)
+    route = membership.links.map { OwnerRoute(membership.node, $0) }
+    loop = try EventLoop()
+    var limits = ConnectionLimits()
+    limits.lineBytes = sockets.configuration.limits.requestBytes
+    limits.lineMemory = LineMemory(max(Limits.lineBytes, 4 * limits.lineBytes))
+    table = ConnectionTable(on: loop, limits: limits)
+    table.handler = self
+    loop.atTickEnd(.work) { [unowned self] in flush() }
+  }
+
+  /// Serves until the node owns the log.
   ///
   /// Gives its writer, nil after a signal. The sockets stay open.
   static func run(
-    _ membership: ClusterMembership, _ configuration: Configuration, lines: Int32, web: [Int32],
-    notifier: SystemdNotifier
+    _ membership: ClusterMembership, _ sockets: StandbySockets, notifier: SystemdNotifier
   ) throws(StartError) -> LogWriter? {
     do {
-      let server = try StandbyServer(membership, configuration)
-      return try server.serve(lines: lines, web: web, notifier)
+      let server = try StandbyServer(membership, sockets)
+      return try server.serve(notifier)
     } catch {
       throw StartError("the node can't follow its cluster: \(error)")
     }
   }
 
-  private func serve(lines: Int32, web: [Int32], _ notifier: SystemdNotifier) throws -> LogWriter? {
+  /// How often the owner and time-outs are looked at, in milliseconds.
+  private static let period: UInt64 = 100
+
+  private func serve(_ notifier: SystemdNotifier) throws -> LogWriter? {
     let holder = Holder()
     var isEnding = false
-    try ended.attach(to: loop) { [loop] _ in loop.stop() }
+    try ended.attach(to: loop) { [unowned self] _ in stop() }
     try late.attach(to: loop) { [unowned self] replies in for reply in replies { send(reply) } }
-    let signals = try SignalWatcher(on: loop, [.terminate, .interrupt, .hangUp]) { [loop] signal in
-      guard signal != .hangUp else { return }
+    let signals = try SignalWatcher(on: loop, [.terminate, .interrupt, .hangUp]) { [unowned self] signal in
+      if signal == .hangUp { return membership.links?.renew() ?? () }
       isEnding = true
-      loop.stop()
+      stop()
     }
     let (node, ended, agreement) = (membership.node, ended, membership.agreement)
     _ = try Thread(name: "ruled-rules") { agreement.follow() }
@@ -73,21 +114,28 @@ final class StandbyServer: ConnectionHandler {
       } catch { holder.set(.failure(error)) }
       _ = ended.send(true)
     }
-    let listener = try Listener(on: loop, try ListeningSocket(copying: lines)) { [unowned self] in
-      _ = try? table.adopt($0)
-    }
-    let webListeners = try web.map { descriptor in
-      try Listener(on: loop, try ListeningSocket(copying: descriptor)) { [unowned self] in refuseHTTP($0) }
+    let listener = try Listener(on: loop, try ListeningSocket(copying: sockets.lines)) { [unowned self] in adopt($0) }
+    let webListeners = try [(sockets.api, PeerClient.Listener.api), (sockets.sites, .sites)].compactMap {
+      socket, kind in
+      try socket.map { descriptor in
+        try Listener(on: loop, try ListeningSocket(copying: descriptor)) { [unowned self] in
+          adoptWeb($0, PeerClient(kind))
+        }
+      }
     }
     let watchdog = try notifier.watchdogMilliseconds.map { period in
       try loop.timer(after: 1, every: max(1, period / 2)) { notifier.watchdog() }
     }
+    let looks = try loop.timer(after: Self.period, every: Self.period) { [unowned self] in look() }
+    route?.refresh()
     notifier.ready(status: "standby")
     loop.run()
+    looks.close()
     watchdog?.close()
     listener.stop()
     for listener in webListeners { listener.stop() }
     signals.close()
+    for web in webs.values { web.close() }
     table.close()
     ended.close()
     late.close()
@@ -95,6 +143,26 @@ final class StandbyServer: ConnectionHandler {
     follower.join()
     loop.close()
     return try holder.value.get()
+  }
+
+  /// Ends the tunnels, whose clients get what they then have to get, and the loop.
+  private func stop() {
+    for client in clients.values { client.end() }
+    for client in leaving { client.end() }
+    route?.close()
+    loop.stop()
+  }
+
+  private func look() {
+    route?.refresh()
+    for web in webs.values { web.checkTime() }
+  }
+
+  /// Ends a tick: what clients sent goes to the tunnels.
+  private func flush() {
+    for client in clients.values { client.flush() }
+    for client in leaving { client.flush() }
+    leaving.removeAll { $0.isOver }
   }
 
   /// Holds what the thread that follows came to.
@@ -106,14 +174,71 @@ final class StandbyServer: ConnectionHandler {
     func set(_ value: Result<LogWriter?, StoreError>) { result.withLock { $0 = value } }
   }
 
+  // MARK: Connections
+
+  var isFull: Bool {
+    table.count + webs.count + carried.count.load(ordering: .relaxed) >= sockets.connections
+  }
+
+  static let tooMany = RequestError(
+    .overloaded, "more connections than limits.connections allows, or than the process may have open files",
+    details: [.init("retry_after_ms", 1000)])
+
+  private func adopt(_ descriptor: Int32) {
+    guard !isFull else {
+      ReplySender.writeError(Self.tooMany, id: nil, isAlone: true, to: reply)
+      _ = SystemCalls.send(descriptor, reply.bytes)
+      return SystemCalls.close(descriptor)
+    }
+    _ = try? table.adopt(descriptor)
+  }
+
+  func receiveOtherProtocol(on descriptor: Int32) {
+    let isAdmin = PeerCredentials(of: descriptor).map {
+      admins.include($0, groups: PeerCredentials.groups(of: descriptor))
+    }
+    adoptWeb(descriptor, PeerClient(.web, isAdmin: isAdmin ?? false))
+  }
+
+  func forget(_ connection: Connection) {
+    guard let client = clients.removeValue(forKey: connection.token) else { return }
+    leaving.append(client)
+    loop.onNextTick {}  // whose end sends what the client sent last
+  }
+
   // MARK: Requests
 
   func receive(line: ByteView, on connection: Connection) {
     reply.removeAll()
-    switch parser.parse(line, readable: line.count + LineFramer.padding) {
-    case .single(.request(let request)) where Self.isForDatabase(request.method): return ask(request, connection)
-    case .single(let message):
-      guard answer(message) else { return }
+    let parsed = parser.parse(line, readable: line.count + LineFramer.padding)
+    if case .single(.request(let request)) = parsed, Self.isForDatabase(request.method) {
+      return ask(request, connection)
+    } else if case .single(.request(let request)) = parsed, request.method == .health {
+      guard answer(.request(request)) else { return }
+    } else if let client = client(connection) {
+      return client.forward(line, parsed)
+    } else {
+      guard refuse(parsed) else { return }
+    }
+    ReplyWriter.endLine(to: reply)
+    connection.send(reply.bytes)
+  }
+
+  /// The way of a client's lines to the owner; nil while there is none.
+  private func client(_ connection: Connection) -> ForwardedLines? {
+    if let client = clients[connection.token] { return client }
+    guard let route, route.leadsSomewhere else { return nil }
+    let rights = PeerClient(
+      .lines, isAdmin: admins.include(connection), isCourier: couriers.include(connection))
+    let client = ForwardedLines(connection, on: loop, rights, route)
+    clients[connection.token] = client
+    return client
+  }
+
+  /// Writes the refusal of what a line holds; false if it wants no answer.
+  private func refuse(_ line: RequestLine) -> Bool {
+    switch line {
+    case .single(let message): return answer(message)
     case .invalid(let error): ReplyWriter.error(error, id: nil, to: reply)
     case .batch(var batch):
       var replies = BatchReply()
@@ -127,11 +252,10 @@ final class StandbyServer: ConnectionHandler {
         replies.begin(to: reply)
         reply.append(part)
       }
-      guard !replies.isEmpty else { return }
       replies.end(to: reply)
+      return !replies.isEmpty
     }
-    ReplyWriter.endLine(to: reply)
-    connection.send(reply.bytes)
+    return true
   }
 
   /// Writes the answer to a message behind `reply`; false if it wants none.
@@ -192,41 +316,25 @@ final class StandbyServer: ConnectionHandler {
   }
 
   func reportSkippedLine(_ reason: LineFramer.SkipReason, on connection: Connection) {
-    reply.removeAll()
-    ReplyWriter.error(refusal, id: nil, to: reply)
-    ReplyWriter.endLine(to: reply)
+    let error = reason.error(requestBytes: sockets.configuration.limits.requestBytes)
+    ReplySender.writeError(error, id: nil, isAlone: true, to: reply)
     connection.send(reply.bytes)
   }
 
-  func receiveOtherProtocol(on descriptor: Int32) { refuseHTTP(descriptor) }
-
-  func forget(_ connection: Connection) {}
-
-  /// Answers whatever was asked by HTTP, and closes the connection.
-  private func refuseHTTP(_ descriptor: Int32) {
-    let body = ByteBuffer(capacity: 256)
-    var writer = JSONWriter(body)
-    writer.beginObject()
-    writer.member("error")
-    refusal.write(to: &writer)
-    writer.endObject()
-    reply.removeAll()
-    reply.append(
-      "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 1\r\n" as StaticString)
-    reply.append("connection: close\r\ncontent-length: " as StaticString)
-    reply.append(decimal: Int64(body.count))
-    reply.append("\r\n\r\n" as StaticString)
-    reply.append(body)
-    _ = SystemCalls.send(descriptor, reply.bytes)
-    SystemCalls.close(descriptor)
-  }
-
-  private var refusal: RequestError {
+  var refusal: RequestError {
     let (name, figures) = (membership.node.identity.name, membership.node.figures)
     guard let owner = figures.owner, owner.name != name else {
       return RequestError(
         .unavailable, "node \(name) does not own the log of commits, nor does it know who does: try again",
         details: [.init("node", .string(name)), .init("owner", .null), .init("retry_after_ms", 1000)])
+    }
+    if let problem = route?.problem {
+      return RequestError(
+        .unavailable, "node \(name) follows the log of commits, and \(problem); try again",
+        details: [
+          .init("node", .string(name)), .init("owner", .string(owner.name)),
+          .init("owner_address", .string(owner.address)), .init("retry_after_ms", 1000),
+        ])
     }
     return RequestError(
       .unavailable,
@@ -239,12 +347,12 @@ final class StandbyServer: ConnectionHandler {
 
   private static func place(_ owner: NodeIdentity) -> String { owner.address.isEmpty ? "" : ", at \(owner.address)" }
 
-  private var health: JSONValue {
+  var health: JSONValue {
     let (node, figures) = (membership.node, membership.node.figures)
     let position = node.position.sequence
-    let problems = membership.problems.map(\.description)
+    let problems = problems
     return .object([
-      "status": .string(problems.isEmpty ? "standby" : "degraded"),
+      "status": .string(membership.problems.isEmpty ? "standby" : "degraded"),
       "store": .string("postgresql"),
       "node": .string(node.identity.name),
       "owner": figures.owner.map { .string($0.name) } ?? .null,
@@ -252,7 +360,16 @@ final class StandbyServer: ConnectionHandler {
       "epoch": .integer(figures.epoch),
       "sequence": .integer(position),
       "behind": .integer(max(0, figures.end - position)),
+      "owner_reachable": .bool(reachesOwner),
       "problems": .array(problems.map { .string($0) }),
     ])
+  }
+
+  /// Whether clients of this node get to the owner.
+  var reachesOwner: Bool { route.map { $0.problem == nil } ?? false }
+
+  /// What is wrong, one sentence each.
+  var problems: [String] {
+    membership.problems.map(\.description) + [route?.problem].compactMap { $0 }
   }
 }

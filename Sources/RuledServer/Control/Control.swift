@@ -1,6 +1,7 @@
 import Glibc
 import RuledCore
 import RuledEngine
+import RuledPeers
 import RuledStore
 import RuledThreads
 import RuledWire
@@ -47,7 +48,7 @@ final class Control {
   /// Begins to serve HTTP on a TCP socket: the plugins' sites alone `forSites`, else the API too.
   func listen(_ socket: consuming ListeningSocket, forSites: Bool) throws(SystemError) {
     webListeners.append(
-      try Listener(on: loop, socket) { [unowned self] in services.adoptHTTP($0, isVisitor: forSites) })
+      try Listener(on: loop, socket) { [unowned self] in services.adoptHTTP($0, from: .client(isVisitor: forSites)) })
   }
 
   /// Accepts no more connections and fires no more timers.
@@ -73,14 +74,24 @@ final class Control {
 
   // MARK: Connections
 
-  /// Passes a connection to the next worker in turn.
-  private func assign(_ descriptor: Int32) {
+  /// Takes over a socket that speaks for the client of another node.
+  func adopt(_ descriptor: Int32, for client: PeerClient) {
+    switch client.listener {
+    case .lines: assign(descriptor, ClientRights(isAdmin: client.isAdmin, isCourier: client.isCourier))
+    case .web: services.adoptHTTP(descriptor, from: .node(isAdmin: client.isAdmin))
+    case .api: services.adoptHTTP(descriptor, from: .nodeWithoutCredentials(isVisitor: false))
+    case .sites: services.adoptHTTP(descriptor, from: .nodeWithoutCredentials(isVisitor: true))
+    }
+  }
+
+  /// Passes a connection to the next worker in turn; with `rights`, another node has carried it here.
+  private func assign(_ descriptor: Int32, _ rights: ClientRights? = nil) {
     let worker = nextWorker
     nextWorker = (nextWorker + 1) % services.workers.count
     // Counted here, so that connections on their way to a worker take no descriptor that the store needs.
     guard services.connections.load(ordering: .relaxed) < services.connectionLimit else { return reject(descriptor) }
     services.connections.wrappingAdd(1, ordering: .relaxed)
-    if !services.workers[worker].send(.perform { $0.adopt(descriptor) }) {
+    if !services.workers[worker].send(.perform { $0.adopt(descriptor, rights) }) {
       services.connections.wrappingSubtract(1, ordering: .relaxed)
       SystemCalls.close(descriptor)
     }

@@ -1,8 +1,9 @@
 import Glibc
 import RuledCore
 import RuledLua
+import RuledPeers
 
-/// Finds loopback addresses of the configuration that a start could not listen on.
+/// Finds addresses of the configuration that a start could not listen on, and certificates that a node could not show.
 struct AddressReview {
   /// What was found, in the order of the configuration's keys.
   private(set) var problems: [ConfigurationProblem] = []
@@ -11,6 +12,7 @@ struct AddressReview {
   ///
   /// The running daemon may hold an address, and under `delivery = "courier"` systemd does.
   init(_ configuration: Configuration, inherited: [Int32]) {
+    if let tunnel = configuration.cluster.tunnel { review(tunnel, of: configuration) }
     guard configuration.delivery == .daemon else { return }
     for (key, address) in [("listen", configuration.http.listen), ("sites", configuration.http.sites)] {
       guard let address, !inherited.contains(where: { LoopbackSocket.isBound($0, to: address) }) else { continue }
@@ -21,7 +23,7 @@ struct AddressReview {
           add(key, "\(address.text) can't be listened on: \(SystemError.text(of: error.number))")
           continue
         }
-        if Self.isHeldByDaemon(address, socket: configuration.socket) { continue }
+        if Self.isHeldByDaemon(port: address.port, socket: configuration.socket) { continue }
         add(key, "\(address.text) is in use by another process; end it, or name another port")
       }
     }
@@ -34,13 +36,36 @@ struct AddressReview {
     problems.append(ConfigurationProblem(path: ["http", key], message: "http.\(key): \(message)"))
   }
 
+  /// Reviews what a node shows to others, and where it listens for them.
+  private mutating func review(_ tunnel: Configuration.Tunnel, of configuration: Configuration) {
+    do throws(PeerError) {
+      let identity = try NodeLinks.identity(configuration.cluster.node, tunnel)
+      if let warning = NodeLinks.warning(identity: identity) {
+        problems.append(ConfigurationProblem(path: ["cluster", "certificate"], message: warning))
+      }
+      let loop = try PeerLoop()
+      defer { loop.stop() }
+      let settings = PeerSettings(name: configuration.cluster.node, identity: identity)
+      _ = try PeerListener(on: loop, at: tunnel.listen, settings) { _, _ in "this is a check" }
+    } catch .identity(let why) {
+      problems.append(ConfigurationProblem(path: ["cluster", "certificate"], message: "cluster: \(why)"))
+    } catch .system("listen", number: EADDRINUSE)
+      where Self.isHeldByDaemon(port: tunnel.listen.port, socket: configuration.socket)
+    {
+    } catch {
+      problems.append(
+        ConfigurationProblem(
+          path: ["cluster", "listen"], message: "cluster.listen: \(tunnel.listen) can't be listened on: \(error)"))
+    }
+  }
+
   // MARK: Who holds an address
 
-  /// Whether a daemon serves the configured Unix socket, and its user, or the one who handed that socket over, holds the address.
-  private static func isHeldByDaemon(_ address: ListenAddress, socket: String) -> Bool {
+  /// Whether a daemon serves the configured Unix socket, and its user, or the one who handed that socket over, holds the port.
+  private static func isHeldByDaemon(port: UInt16, socket: String) -> Bool {
     var status = stat()
     guard stat(socket, &status) == 0, isServed(socket) else { return false }
-    let holders = holders(of: address.port)
+    let holders = holders(of: port)
     return !holders.isEmpty && holders.isSubset(of: [status.st_uid, geteuid()])
   }
 

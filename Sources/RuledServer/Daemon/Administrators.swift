@@ -37,3 +37,19 @@ struct Administrators: Sendable {
     return !groups.isEmpty && supplementary().contains { groups.contains($0) }
   }
 }
+
+/// What the client of a connection may do beyond what everybody may.
+struct ClientRights: Sendable, Equatable {
+  /// Whether it may call every method.
+  let isAdmin: Bool
+  /// Whether it may lease effects.
+  let isCourier: Bool
+}
+
+extension Services {
+  /// Whether the client of a connection may call every method.
+  func isAdmin(_ connection: Connection) -> Bool { connection.rights?.isAdmin ?? admins.include(connection) }
+
+  /// Whether the client of a connection may lease effects though it may not call every method.
+  func isCourier(_ connection: Connection) -> Bool { connection.rights?.isCourier ?? couriers.include(connection) }
+}

@@ -54,7 +54,7 @@ package final class Daemon {
 
   /// Opens the store, serves, and closes it; gives whether the node of a cluster gave the log up and follows from then on.
   private func serveOnce(workers count: Int, connections: Int) throws(StartError) -> Bool {
-    guard let (store, journal) = try openStore() else { return false }
+    guard let (store, journal) = try openStore(connections) else { return false }
     let clock = try makeClock(store)
     let context = EngineContext(store: store, clock: clock, configuration: configuration, log: log)
     let services = Services(
@@ -161,10 +161,10 @@ package final class Daemon {
     }
   }
 
-  /// Opens the store; a node of a cluster does so once it owns the log, and answers clients meanwhile that it does not.
+  /// Opens the store; a node of a cluster does so once it owns the log, and serves clients as a node that follows until then.
   ///
   /// Gives nil after a signal.
-  private func openStore() throws(StartError) -> (any StateStore, JournalService?)? {
+  private func openStore(_ connections: Int) throws(StartError) -> (any StateStore, JournalService?)? {
     guard let path = configuration.storeFolder else { return (MemoryStore(), nil) }
     let (store, journal) = try openFolder(path)
     guard case .postgresql(let url) = configuration.store, let lines = socket?.listening.descriptor else {
@@ -172,11 +172,11 @@ package final class Daemon {
     }
     let start = ClusterStart(url, configuration, log: log)
     switch try start.replace(store, notifier: notifier) {
-    case .goesOn: return try follow(start, store, journal, lines: lines)
+    case .goesOn: return try follow(start, store, journal, lines: lines, connections)
     case .ended: return nil
     case .closed:
       let (store, journal) = try openFolder(path)
-      return try follow(start, store, journal, lines: lines)
+      return try follow(start, store, journal, lines: lines, connections)
     }
   }
 
@@ -197,14 +197,18 @@ package final class Daemon {
 
   /// Follows the log of a cluster until this node owns it; nil after a signal.
   private func follow(
-    _ start: ClusterStart, _ store: RocksStore, _ journal: JournalService?, lines: Int32
+    _ start: ClusterStart, _ store: RocksStore, _ journal: JournalService?, lines: Int32, _ connections: Int
   ) throws(StartError) -> (any StateStore, JournalService?)? {
     try? StoreCopy.removeAll(in: store.path)
-    let joined = try ClusterMembership(start, store: store, log: log)
+    let links = try configuration.cluster.tunnel.map { (tunnel) throws(StartError) in
+      try NodeLinks(configuration.cluster.node, tunnel, connections: connections, log: log)
+    }
+    let joined = try ClusterMembership(start, store: store, links: links, log: log)
     membership = joined
     log.write(LogLine(.info, "node \(configuration.cluster.node) follows the log of commits"))
-    let writer = try StandbyServer.run(
-      joined, configuration, lines: lines, web: [loopback, sites].compactMap { $0 }, notifier: notifier)
+    let sockets = StandbySockets(
+      configuration: configuration, connections: connections, lines: lines, api: loopback, sites: sites, token: token)
+    let writer = try StandbyServer.run(joined, sockets, notifier: notifier)
     guard let writer else {
       joined.end()
       return nil
@@ -291,11 +295,13 @@ package final class Daemon {
         .info, "serving on \(path), revision \(catalog.revision), \(catalog.plugins.count) plugins"))
     services.reloads.serve()
     membership?.whenOver { _ = services.control.send(.perform { $0.end() }) }
+    membership?.links?.serve { client, socket in services.control.send(.perform { $0.adopt(socket, for: client) }) }
     loop.run()
     started.close()
     control = nil
     for worker in workers { worker.join() }
     services.stopHTTP()
+    membership?.links?.awaitTunnels()
     committer?.join()
     outbox?.join()
     services.reloads.close()
@@ -331,6 +337,7 @@ package final class Daemon {
       closeSockets()
     }
     control.stopAccepting()
+    membership?.links?.stopAccepting()
     services.reloads.end()
     services.outbox.endWaits()
     let mailbox = services.control

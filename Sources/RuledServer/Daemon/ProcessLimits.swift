@@ -37,15 +37,19 @@ enum ProcessLimits {
     48 + 4 * workers + 9 * configuration.sinks.count
   }
 
+  /// The number of descriptors of a connection that a node carries to another one: its own, two to the tunnel, and the tunnel's.
+  private static let tunnelDescriptors = 4
+
   private static func connections(
     _ configuration: Configuration, _ workers: Int, _ log: any EventLog
   ) throws(StartError) -> Int {
     let wanted = configuration.limits.connections
     let others = otherDescriptors(configuration, workers)
-    let limit = raise(RLIMIT_NOFILE, to: StoreDescriptors.most + others + wanted)
-    let room = limit - StoreDescriptors.count(within: limit) - others
+    let each = configuration.cluster.tunnel == nil ? 1 : tunnelDescriptors
+    let limit = raise(RLIMIT_NOFILE, to: StoreDescriptors.most + others + wanted * each)
+    let room = (limit - StoreDescriptors.count(within: limit) - others) / each
     guard room >= min(wanted, fewestConnections) else {
-      let needed = StoreDescriptors.fewest + others + fewestConnections
+      let needed = StoreDescriptors.fewest + others + fewestConnections * each
       throw StartError(
         "the process may have \(limit) open files, at least \(needed) are needed: raise LimitNOFILE= of the unit, or ulimit -n"
       )

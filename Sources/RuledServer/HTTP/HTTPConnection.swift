@@ -52,12 +52,12 @@ final class HTTPConnection {
 
   /// A client on a connected socket, which the connection owns unless this throws.
   init(
-    _ descriptor: Int32, isVisitor: Bool, number: UInt64, in table: HTTPConnectionTable
+    _ descriptor: Int32, from origin: HTTPOrigin, number: UInt64, in table: HTTPConnectionTable
   ) throws(SystemError) {
     self.descriptor = descriptor
     self.number = number
     self.table = table
-    peer = HTTPPeer(descriptor, isVisitor: isVisitor, admins: table.server.services.admins)
+    peer = HTTPPeer(descriptor, from: origin, admins: table.server.services.admins)
     awaitsProxyLine = !peer.isAnonymous
     reader = HTTPRequestReader(bodyLimit: table.server.services.context.configuration.limits.requestBytes)
     lastProgress = table.loop.now

@@ -158,16 +158,24 @@ struct HTTPPeer: Sendable {
   let isAdmin: Bool
 
   /// A peer behind a proxy, whose credentials are not the peer's.
-  static let proxied = HTTPPeer(isAnonymous: true, isAdmin: false)
+  static let proxied = HTTPPeer(isAnonymous: true)
 
-  private init(isAnonymous: Bool, isAdmin: Bool) {
+  private init(isAnonymous: Bool, isVisitor: Bool = false, isAdmin: Bool = false) {
     self.isAnonymous = isAnonymous
+    self.isVisitor = isVisitor
     self.isAdmin = isAdmin
-    isVisitor = false
   }
 
-  /// The peer of a connected socket, which came over the listener for sites if it `isVisitor`.
-  init(_ descriptor: Int32, isVisitor: Bool, admins: Administrators) {
+  /// The peer of a socket that came from `origin`.
+  init(_ descriptor: Int32, from origin: HTTPOrigin, admins: Administrators) {
+    switch origin {
+    case .client(let isVisitor): self.init(descriptor, isVisitor: isVisitor, admins: admins)
+    case .node(isAdmin: let isAdmin): self.init(isAnonymous: false, isAdmin: isAdmin)
+    case .nodeWithoutCredentials(let isVisitor): self.init(isAnonymous: true, isVisitor: isVisitor)
+    }
+  }
+
+  private init(_ descriptor: Int32, isVisitor: Bool, admins: Administrators) {
     self.isVisitor = isVisitor
     if let peer = PeerCredentials(of: descriptor), SystemCalls.isUnixSocket(descriptor) {
       isAnonymous = false
@@ -177,4 +185,14 @@ struct HTTPPeer: Sendable {
       isAdmin = false
     }
   }
+}
+
+/// How an HTTP connection came here.
+enum HTTPOrigin: Sendable {
+  /// From the client itself; over the listener for sites if it `isVisitor`.
+  case client(isVisitor: Bool = false)
+  /// From another node, at whose Unix socket the client connected.
+  case node(isAdmin: Bool)
+  /// From another node, at one of whose loopback listeners the client connected: that for sites if it `isVisitor`.
+  case nodeWithoutCredentials(isVisitor: Bool)
 }

@@ -59,10 +59,17 @@ final class HTTPRouter {
     }
     if let role = try sessionRole(of: exchange) { return role }
     guard needsToken else { return .reader }
-    throw HTTPError(
-      RequestError(.forbidden, "the bearer token is missing or wrong"), status: 401,
-      headers: [.init(name: "www-authenticate", value: "Bearer realm=\"ruled\"")])
+    throw Self.wrongToken
   }
+
+  /// The error for a request that needs a token and has none.
+  static let wrongToken = HTTPError(
+    RequestError(.forbidden, "the bearer token is missing or wrong"), status: 401,
+    headers: [.init(name: "www-authenticate", value: "Bearer realm=\"ruled\"")])
+
+  /// The error for a request that takes an administrator.
+  static let notAllowed = HTTPError(
+    RequestError(.forbidden, "only root, the daemon's own user and the configured admins may call this"))
 
   private func checkMethod(of exchange: HTTPExchange, _ endpoint: HTTPEndpoint) throws(HTTPError) {
     guard !endpoint.methods.contains(exchange.method) else { return }
@@ -80,8 +87,7 @@ final class HTTPRouter {
         throw HTTPError(RequestError(.forbidden, "the token's role is \(role.rawValue), this needs \(needed.rawValue)"))
       }
     } else if !endpoint.isOpen, !exchange.peer.isAdmin {
-      throw HTTPError(
-        RequestError(.forbidden, "only root, the daemon's own user and the configured admins may call this"))
+      throw Self.notAllowed
     }
     if !endpoint.isForProbes, endpoint != .metrics { try checkInFlight() }
   }

@@ -10,8 +10,8 @@ import Synchronization
 /// durable as those of other clients.
 final class HTTPServer: Sendable {
   private enum Message: Sendable {
-    /// Take over a connected socket, which came over the listener for sites if it `isVisitor`.
-    case adopt(Int32, isVisitor: Bool)
+    /// Take over a connected socket.
+    case adopt(Int32, from: HTTPOrigin)
     /// Send the response to a request, if it still waits.
     case respond(connection: UInt64, token: UInt64, HTTPResponse)
     /// Send new changes to a client that watches.
@@ -75,7 +75,7 @@ final class HTTPServer: Sendable {
 
   private func receive(_ message: Message, _ table: HTTPConnectionTable) {
     switch message {
-    case .adopt(let descriptor, let isVisitor): table.adopt(descriptor, isVisitor: isVisitor)
+    case .adopt(let descriptor, let origin): table.adopt(descriptor, from: origin)
     case .respond(let connection, let token, let response): table[connection]?.respond(response, to: token)
     case .sendEvents(let connection): table[connection]?.sendEvents()
     case .sendHeartbeats: table.forEach { $0.sendHeartbeat() }
@@ -86,9 +86,9 @@ final class HTTPServer: Sendable {
 
   // MARK: Connections
 
-  /// Takes over a connected socket, which `services.connections` counts already, and which came over the listener for sites if it `isVisitor`.
-  func adopt(_ descriptor: Int32, isVisitor: Bool = false) {
-    guard !mailbox.send(.adopt(descriptor, isVisitor: isVisitor)) else { return }
+  /// Takes over a connected socket, which `services.connections` counts already.
+  func adopt(_ descriptor: Int32, from origin: HTTPOrigin = .client()) {
+    guard !mailbox.send(.adopt(descriptor, from: origin)) else { return }
     SystemCalls.close(descriptor)
     countClosedConnection()
   }
@@ -217,13 +217,13 @@ extension Services {
     }
   }
 
-  /// Takes over a TCP connection, which came over the listener for sites if it `isVisitor`, or answers 429 when there are too many.
-  func adoptHTTP(_ descriptor: Int32, isVisitor: Bool = false) {
+  /// Takes over a connection whose client speaks HTTP, or answers 429 when there are too many.
+  func adoptHTTP(_ descriptor: Int32, from origin: HTTPOrigin = .client()) {
     guard let server = http.withLock({ $0 }),
       connections.load(ordering: .relaxed) < connectionLimit
     else { return refuseHTTP(descriptor) }
     connections.wrappingAdd(1, ordering: .relaxed)
-    server.adopt(descriptor, isVisitor: isVisitor)
+    server.adopt(descriptor, from: origin)
   }
 
   private func refuseHTTP(_ descriptor: Int32) {
@@ -290,12 +290,12 @@ final class HTTPConnectionTable {
   /// Calls `body` with every connection, which it may close.
   func forEach(_ body: (HTTPConnection) -> Void) { for connection in Array(connections.values) { body(connection) } }
 
-  /// Takes over a connected socket, which came over the listener for sites if it `isVisitor`.
-  func adopt(_ descriptor: Int32, isVisitor: Bool = false) {
+  /// Takes over a connected socket.
+  func adopt(_ descriptor: Int32, from origin: HTTPOrigin) {
     lastNumber += 1
     do throws(SystemError) {
       SystemCalls.sendAtOnce(descriptor)
-      connections[lastNumber] = try HTTPConnection(descriptor, isVisitor: isVisitor, number: lastNumber, in: self)
+      connections[lastNumber] = try HTTPConnection(descriptor, from: origin, number: lastNumber, in: self)
       let period = HTTPServer.timeoutCheckPeriod
       if connections.count == 1 { timer?.start(after: period, every: period) }
     } catch {

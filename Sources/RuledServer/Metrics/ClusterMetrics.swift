@@ -10,10 +10,13 @@ struct ClusterMetrics {
   init(_ membership: ClusterMembership) { node = membership.node }
 
   /// What a node that follows shows: it has no other metrics than these and those of its process.
-  static func text(_ membership: ClusterMembership, start: Timestamp) -> [UInt8] {
+  static func text(_ membership: ClusterMembership, start: Timestamp, reachesOwner: Bool) -> [UInt8] {
     let text = MetricsWriter()
     text.info("ruled_build_info", "The version of the daemon.", [[("version", Version.current)]])
     ClusterMetrics(membership).write(to: text)
+    text.gauge(
+      "ruled_cluster_owner_reachable", "Whether the node can carry its clients' connections to the owner of the log.",
+      reachesOwner ? 1 : 0)
     ProcessMetrics.write(start: start, to: text)
     return text.text
   }

@@ -59,18 +59,7 @@ final class Router: ConnectionHandler {
   }
 
   func reportSkippedLine(_ reason: LineFramer.SkipReason, on connection: Connection) {
-    let error =
-      switch reason {
-      case .tooLong:
-        RequestError(
-          .tooLarge,
-          "a request may have \(services.context.configuration.limits.requestBytes) bytes at most; the rest of the line is skipped"
-        )
-      case .outOfMemory:
-        RequestError(
-          .overloaded, "the lines under way take too much memory; the rest of this one is skipped, try again",
-          details: [.init("retry_after_ms", 1000)])
-      }
+    let error = reason.error(requestBytes: services.context.configuration.limits.requestBytes)
     worker.replies.sendError(error, on: connection)
   }
 
@@ -101,7 +90,7 @@ final class Router: ConnectionHandler {
   private func target(_ connection: Connection) -> ReplyTarget {
     let generation = services.generation
     if connection.tag >> 1 != generation {
-      connection.tag = generation << 1 | (services.admins.include(connection) ? 1 : 0)
+      connection.tag = generation << 1 | (services.isAdmin(connection) ? 1 : 0)
     }
     return ReplyTarget(.worker(index), connection: connection.token.raw, isAdmin: connection.tag & 1 == 1)
   }
@@ -162,7 +151,7 @@ final class Router: ConnectionHandler {
   private func isCourier(_ target: ReplyTarget) -> Bool {
     guard case .worker(index) = target.receiver, let connection = worker.table[ConnectionToken(raw: target.connection)]
     else { return false }
-    return services.couriers.include(connection)
+    return services.isCourier(connection)
   }
 
   /// Whether `count` more requests exceed the limit of requests in flight.
@@ -194,6 +183,20 @@ final class Router: ConnectionHandler {
     guard let bundle = bundles[index] else { return }
     bundles[index] = nil
     worker.executeRequests(in: bundle)
+  }
+}
+
+extension LineFramer.SkipReason {
+  /// What the client of a skipped line is told, where requests have `requestBytes` at most.
+  func error(requestBytes: Int) -> RequestError {
+    switch self {
+    case .tooLong:
+      RequestError(.tooLarge, "a request may have \(requestBytes) bytes at most; the rest of the line is skipped")
+    case .outOfMemory:
+      RequestError(
+        .overloaded, "the lines under way take too much memory; the rest of this one is skipped, try again",
+        details: [.init("retry_after_ms", 1000)])
+    }
   }
 }
 

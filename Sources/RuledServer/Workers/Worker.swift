@@ -172,9 +172,12 @@ final class Worker {
 
   // MARK: Connections
 
-  /// Takes over an accepted connection, which `services.connections` counts already.
-  func adopt(_ descriptor: Int32) {
-    do throws(SystemError) { _ = try table.adopt(descriptor) } catch {
+  /// Takes over an accepted connection, which `services.connections` counts already; with `rights`, another node has carried it here.
+  func adopt(_ descriptor: Int32, _ rights: ClientRights? = nil) {
+    do throws(SystemError) {
+      let connection = try table.adopt(descriptor)
+      if let rights { connection.speakLines(with: rights) }
+    } catch {
       services.connections.wrappingSubtract(1, ordering: .relaxed)
       services.context.log.write(LogLine(.warn, "a connection could not be taken: \(error)"))
     }

@@ -128,8 +128,8 @@ import Testing
     let confined = Confined<HTTPConnectionTable>()
     thread.post { loop in
       confined.value = try? HTTPConnectionTable(on: loop, server: server)
-      confined.value?.adopt(first)
-      confined.value?.adopt(second)
+      confined.value?.adopt(first, from: .client())
+      confined.value?.adopt(second, from: .client())
     }
     partial.send("POST /v1/events HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nab")
     #expect(eventually { server.heldBytes > 0 })

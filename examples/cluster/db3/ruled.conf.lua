@@ -10,4 +10,8 @@ cluster = {
   node = "db3",
   address = "db3:/run/ruled/ruled.sock",
   folder = "/var/lib/ruled",
+  listen = "10.0.0.13:7433",
+  certificate = "/etc/ruled/tls/node.pem",
+  key = "/etc/ruled/tls/node.key",
+  authority = "/etc/ruled/tls/authority.pem",
 }

@@ -20,6 +20,8 @@ package final class Connection {
   package let token: ConnectionToken
   /// The process at the other end.
   package let peer: PeerCredentials?
+  /// What the client may do if another node has carried its connection here, so that the process at the other end is not the client.
+  private(set) var rights: ClientRights?
   /// The number of requests whose replies are still to come.
   package private(set) var requestsInFlight = 0
   /// A number for the handler's use.
@@ -69,6 +71,12 @@ package final class Connection {
     peer = PeerCredentials(of: descriptor)
     poll = try DescriptorPoll(on: table.loop, descriptor) { [self] events in ready(events) }
     poll?.wait(for: .readable)
+  }
+
+  /// Has the client speak JSON-RPC lines, with these rights.
+  func speakLines(with rights: ClientRights) {
+    self.rights = rights
+    phase = .lines
   }
 
   /// Whether the connection is not over.

@@ -1,34 +1,8 @@
 internal import CUV
 internal import Glibc
+internal import RuledCore
 
-/// Where a node listens: a host and a port, as in `10.0.0.5:7433`, `db1:7433` or `[::1]:7433`.
-package struct PeerAddress: Sendable, Equatable, CustomStringConvertible {
-  /// A name or a numeric address, without brackets.
-  package let host: String
-  /// The port; 0 lets the system choose one to listen on.
-  package let port: UInt16
-
-  /// The address that a text states.
-  ///
-  /// - Throws: `.address` when it states none.
-  package init(_ text: String) throws(PeerError) {
-    guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
-      throw .address(text)
-    }
-    var host = text[..<colon]
-    if host.hasPrefix("["), host.hasSuffix("]") {
-      host = host.dropFirst().dropLast()
-    } else if host.contains(":") {
-      throw .address(text)
-    }
-    guard !host.isEmpty, !host.utf8.contains(0) else { throw .address(text) }
-    self.host = String(host)
-    self.port = port
-  }
-
-  /// The address as it is written in the configuration.
-  package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
-
+extension NodeAddress {
   /// Finds the numeric addresses of the host, and calls `body` with them on the loop's thread: none, and why, when there are none.
   func resolve(on loop: LoopState, _ body: @escaping ([NumericAddress], PeerError?) -> Void) {
     let lookup = Lookup(body)

@@ -1,0 +1,197 @@
+internal import RuledCore
+
+/// One end of a tunnel: moves bytes between the connection to another node and a socket of this host; confined to the loop.
+///
+/// Each direction has `PeerFrame.window` bytes on their way at most, at both ends together. So who does not read what it gets is waited for, and
+/// the connection goes on to carry the other direction and the signs of life.
+final class TunnelEnd: StreamOwner, Watched, @unchecked Sendable {  // confined to the loop's thread
+  /// Who is at the other end of the socket.
+  enum Local {
+    /// A client: what is still to come for it is written before its socket is closed.
+    case client
+    /// The daemon that serves: once it ends its side, it has said all.
+    case daemon
+  }
+
+  private let loop: LoopState
+  private let local: Local
+  private let limits: PeerLimits
+  private let stream: PeerStream
+  private var connection: PeerConnection?
+  private let ended: () -> Void
+
+  /// How many bytes of data the peer takes now.
+  private var room = PeerFrame.window
+  private var isReading = false
+  /// Whether the socket has no more to read.
+  private var inputEnded = false
+
+  /// Data that the socket has not taken yet, beside what is being written.
+  private var waiting = ByteBuffer()
+  private var writing = ByteBuffer()
+  private var isWriting = false
+  /// How many bytes of data the socket has taken and the peer does not know of.
+  private var taken = 0
+  /// Whether the peer sends no more data.
+  private var outputEnded = false
+  private var hasEndedWriting = false
+  /// Whether the socket takes nothing more.
+  private var isBroken = false
+  /// When the end is over in any case, in the loop's milliseconds.
+  private var deadline: UInt64?
+  private var isClosed = false
+
+  /// The end with the socket `descriptor`, which it owns unless this throws; `ended` is called once, when the socket is closed.
+  init(
+    on loop: LoopState, _ descriptor: Int32, _ local: Local, _ connection: PeerConnection, _ limits: PeerLimits,
+    ended: @escaping () -> Void
+  ) throws(PeerError) {
+    let stream = try PeerStream(on: loop)
+    do throws(PeerError) { try stream.open(descriptor) } catch {
+      stream.close()
+      throw error
+    }
+    self.loop = loop
+    self.stream = stream
+    self.local = local
+    self.connection = connection
+    self.limits = limits
+    self.ended = ended
+    stream.attach(self)
+    loop.watch(self)
+  }
+
+  /// Begins, with bytes that were read from the socket before.
+  func begin(after bytes: ByteView = .empty) {
+    if !bytes.isEmpty { sendData(bytes) }
+    updateReading()
+  }
+
+  // MARK: From the socket to the peer
+
+  func connected(_ failure: PeerError?) {}
+
+  func received(_ bytes: ByteView) {
+    guard connection != nil else { return }  // nobody is left to take it
+    sendData(bytes)
+    updateReading()
+  }
+
+  private func sendData(_ bytes: ByteView) {
+    room -= bytes.count
+    connection?.send { PeerFrame.writeData(bytes, into: $0) }
+  }
+
+  private func updateReading() {
+    // Without a connection what comes is dropped, so that the socket's end is seen.
+    let reads = !inputEnded && (connection == nil || room > 0)
+    stream.readLimit = connection == nil ? .max : max(1, room)
+    guard reads != isReading else { return }
+    isReading = reads
+    if reads { stream.startReading() } else { stream.stopReading() }
+  }
+
+  func inputDidEnd() {
+    isReading = false
+    inputEnded = true
+    guard let connection else { return close() }
+    connection.send(PeerFrame.writeEnd)
+    if local == .daemon { deadline = loop.now + limits.silenceMilliseconds }
+  }
+
+  func ended(_ reason: String) {
+    isBroken = true
+    waiting.removeAll()
+    guard let connection else { return close() }
+    guard local == .client else {
+      if !inputEnded { inputDidEnd() }
+      return
+    }
+    connection.endWhenSent("the client has gone")
+  }
+
+  // MARK: From the peer to the socket
+
+  /// Takes a frame of the tunnel; false if it may not come now.
+  func receive(_ frame: PeerFrame) -> Bool {
+    switch frame {
+    case .data(let bytes):
+      guard !outputEnded, waiting.count + writing.count + taken + bytes.count <= PeerFrame.window else { return false }
+      guard !isBroken else { return true }
+      waiting.append(bytes)
+      write()
+    case .room(let count):
+      guard count <= PeerFrame.window - room else { return false }
+      room += count
+      updateReading()
+    case .end:
+      guard !outputEnded else { return false }
+      outputEnded = true
+      // Behind the end of a daemon nothing comes: all of it is here.
+      if local == .client { connection?.end("the tunnel is over", tells: true) } else { write() }
+    case .hello, .open, .ping, .pong, .farewell: return false
+    }
+    return true
+  }
+
+  private func write() {
+    guard !isWriting, !isBroken else { return }
+    if waiting.count > 0 {
+      swap(&waiting, &writing)
+      isWriting = true
+      stream.write(writing.bytes)
+    } else if outputEnded || connection == nil, !hasEndedWriting {
+      hasEndedWriting = true
+      stream.endWriting()
+      if connection == nil { finish() }
+    }
+  }
+
+  func wrote() {
+    isWriting = false
+    taken += writing.count
+    if writing.capacity > 256 << 10 { writing = ByteBuffer() } else { writing.removeAll() }
+    if taken >= PeerFrame.window / 4, !outputEnded {
+      connection?.send { PeerFrame.writeRoom(taken, into: $0) }
+      taken = 0
+    }
+    write()
+  }
+
+  // MARK: The end
+
+  /// The connection is over: writes what came, and closes the socket then.
+  func connectionEnded() {
+    guard connection != nil else { return }
+    connection = nil
+    deadline = loop.now + limits.stallMilliseconds
+    if isBroken { return close() }
+    if hasEndedWriting { finish() } else { write() }
+  }
+
+  /// Closes the socket once all is written: that of a client when it has ended its side too, so that it can read what was written last.
+  private func finish() {
+    if inputEnded || local == .daemon { return close() }
+    deadline = loop.now + limits.lingerMilliseconds
+    updateReading()
+  }
+
+  private func close() {
+    guard !isClosed else { return }
+    isClosed = true
+    stream.close()
+    loop.unwatch(self)
+    ended()
+  }
+
+  func check(now: UInt64) {
+    guard let deadline, now >= deadline else { return }
+    self.deadline = nil
+    if let connection { connection.end("the tunnel is over", tells: true) } else { close() }
+  }
+
+  func shutDown() {
+    connection = nil
+    close()
+  }
+}

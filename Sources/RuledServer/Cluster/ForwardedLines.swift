@@ -1,0 +1,222 @@
+import Glibc
+import RuledCore
+import RuledPeers
+import RuledWire
+
+/// A client of a node that follows, which speaks JSON-RPC lines: its requests go to the owner and the replies come from there; confined to a loop.
+///
+/// Lines are counted, not changed. So when the tunnel breaks, each request without an answer gets an error, and the client goes on.
+final class ForwardedLines {
+  /// The client.
+  let connection: Connection
+  private let loop: EventLoop
+  private let client: PeerClient
+  private let route: OwnerRoute
+  private var requests = UnansweredRequests()
+
+  /// The socket to the tunnel, while there is one.
+  private var socket: Int32?
+  private var poll: DescriptorPoll?
+  private var outcome = TunnelOutcome()
+
+  /// Lines that the tunnel has not taken yet.
+  private let output = ByteBuffer(capacity: 1024)
+  private var sent = 0
+  private var holdsLines = false
+  private var hasEndedWriting = false
+
+  /// Bytes of replies that the client has not got yet: at most one incomplete line.
+  private let input = ByteBuffer(capacity: 1024)
+  /// Whether the client has got the start of a line whose end has not come.
+  private var isWithinLine = false
+
+  /// A client's connection, which has no tunnel yet.
+  init(_ connection: Connection, on loop: EventLoop, _ client: PeerClient, _ route: OwnerRoute) {
+    self.connection = connection
+    self.loop = loop
+    self.client = client
+    self.route = route
+  }
+
+  // MARK: Requests
+
+  /// Sends a line to the owner; `parsed` is what it holds.
+  func forward(_ line: ByteView, _ parsed: RequestLine) {
+    if socket == nil { openTunnel() }
+    if requests.add(parsed) { connection.beginRequest() }
+    guard socket != nil else { return breakTunnel() }
+    output.append(line)
+    output.append(UInt8(ascii: "\n"))
+    if output.count - sent > connection.table.limits.unsentBytes, !holdsLines {
+      holdsLines = true
+      connection.holdLines()
+    }
+  }
+
+  private func openTunnel() {
+    var pair: [Int32] = [-1, -1]
+    let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+    let outcome = TunnelOutcome()
+    self.outcome = outcome
+    guard socketpair(AF_UNIX, kind, 0, &pair) == 0 else {
+      return outcome.set(.refused("there is no socket for a tunnel: \(SystemError.text(of: errno))"))
+    }
+    let far = pair[1]
+    do throws(SystemError) {
+      poll = try DescriptorPoll(on: loop, pair[0]) { [unowned self] events in handle(events) }
+    } catch {
+      for socket in pair { SystemCalls.close(socket) }
+      return outcome.set(.refused("there is no tunnel: \(error)"))
+    }
+    socket = pair[0]
+    hasEndedWriting = false
+    route.open(far, for: client) { result in
+      outcome.set(result)
+      if case .refused = result { SystemCalls.close(far) }
+    }
+    updateInterest()
+  }
+
+  /// Sends what the tunnel takes; at the end of each tick.
+  func flush() {
+    guard let socket else { return }
+    if output.count > sent {
+      switch SystemCalls.send(socket, output.bytes.extracting(sent...)) {
+      case .moved(let count): sent += count
+      case .wouldBlock: break
+      case .ended, .failed: return breakTunnel()
+      }
+      if sent == output.count {
+        output.removeAll()
+        sent = 0
+      } else if sent >= output.count - sent {
+        output.removeFirst(sent)
+        sent = 0
+      }
+    }
+    if holdsLines, output.count - sent <= connection.table.limits.unsentBytes / 2 {
+      holdsLines = false
+      connection.resumeLines()
+    }
+    if output.count == 0, clientHasEnded, !hasEndedWriting {
+      hasEndedWriting = true
+      SystemCalls.endWriting(socket)
+    }
+    updateInterest()
+  }
+
+  /// Whether every line of the client is here, and no further one comes.
+  private var clientHasEnded: Bool { !connection.isOpen || connection.inputEnded && connection.framer == nil }
+
+  private func updateInterest() {
+    var events: DescriptorPoll.Events = []
+    // A client that does not read is waited for.
+    if connection.unsent <= connection.table.limits.unsentBytes { events.insert(.readable) }
+    if output.count > sent { events.insert(.writable) }
+    poll?.wait(for: events)
+  }
+
+  // MARK: Replies
+
+  private func handle(_ events: DescriptorPoll.Events) {
+    if events.contains(.writable) { flush() }
+    if events.contains(.readable) || events.contains(.failed) { receive() }
+  }
+
+  /// The bytes of an incomplete line from which on the client gets it piece by piece.
+  private static let wholeLineBytes = 64 << 10
+
+  private func receive() {
+    guard let socket else { return }
+    let start = input.count
+    switch input.append(upTo: 64 << 10, { SystemCalls.receive(socket, into: &$0) }) {
+    case .moved: passOn(from: start)
+    case .wouldBlock: break
+    case .ended, .failed: breakTunnel()
+    }
+  }
+
+  /// Gives the client the lines that are complete, and the rest of one that is long; what comes before `start` has no end of a line.
+  private func passOn(from start: Int) {
+    var lineStart = 0
+    var scanned = start
+    while let newline = input.firstIndex(of: UInt8(ascii: "\n"), from: scanned) {
+      if !isWithinLine { note(input.bytes.extracting(lineStart..<newline)) }
+      isWithinLine = false
+      lineStart = newline + 1
+      scanned = lineStart
+    }
+    if input.count - lineStart > Self.wholeLineBytes || isWithinLine, input.count > lineStart {
+      if isWithinLine || note(input.bytes.extracting(lineStart...)) {
+        isWithinLine = true
+        lineStart = input.count
+      }
+    }
+    guard lineStart > 0 else { return }
+    connection.send(input.bytes.extracting(0..<lineStart))
+    input.removeFirst(lineStart)
+    updateInterest()
+  }
+
+  /// Notes which request a line answers; false if too little of it is there to tell.
+  @discardableResult
+  private func note(_ line: ByteView) -> Bool {
+    guard let head = ReplyHead(line) else { return false }
+    if requests.noteAnswer(head) { connection.endRequest() }
+    return true
+  }
+
+  // MARK: The end
+
+  /// Ends the tunnel: what is unanswered gets an error, and the client may go on unless it would miss something without noticing.
+  private func breakTunnel() {
+    close()
+    output.removeAll()
+    sent = 0
+    input.removeAll()
+    let mayGoOn = !isWithinLine && requests.watches <= 0
+    isWithinLine = false
+    let replies = ByteBuffer()
+    let count = requests.refuse(error, to: replies)
+    requests = UnansweredRequests()
+    guard connection.isOpen else { return }
+    if mayGoOn { connection.send(replies.bytes) }
+    for _ in 0..<count { connection.endRequest() }
+    if holdsLines {
+      holdsLines = false
+      connection.resumeLines()
+    }
+    guard !mayGoOn else { return }
+    connection.write()
+    connection.close()
+  }
+
+  private var error: RequestError {
+    switch outcome.value {
+    case .refused(let reason): OwnerRoute.unreachable(reason)
+    case .ended(let reason):
+      RequestError(
+        .unavailable,
+        "the connection to the owner of the log of commits broke: \(reason); the request may have taken effect: send it again, "
+          + "a repeat finds the first outcome", details: [.init("retry_after_ms", 100)])
+    case nil:
+      RequestError(
+        .unavailable,
+        "the node has ended its connection to the owner of the log of commits; the request may have taken effect: send it again, "
+          + "a repeat finds the first outcome", details: [.init("retry_after_ms", 100)])
+    }
+  }
+
+  /// Ends the tunnel because the server ends.
+  func end() { breakTunnel() }
+
+  /// Whether nothing is left to do for a client that has gone.
+  var isOver: Bool { !connection.isOpen && socket == nil }
+
+  private func close() {
+    poll?.close()
+    poll = nil
+    if let socket { SystemCalls.close(socket) }
+    socket = nil
+  }
+}

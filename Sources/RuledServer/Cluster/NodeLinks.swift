@@ -1,0 +1,140 @@
+import RuledCluster
+import RuledCore
+import RuledEngine
+import RuledPeers
+import Synchronization
+
+/// What a node has to do with the others directly: it listens for their clients' tunnels, and has a link to the owner while it follows.
+final class NodeLinks: Sendable {
+  private let name: String
+  private let tunnel: Configuration.Tunnel
+  private let log: any EventLog
+  private let loop: PeerLoop
+  private let listener: PeerListener
+  private let state: Mutex<State>
+  private let receiver: Receiver
+
+  private struct State {
+    var settings: PeerSettings
+    var links: [PeerLink] = []
+  }
+
+  /// Who takes the sockets of tunnels; nobody while the node does not own the log.
+  private final class Receiver: Sendable {
+    let body = Mutex<(@Sendable (PeerClient, Int32) -> Bool)?>(nil)
+  }
+
+  /// Listens for the other nodes, and takes nothing from them yet.
+  ///
+  /// `connections` is how many clients of other nodes there may be.
+  init(_ name: String, _ tunnel: Configuration.Tunnel, connections: Int, log: any EventLog) throws(StartError) {
+    self.name = name
+    self.tunnel = tunnel
+    self.log = log
+    let receiver = Receiver()
+    self.receiver = receiver
+    let reports = LinkReports(log)
+    do throws(PeerError) {
+      let identity = try Self.identity(name, tunnel)
+      var settings = PeerSettings(name: name, identity: identity) { reports.note($0) }
+      settings.limits.connections = connections + Self.standing
+      state = Mutex(State(settings: settings))
+      loop = try PeerLoop()
+      listener = try PeerListener(on: loop, at: tunnel.listen, settings) { client, socket in
+        let take = receiver.body.withLock { $0 }
+        if let take, take(client, socket) { return nil }
+        return "node \(name) does not own the log of commits"
+      }
+    } catch .identity(let why) {
+      throw StartError("cluster: \(why)")
+    } catch {
+      throw StartError("cluster.listen '\(tunnel.listen)' can't be listened on: \(error)")
+    }
+    if let warning = Self.warning(identity: state.withLock { $0.settings.identity }) {
+      log.write(LogLine(.warn, warning))
+    }
+  }
+
+  /// How many connections of other nodes carry no client.
+  private static let standing = 256
+
+  /// Reads what a node shows to others.
+  static func identity(_ name: String, _ tunnel: Configuration.Tunnel) throws(PeerError) -> PeerIdentity {
+    let identity = try PeerIdentity(
+      certificate: tunnel.certificate, key: tunnel.key, authority: tunnel.authority)
+    guard identity.isFor(name) else {
+      throw .identity(
+        "certificate \(tunnel.certificate) is not for node \(name): it needs the alternative name DNS:\(name)")
+    }
+    return identity
+  }
+
+  /// What is wrong with the time of a certificate; nil if nothing is.
+  static func warning(identity: PeerIdentity) -> String? {
+    Timestamp(microseconds: identity.expiry * 1_000_000) < EngineClock.wall
+      ? "cluster.certificate has expired: the other nodes refuse it, make a new one" : nil
+  }
+
+  /// Reads certificate, key and authority again; further connections use them.
+  func renew() {
+    do throws(PeerError) {
+      let identity = try Self.identity(name, tunnel)
+      let links = state.withLock { state in
+        state.settings.identity = identity
+        return state.links
+      }
+      listener.use(identity)
+      for link in links { link.use(identity) }
+    } catch { log.write(LogLine(.error, "the old certificate of the node holds: \(error)")) }
+  }
+
+  /// A link to the node `owner`; nil if that does not say where it listens.
+  func link(to owner: NodeIdentity) -> PeerLink? {
+    guard let address = NodeAddress(owner.listen) else { return nil }
+    return state.withLock { state in
+      let link = PeerLink(on: loop, to: owner.name, at: address, state.settings)
+      state.links = [link]
+      return link
+    }
+  }
+
+  /// From now on `body` takes the sockets that speak for other nodes' clients; it gives false for one that it did not take.
+  func serve(_ body: @escaping @Sendable (PeerClient, Int32) -> Bool) { receiver.body.withLock { $0 = body } }
+
+  /// Takes no further tunnels; those that are there go on.
+  func stopAccepting() {
+    receiver.body.withLock { $0 = nil }
+    listener.stopAccepting()
+  }
+
+  /// Waits until what was answered to other nodes' clients has arrived there, for a second at most.
+  func awaitTunnels() { listener.awaitTunnels(milliseconds: 1_000) }
+
+  /// Ends all connections.
+  func stop() { loop.stop() }
+}
+
+/// Writes what happens to the connections between nodes to the log: each trouble once.
+private final class LinkReports: Sendable {
+  private let log: any EventLog
+  private let trouble = Mutex<String?>(nil)
+
+  init(_ log: any EventLog) { self.log = log }
+
+  func note(_ note: PeerNote) {
+    switch note {
+    case .linked(let node):
+      trouble.withLock { $0 = nil }
+      log.write(LogLine(.info, "node \(node) can be reached: clients of this node are carried there"))
+    case .broken(let node, let reason, _):
+      let isNew = trouble.withLock { trouble in
+        defer { trouble = reason }
+        return trouble != reason
+      }
+      if isNew { log.write(LogLine(.warn, "node \(node) can't be reached: \(reason)")) }
+    case .refused(let address, let reason):
+      log.write(LogLine(.warn, "a connection from \(address), which is to be a node, was refused: \(reason)"))
+    case .joined, .left: break
+    }
+  }
+}

@@ -1,0 +1,146 @@
+import Glibc
+import RuledCore
+import RuledThreads
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import RuledPeers
+
+/// What a tunnel that stands carries, and how much.
+@Suite struct TunnelTests {
+  @Test func `bytes pass both ways, and each way ends apart`() throws {
+    let rig = try PeerRig()
+    #expect(rig.waitForLink())
+    let (client, daemon) = try rig.tunnel()
+    client.send("one\n")
+    #expect(daemon.receive(4) == "one\n")
+    client.send("two")
+    client.endWriting()
+    #expect(daemon.receiveAll() == Array("two".utf8))
+    daemon.send("answer")
+    #expect(client.receive(6) == "answer")
+    daemon.send("!")
+    daemon.close()
+    #expect(client.receiveAll() == Array("!".utf8))
+    #expect(eventually { rig.outcomes.items == [.ended("the tunnel is over")] })
+    #expect(rig.linkings == 1 && rig.breaks.isEmpty)
+  }
+
+  @Test(arguments: [
+    PeerClient(.lines), PeerClient(.lines, isAdmin: true), PeerClient(.web, isCourier: true), PeerClient(.api),
+    PeerClient(.sites),
+  ])
+  func `the other node is told who the client is, and first gets what was read before`(client: PeerClient) throws {
+    let rig = try PeerRig()
+    #expect(rig.waitForLink())
+    let near = rig.open(client, after: Array("GET ".utf8))
+    near.send("/")
+    #expect(eventually { rig.clients.items.count == 1 })
+    #expect(rig.clients.items[0].client == client)
+    #expect(rig.clients.items[0].socket.receive(5) == "GET /")
+  }
+
+  @Test func `what a client sends can't say who it is`() throws {
+    let rig = try PeerRig()
+    #expect(rig.waitForLink())
+    let (client, daemon) = try rig.tunnel()
+    let frame = ByteBuffer()
+    PeerFrame.writeOpen(PeerClient(.lines, isAdmin: true), into: frame)
+    client.send(Array(frame.bytes))
+    #expect(Array(daemon.receive(frame.count).utf8) == Array(frame.bytes))
+    #expect(rig.clients.items.count == 1 && rig.outcomes.items.isEmpty)
+  }
+
+  @Test func `a client that has gone ends its tunnel, after all that it sent`() throws {
+    let rig = try PeerRig()
+    #expect(rig.waitForLink())
+    let (client, daemon) = try rig.tunnel()
+    client.send("last words")
+    client.close()
+    #expect(daemon.receiveAll() == Array("last words".utf8))
+    daemon.send("to nobody")
+    daemon.close()
+    #expect(eventually { rig.outcomes.items.count == 1 })
+    #expect(rig.linkings == 1)
+  }
+
+  @Test func `a client that has gone is told of to a daemon that only sends`() throws {
+    let rig = try PeerRig()
+    #expect(rig.waitForLink())
+    let (client, daemon) = try rig.tunnel()
+    client.close()
+    #expect(daemon.receiveAll().isEmpty)
+    let event = [UInt8](repeating: 0, count: 10_000)
+    #expect(eventually { daemon.sendNow(event[...]) == 0 && errno == EPIPE })
+  }
+
+  @Test func `a node that takes no tunnels says so`() throws {
+    let rig = try PeerRig(refusal: "not here")
+    #expect(rig.waitForLink())
+    #expect(rig.open().receiveAll().isEmpty)
+    #expect(eventually { rig.outcomes.items == [.ended("the peer says: not here")] })
+    #expect(rig.link.isUp)
+  }
+
+  @Test func `tunnels are apart`() throws {
+    let rig = try PeerRig()
+    #expect(rig.waitForLink())
+    let tunnels = try (0..<20).map { _ in try rig.tunnel() }
+    for (index, tunnel) in tunnels.enumerated() { tunnel.client.send("from \(index)") }
+    for (index, tunnel) in tunnels.enumerated().reversed() {
+      #expect(tunnel.daemon.receive("from \(index)".utf8.count) == "from \(index)")
+      tunnel.daemon.close()
+      #expect(tunnel.client.receiveAll().isEmpty)
+    }
+    #expect(eventually { rig.outcomes.items.count == 20 })
+  }
+
+  @Test func `much passes whole, both ways at once`() throws {
+    let rig = try PeerRig()
+    #expect(rig.waitForLink())
+    let (client, daemon) = try rig.tunnel()
+    var random = SeededRandom(seed: 9)
+    let there = (0..<8 << 20).map { _ in UInt8.random(in: 0...255, using: &random) }
+    let back = Array(there.reversed())
+    let sender = try Thread(name: "sender") {
+      client.send(there)
+      client.endWriting()
+    }
+    let answerer = try Thread(name: "answerer") {
+      daemon.send(back)
+      daemon.endWriting()
+    }
+    let received = Journal<[UInt8]>()
+    let reader = try Thread(name: "reader") { received.add(daemon.receiveAll()) }
+    #expect(client.receiveAll() == back)
+    // Behind the daemon's end nobody waits for what the client still sends.
+    for thread in [sender, answerer, reader] { thread.join() }
+    #expect(there.starts(with: received.items[0]))
+    #expect(rig.breaks.isEmpty)
+  }
+
+  @Test(arguments: [true, false])
+  func `a slow reader slows the sender down, misses nothing, and stops nothing else`(isDaemon: Bool) throws {
+    let rig = try PeerRig()
+    #expect(rig.waitForLink())
+    let (client, daemon) = try rig.tunnel()
+    let (sender, reader) = isDaemon ? (client, daemon) : (daemon, client)
+    let chunk = [UInt8](repeating: 7, count: 64 << 10)
+    var sent = 0
+    var quiet = 0
+    // So long that a connection without a sign of life would be over.
+    while quiet < 150 {
+      let count = sender.sendNow(chunk[...])
+      sent += count
+      quiet = count == 0 ? quiet + 1 : 0
+      if count == 0 { usleep(10_000) }
+    }
+    #expect(sent < 4 << 20, "so much waits in buffers")
+    reader.send("still here")
+    #expect(sender.receive(10) == "still here")
+    sender.endWriting()
+    #expect(reader.receiveAll().count == sent)
+    #expect(rig.breaks.isEmpty)
+  }
+}
