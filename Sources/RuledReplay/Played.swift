@@ -1,3 +1,4 @@
+import RuledCore
 package import RuledEngine
 package import RuledJournal
 
@@ -18,5 +19,46 @@ package struct Played: Sendable {
     self.entry = entry
     self.isRecorded = isRecorded
     self.rules = rules
+  }
+}
+
+/// Why something happens in a replayed world.
+enum PlayedCause {
+  /// It is in the record.
+  case recorded(JournalEntry)
+  /// A message of this world alone.
+  case ownMessage
+  /// A timer of this world alone.
+  case ownTimer(DueTimer)
+
+  /// The entry of what was done, under the sequence of the record at which it happened.
+  func name(_ made: JournalEntry, _ sequence: UInt64) -> JournalEntry {
+    switch self {
+    case .ownMessage: return made.with(sequence: sequence, origin: .message)
+    case .ownTimer(let timer):
+      let (plugin, name) = (
+        String(decoding: timer.plugin, as: UTF8.self), String(decoding: timer.name, as: UTF8.self)
+      )
+      return made.with(sequence: sequence, origin: .timer, plugin: plugin, timer: name)
+    case .recorded(let entry):
+      let isNamed = entry.origin == .timer || entry.origin == .retry
+      return made.with(
+        sequence: sequence, at: entry.at, origin: entry.origin, plugin: isNamed ? entry.plugin : nil,
+        timer: isNamed ? entry.timer : nil, redacted: entry.redacted)
+    }
+  }
+}
+
+extension World {
+  /// When an entry happened.
+  struct Moment: Sendable {
+    /// The entry's number.
+    let sequence: UInt64
+    /// When it was evaluated.
+    let at: Timestamp
+    /// What `now()` was.
+    let now: Timestamp
+
+    init(_ entry: JournalEntry) { (sequence, at, now) = (entry.sequence, entry.at, entry.now) }
   }
 }

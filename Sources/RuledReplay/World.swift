@@ -134,18 +134,6 @@ package final class World {
     return played
   }
 
-  /// When an entry happened.
-  struct Moment: Sendable {
-    /// The entry's number.
-    let sequence: UInt64
-    /// When it was evaluated.
-    let at: Timestamp
-    /// What `now()` was.
-    let now: Timestamp
-
-    init(_ entry: JournalEntry) { (sequence, at, now) = (entry.sequence, entry.at, entry.now) }
-  }
-
   /// Ends the range that was played: fires the timers of this world alone that are due by `end`.
   package func finish(at end: Timestamp) throws(RequestError) -> [Played] {
     var played: [Played] = []
@@ -227,36 +215,9 @@ package final class World {
 
   // MARK: What happens
 
-  /// Why something happens.
-  private enum Cause {
-    /// It is in the record.
-    case recorded(JournalEntry)
-    /// A message of this world alone.
-    case ownMessage
-    /// A timer of this world alone.
-    case ownTimer(DueTimer)
-
-    /// The entry of what was done, under the sequence of the record at which it happened.
-    func name(_ made: JournalEntry, _ sequence: UInt64) -> JournalEntry {
-      switch self {
-      case .ownMessage: return made.with(sequence: sequence, origin: .message)
-      case .ownTimer(let timer):
-        let (plugin, name) = (
-          String(decoding: timer.plugin, as: UTF8.self), String(decoding: timer.name, as: UTF8.self)
-        )
-        return made.with(sequence: sequence, origin: .timer, plugin: plugin, timer: name)
-      case .recorded(let entry):
-        let isNamed = entry.origin == .timer || entry.origin == .retry
-        return made.with(
-          sequence: sequence, at: entry.at, origin: entry.origin, plugin: isNamed ? entry.plugin : nil,
-          timer: isNamed ? entry.timer : nil, redacted: entry.redacted)
-      }
-    }
-  }
-
   /// Has something happen by `body`, and notes what it did and what follows from it.
   private func happen(
-    _ cause: Cause, _ played: inout [Played], _ body: (World) throws(RequestError) -> Void
+    _ cause: PlayedCause, _ played: inout [Played], _ body: (World) throws(RequestError) -> Void
   ) throws(RequestError) {
     let entry: JournalEntry? = if case .recorded(let entry) = cause { entry } else { nil }
     let batch = evaluator.batch
