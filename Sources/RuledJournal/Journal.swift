@@ -103,6 +103,9 @@ package final class Journal: JournalDrain, @unchecked Sendable {  // `writing` g
     }
   }
 
+  /// Where readers of the log may begin.
+  let marks = LogMarks()
+
   // MARK: Draining
 
   package func drain(_ commits: LoggedCommits) {

@@ -1,5 +1,6 @@
 import RuledCore
 package import RuledStore
+import Synchronization
 
 /// The journal of a running daemon: its files, and what the log holds that is not in these yet.
 package struct LiveJournal: JournalSource {
@@ -17,7 +18,7 @@ package struct LiveJournal: JournalSource {
     let logged = store.loggedCommits
     let state = journal.state
     var forgotten = state.forgotten
-    forEach(in: logged) { view in
+    forEach(in: logged, from: range.first) { view in
       if view.origin == .forget { _ = forgotten.add(view.subject, through: view.sequence) }
       return true
     }
@@ -25,7 +26,7 @@ package struct LiveJournal: JournalSource {
     guard try state.contents.forEach(in: range, journal.files, hides: hides, { body($0.entry) }) else { return }
     let redaction = journal.redaction
     let known = state.contents.last
-    forEach(in: logged) { view in
+    forEach(in: logged, from: max(range.first, known + 1)) { view in
       guard view.sequence > known, !view.flags.contains(.isSilent), range.matches(view), !hides(view) else {
         return true
       }
@@ -36,18 +37,20 @@ package struct LiveJournal: JournalSource {
     }
   }
 
-  /// Calls `body` with each entry in the log until it returns false.
-  private func forEach(in logged: [LoggedCommits], _ body: (EntryView) -> Bool) {
+  /// Calls `body` with each entry in the log until it returns false; it may leave out those before the sequence `first`.
+  private func forEach(in logged: [LoggedCommits], from first: UInt64, _ body: (EntryView) -> Bool) {
     var reader = CommitReader()
-    var last = journal.state.contents.last
+    let mark = journal.marks.last(before: first, in: logged)
+    var last = mark?.sequence ?? journal.state.contents.last
     var goesOn = true
-    for commits in logged where goesOn {
-      commits.forEach { commit in
-        guard goesOn else { return }
+    for commits in logged where goesOn && commits.number >= mark?.segment ?? 0 {
+      commits.forEach(from: commits.number == mark?.segment ? mark?.offset : nil) { commit, offset in
+        journal.marks.note(LogMarks.Mark(segment: commits.number, offset: offset, sequence: last))
         reader.read(commit, after: last) { view in
           last = max(last, view.sequence)
           if goesOn { goesOn = body(view) }
         }
+        return goesOn
       }
     }
   }
@@ -66,7 +69,7 @@ package struct LiveJournal: JournalSource {
   private func missing(after covered: UInt64, in logged: [LoggedCommits], _ committed: UInt64) -> JournalGap? {
     guard covered > 0 else { return nil }
     var end = max(committed, covered)
-    forEach(in: logged) { view in
+    forEach(in: logged, from: covered + 1) { view in
       guard view.sequence > covered, !view.flags.contains(.isSilent) else { return true }
       end = view.sequence - 1
       return false
@@ -103,4 +106,46 @@ package struct FolderJournal: JournalSource {
   package var gaps: [JournalGap] { contents.gaps }
 
   package var snapshots: [JournalSnapshot] { JournalSnapshots(in: folder, files).all }
+}
+
+/// Commits of the log, a MiB apart, and the sequences before them: who reads what was committed last need not read the whole log.
+final class LogMarks: Sendable {
+  /// A commit.
+  struct Mark: Sendable, Equatable {
+    /// The number of its segment.
+    let segment: UInt64
+    /// Where it begins in the segment.
+    let offset: Int
+    /// The last sequence before it.
+    let sequence: UInt64
+  }
+
+  /// How many bytes marks of one segment are apart.
+  static let spacing = 1 << 20
+
+  /// In the order of the log.
+  private let marks = Mutex<[Mark]>([])
+
+  /// The marks, in the order of the log.
+  var all: [Mark] { marks.withLock { $0 } }
+
+  /// Adds a mark, if it is behind all others, and not too close to the last one.
+  func note(_ mark: Mark) {
+    marks.withLock { marks in
+      if let last = marks.last {
+        guard mark.segment > last.segment || mark.offset >= last.offset + Self.spacing && mark.segment == last.segment
+        else { return }
+      }
+      marks.append(mark)
+    }
+  }
+
+  /// The last mark before the sequence `first`, in segments that are still there; forgets those of others.
+  func last(before first: UInt64, in logged: [LoggedCommits]) -> Mark? {
+    guard let earliest = logged.first?.number else { return nil }
+    return marks.withLock { marks in
+      marks.removeAll { $0.segment < earliest }
+      return marks.last { $0.sequence < first && $0.sequence > 0 }
+    }
+  }
 }

@@ -159,4 +159,40 @@ import Testing
     #expect(try rig.tools.gaps == [JournalGap(first: 2, last: 11, reason: JournalFiles.unknownReason)])
     #expect(try rig.entries().map(\.sequence) == [1, 12])
   }
+
+  @Test func `whoever reads what came last begins close to it, and finds what a reading from the start finds`() throws {
+    let rig = try JournalRig()
+    for number in 0..<2_000 {
+      try rig.send("user:\(number % 7)", hasID: number % 3 > 0)
+      if number % 5 == 0 { try rig.sendTogether(["a", "b"]) }
+    }
+    let logged = rig.store.loggedCommits
+    #expect(logged.count > 10)
+    #expect(rig.journal.marks.last(before: .max, in: logged) == nil)
+    let all = try rig.entries()
+    let last = try #require(all.last?.sequence)
+    for first in stride(from: 1, through: last, by: 97) {
+      var range = JournalRange()
+      range.first = first
+      #expect(try rig.entries(range) == all.filter { $0.sequence >= first })
+      let mark = rig.journal.marks.last(before: first, in: logged)
+      #expect(mark.map { $0.sequence < first } ?? (first < 200), "from \(first)")
+    }
+    let segments = logged.map(\.number)
+    #expect(rig.journal.marks.last(before: last, in: logged)?.segment == segments.last)
+    #expect(rig.journal.marks.last(before: last, in: []) == nil)
+    try rig.drain()
+    #expect(try rig.entries() == all)
+  }
+
+  @Test func `marks of one segment are apart, and go with their segments`() {
+    let marks = LogMarks()
+    for offset in stride(from: 0, to: 4 << 20, by: 1000) { marks.note(.init(segment: 3, offset: offset, sequence: 5)) }
+    marks.note(.init(segment: 2, offset: 9 << 20, sequence: 9))
+    let known = marks.all
+    #expect(known.count == 4)
+    #expect(zip(known, known.dropFirst()).allSatisfy { $1.offset - $0.offset >= LogMarks.spacing })
+    marks.note(.init(segment: 4, offset: 0, sequence: 8))
+    #expect(marks.all.count == 5)
+  }
 }

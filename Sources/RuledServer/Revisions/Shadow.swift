@@ -38,6 +38,8 @@ final class Shadow: Sendable {
   private static let mostEntries = 5_000
   /// How long the thread waits before it looks for further entries, in microseconds; entries wait twice as long for those that follow them.
   private static let period: UInt32 = 250_000
+  /// How often it adds up what it found while events keep coming, in nanoseconds.
+  private static let reportPeriod: UInt64 = 1_000_000_000
 
   /// Begins to follow the journal; `percent` is the share of the subjects, 0 to 100.
   ///
@@ -120,7 +122,7 @@ final class Shadow: Sendable {
     condition.signal { state.times = state.times.of(catalog) }
     var (waiting, copied) = (try entries(after: last), UInt64(0))
     copied = waiting.last?.sequence ?? last
-    var earlier = 0
+    var (earlier, reported) = (0, UInt64(0))
     let clock = services.context.clock
     while !isStopping {
       let ready = waiting.prefix(earlier)
@@ -135,8 +137,13 @@ final class Shadow: Sendable {
         try world.play(Array(early), before: Array(late) + waiting.dropFirst(ready.count), maybeCopied: true)
         try world.play(Array(late), before: Array(waiting.dropFirst(ready.count)), maybeCopied: false)
         let behind = clock.isManual ? nil : ready.last.map { clock.now.microseconds - $0.at.microseconds }
+        // To add up what was found takes longer the more subjects there are.
+        let now = EngineClock.monotonic
+        let isDue = waiting.count == ready.count || now >= reported + Self.reportPeriod
+        let found = isDue ? world.found : nil
+        if isDue { reported = now }
         condition.signal {
-          state.found = world.found
+          state.found = found ?? state.found
           state.behind = behind ?? state.behind
         }
       }

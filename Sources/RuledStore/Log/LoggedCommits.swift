@@ -13,6 +13,9 @@ package struct LoggedCommits: Sendable {
     self.end = end
   }
 
+  /// The number of the segment, which no other one of this log has had or will have.
+  package var number: UInt64 { segment.number }
+
   /// The number that the last write under `key` puts; nil when there is none.
   func lastSequence(_ key: ByteView) -> UInt64? {
     var last: UInt64?
@@ -27,7 +30,15 @@ package struct LoggedCommits: Sendable {
 
   /// Calls `body` with each commit, in their order; its bytes are valid as long as this value.
   package func forEach(_ body: (LoggedCommit) -> Void) {
-    segment.forEachCommit(before: end) { body(LoggedCommit(payload: $0)) }
+    forEach(from: nil) { commit, _ in
+      body(commit)
+      return true
+    }
+  }
+
+  /// Calls `body` with each commit and where it begins until it returns false; `start` is where an earlier call has found one, nil for the first.
+  package func forEach(from start: Int?, _ body: (LoggedCommit, Int) -> Bool) {
+    segment.forEachCommit(from: start, before: end) { body(LoggedCommit(payload: $0), $1) }
   }
 }
 

@@ -116,12 +116,14 @@ final class Segment: @unchecked Sendable {  // guarded by `LogTail` and `Segment
     }
   }
 
-  /// Calls `body` with the payload of each frame before `limit`, in their order.
-  func forEachCommit(before limit: Int, _ body: (ByteView) -> Void) {
-    var offset = LogFrame.fileHeader
+  /// Calls `body` with the payload of each frame before `limit` and the frame's offset until it returns false, in their order.
+  ///
+  /// `start` is the offset of a frame, nil for the first.
+  func forEachCommit(from start: Int?, before limit: Int, _ body: (ByteView, Int) -> Bool) {
+    var offset = start ?? LogFrame.fileHeader
     while offset < limit {
       let count = LogFrame.payload(at: offset, in: base)
-      body(ByteView(start: base + offset + LogFrame.header, count: count))
+      guard body(ByteView(start: base + offset + LogFrame.header, count: count), offset) else { return }
       offset += LogFrame.header + count
     }
   }
