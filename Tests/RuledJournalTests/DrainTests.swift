@@ -167,7 +167,7 @@ import Testing
       if number % 5 == 0 { try rig.sendTogether(["a", "b"]) }
     }
     let logged = rig.store.loggedCommits
-    #expect(logged.count > 10)
+    #expect(logged.count > 4)
     #expect(rig.journal.marks.last(before: .max, in: logged) == nil)
     let all = try rig.entries()
     let last = try #require(all.last?.sequence)
@@ -176,7 +176,7 @@ import Testing
       range.first = first
       #expect(try rig.entries(range) == all.filter { $0.sequence >= first })
       let mark = rig.journal.marks.last(before: first, in: logged)
-      #expect(mark.map { $0.sequence < first } ?? (first < 200), "from \(first)")
+      #expect(mark.map { $0.sequence < first } ?? (first < 600), "from \(first)")
     }
     let segments = logged.map(\.number)
     #expect(rig.journal.marks.last(before: last, in: logged)?.segment == segments.last)
