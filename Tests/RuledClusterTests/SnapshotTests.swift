@@ -347,13 +347,14 @@ extension Cluster {
       try store.close()
     }
 
-    @Test func `tables of the second format get those for snapshots`() throws {
+    @Test func `tables of the second format get all that came later`() throws {
       let settings = try Cluster.settings()
       let client = LogClient(settings)
       _ = try client.look()
       try PostgresConnection(settings.url, seconds: 5).run(
         script:
-          "DROP TABLE ruled.snapshots, ruled.turns, ruled.revisions, ruled.loads; UPDATE ruled.cluster SET format = 2",
+          "DROP TABLE ruled.snapshots, ruled.turns, ruled.revisions, ruled.loads; ALTER TABLE ruled.nodes DROP listen; "
+          + "UPDATE ruled.cluster SET format = 2",
         milliseconds: 5000)
       let later = LogClient(settings)
       #expect(try later.snapshots().isEmpty)

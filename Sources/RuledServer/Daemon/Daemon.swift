@@ -20,11 +20,8 @@ package final class Daemon {
   private let readConfiguration: @Sendable () throws(StartError) -> Configuration
   private var membership: ClusterMembership?
   private var isStopping = false
-  /// The socket for clients, until the daemon ends.
-  private var socket: SocketForClients?
-  private var loopback: Int32?
-  private var sites: Int32?
-  private var token: BearerToken?
+  /// The sockets that new clients connect to, until the daemon ends.
+  private var sockets: DaemonSockets?
 
   /// A daemon that has not started.
   ///
@@ -46,9 +43,7 @@ package final class Daemon {
     SystemCalls.ignoreBrokenPipes()
     let count = configuration.workers > 0 ? configuration.workers : Int(cl_processors())
     let connections = try ProcessLimits.check(configuration, workers: count, log)
-    let inherited = SocketActivation.inheritedSockets()
-    socket = SocketForClients(try listen(inherited))
-    try listenOnLoopback(inherited)
+    sockets = try DaemonSockets(configuration, inherited: SocketActivation.inheritedSockets())
     while try serveOnce(workers: count, connections: connections) {}
   }
 
@@ -119,64 +114,22 @@ package final class Daemon {
 
   // MARK: Starting
 
-  private func listen(_ inherited: SocketActivation.Sockets) throws(StartError) -> ListeningSocket {
-    if let descriptor = inherited.unix {
-      do throws(SystemError) { return try ListeningSocket(inheriting: descriptor) } catch {
-        throw StartError("the socket that systemd handed over can't be used: \(error)")
-      }
-    }
-    do throws(ListenError) {
-      return try ListeningSocket(path: configuration.socket)
-    } catch { throw StartError(error.description) }
-  }
-
-  private func listenOnLoopback(_ inherited: SocketActivation.Sockets) throws(StartError) {
-    if let file = configuration.http.tokenFile, configuration.http.listen != nil { token = try BearerToken(file: file) }
-    var handed = inherited.tcp
-    loopback = try listen(configuration.http.listen, "http.listen", &handed)
-    sites = try listen(configuration.http.sites, "http.sites", &handed)
-    guard handed.isEmpty else {
-      throw StartError(
-        "systemd hands over a TCP socket at neither http.listen nor http.sites: set the same loopback address and port in "
-          + "the configuration, or disable the socket's unit")
-    }
-  }
-
-  /// A socket at a configured address: one that systemd has handed over, or a new one.
-  private func listen(
-    _ address: ListenAddress?, _ key: String, _ handed: inout [Int32]
-  ) throws(StartError) -> Int32? {
-    guard let address else { return nil }
-    if let index = handed.firstIndex(where: { LoopbackSocket.isBound($0, to: address) }) {
-      return handed.remove(at: index)
-    }
-    guard configuration.delivery == .daemon else {
-      let unit = key == "http.sites" ? "ruled-sites.socket" : "ruled-http.socket"
-      throw StartError(
-        "with delivery = \"courier\" the daemon opens no network socket: enable \(unit), by which systemd opens the one "
-          + "for \(key), or remove \(key); the Unix socket speaks HTTP too")
-    }
-    do throws(SystemError) { return try LoopbackSocket.listen(address) } catch {
-      throw StartError("\(key) '\(address.text)' can't be listened on: \(error)")
-    }
-  }
-
   /// Opens the store; a node of a cluster does so once it owns the log, and serves clients as a node that follows until then.
   ///
   /// Gives nil after a signal.
   private func openStore(_ connections: Int) throws(StartError) -> (any StateStore, JournalService?)? {
     guard let path = configuration.storeFolder else { return (MemoryStore(), nil) }
     let (store, journal) = try openFolder(path)
-    guard case .postgresql(let url) = configuration.store, let lines = socket?.listening.descriptor else {
+    guard case .postgresql(let url) = configuration.store, let sockets else {
       return (store, journal)
     }
     let start = ClusterStart(url, configuration, log: log)
     switch try start.replace(store, notifier: notifier) {
-    case .goesOn: return try follow(start, store, journal, lines: lines, connections)
+    case .goesOn: return try follow(start, store, journal, sockets, connections)
     case .ended: return nil
     case .closed:
       let (store, journal) = try openFolder(path)
-      return try follow(start, store, journal, lines: lines, connections)
+      return try follow(start, store, journal, sockets, connections)
     }
   }
 
@@ -197,7 +150,7 @@ package final class Daemon {
 
   /// Follows the log of a cluster until this node owns it; nil after a signal.
   private func follow(
-    _ start: ClusterStart, _ store: RocksStore, _ journal: JournalService?, lines: Int32, _ connections: Int
+    _ start: ClusterStart, _ store: RocksStore, _ journal: JournalService?, _ open: DaemonSockets, _ connections: Int
   ) throws(StartError) -> (any StateStore, JournalService?)? {
     try? StoreCopy.removeAll(in: store.path)
     let links = try configuration.cluster.tunnel.map { (tunnel) throws(StartError) in
@@ -207,7 +160,8 @@ package final class Daemon {
     membership = joined
     log.write(LogLine(.info, "node \(configuration.cluster.node) follows the log of commits"))
     let sockets = StandbySockets(
-      configuration: configuration, connections: connections, lines: lines, api: loopback, sites: sites, token: token)
+      configuration: configuration, connections: connections, lines: open.lines.descriptor, api: open.api,
+      sites: open.sites, token: open.token)
     let writer = try StandbyServer.run(joined, sockets, notifier: notifier)
     guard let writer else {
       joined.end()
@@ -286,7 +240,7 @@ package final class Daemon {
     }
     control = started
     try startHTTP(services, started)
-    guard let served = try socket?.listening.copy() else { return }
+    guard let served = try sockets?.lines.copy() else { return }
     let path = served.path ?? configuration.socket
     try started.start(listening: served)
     notifier.ready(status: services.status.line)
@@ -313,12 +267,12 @@ package final class Daemon {
   }
 
   private func startHTTP(_ services: Services, _ control: Control) throws(SystemError) {
-    try services.startHTTP(token: token, on: control.loop)
-    if let loopback, let address = configuration.http.listen {
-      try control.listen(try ListeningSocket(copying: loopback), forSites: false)
+    try services.startHTTP(token: sockets?.token, on: control.loop)
+    if let api = sockets?.api, let address = configuration.http.listen {
+      try control.listen(try ListeningSocket(copying: api), forSites: false)
       log.write(LogLine(.info, "serving HTTP on \(address.text) too"))
     }
-    if let sites, let address = configuration.http.sites {
+    if let sites = sockets?.sites, let address = configuration.http.sites {
       try control.listen(try ListeningSocket(copying: sites), forSites: true)
       log.write(LogLine(.info, "serving the plugins' sites on \(address.text)"))
     }
@@ -334,7 +288,7 @@ package final class Daemon {
     } else {
       notifier.stopping()
       log.write(LogLine(.info, "ending: what has been received is answered first"))
-      closeSockets()
+      sockets = nil  // new clients are refused; those that are served have copies
     }
     control.stopAccepting()
     membership?.links?.stopAccepting()
@@ -370,26 +324,12 @@ package final class Daemon {
   /// The same where another node waits for the log: it delivers again what did not end.
   private static let handOverTime: UInt64 = 50
 
-  /// Closes the sockets that new clients connect to, but for the copies that are served.
-  private func closeSockets() {
-    socket = nil
-    for descriptor in [loopback, sites].compactMap({ $0 }) { SystemCalls.close(descriptor) }
-    (loopback, sites) = (nil, nil)
-  }
-
   private static func end(_ control: Control) {
     control.services.outbox.stop(within: 0)
     for worker in control.services.workers { _ = worker.send(.perform { $0.loop.stop() }) }
     control.services.commits.stop()
     control.loop.stop()
   }
-}
-
-/// The socket for clients, which a node of a cluster keeps when it gives the log up.
-private final class SocketForClients {
-  let listening: ListeningSocket
-
-  init(_ listening: consuming ListeningSocket) { self.listening = listening }
 }
 
 /// Why the daemon does not start.

@@ -8,13 +8,14 @@ package enum HealthCommand: Command {
   package static let spec = CommandSpec(
     "health", "Shows the daemon's health.",
     options: [.json],
-    details: "The exit code is 0 when the daemon is ready, 1 when it is degraded, 2 when none answers.",
+    details:
+      "The exit code is 0 when the daemon is ready, or a node of a cluster follows as it should, 1 when it is degraded, 2 when none answers.",
     examples: [.init("rulectl health || systemctl status ruled", "in a script")])
 
   /// Asks for the health and prints it.
   package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let result = try environment.connect().call("health", [:])
-    let isReady = result.member("status")?.stringValue == "ready"
+    let isReady = ["ready", "standby"].contains(result.member("status")?.stringValue)
     environment.show(result, arguments) { text($0, isReady, environment.style) }
     return isReady ? .done : .no
   }
