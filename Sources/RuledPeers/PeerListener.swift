@@ -1,3 +1,4 @@
+internal import CUV
 internal import Glibc
 package import RuledCore
 internal import RuledThreads

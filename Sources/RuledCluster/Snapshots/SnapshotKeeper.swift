@@ -21,7 +21,9 @@ package struct SnapshotSettings: Sendable {
   static let turn = 60_000
 }
 
-/// Writes snapshots of a node's store when it is time, and cuts the log behind the second last one: one node of the cluster at a time, a follower if there is one.
+/// Writes snapshots of a node's store when it is time, and cuts the log behind the second last one.
+///
+/// One node of the cluster does so at a time, a follower if there is one.
 package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what more than one thread uses
   /// How many batches a node may be behind the log when it writes a snapshot.
   private static let mostBehind: Int64 = 4096

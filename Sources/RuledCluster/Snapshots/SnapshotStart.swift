@@ -55,7 +55,8 @@ package struct SnapshotStart {
 
   /// Replaces the store in the folder `path`, which is closed, by the latest snapshot that is as it was written.
   ///
-  /// Without one, an empty store stays, as the log has all of it, and for one that is behind this throws what to do. Throws `interrupted` if that was asked for.
+  /// Without one, an empty store stays, as the log has all of it, and for one that is behind this throws what to do. Throws `interrupted` if
+  /// that was asked for.
   package func run(_ need: Need, path: String) throws(StoreError) {
     guard let snapshots else { throw Self.behind("set cluster.snapshots to the folder that has the others' snapshots") }
     _ = try client.connection()
