@@ -107,6 +107,6 @@ extension Control {
   }
 
   private static let isAlone = RequestError(
-    .unavailable, "this daemon is not a node of a cluster: its store is its own; docs/cluster.md says how to set one up"
+    .notFound, "this daemon is not a node of a cluster: its store is its own; docs/cluster.md says how to set one up"
   )
 }

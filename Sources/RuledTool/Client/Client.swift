@@ -259,7 +259,7 @@ package struct DaemonError: Error, Sendable {
     case "forbidden":
       return ["\(message); call as root or as one of the daemon's 'admins'"]
     case "unavailable":
-      return ["\(message); nothing was applied, so send it again"]
+      return [message.contains("again") ? message : "\(message); nothing was applied, so send it again"]
     case "overloaded":
       guard let wait = data?.member("retry_after_ms")?.intValue else { return [message] }
       return ["\(message); try again in \(wait) ms"]
