@@ -156,6 +156,13 @@ class Ruled(Server):
       place.fail(f"{self.name}: {method}: {reply['error']['message']}")
     return reply["result"]
 
+  def tool(self, *words):
+    """What rulectl prints for these words."""
+    done = subprocess.run([place.RULECTL, "--socket", self.socket, *words], capture_output=True, text=True)
+    if done.returncode:
+      place.fail(f"rulectl {' '.join(map(str, words))}: {done.stderr.strip()}")
+    return done.stdout
+
   @property
   def rules(self):
     return self.folder / "rules"

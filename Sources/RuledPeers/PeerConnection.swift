@@ -69,6 +69,21 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
     loop.watch(self)
   }
 
+  /// Begins to connect to the node `node`; `made` gets the connection before anything can happen to it.
+  static func open(
+    on loop: LoopState, _ settings: PeerSettings, to node: String, at address: NumericAddress,
+    owner: any ConnectionOwner, made: (PeerConnection) -> Void
+  ) throws(PeerError) {
+    let stream = try PeerStream(on: loop)
+    do throws(PeerError) {
+      made(try PeerConnection(on: loop, stream, settings, to: node, owner: owner))
+      try stream.connect(to: address)
+    } catch {
+      stream.close()
+      throw error
+    }
+  }
+
   /// Begins the handshake on an accepted stream.
   func begin() { connected(nil) }
 

@@ -103,17 +103,9 @@ package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  /
       guard !state.withLock({ $0.isClosed }) else { return }
       do throws(PeerError) {
         guard !addresses.isEmpty else { throw failure ?? .unknownHost("no address") }
-        let stream = try PeerStream(on: loop)
-        do throws(PeerError) {
-          let connection = try PeerConnection(on: loop, stream, settings, to: node, owner: self)
-          self.connection = connection
-          let next = addresses[failures % addresses.count]
-          attempted = next
-          try stream.connect(to: next)
-        } catch {
-          stream.close()
-          throw error
-        }
+        let next = addresses[failures % addresses.count]
+        attempted = next
+        try PeerConnection.open(on: loop, settings, to: node, at: next, owner: self) { connection = $0 }
       } catch {
         if let connection { connection.end("\(error)") } else { fail("\(error)") }
       }
@@ -188,15 +180,7 @@ private final class Tunnel: ConnectionOwner, @unchecked Sendable {  // confined 
     self.loop = loop
     limits = settings.limits
     do throws(PeerError) {
-      let stream = try PeerStream(on: loop)
-      do throws(PeerError) {
-        let connection = try PeerConnection(on: loop, stream, settings, to: node, owner: self)
-        self.connection = connection
-        try stream.connect(to: address)
-      } catch {
-        stream.close()
-        throw error
-      }
+      try PeerConnection.open(on: loop, settings, to: node, at: address, owner: self) { connection = $0 }
     } catch {
       if let connection { connection.end("\(error)") } else { refuse("\(error)") }
     }

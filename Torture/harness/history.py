@@ -4,6 +4,8 @@ import random
 import threading
 import time
 
+from .nodes import going_on, without_mark
+
 
 class Operation:
   """An event that a client sent, maybe several times, with all answers that it got."""
@@ -81,9 +83,8 @@ class History:
       operation.attempts[at] = "refused"
 
   def has_gone_on(self):
-    """What tells whether each client has had two more events acknowledged: the answer to the one under way may have been on its way."""
-    before = list(self.progress)
-    return lambda: all(now > was + 1 for now, was in zip(self.progress, before))
+    """What tells whether each client goes on."""
+    return going_on(self.progress)
 
   def end(self):
     self.is_ending.set()
@@ -114,7 +115,7 @@ class History:
       yield "was refused each time, and took effect"
     if one.outcomes and place is not None and one.position != place:
       yield f"was told to be number {one.position}, and is number {place}"
-    plain = [{name: value for name, value in outcome.items() if name != "duplicate"} for outcome in one.outcomes]
+    plain = [without_mark(outcome) for outcome in one.outcomes]
     if any(other != plain[0] for other in plain[1:]):
       yield "got another outcome when it was sent again"
 

@@ -1,7 +1,6 @@
 """Nodes of ruled over the hosts of scripts/cluster: for the demonstration, and for faults in any order."""
 
 import contextlib
-import hashlib
 import json
 import os
 import pathlib
@@ -50,6 +49,17 @@ def wait(condition, seconds, failure):
   return found, time.monotonic() - begin
 
 
+def going_on(counts):
+  """What tells whether each of the counts of acknowledged events has grown by two: the answer to an event under way may have been on its way."""
+  before = list(counts)
+  return lambda: all(now > was + 1 for now, was in zip(counts, before))
+
+
+def without_mark(outcome):
+  """An outcome as it was the first time: without what says that the event was sent again."""
+  return {name: value for name, value in outcome.items() if name != "duplicate"}
+
+
 class Hosts:
   """PostgreSQL, Patroni and etcd, by scripts/cluster."""
 
@@ -64,10 +74,7 @@ class Hosts:
 
   def namespace(self, host):
     """The network namespace of a host; None if it has none."""
-    done = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True)
-    mark = hashlib.sha256(str(self.folder.resolve()).encode()).hexdigest()[:6]
-    names = [line.split()[0] for line in done.stdout.splitlines() if line.strip()]
-    return next((name for name in names if name == f"ruled-{mark}-{host}"), None)
+    return json.loads(self.run("status"))["hosts"][host]["namespace"]
 
   @property
   def primary(self):

@@ -2,7 +2,6 @@
 and how fast a backtest replays it, compared with the daemon itself."""
 import json
 import statistics
-import subprocess
 import time
 
 from .. import place, report, servers
@@ -15,11 +14,8 @@ CONTENDERS = {"with": "", "without": 'journal = { keep = "0" }'}
 def backtest(server):
   """Plays the whole journal through the rules in force on both sides: the report and how long it took."""
   begun = time.monotonic()
-  done = subprocess.run([place.RULECTL, "--socket", server.socket, "backtest", server.rules, "--json"],
-                        capture_output=True, text=True)
-  if done.returncode:
-    place.fail(f"backtest: {done.stderr.strip()}")
-  result, seconds = json.loads(done.stdout), time.monotonic() - begun
+  result = json.loads(server.tool("backtest", server.rules, "--json"))
+  seconds = time.monotonic() - begun
   if result["outcomes"]["changed"] or result["fidelity"]["different"]:
     place.fail(f"backtest: equal rules differ: {result['outcomes']}, {result['fidelity']}")
   return {"events": result["events"], "seconds": seconds, "rate": result["events"] / seconds}

@@ -1,11 +1,10 @@
 """Reloads under load: the longest time that any request waits, with reloads and without."""
 import shutil
 import statistics
-import subprocess
 import threading
 import time
 
-from .. import place, servers
+from .. import servers
 from ..load import Load
 
 RATE_SHARE, EVERY = 0.7, 0.5
@@ -21,9 +20,7 @@ def edit_and_reload(server, stop, reloads):
     fresh.write_text(f"{text}-- revision {number}\n")
     fresh.rename(path)
     begun = time.monotonic()
-    done = subprocess.run([place.RULECTL, "--socket", server.socket, "reload"], capture_output=True, text=True)
-    if done.returncode:
-      place.fail(f"reload: {done.stderr.strip()}")
+    server.tool("reload")
     reloads.append(time.monotonic() - begun)
 
 

@@ -1,7 +1,6 @@
 """The latency of live events while other rules are tried: beside a shadow and within a rollout, against neither, in turns."""
 import shutil
 import statistics
-import subprocess
 
 from .. import place, servers
 from ..load import Load
@@ -12,12 +11,6 @@ TRIALS = {
   "a shadow of all subjects": [("shadow", "start", "{rules}"), ("shadow", "stop")],
   "a rollout to half of them": [("rollout", "start", "{rules}", "--percent", "50"), ("rollout", "abort")],
 }
-
-
-def tool(server, *words):
-  done = subprocess.run([place.RULECTL, "--socket", server.socket, *words], capture_output=True, text=True)
-  if done.returncode:
-    place.fail(f"rulectl {' '.join(map(str, words))}: {done.stderr.strip()}")
 
 
 def candidate(server, folder):
@@ -45,10 +38,10 @@ def run(arguments, folder, say):
     for number in range(arguments.rounds):
       for trial, commands in TRIALS.items():
         if commands:
-          tool(server, *(str(rules) if word == "{rules}" else word for word in commands[0]))
+          server.tool(*(str(rules) if word == "{rules}" else word for word in commands[0]))
         results[trial].append(load.once(server, **shape))
         if commands:
-          tool(server, *commands[1])
+          server.tool(*commands[1])
         figures = results[trial][-1]
         say(f"round {number + 1} {trial}: p50 {figures['p50_us']:,.0f} µs, p99 {figures['p99_us']:,.0f} µs, longest "
             f"{figures['max_us'] / 1000:.1f} ms, cpu {figures['server_cpu_us']:.1f} µs")

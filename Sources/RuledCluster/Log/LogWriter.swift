@@ -52,18 +52,18 @@ package final class LogWriter: @unchecked Sendable {  // what any thread may cal
   /// Throws `fenced` when another node owns the log. An error that says that the outcome is not known ends the ownership; after any other the batch is not
   /// in the log, nor will it be.
   package func append(_ batch: LogBatch) throws(StoreError) {
-    let start = SteadyClock.nanoseconds
+    let start = MonotonicClock.nanoseconds
     do throws(StoreError) { try write(batch) } catch {
       counts.countFailure(isDoubtful: error.isOutcomeUnknown)
       throw error
     }
-    counts.count(nanoseconds: SteadyClock.nanoseconds - start)
+    counts.count(nanoseconds: MonotonicClock.nanoseconds - start)
   }
 
   private func write(_ batch: LogBatch) throws(StoreError) {
     guard let first = ownership else { throw StoreError(.fenced, "this node does not own the log of commits") }
     if let error = obstacle.withLock({ $0 }) { throw error }
-    let end = SteadyClock.milliseconds + settings.patience
+    let end = MonotonicClock.milliseconds + settings.patience
     var current = first
     var failures = 0
     while true {
@@ -89,7 +89,9 @@ package final class LogWriter: @unchecked Sendable {  // what any thread may cal
           if error.code == .fenced || error.code == .diverged { throw error }
           failure = error
         }
-        guard SteadyClock.milliseconds < end, !isStopping.load(ordering: .relaxed) else { throw Self.unknown(failure) }
+        guard MonotonicClock.milliseconds < end, !isStopping.load(ordering: .relaxed) else {
+          throw Self.unknown(failure)
+        }
         failures += 1
         usleep(UInt32(Self.backoff.delay(after: failures)) * 1000)
       }
@@ -101,7 +103,7 @@ package final class LogWriter: @unchecked Sendable {  // what any thread may cal
         throw Self.unknown(StoreError(.diverged, "the log ends where this node, its owner, has not written"))
       }
       current = settled
-      guard SteadyClock.milliseconds < end, !isStopping.load(ordering: .relaxed) else { throw failure }
+      guard MonotonicClock.milliseconds < end, !isStopping.load(ordering: .relaxed) else { throw failure }
     }
   }
 
@@ -120,7 +122,7 @@ package final class LogWriter: @unchecked Sendable {  // what any thread may cal
     return error
   }
 
-  private static func left(until end: Int) -> Int { max(1, end - SteadyClock.milliseconds) }
+  private static func left(until end: Int) -> Int { max(1, end - MonotonicClock.milliseconds) }
 }
 
 /// What a node counts of its cluster; any thread may count and read.
@@ -152,15 +154,4 @@ package final class ClusterCounts: Sendable {
   }
 
   func countConnection() { figures.withLock { $0.connections += 1 } }
-}
-
-/// The time since the host's start, which nobody sets.
-enum SteadyClock {
-  static var nanoseconds: UInt64 {
-    var now = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &now)
-    return UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
-  }
-
-  static var milliseconds: Int { Int(nanoseconds / 1_000_000) }
 }

@@ -28,7 +28,7 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
     var leaseEnd = 0
 
     /// How many milliseconds are left of the lease; 0 when it is over.
-    package var leaseLeft: Int { max(0, leaseEnd - SteadyClock.milliseconds) }
+    package var leaseLeft: Int { max(0, leaseEnd - MonotonicClock.milliseconds) }
   }
 
   /// What an owner learns while it serves.
@@ -106,7 +106,7 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
     let client = LogClient(settings, counts: counts)
     while !lock.locked({ isStopping }) {
       do throws(StoreError) {
-        let start = SteadyClock.milliseconds
+        let start = MonotonicClock.milliseconds
         let isDrained = try client.renew(identity, at: played.position.sequence)
         let unsafe = try client.durabilityProblem()
         writer.forbid(unsafe.map { StoreError(.unsafeDatabase, $0) })

@@ -63,7 +63,7 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
   package func run() {
     let pause = max(100, min(Self.longestPause, Int(settings.every / 20_000)))
     while !lock.locked({ isStopping }) {
-      if SteadyClock.milliseconds >= retryAt { attempt() }
+      if MonotonicClock.milliseconds >= retryAt { attempt() }
       let _: Void? = lock.wait(milliseconds: pause) { isStopping ? () : nil }
     }
     client.disconnect()
@@ -76,7 +76,7 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
       lock.locked { failure = nil }
     } catch {
       guard error.code != .interrupted, error.code != .closed else { return }
-      retryAt = SteadyClock.milliseconds + min(Self.longestRetry, Int(settings.every / 1000))
+      retryAt = MonotonicClock.milliseconds + min(Self.longestRetry, Int(settings.every / 1000))
       let isNew = lock.locked {
         defer { failure = error }
         return failure != error
@@ -96,10 +96,10 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
     }
     let place = node.position.sequence
     guard place > need.last, place + Self.mostBehind >= need.end else { return nil }
-    let since = neededSince ?? SteadyClock.milliseconds
+    let since = neededSince ?? MonotonicClock.milliseconds
     neededSince = since
     let isOwner = node.figures.owner?.incarnation == node.identity.incarnation
-    guard !isOwner || need.others == 0 || SteadyClock.milliseconds - since >= Int(settings.every / 2000) else {
+    guard !isOwner || need.others == 0 || MonotonicClock.milliseconds - since >= Int(settings.every / 2000) else {
       return nil
     }
     return need.last
@@ -109,7 +109,7 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
   package func makeSnapshot(after last: Int64? = nil) throws(StoreError) {
     guard try client.takeSnapshotTurn(for: node.identity, milliseconds: SnapshotSettings.turn) else { return }
     defer { try? client.endSnapshotTurn(of: node.identity) }
-    renewAt = SteadyClock.milliseconds + SnapshotSettings.turn / 3
+    renewAt = MonotonicClock.milliseconds + SnapshotSettings.turn / 3
     guard let cluster = client.cluster else { return }
     let folder = SnapshotFolder(root: settings.folder, cluster: cluster.id)
     let listed = try client.snapshots()
@@ -139,8 +139,8 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
   /// Keeps the turn while a snapshot is written; throws if it is lost, or the keeper is to end.
   private func goOn() throws(StoreError) {
     if lock.locked({ isStopping }) { throw StoreError(.interrupted, "the node ends") }
-    guard SteadyClock.milliseconds >= renewAt else { return }
-    renewAt = SteadyClock.milliseconds + SnapshotSettings.turn / 3
+    guard MonotonicClock.milliseconds >= renewAt else { return }
+    renewAt = MonotonicClock.milliseconds + SnapshotSettings.turn / 3
     guard try client.takeSnapshotTurn(for: node.identity, milliseconds: SnapshotSettings.turn) else {
       throw Self.turnLost
     }

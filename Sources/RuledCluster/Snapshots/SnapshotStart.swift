@@ -103,12 +103,12 @@ package struct SnapshotStart {
       "the node starts from the snapshot \(snapshot.name) of node \(snapshot.node): sequence \(snapshot.position.sequence), "
         + "\(snapshot.bytes) bytes", false)
     let replacement = try StoreReplacement(of: path)
-    var (done, reportAt, renewAt) = (0, SteadyClock.milliseconds + Self.reportInterval, 0)
+    var (done, reportAt, renewAt) = (0, MonotonicClock.milliseconds + Self.reportInterval, 0)
     do throws(StoreError) {
       try folder.copy(snapshot, to: replacement.folder) { (bytes) throws(StoreError) in
         done += bytes
         if isInterrupted() { throw Self.interrupted }
-        let now = SteadyClock.milliseconds
+        let now = MonotonicClock.milliseconds
         if now >= reportAt {
           reportAt = now + Self.reportInterval
           report("\(done) of \(snapshot.bytes) bytes of the snapshot are copied", false)
@@ -130,10 +130,10 @@ package struct SnapshotStart {
 
   /// Gets a lease with the place of a snapshot, so that neither it nor the log behind it goes; waits while an earlier process of the node has one.
   private func lease(at position: LogPosition) throws(StoreError) {
-    let end = SteadyClock.milliseconds + 2 * settings.lease
+    let end = MonotonicClock.milliseconds + 2 * settings.lease
     while try client.renew(identity, at: position.sequence) == nil {
       if isInterrupted() { throw Self.interrupted }
-      guard SteadyClock.milliseconds < end else { throw ClusterNode.nameInUse(identity.name) }
+      guard MonotonicClock.milliseconds < end else { throw ClusterNode.nameInUse(identity.name) }
       usleep(UInt32(Self.retryInterval) * 1000)
     }
   }

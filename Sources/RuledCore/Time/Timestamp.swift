@@ -1,3 +1,5 @@
+public import Glibc
+
 /// A moment in microseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
 public struct Timestamp: Sendable, Hashable, Comparable {
   /// Microseconds since the epoch.
@@ -185,4 +187,17 @@ package enum DurationText {
     default: nil
     }
   }
+}
+
+/// The time since the host's start, which nobody sets: for measuring, and for time-outs.
+public enum MonotonicClock {
+  /// In nanoseconds.
+  @inlinable public static var nanoseconds: UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+  }
+
+  /// In milliseconds.
+  @inlinable public static var milliseconds: Int { Int(nanoseconds / 1_000_000) }
 }

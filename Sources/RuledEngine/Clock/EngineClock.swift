@@ -93,11 +93,7 @@ package final class EngineClock: Sendable {
   }
 
   /// Nanoseconds of a monotonic clock, for measuring.
-  package static var monotonic: UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-  }
+  package static var monotonic: UInt64 { MonotonicClock.nanoseconds }
 
   /// The processor time of the calling thread, in microseconds.
   static var processorTime: Int64 {

@@ -66,9 +66,7 @@ struct ClusterStart {
     let signals = try SignalWatcher(on: loop, [.terminate, .interrupt, .hangUp]) { signal in
       if signal != .hangUp { flow.isInterrupted.store(true, ordering: .relaxed) }
     }
-    let watchdog = try notifier.watchdogMilliseconds.map { period in
-      try loop.timer(after: 1, every: max(1, period / 2)) { notifier.watchdog() }
-    }
+    let watchdog = try notifier.watchdogTimer(on: loop) { notifier.watchdog() }
     let thread = try Thread(name: "ruled-start") {
       do throws(StoreError) {
         try start({ flow.isInterrupted.load(ordering: .relaxed) }).run(need, path: path)

@@ -42,8 +42,8 @@ enum LiveRules {
 
 /// Lets the nodes of a cluster agree on rules: the owner asks whether all that are alive can load them, a follower loads what is offered.
 final class RulesAgreement: Sendable {
-  /// How long the owner waits for the others, in microseconds.
-  private static let patience: Int64 = 60_000_000
+  /// How long the owner waits for the others, in milliseconds.
+  private static let patience = 60_000
   /// How often it looks, and how often a follower does, in milliseconds.
   private static let (ownerInterval, followerInterval) = (50, 250)
 
@@ -72,7 +72,7 @@ final class RulesAgreement: Sendable {
     let content = ByteBuffer(capacity: 64 << 10)
     RevisionDocument.json(revision).write(to: content)
     let exchange = RevisionExchange(settings, identity: node.identity)
-    let end = EngineClock.wall.microseconds + Self.patience
+    let end = MonotonicClock.milliseconds + Self.patience
     do throws(StoreError) {
       try exchange.offer(catalog.revision, content: content.bytes)
       while true {
@@ -83,7 +83,7 @@ final class RulesAgreement: Sendable {
             "node \(failed.node) can't load revision \(catalog.revision), so no node serves it: \(failed.problem)")
         }
         guard let missing = reports.first(where: { !$0.hasTried }) else { return }
-        guard isWaiting(), EngineClock.wall.microseconds < end else {
+        guard isWaiting(), MonotonicClock.milliseconds < end else {
           throw StoreError(
             .refused,
             "node \(missing.node) has not loaded revision \(catalog.revision) in time, so no node serves it: try again, or end that node"

@@ -8,7 +8,7 @@ extension StandbyServer {
   /// Takes over the connection of a client that speaks HTTP, or answers 429 when there are too many.
   func adoptWeb(_ descriptor: Int32, _ client: PeerClient) {
     guard !isFull else {
-      ForwardedWeb.send(HTTPResponse(Self.tooMany), on: descriptor)
+      ForwardedWeb.send(HTTPResponse(ProcessLimits.tooManyConnections), on: descriptor)
       return SystemCalls.close(descriptor)
     }
     SystemCalls.sendAtOnce(descriptor)

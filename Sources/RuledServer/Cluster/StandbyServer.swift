@@ -9,29 +9,17 @@ import RuledThreads
 import RuledWire
 import Synchronization
 
-/// What a daemon serves its clients with while it follows: its configuration and its sockets.
-struct StandbySockets {
-  /// The configuration.
-  let configuration: Configuration
-  /// How many connections there may be.
-  let connections: Int
-  /// The Unix socket.
-  let lines: Int32
-  /// The loopback listener for HTTP.
-  let api: Int32?
-  /// The one for the plugins' sites.
-  let sites: Int32?
-  /// What clients of `api` send with each request.
-  let token: BearerToken?
-}
-
 /// Serves the clients of a node that does not own the log: carries their connections to the owner, and answers what is about the node.
 ///
 /// Without a way to the owner, each request gets an error that names it. It serves on the daemon's sockets until the node owns the log, or a
 /// signal asks the daemon to end.
 final class StandbyServer: ConnectionHandler {
   let membership: ClusterMembership
-  let sockets: StandbySockets
+  let configuration: Configuration
+  /// What new clients connect to.
+  let sockets: DaemonSockets
+  /// How many connections there may be.
+  private let connections: Int
   let loop: EventLoop
   private let table: ConnectionTable
   private let parser = RequestParser()
@@ -62,15 +50,19 @@ final class StandbyServer: ConnectionHandler {
     let count = Atomic<Int>(0)
   }
 
-  private init(_ membership: ClusterMembership, _ sockets: StandbySockets) throws(SystemError) {
+  private init(
+    _ membership: ClusterMembership, _ configuration: Configuration, _ sockets: DaemonSockets, connections: Int
+  ) throws(SystemError) {
     self.membership = membership
+    self.configuration = configuration
     self.sockets = sockets
-    admins = Administrators(sockets.configuration.admins)
-    couriers = Administrators(sockets.configuration.couriers)
+    self.connections = connections
+    admins = Administrators(configuration.admins)
+    couriers = Administrators(configuration.couriers)
     route = membership.links.map { OwnerRoute(membership.node, $0) }
     loop = try EventLoop()
     var limits = ConnectionLimits()
-    limits.lineBytes = sockets.configuration.limits.requestBytes
+    limits.lineBytes = configuration.limits.requestBytes
     limits.lineMemory = LineMemory(max(Limits.lineBytes, 4 * limits.lineBytes))
     table = ConnectionTable(on: loop, limits: limits)
     table.handler = self
@@ -81,10 +73,11 @@ final class StandbyServer: ConnectionHandler {
   ///
   /// Gives its writer, nil after a signal. The sockets stay open.
   static func run(
-    _ membership: ClusterMembership, _ sockets: StandbySockets, notifier: SystemdNotifier
+    _ membership: ClusterMembership, _ configuration: Configuration, _ sockets: DaemonSockets, connections: Int,
+    notifier: SystemdNotifier
   ) throws(StartError) -> LogWriter? {
     do {
-      let server = try StandbyServer(membership, sockets)
+      let server = try StandbyServer(membership, configuration, sockets, connections: connections)
       return try server.serve(notifier)
     } catch {
       throw StartError("the node can't follow its cluster: \(error)")
@@ -114,7 +107,7 @@ final class StandbyServer: ConnectionHandler {
       } catch { holder.set(.failure(error)) }
       _ = ended.send(true)
     }
-    let listener = try Listener(on: loop, try ListeningSocket(copying: sockets.lines)) { [unowned self] in adopt($0) }
+    let listener = try Listener(on: loop, try sockets.lines.copy()) { [unowned self] in adopt($0) }
     let webListeners = try [(sockets.api, PeerClient.Listener.api), (sockets.sites, .sites)].compactMap {
       socket, kind in
       try socket.map { descriptor in
@@ -123,9 +116,7 @@ final class StandbyServer: ConnectionHandler {
         }
       }
     }
-    let watchdog = try notifier.watchdogMilliseconds.map { period in
-      try loop.timer(after: 1, every: max(1, period / 2)) { notifier.watchdog() }
-    }
+    let watchdog = try notifier.watchdogTimer(on: loop) { notifier.watchdog() }
     let looks = try loop.timer(after: Self.period, every: Self.period) { [unowned self] in look() }
     route?.refresh()
     notifier.ready(status: "standby")
@@ -177,16 +168,12 @@ final class StandbyServer: ConnectionHandler {
   // MARK: Connections
 
   var isFull: Bool {
-    table.count + webs.count + carried.count.load(ordering: .relaxed) >= sockets.connections
+    table.count + webs.count + carried.count.load(ordering: .relaxed) >= connections
   }
-
-  static let tooMany = RequestError(
-    .overloaded, "more connections than limits.connections allows, or than the process may have open files",
-    details: [.init("retry_after_ms", 1000)])
 
   private func adopt(_ descriptor: Int32) {
     guard !isFull else {
-      ReplySender.writeError(Self.tooMany, id: nil, isAlone: true, to: reply)
+      ReplySender.writeError(ProcessLimits.tooManyConnections, id: nil, isAlone: true, to: reply)
       _ = SystemCalls.send(descriptor, reply.bytes)
       return SystemCalls.close(descriptor)
     }
@@ -265,9 +252,7 @@ final class StandbyServer: ConnectionHandler {
     case .request(let request):
       guard let id = request.id else { return false }
       if request.method == .health {
-        ReplyWriter.beginResult(id: id, to: reply)
-        health.write(to: reply)
-        ReplyWriter.endResult(to: reply)
+        ReplyWriter.result(health, id: id, to: reply)
       } else {
         ReplyWriter.error(refusal, id: id, to: reply)
       }
@@ -289,8 +274,7 @@ final class StandbyServer: ConnectionHandler {
     connection.beginRequest()
     do throws(RequestError) {
       guard admins.include(connection) else {
-        throw RequestError(
-          .forbidden, "only root, the daemon's own user and the configured admins may call this method")
+        throw Router.adminsOnly
       }
       membership.answer(try ClusterParams(request)) {
         _ = late.send(LateReply(connection: token, id: id, result: $0))
@@ -303,10 +287,7 @@ final class StandbyServer: ConnectionHandler {
     reply.removeAll()
     late.id.withView { id in
       switch late.result {
-      case .success(let value):
-        ReplyWriter.beginResult(id: id, to: reply)
-        value.write(to: reply)
-        ReplyWriter.endResult(to: reply)
+      case .success(let value): ReplyWriter.result(value, id: id, to: reply)
       case .failure(let error): ReplyWriter.error(error, id: id, to: reply)
       }
     }
@@ -316,7 +297,7 @@ final class StandbyServer: ConnectionHandler {
   }
 
   func reportSkippedLine(_ reason: LineFramer.SkipReason, on connection: Connection) {
-    let error = reason.error(requestBytes: sockets.configuration.limits.requestBytes)
+    let error = reason.error(requestBytes: configuration.limits.requestBytes)
     ReplySender.writeError(error, id: nil, isAlone: true, to: reply)
     connection.send(reply.bytes)
   }

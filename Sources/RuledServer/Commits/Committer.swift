@@ -19,8 +19,8 @@ final class Committer {
   private static let timeInterval = 600_000
 
   private let services: Services
-  private var nextTick = Committer.milliseconds + Committer.interval
-  private var nextTime = Committer.milliseconds + Committer.timeInterval
+  private var nextTick = MonotonicClock.milliseconds + Committer.interval
+  private var nextTime = MonotonicClock.milliseconds + Committer.timeInterval
   /// Whether opening the failed store again was tried, and failed, since the last tick.
   private var hasTriedReopening = false
 
@@ -31,22 +31,17 @@ final class Committer {
     cl_set_slice(Self.slice)
     while true {
       let work = services.commits.awaitWork(
-        milliseconds: max(0, nextTick - Self.milliseconds), gathering: Self.gathering, reopens: !hasTriedReopening
+        milliseconds: max(0, nextTick - MonotonicClock.milliseconds), gathering: Self.gathering,
+        reopens: !hasTriedReopening
       ) { services.inFlight.load(ordering: .relaxed) }
       if work?.hasSubmissions == true { services.report(services.commits.sync()) }
       if work?.hasFailed == true { reopen() }
-      if Self.milliseconds >= nextTick {
+      if MonotonicClock.milliseconds >= nextTick {
         tick()
-        nextTick = Self.milliseconds + Self.interval
+        nextTick = MonotonicClock.milliseconds + Self.interval
       }
       if let work, work.isStopping, !work.hasSubmissions { return }
     }
-  }
-
-  private static var milliseconds: Int {
-    var now = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &now)
-    return now.tv_sec * 1000 + now.tv_nsec / 1_000_000
   }
 
   private func tick() {
@@ -89,7 +84,7 @@ final class Committer {
 
   /// Stores the time now and then: after a restart of the host the steady time continues from the last one that was stored.
   private func keepTime() {
-    let now = Self.milliseconds
+    let now = MonotonicClock.milliseconds
     guard services.status.storeIsWell, now >= nextTime || StoredTime.needsSaving(services.context) else { return }
     nextTime = now + Self.timeInterval
     do throws(StoreError) { try StoredTime.save(services.context, durable: false) } catch {

@@ -99,10 +99,7 @@ final class Control {
 
   /// Writes an error to a connection beyond the limit and closes it.
   private func reject(_ descriptor: Int32) {
-    let error = RequestError(
-      .overloaded, "more connections than limits.connections allows, or than the process may have open files",
-      details: [.init("retry_after_ms", 1000)])
-    ReplySender.writeError(error, id: nil, isAlone: true, to: replyBuffer)
+    ReplySender.writeError(ProcessLimits.tooManyConnections, id: nil, isAlone: true, to: replyBuffer)
     _ = SystemCalls.send(descriptor, replyBuffer.bytes)
     SystemCalls.close(descriptor)
   }
@@ -242,8 +239,7 @@ final class Watchdog {
   /// A watchdog on the control thread's loop; idle unless systemd asks for one.
   init(on loop: EventLoop, _ services: Services) throws(SystemError) {
     self.services = services
-    guard let period = services.notifier.watchdogMilliseconds else { return }
-    timer = try loop.timer(after: 1, every: max(1, period / 2)) { [unowned self] in ask() }
+    timer = try services.notifier.watchdogTimer(on: loop) { [unowned self] in ask() }
   }
 
   /// Stops.

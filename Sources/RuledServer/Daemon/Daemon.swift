@@ -159,10 +159,7 @@ package final class Daemon {
     let joined = try ClusterMembership(start, store: store, links: links, log: log)
     membership = joined
     log.write(LogLine(.info, "node \(configuration.cluster.node) follows the log of commits"))
-    let sockets = StandbySockets(
-      configuration: configuration, connections: connections, lines: open.lines.descriptor, api: open.api,
-      sites: open.sites, token: open.token)
-    let writer = try StandbyServer.run(joined, sockets, notifier: notifier)
+    let writer = try StandbyServer.run(joined, configuration, open, connections: connections, notifier: notifier)
     guard let writer else {
       joined.end()
       return nil

@@ -143,9 +143,13 @@ final class Router: ConnectionHandler {
         .forbidden, "only root, the daemon's own user and the configured admins and couriers may call this method")
     default:
       guard !target.isAdmin else { return nil }
-      return RequestError(.forbidden, "only root, the daemon's own user and the configured admins may call this method")
+      return Self.adminsOnly
     }
   }
+
+  /// The error for a method that takes an administrator.
+  static let adminsOnly = RequestError(
+    .forbidden, "only root, the daemon's own user and the configured admins may call this method")
 
   /// Whether the client of one of this worker's connections may lease effects though it is no administrator.
   private func isCourier(_ target: ReplyTarget) -> Bool {

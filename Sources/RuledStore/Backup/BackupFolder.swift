@@ -213,6 +213,17 @@ enum BackupFiles {
     Set(names.compactMap { name in name.lastIndex(of: "/").map { String(name[..<$0]) } } + ["log"]).sorted()
   }
 
+  /// Makes the folders below `target` that files of these names are in, calls `body`, which writes the files, and makes the folders durable.
+  static func writeFiles<Result>(
+    _ names: [String], to target: String, _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    let folders = folders(of: names).map { "\(target)/\($0)" }
+    for folder in folders { try Folder.create(folder) }
+    let result = try body()
+    for folder in folders + [target] { try Folder.sync(folder) }
+    return result
+  }
+
   /// The file of that name below `folder`; nil when there is none.
   static func entry(_ name: String, in folder: String) -> Entry? {
     guard let status = try? status(of: "\(folder)/\(name)"), status.st_mode & S_IFMT == S_IFREG else { return nil }

@@ -93,8 +93,10 @@ package enum FileSums {
     from folder: String, to target: String, progress: (Int) throws(StoreError) -> Void
   ) throws(StoreError) -> [FileSum] {
     let names = try BackupFiles.list(folder).map(\.name)
-    return try copy(names, from: folder, to: target) { (name) throws(StoreError) in
-      try FileSum.read(name, in: folder, copyTo: target, progress: progress)
+    return try BackupFiles.writeFiles(names, to: target) { () throws(StoreError) in
+      var sums: [FileSum] = []
+      for name in names { sums.append(try FileSum.read(name, in: folder, copyTo: target, progress: progress)) }
+      return sums
     }
   }
 
@@ -102,22 +104,13 @@ package enum FileSums {
   package static func copy(
     _ files: [FileSum], from folder: String, to target: String, progress: (Int) throws(StoreError) -> Void
   ) throws(StoreError) {
-    _ = try copy(files.map(\.name), from: folder, to: target) { (name) throws(StoreError) in
-      let found = try FileSum.read(name, in: folder, copyTo: target, progress: progress)
-      guard files.contains(found) else { throw damaged("\(folder)/\(name)") }
-      return found
+    try BackupFiles.writeFiles(files.map(\.name), to: target) { () throws(StoreError) in
+      for file in files {
+        guard try FileSum.read(file.name, in: folder, copyTo: target, progress: progress) == file else {
+          throw damaged("\(folder)/\(file.name)")
+        }
+      }
     }
-  }
-
-  private static func copy(
-    _ names: [String], from folder: String, to target: String, _ body: (String) throws(StoreError) -> FileSum
-  ) throws(StoreError) -> [FileSum] {
-    let folders = BackupFiles.folders(of: names)
-    for name in folders { try Folder.create("\(target)/\(name)") }
-    var sums: [FileSum] = []
-    for name in names { sums.append(try body(name)) }
-    for name in folders.map({ "\(target)/\($0)" }) + [target] { try Folder.sync(name) }
-    return sums
   }
 
   /// Reads the files of a list in `folder`; throws `corrupt` for one that is not what the list says.

@@ -66,13 +66,11 @@ package struct StoreRestore {
 
   /// Copies the files: the log's manifest first and `CURRENT` last, so that a folder with a part of them opens as no store.
   private func copy(_ files: [(name: String, bytes: Int)], from source: String) throws(StoreError) {
-    let folders = BackupFiles.folders(of: files.map(\.name))
-    for folder in folders { try Folder.create("\(path)/\(folder)") }
     func rank(_ name: String) -> Int { name == LogManifest.name ? 0 : name == "CURRENT" ? 2 : 1 }
-    for file in files.sorted(by: { (rank($0.name), $0.name) < (rank($1.name), $1.name) }) {
-      try BackupFiles.copy("\(source)/\(file.name)", to: "\(path)/\(file.name)")
+    let names = files.map(\.name).sorted { (rank($0), $0) < (rank($1), $1) }
+    try BackupFiles.writeFiles(names, to: path) { () throws(StoreError) in
+      for name in names { try BackupFiles.copy("\(source)/\(name)", to: "\(path)/\(name)") }
     }
-    for folder in folders.map({ "\(path)/\($0)" }) + [path] { try Folder.sync(folder) }
   }
 
   private func verify(_ report: inout Report, _ finish: (RocksStore) throws(StoreError) -> Void) throws(StoreError) {

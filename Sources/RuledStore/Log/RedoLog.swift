@@ -290,12 +290,13 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
   /// Makes a segment's frames from `offset` on the first ones of another segment, durably.
   private func copyCommits(of failed: Segment, from offset: Int, to made: SegmentMaker.Made) throws(StoreError) {
     var problem: StoreError?
-    failed.forEachCommit(from: offset) { payload in
+    failed.forEachCommit(from: offset, before: failed.end) { payload, _ in
       let frame = made.segment.stage(payload)
       do throws(StoreError) { if problem == nil { try made.file.write(frame, at: made.segment.end) } } catch {
         problem = error
       }
       made.segment.append(frame)
+      return true
     }
     if let problem { throw problem }
     if !made.segment.isEmpty { try made.file.sync() }

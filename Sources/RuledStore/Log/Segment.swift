@@ -106,16 +106,6 @@ final class Segment: @unchecked Sendable {  // guarded by `LogTail` and `Segment
   /// Forgets the frames that are not committed.
   func discardUncommitted() { end = committed }
 
-  /// Calls `body` with the payload of each frame from `offset` on, in their order.
-  func forEachCommit(from offset: Int, _ body: (ByteView) -> Void) {
-    var offset = offset
-    while offset < end {
-      let count = LogFrame.payload(at: offset, in: base)
-      body(ByteView(start: base + offset + LogFrame.header, count: count))
-      offset += LogFrame.header + count
-    }
-  }
-
   /// Calls `body` with the payload of each frame before `limit` and the frame's offset until it returns false, in their order.
   ///
   /// `start` is the offset of a frame, nil for the first.

@@ -48,7 +48,7 @@ struct BenchPump {
   /// - Returns: The counts.
   /// - Throws: When the daemon closed a connection or sent something that is no reply.
   mutating func run(_ progress: (Double, BenchTally) -> Void = { _, _ in }) throws(ToolError) -> BenchTally {
-    startTime = Self.now()
+    startTime = MonotonicClock.nanoseconds
     endTime = startTime + UInt64(plan.seconds * 1e9)
     var lastProgress = startTime
     var now = startTime
@@ -58,7 +58,7 @@ struct BenchPump {
     while now < endTime || isBehindSchedule || (hasInFlight && now < endTime + Self.replyTimeout) {
       if plan.rate != nil { try distributeDue(now) }
       try exchange()
-      now = Self.now()
+      now = MonotonicClock.nanoseconds
       if now - lastProgress > 100_000_000 {
         lastProgress = now
         progress(min(1, Double(now - startTime) / Double(endTime - startTime)), tally)
@@ -79,10 +79,12 @@ struct BenchPump {
     var readable = descriptors
     var writable = DescriptorSet()
     for connection in connections where connection.isBlocked { writable.insert(connection.descriptor) }
-    guard DescriptorSet.wait(reading: &readable, writing: &writable, nanoseconds: wait(from: Self.now())) else {
+    guard
+      DescriptorSet.wait(reading: &readable, writing: &writable, nanoseconds: wait(from: MonotonicClock.nanoseconds))
+    else {
       return
     }
-    let arrived = Self.now()
+    let arrived = MonotonicClock.nanoseconds
     for connection in connections {
       if writable.contains(connection.descriptor) { try connection.flush() }
       guard readable.contains(connection.descriptor) else { continue }
@@ -155,13 +157,6 @@ struct BenchPump {
     writer.endObject()
     writer.endObject()
     buffer.append(UInt8(ascii: "\n"))
-  }
-
-  /// The monotonic clock, in nanoseconds.
-  private static func now() -> UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
   }
 }
 

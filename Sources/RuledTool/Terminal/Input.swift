@@ -134,9 +134,9 @@ final class Keyboard {
 
   /// Waits so many seconds; returns true at once when `q`, Ctrl-C or Ctrl-D is pressed, or the terminal is gone.
   func waitsForEnd(seconds: Int) -> Bool {
-    let end = Self.milliseconds + seconds * 1000
+    let end = MonotonicClock.milliseconds + seconds * 1000
     while true {
-      let left = end - Self.milliseconds
+      let left = end - MonotonicClock.milliseconds
       guard left > 0 else { return false }
       var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
       guard poll(&waiting, 1, Int32(left)) > 0 else { continue }
@@ -145,12 +145,6 @@ final class Keyboard {
       if count == 0 || count < 0 && errno != EINTR && errno != EAGAIN { return true }
       if count == 1, [UInt8(ascii: "q"), UInt8(ascii: "Q"), 3, 4].contains(key) { return true }
     }
-  }
-
-  private static var milliseconds: Int {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return time.tv_sec * 1000 + time.tv_nsec / 1_000_000
   }
 }
 

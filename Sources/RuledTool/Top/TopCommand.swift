@@ -41,11 +41,7 @@ package enum TopCommand: Command {
   }
 
   /// The monotonic clock, in seconds.
-  private static func now() -> Double {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-  }
+  private static func now() -> Double { Double(MonotonicClock.nanoseconds) / 1e9 }
 }
 
 /// A daemon's figures at one moment.

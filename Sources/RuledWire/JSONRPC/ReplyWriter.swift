@@ -19,6 +19,13 @@ package enum ReplyWriter {
     writer.endObject()
   }
 
+  /// Writes an answer whose result is `value`.
+  package static func result(_ value: JSONValue, id: ByteView?, to buffer: ByteBuffer) {
+    beginResult(id: id, to: buffer)
+    value.write(to: buffer)
+    endResult(to: buffer)
+  }
+
   /// Writes the answer to a request that was not executed; a nil id is `null`.
   package static func error(_ error: RequestError, id: ByteView?, to buffer: ByteBuffer) {
     var writer = beginAnswer(id: id, to: buffer)

@@ -1,5 +1,6 @@
 internal import CUV
 internal import Glibc
+import RuledCore
 
 /// Reports the service's state to systemd by the protocol of sd_notify(3); has no effect where systemd did not ask for it.
 package struct SystemdNotifier: Sendable {
@@ -35,11 +36,7 @@ package struct SystemdNotifier: Sendable {
   package func ready(status: String) { send("READY=1\nSTATUS=\(Self.line(status))") }
 
   /// The service reads its configuration and rules again, until `ready`.
-  package func reloading() {
-    var now = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &now)
-    send("RELOADING=1\nMONOTONIC_USEC=\(now.tv_sec * 1_000_000 + now.tv_nsec / 1000)")
-  }
+  package func reloading() { send("RELOADING=1\nMONOTONIC_USEC=\(MonotonicClock.nanoseconds / 1000)") }
 
   /// The start or reload takes up to 30 seconds from now.
   package func extendTimeout() { send("EXTEND_TIMEOUT_USEC=30000000") }
@@ -49,6 +46,12 @@ package struct SystemdNotifier: Sendable {
 
   /// A sign of life for systemd's watchdog.
   package func watchdog() { send("WATCHDOG=1") }
+
+  /// Calls `body` on a loop twice in the watchdog's period; nil where systemd has asked for no watchdog.
+  func watchdogTimer(on loop: EventLoop, _ body: @escaping () -> Void) throws(SystemError) -> LoopTimer? {
+    guard let period = watchdogMilliseconds else { return nil }
+    return try loop.timer(after: 1, every: max(1, period / 2), body)
+  }
 
   /// The service has begun to end.
   package func stopping() { send("STOPPING=1") }
