@@ -293,7 +293,9 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
   func end(_ reason: String, tells: Bool = false) {
     guard phase != .closed else { return }
     if tells, phase == .greeting || phase == .ready { PeerFrame.writeFarewell(reason, into: output) }
-    if phase != .connecting, !isWriting {
+    // A write that the system has taken is over, though libuv has not said so yet.
+    if phase != .connecting, !isWriting || stream.unwritten == 0 {
+      Self.empty(&outgoing)
       if encrypt(upTo: Self.writeBytes) == nil, phase != .shaking { session.end() }
       session.drain(into: outgoing)
       if outgoing.count > 0 { stream.tryWrite(outgoing.bytes) }

@@ -71,13 +71,24 @@ private final class TwoHosts: Sendable {
       link.close()
       listener.close()
     }
+    /// A tunnel; asks again while the link has not noticed yet that the network is cut, or is there again.
     func tunnel() throws -> (client: Socket, daemon: Socket) {
-      #expect(eventually { link.isUp })
       let count = clients.items.count
-      let (near, far) = Socket.pair()
-      link.open(far, for: PeerClient(.lines)) { if case .refused = $0 { close(far) } }
-      #expect(eventually { clients.items.count == count + 1 })
-      return (near, try #require(clients.items.last))
+      var client: Socket?
+      let isOpen = eventually {
+        guard link.isUp else { return false }
+        let (near, far) = Socket.pair()
+        let refusals = Journal<String>()
+        link.open(far, for: PeerClient(.lines)) { outcome in
+          guard case .refused(let why) = outcome else { return }
+          close(far)
+          refusals.add(why)
+        }
+        client = near
+        return eventually { clients.items.count == count + 1 || !refusals.items.isEmpty } && refusals.items.isEmpty
+      }
+      #expect(isOpen)
+      return (try #require(client), try #require(clients.items.last))
     }
     let before = try tunnel()
     before.client.send("before")
