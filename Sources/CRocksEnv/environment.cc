@@ -1,6 +1,8 @@
 #include "CRocksEnv.h"
 
+#include <algorithm>
 #include <cstdarg>
+#include <cstring>
 #include <memory>
 #include <string>
 
@@ -25,9 +27,8 @@ class SilentLogger final : public rocksdb::Logger {
   void LogHeader(const char *, va_list) override {}
 };
 
-/* Whether this thread ingests files, and whether one of these could not be read meanwhile. */
+/* Whether this thread ingests files. */
 thread_local bool ingests = false;
-thread_local bool has_failed_to_read = false;
 
 /* Whether the path is that of one of the database's own tables, whose names are numbers. */
 bool is_table(const std::string &path) {
@@ -36,28 +37,33 @@ bool is_table(const std::string &path) {
   return path.find_first_not_of("0123456789", begin) == end - 4;
 }
 
-/* A file to be ingested. It notes a failed read: RocksDB ignores the status of the read that finds the file's first and last key, and would ingest the file
- * with bounds that exclude its keys. */
-class WatchedFile final : public rocksdb::FSRandomAccessFileOwnerWrapper {
+/* A file to be ingested, all of which was read when it was opened. RocksDB does not look at what the reads of the file's first and last key come to: it would
+ * ingest the file with bounds that exclude its keys, or fail an assertion. */
+class LoadedFile final : public rocksdb::FSRandomAccessFile {
  public:
-  using rocksdb::FSRandomAccessFileOwnerWrapper::FSRandomAccessFileOwnerWrapper;
-  rocksdb::IOStatus Read(
-      uint64_t offset, size_t count, const rocksdb::IOOptions &options, rocksdb::Slice *result, char *scratch,
-      rocksdb::IODebugContext *context) const override {
-    return noted(rocksdb::FSRandomAccessFileOwnerWrapper::Read(offset, count, options, result, scratch, context));
+  rocksdb::IOStatus load(rocksdb::FSRandomAccessFile &file, uint64_t size, const std::string &path) {
+    bytes_ = std::make_unique<char[]>(size);
+    while (size_ < size) {
+      rocksdb::Slice part;
+      auto done = file.Read(size_, size - size_, rocksdb::IOOptions(), &part, bytes_.get() + size_, nullptr);
+      if (!done.ok()) return done;
+      if (part.empty()) return rocksdb::IOStatus::IOError("a file to be taken over ends too early", path);
+      size_ += part.size();
+    }
+    return rocksdb::IOStatus::OK();
   }
-  rocksdb::IOStatus MultiRead(
-      rocksdb::FSReadRequest *requests, size_t count, const rocksdb::IOOptions &options, rocksdb::IODebugContext *context) override {
-    auto done = noted(rocksdb::FSRandomAccessFileOwnerWrapper::MultiRead(requests, count, options, context));
-    for (size_t index = 0; index < count; index++) (void)noted(requests[index].status);
-    return done;
+  rocksdb::IOStatus Read(
+      uint64_t offset, size_t count, const rocksdb::IOOptions &, rocksdb::Slice *result, char *scratch,
+      rocksdb::IODebugContext *) const override {
+    size_t begin = std::min(size_t(offset), size_), length = std::min(count, size_ - begin);
+    std::memcpy(scratch, bytes_.get() + begin, length);
+    *result = rocksdb::Slice(scratch, length);
+    return rocksdb::IOStatus::OK();
   }
 
  private:
-  static rocksdb::IOStatus noted(rocksdb::IOStatus done) {
-    if (!done.ok()) has_failed_to_read = true;
-    return done;
-  }
+  std::unique_ptr<char[]> bytes_;
+  size_t size_ = 0;
 };
 
 class KeepingFileSystem final : public rocksdb::FileSystemWrapper {
@@ -71,14 +77,15 @@ class KeepingFileSystem final : public rocksdb::FileSystemWrapper {
   rocksdb::IOStatus NewRandomAccessFile(
       const std::string &path, const rocksdb::FileOptions &options, std::unique_ptr<rocksdb::FSRandomAccessFile> *result,
       rocksdb::IODebugContext *context) override {
-    auto opened = rocksdb::FileSystemWrapper::NewRandomAccessFile(path, options, result, context);
-    if (opened.ok() && ingests && !is_table(path)) *result = std::make_unique<WatchedFile>(std::move(*result));
-    return opened;
-  }
-  rocksdb::IOStatus LinkFile(
-      const std::string &path, const std::string &target, const rocksdb::IOOptions &options, rocksdb::IODebugContext *context) override {
-    if (ingests && has_failed_to_read) return rocksdb::IOStatus::IOError("a file to be taken over could not be read", path);
-    return rocksdb::FileSystemWrapper::LinkFile(path, target, options, context);
+    auto done = rocksdb::FileSystemWrapper::NewRandomAccessFile(path, options, result, context);
+    if (!done.ok() || !ingests || is_table(path)) return done;
+    uint64_t size = 0;
+    done = GetFileSize(path, options.io_options, &size, context);
+    if (!done.ok()) return done;
+    auto loaded = std::make_unique<LoadedFile>();
+    done = loaded->load(**result, size, path);
+    if (done.ok()) *result = std::move(loaded);
+    return done;
   }
 };
 }  // namespace
@@ -105,7 +112,4 @@ void cre_environment_destroy(rocksdb_env_t *environment) {
   delete environment;
 }
 
-void cre_set_ingesting(bool is_ingesting) {
-  ingests = is_ingesting;
-  has_failed_to_read = false;
-}
+void cre_set_ingesting(bool is_ingesting) { ingests = is_ingesting; }

@@ -30,8 +30,8 @@ void cre_environment_destroy(struct rocksdb_env_t *environment);
  * - its calls keep the database's tables (*.sst in the folder of a MANIFEST) instead of deleting them: when the sync of a MANIFEST fails, RocksDB deletes the
  *   table that it ingested, although the MANIFEST may name it, and then can't open the database again. The next opening deletes the tables that no MANIFEST
  *   names;
- * - nothing is ingested once a file to be ingested could not be read: RocksDB ignores that error where it reads the file's bounds, and would find none of the
- *   file's keys. */
+ * - each file to be ingested is read whole when RocksDB opens it: it does not look at the errors of later reads, and would find none of the file's keys, or
+ *   fail an assertion. */
 void cre_set_ingesting(bool is_ingesting);
 
 #ifdef __cplusplus
