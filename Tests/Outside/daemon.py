@@ -4,21 +4,17 @@ import json
 import os
 import pathlib
 import shutil
-import socket
 import subprocess
+import sys
 import time
 
 import httpx
 
 ROOT = pathlib.Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+from throwaway_postgres import free_port  # noqa: E402
+
 PROGRAMS = ROOT / ".build" / os.environ.get("RULED_BUILD", "debug")
-
-
-def free_port():
-    """A TCP port that nothing listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def eventually(condition, seconds=30):

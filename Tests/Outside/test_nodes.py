@@ -19,11 +19,10 @@ import yaml
 
 from daemon import PROGRAMS, ROOT, eventually, free_port
 from test_metrics import ALERTS, names, samples
-
-POSTGRES = pathlib.Path("/usr/lib/postgresql/15/bin")
+from throwaway_postgres import Postgres, is_installed
 
 pytestmark = pytest.mark.skipif(
-    not (POSTGRES / "initdb").exists() or ctypes.util.find_library("pq") is None,
+    not is_installed() or ctypes.util.find_library("pq") is None,
     reason="postgresql-15 or libpq5 is not installed",
 )
 
@@ -39,33 +38,14 @@ rule "add" {
 """
 
 
-class Database:
+class Database(Postgres):
     """A PostgreSQL server in a folder of its own, on a Unix socket."""
 
     def __init__(self):
-        self.folder = tempfile.mkdtemp(prefix="ruled-db-")
-        if os.getuid() == 0:
-            shutil.chown(self.folder, "postgres")
-        self.run("initdb", "-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-sync", "--no-locale")
-        with open(f"{self.folder}/data/postgresql.auto.conf", "a") as settings:
-            settings.write(f"listen_addresses = ''\nunix_socket_directories = '{self.folder}'\n")
-        self.start()
-        self.url = f"postgresql:///postgres?host={self.folder}&user=postgres"
-
-    def run(self, program, *arguments):
-        user = ["runuser", "-u", "postgres", "--"] if os.getuid() == 0 else []
-        subprocess.run([*user, POSTGRES / program, "-D", f"{self.folder}/data", *arguments], check=True, capture_output=True)
-
-    def start(self):
-        self.run("pg_ctl", "-l", f"{self.folder}/log", "-w", "start")
+        super().__init__(tempfile.mkdtemp(prefix="ruled-db-"))
 
     def stop(self):
-        self.run("pg_ctl", "-m", "immediate", "-w", "stop")
-
-    def sql(self, statement):
-        """What a statement returns."""
-        command = [POSTGRES / "psql", self.url, "-v", "ON_ERROR_STOP=1", "-Atqc", statement]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+        super().stop(signal.SIGQUIT)
 
 
 def make_certificates(folder, names):
