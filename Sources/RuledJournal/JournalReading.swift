@@ -31,9 +31,9 @@ package struct LiveJournal: JournalSource {
         return true
       }
       guard let redaction else { return body(view.entry) }
-      var goesOn = true
-      redaction.apply(to: view) { goesOn = body($0.entry) }
-      return goesOn
+      var shouldContinue = true
+      redaction.apply(to: view) { shouldContinue = body($0.entry) }
+      return shouldContinue
     }
   }
 
@@ -42,15 +42,15 @@ package struct LiveJournal: JournalSource {
     var reader = CommitReader()
     let mark = journal.marks.last(before: first, in: logged)
     var last = mark?.sequence ?? journal.state.contents.last
-    var goesOn = true
-    for commits in logged where goesOn && commits.number >= mark?.segment ?? 0 {
+    var shouldContinue = true
+    for commits in logged where shouldContinue && commits.number >= mark?.segment ?? 0 {
       commits.forEach(from: commits.number == mark?.segment ? mark?.offset : nil) { commit, offset in
         journal.marks.note(LogMarks.Mark(segment: commits.number, offset: offset, sequence: last))
         reader.read(commit, after: last) { view in
           last = max(last, view.sequence)
-          if goesOn { goesOn = body(view) }
+          if shouldContinue { shouldContinue = body(view) }
         }
-        return goesOn
+        return shouldContinue
       }
     }
   }

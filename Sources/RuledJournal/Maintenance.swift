@@ -35,16 +35,16 @@ extension Journal {
   // MARK: Forgetting
 
   /// Erases the subjects that were forgotten from all files and snapshots; `isEnding` says that it is to stop, to begin again later.
-  package func erase(while isGoingOn: () -> Bool) throws(StoreError) {
+  package func erase(while shouldContinue: () -> Bool) throws(StoreError) {
     let forgotten = state.forgotten
     guard !forgotten.isEmpty else { return }
     completeCurrent()
     for summary in state.contents.summaries where summary.isComplete && summary.first <= forgotten.last {
-      guard isGoingOn() else { return }
+      guard shouldContinue() else { return }
       try rewrite(summary, without: forgotten)
     }
     for snapshot in snapshots where snapshot.sequence <= forgotten.last {
-      guard isGoingOn() else { return }
+      guard shouldContinue() else { return }
       try erase(forgotten, from: snapshot)
     }
     try writing.locked { () throws(StoreError) in

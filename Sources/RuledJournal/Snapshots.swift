@@ -25,11 +25,7 @@ struct JournalSnapshots {
 
   /// The name of a snapshot's folder.
   static func name(_ sequence: UInt64, at time: Timestamp) -> String {
-    func hex(_ value: UInt64) -> String {
-      let digits = String(value, radix: 16)
-      return String(repeating: "0", count: 16 - digits.count) + digits
-    }
-    return "\(hex(sequence))-\(hex(UInt64(bitPattern: time.microseconds)))"
+    sequence.digits(16, radix: 16) + "-" + UInt64(bitPattern: time.microseconds).digits(16, radix: 16)
   }
 }
 

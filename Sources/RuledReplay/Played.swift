@@ -32,7 +32,7 @@ enum PlayedCause {
   case ownTimer(DueTimer)
 
   /// The entry of what was done, under the sequence of the record at which it happened.
-  func name(_ made: JournalEntry, _ sequence: UInt64) -> JournalEntry {
+  func entry(of made: JournalEntry, sequence: UInt64) -> JournalEntry {
     switch self {
     case .ownMessage: return made.with(sequence: sequence, origin: .message)
     case .ownTimer(let timer):

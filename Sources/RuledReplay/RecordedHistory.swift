@@ -25,11 +25,11 @@ package struct RecordedHistory: Sendable {
   ///   - source: the journal.
   ///   - range: the range.
   ///   - isPlayed: whether a subject's events are played.
-  ///   - goesOn: called with each entry; false ends the reading.
+  ///   - shouldContinue: called with each entry; false ends the reading.
   /// - Throws: when the journal can't be read.
   package init(
     _ source: any JournalSource, in range: JournalRange,
-    isPlayed: @escaping @Sendable (_ subject: String) -> Bool, goesOn: (JournalEntry) -> Bool
+    isPlayed: @escaping @Sendable (_ subject: String) -> Bool, shouldContinue: (JournalEntry) -> Bool
   ) throws(StoreError) {
     self.isPlayed = isPlayed
     let reader = EntryReader()
@@ -39,7 +39,7 @@ package struct RecordedHistory: Sendable {
       if let sender = add(entry, reader), isPlayed(sender), isPlayed(entry.subject) {
         builder.join(sender, entry.subject)
       }
-      return goesOn(entry)
+      return shouldContinue(entry)
     }
     keys.sort()
     shares = builder.shares()

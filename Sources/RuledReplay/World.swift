@@ -115,7 +115,7 @@ package final class World {
       return played
     case .client, .message, .timer, .retry: break
     }
-    try happen(.recorded(entry), &played) { (world) throws(RequestError) in
+    try perform(.recorded(entry), &played) { (world) throws(RequestError) in
       try world.evaluator.imposing(world.imposedFailures(of: entry)) { () throws(RequestError) in
         try world.evaluate(entry)
       }
@@ -216,7 +216,7 @@ package final class World {
   // MARK: What happens
 
   /// Has something happen by `body`, and notes what it did and what follows from it.
-  private func happen(
+  private func perform(
     _ cause: PlayedCause, _ played: inout [Played], _ body: (World) throws(RequestError) -> Void
   ) throws(RequestError) {
     let entry: JournalEntry? = if case .recorded(let entry) = cause { entry } else { nil }
@@ -230,7 +230,7 @@ package final class World {
       if let entry { try diverge(Array(entry.subject.utf8)) }
       return
     }
-    let result = cause.name(made, sequence)
+    let result = cause.entry(of: made, sequence: sequence)
     let isAsRecorded = recorded != nil && entry.map { $0.consequences == result.consequences } ?? false
     for message in batch.messages[sent...] { try note(message, isRecorded: isAsRecorded) }
     if recorded == nil || diverged.contains(hash(result.subject)) {
@@ -267,7 +267,7 @@ package final class World {
       guard firstOwnMessage <= Self.mostSteps else {
         throw RequestError(.unavailable, "more than \(Self.mostSteps) messages followed from one event")
       }
-      try happen(.ownMessage, &played) { (world) throws(RequestError) in _ = try world.evaluator.deliver(message) }
+      try perform(.ownMessage, &played) { (world) throws(RequestError) in _ = try world.evaluator.deliver(message) }
       try diverge(message.subject)
     }
     ownMessages.removeAll(keepingCapacity: true)
@@ -280,7 +280,7 @@ package final class World {
   private func fireOwnTimers(until time: Timestamp, _ played: inout [Played]) throws(RequestError) {
     while let timer = ownTimers.takeFirst(dueBy: time.microseconds) {
       context.clock.set(Timestamp(microseconds: max(timer.due, context.clock.now.microseconds)))
-      try happen(.ownTimer(timer), &played) { (world) throws(RequestError) in try world.evaluator.fire(timer) }
+      try perform(.ownTimer(timer), &played) { (world) throws(RequestError) in try world.evaluator.fire(timer) }
       try deliverOwnMessages(&played)
       try commitLargeBatch()
     }

@@ -32,7 +32,7 @@ import Testing
   /// A writer that owns the log.
   static func owner(_ settings: ClusterSettings, _ name: String = "a") throws -> LogWriter {
     let writer = LogWriter(settings, node: node(name))
-    let isOwner = try writer.take(from: LogClient(settings).look())
+    let isOwner = try writer.takeOver(from: LogClient(settings).readHead())
     try #require(isOwner)
     return writer
   }
@@ -70,7 +70,7 @@ import Testing
         }
       }) > 0
     {}
-    #expect(try client.look().position == position)
+    #expect(try client.readHead().position == position)
     return texts
   }
 

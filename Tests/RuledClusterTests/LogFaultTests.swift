@@ -32,14 +32,14 @@ extension Cluster {
     @Test func `an owner whose answer never came learns that another one has taken over`() throws {
       let proxy = try DatabaseProxy(to: Cluster.server.folder.path)
       var settings = try Cluster.settings(socket: proxy.folder.path)
-      settings.patience = 3_600_000
+      settings.commitTimeout = 3_600_000
       let writer = try Cluster.owner(settings)
       try Cluster.append(["1"], by: writer)
       // The statement does not arrive, and the next owner comes before the writer asks what became of it.
       let client = LogClient(settings)
-      _ = try client.look()
-      let head = try client.look()
-      #expect(try LogWriter(settings, node: Cluster.node("b")).take(from: head))
+      _ = try client.readHead()
+      let head = try client.readHead()
+      #expect(try LogWriter(settings, node: Cluster.node("b")).takeOver(from: head))
       proxy.arm(.statementLost)
       let error = #expect(throws: StoreError.self) { try Cluster.append(["lost"], by: writer) }
       #expect(error?.code == .fenced)
@@ -60,7 +60,7 @@ extension Cluster {
       try Cluster.wait { proxy.count == 1 }
       let other = LogWriter(settings, node: Cluster.node("b"))
       let client = LogClient(settings)
-      try Cluster.wait { (try? other.take(from: client.look())) == true }
+      try Cluster.wait { (try? other.takeOver(from: client.readHead())) == true }
       try Cluster.append(["2"], by: other)
       thread.join()
       // The node is alive, so it may have owned the log once more before the other one.
@@ -139,7 +139,7 @@ extension Cluster {
     @Test func `while the server stands still a commit is unknown, and afterwards it is there or not`() throws {
       let server = PostgresServer()
       var settings = try Cluster.settings(on: server)
-      settings.patience = 1_000
+      settings.commitTimeout = 1_000
       let writer = try Cluster.owner(settings)
       try Cluster.append(["1"], by: writer)
       server.signal(SIGSTOP)
@@ -149,7 +149,7 @@ extension Cluster {
       #expect(writer.end == nil)
       #expect(Cluster.code { try Cluster.append(["3"], by: writer) } == .fenced)
       let client = LogClient(settings)
-      try Cluster.wait { (try? writer.take(from: client.look())) == true }
+      try Cluster.wait { (try? writer.takeOver(from: client.readHead())) == true }
       try Cluster.append(["4"], by: writer)
       let texts = try Cluster.texts(settings)
       #expect(texts == ["1", "4"] || texts == ["1", "2", "4"])
@@ -158,7 +158,7 @@ extension Cluster {
     @Test func `a database that could lose what it acknowledges is refused`() throws {
       var settings = try Cluster.settings()
       settings.allowsPrimary = false
-      #expect(Cluster.code { _ = try LogClient(settings).look() } == .unsafeDatabase)
+      #expect(Cluster.code { _ = try LogClient(settings).readHead() } == .unsafeDatabase)
       let problems = [
         DurabilityReview(synchronousCommit: "on", standbys: "ANY 1 (a, b)"),
         DurabilityReview(synchronousCommit: "remote_apply", standbys: "a"),

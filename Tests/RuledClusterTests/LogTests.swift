@@ -25,7 +25,7 @@ extension Cluster {
       let threads = try (0..<4).map { _ in
         try Thread(name: "start") {
           let client = LogClient(settings)
-          _ = try? client.look()
+          _ = try? client.readHead()
           ids.withLock { $0.append(client.cluster?.id ?? "none") }
         }
       }
@@ -37,10 +37,10 @@ extension Cluster {
 
     @Test func `tables of a later version are refused`() throws {
       let settings = try Cluster.settings()
-      _ = try LogClient(settings).look()
+      _ = try LogClient(settings).readHead()
       try PostgresConnection(settings.url, seconds: 5).run(
         script: "UPDATE ruled.cluster SET format = format + 1", milliseconds: 5000)
-      #expect(Cluster.code { _ = try LogClient(settings).look() } == .refused)
+      #expect(Cluster.code { _ = try LogClient(settings).readHead() } == .refused)
     }
 
     @Test func `a stale owner is fenced, and nothing of it is in the log`() throws {
@@ -56,23 +56,23 @@ extension Cluster {
 
     @Test func `one of two that take over at the same moment owns the log`() throws {
       let settings = try Cluster.settings()
-      let head = try LogClient(settings).look()
+      let head = try LogClient(settings).readHead()
       let (first, second) = (LogWriter(settings, node: Cluster.node("a")), LogWriter(settings, node: Cluster.node("b")))
-      #expect(try first.take(from: head))
-      #expect(try !second.take(from: head))
+      #expect(try first.takeOver(from: head))
+      #expect(try !second.takeOver(from: head))
       #expect(Cluster.code { try Cluster.append(["x"], by: second) } == .fenced)
     }
 
     @Test func `owners that fence each other all the time write one log`() throws {
       let settings = try Cluster.settings()
-      _ = try LogClient(settings).look()
+      _ = try LogClient(settings).readHead()
       let acknowledged = Mutex<[String]>([])
       let threads = try ["a", "b", "c"].map { name in
         try Thread(name: "owner") {
           let client = LogClient(settings)
           let writer = LogWriter(settings, node: Cluster.node(name))
           for number in 0..<60 {
-            if writer.end == nil { _ = try? writer.take(from: client.look()) }
+            if writer.end == nil { _ = try? writer.takeOver(from: client.readHead()) }
             let text = "\(name)\(number)"
             if (try? writer.append(Cluster.batch(text))) != nil { acknowledged.withLock { $0.append(text) } }
           }
@@ -97,16 +97,16 @@ extension Cluster {
       #expect(Cluster.code { _ = try Cluster.texts(settings) } == .diverged)
     }
 
-    @Test func `old parts are dropped whole, and a reader that needs them is told`() throws {
+    @Test func `old partitions are dropped, and a reader that needs them is told`() throws {
       var settings = try Cluster.settings()
-      settings.part = 10
+      settings.partitionSize = 10
       let writer = try Cluster.owner(settings)
       try Cluster.append((0..<35).map { "\($0)" }, by: writer)
       #expect(try Cluster.texts(settings).count == 35)
-      #expect(try LogClient(settings).dropParts(before: 25) == 2)
+      #expect(try LogClient(settings).dropPartitions(before: 25) == 2)
       #expect(Cluster.code { _ = try Cluster.texts(settings) } == .behind)
       try Cluster.append(["more"], by: writer)
-      #expect(try LogClient(settings).look().position.sequence == 36)
+      #expect(try LogClient(settings).readHead().position.sequence == 36)
     }
 
     @Test func `a lease ends by the clock of the database, or when it is given back`() throws {
@@ -115,18 +115,18 @@ extension Cluster {
       let node = Cluster.node("a")
       let client = LogClient(settings)
       let writer = LogWriter(settings, node: node)
-      #expect(try client.renew(node, at: 0) == false)
-      #expect(try writer.take(from: client.look()))
-      try Cluster.wait { try client.look().isLeaseOver }
+      #expect(try client.renewLease(of: node, at: 0) == false)
+      #expect(try writer.takeOver(from: client.readHead()))
+      try Cluster.wait { try client.readHead().isLeaseOver }
       settings.lease = 3_600_000
       let longer = LogClient(settings)
-      #expect(try longer.renew(node, at: 0) == false)
-      #expect(try !longer.look().isLeaseOver)
+      #expect(try longer.renewLease(of: node, at: 0) == false)
+      #expect(try !longer.readHead().isLeaseOver)
       let other = Cluster.node("a")
-      #expect(try longer.renew(other, at: 0) == nil)
-      try longer.release(node)
-      #expect(try longer.look().isLeaseOver)
-      #expect(try longer.renew(other, at: 0) == false)
+      #expect(try longer.renewLease(of: other, at: 0) == nil)
+      try longer.releaseLease(of: node)
+      #expect(try longer.readHead().isLeaseOver)
+      #expect(try longer.renewLease(of: other, at: 0) == false)
     }
   }
 }

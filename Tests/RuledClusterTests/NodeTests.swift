@@ -126,15 +126,15 @@ extension Cluster {
     @Test func `a drained node gives the log up, and does not take it until that is over`() throws {
       var settings = try Cluster.settings()
       settings.lease = 600
-      let desk = ClusterDesk(settings)
+      let administration = ClusterAdministration(settings)
       let node = try Node("a", settings)
       let store = try node.own()
       let events = Mutex<[String]>([])
       node.node.serve { event in events.withLock { $0.append("\(event)") } }
-      #expect(try desk.drain("a", force: false) == .failure(.alone("no other node is there")))
-      #expect(try desk.drain("b", force: false) == .failure(.unknown))
-      #expect(try desk.undrain("b") == nil)
-      let cluster = try desk.drain("a", force: true).get()
+      #expect(try administration.drain("a", force: false) == .failure(.alone("no other node is there")))
+      #expect(try administration.drain("b", force: false) == .failure(.unknown))
+      #expect(try administration.undrain("b") == nil)
+      let cluster = try administration.drain("a", force: true).get()
       #expect(cluster.owner?.identity.name == "a" && cluster.nodes.map(\.isDrained) == [true])
       try Cluster.wait { events.withLock { $0 == ["drained"] } }
       node.end()
@@ -145,9 +145,9 @@ extension Cluster {
         if (try? again.node.awaitOwnership()) != nil { taken.withLock { $0 = true } }
       }
       try Cluster.wait { again.node.figures.isDrained }
-      #expect(try !LogWriter(settings, node: again.node.identity).take(from: LogClient(settings).look()))
+      #expect(try !LogWriter(settings, node: again.node.identity).takeOver(from: LogClient(settings).readHead()))
       #expect(taken.withLock { !$0 })
-      #expect(try desk.undrain("a")?.nodes.map(\.isDrained) == [false])
+      #expect(try administration.undrain("a")?.nodes.map(\.isDrained) == [false])
       follower.join()
       #expect(taken.withLock { $0 })
       again.end()
@@ -159,22 +159,22 @@ extension Cluster {
       settings.lease = 3_600_000
       let writer = try Cluster.owner(settings)
       let client = LogClient(settings)
-      _ = try client.renew(Cluster.node("a"), at: 0)
+      _ = try client.renewLease(of: Cluster.node("a"), at: 0)
       let follower = Cluster.node("b")
-      _ = try client.renew(follower, at: 0)
+      _ = try client.renewLease(of: follower, at: 0)
       try PostgresConnection(settings.url, seconds: 5).run(
         script: "UPDATE ruled.logs SET sequence = 2000", milliseconds: 5000)
-      _ = try client.renew(follower, at: 0)
-      let desk = ClusterDesk(settings)
-      #expect(try desk.overview().nodes.first { $0.identity.name == "b" }?.behind == 2000)
-      guard case .failure(.alone(let reason)) = try desk.drain("a", force: false) else {
+      _ = try client.renewLease(of: follower, at: 0)
+      let administration = ClusterAdministration(settings)
+      #expect(try administration.overview().nodes.first { $0.identity.name == "b" }?.behind == 2000)
+      guard case .failure(.alone(let reason)) = try administration.drain("a", force: false) else {
         Issue.record("a node that is far behind can't take over soon")
         return
       }
       #expect(reason.contains("2000 batches"))
-      _ = try client.renew(follower, at: 1500)
-      #expect(try desk.drain("a", force: false).get().nodes.count == 2)
-      guard case .failure(.alone("all other nodes are drained")) = try desk.drain("b", force: false) else {
+      _ = try client.renewLease(of: follower, at: 1500)
+      #expect(try administration.drain("a", force: false).get().nodes.count == 2)
+      guard case .failure(.alone("all other nodes are drained")) = try administration.drain("b", force: false) else {
         Issue.record("one node must be left that may own the log")
         return
       }

@@ -12,7 +12,7 @@ extension Cluster {
   @Suite struct RevisionExchangeTests {
     private func exchange(_ name: String, _ settings: ClusterSettings, lease: Bool = true) throws -> RevisionExchange {
       let identity = Cluster.node(name)
-      if lease { #expect(try LogClient(settings).renew(identity, at: 0) != nil) }
+      if lease { #expect(try LogClient(settings).renewLease(of: identity, at: 0) != nil) }
       return RevisionExchange(settings, identity: identity)
     }
 
@@ -52,12 +52,12 @@ extension Cluster {
       settings.lease = 3_600_000
       let owner = try exchange("a", settings)
       let earlier = Cluster.node("b")
-      #expect(try LogClient(settings).renew(earlier, at: 0) != nil)
+      #expect(try LogClient(settings).renewLease(of: earlier, at: 0) != nil)
       let before = RevisionExchange(settings, identity: earlier)
       try before.join()
       try offer("r1", by: owner)
       try before.report("r1", problem: "")
-      try LogClient(settings).release(earlier)
+      try LogClient(settings).releaseLease(of: earlier)
       #expect(try owner.reports(on: "r1").isEmpty)
       let now = try exchange("b", settings)
       #expect(try owner.reports(on: "r1").isEmpty, "it has not said yet that it loads")
@@ -82,7 +82,7 @@ extension Cluster {
     @Test func `a node that can't load the rules in force does not take over`() throws {
       let settings = try Cluster.settings()
       let node = try Node("a", settings)
-      node.node.forbidTakeOver(StoreError(.refused, "it can't load them"))
+      node.node.setRulesProblem(StoreError(.refused, "it can't load them"))
       let isOwner = Cluster.Flag()
       let follower = try Thread(name: "follow") {
         if let store = try? node.own() {
@@ -96,7 +96,7 @@ extension Cluster {
       #expect(!isOwner.isSet)
       other.end()
       try store.close()
-      node.node.forbidTakeOver(nil)
+      node.node.setRulesProblem(nil)
       follower.join()
       #expect(isOwner.isSet)
       node.end()

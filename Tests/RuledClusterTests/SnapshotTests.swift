@@ -18,7 +18,7 @@ extension Cluster {
     /// The folder of a snapshot.
     func path(_ snapshot: Snapshot, of settings: ClusterSettings) throws -> String {
       let client = LogClient(settings)
-      _ = try client.look()
+      _ = try client.readHead()
       return try folder("\(#require(client.cluster).id)/\(snapshot.name)")
     }
 
@@ -48,17 +48,17 @@ extension Cluster {
   /// Settings with small parts, an owner `a` with so many commits, and a place for snapshots.
   static func owner(_ count: Int) throws -> (ClusterSettings, Node, ClusterStore, SnapshotPlace) {
     var settings = try settings()
-    settings.part = 10
+    settings.partitionSize = 10
     let node = try Node("a", settings)
     let store = try node.own()
     for number in 0..<count { try store.commit(writes("\(number)"), durable: true) }
-    try wait { try LogClient(settings).look().isLeaseOver == false }
+    try wait { try LogClient(settings).readHead().isLeaseOver == false }
     return (settings, node, store, SnapshotPlace())
   }
 
   /// Renews the lease of a node, so that the database knows how far it is.
-  static func renew(_ node: Node, _ settings: ClusterSettings) throws {
-    #expect(try LogClient(settings).renew(node.node.identity, at: node.played.position.sequence) != nil)
+  static func renewLease(_ node: Node, _ settings: ClusterSettings) throws {
+    #expect(try LogClient(settings).renewLease(of: node.node.identity, at: node.played.position.sequence) != nil)
   }
 
   /// Snapshots, the cuts behind them, and nodes that start from them.
@@ -68,7 +68,7 @@ extension Cluster {
       try place.write(node, settings)
       #expect(try Cluster.texts(settings).count == 25, "one snapshot cuts nothing")
       for number in 25..<45 { try store.commit(Cluster.writes("\(number)"), durable: true) }
-      try Cluster.renew(node, settings)
+      try Cluster.renewLease(node, settings)
       try place.write(node, settings)
       #expect(try !LogClient(settings).continues(after: .start))
       #expect(try LogClient(settings).snapshots().map(\.position.sequence) == [45, 25])
@@ -91,17 +91,17 @@ extension Cluster {
       let behind = Cluster.node("b")
       var slow = settings
       slow.lease = 3_600_000
-      #expect(try LogClient(slow).renew(behind, at: 12) != nil)
+      #expect(try LogClient(slow).renewLease(of: behind, at: 12) != nil)
       for number in 5..<45 { try store.commit(Cluster.writes("\(number)"), durable: true) }
       for text in ["x", "y", "z"] {
         try place.write(node, settings)
         try store.commit(Cluster.writes(text), durable: true)
-        try Cluster.renew(node, settings)
+        try Cluster.renewLease(node, settings)
       }
       let at = LogPosition(sequence: 12, digest: [])
       #expect(try LogClient(settings).continues(after: at))
-      #expect(try !LogClient(settings).continues(after: .start), "the part before it is dropped")
-      try LogClient(settings).release(behind)
+      #expect(try !LogClient(settings).continues(after: .start), "the partition before it is dropped")
+      try LogClient(settings).releaseLease(of: behind)
       try place.write(node, settings)
       #expect(try !LogClient(settings).continues(after: at))
       node.end()
@@ -115,13 +115,13 @@ extension Cluster {
       slow.lease = 3_600_000
       let first = try #require(LogClient(settings).snapshots().first)
       let joining = Cluster.node("b")
-      #expect(try LogClient(slow).renew(joining, at: first.position.sequence) != nil)
+      #expect(try LogClient(slow).renewLease(of: joining, at: first.position.sequence) != nil)
       for text in ["w", "x", "y", "z"] {
         try store.commit(Cluster.writes(text), durable: true)
         try place.write(node, settings)
       }
       #expect(try LogClient(settings).snapshots().map(\.position.sequence) == [7, 6, 5, 3])
-      try LogClient(settings).release(joining)
+      try LogClient(settings).releaseLease(of: joining)
       try store.commit(Cluster.writes("end"), durable: true)
       try place.write(node, settings)
       let left = try LogClient(settings).snapshots()
@@ -147,7 +147,7 @@ extension Cluster {
       #expect(files.count > 5)
       #expect(files.contains { $0.hasSuffix(".sst") } && files.contains { $0.hasSuffix(".log") })
       let client = LogClient(settings)
-      _ = try client.look()
+      _ = try client.readHead()
       let snapshots = try SnapshotFolder(root: place.folder.path, cluster: #require(client.cluster).id)
       let whole = TemporaryFolder()
       try snapshots.copy(last, to: whole.path) { _ in }
@@ -197,7 +197,7 @@ extension Cluster {
       for text in ["x", "y"] {
         try place.write(node, settings)
         try store.commit(Cluster.writes(text), durable: true)
-        try Cluster.renew(node, settings)
+        try Cluster.renewLease(node, settings)
       }
       #expect(Program.run("mv", [place.folder.path, place.folder.path + ".gone"]).code == 0)
       let error = #expect(throws: StoreError.self) { try place.start("b", settings, in: folder) }
@@ -312,7 +312,7 @@ extension Cluster {
             try? store.commit(Cluster.writes("\(number)"), durable: true)
             number += 1
           }
-          try? Cluster.renew(node, settings)
+          try? Cluster.renewLease(node, settings)
           try? place.write(node, settings)
         }
       }
@@ -350,7 +350,7 @@ extension Cluster {
     @Test func `tables of the second format get all that came later`() throws {
       let settings = try Cluster.settings()
       let client = LogClient(settings)
-      _ = try client.look()
+      _ = try client.readHead()
       try PostgresConnection(settings.url, seconds: 5).run(
         script:
           "DROP TABLE ruled.snapshots, ruled.turns, ruled.revisions, ruled.loads; ALTER TABLE ruled.nodes DROP listen; "

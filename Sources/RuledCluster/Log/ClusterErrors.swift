@@ -7,16 +7,16 @@ extension StoreError.Code {
   package static let fenced = StoreError.Code(rawValue: "fenced")
   /// The database could lose what it acknowledges.
   package static let unsafeDatabase = StoreError.Code(rawValue: "unsafe_database")
-  /// The log is not the one that the node has played back.
+  /// The node has played back something else than what the log contains.
   package static let diverged = StoreError.Code(rawValue: "diverged")
-  /// The log no longer has the batches that follow what the node has played back.
+  /// The log was cut: it no longer has the batch after the last one that the node played back.
   package static let behind = StoreError.Code(rawValue: "behind")
-  /// Somebody asked the process to end.
+  /// The process was asked to end.
   package static let interrupted = StoreError.Code(rawValue: "interrupted")
 }
 
 extension PostgresError {
-  /// The error for callers above the database: what was meant to happen, and why it did not.
+  /// The error for callers above the database: what was attempted, and why it failed.
   func storeError(_ attempt: String) -> StoreError {
     switch kind {
     case .library: StoreError(.unsupported, message)

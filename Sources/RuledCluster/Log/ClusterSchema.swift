@@ -2,21 +2,21 @@
 ///
 /// | table | a row is |
 /// | --- | --- |
-/// | `cluster` | the cluster: its id, the format of its tables, how many commits a part of the log has |
+/// | `cluster` | the cluster: its id, the format of its tables, the number of batches in a partition of the log |
 /// | `logs` | a log: its epoch and owner, its last sequence and digest |
-/// | `nodes` | a node: its process, address, version, where it listens for others, its lease by the database's clock, whether it is drained |
-/// | `commits` | a batch of commits, in parts by sequence, so that old ones are dropped whole |
-/// | `snapshots` | a snapshot in the folder of snapshots that was read back: its name, its place in the log |
-/// | `turns` | which node does what one node at a time does, and until when |
+/// | `nodes` | a node: process, address, version, where it listens for others, its lease by the database's clock, whether it is drained |
+/// | `commits` | a batch of commits; partitioned by sequence, so that old batches are dropped a partition at a time |
+/// | `snapshots` | a snapshot in the folder of snapshots that was verified: its name, its position in the log |
+/// | `turns` | a task that one node at a time does: which node, and until when |
 /// | `revisions` | rules that an owner has offered to the others, by revision |
-/// | `loads` | whether a node's process could load a revision; without a revision, that it loads what is offered |
+/// | `loads` | whether a node's process could load a revision; with an empty revision: the process loads what is offered |
 ///
-/// The first node makes them. Each node brings an earlier format to its own, and refuses a later one.
+/// The first node creates the tables. Each node upgrades tables of an earlier format, and refuses those of a later one.
 enum ClusterSchema {
   /// The format that this version of the daemon writes.
   static let format = 5
 
-  /// What brings the tables from the format before to each format, the first one's first.
+  /// For each format, the script that upgrades the tables to it from the format before.
   ///
   /// - Precondition: A script that was released never changes.
   private static let upgrades = [
@@ -61,24 +61,24 @@ enum ClusterSchema {
   ]
 
   /// How long a change of the schema may take, in milliseconds.
-  private static let patience = 60_000
+  private static let timeout = 60_000
 
-  /// What the tables say of their cluster.
+  /// The cluster that the tables belong to.
   struct Cluster {
-    /// The cluster's id, which no other has.
+    /// The cluster's unique id.
     let id: String
-    /// How many commits a part of the log has.
-    let part: Int64
+    /// The number of batches in a partition of the log.
+    let partitionSize: Int64
   }
 
-  /// Makes the tables or brings them to this format, where need be; `part` is for new ones.
-  static func prepare(_ connection: PostgresConnection, part: Int64) throws(PostgresError) -> Cluster {
+  /// Creates the tables, or upgrades them to this format, if necessary; `partitionSize` is for a new cluster.
+  static func prepare(_ connection: PostgresConnection, partitionSize: Int64) throws(PostgresError) -> Cluster {
     if let cluster = try read(connection) { return cluster }
-    // One node at a time: the lock ends with the transaction, so a node that dies meanwhile leaves nothing behind.
+    // One node at a time. The lock ends with the transaction, so a node that dies meanwhile leaves nothing behind.
     var script = "BEGIN; SELECT pg_advisory_xact_lock(\(lockNumber)); CREATE SCHEMA IF NOT EXISTS ruled;"
     for (index, upgrade) in upgrades.enumerated() {
-      // In a block, so that what another node did while this one waited for the lock is not done again.
-      let body = upgrade.replacing(":part", with: "\(part)")
+      // The block checks again whether the upgrade is done: another node may have done it while this one waited for the lock.
+      let body = upgrade.replacing(":part", with: "\(partitionSize)")
       let isDone =
         index == 0
         ? "to_regclass('ruled.cluster') IS NOT NULL" : "(SELECT format FROM ruled.cluster) > \(index)"
@@ -86,8 +86,8 @@ enum ClusterSchema {
         "DO $do$ BEGIN IF \(isDone) THEN RETURN; END IF; \(body) UPDATE ruled.cluster SET format = \(index + 1); END $do$;"
     }
     script += "COMMIT;"
-    do throws(PostgresError) { try connection.run(script: script, milliseconds: patience) } catch {
-      if connection.isOpen { try? connection.run(script: "ROLLBACK", milliseconds: patience) }
+    do throws(PostgresError) { try connection.run(script: script, milliseconds: timeout) } catch {
+      if connection.isOpen { try? connection.run(script: "ROLLBACK", milliseconds: timeout) }
       throw PostgresError(error.kind, "the tables of the cluster can't be made: \(error.message)")
     }
     guard let cluster = try read(connection) else {
@@ -96,7 +96,7 @@ enum ClusterSchema {
     return cluster
   }
 
-  /// What the advisory lock on changes of the schema is known by: `ruled` in ASCII.
+  /// The number of the advisory lock on changes of the schema: `ruled` in ASCII.
   private static let lockNumber = 0x72_75_6c_65_64
 
   private static let exists = PostgresStatement("SELECT to_regclass('ruled.cluster') IS NOT NULL")
@@ -104,8 +104,8 @@ enum ClusterSchema {
 
   /// The cluster of the tables; nil if there are none, or if they have an earlier format.
   private static func read(_ connection: PostgresConnection) throws(PostgresError) -> Cluster? {
-    guard try connection.execute(exists, milliseconds: patience).boolean(0, 0) else { return nil }
-    let rows = try connection.execute(properties, milliseconds: patience)
+    guard try connection.execute(exists, milliseconds: timeout).boolean(0, 0) else { return nil }
+    let rows = try connection.execute(properties, milliseconds: timeout)
     guard rows.count == 1 else { return nil }
     let found = rows.integer(0, 0)
     guard found <= format else {
@@ -114,6 +114,6 @@ enum ClusterSchema {
         "a later version of ruled made the tables of the cluster (format \(found), this one reads \(format)): install that version here"
       )
     }
-    return found == format ? Cluster(id: rows.text(0, 1), part: rows.integer(0, 2)) : nil
+    return found == format ? Cluster(id: rows.text(0, 1), partitionSize: rows.integer(0, 2)) : nil
   }
 }

@@ -1,12 +1,12 @@
-/// Whether a database keeps what it has acknowledged, also when its primary is lost.
+/// Whether a database keeps what it has acknowledged, even if its primary is lost.
 struct DurabilityReview {
-  /// How `synchronous_commit` stands for the connection.
+  /// The connection's `synchronous_commit`.
   var synchronousCommit = ""
-  /// The standbys that a commit waits for.
+  /// The standbys that a commit waits for: `synchronous_standby_names`.
   var standbys = ""
-  /// Whether the server writes to its disk before it answers.
+  /// Whether the server syncs its disk before it answers: `fsync`.
   var isSynced = true
-  /// Whether it repairs pages that a power cut tore.
+  /// Whether it can repair pages that a power cut tore: `full_page_writes`.
   var hasFullPages = true
 
   static let statement = PostgresStatement(
@@ -15,9 +15,9 @@ struct DurabilityReview {
     current_setting('full_page_writes')::bool
     """)
 
-  /// What the database could lose, and what to do about it; nil when it loses nothing that was acknowledged.
+  /// What the database could lose, and what to do about it; nil if it loses nothing that was acknowledged.
   ///
-  /// With `allowsPrimary` the loss of the primary's disk is taken into account by whoever configured it.
+  /// With `allowsPrimary`, the operator accepts that the loss of the primary's disk loses commits.
   func problem(allowsPrimary: Bool) -> String? {
     if !isSynced {
       return "fsync is off in the database: after a power cut acknowledged commits may be gone; turn it on"

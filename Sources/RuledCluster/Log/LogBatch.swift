@@ -1,11 +1,11 @@
 package import RuledCore
 package import RuledStore
 
-/// The bytes of a batch of commits in the log: a byte of format, then each commit's records after their length in four bytes.
+/// The bytes of a batch of commits in the log: a format byte, then each commit's records after their length in four bytes.
 ///
-/// The records are those that the store's redo log has too (`WriteSet`), so that to play a batch back is to append its commits.
+/// The store's redo log has the same records (`WriteSet`), so playing a batch back appends its commits there.
 package final class LogBatch {
-  /// The only format there is.
+  /// The current format.
   private static let format: UInt8 = 1
   private static let headerBytes = 4
 
@@ -20,13 +20,13 @@ package final class LogBatch {
     buffer.append(Self.format)
   }
 
-  /// Whether there are no commits.
+  /// Whether it has no commits.
   package var isEmpty: Bool { buffer.count == 1 }
 
   /// The bytes; valid until the batch changes.
   package var bytes: ByteView { buffer.bytes }
 
-  /// How many bytes there are.
+  /// The number of bytes.
   var byteCount: Int { buffer.count }
 
   /// Adds a commit of `writes`.
@@ -35,7 +35,7 @@ package final class LogBatch {
     buffer.append(writes.records)
   }
 
-  /// Calls `body` with the writes of each commit in `bytes`, in their order; the set is valid during the call alone.
+  /// Calls `body` with the writes of each commit in `bytes`, in order; the set is valid only during the call.
   ///
   /// Throws `newer_format` for a format that this version does not know, and `corrupt` for bytes that are no batch.
   package static func forEachCommit(

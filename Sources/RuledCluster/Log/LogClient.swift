@@ -8,37 +8,37 @@ package struct ClusterSettings: Sendable {
   package var url: String
   /// How long a lease runs, in milliseconds.
   package var lease = 5_000
-  /// How long a commit may take before its clients are told that its outcome is not known, in milliseconds.
-  package var patience = 20_000
-  /// Whether the loss of the primary's disk may lose an acknowledged commit.
+  /// How long a commit may take before its clients get `outcome_unknown`, in milliseconds.
+  package var commitTimeout = 20_000
+  /// Whether an acknowledged commit may be lost with the primary's disk.
   package var allowsPrimary = false
-  /// How many commits a part of the log of a new cluster has: the unit in which old ones are dropped.
-  package var part: Int64 = 65_536
+  /// The number of batches in a partition of a new cluster's log; old batches are dropped a partition at a time.
+  package var partitionSize: Int64 = 65_536
 
-  /// The version of the daemon, which the other nodes see.
+  /// The version of the daemon, shown to the other nodes.
   package var version = ""
 
   /// The defaults for a database.
   package init(url: String) { self.url = url }
 }
 
-/// Reads and writes a log of commits over one connection, which it opens again when it broke; one thread at a time uses it.
+/// Reads and writes a log of commits over one connection, which it reopens after a failure; one thread at a time uses it.
 ///
-/// Each write is one statement that is fenced by the epoch. Each result tells what is known: after an answer that did not come only `settle` finds out.
+/// Each write is one statement, fenced by the epoch. If an answer does not come, the outcome is unknown until `raiseEpoch` finds it out.
 final class LogClient {
-  /// The only log so far: all subjects are in it.
+  /// The number of the log; there is one so far, with all subjects.
   static let log: Int64 = 0
-  /// How many seconds connecting may take for each host.
+  /// How long connecting may take for each host, in seconds.
   private static let connectionSeconds = 3
-  /// How many milliseconds a statement waits for a row that another transaction holds.
+  /// How long a statement waits for a row that another transaction has locked, in milliseconds.
   private static let lockTimeout = 2_000
 
   private let settings: ClusterSettings
   private var open: PostgresConnection?
-  /// The cluster of the database, once the tables were read.
+  /// The cluster of the database; nil before the first connection.
   private(set) var cluster: ClusterSchema.Cluster?
-  /// The first sequence for which there may be no part of the table.
-  private var partsEnd: Int64 = 0
+  /// The first sequence for which there may be no partition of the table.
+  private var partitionsEnd: Int64 = 0
 
   private let counts: ClusterCounts?
 
@@ -50,21 +50,21 @@ final class LogClient {
 
   // MARK: Connecting
 
-  /// The connection, which is opened if there is none.
+  /// The connection, opened if there is none.
   ///
-  /// A new one begins with a review of the database, so that a fail-over to a server with other settings is noticed.
+  /// Each new connection reviews the database, so that a failover to a server with other settings is noticed.
   func connection() throws(StoreError) -> PostgresConnection {
     if let open, open.isOpen { return open }
     open = nil
     do throws(PostgresError) {
       let made = try PostgresConnection(settings.url, seconds: Self.connectionSeconds)
-      try made.run(script: "SET lock_timeout = \(Self.lockTimeout)", milliseconds: settings.patience)
-      let review = try DurabilityReview.read(made, milliseconds: settings.patience)
+      try made.run(script: "SET lock_timeout = \(Self.lockTimeout)", milliseconds: settings.commitTimeout)
+      let review = try DurabilityReview.read(made, milliseconds: settings.commitTimeout)
       if let problem = review.problem(allowsPrimary: settings.allowsPrimary) { throw PostgresError(.unsafe, problem) }
-      let found = try ClusterSchema.prepare(made, part: settings.part)
+      let found = try ClusterSchema.prepare(made, partitionSize: settings.partitionSize)
       if let cluster, cluster.id != found.id {
         throw PostgresError(
-          .refused(sqlstate: ""), "the database has another cluster than before: \(found.id) and not \(cluster.id)")
+          .refused(sqlstate: ""), "the database now has another cluster: \(found.id) instead of \(cluster.id)")
       }
       cluster = found
       open = made
@@ -82,22 +82,22 @@ final class LogClient {
   ) throws(StoreError) -> PostgresRows {
     let connection = try connection()
     do throws(PostgresError) {
-      return try connection.execute(statement, values, milliseconds: milliseconds ?? settings.patience)
+      return try connection.execute(statement, values, milliseconds: milliseconds ?? settings.commitTimeout)
     } catch { throw error.storeError(attempt) }
   }
 
   // MARK: Reading
 
-  private static let lookStatement = PostgresStatement(
-    kept: "look",
+  private static let headStatement = PostgresStatement(
+    kept: "head",
     """
     SELECT l.epoch, l.sequence, l.digest, l.owner, l.incarnation, n.address, n.lease IS NULL OR n.lease < clock_timestamp(), \
     n.listen FROM ruled.logs l LEFT JOIN ruled.nodes n ON n.node = l.owner AND n.incarnation = l.incarnation WHERE l.log = $1::int8
     """)
 
-  /// Where the log stands.
-  func look() throws(StoreError) -> LogHead {
-    let rows = try execute(Self.lookStatement, [.integer(Self.log)], "the end of the log can't be read")
+  /// Reads the end of the log, and who owns it.
+  func readHead() throws(StoreError) -> LogHead {
+    let rows = try execute(Self.headStatement, [.integer(Self.log)], "the end of the log can't be read")
     guard rows.count == 1 else {
       throw StoreError(.corrupt, "the database has no log of commits: restore it from a backup")
     }
@@ -112,7 +112,7 @@ final class LogClient {
 
   private static func position(_ rows: PostgresRows, _ column: Int) -> LogPosition { position(rows, 0, column) }
 
-  /// The place that a row has in two columns.
+  /// The position in two columns of a row.
   static func position(_ rows: PostgresRows, _ row: Int, _ column: Int) -> LogPosition {
     LogPosition(sequence: rows.integer(row, column), digest: rows.bytes(row, column + 1).map { Array($0) } ?? [])
   }
@@ -124,9 +124,9 @@ final class LogClient {
     ORDER BY sequence LIMIT $3::int8
     """)
 
-  /// Calls `body` with each batch behind `position`, at most `limit`, and the place behind it; checks that each follows the one before.
+  /// Calls `body` with each batch after `position`, at most `limit`, and the position after it; checks that each follows the one before.
   ///
-  /// Gives how many there were. The bytes are valid during the call of `body` alone.
+  /// Returns how many there were. The bytes are valid only during the call of `body`.
   func read(
     after position: LogPosition, limit: Int, _ body: (ByteView, LogPosition) throws(StoreError) -> Void
   ) throws(StoreError) -> Int {
@@ -161,7 +161,7 @@ final class LogClient {
   private static let digestStatement = PostgresStatement(
     "SELECT digest FROM ruled.commits WHERE log = $1::int8 AND sequence = $2::int8")
 
-  /// The digest of a batch; nil if the log does not have it, or has it no longer.
+  /// The digest of a batch; nil if the log does not have it, or no longer.
   func digest(of sequence: Int64) throws(StoreError) -> [UInt8]? {
     let rows = try execute(Self.digestStatement, [.integer(Self.log), .integer(sequence)], "the log can't be read")
     return rows.count == 1 ? rows.bytes(0, 0).map { Array($0) } : nil
@@ -169,22 +169,22 @@ final class LogClient {
 
   // MARK: Owning
 
-  private static let takeStatement = PostgresStatement(
+  private static let takeOverStatement = PostgresStatement(
     """
     UPDATE ruled.logs SET epoch = epoch + 1, owner = $3::text, incarnation = $4::text \
     WHERE log = $1::int8 AND epoch = $2::int8 AND NOT EXISTS (SELECT 1 FROM ruled.nodes WHERE node = $3::text AND drained) \
     RETURNING epoch, sequence, digest
     """)
 
-  /// Makes `node` the owner if nobody has become it since `head` was read; gives the new epoch and the end of the log, nil if somebody has.
+  /// Makes `node` the owner unless another node became it since `head` was read: then the result is nil.
   ///
-  /// A node that is drained does not become it.
-  func take(for node: NodeIdentity, from head: LogHead) throws(StoreError) -> Ownership? {
+  /// A drained node does not become the owner.
+  func takeOver(for node: NodeIdentity, from head: LogHead) throws(StoreError) -> Ownership? {
     do throws(StoreError) {
-      return try own(
-        Self.takeStatement, [.integer(Self.log), .integer(head.epoch), .text(node.name), .text(node.incarnation)])
+      return try ownership(
+        Self.takeOverStatement, [.integer(Self.log), .integer(head.epoch), .text(node.name), .text(node.incarnation)])
     } catch {
-      // A node that was stopped in the middle of a statement holds the row: its lease is over, so its transaction may be ended.
+      // A node that was stopped in the middle of a statement holds the row. Its lease is over, so its transaction may be ended.
       if error.underlying.hasPrefix(Self.lockNotAvailable) { try endStuckWriters() }
       throw error
     }
@@ -197,29 +197,30 @@ final class LogClient {
     WHERE l.relation = 'ruled.logs'::regclass AND l.mode = 'RowExclusiveLock' AND l.granted AND a.wait_event = 'ClientRead'
     """)
 
-  /// Ends the transactions that hold the row of the log and wait for the rest of what their node wanted to send.
+  /// Ends the transactions that hold the row of the log while they wait for more input from their node.
   private func endStuckWriters() throws(StoreError) {
-    _ = try execute(Self.endStatement, [], "a node that stopped within a statement can't be got rid of")
+    _ = try execute(Self.endStatement, [], "the transaction of a node that stopped can't be ended")
   }
 
-  private static let settleStatement = PostgresStatement(
+  private static let raiseStatement = PostgresStatement(
     """
     UPDATE ruled.logs SET epoch = epoch + 1 WHERE log = $1::int8 AND owner = $2::text AND incarnation = $3::text \
     RETURNING epoch, sequence, digest
     """)
 
-  /// Finds out where the log of its owner `node` ends, after an answer that did not come; nil if another node owns it by now.
+  /// Raises the epoch of the owner `node`, and returns it with the end of the log; nil if another node owns the log by now.
   ///
-  /// What the node sent before can't take effect any more, as it has the earlier epoch; what took effect is as safe as this commit, which the standbys have.
-  func settle(for node: NodeIdentity) throws(StoreError) -> Ownership? {
-    try own(Self.settleStatement, [.integer(Self.log), .text(node.name), .text(node.incarnation)])
+  /// After a missing answer this settles the outcome: what the node sent earlier has the old epoch and can't take effect any more. What had
+  /// taken effect is as durable as this statement, for which the standbys have answered.
+  func raiseEpoch(for node: NodeIdentity) throws(StoreError) -> Ownership? {
+    try ownership(Self.raiseStatement, [.integer(Self.log), .text(node.name), .text(node.incarnation)])
   }
 
-  private func own(_ statement: PostgresStatement, _ values: [PostgresValue]) throws(StoreError) -> Ownership? {
+  private func ownership(_ statement: PostgresStatement, _ values: [PostgresValue]) throws(StoreError) -> Ownership? {
     let rows = try execute(statement, values, "the ownership of the log is not known")
     if let warning = open?.warning {
       throw StoreError(
-        .unreachable, "the database does not say that its standbys have the new epoch", underlying: warning)
+        .unreachable, "the database has not confirmed that its standbys have the new epoch", underlying: warning)
     }
     guard rows.count == 1 else { return nil }
     return Ownership(epoch: rows.integer(0, 0), end: Self.position(rows, 1))
@@ -236,13 +237,13 @@ final class LogClient {
     SELECT $1::int8, sequence, $2::int8, $4::bytea, $5::bytea, $6::bytea FROM held
     """)
 
-  /// Appends a batch behind the end that `ownership` knows, in one statement; false if its epoch is over.
+  /// Appends a batch at the end that `ownership` states, in one statement; false if another node owns the log.
   ///
-  /// After an error it is not known what the database did or will do: `settle` finds out.
+  /// After an error it is unknown what the database did or will do, until `raiseEpoch` finds it out.
   func append(_ batch: ByteView, from ownership: Ownership, to next: LogPosition, milliseconds: Int) throws(StoreError)
     -> Bool
   {
-    try makeParts(for: next.sequence)
+    try makePartitions(for: next.sequence)
     let last = ownership.end
     let rows = try last.digest.withView { (previous) throws(StoreError) in
       try next.digest.withView { (digest) throws(StoreError) in
@@ -255,27 +256,28 @@ final class LogClient {
       }
     }
     if let warning = open?.warning {
-      throw StoreError(.unreachable, "the database does not say that its standbys have a commit", underlying: warning)
+      throw StoreError(
+        .unreachable, "the database has not confirmed that its standbys have a commit", underlying: warning)
     }
     return rows.written == 1
   }
 
-  /// Makes the parts of the table for a sequence and for those that follow soon.
-  private func makeParts(for sequence: Int64) throws(StoreError) {
-    guard sequence >= partsEnd else { return }
+  /// Creates the partition of the table for a sequence, and the next one.
+  private func makePartitions(for sequence: Int64) throws(StoreError) {
+    guard sequence >= partitionsEnd else { return }
     let connection = try connection()
-    guard let size = cluster?.part else { return }
+    guard let size = cluster?.partitionSize else { return }
     let first = sequence / size
     var script = ""
-    for part in first...(first + 1) {
+    for partition in first...(first + 1) {
       script +=
-        "CREATE TABLE IF NOT EXISTS ruled.commits_\(part) PARTITION OF ruled.commits FOR VALUES FROM (\(part * size)) "
-      script += "TO (\((part + 1) * size));"
+        "CREATE TABLE IF NOT EXISTS ruled.commits_\(partition) PARTITION OF ruled.commits FOR VALUES FROM (\(partition * size)) "
+      script += "TO (\((partition + 1) * size));"
     }
-    do throws(PostgresError) { try connection.run(script: script, milliseconds: settings.patience) } catch {
-      throw error.storeError("the log can't get a further part")
+    do throws(PostgresError) { try connection.run(script: script, milliseconds: settings.commitTimeout) } catch {
+      throw error.storeError("the log can't get another partition")
     }
-    partsEnd = (first + 1) * size
+    partitionsEnd = (first + 1) * size
   }
 
   // MARK: Leases
@@ -292,10 +294,11 @@ final class LogClient {
     WHERE n.incarnation = excluded.incarnation OR n.lease < clock_timestamp() RETURNING drained
     """)
 
-  /// Renews the lease of `node`, which has played back up to `sequence`; gives whether the node is drained, nil while another process of its name has a lease.
+  /// Renews the lease of `node`, which has played back up to `sequence`.
   ///
-  /// It waits for no standby: a lease only says when to try, so that nothing is lost with it.
-  func renew(_ node: NodeIdentity, at sequence: Int64) throws(StoreError) -> Bool? {
+  /// Returns whether the node is drained; nil while another process of its name has a lease. It waits for no standby. Nothing is lost with
+  /// a lease: it only says when another node may try to take over.
+  func renewLease(of node: NodeIdentity, at sequence: Int64) throws(StoreError) -> Bool? {
     let rows = try execute(
       Self.renewStatement,
       [
@@ -310,8 +313,8 @@ final class LogClient {
   private static let releaseStatement = PostgresStatement(
     "UPDATE ruled.nodes SET lease = to_timestamp(0) WHERE node = $1::text AND incarnation = $2::text")
 
-  /// Ends the lease of `node`, so that others need not wait for its end.
-  func release(_ node: NodeIdentity) throws(StoreError) {
+  /// Ends the lease of `node`, so that the others need not wait until it expires.
+  func releaseLease(of node: NodeIdentity) throws(StoreError) {
     _ = try execute(
       Self.releaseStatement, [.text(node.name), .text(node.incarnation)], "the lease can't be given back",
       milliseconds: settings.lease)
@@ -319,10 +322,10 @@ final class LogClient {
 
   // MARK: For the overview
 
-  /// What the database could lose with its settings of this moment; nil when it loses nothing that was acknowledged.
+  /// What the database could lose with its current settings; nil if it loses nothing that was acknowledged.
   func durabilityProblem() throws(StoreError) -> String? { problem(of: try durability()) }
 
-  /// The settings of this moment.
+  /// The current settings.
   func durability() throws(StoreError) -> DurabilityReview {
     let connection = try connection()
     do throws(PostgresError) {
@@ -330,7 +333,7 @@ final class LogClient {
     } catch { throw error.storeError("the settings of the database can't be read") }
   }
 
-  /// What a database with these settings could lose against the configuration.
+  /// What a database with these settings could lose although the configuration does not allow that.
   func problem(of review: DurabilityReview) -> String? { review.problem(allowsPrimary: settings.allowsPrimary) }
 
   /// Executes a statement of the overview.
@@ -343,6 +346,6 @@ final class LogClient {
 package struct Ownership: Sendable, Equatable {
   /// The epoch under which the owner writes.
   package let epoch: Int64
-  /// The end of the log: the owner alone moves it.
+  /// The end of the log, which only the owner moves.
   package let end: LogPosition
 }

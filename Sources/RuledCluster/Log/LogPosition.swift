@@ -1,22 +1,22 @@
 import RuledCore
 
-/// A place in a log of commits: what comes up to there.
+/// A position in a log of commits, and a digest of all that comes before it.
 package struct LogPosition: Sendable, Equatable {
-  /// How many batches there are up to it.
+  /// The number of batches before it, which is the sequence of the last of them.
   package let sequence: Int64
-  /// The digest of the last of them, in which those of all before are; empty before the first.
+  /// The digest of the last batch, chained with those of all batches before it; empty at the start.
   package let digest: [UInt8]
 
-  /// A place.
+  /// A position.
   package init(sequence: Int64, digest: [UInt8]) {
     self.sequence = sequence
     self.digest = digest
   }
 
-  /// Before the first batch.
+  /// The position before the first batch.
   package static let start = LogPosition(sequence: 0, digest: [])
 
-  /// The place behind a batch that follows this one, written in `epoch`.
+  /// The position after a batch that is appended here in `epoch`.
   func following(_ batch: ByteView, epoch: Int64) -> LogPosition {
     var hash = SHA256()
     digest.withView { hash.update($0) }
@@ -34,11 +34,11 @@ package struct LogPosition: Sendable, Equatable {
 package struct NodeIdentity: Sendable, Equatable {
   /// Its configured name.
   package let name: String
-  /// What tells its process from every other one, also of the same name.
+  /// A unique id of its process: another process of the same name has another one.
   package let incarnation: String
   /// Where its clients reach it, for people to read.
   package let address: String
-  /// Where it listens for other nodes, as they reach it; empty if it does not.
+  /// Where other nodes reach it; empty if it does not listen for them.
   package let listen: String
 
   /// A node's process.
@@ -57,11 +57,11 @@ package struct NodeIdentity: Sendable, Equatable {
   }
 }
 
-/// Where a log stands, as the database says.
+/// The end of a log and its owner, as the database has them.
 package struct LogHead: Sendable, Equatable {
-  /// Rises with each owner.
+  /// The epoch, which rises with each change of owner.
   package let epoch: Int64
-  /// Its end.
+  /// The end of the log.
   package let position: LogPosition
   /// Who may write; nil before the first owner.
   package let owner: NodeIdentity?

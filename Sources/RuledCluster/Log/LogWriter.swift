@@ -3,8 +3,8 @@ package import RuledCore
 package import RuledStore
 import Synchronization
 
-/// Writes the log of commits as its owner; one thread at a time calls it, but for `stop` and `forbid`.
-package final class LogWriter: @unchecked Sendable {  // what any thread may call is atomic
+/// Writes the log of commits as its owner; one thread at a time uses it, except for `stop` and `setProblem`.
+package final class LogWriter: @unchecked Sendable {  // what any thread may use is atomic or behind a lock
   /// The delays between attempts to find out what became of a commit.
   private static let backoff = Backoff(first: 20, longest: 500)
 
@@ -13,7 +13,7 @@ package final class LogWriter: @unchecked Sendable {  // what any thread may cal
   private let client: LogClient
   private var ownership: Ownership?
   private let isStopping = Atomic(false)
-  private let obstacle = Mutex<StoreError?>(nil)
+  private let problem = Mutex<StoreError?>(nil)
   private let counts: ClusterCounts
 
   /// A writer for `node`, which owns nothing yet.
@@ -24,7 +24,7 @@ package final class LogWriter: @unchecked Sendable {  // what any thread may cal
     client = LogClient(settings, counts: counts)
   }
 
-  /// The end of the log; nil while the node does not own it, or does not know whether it does.
+  /// The end of the log; nil while the node does not own the log, or does not know whether it does.
   package var end: LogPosition? { ownership?.end }
 
   /// The epoch under which the node writes; nil while it does not own the log.
@@ -33,24 +33,24 @@ package final class LogWriter: @unchecked Sendable {  // what any thread may cal
   /// Ends the attempts to find out what became of a commit, from any thread.
   package func stop() { isStopping.store(true, ordering: .relaxed) }
 
-  /// Lets each append fail with `error`, from any thread; with nil no longer.
-  func forbid(_ error: StoreError?) { obstacle.withLock { $0 = error } }
+  /// Makes appends fail with `error` from now on, or succeed again if it is nil; from any thread.
+  func setProblem(_ error: StoreError?) { problem.withLock { $0 = error } }
 
-  /// Becomes the owner unless somebody has since `head` was read; gives whether it did.
+  /// Makes the node the owner unless another node became it since `head` was read; returns whether the node is the owner.
   ///
-  /// After an error the node may be the owner: `head` shows that the next time, and the node takes over from itself.
-  package func take(from head: LogHead) throws(StoreError) -> Bool {
-    ownership = try client.take(for: node, from: head)
+  /// After an error the node may be the owner. The next `head` shows that, and the node takes over from itself.
+  package func takeOver(from head: LogHead) throws(StoreError) -> Bool {
+    ownership = try client.takeOver(for: node, from: head)
     return ownership != nil
   }
 
   /// Appends a batch, and waits until the database and its standbys have it.
   ///
-  /// An answer that does not come is settled before anything else happens: the owner raises its epoch, so that nothing which is still on its way takes
-  /// effect, and the end of the log tells whether the batch is there. If it is not, it is sent again, for as long as `ClusterSettings.patience`.
+  /// If the answer does not come, the node first raises its epoch: then nothing that is still on its way takes effect, and the end of the
+  /// log tells whether the batch is there. If it is not, it is sent again, until `ClusterSettings.commitTimeout` has passed.
   ///
-  /// Throws `fenced` when another node owns the log. An error that says that the outcome is not known ends the ownership; after any other the batch is not
-  /// in the log, nor will it be.
+  /// Throws `fenced` when another node owns the log. An error with an unknown outcome ends the ownership. After any other error the batch
+  /// is not in the log and never will be.
   package func append(_ batch: LogBatch) throws(StoreError) {
     let start = MonotonicClock.nanoseconds
     do throws(StoreError) { try write(batch) } catch {
@@ -62,8 +62,8 @@ package final class LogWriter: @unchecked Sendable {  // what any thread may cal
 
   private func write(_ batch: LogBatch) throws(StoreError) {
     guard let first = ownership else { throw StoreError(.fenced, "this node does not own the log of commits") }
-    if let error = obstacle.withLock({ $0 }) { throw error }
-    let end = MonotonicClock.milliseconds + settings.patience
+    if let error = problem.withLock({ $0 }) { throw error }
+    let end = MonotonicClock.milliseconds + settings.commitTimeout
     var current = first
     var failures = 0
     while true {
@@ -78,12 +78,12 @@ package final class LogWriter: @unchecked Sendable {  // what any thread may cal
         return
       } catch { failure = error }
       if failure.code == .fenced { throw failure }
-      // Each turn either settles what became of the attempt, or has no answer again.
+      // Each iteration finds out what became of the attempt, unless its answer does not come either.
       ownership = nil
-      var settled: Ownership?
-      while settled == nil {
+      var resolved: Ownership?
+      while resolved == nil {
         do throws(StoreError) {
-          settled = try settle(next)
+          resolved = try resolve(next)
           break
         } catch {
           if error.code == .fenced || error.code == .diverged { throw error }
@@ -95,23 +95,23 @@ package final class LogWriter: @unchecked Sendable {  // what any thread may cal
         failures += 1
         usleep(UInt32(Self.backoff.delay(after: failures)) * 1000)
       }
-      guard let settled else { continue }
-      ownership = settled
-      if settled.end == next { return }
-      guard settled.end == current.end else {
+      guard let resolved else { continue }
+      ownership = resolved
+      if resolved.end == next { return }
+      guard resolved.end == current.end else {
         ownership = nil
         throw Self.unknown(StoreError(.diverged, "the log ends where this node, its owner, has not written"))
       }
-      current = settled
+      current = resolved
       guard MonotonicClock.milliseconds < end, !isStopping.load(ordering: .relaxed) else { throw failure }
     }
   }
 
-  /// Raises the epoch and finds where the log ends, after an attempt to write up to `next`.
-  private func settle(_ next: LogPosition) throws(StoreError) -> Ownership {
-    if let settled = try client.settle(for: node) { return settled }
+  /// Raises the epoch and finds the end of the log, after an attempt to write up to `next`.
+  private func resolve(_ next: LogPosition) throws(StoreError) -> Ownership {
+    if let resolved = try client.raiseEpoch(for: node) { return resolved }
     var error = StoreError(.fenced, "another node has taken the log of commits over")
-    // If the batch is there, the new owner has played it back.
+    // If the batch is in the log, the new owner has played it back.
     error.isOutcomeUnknown = try client.digest(of: next.sequence) == next.digest
     throw error
   }
@@ -131,13 +131,13 @@ package final class ClusterCounts: Sendable {
 
   /// The counts so far.
   package struct Figures: Sendable {
-    /// How long commits took that succeeded, the finding out of what became of them included, in nanoseconds.
+    /// The latency of successful commits in nanoseconds, including the time to find out what became of them.
     package var commits = BucketHistogram(bounds: BucketHistogram.latencies)
     /// Commits of which nothing was applied.
     package var refused = 0
-    /// Commits of which it is not known what became.
+    /// Commits whose outcome is unknown.
     package var doubtful = 0
-    /// Connections to the database that were opened, also after one broke.
+    /// Connections to the database that were opened, including those after a failure.
     package var connections = 0
   }
 

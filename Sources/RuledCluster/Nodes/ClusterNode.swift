@@ -4,44 +4,44 @@ package import RuledStore
 import RuledThreads
 import Synchronization
 
-/// A node of a cluster until it owns the log: it renews its lease, plays the log back as others write it, and takes over when the owner's lease is over.
+/// A node of a cluster: renews its lease, plays the log back that the owner writes, and takes over when the owner's lease is over.
 package final class ClusterNode: @unchecked Sendable {  // `lock` guards what changes
   /// What a node knows of its cluster.
   package struct Figures: Sendable {
-    /// Who owns the log, as far as the node knows; nil for nobody, or if it could not ask yet.
+    /// The owner of the log as far as the node knows; nil if nobody owns it or the node could not ask yet.
     package var owner: NodeIdentity?
     /// The epoch of the owner.
     package var epoch: Int64 = 0
-    /// How many batches the log has.
+    /// The number of batches in the log.
     package var end: Int64 = 0
-    /// Why the node can't follow the log; nil while it can.
+    /// Why the node can't play the log back; nil while it can.
     package var problem: StoreError?
     /// Why the lease can't be renewed; nil while it can.
     package var leaseProblem: StoreError?
-    /// Why the node must not take over; nil while it may.
+    /// Why the node can't load the rules in force and so must not take over; nil while it can.
     package var rulesProblem: StoreError?
-    /// Whether the node is drained: it does not take the log over.
+    /// Whether the node is drained, so that it does not take over.
     package var isDrained = false
     /// Whether the node owns the log, as far as it knows.
     package var isOwner = false
     /// When the lease ends by the node's own steady clock, in milliseconds; 0 without one.
     var leaseEnd = 0
 
-    /// How many milliseconds are left of the lease; 0 when it is over.
+    /// How long the lease still lasts, in milliseconds; 0 when it is over.
     package var leaseLeft: Int { max(0, leaseEnd - MonotonicClock.milliseconds) }
   }
 
-  /// What an owner learns while it serves.
+  /// Why an owner has to stop serving.
   package enum OwnerEvent: Sendable {
     /// Another node has taken the log over.
     case replaced(StoreError)
-    /// The node is to give the log up.
+    /// The node was drained: it has to give the log up.
     case drained
   }
 
-  /// How many milliseconds pass between two looks at the log.
+  /// How often the end of the log is read, in milliseconds.
   private static let interval = 100
-  /// How many batches are read at once.
+  /// The most batches that one query reads.
   private static let readLimit = 64
 
   let settings: ClusterSettings
@@ -49,13 +49,13 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
   package let identity: NodeIdentity
   let played: PlayedStore
   private let writer: LogWriter
-  /// What the node counts.
+  /// The node's counts.
   package let counts = ClusterCounts()
   private let lock = Condition()
-  private var known = Figures()
+  private var current = Figures()
   private var isStopping = false
   private var isLeased = false
-  /// What is told to an owner; nil while the node does not serve as the owner.
+  /// Called with the events of an owner; nil while the node does not serve as the owner.
   private var onEvent: (@Sendable (OwnerEvent) -> Void)?
 
   /// A node that has not joined, with its own store.
@@ -67,17 +67,18 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
   }
 
   /// What the node knows of its cluster.
-  package var figures: Figures { lock.locked { known } }
+  package var figures: Figures { lock.locked { current } }
 
-  /// Keeps the node from taking over while there is a reason.
-  package func forbidTakeOver(_ reason: StoreError?) { lock.locked { known.rulesProblem = reason } }
+  /// Sets why the node can't load the rules in force, which keeps it from taking over; nil if it can.
+  package func setRulesProblem(_ reason: StoreError?) { lock.locked { current.rulesProblem = reason } }
 
-  /// How far the node has played the log back.
+  /// The position up to which the node has played the log back.
   package var position: LogPosition { played.position }
 
-  /// Checks that the database can be used at all, and begins to play the log back; gives the error of a database that can't be reached, which may pass.
+  /// Checks that the database can be used, and plays the first batches back.
   ///
-  /// The rest is played back under a lease, so that the log is not cut before the node has it.
+  /// Returns the error if the database can't be reached, which may pass. The rest is played back under a lease, so that the log is not cut
+  /// before the node has it.
   package func review() throws(StoreError) -> StoreError? {
     let client = LogClient(settings)
     do throws(StoreError) {
@@ -91,7 +92,7 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
     }
   }
 
-  /// Ends both loops.
+  /// Ends `keepLease` and `awaitOwnership`.
   package func stop() {
     lock.signal { isStopping = true }
     writer.stop()
@@ -99,61 +100,61 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
 
   // MARK: The lease
 
-  /// Renews the lease three times in its course, until `stop`; gives it back then.
+  /// Renews the lease at each third of its duration until `stop`, and then releases it.
   ///
-  /// It also brings the node's own store on to the disk now and then.
+  /// It also syncs the node's own store each time.
   package func keepLease() {
     let client = LogClient(settings, counts: counts)
     while !lock.locked({ isStopping }) {
       do throws(StoreError) {
         let start = MonotonicClock.milliseconds
-        let isDrained = try client.renew(identity, at: played.position.sequence)
+        let isDrained = try client.renewLease(of: identity, at: played.position.sequence)
         let unsafe = try client.durabilityProblem()
-        writer.forbid(unsafe.map { StoreError(.unsafeDatabase, $0) })
+        writer.setProblem(unsafe.map { StoreError(.unsafeDatabase, $0) })
         let problem = isDrained == nil ? Self.nameInUse(identity.name) : nil
         lock.locked {
           isLeased = isDrained != nil
-          known.leaseProblem = problem
-          known.isDrained = isDrained ?? known.isDrained
-          known.leaseEnd = isDrained == nil ? 0 : start + settings.lease
+          current.leaseProblem = problem
+          current.isDrained = isDrained ?? current.isDrained
+          current.leaseEnd = isDrained == nil ? 0 : start + settings.lease
         }
         try tellOwner(client)
       } catch {
-        if error.code == .unsafeDatabase { writer.forbid(error) }
+        if error.code == .unsafeDatabase { writer.setProblem(error) }
         lock.locked {
           isLeased = false
-          known.leaseProblem = error
+          current.leaseProblem = error
         }
       }
       _ = try? played.store.sync()  // a failure shows with the next commit
       let _: Void? = lock.wait(milliseconds: settings.lease / 3) { isStopping ? () : nil }
     }
-    try? client.release(identity)
+    try? client.releaseLease(of: identity)
   }
 
-  /// Begins to tell the owner what it has to know, from the lease's thread; `handler` is called once for each event.
+  /// Makes the lease's thread call `handler` when the owner has to stop serving, once for each event.
   ///
-  /// An owner that commits nothing would not notice otherwise that it was replaced while its process stood still.
+  /// Without that, an owner that commits nothing would not notice that it was replaced while its process was stopped.
   package func serve(_ handler: @escaping @Sendable (OwnerEvent) -> Void) {
     lock.signal {
       onEvent = handler
-      known.isOwner = true
+      current.isOwner = true
     }
   }
 
   private func tellOwner(_ client: LogClient) throws(StoreError) {
     guard let handler = lock.locked({ onEvent }) else { return }
-    let head = try client.look()
+    let head = try client.readHead()
     let isReplaced = head.owner?.incarnation != identity.incarnation
     let event: OwnerEvent? = lock.locked {
-      // A primary that was cut off may show an owner from before this one.
-      guard head.epoch >= known.epoch else { return nil }
-      known.owner = head.owner
-      known.epoch = head.epoch
-      known.end = head.position.sequence
-      guard isReplaced || known.isDrained else { return nil }
+      // A primary that was cut off may show an earlier owner.
+      guard head.epoch >= current.epoch else { return nil }
+      current.owner = head.owner
+      current.epoch = head.epoch
+      current.end = head.position.sequence
+      guard isReplaced || current.isDrained else { return nil }
       onEvent = nil
-      known.isOwner = false
+      current.isOwner = false
       return isReplaced ? .replaced(Self.replaced) : .drained
     }
     if let event { handler(event) }
@@ -171,29 +172,29 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
 
   // MARK: Following
 
-  /// Plays the log back until this node owns it; gives its writer, nil after `stop`.
+  /// Plays the log back until this node owns it; returns its writer, or nil after `stop`.
   ///
-  /// Throws what a node can't get over by waiting: its own store fails, or the log is not the one that it has played back.
+  /// Throws errors that waiting does not cure: the node's own store fails, or the log does not continue what the node has played back.
   package func awaitOwnership() throws(StoreError) -> LogWriter? {
     let client = LogClient(settings, counts: counts)
     while true {
       do throws(StoreError) {
         let head = try follow(client)
-        let mayOwn = lock.locked { isLeased && !known.isDrained && known.rulesProblem == nil }
-        if mayOwn, isFree(head), try writer.take(from: head) {
+        let mayOwn = lock.locked { isLeased && !current.isDrained && current.rulesProblem == nil }
+        if mayOwn, isFree(head), try writer.takeOver(from: head) {
           while let end = writer.end, played.position != end { try follow(client) }
           if let epoch = writer.epoch {
             lock.locked {
-              known.owner = identity
-              known.epoch = epoch
-              known.problem = nil
+              current.owner = identity
+              current.epoch = epoch
+              current.problem = nil
             }
             return writer
           }
         }
-        lock.locked { known.problem = nil }
+        lock.locked { current.problem = nil }
       } catch {
-        lock.locked { known.problem = error }
+        lock.locked { current.problem = error }
         if [.diverged, .behind, .corrupt, .newerFormat].contains(error.code) || played.store.state.failure != nil {
           throw error
         }
@@ -207,21 +208,21 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
     head.owner == nil || head.isLeaseOver || head.owner?.incarnation == identity.incarnation
   }
 
-  /// Plays back what the log has, with at most so many reads; gives where it stood.
+  /// Plays the log back up to its end, with at most `reads` queries; returns that end.
   @discardableResult
   private func follow(_ client: LogClient, reads: Int = .max) throws(StoreError) -> LogHead {
-    let head = try client.look()
+    let head = try client.readHead()
     if let cluster = client.cluster { try played.join(cluster.id) }
     lock.locked {
-      known.owner = head.owner
-      known.epoch = head.epoch
-      known.end = head.position.sequence
+      current.owner = head.owner
+      current.epoch = head.epoch
+      current.end = head.position.sequence
     }
-    let place = played.position
-    guard head.position.sequence > place.sequence || head.position == place else {
+    let position = played.position
+    guard head.position.sequence > position.sequence || head.position == position else {
       throw StoreError(
         .diverged,
-        "the log ends at \(head.position.sequence), this node has played back \(place.sequence) batches, or others: the database has "
+        "the log ends at \(head.position.sequence), this node has played back \(position.sequence) batches, or others: the database has "
           + "lost commits or was restored; to take what it has for the truth, remove this node's store")
     }
     var left = reads

@@ -1,6 +1,6 @@
 package import RuledStore
 
-/// What the database says of a cluster: its nodes, its log, and how safe the log is.
+/// A cluster as the database shows it: its nodes, its log, and how durable the log is.
 package struct ClusterOverview: Sendable, Equatable {
   /// What a node does.
   package enum Role: String, Sendable {
@@ -8,11 +8,11 @@ package struct ClusterOverview: Sendable, Equatable {
     case owner
     /// It plays the log back.
     case follower
-    /// Its lease is over: it has ended, stands still or is cut off.
+    /// Its lease is over: its process has ended, is stopped, or can't reach the database.
     case gone
   }
 
-  /// A node that has been there.
+  /// A node that is or was in the cluster.
   package struct Node: Sendable, Equatable {
     /// Its name, process and address.
     package var identity: NodeIdentity
@@ -20,13 +20,13 @@ package struct ClusterOverview: Sendable, Equatable {
     package var role: Role
     /// The version of its daemon.
     package var version: String
-    /// Whether it is not to own the log.
+    /// Whether it is drained: it must not own the log.
     package var isDrained: Bool
-    /// How many milliseconds are left of its lease; 0 when that is over.
+    /// How long its lease still lasts, in milliseconds; 0 when it is over.
     package var leaseLeft: Int64
-    /// How many batches it had played back when it renewed its lease.
+    /// The number of batches that it had played back when it last renewed its lease.
     package var sequence: Int64
-    /// How many batches it lacked at that time.
+    /// The number of batches that it lacked at that time.
     package var behind: Int64
   }
 
@@ -34,7 +34,7 @@ package struct ClusterOverview: Sendable, Equatable {
   package struct Standby: Sendable, Equatable {
     /// Its `application_name`; empty if the node may not see it.
     package var name: String
-    /// Where it is.
+    /// Its address.
     package var address: String
     /// `streaming` while it follows.
     package var state: String
@@ -46,55 +46,55 @@ package struct ClusterOverview: Sendable, Equatable {
   package var nodes: [Node] = []
   /// The epoch of the log's owner.
   package var epoch: Int64 = 0
-  /// How many batches the log has.
+  /// The number of batches in the log.
   package var sequence: Int64 = 0
-  /// What its tables take, in bytes.
+  /// The size of its tables in bytes.
   package var bytes: Int64 = 0
-  /// Where the database's primary is: address and port.
+  /// The address and port of the database's primary.
   package var primary = ""
   /// The version of PostgreSQL.
   package var version = ""
   /// The standbys of the primary.
   package var standbys: [Standby] = []
-  /// How `synchronous_commit` stands.
+  /// The setting `synchronous_commit`.
   package var synchronousCommit = ""
-  /// How `synchronous_standby_names` stands.
+  /// The setting `synchronous_standby_names`.
   package var synchronousStandbys = ""
   /// What an acknowledged commit survives.
   package var promise = ""
-  /// What the database could lose against the configuration of the node that asks; nil for nothing.
+  /// What the database could lose although the configuration of this node does not allow that; nil for nothing.
   package var problem: String?
 
   /// The owner; nil while there is none.
   package var owner: Node? { nodes.first { $0.role == .owner } }
 }
 
-/// Why a node is not drained.
+/// Why a node was not drained.
 package enum DrainRefusal: Error, Sendable, Equatable {
   /// There is no node of that name.
   case unknown
-  /// No other node could take over: what is missing.
+  /// No other node could take over, for this reason.
   case alone(String)
 }
 
-/// Reads and changes what the nodes of a cluster know of each other, over a connection of its own; each call waits for the database.
-package struct ClusterDesk: Sendable {
-  /// How many batches another node may lack that takes over: it plays them back within a fraction of a second.
-  package static let closeness: Int64 = 1_000
+/// Shows a cluster and drains its nodes; each call opens a connection and waits for the database.
+package struct ClusterAdministration: Sendable {
+  /// How many batches a node may lack that is to take over: it plays them back within a fraction of a second.
+  package static let mostBehind: Int64 = 1_000
 
   private let settings: ClusterSettings
 
-  /// A desk at the database of these settings.
+  /// The administration of the cluster in the database of these settings.
   package init(_ settings: ClusterSettings) {
     var settings = settings
-    settings.patience = min(settings.patience, 5_000)
+    settings.commitTimeout = min(settings.commitTimeout, 5_000)
     self.settings = settings
   }
 
-  /// What the database says now.
+  /// The cluster as it is now.
   package func overview() throws(StoreError) -> ClusterOverview { try LogClient(settings).overview() }
 
-  /// Has a node give the log up, and not take it until `undrain`; refuses if no other node follows closely, unless `force` is set.
+  /// Makes a node give the log up and not own it again until `undrain`; refuses if no other node could take over, unless `force` is set.
   package func drain(_ node: String, force: Bool) throws(StoreError) -> Result<ClusterOverview, DrainRefusal> {
     let client = LogClient(settings)
     let before = try client.overview()
@@ -104,20 +104,20 @@ package struct ClusterDesk: Sendable {
     return .success(try client.overview())
   }
 
-  /// Lets a node own the log again; gives nil if there is no node of that name.
+  /// Lets a node own the log again; returns nil if there is no node of that name.
   package func undrain(_ node: String) throws(StoreError) -> ClusterOverview? {
     let client = LogClient(settings)
     guard try client.mark(node, drained: false) else { return nil }
     return try client.overview()
   }
 
-  /// Why nobody could take over after `target`; nil if somebody can.
+  /// Why no node could take over from `target`; nil if one can.
   private static func obstacle(to target: ClusterOverview.Node, in cluster: ClusterOverview) -> String? {
     let others = cluster.nodes.filter { $0.identity.name != target.identity.name && $0.role != .gone }
     if others.isEmpty { return "no other node is there" }
     let able = others.filter { !$0.isDrained }
     if able.isEmpty { return "all other nodes are drained" }
-    guard let nearest = able.map({ $0.role == .owner ? 0 : $0.behind }).min(), nearest > closeness else { return nil }
+    guard let nearest = able.map({ $0.role == .owner ? 0 : $0.behind }).min(), nearest > mostBehind else { return nil }
     return "the other nodes are \(nearest) batches and more behind"
   }
 }
@@ -142,10 +142,10 @@ extension LogClient {
     FROM pg_stat_replication ORDER BY 1, 2
     """)
 
-  /// What the database says of the cluster.
+  /// Reads the cluster as it is now.
   func overview() throws(StoreError) -> ClusterOverview {
     var found = ClusterOverview()
-    let head = try look()
+    let head = try readHead()
     found.epoch = head.epoch
     found.sequence = head.position.sequence
     let rows = try ask(Self.nodesStatement)

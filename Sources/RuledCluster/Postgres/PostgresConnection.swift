@@ -5,7 +5,7 @@ import RuledCore
 struct PostgresStatement: Sendable {
   /// Its text, with `$1` and so on for the parameters.
   let text: StaticString
-  /// The name under which the server keeps it from its first execution on; nil for one that is rarely executed.
+  /// The name under which the server prepares it at its first execution; nil for one that is rarely executed.
   let name: StaticString?
 
   /// A statement that is parsed each time.
@@ -14,7 +14,7 @@ struct PostgresStatement: Sendable {
     name = nil
   }
 
-  /// A statement that the server keeps.
+  /// A statement that the server prepares once.
   init(kept name: StaticString, _ text: StaticString) {
     self.text = text
     self.name = name
@@ -38,7 +38,7 @@ final class PostgresConnection {
   private let connection: OpaquePointer
   private let encoded = ByteBuffer(capacity: 256)
 
-  /// Connects to `url` within so many seconds for each of its hosts; it loads libpq before.
+  /// Loads libpq and connects to `url`, within `seconds` for each of its hosts.
   init(_ url: String, seconds: Int) throws(PostgresError) {
     if let problem = pq_load() {
       throw PostgresError(
@@ -55,13 +55,13 @@ final class PostgresConnection {
 
   deinit { pq_close(connection) }
 
-  /// Whether statements can be sent: false after an answer that did not come.
+  /// Whether statements can be sent: false once an answer did not come.
   var isOpen: Bool { pq_is_open(connection) }
 
-  /// Whether the server warned with the last answer, as it does when it stops waiting for its standbys: its text.
+  /// The warning that came with the last answer, as when the server stops waiting for its standbys; nil without one.
   var warning: String? { pq_warned(connection) ? String(cString: pq_message(connection)) : nil }
 
-  /// Executes `statement`, and waits at most so many milliseconds for the end of its transaction.
+  /// Executes `statement`, and waits at most `milliseconds` for the end of its transaction.
   @discardableResult
   func execute(
     _ statement: PostgresStatement, _ values: [PostgresValue] = [], milliseconds: Int
@@ -96,9 +96,9 @@ final class PostgresConnection {
     try check(pq_run_script(connection, script, Int32(clamping: milliseconds)))
   }
 
-  /// Puts integers and texts in their binary form into `encoded`; gives where each stands.
+  /// Appends integers and texts in binary form to `encoded`; returns the range of each.
   ///
-  /// It ends with a byte more, so that an empty text has an address.
+  /// A last byte gives an empty text an address.
   private func encode(_ values: [PostgresValue]) -> [Range<Int>] {
     encoded.removeAll()
     let ranges = values.map { value in
@@ -129,10 +129,10 @@ struct PostgresRows {
 
   fileprivate init(_ connection: OpaquePointer) { self.connection = connection }
 
-  /// How many rows there are.
+  /// The number of rows.
   var count: Int { Int(pq_rows(connection)) }
 
-  /// How many rows the statement wrote.
+  /// The number of rows that the statement wrote.
   var written: Int { Int(pq_written(connection)) }
 
   /// The bytes in a column; nil for a null.
@@ -157,7 +157,7 @@ struct PostgresRows {
   }
 }
 
-/// Why a statement has no answer, or not the wanted one.
+/// Why a statement failed.
 struct PostgresError: Error, Sendable, Equatable {
   /// What kind of failure it is.
   enum Kind: Sendable, Equatable {

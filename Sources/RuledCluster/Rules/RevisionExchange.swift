@@ -1,27 +1,27 @@
 package import RuledCore
 package import RuledStore
 
-/// How the nodes of a cluster agree on a revision of the rules before it comes into force, by way of the database; one thread at a time uses it.
+/// Lets the nodes of a cluster agree on a revision of the rules before it comes into force; one thread at a time uses it.
 ///
-/// The owner offers the revision's content. Each follower that is alive loads it and reports. What comes into force is a record in the log, and none of
-/// this: the tables only tell who could load it.
+/// They do so through tables of the database. The owner offers the revision's content. Each live follower loads it and reports. The tables
+/// only tell who could load it; a record in the log puts the revision in force.
 package final class RevisionExchange {
-  /// What a live follower says of a revision.
+  /// A live follower's report on a revision.
   package struct Report: Sendable, Equatable {
     /// The follower's name.
     package let node: String
     /// Whether it has tried to load the revision.
     package let hasTried: Bool
-    /// Why it can't; empty if it can, or has not tried.
+    /// Why it can't load the revision; empty if it can or has not tried.
     package let problem: String
   }
 
   private let client: LogClient
   private let identity: NodeIdentity
-  /// How many offers stay in the table.
+  /// How many offers are kept in the table.
   private static let kept: Int64 = 100
 
-  /// The part of the node `identity`.
+  /// The exchange as the node `identity` uses it.
   package init(_ settings: ClusterSettings, identity: NodeIdentity) {
     client = LogClient(settings)
     self.identity = identity
@@ -40,7 +40,7 @@ package final class RevisionExchange {
     DELETE FROM ruled.revisions WHERE revision NOT IN (SELECT revision FROM ruled.revisions ORDER BY time DESC LIMIT $1::int8)
     """)
 
-  /// Offers a revision to the followers, which are to load it, also those that have tried before.
+  /// Offers a revision to the followers; those that have tried it before try it again.
   package func offer(_ revision: String, content: ByteView) throws(StoreError) {
     _ = try client.execute(
       Self.offerStatement, [.text(revision), .bytes(content), .text(identity.name)], "the revision can't be offered")
@@ -55,7 +55,7 @@ package final class RevisionExchange {
     WHERE n.node <> $2::text AND n.lease >= clock_timestamp() ORDER BY n.node
     """)
 
-  /// What each other node says of a revision that is alive and loads what is offered.
+  /// The reports on a revision of all other live nodes that load what is offered.
   package func reports(on revision: String) throws(StoreError) -> [Report] {
     let rows = try client.execute(
       Self.reportsStatement, [.text(revision), .text(identity.name)], "the other nodes can't be asked")
@@ -73,7 +73,7 @@ package final class RevisionExchange {
     ON CONFLICT (node, revision) DO UPDATE SET incarnation = excluded.incarnation
     """)
 
-  /// Says that this node loads what is offered from now on, so that owners wait for its reports while it is alive.
+  /// Declares that this node loads what is offered, so that owners wait for its reports while it is alive.
   package func join() throws(StoreError) {
     _ = try client.execute(
       Self.joinStatement, [.text(identity.name), .text(identity.incarnation)], "the node can't say that it loads rules")
@@ -86,7 +86,9 @@ package final class RevisionExchange {
     WHERE l.node = $2::text AND l.incarnation = $3::text AND l.revision = o.revision) ORDER BY time DESC LIMIT 1
     """)
 
-  /// The latest revision on which this node has not reported, of the last three and the one in force, `live`, with its content; nil if there is none.
+  /// The latest revision on which this node has not reported, with its content; nil if there is none.
+  ///
+  /// Only the last three offers and the revision in force, `live`, are considered.
   package func offered(live: String) throws(StoreError) -> (revision: String, content: [UInt8])? {
     let rows = try client.execute(
       Self.offeredStatement, [.text(live), .text(identity.name), .text(identity.incarnation)],
@@ -100,7 +102,7 @@ package final class RevisionExchange {
     ON CONFLICT (node, revision) DO UPDATE SET incarnation = excluded.incarnation, problem = excluded.problem
     """)
 
-  /// Reports that this node can load a revision, or the `problem` why it can't.
+  /// Reports that this node can load a revision, or with a non-empty `problem` why it can't.
   package func report(_ revision: String, problem: String) throws(StoreError) {
     _ = try client.execute(
       Self.reportStatement,

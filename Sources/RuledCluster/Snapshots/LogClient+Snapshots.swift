@@ -1,13 +1,13 @@
 import RuledCore
 import RuledStore
 
-/// A snapshot that was read back, as the database lists it.
+/// A verified snapshot, as the database lists it.
 struct Snapshot: Sendable, Equatable {
   /// The name of its folder.
   var name: String
-  /// What its store has played back.
+  /// The position up to which its store has played the log back.
   var position: LogPosition
-  /// How many bytes its files have.
+  /// The size of its files in bytes.
   var bytes: Int
   /// The node that wrote it.
   var node: String
@@ -15,24 +15,24 @@ struct Snapshot: Sendable, Equatable {
   var format: Int
 }
 
-/// Whether it is time for a snapshot, as the database says.
+/// Whether a snapshot is due, as the database says.
 struct SnapshotNeed: Sendable, Equatable {
   /// The end of the log.
   let end: Int64
-  /// What the latest snapshot has played back; -1 without one.
+  /// The sequence of the latest snapshot; -1 without one.
   let last: Int64
-  /// Whether the latest snapshot is as old as one may get; true without one.
+  /// Whether the latest snapshot is older than the interval between snapshots; true without one.
   let isOld: Bool
-  /// How many other nodes are alive.
+  /// The number of other live nodes.
   let others: Int64
 }
 
-/// Which snapshots there are, whose turn it is to write one, and where the log is cut.
+/// The list of snapshots, the turn to write one, and the cutting of the log.
 extension LogClient {
   private static let listStatement = PostgresStatement(
     "SELECT name, sequence, digest, bytes, node, format FROM ruled.snapshots ORDER BY sequence DESC")
 
-  /// The snapshots, the latest first.
+  /// The listed snapshots, the latest first.
   func snapshots() throws(StoreError) -> [Snapshot] {
     let rows = try execute(Self.listStatement, [], "the snapshots can't be listed")
     return (0..<rows.count).map { row in
@@ -50,7 +50,7 @@ extension LogClient {
     FROM ruled.logs l WHERE l.log = $1::int8
     """)
 
-  /// Whether it is time for a snapshot, if there is to be one every so many microseconds; `node` asks.
+  /// Whether `node` should write a snapshot, if there is to be one every `every` microseconds.
   func snapshotNeed(every: Int64, for node: NodeIdentity) throws(StoreError) -> SnapshotNeed {
     let rows = try execute(
       Self.needStatement, [.integer(Self.log), .integer(every), .text(node.name)], "the snapshots can't be listed")
@@ -72,7 +72,7 @@ extension LogClient {
     WHERE t.incarnation = excluded.incarnation OR t.lease < clock_timestamp()
     """)
 
-  /// Gives `node` the turn to write a snapshot, or lets it keep it, for so many milliseconds; false while another node has it.
+  /// Gives `node` the turn to write a snapshot, or extends it, for `milliseconds`; false while another node has it.
   func takeSnapshotTurn(for node: NodeIdentity, milliseconds: Int) throws(StoreError) -> Bool {
     try execute(
       Self.turnStatement, [.text(node.name), .text(node.incarnation), .integer(Int64(milliseconds))],
@@ -98,9 +98,9 @@ extension LogClient {
     WHERE what = 'snapshot' AND incarnation = $7::text AND lease >= clock_timestamp()
     """)
 
-  /// Lists a snapshot that was read back; false if its node no longer has the turn.
+  /// Adds a verified snapshot to the list; false if its node no longer has the turn.
   ///
-  /// Throws `diverged` if the log does not have what the snapshot has played back.
+  /// Throws `diverged` if the snapshot has played back something else than what the log contains.
   func record(_ snapshot: Snapshot, for node: NodeIdentity) throws(StoreError) -> Bool {
     guard try digest(of: snapshot.position.sequence) == snapshot.position.digest else {
       throw StoreError(.diverged, "the snapshot \(snapshot.name) has not played back what the log has")
@@ -121,7 +121,9 @@ extension LogClient {
     AND NOT EXISTS (SELECT 1 FROM ruled.nodes n WHERE n.sequence = s.sequence AND n.lease >= clock_timestamp())
     """)
 
-  /// Takes all but the last `count` snapshots off the list, and but for those that a node may be starting from: its lease has their place.
+  /// Removes all but the last `count` snapshots from the list.
+  ///
+  /// A snapshot that a node may be starting from stays: the node's lease has the same position.
   func forgetSnapshots(keeping count: Int) throws(StoreError) {
     _ = try execute(Self.forgetStatement, [.integer(Int64(count))], "old snapshots can't be taken off the list")
   }
@@ -131,9 +133,9 @@ extension LogClient {
   private static let hasStatement = PostgresStatement(
     "SELECT EXISTS (SELECT 1 FROM ruled.commits WHERE log = $1::int8 AND sequence = $2::int8)")
 
-  /// Whether the log goes on behind a place, as far as it was not cut.
+  /// Whether the log has what follows a position, or ends there: false if that was cut.
   func continues(after position: LogPosition) throws(StoreError) -> Bool {
-    if try look().position.sequence <= position.sequence { return true }
+    if try readHead().position.sequence <= position.sequence { return true }
     return try execute(
       Self.hasStatement, [.integer(Self.log), .integer(position.sequence + 1)], "the log can't be read"
     ).boolean(0, 0)
@@ -146,40 +148,40 @@ extension LogClient {
     WHERE s.sequence IS NOT NULL AND (SELECT count(*) FROM ruled.snapshots) > 1
     """)
 
-  /// Drops the parts of the log that neither a node which is alive nor one that starts from the second last snapshot plays back; gives how many.
+  /// Drops the partitions of the log that no live node needs, nor one that starts from the second last snapshot; returns how many.
   func cut() throws(StoreError) -> Int {
     let rows = try execute(Self.unneededStatement, [], "it is not known what of the log is needed")
     guard rows.count == 1 else { return 0 }
-    return try dropParts(before: rows.integer(0, 0) + 1)
+    return try dropPartitions(before: rows.integer(0, 0) + 1)
   }
 
-  private static let partsStatement = PostgresStatement(
+  private static let partitionsStatement = PostgresStatement(
     """
     SELECT substr(c.relname, 9)::int8 FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid \
     WHERE i.inhparent = 'ruled.commits'::regclass ORDER BY 1
     """)
 
-  /// Drops the parts of the table whose batches all come before `sequence`; gives how many.
+  /// Drops the partitions whose batches all come before `sequence`; returns how many.
   ///
-  /// Each drop keeps commits waiting for 0.2 s at most, and fails if it would have to wait longer for a reader.
-  func dropParts(before sequence: Int64) throws(StoreError) -> Int {
-    let rows = try execute(Self.partsStatement, [], "the parts of the log can't be listed")
-    guard let size = cluster?.part else { return 0 }
+  /// Each drop delays commits by 0.2 s at most. It fails if it would have to wait longer for a reader.
+  func dropPartitions(before sequence: Int64) throws(StoreError) -> Int {
+    let rows = try execute(Self.partitionsStatement, [], "the partitions of the log can't be listed")
+    guard let size = cluster?.partitionSize else { return 0 }
     let old = (0..<rows.count).map { rows.integer($0, 0) }.filter { ($0 + 1) * size <= sequence }
-    for part in old {
+    for partition in old {
       let connection = try connection()
-      // With the standbys' answer awaited under the table's lock, commits would wait for it, too. A fail-over that undoes the drop harms nothing.
+      // The drop holds a lock that commits need, so it does not wait for the standbys. A failover that undoes the drop does no harm.
       let script = """
         DO $do$ BEGIN PERFORM set_config('lock_timeout', '200', true), set_config('synchronous_commit', 'local', true); \
-        DROP TABLE IF EXISTS ruled.commits_\(part); END $do$
+        DROP TABLE IF EXISTS ruled.commits_\(partition); END $do$
         """
       do throws(PostgresError) { try connection.run(script: script, milliseconds: Self.dropMilliseconds) } catch {
-        throw error.storeError("old parts of the log can't be dropped")
+        throw error.storeError("old partitions of the log can't be dropped")
       }
     }
     return old.count
   }
 
-  /// How long a part may take to be dropped, in milliseconds.
+  /// How long dropping a partition may take, in milliseconds.
   private static let dropMilliseconds = 20_000
 }

@@ -2,10 +2,10 @@ import Glibc
 import RuledCore
 import RuledStore
 
-/// The snapshots of one cluster in the folder that all its nodes reach: in a folder named by the cluster's id, a folder for each.
+/// The snapshots of one cluster, in a folder that all its nodes share: `<folder>/<cluster's id>/<snapshot's name>`.
 ///
-/// A snapshot is a store that was closed by nobody, as after a kill, with `SNAPSHOT`, the list of its files and their checksums. It is written under a name of
-/// its own and renamed when all of it is on the disk. Nothing in it changes any more.
+/// A snapshot is a store as a kill would leave it, with `SNAPSHOT`, the list of its files and their checksums. It is written under a
+/// temporary name, and renamed when all of it is on the disk. From then on it never changes.
 struct SnapshotFolder {
   /// The configured folder.
   let root: String
@@ -18,7 +18,9 @@ struct SnapshotFolder {
   /// The folder of the cluster's snapshots.
   private var path: String { "\(root)/\(cluster)" }
 
-  /// Throws what to do if the configured folder is not there: it is not made, since a file system may not be mounted.
+  /// Throws if the configured folder is missing.
+  ///
+  /// It is not created: perhaps its file system is not mounted.
   func check() throws(StoreError) {
     guard access(root, R_OK | X_OK) == 0 else {
       throw StoreError(
@@ -30,9 +32,9 @@ struct SnapshotFolder {
 
   // MARK: Writing
 
-  /// Writes a snapshot of `played` and reads it back; gives what it is, to be listed.
+  /// Writes a snapshot of `played`, verifies it, and returns its entry for the list.
   ///
-  /// `progress` is called all the time, and may throw to end it. What is left behind after an error, `clean` removes.
+  /// `progress` is called often, and may throw to stop. `clean` removes what is left behind after an error.
   func write(
     _ played: PlayedStore, by node: String, progress: (Int) throws(StoreError) -> Void
   ) throws(StoreError) -> Snapshot {
@@ -45,9 +47,9 @@ struct SnapshotFolder {
       let new = "\(path)/\(name)\(Self.unfinished)"
       try Folder.create(new)
       let files = try FileSums.copyAll(from: copy.folder, to: new, progress: progress)
-      // The checkpoint has the same bytes. It is opened in their place, since a store that is opened is changed.
-      let place = try Self.place(of: copy.folder, cluster: cluster, progress: progress)
-      let manifest = SnapshotManifest(cluster: cluster, position: place, format: RocksStore.format, files: files)
+      // The checkpoint has the same bytes. It is opened instead of the snapshot, since opening a store changes it.
+      let position = try Self.position(of: copy.folder, cluster: cluster, progress: progress)
+      let manifest = SnapshotManifest(cluster: cluster, position: position, format: RocksStore.format, files: files)
       try manifest.write(to: "\(new)/\(Self.list)")
       try Folder.sync(new)
       guard rename(new, "\(path)/\(name)") == 0 else {
@@ -56,7 +58,7 @@ struct SnapshotFolder {
       }
       try Folder.sync(path)
       let snapshot = Snapshot(
-        name: name, position: place, bytes: manifest.bytes, node: node, format: RocksStore.format)
+        name: name, position: position, bytes: manifest.bytes, node: node, format: RocksStore.format)
       try FileSums.check(try self.manifest(of: snapshot).files, in: "\(path)/\(name)", progress: progress)
       return snapshot
     } catch {
@@ -67,8 +69,8 @@ struct SnapshotFolder {
     }
   }
 
-  /// Opens a copy of a snapshot, reads all of it, and closes it; gives its place in the log of the cluster.
-  private static func place(
+  /// Opens a copy of a snapshot, reads all of it, and returns its position in the log.
+  private static func position(
     of folder: String, cluster: String, progress: (Int) throws(StoreError) -> Void
   ) throws(StoreError) -> LogPosition {
     let store = try RocksStore(temporary: folder)
@@ -89,7 +91,7 @@ struct SnapshotFolder {
 
   // MARK: Reading
 
-  /// The list of a snapshot's files, which is checked to be that of this snapshot.
+  /// Reads a snapshot's manifest, and checks that it belongs to this snapshot.
   private func manifest(of snapshot: Snapshot) throws(StoreError) -> SnapshotManifest {
     let folder = "\(path)/\(snapshot.name)"
     guard access(folder, F_OK) == 0 else {
@@ -117,9 +119,9 @@ struct SnapshotFolder {
     return manifest
   }
 
-  /// Copies a snapshot into the empty folder `target`, and opens the copy to check that it is what the database says.
+  /// Copies a snapshot into the empty folder `target`, and opens the copy to check that it is the one that the database lists.
   ///
-  /// Throws `corrupt`, with the file, for one that is damaged.
+  /// Throws `corrupt`, with the file's name, if a file is damaged.
   func copy(
     _ snapshot: Snapshot, to target: String, progress: (Int) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -132,7 +134,7 @@ struct SnapshotFolder {
       let played = try PlayedStore(store)
       try played.join(cluster)
       guard played.position == snapshot.position else {
-        throw StoreError(.corrupt, "the snapshot \(snapshot.name) is not at the place in the log that it says")
+        throw StoreError(.corrupt, "the snapshot \(snapshot.name) is not at the position in the log that it states")
       }
       try store.close()
     } catch {
@@ -145,9 +147,9 @@ struct SnapshotFolder {
 
   // MARK: Cleaning
 
-  /// Removes what is not listed and never will be: what was not finished, and what is older than all that is.
+  /// Removes folders that are not listed and never will be: unfinished ones, and those older than all listed snapshots.
   ///
-  /// Only the node whose turn it is may do so.
+  /// Only the node that has the turn may call it.
   func clean(listed: [Snapshot]) throws(StoreError) {
     guard access(path, F_OK) == 0 else { return }
     let oldest = listed.map(\.position.sequence).min() ?? .min
@@ -167,11 +169,11 @@ struct SnapshotFolder {
   }
 }
 
-/// The list of a snapshot's files, with its cluster and its place in the log; its last line is the checksum of the others.
+/// The list of a snapshot's files, with its cluster and its position in the log; the last line is the checksum of the others.
 struct SnapshotManifest: Equatable {
   /// The cluster's id.
   var cluster: String
-  /// What the store has played back.
+  /// The position up to which the store has played the log back.
   var position: LogPosition
   /// The format of the store.
   var format: Int
@@ -180,7 +182,7 @@ struct SnapshotManifest: Equatable {
 
   private static let title = "snapshot of a node's store of ruled, 1"
 
-  /// How many bytes the files have.
+  /// The size of the files in bytes.
   var bytes: Int { files.reduce(0) { $0 + $1.bytes } }
 
   init(cluster: String, position: LogPosition, format: Int, files: [FileSum]) {
@@ -219,9 +221,9 @@ struct SnapshotManifest: Equatable {
     guard first == Self.title else {
       throw StoreError(.newerFormat, "a later version of ruled wrote the list \(path): install that version here")
     }
-    let place = lines[1].split(separator: " ")
-    guard place.count == 4, let sequence = Int64(place[1]), let format = Int(place[3]) else { throw damaged }
-    let digits = place[2].utf8.compactMap { UInt8(String(UnicodeScalar($0)), radix: 16) }
+    let fields = lines[1].split(separator: " ")
+    guard fields.count == 4, let sequence = Int64(fields[1]), let format = Int(fields[3]) else { throw damaged }
+    let digits = fields[2].utf8.compactMap { UInt8(String(UnicodeScalar($0)), radix: 16) }
     let digest = stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
     var files: [FileSum] = []
     for line in lines[2..<(lines.count - 2)] {
@@ -232,7 +234,7 @@ struct SnapshotManifest: Equatable {
       files.append(FileSum(name: String(parts[2]), bytes: bytes, sum: sum))
     }
     let position = LogPosition(sequence: sequence, digest: digest)
-    self.init(cluster: String(place[0]), position: position, format: format, files: files)
+    self.init(cluster: String(fields[0]), position: position, format: format, files: files)
   }
 
   private static func hex(_ value: UInt64) -> String { String(value, radix: 16) }

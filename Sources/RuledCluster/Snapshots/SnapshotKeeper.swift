@@ -2,11 +2,11 @@ import RuledCore
 package import RuledStore
 import RuledThreads
 
-/// Where a cluster's snapshots are, and how often one is made.
+/// Where a cluster's snapshots are kept, and how often one is written.
 package struct SnapshotSettings: Sendable {
-  /// A folder that all nodes reach.
+  /// A folder that all nodes share.
   package var folder: String
-  /// How often a snapshot is made, in microseconds.
+  /// The interval between snapshots, in microseconds.
   package var every: Int64
 
   /// Settings.
@@ -15,19 +15,19 @@ package struct SnapshotSettings: Sendable {
     self.every = every
   }
 
-  /// How many snapshots stay.
+  /// How many snapshots are kept.
   static let kept = 3
-  /// How long the turn of a node that has died lasts, in milliseconds.
+  /// How long a turn lasts unless its node extends it, in milliseconds.
   static let turn = 60_000
 }
 
-/// Writes snapshots of a node's store when it is time, and cuts the log behind the second last one.
+/// Writes snapshots of a node's store when they are due, and drops what the log has before the second last one.
 ///
-/// One node of the cluster does so at a time, a follower if there is one.
+/// One node of the cluster at a time does so, a follower if there is one.
 package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what more than one thread uses
-  /// How many batches a node may be behind the log when it writes a snapshot.
+  /// How many batches a node may lack when it writes a snapshot.
   private static let mostBehind: Int64 = 4096
-  /// The longest time between two looks, and after a failure, in milliseconds.
+  /// The longest time between two checks whether a snapshot is due, and between two attempts after a failure, in milliseconds.
   private static let (longestPause, longestRetry) = (10_000, 60_000)
 
   private let settings: SnapshotSettings
@@ -42,7 +42,7 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
   private var retryAt = 0
   private var renewAt = 0
 
-  /// A keeper for `node`; `report` gets what is to be logged.
+  /// A keeper for `node`; `report` is called with messages for the log.
   package init(
     _ settings: SnapshotSettings, node: ClusterNode,
     report: @escaping @Sendable (_ message: String, _ isProblem: Bool) -> Void
@@ -53,10 +53,10 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
     client = LogClient(node.settings)
   }
 
-  /// Why there is no snapshot where there should be one, or the log is not cut; nil while all is well.
+  /// Why a snapshot that is due could not be written, or the log not be cut; nil if both succeeded.
   package var problem: StoreError? { lock.locked { failure } }
 
-  /// Ends `run`, also in the middle of a snapshot.
+  /// Ends `run`, even in the middle of a snapshot.
   package func stop() { lock.signal { isStopping = true } }
 
   /// Writes snapshots until `stop`.
@@ -69,10 +69,10 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
     client.disconnect()
   }
 
-  /// Does what is to be done now.
+  /// Writes a snapshot if this node has to.
   private func attempt() {
     do throws(StoreError) {
-      if let last = try place() { try makeSnapshot(after: last) }
+      if let last = try lastSequenceIfDue() { try makeSnapshot(after: last) }
       lock.locked { failure = nil }
     } catch {
       guard error.code != .interrupted, error.code != .closed else { return }
@@ -85,17 +85,17 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
     }
   }
 
-  /// What the last snapshot has played back, -1 without one, if this node is to write another one now; nil if not.
+  /// The sequence of the last snapshot, -1 without one, if this node has to write a snapshot now; nil if not.
   ///
-  /// The owner does so only if no other node is there, or none has for half the time between two snapshots.
-  private func place() throws(StoreError) -> Int64? {
+  /// The owner does so only if there is no other live node, or if none did within half the interval between snapshots.
+  private func lastSequenceIfDue() throws(StoreError) -> Int64? {
     let need = try client.snapshotNeed(every: settings.every, for: node.identity)
     guard need.isOld, need.end > max(0, need.last) else {
       neededSince = nil
       return nil
     }
-    let place = node.position.sequence
-    guard place > need.last, place + Self.mostBehind >= need.end else { return nil }
+    let position = node.position.sequence
+    guard position > need.last, position + Self.mostBehind >= need.end else { return nil }
     let since = neededSince ?? MonotonicClock.milliseconds
     neededSince = since
     let isOwner = node.figures.owner?.incarnation == node.identity.incarnation
@@ -105,7 +105,7 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
     return need.last
   }
 
-  /// Writes a snapshot if no other node does, or has since the one with the place `last`, and removes what is no longer needed.
+  /// Writes a snapshot unless another node does, or has done so since the one with the sequence `last`; removes what is no longer needed.
   package func makeSnapshot(after last: Int64? = nil) throws(StoreError) {
     guard try client.takeSnapshotTurn(for: node.identity, milliseconds: SnapshotSettings.turn) else { return }
     defer { try? client.endSnapshotTurn(of: node.identity) }
@@ -117,7 +117,7 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
     try folder.clean(listed: listed)
     let snapshot: Snapshot
     do throws(StoreError) {
-      snapshot = try folder.write(node.played, by: node.identity.name) { (_) throws(StoreError) in try goOn() }
+      snapshot = try folder.write(node.played, by: node.identity.name) { (_) throws(StoreError) in try keepTurn() }
       guard try client.record(snapshot, for: node.identity) else { throw Self.turnLost }
     } catch {
       try? folder.clean(listed: try client.snapshots())
@@ -130,14 +130,14 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
     try folder.clean(listed: try client.snapshots())
     var count = 0
     do throws(StoreError) { count = try client.cut() } catch {
-      // A reader has the table: the next snapshot tries again.
+      // A reader holds a lock on the table. The next snapshot tries again.
       guard error.underlying.hasPrefix(LogClient.lockNotAvailable) else { throw error }
     }
-    if count > 0 { report("the log of commits was cut: \(count) of its parts are dropped", false) }
+    if count > 0 { report("the log of commits was cut: \(count) of its partitions were dropped", false) }
   }
 
-  /// Keeps the turn while a snapshot is written; throws if it is lost, or the keeper is to end.
-  private func goOn() throws(StoreError) {
+  /// Extends the turn while a snapshot is written; throws if the turn is lost, or `stop` was called.
+  private func keepTurn() throws(StoreError) {
     if lock.locked({ isStopping }) { throw StoreError(.interrupted, "the node ends") }
     guard MonotonicClock.milliseconds >= renewAt else { return }
     renewAt = MonotonicClock.milliseconds + SnapshotSettings.turn / 3
@@ -147,5 +147,5 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
   }
 
   private static let turnLost = StoreError(
-    .interrupted, "another node writes the snapshot: this one did not come to an end of it in time")
+    .interrupted, "another node writes the snapshot: this one did not finish it in time")
 }

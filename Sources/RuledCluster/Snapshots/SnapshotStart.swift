@@ -2,15 +2,15 @@ import Glibc
 import RuledCore
 package import RuledStore
 
-/// Starts a node's store from a snapshot, if it is empty, or the log was cut behind what it has.
+/// Starts a node's store from a snapshot if the store is empty, or if the log no longer has what follows it.
 ///
 /// Until all of a snapshot was copied, opened and checked, the store stays as it was.
 package struct SnapshotStart {
   /// Why a store starts from a snapshot.
   package enum Need: Sendable {
-    /// It has played nothing back yet, so that a snapshot saves time.
+    /// It is empty, and a snapshot saves time.
     case empty
-    /// The log no longer has what comes next.
+    /// The log was cut, and no longer has the next batch.
     case behind
   }
 
@@ -21,12 +21,12 @@ package struct SnapshotStart {
   private let report: (_ message: String, _ isProblem: Bool) -> Void
   private let isInterrupted: () -> Bool
 
-  /// How often the progress is reported, in milliseconds.
+  /// How often progress is reported, in milliseconds.
   private static let reportInterval = 5_000
-  /// How often a lease is asked for, in milliseconds.
+  /// The delay between attempts to get a lease, in milliseconds.
   private static let retryInterval = 200
 
-  /// A start of the node `identity`; `report` gets what is to be logged.
+  /// A start of the node `identity`; `report` is called with messages for the log.
   package init(
     _ settings: ClusterSettings, snapshots: SnapshotSettings?, identity: NodeIdentity,
     isInterrupted: @escaping () -> Bool, report: @escaping (_ message: String, _ isProblem: Bool) -> Void
@@ -39,7 +39,7 @@ package struct SnapshotStart {
     client = LogClient(settings)
   }
 
-  /// Whether a store is to be started from a snapshot; nil if it goes on with the log, or the database can't be asked.
+  /// Why a store has to start from a snapshot; nil if it can play the log back, or if the database can't be reached.
   package func need(of store: RocksStore) throws(StoreError) -> Need? {
     let played = try PlayedStore(store)
     do throws(StoreError) {
@@ -53,10 +53,10 @@ package struct SnapshotStart {
     }
   }
 
-  /// Replaces the store in the folder `path`, which is closed, by the latest snapshot that is as it was written.
+  /// Replaces the closed store in the folder `path` with the latest snapshot that is not damaged.
   ///
-  /// Without one, an empty store stays, as the log has all of it, and for one that is behind this throws what to do. Throws `interrupted` if
-  /// that was asked for.
+  /// If there is none, an empty store stays and plays back the whole log; for a store that is behind, this throws what to do. Throws
+  /// `interrupted` if `isInterrupted` returns true.
   package func run(_ need: Need, path: String) throws(StoreError) {
     guard let snapshots else { throw Self.behind("set cluster.snapshots to the folder that has the others' snapshots") }
     _ = try client.connection()
@@ -68,7 +68,7 @@ package struct SnapshotStart {
       while let snapshot = try client.snapshots().first(where: { !tried.contains($0.name) }) {
         tried.insert(snapshot.name)
         try lease(at: snapshot.position)
-        // Since the lease has the place, the log stays behind it, and the snapshot stays if it still is there.
+        // A lease at this position keeps the snapshot and the log after it, if both are still there now.
         guard try client.snapshots().contains(snapshot), try client.continues(after: snapshot.position) else {
           continue
         }
@@ -82,10 +82,10 @@ package struct SnapshotStart {
         }
       }
     } catch {
-      try? client.release(identity)
+      try? client.releaseLease(of: identity)
       throw error
     }
-    try? client.release(identity)
+    try? client.releaseLease(of: identity)
     if need == .empty, try client.continues(after: .start) {
       return report("the node starts from the beginning of the log, as no snapshot can be used", true)
     }
@@ -115,11 +115,11 @@ package struct SnapshotStart {
         }
         if now >= renewAt {
           renewAt = now + settings.lease / 3
-          // Should the lease end, the log may be cut: then the node notices, and starts from a later snapshot.
-          _ = try? client.renew(identity, at: snapshot.position.sequence)
+          // If the lease ends, the log may be cut. Then the node notices, and starts from a later snapshot.
+          _ = try? client.renewLease(of: identity, at: snapshot.position.sequence)
         }
       }
-      _ = try? client.renew(identity, at: snapshot.position.sequence)
+      _ = try? client.renewLease(of: identity, at: snapshot.position.sequence)
     } catch {
       replacement.discard()
       throw error
@@ -128,10 +128,12 @@ package struct SnapshotStart {
     report("the node has the snapshot \(snapshot.name), and plays back what the log has behind it", false)
   }
 
-  /// Gets a lease with the place of a snapshot, so that neither it nor the log behind it goes; waits while an earlier process of the node has one.
+  /// Gets a lease at the position of a snapshot, so that neither the snapshot nor the log after it is removed.
+  ///
+  /// Waits while an earlier process of the node has a lease.
   private func lease(at position: LogPosition) throws(StoreError) {
     let end = MonotonicClock.milliseconds + 2 * settings.lease
-    while try client.renew(identity, at: position.sequence) == nil {
+    while try client.renewLease(of: identity, at: position.sequence) == nil {
       if isInterrupted() { throw Self.interrupted }
       guard MonotonicClock.milliseconds < end else { throw ClusterNode.nameInUse(identity.name) }
       usleep(UInt32(Self.retryInterval) * 1000)

@@ -2,12 +2,12 @@ package import RuledCore
 package import RuledStore
 import RuledThreads
 
-/// The store of a node that owns the log of commits: what is committed goes to the database, then to the node's own store, which all reads ask.
+/// The store of a node that owns the log of commits: commits go to the database, then to the node's own store, which serves all reads.
 ///
-/// All that is appended while a batch commits is the next batch: one row, one wait for the standbys. An error either means that nothing of it was committed, or
-/// ends the ownership, and with it this store, so that another one plays back what the log has.
+/// What is appended while a batch commits becomes the next batch: one row, one wait for the standbys. After an error, either nothing of the
+/// batch was committed, or the ownership ends and with it this store: a new one plays back what the log has.
 package final class ClusterStore: StateStore, @unchecked Sendable {  // `lock` and `committing` guard what changes
-  /// The bytes at which a batch takes no further commit until it is on its way.
+  /// The size in bytes from which on a batch takes no further commit until it is sent.
   private static let mostBytes = 32 << 20
 
   private let played: PlayedStore
@@ -19,7 +19,7 @@ package final class ClusterStore: StateStore, @unchecked Sendable {  // `lock` a
   /// It guards `writer`, `sent` and `isBehind`.
   private let committing = Condition()
   private let writer: LogWriter
-  /// The batch that is on its way.
+  /// The batch that is being sent.
   private var sent = LogBatch()
   /// Whether the node's own store lacks what the database has.
   private var isBehind = false
@@ -27,15 +27,15 @@ package final class ClusterStore: StateStore, @unchecked Sendable {  // `lock` a
   /// Guards the rest; never held during I/O.
   private let lock = Condition()
   private var current = StoreState.open
-  /// What was appended and is not on its way.
+  /// What was appended and has not been sent.
   private var next = LogBatch()
   private var lastAppended: UInt64 = 0
   private var lastCommitted: UInt64 = 0
 
-  /// A store over a log that `writer` owns and `played` has played back to its end; nobody else uses either from then on, but for reads.
+  /// A store over a log that `writer` owns and `played` has played back to its end; from then on nobody else uses either, except to read.
   ///
-  /// `problem` tells what is wrong while commits succeed. `onLoss` is called when the node owns the log no longer or can't know: then all commits fail,
-  /// and only `close` makes sense.
+  /// `problem` tells what is wrong while commits succeed. `onLoss` is called when the node no longer owns the log, or can't know whether it
+  /// does: then all commits fail, and only `close` makes sense.
   package init(
     _ played: PlayedStore, writer: LogWriter, problem: @escaping @Sendable () -> StoreError? = { nil },
     onLoss: @escaping @Sendable (StoreError) -> Void
@@ -71,11 +71,11 @@ package final class ClusterStore: StateStore, @unchecked Sendable {  // `lock` a
 
   package var committedSequence: UInt64 { lock.locked { lastCommitted } }
 
-  /// Commits `set` in the database; it waits for the standbys also if it need not be durable at once.
+  /// Commits `set` in the database, and waits for the standbys even if `durable` is false.
   package func commit(_ set: WriteSet, durable: Bool) throws(StoreError) {
     let number = set.isEmpty ? 0 : try append(set)
     do throws(StoreError) { try sync() } catch {
-      // another thread's sync may have committed it before the failure
+      // Another thread's sync may have committed it before the failure.
       guard number > 0, committedSequence >= number else { throw error }
     }
   }
@@ -124,12 +124,12 @@ package final class ClusterStore: StateStore, @unchecked Sendable {  // `lock` a
     do throws(StoreError) { try played.apply(batch.bytes, to: end) } catch {
       isBehind = true
       var unknown = error
-      unknown.isOutcomeUnknown = true  // the database has it, so that who plays the log back will find it
+      unknown.isOutcomeUnknown = true  // the database has the batch: the next owner plays it back
       throw unknown
     }
   }
 
-  /// Throws why nothing is appended; under `lock`.
+  /// Throws if nothing may be appended; called under `lock`.
   private func check() throws(StoreError) {
     switch current {
     case .open, .sealing: return
@@ -142,7 +142,7 @@ package final class ClusterStore: StateStore, @unchecked Sendable {  // `lock` a
     }
   }
 
-  /// Accepts commits again, if the node still owns the log and has all of it.
+  /// Accepts commits again if the node still owns the log and has all of it.
   package func reopen() throws(StoreError) {
     try committing.locked { () throws(StoreError) in
       guard let failure = state.failure else { return }

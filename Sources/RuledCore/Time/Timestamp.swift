@@ -85,8 +85,7 @@ extension Timestamp {
   package var exactRFC3339: String {
     let finer = microseconds.flooredDivision(by: 1_000).1
     guard finer > 0 else { return rfc3339 }
-    let digits = String(finer)
-    return rfc3339.dropLast() + String(repeating: "0", count: 3 - digits.count) + digits + "Z"
+    return rfc3339.dropLast() + finer.digits(3) + "Z"
   }
 }
 

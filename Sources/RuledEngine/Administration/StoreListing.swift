@@ -67,7 +67,9 @@ package enum StoreListing {
   ) throws(RequestError) -> (parked: [JSONValue], next: String?) {
     var lower = StoreKey.prefix(.parked)
     if let after {
-      guard let key = ParkedKey(id: after) else { throw RequestError.invalidParams(path: "params.after", "no such id") }
+      guard let key = ParkedKey(text: after) else {
+        throw RequestError.invalidParams(path: "params.after", "no such id")
+      }
       let buffer = ByteBuffer(capacity: 300)
       StoreKey.parked(key.subject, sequence: key.sequence, into: buffer)
       lower = Array(buffer.bytes) + [0]

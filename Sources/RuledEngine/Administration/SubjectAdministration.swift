@@ -200,7 +200,7 @@ package final class SubjectAdministration {
     guard let key else { return nil }
     let value = json(entry.value)
     var parked: JSONObject = [
-      "id": .string(key.id), "plugin": value["plugin"] ?? .null,
+      "id": .string(key.text), "plugin": value["plugin"] ?? .null,
       "subject": .string(String(decoding: key.subject, as: UTF8.self)), "events": value["events"] ?? .array([]),
       "failure": value["failure"] ?? .null, "at": value["at"] ?? .null, "tries": value["tries"] ?? .integer(1),
     ]

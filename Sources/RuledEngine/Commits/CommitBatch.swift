@@ -1,4 +1,3 @@
-package import RuledCore
 package import RuledStore
 
 /// What one worker commits together: the writes of its events, and what follows from them once they are durable.
@@ -121,36 +120,4 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
     self.changes = changes
     return true
   }
-}
-
-/// The key of an effect that has not been delivered.
-package struct EffectKey: Sendable, Hashable {
-  /// The subject whose event recorded it.
-  package let subject: [UInt8]
-  /// Its number; of one subject's effects the later one has the higher.
-  package let sequence: UInt64
-
-  /// The key of that subject's effect of that number.
-  package init(subject: [UInt8], sequence: UInt64) {
-    self.subject = subject
-    self.sequence = sequence
-  }
-
-  /// Parses a key of the store; nil when it is no effect's.
-  package init?(_ key: ByteView) {
-    guard case .effect(let subject, let sequence)? = try? ParsedKey(key) else { return nil }
-    self.init(subject: Array(subject), sequence: sequence)
-  }
-
-  /// The key that a text of the protocol names: the sequence in hexadecimal, a dash, and the subject.
-  package init?(text: String) {
-    guard let dash = text.firstIndex(of: "-"), let sequence = UInt64(text[..<dash], radix: 16) else { return nil }
-    self.init(subject: Array(text[text.index(after: dash)...].utf8), sequence: sequence)
-  }
-
-  /// The key as the protocol names it.
-  package var text: String { String(sequence, radix: 16) + "-" + String(decoding: subject, as: UTF8.self) }
-
-  /// Appends the key.
-  package func write(to buffer: ByteBuffer) { StoreKey.effect(subject, sequence: sequence, into: buffer) }
 }

@@ -259,28 +259,3 @@ package enum RetryResult: Sendable {
   /// It failed again, and the events stay parked.
   case failed(Failure)
 }
-
-/// The key of a parked part.
-///
-/// Its id in the protocol is the sequence in hexadecimal, a dash, and the subject.
-package struct ParkedKey: Sendable, Equatable {
-  /// The subject.
-  package let subject: [UInt8]
-  /// Its number among messages, effects and parked parts.
-  package let sequence: UInt64
-
-  /// The key of a part.
-  package init(subject: [UInt8], sequence: UInt64) {
-    self.subject = subject
-    self.sequence = sequence
-  }
-
-  /// The part that an id names.
-  package init?(id: String) {
-    guard let dash = id.firstIndex(of: "-"), let sequence = UInt64(id[..<dash], radix: 16) else { return nil }
-    self.init(subject: Array(id[id.index(after: dash)...].utf8), sequence: sequence)
-  }
-
-  /// The id.
-  package var id: String { String(sequence, radix: 16) + "-" + String(decoding: subject, as: UTF8.self) }
-}

@@ -38,8 +38,7 @@ struct JournalFiles: Sendable {
 
   /// The path of the file that begins with a sequence.
   static func path(_ first: UInt64, in folder: String) -> String {
-    let digits = String(first, radix: 16)
-    return "\(folder)/\(String(repeating: "0", count: 16 - digits.count))\(digits)\(suffix)"
+    "\(folder)/\(first.digits(16, radix: 16))\(suffix)"
   }
 
   private mutating func note(_ block: JournalFile.Block, of file: JournalFile) throws(StoreError) {

@@ -54,7 +54,7 @@ package struct EventsBacktest {
   /// Gives `body` both sides, to play events in order and to look at the sides in between.
   ///
   /// - Throws: what `body` throws, or when a store can't be made or rules don't load.
-  package func look(_ rules: @escaping Replay.Rules, _ body: (Sides) throws -> Void) throws {
+  package func withSides(_ rules: @escaping Replay.Rules, _ body: (Sides) throws -> Void) throws {
     let stores = try TemporaryStores(of: nil, in: temporary)
     defer { withExtendedLifetime(stores) {} }
     try body(try setup(rules, stores).sides(LuaWorker()))

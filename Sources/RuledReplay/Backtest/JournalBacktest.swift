@@ -51,11 +51,11 @@ package final class JournalBacktest {
   ///   - source: the journal.
   ///   - selection: what is played of it.
   ///   - temporary: a folder for the states of both sides.
-  ///   - goesOn: asked now and then with how many entries were read; false ends the backtest.
+  ///   - shouldContinue: asked now and then with how many entries were read; false ends the backtest.
   /// - Throws: when the journal can't be read.
   package init(
     _ source: any JournalSource, _ selection: Selection, temporary: String,
-    goesOn: (_ read: Int) -> Bool = { _ in true }
+    shouldContinue: (_ read: Int) -> Bool = { _ in true }
   ) throws(StoreError) {
     self.source = source
     self.selection = selection
@@ -75,7 +75,7 @@ package final class JournalBacktest {
     recorded = try RecordedHistory(source, in: range, isPlayed: selection.contains) { entry in
       count += 1
       last = max(last, entry.sequence)
-      if count & 1023 == 0 { isRead = goesOn(count) }
+      if count & 1023 == 0 { isRead = shouldContinue(count) }
       return isRead
     }
     (self.count, self.isRead) = (count, isRead)
@@ -95,23 +95,25 @@ package final class JournalBacktest {
   ///   - rules: makes the rules of both sides.
   ///   - configuration: the limits of both.
   ///   - threads: how many threads may play at once.
-  ///   - goesOn: asked now and then with how many entries were played; false ends the backtest. Entries may be played once more in order.
-  /// - Returns: what was found; after an end by `goesOn`, of the entries until then.
+  ///   - shouldContinue: asked now and then with how many entries were played; false ends the backtest. Entries may be played once more in order.
+  /// - Returns: what was found; after an end by `shouldContinue`, of the entries until then.
   /// - Throws: when the journal or a store can't be read, or rules don't load.
   package func play(
     _ rules: @escaping Replay.Rules, configuration: Configuration = Configuration(), threads: Int,
-    goesOn: (_ played: Int) -> Bool
+    shouldContinue: (_ played: Int) -> Bool
   ) throws(RequestError) -> Found {
-    if threads > 1, let found = try attempt(rules, configuration, threads, goesOn) { return found }
-    return try attempt(rules, configuration, 1, goesOn) ?? Found(comparison: Comparison(), isWhole: false)
+    if threads > 1, let found = try attempt(rules, configuration, threads, shouldContinue) { return found }
+    return try attempt(rules, configuration, 1, shouldContinue) ?? Found(comparison: Comparison(), isWhole: false)
   }
 
   private func attempt(
-    _ rules: @escaping Replay.Rules, _ configuration: Configuration, _ threads: Int, _ goesOn: (_ played: Int) -> Bool
+    _ rules: @escaping Replay.Rules, _ configuration: Configuration, _ threads: Int,
+    _ shouldContinue: (_ played: Int) -> Bool
   ) throws(RequestError) -> Found? {
     try withSetup(rules, configuration) { (setup) throws(RequestError) in
       let replay = try Replay(setup, threads: threads)
-      let (isWhole, end) = try forEach(goesOn, noteGap: replay.noteGap) { (entry, isCompared) throws(RequestError) in
+      let (isWhole, end) = try forEach(shouldContinue, noteGap: replay.noteGap) {
+        (entry, isCompared) throws(RequestError) in
         try replay.play(entry, isCompared: isCompared)
       }
       guard case .compared(let comparison) = try replay.finish(at: isWhole ? end : nil) else { return nil }
@@ -124,16 +126,17 @@ package final class JournalBacktest {
   /// - Parameters:
   ///   - rules: makes the rules of both sides.
   ///   - configuration: the limits of both.
-  ///   - goesOn: asked now and then with how many entries were played; false ends it.
+  ///   - shouldContinue: asked now and then with how many entries were played; false ends it.
   ///   - before: called before each entry that is compared.
   /// - Throws: when the journal or a store can't be read, or rules don't load.
-  package func look(
-    _ rules: @escaping Replay.Rules, configuration: Configuration = Configuration(), goesOn: (_ played: Int) -> Bool,
+  package func playInOrder(
+    _ rules: @escaping Replay.Rules, configuration: Configuration = Configuration(),
+    shouldContinue: (_ played: Int) -> Bool,
     before: (JournalEntry, Sides) throws(RequestError) -> Void
   ) throws(RequestError) {
     try withSetup(rules, configuration) { (setup) throws(RequestError) in
       let sides = try setup.sides(LuaWorker())
-      _ = try forEach(goesOn, noteGap: sides.noteGap) { (entry, isCompared) throws(RequestError) in
+      _ = try forEach(shouldContinue, noteGap: sides.noteGap) { (entry, isCompared) throws(RequestError) in
         if isCompared { try before(entry, sides) }
         try sides.play(entry, isCompared: isCompared)
         return true
@@ -156,11 +159,11 @@ package final class JournalBacktest {
         recorded: recorded, events: count))
   }
 
-  /// Calls `play` with each entry to be played and whether it is compared, until it or `goesOn` returns false.
+  /// Calls `play` with each entry to be played and whether it is compared, until it or `shouldContinue` returns false.
   ///
   /// - Returns: whether all entries were played, and when the range ends.
   private func forEach(
-    _ goesOn: (_ played: Int) -> Bool, noteGap: () -> Void,
+    _ shouldContinue: (_ played: Int) -> Bool, noteGap: () -> Void,
     _ play: (_ entry: JournalEntry, _ isCompared: Bool) throws(RequestError) -> Bool
   ) throws(RequestError) -> (isWhole: Bool, end: Timestamp?) {
     guard isRead else { return (false, nil) }
@@ -170,7 +173,7 @@ package final class JournalBacktest {
     var end = selection.until
     do throws(StoreError) {
       try source.forEach(in: range) { entry in
-        if played & 255 == 0, !goesOn(played) {
+        if played & 255 == 0, !shouldContinue(played) {
           isWhole = false
           return false
         }

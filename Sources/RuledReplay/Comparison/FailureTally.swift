@@ -9,7 +9,7 @@ struct FailureTally: Sendable {
   private(set) var after = 0
   private var kinds = CommonCounts<Kind, NoNote>(capacity: 256)
 
-  /// A failure of the candidate's, with its place.
+  /// A failure of the candidate's, with its location.
   private struct Kind: Hashable, Sendable {
     var plugin: String
     var kind: String
@@ -35,7 +35,7 @@ struct FailureTally: Sendable {
     self.before += left.count
     self.after += right.count
     for failure in right { kinds.add(Kind(failure), at: position) }
-    return Self.withoutPlaces(left) == Self.withoutPlaces(right)
+    return Self.withoutLocations(left) == Self.withoutLocations(right)
   }
 
   /// Adds all that another tally has counted.
@@ -57,9 +57,9 @@ struct FailureTally: Sendable {
     return ["before": .integer(Int64(before)), "after": .integer(Int64(after)), "kinds": .array(listed)]
   }
 
-  /// Whether both texts state the same failures, their places aside.
+  /// Whether both texts state the same failures, their locations aside.
   static func isEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
-    left == right || withoutPlaces(read(left)) == withoutPlaces(read(right))
+    left == right || withoutLocations(read(left)) == withoutLocations(read(right))
   }
 
   private static func read(_ failures: [UInt8]?) -> [Failure] {
@@ -68,7 +68,7 @@ struct FailureTally: Sendable {
     return (list?.arrayValue ?? []).compactMap(Failure.init(json:))
   }
 
-  private static func withoutPlaces(_ failures: [Failure]) -> [Failure] {
+  private static func withoutLocations(_ failures: [Failure]) -> [Failure] {
     failures.map { failure in
       var failure = failure
       failure.file = nil

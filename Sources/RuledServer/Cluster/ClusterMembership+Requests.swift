@@ -32,16 +32,16 @@ extension ClusterMembership {
   private static let mostRequests = 4
 
   private func execute(_ params: ClusterParams) -> Result<JSONValue, RequestError> {
-    let desk = ClusterDesk(settings)
+    let administration = ClusterAdministration(settings)
     do throws(StoreError) {
       switch params {
-      case .show: return .success(json(try desk.overview()))
+      case .show: return .success(json(try administration.overview()))
       case .undrain(let name):
-        guard let overview = try desk.undrain(name) else { return .failure(Self.unknown(name)) }
+        guard let overview = try administration.undrain(name) else { return .failure(Self.unknown(name)) }
         log.write(LogLine(.info, "node \(name) may own the log of commits again"))
         return .success(json(overview))
       case .drain(let name, let force):
-        switch try desk.drain(name, force: force) {
+        switch try administration.drain(name, force: force) {
         case .success(let overview):
           log.write(
             LogLine(

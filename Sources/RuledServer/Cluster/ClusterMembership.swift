@@ -31,7 +31,7 @@ final class ClusterMembership: Sendable {
   let log: any EventLog
   /// How many requests ask the database now.
   let requests = Atomic<Int>(0)
-  private let over = Mutex(End())
+  private let ownershipEnd = Mutex(End())
 
   /// Joins a cluster with the node's own store, and with `links` to the other nodes.
   ///
@@ -95,8 +95,8 @@ final class ClusterMembership: Sendable {
   }
 
   /// Calls `handler` when the node's time as the owner is over, at once if it is; not more than twice.
-  func whenOver(_ handler: @escaping @Sendable () -> Void) {
-    let isOver = over.withLock { end in
+  func whenOwnershipEnds(_ handler: @escaping @Sendable () -> Void) {
+    let isOver = ownershipEnd.withLock { end in
       end.handler = handler
       return end.error != nil || end.isDrained
     }
@@ -104,7 +104,7 @@ final class ClusterMembership: Sendable {
   }
 
   private func lose(_ error: StoreError) {
-    let (isFirst, handler) = over.withLock { end in
+    let (isFirst, handler) = ownershipEnd.withLock { end in
       defer { end.error = end.error ?? error }
       return (end.error == nil, end.handler)
     }
@@ -114,7 +114,7 @@ final class ClusterMembership: Sendable {
   }
 
   private func drain() {
-    let handler = over.withLock { end in
+    let handler = ownershipEnd.withLock { end in
       end.isDrained = true
       return end.handler
     }
@@ -122,10 +122,10 @@ final class ClusterMembership: Sendable {
   }
 
   /// Why the node lost the log; nil while it has not.
-  var lossError: StoreError? { over.withLock { $0.error } }
+  var lossError: StoreError? { ownershipEnd.withLock { $0.error } }
 
   /// Whether the node is to give the log up.
-  var isDrained: Bool { over.withLock { $0.isDrained } }
+  var isDrained: Bool { ownershipEnd.withLock { $0.isDrained } }
 
   /// Gives the lease back, so that another node takes over at once.
   func end() {

@@ -33,7 +33,7 @@ struct ClusterStart {
   /// What became of a node's own store.
   enum Outcome {
     /// It goes on with what it has, and is open.
-    case goesOn
+    case kept
     /// It is closed, and is to be opened again: it may be another one now.
     case closed
     /// It is closed, since a signal asks the daemon to end.
@@ -43,7 +43,7 @@ struct ClusterStart {
   /// Closes a store that is empty or behind the log, and replaces it by a snapshot, until a signal comes.
   func replace(_ store: RocksStore, notifier: SystemdNotifier) throws(StartError) -> Outcome {
     do {
-      guard let need = try start({ false }).need(of: store) else { return .goesOn }
+      guard let need = try start({ false }).need(of: store) else { return .kept }
       let path = store.path
       try store.close()
       return try run(need, path: path, notifier) ? .closed : .ended

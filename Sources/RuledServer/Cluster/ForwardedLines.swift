@@ -130,14 +130,14 @@ final class ForwardedLines {
     guard let socket else { return }
     let start = input.count
     switch input.append(upTo: 64 << 10, { SystemCalls.receive(socket, into: &$0) }) {
-    case .moved: passOn(from: start)
+    case .moved: forwardReplies(from: start)
     case .wouldBlock: break
     case .ended, .failed: breakTunnel()
     }
   }
 
   /// Gives the client the lines that are complete, and the rest of one that is long; what comes before `start` has no end of a line.
-  private func passOn(from start: Int) {
+  private func forwardReplies(from start: Int) {
     var lineStart = 0
     var scanned = start
     while let newline = input.firstIndex(of: UInt8(ascii: "\n"), from: scanned) {

@@ -76,7 +76,7 @@ final class NodeLinks: Sendable {
   }
 
   /// Reads certificate, key and authority again; further connections use them.
-  func renew() {
+  func reloadIdentity() {
     do throws(PeerError) {
       let identity = try Self.identity(name, tunnel)
       let links = state.withLock { state in

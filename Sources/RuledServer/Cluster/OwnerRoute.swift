@@ -29,7 +29,7 @@ final class OwnerRoute {
   }
 
   /// Whether there is a node to ask.
-  var leadsSomewhere: Bool { link != nil }
+  var hasLink: Bool { link != nil }
 
   /// Why the owner can't be reached, in words; nil while it can.
   var problem: String? {
@@ -41,7 +41,7 @@ final class OwnerRoute {
     return link.problem.map { "node \(link.node), which owns the log of commits, can't be reached: \($0)" }
   }
 
-  /// Carries the connection of a client to the owner, which `leadsSomewhere`; `bytes` were read from the socket before.
+  /// Carries the connection of a client to the owner, which `hasLink`; `bytes` were read from the socket before.
   func open(
     _ socket: Int32, for client: PeerClient, after bytes: [UInt8] = [],
     ended: @escaping @Sendable (PeerLink.Outcome) -> Void

@@ -43,7 +43,7 @@ enum LiveRules {
 /// Lets the nodes of a cluster agree on rules: the owner asks whether all that are alive can load them, a follower loads what is offered.
 final class RulesAgreement: Sendable {
   /// How long the owner waits for the others, in milliseconds.
-  private static let patience = 60_000
+  private static let timeout = 60_000
   /// How often it looks, and how often a follower does, in milliseconds.
   private static let (ownerInterval, followerInterval) = (50, 250)
 
@@ -72,7 +72,7 @@ final class RulesAgreement: Sendable {
     let content = ByteBuffer(capacity: 64 << 10)
     RevisionDocument.json(revision).write(to: content)
     let exchange = RevisionExchange(settings, identity: node.identity)
-    let end = MonotonicClock.milliseconds + Self.patience
+    let end = MonotonicClock.milliseconds + Self.timeout
     do throws(StoreError) {
       try exchange.offer(catalog.revision, content: content.bytes)
       while true {
@@ -114,7 +114,7 @@ final class RulesAgreement: Sendable {
           if !problem.isEmpty { log.write(LogLine(.error, "this node can't load revision \(revision): \(problem)")) }
           try exchange.report(revision, problem: problem)
         }
-        node.forbidTakeOver(
+        node.setRulesProblem(
           problems[live].map {
             StoreError(.refused, "this node can't take over, as it can't load the rules in force: \($0)")
           })

@@ -23,14 +23,16 @@ extension StandbyServer {
     }
     return RequestError(
       .unavailable,
-      "node \(name) follows the log of commits, node \(owner.name) owns it: ask that one\(Self.place(owner))",
+      "node \(name) follows the log of commits, node \(owner.name) owns it: ask that one\(Self.addressSuffix(owner))",
       details: [
         .init("node", .string(name)), .init("owner", .string(owner.name)),
         .init("owner_address", .string(owner.address)),
       ])
   }
 
-  private static func place(_ owner: NodeIdentity) -> String { owner.address.isEmpty ? "" : ", at \(owner.address)" }
+  private static func addressSuffix(_ owner: NodeIdentity) -> String {
+    owner.address.isEmpty ? "" : ", at \(owner.address)"
+  }
 
   /// The result of `health`.
   var health: JSONValue {

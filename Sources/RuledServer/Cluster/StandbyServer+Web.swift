@@ -36,7 +36,7 @@ extension StandbyServer {
       default: break
       }
     }
-    return route?.leadsSomewhere == true ? .carry : .answer(HTTPResponse(refusal))
+    return route?.hasLink == true ? .carry : .answer(HTTPResponse(refusal))
   }
 
   private var readiness: HTTPResponse {
@@ -55,7 +55,7 @@ extension StandbyServer {
   }
 
   private func carry(_ socket: Int32, _ client: PeerClient, _ bytes: [UInt8]) {
-    guard let route, route.leadsSomewhere else { return Self.refuse(socket, HTTPResponse(refusal)) }
+    guard let route, route.hasLink else { return Self.refuse(socket, HTTPResponse(refusal)) }
     let carried = carried
     carried.count.wrappingAdd(1, ordering: .relaxed)
     route.open(socket, for: client, after: bytes) { outcome in

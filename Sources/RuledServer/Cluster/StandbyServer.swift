@@ -93,7 +93,7 @@ final class StandbyServer: ConnectionHandler {
     try ended.attach(to: loop) { [unowned self] _ in stop() }
     try late.attach(to: loop) { [unowned self] replies in for reply in replies { send(reply) } }
     let signals = try SignalWatcher(on: loop, [.terminate, .interrupt, .hangUp]) { [unowned self] signal in
-      if signal == .hangUp { return membership.links?.renew() ?? () }
+      if signal == .hangUp { return membership.links?.reloadIdentity() ?? () }
       isEnding = true
       stop()
     }
@@ -117,11 +117,11 @@ final class StandbyServer: ConnectionHandler {
       }
     }
     let watchdog = try notifier.watchdogTimer(on: loop) { notifier.watchdog() }
-    let looks = try loop.timer(after: Self.period, every: Self.period) { [unowned self] in look() }
+    let refreshTimer = try loop.timer(after: Self.period, every: Self.period) { [unowned self] in refresh() }
     route?.refresh()
     notifier.ready(status: "standby")
     loop.run()
-    looks.close()
+    refreshTimer.close()
     watchdog?.close()
     listener.stop()
     for listener in webListeners { listener.stop() }
@@ -144,7 +144,7 @@ final class StandbyServer: ConnectionHandler {
     loop.stop()
   }
 
-  private func look() {
+  private func refresh() {
     route?.refresh()
     for web in webs.values { web.checkTime() }
   }
@@ -214,7 +214,7 @@ final class StandbyServer: ConnectionHandler {
   /// The way of a client's lines to the owner; nil while there is none.
   private func client(_ connection: Connection) -> ForwardedLines? {
     if let client = clients[connection.token] { return client }
-    guard let route, route.leadsSomewhere else { return nil }
+    guard let route, route.hasLink else { return nil }
     let rights = PeerClient(
       .lines, isAdmin: admins.include(connection), isCourier: couriers.include(connection))
     let client = ForwardedLines(connection, on: loop, rights, route)

@@ -25,10 +25,10 @@ extension Control {
     var failed: Int64 = 0
     for (key, outcome) in zip(keys, outcomes) {
       switch outcome {
-      case .success(.some(.succeeded)): results.append(.object(["id": .string(key.id)]))
+      case .success(.some(.succeeded)): results.append(.object(["id": .string(key.text)]))
       case .success(.some(.failed(let failure))):
         failed += 1
-        results.append(.object(["id": .string(key.id), "failure": failure.json]))
+        results.append(.object(["id": .string(key.text), "failure": failure.json]))
       case .success(.none):
         if case .event(let id) = selection { return .failure(Self.notParked(id)) }
       case .failure(let error): return .failure(error)
@@ -79,7 +79,7 @@ extension Control {
       }
       return keys
     case .event(let id):
-      guard let key = ParkedKey(id: id) else { throw Self.notParked(id) }
+      guard let key = ParkedKey(text: id) else { throw Self.notParked(id) }
       return [key]
     }
   }

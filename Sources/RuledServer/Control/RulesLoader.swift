@@ -69,7 +69,7 @@ final class RulesLoader {
     let start = try Self.start(services, lua)
     (catalog, held, rollout, candidate) = (start.catalog, start.held, start.rollout, start.candidate)
     foreignFolder = Self.foreignFolder(beside: start.catalog, services)
-    do throws(ReloadError) { try Self.settle(start.catalog, services) } catch {
+    do throws(ReloadError) { try Self.agreeAndCommit(start.catalog, services) } catch {
       throw StartError("the rules can't come into force: \(error.errors.map(\.description).joined(separator: "\n"))")
     }
     if !services.revisions.contains(catalog.revision) { Self.keep(catalog, from: .stored, services) }
@@ -228,7 +228,7 @@ final class RulesLoader {
         isHeld = true
       }
       next = try Self.build(source, previous: previous, services, lua)
-      try Self.settle(next, services)
+      try Self.agreeAndCommit(next, services)
     } catch {
       services.status.reloadErrors = error
       return .failure(error)

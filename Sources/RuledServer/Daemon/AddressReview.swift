@@ -84,8 +84,7 @@ struct AddressReview {
 
   /// The users whose sockets listen at a TCP port.
   private static func holders(of port: UInt16) -> Set<UInt32> {
-    let digits = String(port, radix: 16, uppercase: true)
-    let end = ":" + String(repeating: "0", count: 4 - digits.count) + digits
+    let end = ":" + port.digits(4, radix: 16, uppercase: true)
     let listens = "0A"  // TCP_LISTEN in the column st
     var holders: Set<UInt32> = []
     for line in lines(of: "/proc/net/tcp") + lines(of: "/proc/net/tcp6") {

@@ -125,7 +125,7 @@ package final class Daemon {
     }
     let start = ClusterStart(url, configuration, log: log)
     switch try start.replace(store, notifier: notifier) {
-    case .goesOn: return try follow(start, store, journal, sockets, connections)
+    case .kept: return try follow(start, store, journal, sockets, connections)
     case .ended: return nil
     case .closed:
       let (store, journal) = try openFolder(path)
@@ -245,7 +245,7 @@ package final class Daemon {
       LogLine(
         .info, "serving on \(path), revision \(catalog.revision), \(catalog.plugins.count) plugins"))
     services.reloads.serve()
-    membership?.whenOver { _ = services.control.send(.perform { $0.end() }) }
+    membership?.whenOwnershipEnds { _ = services.control.send(.perform { $0.end() }) }
     membership?.links?.serve { client, socket in services.control.send(.perform { $0.adopt(socket, for: client) }) }
     loop.run()
     started.close()

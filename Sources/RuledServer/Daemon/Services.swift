@@ -100,7 +100,7 @@ package final class Services: Sendable {
   /// Adopts what may change at run time from another configuration.
   func adopt(_ next: Configuration) {
     context.adopt(next)
-    membership?.links?.renew()
+    membership?.links?.reloadIdentity()
     if next.journal.isOn { journal?.journal.adopt(next.journal) }
     current.withLock { current in
       current.configuration.plugins = next.plugins

@@ -53,7 +53,7 @@ final class BacktestService: Sendable {
     let backtest = try self.backtest()
     // On one thread: the daemon has other work for the processors.
     let found = try backtest.play(
-      load, configuration: services.context.configuration, threads: 1, goesOn: { _ in goesOn() })
+      load, configuration: services.context.configuration, threads: 1, shouldContinue: { _ in shouldContinue() })
     guard found.isWhole else { throw RequestError(.unavailable, "the client has gone") }
     return found.comparison.result.json(
       .init(
@@ -105,14 +105,14 @@ final class BacktestService: Sendable {
     ) { subjects.contains($0) }
     do throws(StoreError) {
       return try JournalBacktest(
-        journal.source, selection, temporary: journal.journal.folder, goesOn: { _ in goesOn() })
+        journal.source, selection, temporary: journal.journal.folder, shouldContinue: { _ in shouldContinue() })
     } catch { throw RequestError(.unavailable, "the journal can't be read: \(error)") }
   }
 
   // MARK: The client
 
   /// Whether somebody still waits; asks the worker or the HTTP server that has the connection.
-  private func goesOn() -> Bool {
+  private func shouldContinue() -> Bool {
     let token = caller.target.connection
     switch caller.target.receiver {
     case .http: return services.http.withLock { $0 }?.isAwaited(token) ?? false

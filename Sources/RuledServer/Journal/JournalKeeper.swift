@@ -42,11 +42,11 @@ final class JournalKeeper: Sendable {
     let _: Void? = condition.wait(milliseconds: Self.longestEnd) { isRunning ? nil : () }
   }
 
-  private var isGoingOn: Bool { condition.locked { !isEnding } }
+  private var shouldContinue: Bool { condition.locked { !isEnding } }
 
   private func run() {
     var periods = 0
-    while isGoingOn {
+    while shouldContinue {
       work(periods)
       periods += 1
       let _: Void? = condition.wait(milliseconds: Self.period) { isEnding ? () : nil }
@@ -63,14 +63,14 @@ final class JournalKeeper: Sendable {
       try journal.retain(now: now)
       if periods % Self.erasing == Self.firstErasing {
         try service.store.flushAll()
-        try journal.erase { isGoingOn }
+        try journal.erase { shouldContinue }
       }
       service.keeperError = nil
     } catch { note(error) }
   }
 
   private func note(_ error: StoreError) {
-    if service.keeperError != error.description, isGoingOn {
+    if service.keeperError != error.description, shouldContinue {
       context.log.write(LogLine(.error, "the journal can't be kept in order, that is tried again: \(error)"))
     }
     service.keeperError = error.description

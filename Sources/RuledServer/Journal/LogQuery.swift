@@ -80,17 +80,12 @@ extension JournalEntry {
     json.member("digest")
     json.value(
       .object(
-        JSONObject(digests.map { (name: $0.plugin, value: JSONValue.string(Self.hex($0.state))) })))
+        JSONObject(digests.map { (name: $0.plugin, value: JSONValue.string($0.state.digits(16, radix: 16))) })))
     if !redacted.isEmpty {
       json.member("redacted")
       json.value(.array(redacted.map { .string($0) }))
     }
     json.endObject()
-  }
-
-  private static func hex(_ value: UInt64) -> String {
-    let digits = String(value, radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits
   }
 }
 

@@ -128,7 +128,7 @@ extension RulesLoader {
   /// Has the nodes of a cluster agree on rules, and makes them live in its log; does nothing outside of a cluster, or if they are live.
   ///
   /// Throws which node can't load them; then nothing has changed.
-  static func settle(_ catalog: Catalog, _ services: Services) throws(ReloadError) {
+  static func agreeAndCommit(_ catalog: Catalog, _ services: Services) throws(ReloadError) {
     guard services.agreement != nil else { return }
     do throws(StoreError) {
       if try LiveRules.revision(in: services.context.store) == catalog.revision { return }

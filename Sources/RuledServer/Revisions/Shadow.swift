@@ -191,9 +191,7 @@ extension RulesLoader {
       if let unknown = plugins.first(where: { name in !source.plugins.contains { $0.name == name } }) {
         throw .invalidParams(path: "params.plugins", "the rules have no plugin '\(unknown)'")
       }
-      source = RulesSource(
-        plugins: catalog.source.plugins.filter { !plugins.contains($0.name) }
-          + source.plugins.filter { plugins.contains($0.name) })
+      source = catalog.source.taking(plugins, from: source)
     }
     let next: Catalog
     do throws(ReloadError) {

@@ -349,8 +349,5 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
   }
 
   /// The path of a segment's file.
-  static func path(_ number: UInt64, in folder: String) -> String {
-    let digits = String(number)
-    return "\(folder)/\(String(repeating: "0", count: max(0, 10 - digits.count)))\(digits).log"
-  }
+  static func path(_ number: UInt64, in folder: String) -> String { "\(folder)/\(number.digits(10)).log" }
 }

@@ -53,7 +53,7 @@ package enum BacktestCommand: Command {
     let source = try BacktestSource(arguments, environment)
     let rules = try BacktestRules(arguments, live: source.live)
     let watch = BacktestWatch(environment)
-    let events = try source.events(selection) { watch.goesOn(share: nil, count: $0) }
+    let events = try source.events(selection) { watch.shouldContinue(share: nil, count: $0) }
     let run = BacktestRun(events, rules, selection, environment, watch)
     let isWhole = try run.play()
     let result = run.result

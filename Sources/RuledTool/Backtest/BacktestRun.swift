@@ -49,7 +49,7 @@ final class BacktestRun {
       case .journal(let journal):
         try journal.play(
           load(warmsUp: true), threads: Self.processors,
-          goesOn: { watch.goesOn(share: Double($0) / Double(max(journal.count, 1)), count: $0) })
+          shouldContinue: { watch.shouldContinue(share: Double($0) / Double(max(journal.count, 1)), count: $0) })
       }
     self.found = found
     return found.isWhole
@@ -75,7 +75,7 @@ final class BacktestRun {
     }
     switch events {
     case .file(let path):
-      try backtest(of: EventLines(path, environment)).look(load(warmsUp: false)) { sides in
+      try backtest(of: EventLines(path, environment)).withSides(load(warmsUp: false)) { sides in
         _ = try forEachEvent(of: path, { found.count < wanted.count }) { entry in
           try explain(entry, sides)
           try sides.play(entry, isCompared: true)
@@ -83,11 +83,11 @@ final class BacktestRun {
         }
       }
     case .journal(let journal):
-      try journal.look(
+      try journal.playInOrder(
         load(warmsUp: true),
-        goesOn: {
+        shouldContinue: {
           found.count < wanted.count
-            && watch.goesOn(share: Double($0) / Double(max(journal.count, 1)), count: $0)
+            && watch.shouldContinue(share: Double($0) / Double(max(journal.count, 1)), count: $0)
         }, before: explain)
     }
     return found
@@ -114,14 +114,16 @@ final class BacktestRun {
     EventsBacktest(temporary: BacktestSource.temporary, count: lines.estimate)
   }
 
-  /// Calls `play` with each chosen event of a file until it, `goesOn` or the user ends it; whether these were all events.
+  /// Calls `play` with each chosen event of a file until it, `shouldContinue` or the user ends it; whether these were all events.
   private func forEachEvent(
-    of path: String, _ goesOn: () -> Bool, _ play: (JournalEntry) throws -> Bool
+    of path: String, _ shouldContinue: () -> Bool, _ play: (JournalEntry) throws -> Bool
   ) throws -> Bool {
     var lines = try EventLines(path, environment)
     var played = 0
     while let entry = try lines.next() {
-      if played & 255 == 0, !goesOn() || !watch.goesOn(share: lines.share, count: played) { return false }
+      if played & 255 == 0, !shouldContinue() || !watch.shouldContinue(share: lines.share, count: played) {
+        return false
+      }
       guard selection.contains(entry.subject) else { continue }
       guard try play(entry) else { return true }
       played += 1
@@ -143,7 +145,7 @@ final class BacktestWatch {
   deinit { interrupt.end() }
 
   /// Shows how many events were read or played; false once the user has interrupted.
-  func goesOn(share: Double?, count: Int) -> Bool {
+  func shouldContinue(share: Double?, count: Int) -> Bool {
     self.count = count
     progress.show(share: share, count: count, "event")
     return !interrupt.hasCome

@@ -46,15 +46,15 @@ struct BacktestSource {
     live = try store.flatMap { try Self.rules(in: $0, revision) }
   }
 
-  /// The events to play; `goesOn` is asked while the journal is read, with how many entries were.
+  /// The events to play; `shouldContinue` is asked while the journal is read, with how many entries were.
   func events(
-    _ selection: SubjectSelection, goesOn: (_ read: Int) -> Bool
+    _ selection: SubjectSelection, shouldContinue: (_ read: Int) -> Bool
   ) throws(ToolError) -> BacktestRun.Events {
     if let file { return .file(file) }
     do throws(StoreError) {
       let source = try FolderJournal(folder: journal ?? "")
       let range = JournalBacktest.Selection(since: since, until: until) { selection.contains($0) }
-      return .journal(try JournalBacktest(source, range, temporary: Self.temporary, goesOn: goesOn))
+      return .journal(try JournalBacktest(source, range, temporary: Self.temporary, shouldContinue: shouldContinue))
     } catch { throw ToolError("the journal can't be read: \(error)") }
   }
 

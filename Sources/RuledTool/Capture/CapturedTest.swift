@@ -214,8 +214,7 @@ enum LuaText {
       case "\"", "\\": literal += "\\\(scalar)"
       case "\n": literal += "\\n"
       case _ where scalar.value < 0x20 || scalar.value == 0x7F:
-        let digits = String(scalar.value)
-        literal += "\\" + String(repeating: "0", count: 3 - digits.count) + digits
+        literal += "\\" + scalar.value.digits(3)
       default: literal.unicodeScalars.append(scalar)
       }
     }

@@ -23,7 +23,7 @@ package enum ClusterCommand: Command {
     ])
 
   /// How many seconds another node may take to own the log after 'drain'.
-  private static let patience = 60
+  private static let timeout = 60
 
   /// Shows, drains or undrains.
   package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
@@ -58,7 +58,7 @@ package enum ClusterCommand: Command {
       }
       guard let later = awaitOwner(other: node, environment) else {
         let reason =
-          "no other node owns the log after \(patience) s; 'rulectl cluster' shows the nodes, 'undrain' takes it back"
+          "no other node owns the log after \(timeout) s; 'rulectl cluster' shows the nodes, 'undrain' takes it back"
         throw ToolError(reason, exit: .no)
       }
       result = later
@@ -76,7 +76,7 @@ package enum ClusterCommand: Command {
   ///
   /// The connection to the node that gives the log up breaks meanwhile.
   private static func awaitOwner(other node: String, _ environment: ToolEnvironment) -> JSONValue? {
-    for _ in 0..<(patience * 10) {
+    for _ in 0..<(timeout * 10) {
       usleep(100_000)
       guard let result = try? environment.connect().call("cluster", [:]), let found = owner(result), found != node
       else { continue }

@@ -159,7 +159,7 @@ private final class SharedMutants: Sendable {
   }
 
   /// A test may take so much longer with a change than without, in microseconds.
-  private static let patience = 300_000
+  private static let extraTime = 300_000
 
   private let mutants: [Mutant]
   private let reach: TestReach
@@ -210,7 +210,7 @@ private final class SharedMutants: Sendable {
           RulesSource(plugins: plugins), configuration: [:], previous: base, worker: worker.lua, now: base.loadedAt))
     } catch { return MutantResult(mutant: mutant, end: .refused, test: nil) }
     for index in tests {
-      let time = Int64(reach.times[index]) * 4 + Int64(Self.patience)
+      let time = Int64(reach.times[index]) * 4 + Int64(Self.extraTime)
       let budget = Budget(
         instructions: Budget.test.instructions, memoryBytes: Budget.test.memoryBytes,
         processorTime: min(time, Limits.testTime))

@@ -202,7 +202,7 @@ struct MessageInboxTests {
     #expect(parked.count == 2 && parked.allSatisfy { $0["damaged"]?.stringValue?.isEmpty == false }, "\(parked)")
     #expect(rig.log.lines.count { $0.message.contains("set aside") } == 2)
     for entry in parked {
-      let key = try #require(entry["id"]?.stringValue.flatMap { ParkedKey(id: $0) })
+      let key = try #require(entry["id"]?.stringValue.flatMap { ParkedKey(text: $0) })
       rig.services.workers[rig.services.owner(of: key.subject)].send(.perform { _ = $0.drop(key) })
     }
     #expect(eventually { rig.services.status.health(rig.services)["status"] == "ready" })

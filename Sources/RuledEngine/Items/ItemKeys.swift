@@ -1,0 +1,54 @@
+package import RuledCore
+import RuledStore
+
+/// The key of something that is stored for a subject under a number of its own.
+package protocol ItemKey: Sendable, Hashable {
+  /// The subject.
+  var subject: [UInt8] { get }
+  /// The number, among those of all messages, effects and parked parts; later ones are higher.
+  var sequence: UInt64 { get }
+  /// The key of a subject's item.
+  init(subject: [UInt8], sequence: UInt64)
+}
+
+extension ItemKey {
+  /// The key that a text of the protocol names: the sequence in hexadecimal, a dash, and the subject.
+  package init?(text: String) {
+    guard let dash = text.firstIndex(of: "-"), let sequence = UInt64(text[..<dash], radix: 16) else { return nil }
+    self.init(subject: Array(text[text.index(after: dash)...].utf8), sequence: sequence)
+  }
+
+  /// The key as the protocol names it.
+  package var text: String { String(sequence, radix: 16) + "-" + String(decoding: subject, as: UTF8.self) }
+}
+
+/// The key of an effect that has not been delivered.
+package struct EffectKey: ItemKey {
+  package let subject: [UInt8]
+  package let sequence: UInt64
+
+  package init(subject: [UInt8], sequence: UInt64) {
+    self.subject = subject
+    self.sequence = sequence
+  }
+
+  /// Parses a key of the store; nil if it is not an effect's.
+  package init?(_ key: ByteView) {
+    guard case .effect(let subject, let sequence)? = try? ParsedKey(key) else { return nil }
+    self.init(subject: Array(subject), sequence: sequence)
+  }
+
+  /// Appends the key of the store.
+  package func write(to buffer: ByteBuffer) { StoreKey.effect(subject, sequence: sequence, into: buffer) }
+}
+
+/// The key of a parked part: the events of one plugin that wait for a retry.
+package struct ParkedKey: ItemKey {
+  package let subject: [UInt8]
+  package let sequence: UInt64
+
+  package init(subject: [UInt8], sequence: UInt64) {
+    self.subject = subject
+    self.sequence = sequence
+  }
+}
