@@ -138,16 +138,21 @@ class Ruled(Server):
     super().await_socket()
     self.call("state", subject="user:00000000")
 
-  def call(self, method, **params):
-    """The reply to a call of a method, which may be an error."""
+  def reply(self, method, **params):
+    """The reply to a call of a method, which may be an error; None if the daemon closes the connection instead."""
     with socket.socket(socket.AF_UNIX) as asking, asking.makefile("rb") as replies:
       asking.settimeout(120)
       asking.connect(str(self.socket))
       asking.sendall(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode() + b"\n")
       line = replies.readline()
-    if not line:
+    return json.loads(line) if line else None
+
+  def call(self, method, **params):
+    """The reply to a call of a method, which may be an error."""
+    reply = self.reply(method, **params)
+    if reply is None:
       place.fail(f"{self.name} does not answer")
-    return json.loads(line)
+    return reply
 
   def ask(self, method, **params):
     """The result of a method."""

@@ -21,6 +21,12 @@ void histogram_add(struct histogram *histogram, uint64_t value) {
   if (value > histogram->max) histogram->max = value;
 }
 
+void histogram_merge(struct histogram *histogram, const struct histogram *other) {
+  for (unsigned i = 0; i < sizeof histogram->counts / sizeof *histogram->counts; i++) histogram->counts[i] += other->counts[i];
+  histogram->total += other->total;
+  if (other->max > histogram->max) histogram->max = other->max;
+}
+
 uint64_t histogram_quantile(const struct histogram *histogram, double quantile) {
   uint64_t rank = (uint64_t)(quantile * (double)histogram->total), seen = 0;
   for (unsigned i = 0; i < sizeof histogram->counts / sizeof *histogram->counts; i++) {

@@ -57,6 +57,7 @@ struct histogram {
 };
 
 void histogram_add(struct histogram *histogram, uint64_t value);
+void histogram_merge(struct histogram *histogram, const struct histogram *other);
 uint64_t histogram_quantile(const struct histogram *histogram, double quantile);
 
 struct usage {
