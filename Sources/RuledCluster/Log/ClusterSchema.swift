@@ -10,16 +10,26 @@
 /// | `turns` | a task that one node at a time does: which node, and until when |
 /// | `revisions` | rules that an owner has offered to the others, by revision |
 /// | `loads` | whether a node's process could load a revision; with an empty revision: the process loads what is offered |
+/// | `readers` | which format a node's process reads, if that is a later one than the tables have; there from the first such process on |
 ///
-/// The first node creates the tables. Each node upgrades tables of an earlier format, and refuses those of a later one.
-enum ClusterSchema {
-  /// The format that this version of the daemon writes.
-  static let format = 5
-
+/// The format covers the batches of the log too: who writes batches in a new way makes a new format, if only with an empty script.
+///
+/// The first node creates the tables. They get a later format once each node that is alive reads it; until then the nodes that read it work with the earlier one.
+struct ClusterSchema: Sendable {
   /// For each format, the script that upgrades the tables to it from the format before.
   ///
   /// - Precondition: A script that was released never changes.
-  private static let upgrades = [
+  let upgrades: [String]
+  /// The earliest format that this version of the daemon works with.
+  let oldest: Int64
+
+  /// The latest format that this version of the daemon works with.
+  var newest: Int64 { Int64(upgrades.count) }
+
+  /// What this version of the daemon works with.
+  static let current = ClusterSchema(upgrades: scripts, oldest: 5)
+
+  private static let scripts = [
     """
     CREATE TABLE ruled.cluster (format int8 NOT NULL, id text NOT NULL, part int8 NOT NULL CHECK (part > 0));
     CREATE TABLE ruled.logs (
@@ -60,22 +70,53 @@ enum ClusterSchema {
     "ALTER TABLE ruled.nodes ADD COLUMN listen text NOT NULL DEFAULT '';",
   ]
 
-  /// How long a change of the schema may take, in milliseconds.
-  private static let timeout = 60_000
-
   /// The cluster that the tables belong to.
   struct Cluster {
     /// The cluster's unique id.
     let id: String
     /// The number of batches in a partition of the log.
     let partitionSize: Int64
+    /// The format of the tables.
+    let format: Int64
   }
 
-  /// Creates the tables, or upgrades them to this format, if necessary; `partitionSize` is for a new cluster.
-  static func prepare(_ connection: PostgresConnection, partitionSize: Int64) throws(PostgresError) -> Cluster {
-    if let cluster = try read(connection) { return cluster }
+  /// Creates the tables if there are none, with `partitionSize`; upgrades them to the latest format if this version does not work with theirs.
+  func prepare(_ connection: PostgresConnection, partitionSize: Int64) throws(PostgresError) -> Cluster {
+    if let cluster = try Self.read(connection) {
+      guard cluster.format <= newest else { throw PostgresError(.refused(sqlstate: ""), later(cluster.format)) }
+      if cluster.format >= oldest { return cluster }
+    }
+    do throws(PostgresError) { try upgrade(connection, partitionSize: partitionSize) } catch {
+      throw PostgresError(error.kind, "the tables of the cluster can't be made: \(error.message)")
+    }
+    guard let cluster = try Self.read(connection) else {
+      throw PostgresError(.refused(sqlstate: ""), "the tables of the cluster are not there after they were made")
+    }
+    return cluster
+  }
+
+  /// What a node says that can't read tables of the format `found`.
+  func later(_ found: Int64) -> String {
+    "a later version of ruled made the tables of the cluster (format \(found), this one reads \(newest)): install that version here"
+  }
+
+  /// Upgrades the tables to the latest format, or creates them, in one transaction.
+  ///
+  /// Refuses while a node that is alive, or was a minute ago, does not read that format, and names it.
+  func upgrade(_ connection: PostgresConnection, partitionSize: Int64) throws(PostgresError) {
     // One node at a time. The lock ends with the transaction, so a node that dies meanwhile leaves nothing behind.
-    var script = "BEGIN; SELECT pg_advisory_xact_lock(\(lockNumber)); CREATE SCHEMA IF NOT EXISTS ruled;"
+    var script = "BEGIN; SELECT pg_advisory_xact_lock(\(Self.lockNumber)); CREATE SCHEMA IF NOT EXISTS ruled;"
+    script += Self.readers
+    // No node gets a lease until the tables have the new format.
+    script += """
+      DO $do$ DECLARE found text; BEGIN IF to_regclass('ruled.cluster') IS NULL THEN RETURN; END IF; \
+      IF (SELECT format FROM ruled.cluster) >= \(newest) THEN RETURN; END IF; \
+      LOCK TABLE ruled.nodes IN SHARE ROW EXCLUSIVE MODE; \
+      SELECT string_agg(n.node, ', ' ORDER BY n.node) INTO found FROM ruled.nodes n WHERE \(Self.isLacking("\(newest)")); \
+      IF found IS NOT NULL THEN RAISE EXCEPTION USING ERRCODE = '\(Self.objectInUse)', MESSAGE = \
+      'these nodes read no format after ' || (SELECT format FROM ruled.cluster) || ', this version needs \(newest): ' || found || \
+      '; end them, or install a version between there first'; END IF; END $do$;
+      """
     for (index, upgrade) in upgrades.enumerated() {
       // The block checks again whether the upgrade is done: another node may have done it while this one waited for the lock.
       let body = upgrade.replacing(":part", with: "\(partitionSize)")
@@ -86,34 +127,38 @@ enum ClusterSchema {
         "DO $do$ BEGIN IF \(isDone) THEN RETURN; END IF; \(body) UPDATE ruled.cluster SET format = \(index + 1); END $do$;"
     }
     script += "COMMIT;"
-    do throws(PostgresError) { try connection.run(script: script, milliseconds: timeout) } catch {
-      if connection.isOpen { try? connection.run(script: "ROLLBACK", milliseconds: timeout) }
-      throw PostgresError(error.kind, "the tables of the cluster can't be made: \(error.message)")
+    do throws(PostgresError) { try connection.run(script: script, milliseconds: Self.timeout) } catch {
+      if connection.isOpen { try? connection.run(script: "ROLLBACK", milliseconds: Self.timeout) }
+      throw error
     }
-    guard let cluster = try read(connection) else {
-      throw PostgresError(.refused(sqlstate: ""), "the tables of the cluster are not there after they were made")
-    }
-    return cluster
   }
 
+  /// The table of what nodes read, which no format has: nodes that read a later one make it.
+  static let readers =
+    "CREATE TABLE IF NOT EXISTS ruled.readers (node text PRIMARY KEY, incarnation text NOT NULL, newest int8 NOT NULL);"
+
+  /// Whether the node `n` may be alive and does not say that it reads a format; after an outage of the database all leases are over for a moment.
+  static func isLacking(_ format: String) -> String {
+    """
+    n.lease >= clock_timestamp() - interval '1 minute' AND NOT EXISTS (SELECT 1 FROM ruled.readers r \
+    WHERE r.node = n.node AND r.incarnation = n.incarnation AND r.newest >= \(format))
+    """
+  }
+
+  private static let objectInUse = "55006"
+  /// How long a change of the schema may take, in milliseconds.
+  private static let timeout = 60_000
   /// The number of the advisory lock on changes of the schema: `ruled` in ASCII.
   private static let lockNumber = 0x72_75_6c_65_64
 
   private static let exists = PostgresStatement("SELECT to_regclass('ruled.cluster') IS NOT NULL")
   private static let properties = PostgresStatement("SELECT format, id, part FROM ruled.cluster")
 
-  /// The cluster of the tables; nil if there are none, or if they have an earlier format.
+  /// The cluster of the tables; nil if there are none.
   private static func read(_ connection: PostgresConnection) throws(PostgresError) -> Cluster? {
     guard try connection.execute(exists, milliseconds: timeout).boolean(0, 0) else { return nil }
     let rows = try connection.execute(properties, milliseconds: timeout)
     guard rows.count == 1 else { return nil }
-    let found = rows.integer(0, 0)
-    guard found <= format else {
-      throw PostgresError(
-        .refused(sqlstate: ""),
-        "a later version of ruled made the tables of the cluster (format \(found), this one reads \(format)): install that version here"
-      )
-    }
-    return found == format ? Cluster(id: rows.text(0, 1), partitionSize: rows.integer(0, 2)) : nil
+    return Cluster(id: rows.text(0, 1), partitionSize: rows.integer(0, 2), format: rows.integer(0, 0))
   }
 }

@@ -17,6 +17,8 @@ package struct ClusterSettings: Sendable {
 
   /// The version of the daemon, shown to the other nodes.
   package var version = ""
+  /// The formats of the tables that this version of the daemon works with.
+  var schema = ClusterSchema.current
 
   /// The defaults for a database.
   package init(url: String) { self.url = url }
@@ -33,7 +35,7 @@ final class LogClient {
   /// How long a statement waits for a row that another transaction has locked, in milliseconds.
   private static let lockTimeout = 2_000
 
-  private let settings: ClusterSettings
+  let settings: ClusterSettings
   private var open: PostgresConnection?
   /// The cluster of the database; nil before the first connection.
   private(set) var cluster: ClusterSchema.Cluster?
@@ -61,7 +63,7 @@ final class LogClient {
       try made.run(script: "SET lock_timeout = \(Self.lockTimeout)", milliseconds: settings.commitTimeout)
       let review = try DurabilityReview.read(made, milliseconds: settings.commitTimeout)
       if let problem = review.problem(allowsPrimary: settings.allowsPrimary) { throw PostgresError(.unsafe, problem) }
-      let found = try ClusterSchema.prepare(made, partitionSize: settings.partitionSize)
+      let found = try settings.schema.prepare(made, partitionSize: settings.partitionSize)
       if let cluster, cluster.id != found.id {
         throw PostgresError(
           .refused(sqlstate: ""), "the database now has another cluster: \(found.id) instead of \(cluster.id)")

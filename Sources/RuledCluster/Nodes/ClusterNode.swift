@@ -37,6 +37,8 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
     case replaced(StoreError)
     /// The node was drained: it has to give the log up.
     case drained
+    /// A sentence on an upgrade of the cluster's tables; it may come several times.
+    case upgrade(String)
   }
 
   /// How often the end of the log is read, in milliseconds.
@@ -57,6 +59,8 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
   private var isLeased = false
   /// Called with the events of an owner; nil while the node does not serve as the owner.
   private var onEvent: (@Sendable (OwnerEvent) -> Void)?
+  /// What was told last of an upgrade; the lease's thread alone uses it.
+  private var toldUpgrade = FormatReview.isNewest
 
   /// A node that has not joined, with its own store.
   package init(_ settings: ClusterSettings, identity: NodeIdentity, played: PlayedStore) {
@@ -119,8 +123,9 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
           current.leaseEnd = isDrained == nil ? 0 : start + settings.lease
         }
         try tellOwner(client)
+        if isDrained != nil { try keepFormat(client) }
       } catch {
-        if error.code == .unsafeDatabase { writer.setProblem(error) }
+        if error.code == .unsafeDatabase || error.code == .newerFormat { writer.setProblem(error) }
         lock.locked {
           isLeased = false
           current.leaseProblem = error
@@ -158,6 +163,21 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
       return isReplaced ? .replaced(Self.replaced) : .drained
     }
     if let event { handler(event) }
+  }
+
+  /// Brings the tables to the latest format that all nodes read, as the owner, and tells of it.
+  private func keepFormat(_ client: LogClient) throws(StoreError) {
+    let handler = lock.locked { current.isOwner ? onEvent : nil }
+    let review = try client.reviewFormat(for: identity, isOwner: handler != nil)
+    guard let handler, review != toldUpgrade else { return }
+    toldUpgrade = review
+    let format = settings.schema.newest
+    switch review {
+    case .isNewest: break
+    case .waits(let nodes):
+      handler(.upgrade("the tables of the cluster get format \(format) once these nodes read it: \(nodes)"))
+    case .upgraded: handler(.upgrade("the tables of the cluster have format \(format) now"))
+    }
   }
 
   private static let replaced = StoreError(.fenced, "another node has taken the log of commits over")

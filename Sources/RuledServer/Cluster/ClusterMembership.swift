@@ -87,6 +87,7 @@ final class ClusterMembership: Sendable {
       switch event {
       case .replaced(let error): self?.lose(error)
       case .drained: self?.drain()
+      case .upgrade(let sentence): self?.log.write(LogLine(.info, sentence))
       }
     }
     return ClusterStore(played, writer: writer, problem: { node.figures.leaseProblem }) { [weak self] error in

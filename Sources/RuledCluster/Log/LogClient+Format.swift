@@ -1,0 +1,51 @@
+import RuledStore
+
+/// What a node does about the format of the tables while they have an earlier one than it reads.
+enum FormatReview: Sendable, Equatable {
+  /// The tables have the format that it writes.
+  case isNewest
+  /// They keep their format until these nodes read the later one, separated by commas.
+  case waits(for: String)
+  /// They have the latest format now.
+  case upgraded
+}
+
+extension LogClient {
+  private static let formatStatement = PostgresStatement("SELECT format FROM ruled.cluster")
+  private static let stateStatement = PostgresStatement(
+    """
+    INSERT INTO ruled.readers (node, incarnation, newest) SELECT $1::text, $2::text, $3::int8 \
+    FROM (SELECT set_config('synchronous_commit', 'local', true)) AS s \
+    ON CONFLICT (node) DO UPDATE SET incarnation = excluded.incarnation, newest = excluded.newest
+    """)
+  private static let lackingStatement = PostgresStatement(
+    """
+    SELECT string_agg(n.node, ', ' ORDER BY n.node) FROM ruled.nodes n WHERE n.lease >= clock_timestamp() - interval '1 minute' \
+    AND NOT EXISTS (SELECT 1 FROM ruled.readers r WHERE r.node = n.node AND r.incarnation = n.incarnation AND r.newest >= $1::int8)
+    """)
+
+  /// Says which format `node` reads, if that is a later one than the tables have; the owner brings them to it once all others read it.
+  ///
+  /// Throws `newer_format` if the tables have a format that this version does not know.
+  func reviewFormat(for node: NodeIdentity, isOwner: Bool) throws(StoreError) -> FormatReview {
+    let schema = settings.schema
+    let found = try execute(Self.formatStatement, [], "the format of the tables can't be read").integer(0, 0)
+    guard found <= schema.newest else { throw StoreError(.newerFormat, schema.later(found)) }
+    guard found < schema.newest else { return .isNewest }
+    let open = try connection()
+    do throws(PostgresError) {
+      try open.run(script: ClusterSchema.readers, milliseconds: settings.commitTimeout)
+    } catch { throw error.storeError("the node can't say which format it reads") }
+    _ = try execute(
+      Self.stateStatement, [.text(node.name), .text(node.incarnation), .integer(schema.newest)],
+      "the node can't say which format it reads", milliseconds: settings.lease)
+    let lacking = try execute(
+      Self.lackingStatement, [.integer(schema.newest)], "the nodes that read the later format are not known"
+    ).text(0, 0)
+    guard isOwner, lacking.isEmpty else { return .waits(for: lacking) }
+    do throws(PostgresError) { try schema.upgrade(open, partitionSize: cluster?.partitionSize ?? settings.partitionSize) } catch {
+      throw error.storeError("the tables of the cluster can't get format \(schema.newest)")
+    }
+    return .upgraded
+  }
+}

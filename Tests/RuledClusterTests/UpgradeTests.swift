@@ -1,0 +1,136 @@
+import RuledStore
+import RuledThreads
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import RuledCluster
+
+extension Cluster {
+  /// Tables that get a later format while nodes of two versions are there.
+  @Suite struct UpgradeTests {
+    /// Settings of a later version of the daemon, which also works with tables of the format `oldest`.
+    private static func later(_ settings: ClusterSettings, oldest: Int64 = ClusterSchema.current.newest)
+      -> ClusterSettings
+    {
+      var later = settings
+      later.schema = ClusterSchema(
+        upgrades: ClusterSchema.current.upgrades + ["ALTER TABLE ruled.nodes ADD mood text NOT NULL DEFAULT 'calm';"],
+        oldest: oldest)
+      return later
+    }
+
+    private static func run(_ script: String, _ settings: ClusterSettings) throws {
+      try PostgresConnection(settings.url, seconds: 5).run(script: script, milliseconds: 5000)
+    }
+
+    /// Puts a live node there that says nothing of what it reads, as those of earlier versions.
+    private static func addEarlierNode(_ settings: ClusterSettings) throws {
+      try run(
+        "INSERT INTO ruled.nodes (node, incarnation, address, lease, sequence) "
+          + "VALUES ('old', 'x', '', clock_timestamp() + interval '1 hour', 0)", settings)
+    }
+
+    private static func format(_ settings: ClusterSettings) throws -> Int64? {
+      let client = LogClient(later(settings))
+      _ = try client.readHead()
+      return client.cluster?.format
+    }
+
+    @Test func `tables keep their format until each live node reads the later one, and the owner goes on meanwhile`()
+      throws
+    {
+      let settings = try Cluster.settings()
+      _ = try LogClient(settings).readHead()
+      let (before, after) = (ClusterSchema.current.newest, ClusterSchema.current.newest + 1)
+      let earlier = LogClient(settings)
+      _ = try earlier.readHead()
+      try Self.addEarlierNode(settings)
+      let later = Self.later(settings)
+      let (node, client) = (Cluster.node("new"), LogClient(later))
+      let writer = LogWriter(later, node: node)
+      let isOwner = try writer.takeOver(from: client.readHead())
+      try #require(isOwner)
+      #expect(try client.renewLease(of: node, at: 0) == false)
+      #expect(try client.reviewFormat(for: node, isOwner: true) == .waits(for: "old"))
+      try Cluster.append(["1"], by: writer)
+      #expect(try Self.format(settings) == before)
+      // After an outage of the database the leases of all are over, and the other node may come back.
+      try Self.run(
+        "UPDATE ruled.nodes SET lease = clock_timestamp() - interval '30 seconds' WHERE node = 'old'", settings)
+      #expect(try client.reviewFormat(for: node, isOwner: true) == .waits(for: "old"))
+      // It is replaced by one that says that it reads the later format.
+      try Self.run(
+        "UPDATE ruled.nodes SET incarnation = 'y', lease = clock_timestamp() + interval '1 hour' WHERE node = 'old'",
+        settings)
+      #expect(try client.reviewFormat(for: node, isOwner: true) == .waits(for: "old"))
+      try Self.run("INSERT INTO ruled.readers VALUES ('old', 'y', \(after))", settings)
+      #expect(try client.reviewFormat(for: node, isOwner: false) == .waits(for: ""))
+      #expect(try Self.format(settings) == before)
+      #expect(try client.reviewFormat(for: node, isOwner: true) == .upgraded)
+      #expect(try client.reviewFormat(for: node, isOwner: true) == .isNewest)
+      #expect(try Self.format(settings) == after)
+      try Cluster.append(["2"], by: writer)
+      // Who does not read the format says what to do, on an open connection and on a new one.
+      do {
+        _ = try earlier.reviewFormat(for: Cluster.node("a"), isOwner: false)
+        Issue.record("a later format is not read")
+      } catch {
+        #expect(error.code == .newerFormat)
+        #expect("\(error)".contains("install that version here"))
+      }
+      #expect(Cluster.code { _ = try LogClient(settings).readHead() } == .refused)
+      #expect(try Cluster.texts(later) == ["1", "2"])
+    }
+
+    @Test func `a version that does not work with the tables' format names the nodes that hold it up`() throws {
+      let settings = try Cluster.settings()
+      _ = try LogClient(settings).readHead()
+      try Self.addEarlierNode(settings)
+      let later = Self.later(settings, oldest: ClusterSchema.current.newest + 1)
+      do {
+        _ = try LogClient(later).readHead()
+        Issue.record("a live node does not read the later format")
+      } catch {
+        #expect("\(error)".contains("old") && "\(error)".contains("end them"))
+      }
+      _ = try LogClient(settings).readHead()
+      // A node that was ended in order has given its lease back.
+      try Self.run("UPDATE ruled.nodes SET lease = to_timestamp(0)", settings)
+      let client = LogClient(later)
+      _ = try client.readHead()
+      #expect(client.cluster?.format == ClusterSchema.current.newest + 1)
+    }
+
+    @Test
+    func `nodes of two versions follow each other; the last of the earlier version makes way for the later format`()
+      throws
+    {
+      var settings = try Cluster.settings()
+      settings.lease = 1_000
+      let told = Mutex<[String]>([])
+      let first = try Node("a", settings)
+      let store = try first.own()
+      try store.commit(Cluster.writes("1"), durable: true)
+      let second = try Node("b", Self.later(settings))
+      let taken = Mutex<ClusterStore?>(nil)
+      let follower = try Thread(name: "follow") {
+        let store = try? second.own()
+        second.node.serve { event in if case .upgrade(let sentence) = event { told.withLock { $0.append(sentence) } } }
+        taken.withLock { $0 = store }
+      }
+      try Cluster.wait { second.texts == ["1"] }
+      #expect(try Self.format(settings) == ClusterSchema.current.newest)
+      first.end()
+      follower.join()
+      let next = try #require(taken.withLock { $0 })
+      try Cluster.wait { told.withLock { $0.last?.hasSuffix("now") == true } }
+      try next.commit(Cluster.writes("2"), durable: true)
+      #expect(try Self.format(settings) == ClusterSchema.current.newest + 1)
+      #expect(second.texts == ["1", "2"])
+      second.end()
+      try next.close()
+      try store.close()
+    }
+  }
+}
