@@ -522,6 +522,21 @@ def test_an_owner_that_stood_still_with_nothing_to_do_notices_that_it_was_replac
     assert "another node has taken the log" in owner.log
 
 
+def test_a_read_that_came_while_the_owner_stood_still_is_not_of_the_past(cluster):
+    owner = cluster.owners[0]
+    event = {"type": "tally.add", "subject": "p", "id": "1", "source": "p", "data": {"number": 1}}
+    assert "result" in owner.call("event", event)
+    reader = Client(owner.socket)
+    assert reader.call("state", {"subject": "p"})["result"]["version"] == 1
+    owner.process.send_signal(signal.SIGSTOP)
+    reader.send({"id": 2, "method": "state", "params": {"subject": "p"}})
+    eventually(lambda: any(node is not owner and node.is_owner for node in cluster.nodes), seconds=60)
+    taker = next(node for node in cluster.nodes if node is not owner and node.is_owner)
+    assert "result" in taker.call("event", {**event, "id": "2"})
+    owner.process.send_signal(signal.SIGCONT)
+    assert reader.line()["error"]["data"]["code"] == "unavailable"
+
+
 def tool(node, *words):
     """What `rulectl cluster` ends with: its code, its answer, and what it complains of."""
     command = [PROGRAMS / "rulectl", "--socket", node.socket, "cluster", *words, "--json"]

@@ -43,7 +43,7 @@ extension LogClient {
       Self.lackingStatement, [.integer(schema.newest)], "the nodes that read the later format are not known"
     ).text(0, 0)
     guard isOwner, lacking.isEmpty else { return .waits(for: lacking) }
-    do throws(PostgresError) { try schema.upgrade(open, partitionSize: cluster?.partitionSize ?? settings.partitionSize) } catch {
+    do throws(PostgresError) { try schema.upgrade(open, partitionSize: settings.partitionSize) } catch {
       throw error.storeError("the tables of the cluster can't get format \(schema.newest)")
     }
     return .upgraded

@@ -57,6 +57,8 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
   private var current = Figures()
   private var isStopping = false
   private var isLeased = false
+  /// Since when the node has had its lease without a gap, by its own steady clock, in milliseconds.
+  private var leasedSince = 0
   /// Called with the events of an owner; nil while the node does not serve as the owner.
   private var onEvent: (@Sendable (OwnerEvent) -> Void)?
   /// What was told last of an upgrade; the lease's thread alone uses it.
@@ -72,6 +74,9 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
 
   /// What the node knows of its cluster.
   package var figures: Figures { lock.locked { current } }
+
+  /// Whether the node has its lease, by its own steady clock: until it ends no other node takes the log over.
+  package var hasLease: Bool { lock.locked { current.leaseEnd > MonotonicClock.milliseconds } }
 
   /// Sets why the node can't load the rules in force, which keeps it from taking over; nil if it can.
   package func setRulesProblem(_ reason: StoreError?) { lock.locked { current.rulesProblem = reason } }
@@ -117,6 +122,7 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
         writer.setProblem(unsafe.map { StoreError(.unsafeDatabase, $0) })
         let problem = isDrained == nil ? Self.nameInUse(identity.name) : nil
         lock.locked {
+          if !isLeased || start > current.leaseEnd { leasedSince = MonotonicClock.milliseconds }
           isLeased = isDrained != nil
           current.leaseProblem = problem
           current.isDrained = isDrained ?? current.isDrained
@@ -224,8 +230,12 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
     }
   }
 
+  /// Whether nobody else is about to go on as the owner.
+  ///
+  /// After an outage of the database the leases of all are over. Who renews first leaves the owner the time of a lease to do so, too.
   private func isFree(_ head: LogHead) -> Bool {
-    head.owner == nil || head.isLeaseOver || head.owner?.incarnation == identity.incarnation
+    guard let owner = head.owner, owner.incarnation != identity.incarnation, !head.isLeaseReleased else { return true }
+    return head.isLeaseOver && MonotonicClock.milliseconds - lock.locked { leasedSince } >= settings.lease
   }
 
   /// Plays the log back up to its end, with at most `reads` queries; returns that end.

@@ -3,6 +3,7 @@ import RuledCore
 import RuledEngine
 import RuledStore
 import RuledThreads
+import RuledWire
 import Synchronization
 
 /// A daemon's part in a cluster, from its start to its end: the node that renews its lease, and what happens when it loses the log.
@@ -127,6 +128,14 @@ final class ClusterMembership: Sendable {
 
   /// Whether the node is to give the log up.
   var isDrained: Bool { ownershipEnd.withLock { $0.isDrained } }
+
+  /// Throws unless the node has its lease: without it another node may have committed what a read here has missed.
+  func checkRead() throws(RequestError) {
+    guard !node.hasLease else { return }
+    throw RequestError(
+      .unavailable, "the lease of this node is over, so that another one may own the log of commits by now; try again",
+      details: [.init("retry_after_ms", 500)])
+  }
 
   /// Gives the lease back, so that another node takes over at once.
   func end() {

@@ -55,6 +55,7 @@ extension Worker {
       case .query: try query(QueryParams(request), into: bytes)
       default: try administrate(request, into: bytes)
       }
+      if Self.showsState(request.method) { try services.membership?.checkRead() }
       ReplyWriter.endResult(to: bytes)
     } catch {
       bytes.truncate(to: start)
@@ -77,6 +78,14 @@ extension Worker {
 
   /// Whether a method's reply leaves before the commits in flight, even while the store fails, as it shows nothing of what they write.
   private static func isIndependentOfCommits(_ method: Method) -> Bool { method == .health || method == .rules }
+
+  /// Whether a method shows what was committed, and commits nothing, which would fail once another node owns the log.
+  private static func showsState(_ method: Method) -> Bool {
+    switch method {
+    case .query, .state, .export, .subjects, .parked, .counters: true
+    default: false
+    }
+  }
 
   /// Evaluates the event of a request.
   ///
