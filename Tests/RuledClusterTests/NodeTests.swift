@@ -82,6 +82,41 @@ extension Cluster {
       try next.close()
     }
 
+    @Test func `after an outage of the database the owner has the time of a lease to go on`() throws {
+      let settings = try Cluster.settings()
+      let owner = Cluster.node("a")
+      let writer = LogWriter(settings, node: owner)
+      let client = LogClient(settings)
+      let isOwner = try writer.takeOver(from: client.readHead())
+      try #require(isOwner)
+      let endLease = {
+        try PostgresConnection(settings.url, seconds: 5).run(
+          script: "UPDATE ruled.nodes SET lease = clock_timestamp() - interval '1 second' WHERE node = 'a'",
+          milliseconds: 5000)
+      }
+      _ = try client.renewLease(of: owner, at: 0)
+      try endLease()
+      // The other node reaches the database first.
+      let other = try Node("b", settings)
+      let taken = Mutex<ClusterStore?>(nil)
+      let follower = try Thread(name: "follow") {
+        let store = try? other.own()
+        taken.withLock { $0 = store }
+      }
+      try Cluster.wait { other.node.hasLease }
+      usleep(500_000)
+      #expect(try client.renewLease(of: owner, at: 0) == false)
+      try Cluster.append(["1"], by: writer)
+      try Cluster.wait { other.texts == ["1"] }
+      #expect(try client.readHead().owner == owner)
+      // It dies.
+      try endLease()
+      follower.join()
+      try #require(taken.withLock { $0 }).close()
+      #expect(try client.readHead().owner?.name == "b")
+      other.end()
+    }
+
     @Test func `a node that comes back goes on from what it had, and checks that it is of this log`() throws {
       let settings = try Cluster.settings()
       let folder = TemporaryFolder()

@@ -94,7 +94,7 @@ final class LogClient {
     kept: "head",
     """
     SELECT l.epoch, l.sequence, l.digest, l.owner, l.incarnation, n.address, n.lease IS NULL OR n.lease < clock_timestamp(), \
-    n.listen FROM ruled.logs l LEFT JOIN ruled.nodes n ON n.node = l.owner AND n.incarnation = l.incarnation WHERE l.log = $1::int8
+    n.listen, n.lease IS NULL OR n.lease = to_timestamp(0) FROM ruled.logs l LEFT JOIN ruled.nodes n ON n.node = l.owner AND n.incarnation = l.incarnation WHERE l.log = $1::int8
     """)
 
   /// Reads the end of the log, and who owns it.
@@ -109,7 +109,7 @@ final class LogClient {
       owner: owner.isEmpty
         ? nil
         : NodeIdentity(name: owner, incarnation: rows.text(0, 4), address: rows.text(0, 5), listen: rows.text(0, 7)),
-      isLeaseOver: rows.boolean(0, 6))
+      isLeaseOver: rows.boolean(0, 6), isLeaseReleased: rows.boolean(0, 8))
   }
 
   private static func position(_ rows: PostgresRows, _ column: Int) -> LogPosition { position(rows, 0, column) }

@@ -67,4 +67,6 @@ package struct LogHead: Sendable, Equatable {
   package let owner: NodeIdentity?
   /// Whether the owner's lease is over, by the database's clock.
   package let isLeaseOver: Bool
+  /// Whether the owner has released its lease, or its process has made way for another one of its name.
+  package let isLeaseReleased: Bool
 }
