@@ -1,4 +1,4 @@
-"""Chooses which calls of the daemon fail, through a page of memory shared with the preloaded library."""
+"""Chooses which calls of the daemon fail, and how far its clock is off, through a page of memory shared with the preloaded library."""
 import errno
 import mmap
 import struct
@@ -7,17 +7,20 @@ CALLS = {name: 1 << place for place, name in enumerate(
   ["pwrite", "write", "fdatasync", "fsync", "ftruncate", "rename", "open", "link", "unlink", "fallocate", "sync_range", "mmap", "pread"])}
 SYNCS = ("fdatasync", "fsync")
 WRITES = ("pwrite", "write")
-ACTIONS = {name: place for place, name in enumerate(["fail", "drop", "fail_after", "short", "kill_before", "kill_after", "flip"])}
+ACTIONS = {name: place for place, name in enumerate(["fail", "drop", "fail_after", "short", "kill_before", "kill_after", "flip", "delay"])}
 
 HEAD = struct.Struct("<IIII")
 RULE = struct.Struct("<IIIIiiIIQ128s")
 RULES = 16
+OFFSET = struct.Struct("<q")
 
 
 class Fault:
   """Which calls on which files fail, and how."""
 
-  def __init__(self, calls, pattern, error="EIO", action="fail", skip=0, times=1, chance=1.0, waits=False, arms=0):
+  def __init__(self, calls, pattern, error="EIO", action="fail", skip=0, times=1, chance=1.0, waits=False, arms=0, milliseconds=0):
+    """With the action `delay` each call takes so many milliseconds longer."""
+    self.milliseconds = milliseconds
     self.calls = (calls,) if isinstance(calls, str) else calls
     self.pattern, self.error, self.action = pattern, error, action
     self.skip, self.times, self.chance = skip, times, chance
@@ -25,13 +28,15 @@ class Fault:
 
   def __str__(self):
     what = self.action if self.action.startswith("kill") or self.action in ("flip", "short") else f"{self.error} ({self.action})"
+    if self.milliseconds:
+      what = f"{self.milliseconds} ms more"
     often = "always" if self.times < 0 else f"{self.times} times"
     chance = "" if self.chance >= 1 else f" at {self.chance:.2f}"
     return f"{what} from {'/'.join(self.calls)} on {self.pattern}, {often}{chance}, after {self.skip}"
 
   def packed(self):
     bits = sum(CALLS[name] for name in self.calls)
-    return RULE.pack(0 if self.waits else 1, bits, ACTIONS[self.action], getattr(errno, self.error), self.skip, self.times,
+    return RULE.pack(0 if self.waits else 1, bits, ACTIONS[self.action], self.milliseconds or getattr(errno, self.error), self.skip, self.times,
                      min(65536, int(self.chance * 65536)), self.arms, 0, self.pattern.encode())
 
 
@@ -40,7 +45,7 @@ class Faults:
 
   def __init__(self, path, seed, figures):
     self.path, self.figures = path, figures
-    size = HEAD.size + RULES * RULE.size
+    size = HEAD.size + RULES * RULE.size + OFFSET.size
     with open(path, "wb") as file:
       file.write(bytes(size))
     self.file = open(path, "r+b")
@@ -63,6 +68,10 @@ class Faults:
       self.page[begin : begin + 4] = packed[:4]
     self.count = len(faults)
     self.tracks(True)
+
+  def set_clock(self, seconds):
+    """Sets the clock of the wall so many seconds off."""
+    OFFSET.pack_into(self.page, HEAD.size + RULES * RULE.size, seconds)
 
   def clear(self):
     """Disarms all faults."""

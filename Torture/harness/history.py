@@ -4,7 +4,7 @@ import random
 import threading
 import time
 
-from .nodes import going_on, without_mark
+from .nodes import going_on, wait, without_mark
 
 
 class Operation:
@@ -37,12 +37,20 @@ class Operation:
     return self.outcomes[0]["decisions"]["tally"]["position"]
 
 
+class Read:
+  """What a client was told of a subject's numbers."""
+
+  def __init__(self, subject, begin, numbers):
+    self.subject, self.begin, self.numbers = subject, begin, numbers
+
+
 class History:
   """Clients that record every operation."""
 
-  def __init__(self, nodes, seed, clients=8, subjects=4):
-    self.nodes, self.operations, self.is_ending = nodes, [], threading.Event()
-    self.subjects = [f"s:{number}" for number in range(subjects)]
+  def __init__(self, nodes, seed, clients=8, subjects=4, prefix="s"):
+    self.nodes, self.operations, self.reads, self.is_ending = nodes, [], [], threading.Event()
+    self.subjects = [f"{prefix}:{number}" for number in range(subjects)]
+    self.found, self.stale = {}, []
     self.progress = [0] * clients
     self.threads = [threading.Thread(target=self.run, args=(number, random.Random(f"{seed}-{number}")), daemon=True) for number in range(clients)]
     for thread in self.threads:
@@ -67,7 +75,15 @@ class History:
         done.append(operation)
       if done and choice.random() < 0.1:
         self.attempt(choice.choice(done), node)  # a repeat gets the first outcome
+      if choice.random() < 0.1:
+        self.read(subject, choice.randrange(len(self.nodes)))
       time.sleep(0.01)
+
+  def read(self, subject, node):
+    begin = time.monotonic()
+    numbers = numbers_of(self.nodes[node].call("state", {"subject": subject}, seconds=8))
+    if numbers is not None:
+      self.reads.append(Read(subject, begin, numbers))
 
   def attempt(self, operation, node):
     # Counted as unknown until the answer is there.
@@ -79,7 +95,7 @@ class History:
     if "result" in reply:
       operation.outcomes.append(reply["result"])
       operation.attempts[at] = "acknowledged"
-    elif reply["error"]["data"]["code"] in ("unavailable", "overloaded"):
+    elif reply["error"]["data"]["code"] in ("unavailable", "overloaded") and "may have taken effect" not in reply["error"]["message"]:
       operation.attempts[at] = "refused"
 
   def has_gone_on(self):
@@ -92,11 +108,14 @@ class History:
       thread.join()
 
   def check(self, node):
-    """What is wrong with what the clients were told, as the state of `node` says; an empty list if one process could have answered so."""
+    """What is wrong with what the clients were told, as the state of `node` says; an empty list if one process could have answered so.
+
+    Afterwards `found` has the numbers of each subject, and `stale` the reads that lacked what had been acknowledged before they began.
+    """
     wrong = []
     for subject in self.subjects:
-      reply = node.call("state", {"subject": subject})
-      numbers = reply["result"]["plugins"]["tally"]["numbers"]
+      numbers = state_of(node, subject)
+      self.found[subject] = numbers
       places = {number: place for place, number in enumerate(numbers, 1)}
       operations = {f"{one.client}-{one.number}": one for one in self.operations if one.subject == subject}
       if len(places) != len(numbers):
@@ -105,7 +124,18 @@ class History:
       for name, one in operations.items():
         wrong += [f"{subject}: {name} {problem}" for problem in self.problems(one, places.get(name))]
       wrong += self.disorder(subject, [operations[name] for name in numbers if name in operations])
+      wrong += self.misread(subject, numbers, operations)
     return wrong
+
+  def misread(self, subject, numbers, operations):
+    """Each read shows how the state once was: nothing that never took effect, and nothing in another order."""
+    ends = [operations[name].end if name in operations and operations[name].is_acknowledged else None for name in numbers]
+    for read in (read for read in self.reads if read.subject == subject):
+      count = len(read.numbers)
+      if read.numbers != numbers[:count]:
+        yield f"{subject}: a read showed what never was: {read.numbers[-3:]} at the end of {count}"
+      elif any(end is not None and end < read.begin for end in ends[count:]):
+        self.stale.append(read)
 
   @staticmethod
   def problems(one, place):
@@ -136,4 +166,23 @@ class History:
       counts["acknowledged" if one.is_acknowledged else "refused" if one.is_refused else "unknown"] += 1
       counts["sent again"] += max(0, len(one.attempts) - 1)
     return ", ".join(f"{count:,} {name}" for name, count in counts.items())
+
+
+def numbers_of(reply):
+  """The numbers in a reply to `state`; None if it is an error, or none came."""
+  if not reply or "result" not in reply:
+    return None
+  return reply["result"]["plugins"].get("tally", {}).get("numbers", [])
+
+
+def state_of(node, subject, seconds=60):
+  """The numbers of a subject, as soon as a node has a reply."""
+  found = []
+
+  def is_read():
+    found.append(numbers_of(node.call("state", {"subject": subject})))
+    return found[-1] is not None
+
+  wait(is_read, seconds, f"the state of {subject} can't be read")
+  return found[-1]
 

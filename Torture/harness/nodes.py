@@ -92,14 +92,15 @@ class Hosts:
 class Node:
   """A node of ruled."""
 
-  def __init__(self, name, folder, store, programs, prefix=()):
-    """A node that is started by the command `prefix`, if there is one."""
+  def __init__(self, name, folder, store, programs, prefix=(), lease=LEASE, **more):
+    """A node that is started by the command `prefix`, if there is one; `more` has further settings of `cluster`."""
     self.name, self.folder, self.programs, self.prefix = name, folder / name, programs, prefix
-    self.folder.mkdir()
+    self.folder.mkdir(exist_ok=True)
     self.socket = str(self.folder / "ruled.sock")
+    settings = {"node": name, "address": self.socket, "folder": f"{self.folder}/store", "lease": f"{lease}s", **more}
     (self.folder / "ruled.conf.lua").write_text(
-      f'socket = "{self.socket}"\nrules = "{folder}/rules"\nstore = "{store}"\n'
-      f'cluster = {{ node = "{name}", address = "{self.socket}", folder = "{self.folder}/store", lease = "{LEASE}s" }}\n'
+      f'socket = "{self.socket}"\nrules = "{folder}/rules"\nstore = "{store}"\nworkers = 2\n'
+      f'cluster = {{ {", ".join(f"{key} = {json.dumps(str(value))}" for key, value in settings.items())} }}\n'
     )
     self.start()
 
@@ -140,17 +141,19 @@ class Node:
 
 
 class Services:
-  """Start each node again a second after it has ended, as a service manager does."""
+  """Start each node again soon after it has ended, as a service manager does."""
 
-  def __init__(self, nodes):
-    self.nodes, self.is_ending = nodes, threading.Event()
+  def __init__(self, nodes, seconds=1):
+    self.nodes, self.seconds, self.is_ending = nodes, seconds, threading.Event()
+    # Nodes that are not started for the moment.
+    self.held = set()
     self.thread = threading.Thread(target=self.run, daemon=True)
     self.thread.start()
 
   def run(self):
-    while not self.is_ending.wait(1):
+    while not self.is_ending.wait(self.seconds):
       for node in self.nodes:
-        if node.process.poll() is not None:
+        if node not in self.held and node.process.poll() is not None:
           node.start()
 
   def end(self):

@@ -1,5 +1,5 @@
-// Makes chosen calls of a program on chosen files fail, or kills it right before or after one. Preloaded into the daemon. The driver
-// chooses at run time, through a page of memory that both map (`TORTURE_CONTROL` names its file).
+// Makes chosen calls of a program on chosen files fail, or kills it right before or after one; sets its clock off. Preloaded into the
+// daemon. The driver chooses at run time, through a page of memory that both map (`TORTURE_CONTROL` names its file).
 //
 // A failed sync may also drop what was written since the last successful one, as a real system may: each write since then saves the bytes
 // that it overwrites, and for some of the pages they are restored.
@@ -18,7 +18,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 enum call {
@@ -34,6 +36,7 @@ enum action {
   KILL_BEFORE,      // kills the process instead of the call
   KILL_AFTER,       // kills the process after the call
   FLIP,             // a read that returns one wrong bit
+  DELAY,            // takes so many milliseconds longer as the rule's error says
 };
 
 struct rule {
@@ -55,6 +58,7 @@ struct control {
   uint32_t tracks;  // whether writes are recorded, for FAIL_DROPPING
   uint32_t seed;
   struct rule rules[16];
+  int64_t clock_offset;  // in seconds; monotonic clocks stay as they are
 };
 
 static struct control *control;
@@ -77,6 +81,7 @@ static struct {
   int (*posix_fallocate)(int, off_t, off_t);
   int (*sync_file_range)(int, off64_t, off64_t, unsigned int);
   void *(*mmap)(void *, size_t, int, int, int, off_t);
+  int (*clock_gettime)(clockid_t, struct timespec *);
 } real;
 
 static void map_control(void) {
@@ -92,6 +97,7 @@ static void resolve(void) {
 #define FIND(name) *(void **)&real.name = dlsym(RTLD_NEXT, #name)
   FIND(pwrite), FIND(pwritev), FIND(write), FIND(pread), FIND(fdatasync), FIND(fsync), FIND(ftruncate), FIND(rename), FIND(link);
   FIND(unlink), FIND(fallocate), FIND(posix_fallocate), FIND(sync_file_range), FIND(mmap), FIND(open);
+  FIND(clock_gettime);
   map_control();
 }
 
@@ -155,6 +161,31 @@ static struct rule *find_for(uint32_t call, int descriptor) {
   return rule;
 }
 
+// MARK: The clock
+
+int clock_gettime(clockid_t clock, struct timespec *time) {
+  begin();
+  int result = real.clock_gettime(clock, time);
+  if (result == 0 && control && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
+    time->tv_sec += __atomic_load_n(&control->clock_offset, __ATOMIC_RELAXED);
+  return result;
+}
+
+int gettimeofday(struct timeval *time, void *zone) {
+  (void)zone;
+  struct timespec precise;
+  int result = clock_gettime(CLOCK_REALTIME, &precise);
+  *time = (struct timeval){ .tv_sec = precise.tv_sec, .tv_usec = precise.tv_nsec / 1000 };
+  return result;
+}
+
+time_t time(time_t *place) {
+  struct timespec precise;
+  clock_gettime(CLOCK_REALTIME, &precise);
+  if (place) *place = precise.tv_sec;
+  return precise.tv_sec;
+}
+
 static void die(void) {
   kill(getpid(), SIGKILL);
   for (;;) pause();
@@ -164,6 +195,7 @@ static void die(void) {
 static int is_refused(struct rule *rule) {
   if (!rule) return 0;
   if (rule->action == KILL_BEFORE) die();
+  if (rule->action == DELAY) usleep(rule->error * 1000);
   if (rule->action != FAIL && rule->action != FAIL_DROPPING) return 0;
   errno = (int)rule->error;
   return 1;

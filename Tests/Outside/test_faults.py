@@ -1,0 +1,25 @@
+"""Thirty faults of Torture/nodes: what clients were told is what one process could have answered."""
+
+import ctypes.util
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from daemon import PROGRAMS, ROOT
+from throwaway_postgres import is_installed
+
+pytestmark = pytest.mark.skipif(
+    not is_installed() or ctypes.util.find_library("pq") is None or shutil.which("cc") is None,
+    reason="postgresql-15, libpq5 or a C compiler is not installed",
+)
+
+
+def test_thirty_faults_leave_no_difference(tmp_path):
+    # As root the nodes have a network of their own, if this machine lets root make one.
+    command = [ROOT / "Torture/nodes", "--faults", "30", "--seed", "1497451732", "--programs", PROGRAMS, "--folder", tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr
+    faults, differences = re.search(r"seed \d+: (\d+) faults.* (\d+) differences", done.stdout).groups()
+    assert int(faults) >= 30 and differences == "0"
