@@ -14,7 +14,7 @@ help:
 	@echo "make bench         compare with Redis and Tarantool on this host, about an hour"
 	@echo "make torture       kills, power cuts, failing calls and full disks, about an hour"
 	@echo "make build         build the release programs into .build/release"
-	@echo "make deb           build .build/deb/ruled_VERSION_ARCHITECTURE.deb"
+	@echo "make deb           build .build/deb/ruled_VERSION_ARCHITECTURE.deb, and ruled-postgres beside it"
 	@echo "make install       install what make build built; takes DESTDIR and PREFIX ($(PREFIX))"
 	@echo "make house         print figures of the source code"
 	@echo "make clean         remove what was built, and the store of make run"

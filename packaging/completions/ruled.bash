@@ -4,8 +4,8 @@ _ruled() {
   COMPREPLY=()
   case $previous in
     -c|--config|-S|--socket) files=-f ;;
-    -r|--rules|--restore) files=-d ;;
-    -s|--store) mapfile -t COMPREPLY < <(compgen -W "rocksdb: memory:" -- "$current"); return ;;
+    -r|--rules|--restore|--import) files=-d ;;
+    -s|--store) mapfile -t COMPREPLY < <(compgen -W "rocksdb: memory: postgresql:" -- "$current"); return ;;
     --clock) mapfile -t COMPREPLY < <(compgen -W "manual" -- "$current"); return ;;
   esac
   if [[ -n $files ]]; then
@@ -13,6 +13,6 @@ _ruled() {
     mapfile -t COMPREPLY < <(compgen "$files" -- "$current")
     return
   fi
-  mapfile -t COMPREPLY < <(compgen -W "--config --rules --store --socket --clock --check --salvage --restore --hold-effects --help --version" -- "$current")
+  mapfile -t COMPREPLY < <(compgen -W "--config --rules --store --socket --clock --check --salvage --restore --hold-effects --import --help --version" -- "$current")
 }
 complete -F _ruled ruled

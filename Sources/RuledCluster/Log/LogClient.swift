@@ -88,6 +88,20 @@ final class LogClient {
     } catch { throw error.storeError(attempt) }
   }
 
+  /// Executes a command without values, such as the end of a transaction, and checks that the standbys have its commit.
+  func run(_ command: String) throws(StoreError) {
+    let connection = try connection()
+    do throws(PostgresError) { try connection.run(script: command, milliseconds: commitTimeout) } catch {
+      throw error.storeError("the database did not execute \(command)")
+    }
+    if let warning = connection.warning {
+      throw StoreError(.unreachable, "the database has not confirmed that its standbys have it", underlying: warning)
+    }
+  }
+
+  /// How long a commit may take, in milliseconds.
+  var commitTimeout: Int { settings.commitTimeout }
+
   // MARK: Reading
 
   private static let headStatement = PostgresStatement(

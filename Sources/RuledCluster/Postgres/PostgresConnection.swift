@@ -40,10 +40,7 @@ final class PostgresConnection {
 
   /// Loads libpq and connects to `url`, within `seconds` for each of its hosts.
   init(_ url: String, seconds: Int) throws(PostgresError) {
-    if let problem = pq_load() {
-      throw PostgresError(
-        .library, "libpq is missing, which a store in PostgreSQL needs: install libpq5 (\(String(cString: problem)))")
-    }
+    if let problem = PostgresLibrary.problem { throw PostgresError(.library, problem) }
     guard let connection = pq_connect(url, "ruled", Int32(seconds)) else {
       throw PostgresError(.unreachable, "there is no memory for a connection to the database")
     }
@@ -120,6 +117,16 @@ final class PostgresConnection {
       throw PostgresError(.refused(sqlstate: String(cString: pq_sqlstate(connection))), message)
     }
     if outcome != PQ_ANSWERED { throw PostgresError(.noAnswer, message) }
+  }
+}
+
+/// libpq, which is loaded when it is first needed.
+package enum PostgresLibrary {
+  /// Why it can't be loaded, and what to do; nil once it is.
+  package static var problem: String? {
+    pq_load().map {
+      "libpq is missing, which a store in PostgreSQL needs: install ruled-postgres, or libpq5 (\(String(cString: $0)))"
+    }
   }
 }
 

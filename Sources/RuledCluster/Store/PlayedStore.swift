@@ -16,12 +16,21 @@ package final class PlayedStore: Sendable {
   private let cluster: Mutex<String>
 
   /// Wraps a store, and reads its position in the log.
+  ///
+  /// Throws `refused` for a store that has no position but was committed to: it is that of a daemon outside of any cluster.
   package init(_ store: RocksStore) throws(StoreError) {
     self.store = store
     let value = ByteBuffer(capacity: 128)
     defer { withExtendedLifetime(value) {} }
-    let isThere = try Self.key.withView { (key) throws(StoreError) in try store.get(key, into: value) }
-    guard isThere else {
+    let hasPosition = try Self.key.withView { (key) throws(StoreError) in try store.get(key, into: value) }
+    guard hasPosition else {
+      guard try Self.isUnused(store) else {
+        throw StoreError(
+          .refused,
+          "the store at \(store.path) is that of a single daemon, and no node's: give the node another cluster.folder, or move that one "
+            + "away; to bring what it has into a new cluster, run 'ruled --import \(store.path)' before the first node starts"
+        )
+      }
       current = Mutex(.start)
       cluster = Mutex("")
       return
@@ -34,18 +43,43 @@ package final class PlayedStore: Sendable {
     }
     let digest = bytes.extracting(8..<(8 + Self.digestBytes))
     let sequence = Int64(bitPattern: UInt64(bigEndian: bytes.load(at: 0, as: UInt64.self)))
-    current = Mutex(LogPosition(sequence: sequence, digest: Array(digest)))
+    current = Mutex(sequence == 0 ? .start : LogPosition(sequence: sequence, digest: Array(digest)))
     cluster = Mutex(String(decoding: bytes.extracting(droppingFirst: 8 + Self.digestBytes), as: UTF8.self))
   }
 
   /// The position up to which the log was played back.
   package var position: LogPosition { current.withLock { $0 } }
 
-  /// Checks that the store belongs to the cluster `id`, or to none yet.
+  private static func isUnused(_ store: RocksStore) throws(StoreError) -> Bool {
+    var isUnused = true
+    try store.scanCommitted { _, _ in
+      isUnused = false
+      return false
+    }
+    return isUnused
+  }
+
+  /// Whether a store is, or was, that of a cluster's node.
+  static func hasPosition(_ store: RocksStore) throws(StoreError) -> Bool {
+    try key.withView { (key) throws(StoreError) in try store.get(key, into: ByteBuffer()) }
+  }
+
+  /// Removes the position from a store that a single daemon serves from now on, so that no node takes it for a node's again; false if there is none.
+  package static func leaveCluster(_ store: RocksStore) throws(StoreError) -> Bool {
+    guard try hasPosition(store) else { return false }
+    let writes = WriteSet(capacity: 64)
+    key.withView { writes.delete($0) }
+    try store.commit(writes, durable: true)
+    return true
+  }
+
+  /// Checks that the store belongs to the cluster `id`; one that belongs to none yet joins it.
   func join(_ id: String) throws(StoreError) {
-    let known = cluster.withLock { known in
-      if known.isEmpty, position == .start { known = id }
-      return known
+    let known = cluster.withLock { $0 }
+    if known.isEmpty {
+      cluster.withLock { $0 = id }
+      // So that a crash after the first writes does not leave a store without a position.
+      return try writePosition(.start)
     }
     guard known == id else {
       throw StoreError(
@@ -60,15 +94,20 @@ package final class PlayedStore: Sendable {
   /// The same batch may come again after a crash. That changes nothing, since its writes are puts and deletes.
   func apply(_ batch: ByteView, to next: LogPosition) throws(StoreError) {
     try LogBatch.forEachCommit(in: batch) { (writes) throws(StoreError) in try append(writes) }
+    try writePosition(next)
+    current.withLock { $0 = next }
+  }
+
+  private func writePosition(_ position: LogPosition) throws(StoreError) {
     let value = ByteBuffer(capacity: 128)
-    value.append(bigEndian: UInt64(bitPattern: next.sequence))
-    next.digest.withView { value.append($0) }
+    value.append(bigEndian: UInt64(bitPattern: position.sequence))
+    let digest = position == .start ? [UInt8](repeating: 0, count: Self.digestBytes) : position.digest
+    digest.withView { value.append($0) }
     value.append(contentsOf: cluster.withLock { $0 })
     let writes = WriteSet(capacity: 256)
     Self.key.withView { writes.put($0, value.bytes) }
     withExtendedLifetime(value) {}
     try append(writes)
-    current.withLock { $0 = next }
   }
 
   private func append(_ writes: WriteSet) throws(StoreError) {

@@ -30,6 +30,18 @@ struct ClusterStart {
     snapshots = configuration.cluster.snapshots.map { SnapshotSettings(folder: $0, every: every) }
   }
 
+  /// Makes a store that may have been a node's that of a daemon outside of any cluster.
+  static func leave(_ store: RocksStore, _ log: any EventLog) throws(StartError) {
+    do throws(StoreError) {
+      guard try PlayedStore.leaveCluster(store) else { return }
+    } catch { throw StartError("the store can't be used: \(error)") }
+    log.write(
+      LogLine(
+        .warn,
+        "the store at \(store.path) was a node's of a cluster: this daemon goes on with it alone, and no node can use it again"
+      ))
+  }
+
   /// What became of a node's own store.
   enum Outcome {
     /// It goes on with what it has, and is open.

@@ -1,9 +1,11 @@
 import Glibc
+import RuledCluster
 import RuledCore
 import RuledLua
 import RuledPeers
 
-/// Finds addresses of the configuration that a start could not listen on, and certificates that a node could not show.
+/// Finds what a start could not do with the network: addresses that it could not listen on, certificates that a node could not show, a database that it
+/// could not speak to.
 struct AddressReview {
   /// What was found, in the order of the configuration's keys.
   private(set) var problems: [ConfigurationProblem] = []
@@ -12,6 +14,9 @@ struct AddressReview {
   ///
   /// The running daemon may hold an address, and under `delivery = "courier"` systemd does.
   init(_ configuration: Configuration, inherited: [Int32]) {
+    if case .postgresql = configuration.store, let problem = PostgresLibrary.problem {
+      problems.append(ConfigurationProblem(path: ["store"], message: "store: \(problem)"))
+    }
     if let tunnel = configuration.cluster.tunnel { review(tunnel, of: configuration) }
     guard configuration.delivery == .daemon else { return }
     for (key, address) in [("listen", configuration.http.listen), ("sites", configuration.http.sites)] {

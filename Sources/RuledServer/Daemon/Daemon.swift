@@ -121,6 +121,7 @@ package final class Daemon {
     guard let path = configuration.storeFolder else { return (MemoryStore(), nil) }
     let (store, journal) = try openFolder(path)
     guard case .postgresql(let url) = configuration.store, let sockets else {
+      try ClusterStart.leave(store, log)
       return (store, journal)
     }
     let start = ClusterStart(url, configuration, log: log)

@@ -1,6 +1,8 @@
 import Glibc
+import RuledCluster
 import RuledCore
 import RuledEngine
+import RuledJournal
 import RuledLua
 import RuledStore
 
@@ -21,6 +23,7 @@ package enum ServeCommand {
       if options.checks { return try check(options) }
       if options.salvages { return try salvage(options) }
       if let backup = options.restores { return try restore(backup, options) }
+      if let store = options.imports { return try importStore(store, options) }
       guard !options.holdsEffects else { throw StartError("--hold-effects belongs to --restore DIR") }
       let configuration = try options.configuration()
       try Daemon(
@@ -75,6 +78,35 @@ package enum ServeCommand {
     print("restored \(report.backup) to \(path): \(report.files) files, \(report.bytes) bytes")
     print("all of it can be read: \(report.entries) entries, \(report.subjects) subjects")
     if options.holdsEffects { print("no effect is delivered until 'rulectl effects release'") }
+    return 0
+  }
+
+  /// Copies the store of a single daemon into the empty log of a cluster, and prints what it has.
+  private static func importStore(_ path: String, _ options: ServeOptions) throws(StartError) -> Int32 {
+    let configuration = try options.configuration()
+    guard case .postgresql(let url) = configuration.store else {
+      throw StartError(
+        "--import fills the log of a cluster; name its database with --store postgresql://… or --config FILE")
+    }
+    guard access("\(path)/CURRENT", F_OK) == 0 else { throw StartError("there is no store at \(path)") }
+    let start = ClusterStart(url, configuration, log: StandardErrorLog())
+    let report: StoreImport.Report
+    do throws(StoreError) {
+      // What the log holds for the journal stays with the old store.
+      let journal = configuration.journal.isOn ? Journal(of: path, settings: configuration.journal) : nil
+      let store = try RocksStore(path: path, journal: journal)
+      report = try StoreImport(start.settings, node: start.identity).run(from: store) {
+        print("copied \($0.entries) entries, \($0.bytes >> 20) MiB")
+      }
+      try store.close()
+    } catch {
+      let doubt = error.isOutcomeUnknown ? "; it may be there all the same: run this again, which says so" : ""
+      throw StartError("the store can't be copied into the log of the cluster: \(error)\(doubt)")
+    }
+    print(
+      "copied \(path) into the log of the cluster: \(report.entries) entries, \(report.bytes) bytes, in one transaction"
+    )
+    print("start the nodes, each with an empty folder; no daemon may serve \(path) any more")
     return 0
   }
 
@@ -137,7 +169,7 @@ struct ServeOptions {
     "ruled", "Serves decisions on events, by rules in Lua.",
     synopsis: [
       "[--config FILE] [--rules DIR] [--store URL] [--socket PATH] [--clock manual]", "--check [OPTION …]",
-      "--salvage [OPTION …]", "--restore DIR [--hold-effects] [OPTION …]",
+      "--salvage [OPTION …]", "--restore DIR [--hold-effects] [OPTION …]", "--import DIR [OPTION …]",
     ],
     options: [
       OptionSpec(
@@ -156,6 +188,9 @@ struct ServeOptions {
       OptionSpec("salvage", "Saves what can be read of a damaged store that does not open, and ends."),
       OptionSpec(
         "restore", value: "DIR", "Makes a store of the latest backup in DIR, or of the backup DIR, and ends.",
+        completes: .folders, repeats: true),
+      OptionSpec(
+        "import", value: "DIR", "Copies the store of a single daemon into the empty log of a cluster, and ends.",
         completes: .folders, repeats: true),
       OptionSpec("hold-effects", "With --restore: no effect is delivered until 'rulectl effects release'."),
     ],
@@ -178,6 +213,7 @@ struct ServeOptions {
   var checks: Bool { arguments.has("check") }
   var salvages: Bool { arguments.has("salvage") }
   var restores: String? { arguments.value("restore") }
+  var imports: String? { arguments.value("import") }
   var holdsEffects: Bool { arguments.has("hold-effects") }
   var hasManualClock: Bool { arguments.has("clock") }
   /// The configuration file, if one is named.

@@ -166,6 +166,18 @@ package final class RocksStore: StateStore {
       underlying: error.underlying)
   }
 
+  /// The names of the values that belong to the store itself, and to no other.
+  private static let ownKeys = [StoreFormat.name, SegmentIngestion.flushedName].map { name in
+    StoreKey.bytes { StoreKey.daemon(name, into: $0) }
+  }
+
+  /// As `scan`, over everything that was committed: the values that belong to the store itself are left out.
+  package func scanCommitted(_ body: (_ key: ByteView, _ value: ByteView) -> Bool) throws(StoreError) {
+    try scan(from: [], to: nil) { key, value in
+      Self.ownKeys.contains { key.elementsEqual($0) } || body(key, value)
+    }
+  }
+
   /// Commits go on meanwhile: the database's files are linked, and what the log holds at that moment is written from memory.
   package func checkpoint(to path: String) throws(StoreError) { _ = try snapshot(to: path) }
 

@@ -114,7 +114,7 @@ struct SegmentIngestion {
   }
 
   /// The name under which the database has the number of the last segment that it ingested; part of the store's format.
-  private static let flushedName = "drained"
+  static let flushedName = "drained"
 
   /// The number of the last segment that the database ingested; 0 when it has none.
   static func flushed(in database: RocksDatabase) throws(StoreError) -> UInt64 {

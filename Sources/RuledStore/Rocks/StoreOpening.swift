@@ -122,7 +122,10 @@ enum StoreFormat {
 
   private static var key: ByteBuffer {
     let key = ByteBuffer(capacity: 16)
-    StoreKey.daemon("format", into: key)
+    StoreKey.daemon(name, into: key)
     return key
   }
+
+  /// The name under which the database has its format.
+  static let name = "format"
 }

@@ -1,0 +1,64 @@
+import RuledCore
+package import RuledStore
+
+/// Copies the store of a single daemon into the log of a cluster, before the cluster's first node starts.
+package struct StoreImport {
+  /// What was copied.
+  package struct Report: Sendable {
+    /// The number of keys.
+    package var entries = 0
+    /// The bytes of their keys and values.
+    package var bytes = 0
+  }
+
+  /// The size at which a batch is sent.
+  private static let batchBytes = 512 << 10
+  /// How often progress is reported, in milliseconds.
+  private static let reportInterval = 5_000
+
+  private let client: LogClient
+  private let node: NodeIdentity
+
+  /// An import by the node `node`.
+  package init(_ settings: ClusterSettings, node: NodeIdentity) {
+    client = LogClient(settings)
+    self.node = node
+  }
+
+  /// Copies all of `store`, in one transaction: after an error the log is as empty as before, unless the outcome is unknown.
+  ///
+  /// Throws `refused` if the store is a node's, or if the log has a batch or an owner.
+  package func run(from store: RocksStore, progress: (Report) -> Void) throws(StoreError) -> Report {
+    guard try !PlayedStore.hasPosition(store) else {
+      throw StoreError(
+        .refused, "the store at \(store.path) is that of a cluster's node: what it has is in that cluster's log")
+    }
+    var report = Report()
+    try client.fillEmptyLog(for: node) { (append) throws(StoreError) in
+      let writes = WriteSet(capacity: Self.batchBytes)
+      func send() throws(StoreError) {
+        let batch = LogBatch()
+        batch.append(writes)
+        try append(batch)
+        writes.removeAll()
+      }
+      var failure: StoreError?
+      var reported = MonotonicClock.milliseconds
+      try store.scanCommitted { key, value in
+        writes.put(key, value)
+        report.entries += 1
+        report.bytes += key.count + value.count
+        guard writes.byteCount >= Self.batchBytes else { return true }
+        do throws(StoreError) { try send() } catch { failure = error }
+        if MonotonicClock.milliseconds - reported >= Self.reportInterval {
+          reported = MonotonicClock.milliseconds
+          progress(report)
+        }
+        return failure == nil
+      }
+      if let failure { throw failure }
+      if !writes.isEmpty { try send() }
+    }
+    return report
+  }
+}
