@@ -60,7 +60,9 @@ let package = Package(
     .target(
       name: "CTLS", cSettings: [.define("_GNU_SOURCE"), .unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
 
-    module("RuledCore", []),
+    .target(name: "CDigest", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
+
+    module("RuledCore", ["CDigest"]),
     module("RuledThreads", ["CLinux"]),
     module("RuledJSON", ["RuledCore", "CJSON"]),
     module("RuledLua", ["RuledCore", "RuledJSON", "CLuaBridge"]),

@@ -35,6 +35,9 @@ import Testing
           rest = rest.extracting(count...)
         }
         #expect(hash.finish() == SHA256.hash(whole))
+        var portable = SHA256(isPortable: true)
+        portable.update(whole)
+        #expect(portable.finish() == SHA256.hash(whole))
       }
     }
     #expect(SHA256.hash("abc").bytes.prefix(3) == [0xBA, 0x78, 0x16])

@@ -1,4 +1,6 @@
-/// SHA-256 (FIPS 180-4), in one go or piece by piece.
+import CDigest
+
+/// SHA-256 (FIPS 180-4), in one go or piece by piece; by the processor's own instructions where it has them.
 package struct SHA256: Sendable {
   /// A finished digest of 32 bytes.
   package struct Digest: Sendable, Hashable {
@@ -32,9 +34,10 @@ package struct SHA256: Sendable {
     0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19)
   private var pending: [UInt8] = []
   private var length: UInt64 = 0
+  private let isPortable: Bool
 
-  /// A digest of nothing yet.
-  package init() {}
+  /// A digest of nothing yet; a portable one does without the processor's instructions.
+  package init(isPortable: Bool = false) { self.isPortable = isPortable }
 
   /// The digest of `bytes`.
   package static func hash(_ bytes: ByteView) -> Digest {
@@ -59,10 +62,9 @@ package struct SHA256: Sendable {
       pending.withView { compress($0) }
       pending.removeAll(keepingCapacity: true)
     }
-    while bytes.count - position >= 64 {
-      compress(bytes.extracting(position..<(position + 64)))
-      position += 64
-    }
+    let whole = (bytes.count - position) / 64 * 64
+    if whole > 0 { compress(bytes.extracting(position..<(position + whole))) }
+    position += whole
     pending += bytes[position...]
   }
 
@@ -86,8 +88,18 @@ package struct SHA256: Sendable {
     return Digest(words: last.state)
   }
 
-  /// Digests one block, which has 64 bytes.
-  private mutating func compress(_ block: ByteView) {
+  /// Digests blocks of 64 bytes each.
+  private mutating func compress(_ blocks: ByteView) {
+    let isDone =
+      !isPortable
+      && withUnsafeMutableBytes(of: &state) {
+        digest_sha256($0.assumingMemoryBound(to: UInt32.self).baseAddress, blocks.baseAddress, blocks.count / 64)
+      }
+    guard !isDone else { return }
+    for start in stride(from: 0, to: blocks.count, by: 64) { compress(block: blocks.extracting(start..<(start + 64))) }
+  }
+
+  private mutating func compress(block: ByteView) {
     var (a, b, c, d) = (state[0], state[1], state[2], state[3])
     var (e, f, g, h) = (state[4], state[5], state[6], state[7])
     withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 64) { schedule in
