@@ -5,7 +5,7 @@ import Testing
 
 extension EndToEnd {
   /// Effects on their way to a real receiver over HTTPS, from the daemon or from a courier.
-  @Suite struct CourierTests {
+  @Suite(.oneDaemon("a node opens network sockets")) struct CourierTests {
     private static let rules = [
       "p/plugin.lua": """
       plugin { name = "p", version = "1", sinks = { "out" } }

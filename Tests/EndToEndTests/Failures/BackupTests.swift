@@ -7,7 +7,7 @@ import Testing
 
 extension EndToEnd {
   /// Backups of a daemon under load, and what is restored from them.
-  @Suite struct BackupTests {
+  @Suite(.oneDaemon("it is about the files of a store")) struct BackupTests {
     private static let rules: [String: String] = {
       var rules = Tally.rules
       rules["wordy/plugin.lua"] = """

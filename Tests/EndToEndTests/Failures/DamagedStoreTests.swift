@@ -5,7 +5,7 @@ import Testing
 
 extension EndToEnd {
   /// A damaged block of one of the store's files affects only the subjects in it.
-  @Suite struct DamagedStoreTests {
+  @Suite(.oneDaemon("it is about the files of a store")) struct DamagedStoreTests {
     private static let rules = [
       "p/plugin.lua": """
       plugin { name = "p", version = "1" }

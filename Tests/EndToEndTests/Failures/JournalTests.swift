@@ -147,14 +147,14 @@ extension EndToEnd {
       let daemon = try RuledDaemon(rules: Self.rules, configuration: "journal = { keep = '1h', max_gib = 0.5 }")
       _ = try daemon.client().call("event", ["type": "greet", "subject": "a"])
       #expect(daemon.end(SIGTERM) == 0)
-      #expect(access("\(daemon.folder.path)/store/journal", F_OK) == 0)
+      #expect(access("\(daemon.store)/journal", F_OK) == 0)
       daemon.folder.replace("ruled.conf.lua", with: "journal = { keep = '0' }")
       try daemon.start()
       let client = try daemon.client()
       #expect(try client.failure("log")["data"]?["code"] == "unavailable")
       #expect(try client.failure("journal")["data"]?["code"] == "unavailable")
       #expect(try client.call("health")["journal"] == .null)
-      #expect(access("\(daemon.folder.path)/store/journal", F_OK) != 0)
+      #expect(access("\(daemon.store)/journal", F_OK) != 0)
     }
   }
 }

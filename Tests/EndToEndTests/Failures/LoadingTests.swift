@@ -115,7 +115,9 @@ extension EndToEnd {
       return recv(client.descriptor, &byte, 1, Int32(MSG_DONTWAIT) | Int32(MSG_PEEK)) < 0 && errno == EAGAIN
     }
 
-    @Test("eight plugins that load slowly delay neither clients nor timers, and no worker builds their VMs")
+    @Test(
+      "eight plugins that load slowly delay neither clients nor timers, and no worker builds their VMs",
+      .oneDaemon("it looks at the threads of one process"))
     func holdsUpNobody() throws {
       let daemon = try RuledDaemon(rules: ["numbered/plugin.lua": Self.rules(1)])
       let other = try daemon.client()
@@ -193,7 +195,9 @@ extension EndToEnd {
 
     // MARK: systemd
 
-    @Test("systemd gets RELOADING before READY for each load, and nothing about loads after STOPPING")
+    @Test(
+      "systemd gets RELOADING before READY for each load, and nothing about loads after STOPPING",
+      .oneDaemon("it is about the service of one process"))
     func notifies() throws {
       let folder = TemporaryFolder()
       let listener = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)

@@ -5,7 +5,7 @@ import Testing
 
 extension EndToEnd {
   /// With limits that are too low, the daemon says so and ends, or serves without damage.
-  @Suite struct ProcessLimitTests {
+  @Suite(.oneDaemon("it is about the limits of one process")) struct ProcessLimitTests {
     private static let rules = [
       "p/plugin.lua": """
       plugin { name = "p", version = "1" }

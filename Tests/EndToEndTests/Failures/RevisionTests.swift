@@ -97,7 +97,8 @@ extension EndToEnd {
       #expect(try client.failure("rollback", ["revision": ""])["data"]?["code"] == "invalid_params")
     }
 
-    @Test func `a damaged archive file hinders only who asks for that revision`() throws {
+    @Test(.oneDaemon("it is about the files of a store"))
+    func `a damaged archive file hinders only who asks for that revision`() throws {
       let daemon = try RuledDaemon(rules: ["numbered/plugin.lua": Self.rules(1)])
       let first = try daemon.client().call("health")["revision"]?.stringValue ?? ""
       replace(daemon, 2)

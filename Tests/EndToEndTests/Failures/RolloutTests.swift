@@ -63,7 +63,8 @@ extension EndToEnd {
       return Self.subjects.filter { share.contains(Array($0.utf8)) }
     }
 
-    @Test func `each subject keeps its side over kill -9, a higher share adds subjects, and an abort gives all back`()
+    @Test(.oneDaemon("a cluster starts with the rules of its log, not with those of its folder"))
+    func `each subject keeps its side over kill -9, a higher share adds subjects, and an abort gives all back`()
       throws
     {
       let daemon = try RuledDaemon(rules: ["numbered/plugin.lua": Self.rules(1)])

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-  @Suite struct StoreFaultTests {
+  @Suite(.oneDaemon("it is about the disk of a store")) struct StoreFaultTests {
     /// A small file system, unmounted when it is released.
     private final class SmallDisk {
       /// Whether this process may mount one.

@@ -7,7 +7,7 @@ import Testing
 
 extension EndToEnd {
   /// Stores of other versions: one of the version before gets a journal, one of a later version is refused.
-  @Suite struct UpgradeTests {
+  @Suite(.oneDaemon("it is about the files of a store")) struct UpgradeTests {
     private static let rules = [
       "tally/plugin.lua": """
       plugin { name = "tally" }

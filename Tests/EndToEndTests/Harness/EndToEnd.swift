@@ -11,6 +11,11 @@ import Testing
   static let reloads = 500
 }
 
+extension Trait where Self == ConditionTrait {
+  /// Leaves a test out while three nodes take the place of the daemon, for a reason.
+  static func oneDaemon(_ reason: Comment) -> Self { .disabled(if: RuledDaemon.isCluster, reason) }
+}
+
 /// Plain threads: blocking clients would starve the threads of Swift's concurrency.
 enum Threads {
   fileprivate final class Job: Sendable {

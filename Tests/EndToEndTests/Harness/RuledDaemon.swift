@@ -21,6 +21,16 @@ final class RuledDaemon: @unchecked Sendable {  // one thread starts and stops i
     return String(whole[..<(whole.lastIndex(of: "/") ?? whole.startIndex)])
   }()
 
+  /// Whether three nodes of a cluster take the place of the daemon, as `RULED_NODES` asks, and its socket is that of one that follows.
+  static let isCluster = getenv("RULED_NODES") != nil
+
+  /// What is started: the daemon, or scripts/three-nodes.
+  private static let program: String = {
+    guard isCluster else { return "\(programs)/ruled" }
+    setenv("RULED_PROGRAMS", programs, 1)
+    return #filePath.split(separator: "/").dropLast(4).reduce("") { $0 + "/" + $1 } + "/scripts/three-nodes"
+  }()
+
   /// Writes the rules, by path under `rules/`, and starts the daemon, in a shell that first runs `preparation` if given.
   init(
     rules: [String: String], manualClock: Bool = false, configuration: String? = nil, store: String? = nil,
@@ -51,12 +61,15 @@ final class RuledDaemon: @unchecked Sendable {  // one thread starts and stops i
   /// The path of its socket.
   var socket: String { "\(folder.path)/s" }
 
+  /// The folder of its store; in a cluster that of the node which owns the log.
+  var store: String { Self.isCluster ? "\(folder.path)/store/a/store" : "\(folder.path)/store" }
+
   /// Its log so far.
   var log: String { folder.read("log") }
 
   /// Starts it again on the same store and waits until it answers.
   func start() throws {
-    let program = "\(Self.programs)/ruled"
+    let program = Self.program
     process =
       preparation.map {
         Program.spawn("bash", ["-c", "\($0); exec \"$0\" \"$@\"", program] + arguments, output: "\(folder.path)/log")

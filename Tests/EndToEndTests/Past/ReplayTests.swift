@@ -75,7 +75,7 @@ extension EndToEnd {
       }
       _ = try daemon.client().call("journal")
       #expect(daemon.end(SIGTERM) == 0)
-      let past = try RecordedPast(store: "\(daemon.folder.path)/store")
+      let past = try RecordedPast(store: daemon.store)
       #expect(past.gaps.isEmpty)
       for origin in JournalEntry.Origin.allCases {
         #expect(past.entries.contains { $0.origin == origin }, "no entry of origin \(origin)")

@@ -29,7 +29,7 @@ extension EndToEnd {
       _ = try client.call("clock", ["advance": "3d"])
       _ = try client.call("journal")
       #expect(daemon.end(SIGTERM) == 0)
-      let past = try RecordedPast(store: "\(daemon.folder.path)/store")
+      let past = try RecordedPast(store: daemon.store)
       #expect(past.gaps.isEmpty)
       #expect(past.entries.filter { $0.origin == .client }.count > 130)
       #expect(past.entries.contains { $0.origin == .message } && past.entries.contains { !$0.effects.isEmpty })

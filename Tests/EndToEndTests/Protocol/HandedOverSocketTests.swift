@@ -5,7 +5,7 @@ import Testing
 
 extension EndToEnd {
   /// TCP sockets that the daemon gets as systemd hands them over.
-  @Suite struct HandedOverSocketTests {
+  @Suite(.oneDaemon("sockets are handed over to one process")) struct HandedOverSocketTests {
     private static let rules = [
       "p/plugin.lua": """
       plugin { name = "p", version = "1" }

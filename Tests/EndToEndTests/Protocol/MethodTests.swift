@@ -217,7 +217,7 @@ extension EndToEnd {
       #expect(try client.call("reload") == ["revision": rules["revision"] ?? .null, "changed": false])
       let health = try client.call("health")
       #expect(health["status"] == "ready")
-      #expect(health["store"] == "rocksdb")
+      #expect(health["store"] == (RuledDaemon.isCluster ? "postgresql" : "rocksdb"))
       #expect(health["revision"] == rules["revision"])
       #expect((health["workers"]?.intValue ?? 0) > 0)
       #expect(health["uptime_s"]?.intValue != nil)

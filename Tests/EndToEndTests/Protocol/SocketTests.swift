@@ -20,7 +20,7 @@ extension EndToEnd {
       #expect(access(daemon.socket, F_OK) != 0)
     }
 
-    @Test("a socket file that a killed daemon left is replaced")
+    @Test("a socket file that a killed daemon left is replaced", .oneDaemon("it is about the socket's file"))
     func replacesStale() throws {
       let daemon = try RuledDaemon(rules: rules)
       daemon.end(SIGKILL)
@@ -29,7 +29,9 @@ extension EndToEnd {
       #expect(try daemon.client().call("health")["status"] == "ready")
     }
 
-    @Test("a second daemon on a live socket is refused with one line that names it, and the first keeps serving")
+    @Test(
+      "a second daemon on a live socket is refused with one line that names it, and the first keeps serving",
+      .oneDaemon("it is about the socket's file"))
     func refusesLiveSocket() throws {
       let daemon = try RuledDaemon(rules: rules)
       let rival = daemon.rival(store: "memory:")
@@ -39,7 +41,9 @@ extension EndToEnd {
       #expect(try daemon.client().call("health")["status"] == "ready")
     }
 
-    @Test("a second daemon on the same store is refused with one line that names it, and leaves no socket")
+    @Test(
+      "a second daemon on the same store is refused with one line that names it, and leaves no socket",
+      .oneDaemon("it is about the store's folder"))
     func refusesSharedStore() throws {
       let daemon = try RuledDaemon(rules: rules)
       let other = "\(daemon.folder.path)/other"
@@ -51,7 +55,9 @@ extension EndToEnd {
       #expect(try daemon.client().event("count", "a")["version"] == 1)
     }
 
-    @Test("a user who is not an administrator may send events and ask, and not administer", .enabled(if: getuid() == 0))
+    @Test(
+      "a user who is not an administrator may send events and ask, and not administer", .enabled(if: getuid() == 0),
+      .oneDaemon("other users can't go the way to the socket that scripts/three-nodes offers"))
     func forbids() throws {
       let daemon = try RuledDaemon(rules: rules)
       chmod(daemon.folder.path, 0o755)
@@ -99,6 +105,7 @@ extension EndToEnd {
 
     @Test(
       "SIGTERM under load answers every complete request, and what was answered is stored",
+      .oneDaemon("a node that follows answers what is under way at its end with unavailable"),
       arguments: [SIGTERM, SIGINT])
     func endsCleanly(_ signal: Int32) throws {
       let daemon = try RuledDaemon(rules: Tally.rules)
@@ -114,7 +121,9 @@ extension EndToEnd {
       try tally.expectApplied(daemon)
     }
 
-    @Test("complete requests sent before SIGTERM are answered, and then the connection closes")
+    @Test(
+      "complete requests sent before SIGTERM are answered, and then the connection closes",
+      .oneDaemon("a node that follows answers what is under way at its end with unavailable"))
     func answersWhatCame() throws {
       let daemon = try RuledDaemon(rules: rules)
       let client = try daemon.client()
