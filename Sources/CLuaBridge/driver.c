@@ -22,7 +22,7 @@ static bool members_equal(lua_State *L, int left, int right, int depth) {
 }
 
 /* Puts the failures of an outcome into it: to compare an outcome is to read them. */
-static void settle(lua_State *L, int index) {
+static void read_failures(lua_State *L, int index) {
   if (lua_type(L, index) != LUA_TTABLE || luaL_getmetafield(L, index, "__outcome") == LUA_TNIL) return;
   lua_getfield(L, index, "failures");
   lua_pop(L, 2);
@@ -30,8 +30,8 @@ static void settle(lua_State *L, int index) {
 
 static bool deep_equal(lua_State *L, int left, int right, int depth) {
   luaL_checkstack(L, 8, NULL);
-  settle(L, left);
-  settle(L, right);
+  read_failures(L, left);
+  read_failures(L, right);
   if (depth > RB_DEPTH) luaL_error(L, "values nested deeper than 64 can't be compared");
   if (lua_type(L, left) != LUA_TTABLE || lua_type(L, right) != LUA_TTABLE) return lua_rawequal(L, left, right);
   int top = lua_gettop(L);

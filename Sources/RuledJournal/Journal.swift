@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Each segment is durable in the journal before the log forgets it. What was taken before, as a crash came between, is known by its sequence and left out. A
 /// failure of the journal loses entries but stops nothing: the gap is noted, and the journal goes on once it can.
-package final class Journal: JournalDrain, @unchecked Sendable {  // `writing` guards what changes
+package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing` guards what changes
   /// Its folder.
   package let folder: String
   let files: any FileSystem
@@ -106,9 +106,9 @@ package final class Journal: JournalDrain, @unchecked Sendable {  // `writing` g
   /// Where readers of the log may begin.
   let marks = LogMarks()
 
-  // MARK: Draining
+  // MARK: Consuming segments
 
-  package func drain(_ commits: LoggedCommits) {
+  package func consume(_ commits: LoggedCommits) {
     writing.locked {
       open()
       resume()

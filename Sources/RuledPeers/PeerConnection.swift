@@ -241,7 +241,7 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
       if case .failed(let why) = session.write(output.bytes.extracting(encrypted..<encrypted + count)) { return why }
       encrypted += count
     }
-    session.drain(into: outgoing)
+    session.takeCiphertext(into: outgoing)
     if encrypted == output.count {
       Self.empty(&output)
       encrypted = 0
@@ -297,7 +297,7 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
     if phase != .connecting, !isWriting || stream.unwritten == 0 {
       Self.empty(&outgoing)
       if encrypt(upTo: Self.writeBytes) == nil, phase != .shaking { session.end() }
-      session.drain(into: outgoing)
+      session.takeCiphertext(into: outgoing)
       if outgoing.count > 0 { stream.tryWrite(outgoing.bytes) }
     }
     phase = .closed

@@ -116,7 +116,7 @@ import Testing
   @Test func `a block with a changed bit is refused`() throws {
     let rig = try JournalRig()
     for _ in 0..<20 { try rig.send("user:1") }
-    try rig.drain()
+    try rig.flush()
     rig.journal.completeCurrent()
     let path = JournalFiles.path(1, in: rig.journal.folder)
     var bytes = try Data.bytes(of: path)

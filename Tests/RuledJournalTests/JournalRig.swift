@@ -119,8 +119,8 @@ final class JournalRig {
     key.withView { writes.put($0, value.bytes) }
   }
 
-  /// Seals and drains what is committed.
-  func drain() throws {
+  /// Seals and flushes what is committed.
+  func flush() throws {
     try store.seal()
     while store.disk?.sealedSegments ?? 0 > 0 { try store.flushOnce() }
   }

@@ -14,7 +14,7 @@ import Testing
     for day in 1...12 {
       try rig.send("a", at: Int64(day) * Self.day)
       try rig.send("a", at: Int64(day) * Self.day + Self.day - 1)
-      try rig.drain()
+      try rig.flush()
       rig.journal.completeCurrent()
     }
     try rig.journal.retain(now: Timestamp(microseconds: 13 * Self.day))
@@ -28,7 +28,7 @@ import Testing
     let rig = try JournalRig { $0.maxBytes = 2_500 }
     for _ in 0..<20 {
       try rig.send("a")
-      try rig.drain()
+      try rig.flush()
       rig.journal.completeCurrent()
     }
     try rig.journal.retain(now: Timestamp(microseconds: 30_000_000))
@@ -45,14 +45,14 @@ import Testing
     let rig = try JournalRig()
     try rig.send("secret:person", #"{"x":"hidden text"}"#)
     try rig.send("other")
-    try rig.drain()
+    try rig.flush()
     try rig.journal.takeSnapshot(of: rig.store, now: Timestamp(microseconds: 5))
     try rig.send("secret:person")
     try rig.forget("secret:person")
     try rig.send("secret:person")
     let visible: [UInt64] = [2, 4, 5]
     #expect(try rig.entries().map(\.sequence) == visible)
-    try rig.drain()
+    try rig.flush()
     #expect(try rig.entries().map(\.sequence) == visible)
     #expect(try rig.entries(of: rig.tools).map(\.sequence) == visible)
     try rig.restart()
@@ -60,7 +60,7 @@ import Testing
     #expect(try rig.entries().map(\.sequence) == visible)
     #expect(try rig.isAnywhere("hidden text"))
     try rig.forget("secret:person")
-    try rig.drain()
+    try rig.flush()
     try rig.journal.erase { true }
     #expect(try rig.files(with: "secret:person").isEmpty)
     #expect(try !rig.isAnywhere("hidden text"))
@@ -82,7 +82,7 @@ import Testing
     let rig = try JournalRig { $0.keep = 8 * Self.day }
     #expect(rig.journal.needsSnapshot(now: Timestamp(microseconds: Self.day)))
     try rig.send("a", at: Self.day)
-    try rig.drain()
+    try rig.flush()
     rig.journal.completeCurrent()
     try rig.send("b", at: Self.day)
     try rig.journal.takeSnapshot(of: rig.store, now: Timestamp(microseconds: Self.day))
@@ -90,10 +90,10 @@ import Testing
     #expect(!rig.journal.needsSnapshot(now: Timestamp(microseconds: Self.day + 5)))
     #expect(rig.journal.needsSnapshot(now: Timestamp(microseconds: 2 * Self.day)))
     try rig.send("c", at: 20 * Self.day)
-    try rig.drain()
+    try rig.flush()
     rig.journal.completeCurrent()
     try rig.send("d", at: 20 * Self.day)
-    try rig.drain()
+    try rig.flush()
     try rig.journal.takeSnapshot(of: rig.store, now: Timestamp(microseconds: 20 * Self.day))
     try rig.journal.retain(now: Timestamp(microseconds: 21 * Self.day))
     #expect(rig.journal.snapshots.map(\.sequence) == [2, 4])
@@ -108,7 +108,7 @@ import Testing
       decisions: #""p":{"to":"eve@example.org"}"#)
     try rig.send("b", #"{"name":"Bob"}"#)
     let early = try rig.entries()
-    try rig.drain()
+    try rig.flush()
     let entries = try rig.entries()
     #expect(entries == early)
     #expect(entries[0].redacted == ["email", "profile.phone"] && entries[1].redacted.isEmpty)
@@ -122,7 +122,7 @@ import Testing
   @Test func `a journal that is turned off is removed`() throws {
     let rig = try JournalRig()
     try rig.send("a")
-    try rig.drain()
+    try rig.flush()
     try Journal.remove(of: rig.folder.path + "/store")
     #expect(!SystemFiles().exists(rig.journal.folder))
   }

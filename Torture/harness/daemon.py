@@ -62,8 +62,8 @@ class Client:
     found = []
     for begin in range(0, len(requests), 200):
       some = requests[begin : begin + 200]
-      lines = [json.dumps({"jsonrpc": "2.0", "id": place, "method": method, "params": params})
-               for place, (method, params) in enumerate(some)]
+      lines = [json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+               for number, (method, params) in enumerate(some)]
       self.socket.sendall("\n".join(lines).encode() + b"\n")
       answers = {}
       while len(answers) < len(some):
@@ -72,7 +72,7 @@ class Client:
           raise ConnectionError("the daemon closed the connection")
         answer = json.loads(line)
         answers[answer["id"]] = answer
-      found += [answers[place] for place in range(len(some))]
+      found += [answers[number] for number in range(len(some))]
     return found
 
   def close(self):

@@ -3,11 +3,11 @@ import errno
 import mmap
 import struct
 
-CALLS = {name: 1 << place for place, name in enumerate(
+CALLS = {name: 1 << index for index, name in enumerate(
   ["pwrite", "write", "fdatasync", "fsync", "ftruncate", "rename", "open", "link", "unlink", "fallocate", "sync_range", "mmap", "pread"])}
 SYNCS = ("fdatasync", "fsync")
 WRITES = ("pwrite", "write")
-ACTIONS = {name: place for place, name in enumerate(["fail", "drop", "fail_after", "short", "kill_before", "kill_after", "flip", "delay"])}
+ACTIONS = {name: index for index, name in enumerate(["fail", "drop", "fail_after", "short", "kill_before", "kill_after", "flip", "delay"])}
 
 HEAD = struct.Struct("<IIII")
 RULE = struct.Struct("<IIIIiiIIQ128s")
@@ -61,9 +61,9 @@ class Faults:
   def arm(self, *faults):
     """Arms these faults instead of the earlier ones."""
     self.clear()
-    for place, fault in enumerate(faults):
+    for index, fault in enumerate(faults):
       packed = fault.packed()
-      begin = HEAD.size + place * RULE.size
+      begin = HEAD.size + index * RULE.size
       self.page[begin + 4 : begin + RULE.size] = packed[4:]
       self.page[begin : begin + 4] = packed[:4]
     self.count = len(faults)
@@ -75,8 +75,8 @@ class Faults:
 
   def clear(self):
     """Disarms all faults."""
-    for place in range(self.count):
-      begin = HEAD.size + place * RULE.size
+    for index in range(self.count):
+      begin = HEAD.size + index * RULE.size
       self.page[begin : begin + 4] = bytes(4)
     self.figures["calls hit"] += sum(self.hits())
     self.count = 0
@@ -84,4 +84,4 @@ class Faults:
 
   def hits(self):
     """How many calls each fault has hit."""
-    return [RULE.unpack_from(self.page, HEAD.size + place * RULE.size)[8] for place in range(self.count)]
+    return [RULE.unpack_from(self.page, HEAD.size + index * RULE.size)[8] for index in range(self.count)]

@@ -116,13 +116,13 @@ class History:
     for subject in self.subjects:
       numbers = state_of(node, subject)
       self.found[subject] = numbers
-      places = {number: place for place, number in enumerate(numbers, 1)}
+      positions = {number: position for position, number in enumerate(numbers, 1)}
       operations = {f"{one.client}-{one.number}": one for one in self.operations if one.subject == subject}
-      if len(places) != len(numbers):
-        wrong.append(f"{subject}: {len(numbers) - len(places)} events took effect twice")
-      wrong += [f"{subject}: {name} was never sent" for name in places if name not in operations]
+      if len(positions) != len(numbers):
+        wrong.append(f"{subject}: {len(numbers) - len(positions)} events took effect twice")
+      wrong += [f"{subject}: {name} was never sent" for name in positions if name not in operations]
       for name, one in operations.items():
-        wrong += [f"{subject}: {name} {problem}" for problem in self.problems(one, places.get(name))]
+        wrong += [f"{subject}: {name} {problem}" for problem in self.problems(one, positions.get(name))]
       wrong += self.disorder(subject, [operations[name] for name in numbers if name in operations])
       wrong += self.misread(subject, numbers, operations)
     return wrong
@@ -138,13 +138,13 @@ class History:
         self.stale.append(read)
 
   @staticmethod
-  def problems(one, place):
-    if one.is_acknowledged and place is None:
+  def problems(one, position):
+    if one.is_acknowledged and position is None:
       yield "was acknowledged and is lost"
-    if one.is_refused and place is not None:
+    if one.is_refused and position is not None:
       yield "was refused each time, and took effect"
-    if one.outcomes and place is not None and one.position != place:
-      yield f"was told to be number {one.position}, and is number {place}"
+    if one.outcomes and position is not None and one.position != position:
+      yield f"was told to be number {one.position}, and is number {position}"
     plain = [without_mark(outcome) for outcome in one.outcomes]
     if any(other != plain[0] for other in plain[1:]):
       yield "got another outcome when it was sent again"

@@ -24,7 +24,7 @@ class Judge:
     keeps = 5 if self.daemon.durability == "interval" else 0
     replies = client.replies([("state", {"subject": hitter.name}) for hitter in hitters])
     for hitter, reply in zip(hitters, replies):
-      hitter.settle(reply, self.figures, cut, keeps)
+      hitter.compare(reply, self.figures, cut, keeps)
     self.check_messages(client, are_settled=False)
     first = hitters[:: max(1, len(hitters) // 8)]
     for hitter in first:
@@ -82,7 +82,7 @@ class Judge:
     while True:
       is_late = time.monotonic() > deadline
       for hitter, reply in zip(hitters, client.replies([("state", {"subject": hitter.name}) for hitter in hitters])):
-        hitter.settle(reply, self.figures, None, keeps)
+        hitter.compare(reply, self.figures, None, keeps)
       tens = self.check_messages(client, is_late)
       pending = [hitter.name for hitter in hitters if hitter.state.get("pending")]
       undelivered = self.read_ledger(hitters)
@@ -106,7 +106,7 @@ class Judge:
     if keeps:
       time.sleep(2.2)  # by then everything is synced
       for hitter, reply in zip(hitters, client.replies([("state", {"subject": hitter.name}) for hitter in hitters])):
-        hitter.settle(reply, self.figures)
+        hitter.compare(reply, self.figures)
     client.close()
     self.figures["full accounts"] += 1
     self.retire()

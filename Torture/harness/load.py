@@ -118,11 +118,11 @@ class Load:
         continue
       self.retired += connection.sources
       connection.sources = []
-      for place in range(HITTERS):
-        if place % 4 == 0:
+      for index in range(HITTERS):
+        if index % 4 == 0:
           self.groups += 1
-        padding = self.padding if place % 4 == 0 else 0
-        connection.sources.append(Hitter(f"hitter:{self.groups}-{place}", f"collector:{self.groups}", padding))
+        padding = self.padding if index % 4 == 0 else 0
+        connection.sources.append(Hitter(f"hitter:{self.groups}-{index}", f"collector:{self.groups}", padding))
     for connection in self.product_connections:
       connection.sources = [journey for journey in connection.sources if not journey.is_done]
       while len(connection.sources) < JOURNEYS // 2:

@@ -112,7 +112,7 @@ class Hitter:
     if sent.applied is False:
       sent.applied = None
 
-  def settle(self, reply, figures, cut=None, keeps=0):
+  def compare(self, reply, figures, cut=None, keeps=0):
     """Compares the store with what is known; `cut` is the time of the power cut, if commits were not synced.
 
     Events acknowledged in the last `keeps` seconds may still be lost by a power cut, so they stay unconfirmed.
@@ -203,37 +203,37 @@ class Journey:
   def __init__(self, template, suffix):
     self.product = template.product
     self.events = template.named(suffix)
-    self.place = 0
+    self.index = 0
     self.outcomes = []  # of acknowledged events: what must be answered again, and when it was
     self.status = None
-    self.may_be_applied = False  # the event at `place`, by an earlier try
+    self.may_be_applied = False  # the event at `index`, by an earlier try
     self.repeats = collections.deque()
     self.cut = None  # when the power was cut, while all is sent again behind that
     self.has_lost = False
 
   @property
   def is_done(self):
-    return self.place == len(self.events) and not self.repeats
+    return self.index == len(self.events) and not self.repeats
 
   def request(self, token):
     if self.status == FLIGHT:
       return None
-    place = self.repeats.popleft() if self.repeats else self.place
-    if place == len(self.events):
+    index = self.repeats.popleft() if self.repeats else self.index
+    if index == len(self.events):
       return None
     self.status = FLIGHT
-    return place, b'{"jsonrpc":"2.0","id":"' + token.encode() + b'","method":"event","params":' + self.events[place][1] + b"}\n"
+    return index, b'{"jsonrpc":"2.0","id":"' + token.encode() + b'","method":"event","params":' + self.events[index][1] + b"}\n"
 
-  def answered(self, place, reply, figures):
+  def answered(self, index, reply, figures):
     error = reply.get("error")
     if error is not None:
       code = error.get("data", {}).get("code")
       if code not in NOT_APPLIED and code != "outcome_unknown":
-        raise Violation(f"event {place} of {self.product} was answered {json.dumps(error)}")
+        raise Violation(f"event {index} of {self.product} was answered {json.dumps(error)}")
       figures["refused" if code in NOT_APPLIED else "told unknown"] += 1
       self.status = None
-      if place < self.place:
-        self.repeats.appendleft(place)
+      if index < self.index:
+        self.repeats.appendleft(index)
       elif code == "outcome_unknown":
         self.may_be_applied = True
       return
@@ -242,17 +242,17 @@ class Journey:
     figures["of products"] += 1
     self.status = None
     repeated = outcome.pop("duplicate")
-    name = f"event {self.events[place][1].decode()} of {self.product}"
+    name = f"event {self.events[index][1].decode()} of {self.product}"
     if outcome["failures"]:
       raise Violation(f"{name} failed: {json.dumps(outcome['failures'])}")
-    if place == self.place:
+    if index == self.index:
       if repeated and not self.may_be_applied:
         raise Violation(f"{name} was answered as a repeat, and no try of it was applied")
       self.may_be_applied = False
       self.outcomes.append((outcome, time.monotonic()))
-      self.place += 1
+      self.index += 1
       return
-    first, at = self.outcomes[place]
+    first, at = self.outcomes[index]
     if repeated:
       if self.has_lost:
         raise Violation(f"{name} is there, and an earlier one is lost: a hole")
@@ -265,13 +265,13 @@ class Journey:
       raise Violation(f"{name} was acknowledged and is lost: {json.dumps(outcome)}")
     self.has_lost = True
     figures["lost of the last second"] += 1
-    self.outcomes[place] = (outcome, time.monotonic())
+    self.outcomes[index] = (outcome, time.monotonic())
 
-  def broken(self, place):
+  def broken(self, index):
     """The connection closed before the answer."""
     self.status = None
-    if place < self.place:
-      self.repeats.appendleft(place)
+    if index < self.index:
+      self.repeats.appendleft(index)
     else:
       self.may_be_applied = True
 
@@ -280,12 +280,12 @@ class Journey:
     self.has_lost = False
     if cut is None and not (self.repeats and self.cut is not None):
       self.cut = None
-      self.repeats = collections.deque(sorted(generator.sample(range(self.place), min(3, self.place))))
+      self.repeats = collections.deque(sorted(generator.sample(range(self.index), min(3, self.index))))
     else:
-      for place in self.repeats if self.cut is not None else ():
-        self.outcomes[place] = (self.outcomes[place][0], time.monotonic())  # lost by the cut before, perhaps, and not looked at since
+      for index in self.repeats if self.cut is not None else ():
+        self.outcomes[index] = (self.outcomes[index][0], time.monotonic())  # lost by the cut before, perhaps, and not looked at since
       self.cut = cut or self.cut
-      self.repeats = collections.deque(range(self.place))
+      self.repeats = collections.deque(range(self.index))
 
 
 class Template:

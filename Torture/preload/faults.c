@@ -119,15 +119,15 @@ static uint64_t random_number(void) {
 // Whether some rule is armed for these calls: all that a call costs while none is.
 static int is_armed(uint32_t call) {
   if (!control) return 0;
-  for (uint32_t place = 0; place < control->count; place++)
-    if (__atomic_load_n(&control->rules[place].armed, __ATOMIC_ACQUIRE) && control->rules[place].calls & call) return 1;
+  for (uint32_t index = 0; index < control->count; index++)
+    if (__atomic_load_n(&control->rules[index].armed, __ATOMIC_ACQUIRE) && control->rules[index].calls & call) return 1;
   return 0;
 }
 
 // The rule that hits this call, NULL when it is to go on.
 static struct rule *find(uint32_t call, const char *path) {
-  for (uint32_t place = 0; place < control->count; place++) {
-    struct rule *rule = &control->rules[place];
+  for (uint32_t index = 0; index < control->count; index++) {
+    struct rule *rule = &control->rules[index];
     if (!__atomic_load_n(&rule->armed, __ATOMIC_ACQUIRE) || !(rule->calls & call) || fnmatch(rule->pattern, path, 0) != 0) continue;
     if (__atomic_load_n(&rule->skip, __ATOMIC_RELAXED) > 0 && __atomic_fetch_sub(&rule->skip, 1, __ATOMIC_RELAXED) > 0) continue;
     if (rule->chance < 65536 && (random_number() & 0xFFFF) >= rule->chance) continue;
@@ -241,14 +241,14 @@ static void remember(int descriptor, const struct stat *status, size_t count, of
 }
 
 // Forgets what was written to a file up to a number.
-static void settle(ino_t file, uint64_t number) {
-  for (struct written **place = &latest; *place;) {
-    struct written *written = *place;
+static void forget_written(ino_t file, uint64_t number) {
+  for (struct written **link = &latest; *link;) {
+    struct written *written = *link;
     if (written->file != file || written->number > number) {
-      place = &written->earlier;
+      link = &written->earlier;
       continue;
     }
-    *place = written->earlier;
+    *link = written->earlier;
     free(written);
   }
 }
@@ -268,7 +268,7 @@ static void drop(int descriptor, const struct stat *status) {
       begin = next;
     }
   }
-  settle(status->st_ino, UINT64_MAX);
+  forget_written(status->st_ino, UINT64_MAX);
 }
 
 // MARK: The calls
@@ -302,7 +302,7 @@ ssize_t pwritev(int descriptor, const struct iovec *parts, int count, off_t offs
   int tracked = is_tracked(descriptor, &status);
   if (tracked) {
     size_t length = 0;
-    for (int place = 0; place < count; place++) length += parts[place].iov_len;
+    for (int index = 0; index < count; index++) length += parts[index].iov_len;
     pthread_mutex_lock(&lock);
     remember(descriptor, &status, length, offset);
   }
@@ -358,7 +358,7 @@ static int sync_file(uint32_t call, int descriptor, int (*sync)(int)) {
   int result = sync(descriptor);
   if (tracked && result == 0) {
     pthread_mutex_lock(&lock);
-    settle(status.st_ino, number);
+    forget_written(status.st_ino, number);
     pthread_mutex_unlock(&lock);
   }
   return (int)told(rule, result);

@@ -63,7 +63,7 @@ final class TLSSession {
   func end() { ct_end(raw) }
 
   /// Appends the ciphertext that waits to be sent.
-  func drain(into buffer: ByteBuffer) {
+  func takeCiphertext(into buffer: ByteBuffer) {
     let count = ct_pending(raw)
     guard count > 0 else { return }
     buffer.append(upTo: count) { span in

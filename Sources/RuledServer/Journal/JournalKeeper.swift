@@ -21,7 +21,7 @@ final class JournalKeeper: Sendable {
   private static let erasing = 720
   private static let firstErasing = 10
   /// How often what is committed is brought into the files at least, in periods.
-  private static let draining = 180
+  private static let flushing = 180
 
   /// A keeper of the daemon's journal.
   init(_ service: JournalService, _ context: EngineContext) {
@@ -58,7 +58,7 @@ final class JournalKeeper: Sendable {
     let journal = service.journal
     let now = context.clock.now
     do throws(StoreError) {
-      if periods % Self.draining == Self.draining - 1 { try service.store.flushAll() }
+      if periods % Self.flushing == Self.flushing - 1 { try service.store.flushAll() }
       if journal.needsSnapshot(now: now) { try journal.takeSnapshot(of: service.store, now: now) }
       try journal.retain(now: now)
       if periods % Self.erasing == Self.firstErasing {

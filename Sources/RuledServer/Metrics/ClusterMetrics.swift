@@ -46,7 +46,7 @@ struct ClusterMetrics {
       figures.problem == nil && figures.leaseProblem == nil ? 1 : 0)
     text.histogram(
       "ruled_cluster_commit_seconds",
-      "How long batches took from the owner to the database, its standbys and back, doubts settled included.",
+      "How long batches took from the owner to the database, its standbys and back, including the time to find out what became of a batch.",
       per: DaemonMetrics.nanoseconds, [([], counts.commits)])
     text.counter("ruled_cluster_commits_refused_total", "Batches of which nothing was committed.", counts.refused)
     text.counter(

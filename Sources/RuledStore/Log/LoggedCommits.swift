@@ -114,10 +114,10 @@ package struct JournaledWrites {
 }
 
 /// Takes what the log holds for the journal, before the log forgets it.
-package protocol JournalDrain: AnyObject, Sendable {
+package protocol SegmentConsumer: AnyObject, Sendable {
   /// Takes the commits of a sealed segment.
   ///
   /// Called on the store's own thread, the earliest segment first. A segment may come again after a crash. It reports its failures elsewhere: a journal that
   /// can't be written must not keep the log from being brought into the database.
-  func drain(_ commits: LoggedCommits)
+  func consume(_ commits: LoggedCommits)
 }

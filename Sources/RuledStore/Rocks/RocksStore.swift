@@ -34,7 +34,7 @@ package final class RocksStore: StateStore {
   ///
   /// `journal` gets what the log holds for it before the log forgets it.
   package convenience init(
-    path: String, blockCacheBytes: Int = 64 << 20, journal: (any JournalDrain)? = nil
+    path: String, blockCacheBytes: Int = 64 << 20, journal: (any SegmentConsumer)? = nil
   ) throws(StoreError) {
     try StoreReplacement.finish(in: path)
     try self.init(path: path, blockCacheBytes: blockCacheBytes, flushes: true, journal: journal)
@@ -51,7 +51,7 @@ package final class RocksStore: StateStore {
   /// Without a flush thread sealed segments wait for `flushOnce`, and the store must not be closed.
   init(
     path: String, blockCacheBytes: Int, flushes: Bool = true, files: any FileSystem = SystemFiles(),
-    environment: RocksEnvironment? = nil, settings: LogSettings = LogSettings(), journal: (any JournalDrain)? = nil
+    environment: RocksEnvironment? = nil, settings: LogSettings = LogSettings(), journal: (any SegmentConsumer)? = nil
   ) throws(StoreError) {
     self.path = path
     self.files = files
@@ -65,7 +65,7 @@ package final class RocksStore: StateStore {
     let ingestion = SegmentIngestion(folder: opening.logFolder, files: files, options: options)
     log = try RedoLog(files, path: path, folder: opening.logFolder, manifest: manifest, settings: settings) {
       (segment) throws(StoreError) in
-      journal?.drain(LoggedCommits(segment, end: segment.end))
+      journal?.consume(LoggedCommits(segment, end: segment.end))
       try ingestion.ingest(segment, into: database)
     }
     let flusher = SegmentFlusher(
@@ -211,7 +211,7 @@ package final class RocksStore: StateStore {
     }
   }
 
-  /// The commits that the log still holds, the earliest first; some of them may be drained meanwhile.
+  /// The commits that the log still holds, the earliest first; some of them may be flushed meanwhile.
   package var loggedCommits: [LoggedCommits] { log.segments.committed.map { LoggedCommits($0.segment, end: $0.end) } }
 
   package func expire(before cutoff: Int64) { options.expiry.cutoff.store(cutoff, ordering: .relaxed) }

@@ -9,14 +9,14 @@ struct SegmentFlusher {
   private let access: DatabaseAccess
   private let ingestion: SegmentIngestion
   private let expiry: ExpiryFilter
-  private let journal: (any JournalDrain)?
+  private let journal: (any SegmentConsumer)?
   /// Held while a segment moves from the log into the database.
   private let moving = Condition()
 
   /// A flusher of the segments of `log` into the database of `access`.
   init(
     of log: RedoLog, into access: DatabaseAccess, ingestion: SegmentIngestion, expiry: ExpiryFilter,
-    journal: (any JournalDrain)? = nil
+    journal: (any SegmentConsumer)? = nil
   ) {
     self.log = log
     self.access = access
@@ -70,7 +70,7 @@ struct SegmentFlusher {
   }
 
   private func flush(_ segment: Segment) throws(StoreError) {
-    journal?.drain(LoggedCommits(segment, end: segment.end))
+    journal?.consume(LoggedCommits(segment, end: segment.end))
     try moving.locked { () throws(StoreError) in
       if try access.reading({ (database) throws(StoreError) in database.needsReopening }) { try access.reopen() }
       try access.reading { (database) throws(StoreError) in

@@ -20,7 +20,7 @@ extension EndToEnd {
 
     @Test(
       "kills while segments of the log are flushed lose nothing acknowledged and apply nothing twice")
-    func survivesKillsOfDrains() throws {
+    func survivesKillsWhileSegmentsAreFlushed() throws {
       var rules = Tally.rules
       rules["wordy/plugin.lua"] = """
         plugin { name = "wordy", version = "1" }

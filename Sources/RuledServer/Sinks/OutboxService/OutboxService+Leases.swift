@@ -77,18 +77,18 @@ extension OutboxService {
         request.bytes += value.count
       }
     }
-    if request.pending == 0 { settle(request) }
+    if request.pending == 0 { replyOrWait(request) }
   }
 
   /// Continues a lease once the handler of one of its effects has ended.
   func handlerEnded(for request: LeaseRequest) {
     request.pending -= 1
     guard request.pending == 0 else { return }
-    if request.granted.isEmpty, !isStopping { collect(for: request) } else { settle(request) }
+    if request.granted.isEmpty, !isStopping { collect(for: request) } else { replyOrWait(request) }
   }
 
   /// Replies to a request, or lets it wait.
-  private func settle(_ request: LeaseRequest) {
+  private func replyOrWait(_ request: LeaseRequest) {
     if request.granted.isEmpty, loop.now < request.waitEnd, !leases.hasEndedWaits {
       leases.waiting.append(request)
       startTimer()
@@ -156,7 +156,7 @@ extension OutboxService {
     for request in waiting {
       if request.caller.target.connection == connection, request.caller.target.receiver == receiver {
         request.waitEnd = 0
-        settle(request)
+        replyOrWait(request)
       } else {
         leases.waiting.append(request)
       }

@@ -48,7 +48,7 @@ extension OutboxService {
   /// Replies with one undelivered effect and its data.
   func show(_ selection: EffectSelection, for caller: ControlCaller) {
     var found: [JSONValue] = []
-    let (range, keys) = Self.place(of: selection)
+    let (range, keys) = Self.scope(of: selection)
     find(selection, in: range, keys: keys) { key, effect, text in
       found.append(self.json(key, effect, text, withData: true))
       return found.count < 2
@@ -136,7 +136,7 @@ extension OutboxService {
   /// Tries effects again, or removes them, and replies once that is durable.
   func change(_ selection: EffectSelection, _ change: Change, for caller: ControlCaller) {
     let changes = Changes(change, selection, caller)
-    (changes.range, changes.keys) = Self.place(of: selection)
+    (changes.range, changes.keys) = Self.scope(of: selection)
     continueChange(changes)
   }
 
@@ -172,7 +172,7 @@ extension OutboxService {
     }
   }
 
-  /// Changes effects on the workers that own their subjects, and then their places in the queues.
+  /// Changes effects on the workers that own their subjects, and then requeues them.
   private func apply(
     _ changes: Changes, _ found: [(key: EffectKey, text: [UInt8], sink: String, wasGivenUp: Bool)],
     then finish: @escaping (Bool) -> Void
@@ -180,7 +180,7 @@ extension OutboxService {
     let mailbox = services.outbox.mailbox
     let isResend = changes.change == .resend
     let number = registerEnd { [unowned self] isWhole in
-      if isWhole { for item in found { place(item.key, sink: item.sink, item.wasGivenUp, isResend: isResend) } }
+      if isWhole { for item in found { requeue(item.key, sink: item.sink, item.wasGivenUp, isResend: isResend) } }
       finish(isWhole)
     }
     let share = Cascade { isWhole in
@@ -201,8 +201,8 @@ extension OutboxService {
     share.leave()
   }
 
-  /// Gives an effect that was changed its place in its queue, or takes it out.
-  private func place(_ key: EffectKey, sink name: String, _ wasGivenUp: Bool, isResend: Bool) {
+  /// Puts a changed effect back into its queues, or removes it from them.
+  private func requeue(_ key: EffectKey, sink name: String, _ wasGivenUp: Bool, isResend: Bool) {
     let sink = sink(name)
     if wasGivenUp {
       sink.givenUp = max(0, sink.givenUp - 1)
@@ -238,7 +238,7 @@ extension OutboxService {
   }
 
   /// The range of the store that may hold the selected effects, and the keys that the client gave.
-  private static func place(
+  private static func scope(
     of selection: EffectSelection
   ) -> (range: (lower: [UInt8], upper: [UInt8]?), keys: ArraySlice<String>) {
     switch selection {

@@ -7,8 +7,8 @@ import Testing
 @testable import RuledStore
 
 /// What the log holds for the journal, in its files and before it is there.
-@Suite struct DrainTests {
-  @Test func `an entry is read before and after it is drained, and is the same`() throws {
+@Suite struct FlushTests {
+  @Test func `an entry is read before and after it is flushed, and is the same`() throws {
     let rig = try JournalRig()
     try rig.send("user:1", #"{"a":1}"#, decisions: #""p":{"k":1}"#, effects: #"{"plugin":"p"}"#)
     try rig.send("user:2", hasID: false)
@@ -25,7 +25,7 @@ import Testing
     #expect(before[0].digests == [.init(plugin: "p", state: hash64(state[0], seed: 0))])
     rig.journal.start()
     #expect(try rig.entries(of: rig.tools).isEmpty)
-    try rig.drain()
+    try rig.flush()
     #expect(try rig.entries() == before)
     #expect(try rig.entries(of: rig.tools) == before)
   }
@@ -41,7 +41,7 @@ import Testing
   @Test func `ranges choose by sequence, time and subject`() throws {
     let rig = try JournalRig()
     for number in 1...3_000 { try rig.send("user:\(number % 100)", at: Int64(number) * 1_000_000) }
-    try rig.drain()
+    try rig.flush()
     for number in 3_001...3_100 { try rig.send("user:\(number % 100)", at: Int64(number) * 1_000_000) }
     var range = JournalRange()
     range.subject = "user:7"
@@ -65,15 +65,15 @@ import Testing
     for moment in 0..<40 {
       let rig = try JournalRig()
       try rig.send("a")
-      try rig.drain()
+      try rig.flush()
       rig.files.fail(after: moment)
       for number in 0..<200 { try rig.send("user:\(number % 7)", "\"\(String(repeating: "x", count: 400))\"") }
-      // the process dies while the journal is written: what was drained is still in the log
+      // the process dies while the journal is written: what was flushed is still in the log
       try rig.store.seal()
-      rig.journal.drain(rig.store.loggedCommits[0])
+      rig.journal.consume(rig.store.loggedCommits[0])
       rig.files.mend()
       try rig.restart()
-      try rig.drain()
+      try rig.flush()
       #expect(try rig.entries().map(\.sequence) == Array(1...201), "moment \(moment)")
       #expect(try rig.entries(of: rig.tools).map(\.sequence) == Array(1...201), "moment \(moment)")
       #expect(try rig.tools.gaps.isEmpty)
@@ -83,7 +83,7 @@ import Testing
   @Test func `a torn file is read up to its last whole block, and continued there`() throws {
     let rig = try JournalRig()
     for _ in 0..<50 { try rig.send("user:1") }
-    try rig.drain()
+    try rig.flush()
     let path = JournalFiles.path(1, in: rig.journal.folder)
     let whole = try Data.bytes(of: path)
     let file = try SystemFiles().open(path, .update)
@@ -92,7 +92,7 @@ import Testing
     #expect(try rig.entries(of: rig.tools).count == 50)
     try rig.restart()
     try rig.send("user:2")
-    try rig.drain()
+    try rig.flush()
     #expect(try rig.entries(of: rig.tools).map(\.sequence) == Array(1...51))
   }
 
@@ -103,18 +103,18 @@ import Testing
   {
     let rig = try JournalRig()
     try rig.send("a")
-    try rig.drain()
+    try rig.flush()
     rig.files.fail(after: 0)
     try rig.sendTogether(["b", "c"])
-    try rig.drain()
+    try rig.flush()
     #expect(rig.journal.failure?.gap == JournalGap(first: 2, last: 3, reason: rig.journal.failure?.gap.reason ?? ""))
     #expect(rig.source.gaps.count == 1)
     try rig.send("d")
-    try rig.drain()
+    try rig.flush()
     #expect(rig.journal.failure?.gap.last == 4)
     rig.files.mend()
     try rig.send("e")
-    try rig.drain()
+    try rig.flush()
     #expect(rig.journal.failure == nil)
     #expect(try rig.entries().map(\.sequence) == [1, 5])
     let gaps = try rig.tools.gaps
@@ -129,21 +129,21 @@ import Testing
     let rig = try JournalRig()
     for number in 1...30 { try rig.send("user:\(number % 4)", "{\"n\":\(number)}") }
     let before = try rig.entries()
-    try rig.drain()
+    try rig.flush()
     let path = JournalFiles.path(1, in: rig.journal.folder)
     try EarlierFiles.write(before, to: path)
     try rig.restart()
     rig.journal.start()
     #expect(try rig.entries() == before)
     try rig.send("user:1")
-    try rig.drain()
+    try rig.flush()
     #expect(try rig.entries(of: rig.tools).count == 31)
     #expect(try rig.entries(of: rig.tools).dropLast() == before[...])
     #expect(try JournalFile(path, SystemFiles()).isComplete)
     #expect(try JournalFile(JournalFiles.path(31, in: rig.journal.folder), SystemFiles()).blocks.count == 1)
     // what is written anew is in today's layout
     try rig.forget("user:1")
-    try rig.drain()
+    try rig.flush()
     try rig.journal.erase { true }
     let kept = before.filter { $0.subject != "user:1" }
     #expect(try rig.entries(of: rig.tools).filter { $0.origin == .client } == kept)
@@ -155,7 +155,7 @@ import Testing
     try rig.send("a")
     rig.changeWithoutJournal(10)
     try rig.send("b")
-    try rig.drain()
+    try rig.flush()
     #expect(try rig.tools.gaps == [JournalGap(first: 2, last: 11, reason: JournalFiles.unknownReason)])
     #expect(try rig.entries().map(\.sequence) == [1, 12])
   }
@@ -181,7 +181,7 @@ import Testing
     let segments = logged.map(\.number)
     #expect(rig.journal.marks.last(before: last, in: logged)?.segment == segments.last)
     #expect(rig.journal.marks.last(before: last, in: []) == nil)
-    try rig.drain()
+    try rig.flush()
     #expect(try rig.entries() == all)
   }
 
