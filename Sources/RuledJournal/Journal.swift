@@ -3,42 +3,43 @@ package import RuledStore
 import RuledThreads
 import Synchronization
 
-/// The journal of a store: it takes what sealed segments of the log hold for it, and keeps that in files of its own.
+/// The journal of a store: it consumes sealed segments of the log, and keeps their entries in files of its own.
 ///
-/// Each segment is durable in the journal before the log forgets it. What was taken before, as a crash came between, is known by its sequence and left out. A
-/// failure of the journal loses entries but stops nothing: the gap is noted, and the journal goes on once it can.
+/// The entries of a segment are durable in the journal before the segment is reused. If a segment comes again after a crash, entries up to
+/// the last known sequence are skipped. A failure of the journal loses entries but stops nothing else: the gap is noted, and the journal
+/// goes on once it can.
 package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing` guards what changes
   /// Its folder.
   package let folder: String
   let files: any FileSystem
-  /// Held by the thread that adds to files, or changes which files there are.
+  /// Held by the thread that writes files, creates them or removes them.
   let writing = Condition()
   private(set) var settings: Configuration.Journal
   private var isOpen = false
-  /// How hard entries are compressed.
+  /// The compression level of zstd.
   let level: Int32
   private let builder: BlockBuilder
   private let block = ByteBuffer(capacity: 256 << 10)
   private var reader = CommitReader()
   private var writer: JournalFileWriter?
   private(set) var redaction: Redaction?
-  /// The last sequence that was seen, kept or not.
+  /// The last sequence that was consumed, whether its entry is kept or not.
   private var last: UInt64 = 0
-  /// Why entries are lost at present.
+  /// Why entries are being lost; nil if they are not.
   private var writeError: StoreError?
   let published = Mutex(State())
 
-  /// What readers see: all of it is durable.
+  /// What readers see, all of which is durable.
   struct State: Sendable {
     var contents = JournalFiles()
     var forgotten = ForgottenSubjects()
-    /// Why entries are lost at present, and which.
+    /// Why entries are being lost, and which; nil if they are not.
     var failure: (error: StoreError, gap: JournalGap)?
-    /// What was taken since the start.
+    /// What was consumed since the start.
     var figures = Figures()
   }
 
-  /// What a journal has taken since the start.
+  /// What a journal has consumed since the start.
   package struct Figures: Sendable {
     /// Entries.
     package var entries = 0
@@ -48,10 +49,10 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     package var blockBytes = 0
   }
 
-  /// From how many bytes on a file is complete.
+  /// The size in bytes from which on a file is complete.
   private static let fileBytes = 64 << 20
 
-  /// The journal in `folder`; its files are opened with the first use.
+  /// The journal in `folder`; its files are opened at the first use.
   package init(
     folder: String, settings: Configuration.Journal, files: any FileSystem = SystemFiles(), level: Int32 = 1
   ) {
@@ -71,7 +72,7 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
   /// The name of the journal's folder in a store's.
   package static let folderName = "journal"
 
-  /// What the files have: the first and the last sequence, 0 when there is none, and the times of the earliest and the latest entry.
+  /// The first and the last sequence in the files, 0 if there is none, and the times of the earliest and the latest entry.
   package var summary: (first: UInt64, last: UInt64, since: Timestamp?, until: Timestamp?) {
     let contents = state.contents
     let files = contents.summaries.filter { $0.entries > 0 }
@@ -81,12 +82,12 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     )
   }
 
-  /// Why entries are lost at present, and which; nil when none are.
+  /// Why entries are being lost, and which; nil if they are not.
   package var failure: JournalFailure? {
     state.failure.map { JournalFailure(reason: $0.error.description, gap: $0.gap) }
   }
 
-  /// What was taken since the start, how many files there are and how many bytes they have.
+  /// What was consumed since the start, the number of files, and their size in bytes.
   package var figures: (taken: Figures, files: Int, bytes: Int) {
     let state = state
     return (state.figures, state.contents.summaries.count, state.contents.summaries.reduce(0) { $0 + $1.bytes })
@@ -103,7 +104,7 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     }
   }
 
-  /// Where readers of the log may begin.
+  /// Positions in the log at which readers may begin.
   let marks = LogMarks()
 
   // MARK: Consuming segments
@@ -154,13 +155,13 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     }
   }
 
-  /// Makes durable what an earlier process wrote, which may be in the page cache only: what is in the file is not taken from the log again.
+  /// Syncs what an earlier process wrote: it may be in the page cache only, and is not consumed from the log again.
   private func sync(_ path: String) throws(StoreError) {
     try files.open(path, .update).sync()
     try files.syncFolder(folder)
   }
 
-  /// Ends the file that an earlier version wrote to.
+  /// Ends a file of an earlier format.
   private func completeEarlier(_ summary: FileSummary) throws(StoreError) {
     guard let writer else { return }
     if summary.first > 0 {
@@ -174,7 +175,7 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
   /// Opens the folder now.
   package func start() { writing.locked { open() } }
 
-  /// Ends the file that is written to, if it has entries, so that nothing is added to it any more.
+  /// Ends the current file if it has entries, so that nothing is added to it any more.
   func completeCurrent() {
     writing.locked {
       open()
@@ -234,12 +235,12 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     pendingGaps.append(gap)
   }
 
-  /// The file that is written to, with all that was written.
+  /// The file that is being written, with all that was written to it.
   private var current: FileSummary?
-  /// The gaps that are in the file and not published.
+  /// The gaps in that file that are not published.
   private var pendingGaps: [JournalGap] = []
 
-  /// Writes the block in `block` to the present file, or a new one.
+  /// Writes the block in `block` to the current file, or to a new one.
   private func put(_ header: BlockHeader) throws(StoreError) {
     if writer == nil {
       let path = JournalFiles.path(header.first, in: folder)
@@ -255,7 +256,7 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     if writer.end >= Self.fileBytes || current.map(isOld) ?? false { try complete(writer) }
   }
 
-  /// Whether a file spans so much time that it would keep entries for much longer than wanted.
+  /// Whether a file spans so much time that its oldest entries would be kept much longer than configured.
   private func isOld(_ summary: FileSummary) -> Bool {
     summary.entries > 0 && summary.latest - summary.earliest > settings.keep / 8
   }
@@ -270,7 +271,7 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     publish(summary)
   }
 
-  /// Lets readers see a file, all of which is durable.
+  /// Shows readers a file, all of which is durable.
   private func publish(_ summary: FileSummary) {
     published.withLock { state in
       if state.contents.summaries.last?.path == summary.path { state.contents.summaries.removeLast() }
@@ -282,7 +283,7 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
 
   // MARK: Failures
 
-  /// Runs `body`; when it fails, entries are lost from the last durable one on, until `resume` succeeds.
+  /// Runs `body`; if it fails, all entries after the last durable one are lost, until `resume` succeeds.
   private func attempt(_ body: () throws(StoreError) -> Void) {
     do throws(StoreError) { try body() } catch {
       writer?.discard(in: files)
@@ -294,7 +295,7 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     }
   }
 
-  /// Goes on after a failure, in a new file that begins with the gap.
+  /// Resumes after a failure, in a new file that begins with the gap.
   private func resume() {
     guard let reason = writeError, isOpen else { return }
     writeError = nil
@@ -307,7 +308,7 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     if writeError != nil { writeError = reason }
   }
 
-  /// Lets readers see what is durable now.
+  /// Shows readers what is durable now.
   private func publish(_ forgotten: ForgottenSubjects) {
     if writeError == nil, let current { publish(current) }
     published.withLock { state in
@@ -319,10 +320,10 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
   }
 }
 
-/// Entries that are being lost, since the journal can't be written.
+/// Why entries are being lost, and which.
 package struct JournalFailure: Sendable, Equatable {
-  /// Why.
+  /// Why the journal can't be written.
   package let reason: String
-  /// Which, up to now.
+  /// The entries that were lost so far.
   package let gap: JournalGap
 }

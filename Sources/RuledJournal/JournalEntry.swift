@@ -1,8 +1,8 @@
 package import RuledCore
 
-/// An event that took effect, as the journal keeps it: what happened, when, and what the rules of then made of it.
+/// An event that took effect, as the journal keeps it: what happened, when, and its outcome under the rules of that time.
 ///
-/// A class: a replay hands entries on many times, and a struct would count references to each of their parts every time.
+/// A class, because a replay passes entries on many times: a struct would retain and release each of its parts every time.
 package final class JournalEntry: Sendable, Equatable {
   /// Where an event comes from.
   package enum Origin: String, Sendable, CaseIterable {
@@ -10,7 +10,7 @@ package final class JournalEntry: Sendable, Equatable {
     case client
     /// Another subject's event sent it.
     case message
-    /// It is a timer's.
+    /// A timer fired.
     case timer
     /// It was parked and succeeded when it was retried.
     case retry
@@ -20,7 +20,7 @@ package final class JournalEntry: Sendable, Equatable {
     case rules
   }
 
-  /// Its number among all that the daemon committed, which is the `sequence` of `watch`; later commits have higher ones.
+  /// Its number, the same as the `sequence` in `watch`; later commits have higher ones.
   package let sequence: UInt64
   /// When it was evaluated, by the daemon's clock.
   package let at: Timestamp
@@ -28,14 +28,16 @@ package final class JournalEntry: Sendable, Equatable {
   package let now: Timestamp
   /// The subject; empty for `rules`.
   package let subject: String
-  /// How many events were committed for the subject, this one included; 0 for `forget` and `rules`.
+  /// The subject's version after the event; 0 for `forget` and `rules`.
   package let version: UInt64
   /// The revision of the rules that decided; for `rules` the one that came into force.
   package let revision: String
   /// Where it comes from.
   package let origin: Origin
-  /// The event as JSON: a client's as it was sent, with the id that it got if it came without; that of a message or a timer as it was stored;
-  /// of a parked part the first event.
+  /// The event as JSON.
+  ///
+  /// A client's event is as it was sent, with the id that the daemon gave it if it had none; that of a message or a timer is as it was
+  /// stored; of a parked part it is the first event.
   package let event: [UInt8]
   /// The plugin whose timer fired, or whose parked part was retried; empty for all others.
   package let plugin: String
@@ -47,11 +49,11 @@ package final class JournalEntry: Sendable, Equatable {
   package let effects: [UInt8]
   /// The failures, likewise.
   package let failures: [UInt8]
-  /// The digest of each plugin's state afterwards, in order of the plugins' names; those without a state are left out.
+  /// The digest of each plugin's state after the event, by the plugins' names; plugins without a state are left out.
   package let digests: [Digest]
-  /// The digest of what follows from the event beside its outcome: messages that were sent, timers that were set or cancelled; 0 if nothing does.
+  /// The digest of the event's consequences: messages that it sent, timers that it set or cancelled; 0 for none.
   package let consequences: UInt32
-  /// The paths in `data` whose values were replaced with digests.
+  /// The paths in `data` whose values were replaced by digests.
   package let redacted: [String]
 
   /// The digest of one plugin's state.
@@ -92,7 +94,8 @@ package final class JournalEntry: Sendable, Equatable {
     self.consequences = consequences
     self.redacted = redacted
   }
-  /// This entry with other values for what is given.
+
+  /// A copy with the given values in place of its own.
   package func with(
     sequence: UInt64? = nil, at: Timestamp? = nil, now: Timestamp? = nil, revision: String? = nil,
     origin: Origin? = nil,

@@ -2,7 +2,7 @@ import RuledCore
 package import RuledStore
 import Synchronization
 
-/// The journal of a running daemon: its files, and what the log holds that is not in these yet.
+/// The journal of a running daemon: its files, and the entries in the log that are not in the files yet.
 package struct LiveJournal: JournalSource {
   private let journal: Journal
   private let store: RocksStore
@@ -14,7 +14,7 @@ package struct LiveJournal: JournalSource {
   }
 
   package func forEach(in range: JournalRange, _ body: (JournalEntry) -> Bool) throws(StoreError) {
-    // The log first: what leaves it meanwhile is in the files.
+    // The log first: segments that are removed from it meanwhile are in the files.
     let logged = store.loggedCommits
     let state = journal.state
     var forgotten = state.forgotten
@@ -56,7 +56,7 @@ package struct LiveJournal: JournalSource {
   }
 
   package var gaps: [JournalGap] {
-    // What was committed by now is in the log or in the files when these are read after it.
+    // Read before the log and the files, so that what was committed by now is in one of these.
     let committed = (try? store.lastSequence()) ?? 0
     let logged = store.loggedCommits
     let state = journal.state
@@ -65,7 +65,7 @@ package struct LiveJournal: JournalSource {
     return gaps + [missing(after: covered, in: logged, committed)].compactMap { $0 }
   }
 
-  /// What lies between the last sequence that the files cover and the log: it was lost by a process that could not state it before its end.
+  /// The gap between the files and the log: entries that a process lost without being able to write the gap before it ended.
   private func missing(after covered: UInt64, in logged: [LoggedCommits], _ committed: UInt64) -> JournalGap? {
     guard covered > 0 else { return nil }
     var end = max(committed, covered)
@@ -108,19 +108,19 @@ package struct FolderJournal: JournalSource {
   package var snapshots: [JournalSnapshot] { JournalSnapshots(in: folder, files).all }
 }
 
-/// Commits of the log, a MiB apart, and the sequences before them: who reads what was committed last need not read the whole log.
+/// Positions of commits in the log, a MiB apart, so that reading the latest entries does not take reading the whole log.
 final class LogMarks: Sendable {
-  /// A commit.
+  /// The position of a commit.
   struct Mark: Sendable, Equatable {
     /// The number of its segment.
     let segment: UInt64
-    /// Where it begins in the segment.
+    /// Its offset in the segment, in bytes.
     let offset: Int
     /// The last sequence before it.
     let sequence: UInt64
   }
 
-  /// How many bytes marks of one segment are apart.
+  /// The least distance between marks of one segment, in bytes.
   static let spacing = 1 << 20
 
   /// In the order of the log.
@@ -129,7 +129,7 @@ final class LogMarks: Sendable {
   /// The marks, in the order of the log.
   var all: [Mark] { marks.withLock { $0 } }
 
-  /// Adds a mark, if it is behind all others, and not too close to the last one.
+  /// Adds a mark if it is behind all others and not too close to the last one.
   func note(_ mark: Mark) {
     marks.withLock { marks in
       if let last = marks.last {
@@ -140,7 +140,7 @@ final class LogMarks: Sendable {
     }
   }
 
-  /// The last mark before the sequence `first`, in segments that are still there; forgets those of others.
+  /// The last mark before the sequence `first` in the segments `logged`; removes the marks of segments that are gone.
   func last(before first: UInt64, in logged: [LoggedCommits]) -> Mark? {
     guard let earliest = logged.first?.number else { return nil }
     return marks.withLock { marks in

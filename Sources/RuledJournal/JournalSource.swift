@@ -41,7 +41,7 @@ package struct JournalSnapshot: Sendable, Equatable {
   package var sequence: UInt64
   /// When it was taken, by the daemon's clock.
   package var at: Timestamp
-  /// Its folder, which `RocksStore` opens; copy it first (`BackupFiles` links it), as to open it writes.
+  /// Its folder, a store that `RocksStore` opens; open a copy of it (`StoreCopy`), since opening a store changes it.
   package var path: String
 
   /// A snapshot.
@@ -52,7 +52,7 @@ package struct JournalSnapshot: Sendable, Equatable {
   }
 }
 
-/// A journal to read: of a running daemon, or of a store's folder alone.
+/// A journal that can be read: that of a running daemon, or that in the folder of a store.
 package protocol JournalSource: Sendable {
   /// Calls `body` with each entry in the range, in ascending order of sequence, until it returns false.
   func forEach(in range: JournalRange, _ body: (JournalEntry) -> Bool) throws(StoreError)

@@ -1,11 +1,11 @@
 package import RuledCore
 package import RuledStore
 
-/// What is done to complete files, by one thread at a time: the oldest go, and forgotten subjects are erased.
+/// Maintenance of complete files, by one thread at a time: the oldest are removed, and forgotten subjects are erased.
 extension Journal {
   // MARK: Retention
 
-  /// Removes the files that are older than is kept or take too much room, the oldest first.
+  /// Removes files, the oldest first, that are older than `keep`, or until the rest is smaller than `max_gib`.
   package func retain(now: Timestamp) throws(StoreError) {
     let settings = writing.locked { self.settings }
     let cutoff = now.microseconds - settings.keep
@@ -27,14 +27,14 @@ extension Journal {
     try removeOldSnapshots()
   }
 
-  /// Removes a journal that is turned off, with all that it holds.
+  /// Removes the journal of a store, as when it was turned off.
   package static func remove(of store: String) throws(StoreError) {
     try StoreCheckpoints.remove("\(store)/\(folderName)")
   }
 
   // MARK: Forgetting
 
-  /// Erases the subjects that were forgotten from all files and snapshots; `isEnding` says that it is to stop, to begin again later.
+  /// Erases forgotten subjects from all files and snapshots; stops once `shouldContinue` returns false, and starts over at the next call.
   package func erase(while shouldContinue: () -> Bool) throws(StoreError) {
     let forgotten = state.forgotten
     guard !forgotten.isEmpty else { return }
@@ -55,7 +55,7 @@ extension Journal {
     }
   }
 
-  /// Writes a file anew without the entries of forgotten subjects; it covers the same sequences.
+  /// Rewrites a file without the entries of forgotten subjects; it covers the same sequences.
   private func rewrite(_ summary: FileSummary, without forgotten: ForgottenSubjects) throws(StoreError) {
     let old = try JournalFile(summary.path, files)
     guard old.blocks.contains(where: { forgotten.concerns($0.header.first, $0.filter) }) else { return }
@@ -98,7 +98,7 @@ extension Journal {
 }
 
 extension EntryView {
-  /// That a subject was forgotten, without its name.
+  /// A copy without the subject's name.
   fileprivate var withoutSubject: EntryView {
     var copy = self
     copy.subject = Self.none

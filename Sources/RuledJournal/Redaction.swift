@@ -1,19 +1,19 @@
 import RuledCore
 import RuledJSON
 
-/// Replaces values in the data of events, and where they occur again in outcomes, with digests.
+/// Replaces values in the data of events with digests, also where they occur in outcomes.
 struct Redaction: Sendable {
   private let paths: [[String]]
-  /// How long a text must be to be replaced outside of the event too: shorter ones occur by chance.
+  /// The shortest text in bytes that is also replaced in outcomes; shorter ones occur by chance.
   private static let shortest = 6
 
-  /// Redacts those paths in `data`, names with dots between; nil when there is none.
+  /// Redacts the values at these paths in `data`, names separated by dots; nil if there are none.
   init?(_ paths: [String]) {
     guard !paths.isEmpty else { return nil }
     self.paths = paths.map { $0.split(separator: ".").map(String.init) }
   }
 
-  /// Calls `body` with an entry without the values; with `view` itself if it has none of them.
+  /// Calls `body` with a redacted copy of an entry, or with the entry itself if it has none of the paths.
   func apply(to view: EntryView, _ body: (EntryView) -> Void) {
     guard let event = try? JSONValue(parsing: view.text), let data = event["data"], data.objectValue != nil else {
       return body(view)
@@ -51,7 +51,7 @@ struct Redaction: Sendable {
     withExtendedLifetime((text, names, results)) {}
   }
 
-  /// The value with what stands at a path replaced; nil when nothing stands there.
+  /// The value with the one at `path` replaced; nil if there is none.
   private static func replace(
     _ value: JSONValue, _ path: ArraySlice<String>, _ texts: inout [(old: [UInt8], new: [UInt8])]
   ) -> JSONValue? {
@@ -70,7 +70,7 @@ struct Redaction: Sendable {
     return .object(object)
   }
 
-  /// JSON with some texts replaced, each in its quotes.
+  /// JSON with some strings replaced; `texts` have their quotes.
   private static func replace(
     in bytes: ByteView, _ texts: [(old: [UInt8], new: [UInt8])]
   ) -> ByteBuffer {

@@ -1,7 +1,7 @@
 package import RuledCore
 package import RuledStore
 
-/// The snapshots in a journal's folder: each a copy of the store, in a folder named by its sequence and its time.
+/// The snapshots in a journal's folder: copies of the store, each in a folder named by its sequence and time.
 struct JournalSnapshots {
   /// The snapshots, the earliest first.
   private(set) var all: [JournalSnapshot] = []
@@ -33,7 +33,7 @@ extension Journal {
   /// The snapshots, the earliest first.
   package var snapshots: [JournalSnapshot] { JournalSnapshots(in: folder, files).all }
 
-  /// Whether it is time for a snapshot: there is none, the last is old, entries are missing behind it, or the clock went back behind it.
+  /// Whether a snapshot is due: there is none, the last one is old, entries after it are missing, or the clock was set to before it.
   package func needsSnapshot(now: Timestamp) -> Bool {
     guard let last = snapshots.last else { return true }
     let age = now.microseconds - last.at.microseconds
@@ -41,7 +41,7 @@ extension Journal {
     return age >= every || age < 0 || state.contents.gaps.contains { $0.last > last.sequence }
   }
 
-  /// Takes a snapshot of a store, which is on the same file system; commits go on meanwhile.
+  /// Takes a snapshot of a store on the same file system; commits go on meanwhile.
   package func takeSnapshot(of store: RocksStore, now: Timestamp) throws(StoreError) {
     let parent = "\(folder)/\(JournalSnapshots.folderName)"
     try files.createFolder(parent)
@@ -59,7 +59,7 @@ extension Journal {
     }
   }
 
-  /// Removes the snapshots from which no entry can be replayed, as those right behind them are gone.
+  /// Removes the snapshots from which nothing can be replayed, because the entries right after them were removed.
   func removeOldSnapshots() throws(StoreError) {
     let contents = state.contents
     let first = contents.summaries.isEmpty ? .max : contents.first
@@ -68,7 +68,7 @@ extension Journal {
     }
   }
 
-  /// Erases subjects from a snapshot, so that none of its files has their keys.
+  /// Erases subjects from a snapshot, so that no file of it has their keys.
   func erase(_ forgotten: ForgottenSubjects, from snapshot: JournalSnapshot) throws(StoreError) {
     let store = try RocksStore(path: snapshot.path, blockCacheBytes: 1 << 20)
     let deletes = WriteSet()
@@ -81,7 +81,7 @@ extension Journal {
       try store.compact()
     }
     try store.close()
-    // the database's own list of files names keys too, until it is begun anew
+    // RocksDB's manifest contains keys too, until the next opening writes a new one.
     if !deletes.isEmpty { try RocksStore(path: snapshot.path, blockCacheBytes: 1 << 20).close() }
   }
 }

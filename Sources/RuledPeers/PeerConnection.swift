@@ -1,22 +1,22 @@
 internal import RuledCore
 
-/// Who uses a connection; every call comes on the loop's thread.
+/// The user of a connection; all calls come on the loop's thread.
 protocol ConnectionOwner: AnyObject {
-  /// Both sides have said who they are; the peer's certificate is for `peer`.
+  /// Both sides have sent `hello`, and the peer's certificate is for `peer`.
   func ready(_ connection: PeerConnection, peer: String)
-  /// A frame of a tunnel came; false if the peer should not have sent it.
+  /// A frame of a tunnel came; returns false if the peer must not send it now.
   func receive(_ frame: PeerFrame, on connection: PeerConnection) -> Bool
-  /// The connection is over.
+  /// The connection has ended.
   func ended(_ connection: PeerConnection, reason: String)
 }
 
-/// Frames over TLS over TCP between two nodes, confined to the loop.
+/// A connection between two nodes: frames over TLS over TCP, confined to the loop.
 ///
-/// It stands idle, to show that the other node can be reached, or carries the bytes of one client.
+/// It either stays idle, to show that the other node can be reached, or carries the bytes of one client.
 final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // confined to the loop's thread
   private enum Phase { case connecting, shaking, greeting, ready, closed }
 
-  /// How many bytes of ciphertext one write has at least, if there are that many.
+  /// How many bytes one write encrypts at most.
   private static let writeBytes = 256 << 10
   private static let recordBytes = 16 << 10
 
@@ -33,11 +33,11 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
   private var output = ByteBuffer()
   /// How many bytes of the output are encrypted already.
   private var encrypted = 0
-  /// Ciphertext that the stream writes.
+  /// The ciphertext that the stream is writing.
   private var outgoing = ByteBuffer()
   private var isWriting = false
   private var isQueued = false
-  /// Why the connection ends once all is sent; nil while it does not.
+  /// Why the connection will end once everything is sent; nil if it will not.
   private var lastReason: String?
 
   private var lastReceived: UInt64
@@ -46,7 +46,7 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
   private var lastWritten: UInt64
   private var unwritten = 0
 
-  /// A connection over a stream: to the node `expected`, or from one that has yet to say who it is if that is nil.
+  /// A connection over a stream: to the node `expected`, or if that is nil, from a node that has not sent its name yet.
   init(
     on loop: LoopState, _ stream: PeerStream, _ settings: PeerSettings, to expected: String?,
     owner: any ConnectionOwner
@@ -164,7 +164,7 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
     if offset == input.count { Self.empty(&input) } else { input.removeFirst(offset) }
   }
 
-  /// Does what a frame asks for; false if it may not come now.
+  /// Handles a frame; returns false if the peer must not send it now.
   private func take(_ frame: PeerFrame) -> Bool {
     switch frame {
     case .hello(let lowest, let highest, let name):
@@ -198,17 +198,17 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
     owner?.ready(self, peer: name)
   }
 
-  /// How many bytes wait to be encrypted.
+  /// How many bytes of the output are not encrypted yet.
   private var unsent: Int { output.count - encrypted }
 
-  /// Lets `body` append frames, which are sent at the end of the tick; nothing happens once the connection is over.
+  /// Lets `body` append frames, which are sent at the end of the tick; does nothing after the end.
   func send(_ body: (ByteBuffer) -> Void) {
     guard phase != .closed else { return }
     body(output)
     queue()
   }
 
-  /// Ends the connection once what is to be sent is sent.
+  /// Ends the connection once everything is sent.
   func endWhenSent(_ reason: String) {
     guard phase != .closed else { return }
     if unsent == 0, !isWriting { return end(reason, tells: true) }
@@ -221,7 +221,7 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
     loop.flushLater(self)
   }
 
-  /// Encrypts and writes what is there; called at the end of the tick.
+  /// Encrypts and writes the output; called at the end of the tick.
   func flush() {
     isQueued = false
     guard phase != .closed, phase != .connecting, !isWriting else { return }
@@ -233,7 +233,7 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
     stream.write(outgoing.bytes)
   }
 
-  /// Moves about so many bytes from the output to the outgoing ciphertext; says why it failed if it did.
+  /// Encrypts about `limit` bytes of the output; returns the reason if that fails.
   private func encrypt(upTo limit: Int) -> String? {
     let end = min(output.count, encrypted + limit)
     while encrypted < end {
@@ -261,7 +261,7 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
 
   func check(now: UInt64) {
     let limits = settings.limits
-    // A process that was stopped itself gives its peer the time anew.
+    // If this process was stopped for a while, the peer's time begins again.
     if now - lastCheck > limits.silenceMilliseconds / 2 {
       lastReceived = now
       lastWritten = now
@@ -289,11 +289,11 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
 
   func shutDown() { end("the node stops", tells: true) }
 
-  /// Ends the connection; with `tells` the peer is told why, if that is possible at once.
+  /// Ends the connection; with `tells`, the peer gets the reason if it can be written at once.
   func end(_ reason: String, tells: Bool = false) {
     guard phase != .closed else { return }
     if tells, phase == .greeting || phase == .ready { PeerFrame.writeFarewell(reason, into: output) }
-    // A write that the system has taken is over, though libuv has not said so yet.
+    // A write that the system has accepted is over, even if libuv has not reported it yet.
     if phase != .connecting, !isWriting || stream.unwritten == 0 {
       Self.empty(&outgoing)
       if encrypt(upTo: Self.writeBytes) == nil, phase != .shaking { session.end() }

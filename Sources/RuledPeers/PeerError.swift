@@ -1,6 +1,6 @@
 internal import CUV
 
-/// Why a link, a tunnel or a listener can't work.
+/// Why a link, a tunnel or a listener failed.
 package enum PeerError: Error, Sendable, Equatable, CustomStringConvertible {
   /// A certificate, a key or an authority can't be used.
   case identity(String)
@@ -11,7 +11,7 @@ package enum PeerError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The loop has stopped.
   case stopped
 
-  /// One sentence that says what is wrong, and what to do where that is known.
+  /// What is wrong, and what to do if that is known.
   package var description: String {
     switch self {
     case .identity(let why): "\(why); cluster.certificate, key and authority name PEM files that belong together"

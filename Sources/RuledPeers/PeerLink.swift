@@ -2,9 +2,9 @@ internal import Glibc
 package import RuledCore
 internal import Synchronization
 
-/// This node's way to one other node: a connection that stands, to know whether the node can be reached, and a further one for each tunnel.
+/// A link to another node: a permanent connection, which shows whether the node can be reached, and a further connection for each tunnel.
 ///
-/// The standing connection is made again by itself for as long as the link is open.
+/// While the link is open, it reconnects the permanent connection after a failure.
 package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  // the loop's thread has all but `state`
   /// The node at the other end.
   package let node: String
@@ -13,7 +13,7 @@ package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  /
   private let state = Mutex(State())
 
   private struct State {
-    /// Why the connection does not stand; nil while it does.
+    /// Why the permanent connection is down; nil while it is up.
     var problem: String? = "it has not been reached yet"
     var isClosed = false
   }
@@ -29,7 +29,7 @@ package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  /
   private var reached: NumericAddress?
   private var tunnels: [ObjectIdentifier: Tunnel] = [:]
 
-  /// A link to `node`, which begins to connect.
+  /// A link to `node`; it begins to connect.
   package init(on loop: PeerLoop, to node: String, at address: NodeAddress, _ settings: PeerSettings) {
     self.node = node
     self.address = address
@@ -48,7 +48,7 @@ package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  /
   /// Why the other node can't be reached, in words; nil while it can; from any thread.
   package var problem: String? { state.withLock { $0.problem } }
 
-  /// Shows another identity from the next connection on, as after a certificate was renewed.
+  /// Uses another identity for further connections, as after a certificate was renewed.
   package func use(_ identity: PeerIdentity) { loop.post { [self] _ in settings.identity = identity } }
 
   /// Ends the link and its tunnels.
@@ -61,23 +61,23 @@ package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  /
 
   // MARK: Tunnels
 
-  /// What became of a tunnel.
+  /// How a tunnel ended.
   package enum Outcome: Sendable, Equatable {
-    /// It could not be made: the socket is the caller's again, and nothing was read from it.
+    /// It could not be opened: the caller owns the socket again, and nothing was read from it.
     case refused(String)
-    /// It is over, for a reason in words; its socket is closed once what came for it is written.
+    /// It ended, for this reason; its socket is closed once all data for it is written.
     case ended(String)
   }
 
-  /// Carries the connection of a client to the other node: `socket` is the client's, from which `bytes` were read before.
+  /// Carries a client's connection to the other node; `bytes` were read from the client's `socket` before.
   ///
-  /// `ended` is called once, on the loop's thread; it is not to wait. The socket belongs to the tunnel until then.
+  /// `ended` is called once, on the loop's thread, and must not block. Until then the tunnel owns the socket.
   package func open(
     _ socket: Int32, for client: PeerClient, after bytes: [UInt8] = [], ended: @escaping @Sendable (Outcome) -> Void
   ) {
     let tunnel = Tunnel(socket, client, bytes, ended)
     let isAccepted = loop.post { [self] loop in
-      // While the node can't be reached, nobody waits for another attempt.
+      // While the node can't be reached, tunnels are refused at once.
       if failures > 0 || state.withLock({ $0.isClosed }) { return tunnel.refuse(problem ?? "the link is closed") }
       let id = ObjectIdentifier(tunnel)
       tunnels[id] = tunnel
@@ -93,7 +93,7 @@ package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  /
     if !isAccepted { ended(.refused("the thread of the links has stopped")) }
   }
 
-  // MARK: The standing connection
+  // MARK: The permanent connection
 
   private func connect(on loop: LoopState) {
     guard !state.withLock({ $0.isClosed }) else { return }
@@ -152,7 +152,7 @@ package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  /
   }
 }
 
-/// A tunnel from the side of its client; confined to the loop.
+/// The client's side of a tunnel; confined to the loop.
 private final class Tunnel: ConnectionOwner, @unchecked Sendable {  // confined to the loop's thread
   private let socket: Int32
   private let client: PeerClient
@@ -186,7 +186,7 @@ private final class Tunnel: ConnectionOwner, @unchecked Sendable {  // confined 
     }
   }
 
-  /// Gives the socket back.
+  /// Returns the socket to the caller.
   func refuse(_ reason: String) {
     guard !isOver else { return }
     isOver = true

@@ -3,9 +3,11 @@ internal import Glibc
 package import RuledCore
 internal import RuledThreads
 
-/// Takes the tunnels of other nodes.
+/// Accepts the tunnels of other nodes.
 package final class PeerListener: @unchecked Sendable {  // all but constants belong to the loop's thread
-  /// Is called with each client whose tunnel came, on the loop's thread: takes over a socket that speaks for it, or says why not, without waiting.
+  /// Called on the loop's thread with the client of a new tunnel, and a socket that carries its bytes.
+  ///
+  /// It must not block. It takes the socket over and returns nil, or returns why it refuses the client.
   package typealias Receiver = @Sendable (_ client: PeerClient, _ socket: Int32) -> String?
 
   /// The port that the listener is bound to.
@@ -33,13 +35,13 @@ package final class PeerListener: @unchecked Sendable {  // all but constants be
     self.acceptor = acceptor
   }
 
-  /// Shows another identity to connections from now on, as after a certificate was renewed.
+  /// Uses another identity for further connections, as after a certificate was renewed.
   package func use(_ identity: PeerIdentity) { loop.post { [acceptor] _ in acceptor.settings.identity = identity } }
 
-  /// Takes no more connections; the tunnels go on.
+  /// Accepts no more connections; open tunnels stay.
   package func stopAccepting() { loop.post { [acceptor] _ in acceptor.stopAccepting() } }
 
-  /// Waits until there is no tunnel, for so many milliseconds at most.
+  /// Waits until there is no tunnel, at most `milliseconds`.
   package func awaitTunnels(milliseconds: Int) {
     acceptor.idle.wait(milliseconds: milliseconds) { acceptor.tunnels == 0 ? () : nil }
   }
@@ -53,16 +55,16 @@ package final class PeerListener: @unchecked Sendable {  // all but constants be
   }
 }
 
-/// The part of a listener on the loop.
+/// The part of a listener that runs on the loop.
 private final class Acceptor: Watched, ConnectionOwner, @unchecked Sendable {  // confined to the loop's thread
   var settings: PeerSettings
   private let receiver: PeerListener.Receiver
   private var stream: PeerStream?
   private var loop: LoopState?
   private var callers: [ObjectIdentifier: Caller] = [:]
-  /// Guards `tunnels`, and wakes who waits for its change.
+  /// Guards `tunnels`, and is signalled when it changes.
   let idle = Condition()
-  /// How many tunnels have an open socket or an open connection.
+  /// The number of tunnels with an open socket or an open connection.
   private(set) var tunnels = 0
 
   private struct Caller {
@@ -138,7 +140,7 @@ private final class Acceptor: Watched, ConnectionOwner, @unchecked Sendable {  /
     return true
   }
 
-  /// Makes the connection a tunnel for a client, whose other end is a socket that the receiver gets.
+  /// Makes the connection a tunnel for a client; the receiver gets the socket at its other end.
   private func open(_ client: PeerClient, _ connection: PeerConnection) {
     guard let loop else { return }
     var pair: [Int32] = [-1, -1]

@@ -2,13 +2,13 @@ package import RuledCore
 
 /// What a node's listener and its link have in common.
 package struct PeerSettings: Sendable {
-  /// The node's name, which its certificate has among its alternative names.
+  /// The node's name, which is one of the alternative names in its certificate.
   package var name: String
-  /// What the node shows to others.
+  /// The node's certificate and key, and the authority that it trusts.
   package var identity: PeerIdentity
-  /// How much and how long.
+  /// Limits of time, memory and connections.
   package var limits: PeerLimits
-  /// Is told of connections that come and go, on the loop's thread.
+  /// Called when connections are made, end or are refused, on the loop's thread.
   package var note: @Sendable (PeerNote) -> Void
 
   /// Settings of a node.
@@ -23,19 +23,19 @@ package struct PeerSettings: Sendable {
   }
 }
 
-/// How much and how long.
+/// Limits of connections between nodes.
 package struct PeerLimits: Sendable {
-  /// How many milliseconds a connection may take until both sides have said who they are.
+  /// How long a connection may take until both sides have sent `hello`, in milliseconds.
   package var connectMilliseconds: UInt64 = 5_000
-  /// How many milliseconds apart the side that has connected asks its peer for a sign of life.
+  /// How often the side that connected sends `ping`, in milliseconds.
   package var keepAliveMilliseconds: UInt64 = 1_000
-  /// After how many milliseconds without a byte a peer is dead.
+  /// How long a peer may be silent before it counts as dead, in milliseconds.
   package var silenceMilliseconds: UInt64 = 5_000
-  /// How many milliseconds a client may take to end its side of a connection that has ended for it.
+  /// How long a client may take to close its side after the other side was closed, in milliseconds.
   package var lingerMilliseconds: UInt64 = 2_000
-  /// How many milliseconds a client may take to read what came for it before its tunnel ended.
+  /// How long a client may take to read what arrived before its tunnel ended, in milliseconds.
   package var stallMilliseconds: UInt64 = 60_000
-  /// How many connections a listener has at most.
+  /// The most connections of a listener.
   package var connections = 4_096
   /// How long a link waits before it connects again.
   package var backoff = Backoff(first: 100, longest: 2_000)
@@ -44,7 +44,7 @@ package struct PeerLimits: Sendable {
   package init() {}
 }
 
-/// A client whose connection one node carries to another, as the node where it connected states it.
+/// A client whose connection is carried to another node, as the node where it connected describes it.
 package struct PeerClient: Sendable, Equatable {
   /// Where a client connected.
   package enum Listener: UInt8, Sendable {
@@ -62,7 +62,7 @@ package struct PeerClient: Sendable, Equatable {
   package let listener: Listener
   /// Whether it may administer.
   package let isAdmin: Bool
-  /// Whether it may lease effects though it may not administer.
+  /// Whether it may lease effects without being an administrator.
   package let isCourier: Bool
 
   /// A client.
@@ -73,16 +73,16 @@ package struct PeerClient: Sendable, Equatable {
   }
 }
 
-/// What happened to a connection.
+/// An event of a link or a listener.
 package enum PeerNote: Sendable, Equatable {
-  /// The link to this node stands.
+  /// The link to this node is up.
   case linked(node: String)
-  /// The link to this node broke, or can't be made; it is tried again after so many milliseconds.
+  /// The link to this node broke or could not be made; the next attempt is after `retryMilliseconds`.
   case broken(node: String, reason: String, retryMilliseconds: UInt64)
   /// A node has connected to the listener.
   case joined(node: String)
   /// Its connection ended.
   case left(node: String, reason: String)
-  /// Somebody has connected who did not prove to be a node.
+  /// Something connected that did not prove to be a node.
   case refused(address: String, reason: String)
 }

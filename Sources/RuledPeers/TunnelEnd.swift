@@ -2,14 +2,14 @@ internal import RuledCore
 
 /// One end of a tunnel: moves bytes between the connection to another node and a socket of this host; confined to the loop.
 ///
-/// Each direction has `PeerFrame.window` bytes on their way at most, at both ends together. So who does not read what it gets is waited for, and
-/// the connection goes on to carry the other direction and the signs of life.
+/// Each direction has at most `PeerFrame.window` bytes in flight, buffers at both ends included. So if one side does not read, the other
+/// waits, while the connection still carries the other direction, `ping` and `pong`.
 final class TunnelEnd: StreamOwner, Watched, @unchecked Sendable {  // confined to the loop's thread
-  /// Who is at the other end of the socket.
+  /// What is at the other end of the socket.
   enum Local {
-    /// A client: what is still to come for it is written before its socket is closed.
+    /// A client: everything for it is written before its socket is closed.
     case client
-    /// The daemon that serves: once it ends its side, it has said all.
+    /// The daemon: once it ends its side, it has sent everything.
     case daemon
   }
 
@@ -20,24 +20,24 @@ final class TunnelEnd: StreamOwner, Watched, @unchecked Sendable {  // confined 
   private var connection: PeerConnection?
   private let ended: () -> Void
 
-  /// How many bytes of data the peer takes now.
+  /// How many bytes of data the peer accepts now.
   private var room = PeerFrame.window
   private var isReading = false
   /// Whether the socket has no more to read.
   private var inputEnded = false
 
-  /// Data that the socket has not taken yet, beside what is being written.
+  /// Data that has not been written to the socket, besides what is being written.
   private var waiting = ByteBuffer()
   private var writing = ByteBuffer()
   private var isWriting = false
-  /// How many bytes of data the socket has taken and the peer does not know of.
-  private var taken = 0
+  /// How many bytes were written to the socket and not granted to the peer again.
+  private var ungranted = 0
   /// Whether the peer sends no more data.
   private var outputEnded = false
   private var hasEndedWriting = false
-  /// Whether the socket takes nothing more.
+  /// Whether the socket can't be written any more.
   private var isBroken = false
-  /// When the end is over in any case, in the loop's milliseconds.
+  /// When the socket is closed in any case, in the loop's milliseconds.
   private var deadline: UInt64?
   private var isClosed = false
 
@@ -61,7 +61,7 @@ final class TunnelEnd: StreamOwner, Watched, @unchecked Sendable {  // confined 
     loop.watch(self)
   }
 
-  /// Begins, with bytes that were read from the socket before.
+  /// Begins to move bytes; `bytes` were read from the socket before.
   func begin(after bytes: ByteView = .empty) {
     if !bytes.isEmpty { sendData(bytes) }
     updateReading()
@@ -72,7 +72,7 @@ final class TunnelEnd: StreamOwner, Watched, @unchecked Sendable {  // confined 
   func connected(_ failure: PeerError?) {}
 
   func received(_ bytes: ByteView) {
-    guard connection != nil else { return }  // nobody is left to take it
+    guard connection != nil else { return }  // the peer is gone
     sendData(bytes)
     updateReading()
   }
@@ -83,7 +83,7 @@ final class TunnelEnd: StreamOwner, Watched, @unchecked Sendable {  // confined 
   }
 
   private func updateReading() {
-    // Without a connection what comes is dropped, so that the socket's end is seen.
+    // Without a connection, input is read and dropped, so that the end of the socket is noticed.
     let reads = !inputEnded && (connection == nil || room > 0)
     stream.readLimit = connection == nil ? .max : max(1, room)
     guard reads != isReading else { return }
@@ -112,11 +112,13 @@ final class TunnelEnd: StreamOwner, Watched, @unchecked Sendable {  // confined 
 
   // MARK: From the peer to the socket
 
-  /// Takes a frame of the tunnel; false if it may not come now.
+  /// Handles a frame of the tunnel; returns false if the peer must not send it now.
   func receive(_ frame: PeerFrame) -> Bool {
     switch frame {
     case .data(let bytes):
-      guard !outputEnded, waiting.count + writing.count + taken + bytes.count <= PeerFrame.window else { return false }
+      guard !outputEnded, waiting.count + writing.count + ungranted + bytes.count <= PeerFrame.window else {
+        return false
+      }
       guard !isBroken else { return true }
       waiting.append(bytes)
       write()
@@ -127,7 +129,7 @@ final class TunnelEnd: StreamOwner, Watched, @unchecked Sendable {  // confined 
     case .end:
       guard !outputEnded else { return false }
       outputEnded = true
-      // Behind the end of a daemon nothing comes: all of it is here.
+      // Nothing follows the end of a daemon's data.
       if local == .client { connection?.end("the tunnel is over", tells: true) } else { write() }
     case .hello, .open, .ping, .pong, .farewell: return false
     }
@@ -149,18 +151,18 @@ final class TunnelEnd: StreamOwner, Watched, @unchecked Sendable {  // confined 
 
   func wrote() {
     isWriting = false
-    taken += writing.count
+    ungranted += writing.count
     if writing.capacity > 256 << 10 { writing = ByteBuffer() } else { writing.removeAll() }
-    if taken >= PeerFrame.window / 4, !outputEnded {
-      connection?.send { PeerFrame.writeRoom(taken, into: $0) }
-      taken = 0
+    if ungranted >= PeerFrame.window / 4, !outputEnded {
+      connection?.send { PeerFrame.writeRoom(ungranted, into: $0) }
+      ungranted = 0
     }
     write()
   }
 
   // MARK: The end
 
-  /// The connection is over: writes what came, and closes the socket then.
+  /// Notes that the connection has ended: writes what arrived, and then closes the socket.
   func connectionEnded() {
     guard connection != nil else { return }
     connection = nil
@@ -169,7 +171,9 @@ final class TunnelEnd: StreamOwner, Watched, @unchecked Sendable {  // confined 
     if hasEndedWriting { finish() } else { write() }
   }
 
-  /// Closes the socket once all is written: that of a client when it has ended its side too, so that it can read what was written last.
+  /// Closes the socket after all is written.
+  ///
+  /// A client's socket is closed only once the client has closed its side, so that it can read the last bytes.
   private func finish() {
     if inputEnded || local == .daemon { return close() }
     deadline = loop.now + limits.lingerMilliseconds

@@ -1,20 +1,21 @@
 import RuledCore
 package import RuledEngine
+import RuledJSON
 package import RuledJournal
 
-/// What an event did in a replayed world.
+/// An event that happened in a world, with its outcome.
 package struct Played: Sendable {
-  /// Its outcome, in the form of a journal entry: `sequence` is that of the recorded entry that it replays, or of the one that it follows from.
+  /// The outcome, in the form of a journal entry; `sequence` is that of the recorded entry that it replays, or that it follows from.
   package let entry: JournalEntry
-  /// Whether the recorded history has it too; otherwise it is a message or a timer of this world alone.
+  /// Whether the record has it too; if not, it is a message or a timer that only this world has.
   package let isRecorded: Bool
-  /// How many instructions each rule took that ran, by plugin and rule.
+  /// The rules that ran, each with its instructions.
   package let rules: [RuleCost]
 
   /// What one rule cost.
   package typealias RuleCost = EventRecorder.RuleCost
 
-  /// What an event did.
+  /// An event that happened.
   package init(entry: JournalEntry, isRecorded: Bool, rules: [RuleCost] = []) {
     self.entry = entry
     self.isRecorded = isRecorded
@@ -22,16 +23,32 @@ package struct Played: Sendable {
   }
 }
 
-/// Why something happens in a replayed world.
+extension JournalEntry {
+  /// What the event came to: `{decisions, effects, failures}`.
+  var outcome: JSONObject {
+    [
+      "decisions": Self.json("{", decisions, "}"), "effects": Self.list(effects), "failures": Self.list(failures),
+    ]
+  }
+
+  /// The elements of a JSON array, as an array.
+  static func list(_ elements: [UInt8]) -> JSONValue { json("[", elements, "]") }
+
+  private static func json(_ opening: String, _ contents: [UInt8], _ closing: String) -> JSONValue {
+    (try? JSONValue(parsing: opening + String(decoding: contents, as: UTF8.self) + closing)) ?? .null
+  }
+}
+
+/// Why an event happens in a world.
 enum PlayedCause {
-  /// It is in the record.
+  /// The record has it.
   case recorded(JournalEntry)
-  /// A message of this world alone.
+  /// It is a message that only this world has.
   case ownMessage
-  /// A timer of this world alone.
+  /// It is a timer that only this world has.
   case ownTimer(DueTimer)
 
-  /// The entry of what was done, under the sequence of the record at which it happened.
+  /// The entry of an event, with this cause and the sequence of the recorded entry with which it happened.
   func entry(of made: JournalEntry, sequence: UInt64) -> JournalEntry {
     switch self {
     case .ownMessage: return made.with(sequence: sequence, origin: .message)

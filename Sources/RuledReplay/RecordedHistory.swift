@@ -3,17 +3,17 @@ import RuledJSON
 package import RuledJournal
 package import RuledStore
 
-/// What a recorded range says about messages and timers, so that a world knows which of its own have a recorded counterpart.
+/// The messages and timers in a recorded range, so that a world knows which of its own have a recorded counterpart.
 ///
 /// It takes 8 bytes for each message and timer of the range, and 16 for each subject that was erased.
 package struct RecordedHistory: Sendable {
-  /// Whether a subject's events are played at all; those of others are not, and what they sent happens as it was recorded.
+  /// Whether a subject's events are played; messages that other subjects sent are replayed as recorded.
   package var isPlayed: @Sendable (_ subject: String) -> Bool = { _ in true }
   /// The keys of the messages that were applied and the timers that fired, in order; each as often as it happened.
   private var keys: [UInt64] = []
   /// When subjects were last erased, in microseconds, by the hash of the name.
   private var erasures: [UInt64: Int64] = [:]
-  /// Which subjects it joins.
+  /// The shares of the subjects that its messages join.
   private(set) var shares = SubjectShares()
 
   /// A history in which no message was applied and no timer fired.
@@ -25,7 +25,7 @@ package struct RecordedHistory: Sendable {
   ///   - source: the journal.
   ///   - range: the range.
   ///   - isPlayed: whether a subject's events are played.
-  ///   - shouldContinue: called with each entry; false ends the reading.
+  ///   - shouldContinue: called for each entry; false ends the reading.
   /// - Throws: when the journal can't be read.
   package init(
     _ source: any JournalSource, in range: JournalRange,
@@ -52,7 +52,7 @@ package struct RecordedHistory: Sendable {
     keys.sort()
   }
 
-  /// Adds an entry; gives the sender if it is a message.
+  /// Adds an entry; returns the sender if it is a message.
   private mutating func add(_ entry: JournalEntry, _ reader: EntryReader) -> String? {
     switch entry.origin {
     case .message:
@@ -74,7 +74,7 @@ package struct RecordedHistory: Sendable {
     return index - first
   }
 
-  /// Whether what the subject sent at that time, in microseconds, can be played again.
+  /// Whether the event is played with which the subject sent something at that time, in microseconds.
   func hasSender(_ subject: String, at time: Int64) -> Bool {
     guard isPlayed(subject) else { return false }
     return erasures.isEmpty || erasures[Array(subject.utf8).hash64(seed: 0)].map { time > $0 } ?? true
@@ -97,14 +97,14 @@ package struct RecordedHistory: Sendable {
     name.hash64(seed: plugin.hash64(seed: subject.hash64(seed: UInt64(bitPattern: due))))
   }
 
-  /// The key of a message, which does not tell what it says.
+  /// The key of a message; it does not depend on the message's data.
   static func key(ofMessageTo target: String, from: String, type: String, time: String) -> UInt64 {
     [target, from, type, time].reduce(0) { Array($1.utf8).hash64(seed: $0) }
   }
 }
 
 extension Failure {
-  /// Whether it depends on the machine or on other subjects, so that the same rules need not fail again on the same event.
+  /// Whether it depends on the machine or on other subjects, so that the same rules may not fail again on the same event.
   var isOfMachine: Bool {
     kind == .time || kind == .memory || message.hasPrefix("the plugin is suspended")
       || message.hasPrefix("there is no room for another counter")

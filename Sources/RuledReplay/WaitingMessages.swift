@@ -2,9 +2,9 @@ import RuledCore
 import RuledEngine
 import RuledJSON
 
-/// A stored message's text, as far as a replay needs to know it.
+/// The members of a stored message that a replay needs.
 struct MessageText {
-  /// The key by which a recorded message and one of a world are the same, whatever they say.
+  /// The key that a recorded message and its counterpart in a world share, whatever their data.
   let key: UInt64
   /// Its id.
   let id: String
@@ -14,17 +14,17 @@ struct MessageText {
   let time: Int64
 }
 
-/// Reads the texts of journal entries.
+/// Reads the events in journal entries.
 final class EntryReader {
   private let document = TapeDocument()
 
-  /// What a stored message says; nil when it is none.
+  /// A stored message; nil if the text is none.
   func message(_ text: [UInt8]) -> MessageText? {
     guard let object = parse(text), let from = object.member("from")?.text else { return nil }
     return message(object, from: from)
   }
 
-  /// What a parked message says; nil when the parked part is none.
+  /// The message in a parked part; nil if there is none.
   func parkedMessage(_ text: [UInt8]) -> MessageText? {
     guard let object = parse(text), let from = object.member("message_from")?.text,
       let event = object.member("events")?.children.first
@@ -40,7 +40,7 @@ final class EntryReader {
     return MessageText(key: key, id: id, from: from, time: Timestamp(rfc3339: time)?.microseconds ?? 0)
   }
 
-  /// When a stored timer is due, in microseconds; nil when it is none.
+  /// When a stored timer is due, in microseconds; nil if the text is no timer.
   func due(_ text: [UInt8]) -> Int64? { parse(text)?.member("due")?.integer }
 
   /// The id of an event.
@@ -60,7 +60,7 @@ extension [UInt8] {
   }
 }
 
-/// The messages of a world that have a recorded counterpart, until that is played.
+/// The messages of a world that wait until their recorded counterpart is played.
 struct WaitingMessages {
   private struct Entry {
     let id: String
@@ -78,9 +78,9 @@ struct WaitingMessages {
     entries[text.key, default: []].append(Entry(id: text.id, message: message, isParked: isParked))
   }
 
-  /// Removes the message that a recorded one stands for; nil when there is none.
+  /// Removes the counterpart of a recorded message; nil if there is none.
   ///
-  /// It is the one with the same id, or else, with `orAnother`, the first with the same key.
+  /// It is the message with the same id or else, with `orAnother`, the first with the same key.
   mutating func take(
     _ recorded: MessageText, orAnother: Bool
   ) -> (message: CommitBatch.Message, id: String, isParked: Bool)? {
@@ -93,13 +93,13 @@ struct WaitingMessages {
   }
 }
 
-/// The timers that only a world has, by when they are due.
+/// A queue of the timers that only a world has, ordered by when they are due.
 ///
-/// Those that are due at once have an order of their own, that of their keys in the store, whatever other timers there are.
+/// Timers that are due at the same time are in the order of their keys in the store.
 struct OwnTimers {
   private var heap: [DueTimer] = []
 
-  /// Adds a timer; one that is added twice is found twice.
+  /// Adds a timer; one that is added twice is in the queue twice.
   mutating func add(_ timer: DueTimer) {
     heap.append(timer)
     var child = heap.count - 1
@@ -109,7 +109,7 @@ struct OwnTimers {
     }
   }
 
-  /// Removes the timer that is due first, if that is not after `time`, in microseconds.
+  /// Removes and returns the timer that is due first; nil if it is due after `time`, in microseconds.
   mutating func takeFirst(dueBy time: Int64) -> DueTimer? {
     guard let first = heap.first, first.due <= time else { return nil }
     let last = heap.removeLast()

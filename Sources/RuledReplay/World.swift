@@ -1,49 +1,49 @@
 package import RuledCore
 package import RuledEngine
-import RuledJSON
 package import RuledJournal
 package import RuledLua
 package import RuledStore
 
-/// Past or given events under rules of one's choice: a store, a clock and an order of what happens, over the engine that the daemon runs.
+/// Replays events under given rules: a store, a clock and an order of events, over the same engine as the daemon's.
 ///
-/// Nothing leaves it: effects are listed in outcomes and not kept, messages and timers happen in it. It belongs to one thread.
+/// Nothing leaves it: effects are listed in outcomes only, and messages and timers happen inside. It belongs to one thread.
 ///
-/// **With a recorded history** each entry happens at its place in the record. A message or a timer of this world that the record has too happens
-/// when the record says; one that this world does not have does not happen. What only this world has happens when the daemon would do it: a
-/// message right after its sender's event, a timer when it is due. docs/decisions/33 says what of an event is in its entry, and what is imposed.
+/// **With a recorded history**, entries are replayed in the recorded order. A message or a timer of this world that the record also has
+/// happens when the record says. A recorded one that this world does not have does not happen. One that only this world has happens when
+/// the daemon would do it: a message right after its sender's event, a timer when it is due. docs/decisions/33 says what an entry contains,
+/// and what is imposed.
 ///
-/// **Without one** the entries are events of clients, to be evaluated as if they came in at their `at`: repeats are recognized, messages follow their
-/// sender's event, timers fire when they are due.
+/// **Without one**, the entries are events of clients, and are evaluated as if they came in at their `at`: repeats are recognized, messages
+/// follow their sender's event, and timers fire when they are due.
 package final class World {
-  /// How many messages may follow from one entry before that is taken as endless.
+  /// The most messages that may follow from one entry; more are taken for an endless loop.
   private static let mostSteps = 1_000_000
-  /// A batch of writes is committed when it has so many bytes.
+  /// The size in bytes from which on a batch of writes is committed.
   private static let batchBytes = 1 << 20
 
-  /// Whether a plugin fails as recorded where that was the machine's doing: time or memory ran out, or the plugin was suspended.
+  /// Whether recorded failures of a plugin that depend on the machine are imposed: time or memory ran out, or the plugin was suspended.
   ///
-  /// True for all by default; let it be false for plugins that the record knows with other rules.
+  /// True for all plugins by default; set it to false for plugins whose rules differ from the recorded ones.
   package var isImposed: (_ plugin: String) -> Bool = { _ in true }
-  /// Whether a subject's events happen in this world and not in another one of the same side; true for all by default.
+  /// Whether a subject's events happen in this world, and not in another one of the same side; true for all by default.
   var isHere: (_ subject: String) -> Bool = { _ in true }
-  /// Whether something was sent to a subject whose events happen elsewhere: what was played since then is not what would have happened.
+  /// Whether a message was sent to a subject of another world, which has missed it: what was played since then may be wrong.
   private(set) var hasMissed = false
 
   private let context: EngineContext
   let evaluator: Evaluator
   private var recorded: RecordedHistory?
   private let spare = SpareVMs()
-  private let recorder = EventRecorder()
-  private let reader = EntryReader()
-  /// The messages that have a recorded counterpart.
+  let recorder = EventRecorder()
+  let reader = EntryReader()
+  /// The messages of this world that wait for their recorded counterpart.
   private var waiting = WaitingMessages()
-  /// The messages that are delivered next, as only this world has them.
+  /// The messages that only this world has, which are delivered next.
   private var ownMessages: [CommitBatch.Message] = []
   private var firstOwnMessage = 0
   /// The timers that only this world has.
   private var ownTimers = OwnTimers()
-  /// The subjects to whom something else happened than the record says, by the hash of the name.
+  /// The subjects whose history differs from the record, by the hash of the name.
   private var diverged: Set<UInt64> = []
   /// The sequence of the last entry.
   private var sequence: UInt64 = 0
@@ -51,13 +51,13 @@ package final class World {
   /// A world.
   ///
   /// - Parameters:
-  ///   - rules: the rules in force; no other engine may use the same catalog, as it holds what is known of failures.
+  ///   - rules: the rules in force; no other engine may use the same catalog, since a catalog counts failures.
   ///   - lua: the calling thread's worker.
-  ///   - base: the store to begin from, which the world changes.
+  ///   - base: the store to begin with, which the world changes.
   ///   - configuration: the limits.
-  ///   - recorded: what the entries to be played say about messages and timers; nil for events of clients alone.
-  ///   - costMask: counts the instructions of rules for those events whose seed has no bit in common with it: 0 for all, 15 for about one in sixteen;
-  ///     nil does not even tell which rules ran.
+  ///   - recorded: the messages and timers among the entries to be played; nil if all are events of clients.
+  ///   - costMask: counts the instructions of rules for events whose seed has no bit in common with it: 0 for all, 15 for one in 16; with nil,
+  ///     not even the rules that ran are listed.
   ///   - log: takes what rules log.
   /// - Throws: when the base can't be read.
   package init(
@@ -89,7 +89,7 @@ package final class World {
     spare.adopt(rules, in: evaluator)
   }
 
-  /// Goes on with another part of the record: from now on only what it says about messages and timers is known.
+  /// Continues with another part of the record, whose messages and timers replace those of the part before.
   func expect(_ history: RecordedHistory) throws(RequestError) {
     try commit()
     recorded = history
@@ -99,9 +99,9 @@ package final class World {
 
   // MARK: Playing
 
-  /// Plays an entry, after the timers of this world alone that are due by then.
+  /// Plays an entry, after those timers that only this world has and that are due by then.
   ///
-  /// - Returns: what happened, in order: of the entries of the record the one that was given, unless it does not happen in this world.
+  /// - Returns: what happened, in order; without the entry itself if it does not happen in this world.
   package func play(_ entry: JournalEntry) throws(RequestError) -> [Played] {
     var played: [Played] = []
     try fireOwnTimers(until: entry.at, &played)
@@ -125,7 +125,7 @@ package final class World {
     return played
   }
 
-  /// Lets the time of an entry come that happens in another world of the same side: the timers of this world alone that are due by then fire.
+  /// Advances to the time of an entry of another world of the same side: fires the timers of this world alone that are due by then.
   func pass(_ moment: Moment) throws(RequestError) -> [Played] {
     var played: [Played] = []
     try fireOwnTimers(until: moment.at, &played)
@@ -134,39 +134,13 @@ package final class World {
     return played
   }
 
-  /// Ends the range that was played: fires the timers of this world alone that are due by `end`.
+  /// Ends the range that was played: fires those timers that only this world has and that are due by `end`.
   package func finish(at end: Timestamp) throws(RequestError) -> [Played] {
     var played: [Played] = []
     try fireOwnTimers(until: end, &played)
     try commit()
     return played
   }
-
-  /// Explains a recorded event as if it happened now, without changing anything: its outcome with the trace, as the protocol's `event` gives it.
-  package func explain(_ entry: JournalEntry) throws(RequestError) -> JSONValue {
-    let outcome = try evaluator.imposing(imposedFailures(of: entry)) { () throws(RequestError) in
-      try evaluator.replay(entry, .explaining)
-    }
-    return (try? JSONValue(parsing: outcome.bytes)) ?? .null
-  }
-
-  /// Plays a recorded event and explains it: its outcome with the trace, as the protocol's `event` gives it; nil if it does not happen in this world.
-  package func playExplained(_ entry: JournalEntry) throws(RequestError) -> JSONValue? {
-    recorder.isExplaining = true
-    defer { recorder.isExplaining = false }
-    let played = try play(entry).first { $0.isRecorded }
-    guard let outcome = played?.entry else { return nil }
-    func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
-    let members =
-      "\"version\":\(outcome.version),\"revision\":\"\(outcome.revision)\",\"decisions\":{\(text(outcome.decisions))},"
-      + "\"effects\":[\(text(outcome.effects))],\"failures\":[\(text(outcome.failures))],\"trace\":[\(text(recorder.trace))]"
-    let head =
-      "\"subject\":\(JSONValue.string(entry.subject).text),\"id\":\(JSONValue.string(reader.id(entry.event)).text),"
-    return try? JSONValue(parsing: "{\(head)\"duplicate\":false,\(members)}")
-  }
-
-  /// A subject as it is now: `{subject, version, plugins}`.
-  package func state(of subject: String) throws(RequestError) -> JSONValue { try evaluator.state(of: subject) }
 
   /// Evaluates an entry's event if it happens in this world; the recorder then has what it did.
   private func evaluate(_ entry: JournalEntry) throws(RequestError) {
@@ -206,16 +180,15 @@ package final class World {
   }
 
   /// The failures of a recorded event that were the machine's doing.
-  private func imposedFailures(of entry: JournalEntry) -> [Failure] {
+  func imposedFailures(of entry: JournalEntry) -> [Failure] {
     guard !entry.failures.isEmpty, recorded != nil else { return [] }
-    let text = "[" + String(decoding: entry.failures, as: UTF8.self) + "]"
-    let failures = (try? JSONValue(parsing: text))?.arrayValue ?? []
+    let failures = JournalEntry.list(entry.failures).arrayValue ?? []
     return failures.compactMap { Failure(json: $0) }.filter { $0.isOfMachine && isImposed($0.plugin) }
   }
 
   // MARK: What happens
 
-  /// Has something happen by `body`, and notes what it did and what follows from it.
+  /// Runs `body`, which evaluates an event, and notes its outcome, its messages and its timers.
   private func perform(
     _ cause: PlayedCause, _ played: inout [Played], _ body: (World) throws(RequestError) -> Void
   ) throws(RequestError) {
@@ -241,14 +214,15 @@ package final class World {
     played.append(Played(entry: result, isRecorded: entry != nil, rules: recorder.costs))
   }
 
-  /// A plugin that was stopped three times running would be suspended: when it was is in the record.
+  /// Resumes plugins that this world has suspended: a suspension happens only where the record has one.
   private func resumePlugins() {
     for plugin in evaluator.catalog.plugins where plugin.runtime.isSuspended { plugin.runtime.resume() }
   }
 
   /// Notes a message that was sent: it waits for its recorded counterpart, or is delivered next.
   ///
-  /// One that the record has sent too waits even if the record says too few applied: entries of a subject that was erased later are not there.
+  /// If its sender's event came out as recorded, it waits even if the record has fewer such messages: those to a subject that was erased
+  /// later are not in the record.
   private func note(_ message: CommitBatch.Message, isRecorded: Bool) throws(RequestError) {
     guard let stored = try evaluator.text(of: message), let text = reader.message(stored) else { return }
     let receiver = String(decoding: message.subject, as: UTF8.self)
@@ -259,7 +233,7 @@ package final class World {
     if isHere(receiver) { ownMessages.append(message) } else { hasMissed = true }
   }
 
-  /// Delivers the messages of this world alone, in the order sent.
+  /// Delivers the messages that only this world has, in the order in which they were sent.
   private func deliverOwnMessages(_ played: inout [Played]) throws(RequestError) {
     while firstOwnMessage < ownMessages.count {
       let message = ownMessages[firstOwnMessage]
@@ -276,7 +250,7 @@ package final class World {
 
   // MARK: Timers
 
-  /// Fires the timers of this world alone that are due by `time`, in order.
+  /// Fires the timers that only this world has and that are due by `time`, in order.
   private func fireOwnTimers(until time: Timestamp, _ played: inout [Played]) throws(RequestError) {
     while let timer = ownTimers.takeFirst(dueBy: time.microseconds) {
       context.clock.set(Timestamp(microseconds: max(timer.due, context.clock.now.microseconds)))
@@ -286,9 +260,10 @@ package final class World {
     }
   }
 
-  /// Notes that something else happened to a subject than the record says: from now on its timers fire when they are due, unless the record has them.
+  /// Notes that a subject's history differs from the record.
   ///
-  /// As long as nothing else happened, a timer that the record did not fire was cancelled there at the moment at which it came due.
+  /// From now on its timers fire when they are due, unless the record has them. Until then, a timer without a recorded firing does not
+  /// fire: it was cancelled at the moment at which it came due.
   private func diverge(_ subject: [UInt8]) throws(RequestError) {
     guard recorded != nil, diverged.insert(subject.hash64(seed: 0)).inserted else { return }
     for timer in try evaluator.timers(of: subject) { note(timer) }

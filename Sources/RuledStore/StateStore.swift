@@ -1,75 +1,76 @@
 import Glibc
 package import RuledCore
 
-/// Where subjects are stored: an ordered map of bytes that commits a set of writes whole or not at all.
+/// The store of subjects: an ordered map of bytes that commits sets of writes atomically.
 ///
-/// `StoreKey` and `SubjectRecord` lay keys and records out. All of it may be called from any thread at any time.
+/// `StoreKey` and `SubjectRecord` have the layout of keys and records. Any thread may call any method at any time.
 package protocol StateStore: AnyObject, Sendable {
-  /// What `health` calls the store: `rocksdb` or `memory`.
+  /// The name of the store in `health`: `rocksdb`, `postgresql` or `memory`.
   var name: String { get }
 
-  /// About how many bytes the contents take.
+  /// The approximate size of the contents in bytes.
   var approximateBytes: Int { get }
 
-  /// What the store takes on the disk; nil for a store that is not on one.
+  /// What the store takes on the disk; nil for a store in memory.
   var disk: StoreDisk? { get }
 
-  /// Appends the value under `key` to `buffer`; false when there is none.
+  /// Appends the value under `key` to `buffer`; returns false if there is none.
   func get(_ key: ByteView, into buffer: ByteBuffer) throws(StoreError) -> Bool
 
   /// What the store does with commits now.
   var state: StoreState { get }
 
-  /// Commits `set`, whole or not at all.
+  /// Commits `set` atomically, after all appends before it.
   ///
-  /// With `durable` the writes, and all that were appended before, are on the disk when this returns. After an error nothing of `set` is committed, unless the
-  /// error says that this is not known, and nothing more is appended until `reopen()` has succeeded. It waits for appends before it that are not committed.
+  /// With `durable`, the writes and all earlier appends are on the disk when this returns. After an error, nothing of `set` is committed
+  /// unless the error has an unknown outcome, and nothing more is appended until `reopen()` has succeeded.
   func commit(_ set: WriteSet, durable: Bool) throws(StoreError)
 
-  /// Appends `set`, whole or not at all; gives its number, which is higher than those before.
+  /// Appends `set` atomically; returns its number, which is higher than those before.
   ///
-  /// It is found once it is committed: with `isCommitted` at once, otherwise when `sync()` has made it durable; should that fail, nothing of it is
-  /// committed. An error is like that of `commit`, and does not concern what was appended before.
+  /// Readers see it once it is committed: with `isCommitted` at once, otherwise after `sync()` has made it durable. If that fails, nothing
+  /// of it is committed. An error is like that of `commit`, and does not affect earlier appends.
   ///
-  /// Gives nil, and appends nothing, when it would have to wait for the disk: call `makeRoom`, under no lock that others need, and try again.
+  /// Returns nil, without appending, if it would have to wait for the disk: call `makeRoom`, without a lock that others need, and try
+  /// again.
   func append(_ set: WriteSet, isCommitted: Bool) throws(StoreError) -> UInt64?
 
   /// Waits for the disk until `set` can be appended.
   func makeRoom(for set: WriteSet) throws(StoreError)
 
-  /// Makes durable, and commits, what was appended; gives the number of the last append that is committed.
+  /// Makes all appends durable and commits them; returns the number of the last committed append.
   ///
-  /// An error is like that of `commit`, for all that was not committed before. Others may append meanwhile.
+  /// An error is like that of `commit`, for all appends that were not committed before. Others may append meanwhile.
   @discardableResult
   func sync() throws(StoreError) -> UInt64
 
   /// The number of the last append that is committed.
   var committedSequence: UInt64 { get }
 
-  /// Accepts commits again after a failure. Those that were not committed are lost.
+  /// Accepts commits again after a failure; appends that were not committed are lost.
   ///
-  /// Must not be called from within `withCursor` or `scan`. When it fails, commits go on failing and it may be tried again.
+  /// Must not be called from within `withCursor` or `scan`. If it fails, commits still fail, and it may be called again.
   func reopen() throws(StoreError)
 
-  /// The failure of work in the background, while commits still succeed; nil when there is none.
+  /// The failure of a background task, while commits still succeed; nil if there is none.
   var problem: StoreError? { get }
 
-  /// Calls `body` with a cursor over the keys below `upper` as they are now; it does not see what is committed meanwhile.
+  /// Calls `body` with a cursor over a snapshot of the keys below `upper`; it does not see later commits.
   func withCursor(
     below upper: ByteView?, _ body: (any StoreCursor) throws(StoreError) -> Void
   ) throws(StoreError)
 
-  /// Writes a copy of what is committed at one moment, which can be opened as a store, into the new folder `path`.
+  /// Writes a consistent copy of the store, which can be opened as a store, to the new folder `path`.
   ///
-  /// It has whole commits only, and all that were committed before the call. The parent folder must exist.
+  /// The copy has whole commits only, and all that were committed before the call. The parent folder must exist.
   func checkpoint(to path: String) throws(StoreError)
 
   /// Lets the store drop remembered outcomes that expire before `cutoff`, in microseconds since 1970.
   ///
-  /// It drops them some time later, so a reader still has to compare the time in the value.
+  /// It drops them some time later, so readers still have to compare the time in the value.
   func expire(before cutoff: Int64)
 
-  /// Makes durable what has been committed and releases the files; every later call fails with `closed`.
+  /// Makes all commits durable and releases the files; all later calls fail with `closed`.
   func close() throws(StoreError)
 }
 
@@ -77,16 +78,16 @@ package protocol StateStore: AnyObject, Sendable {
 package struct StoreDisk: Sendable {
   /// The bytes that its files take.
   package let bytes: Int
-  /// The bytes of the log that are committed and not in the database yet.
+  /// The bytes of committed log that are not in the database yet.
   package let logBytes: Int
-  /// The full segments of the log that wait to be brought into the database.
+  /// The number of sealed segments that wait to be flushed to the database.
   package let sealedSegments: Int
 }
 
 extension StateStore {
   package var disk: StoreDisk? { nil }
 
-  /// Appends `set`, waiting for the disk where need be; gives its number.
+  /// Appends `set`, waiting for the disk if necessary; returns its number.
   package func append(_ set: WriteSet) throws(StoreError) -> UInt64 {
     while true {
       if let number = try append(set, isCommitted: false) { return number }
@@ -96,8 +97,8 @@ extension StateStore {
 
   /// Calls `body` with each key from `lower` on and below `upper`, in ascending byte order, until it returns false.
   ///
-  /// All pairs are from one moment. The bytes are valid during the call of `body` alone. Damaged keys end the scan with an error, unless there is
-  /// `skipping`, which is called with them.
+  /// All pairs are from one snapshot. The bytes are valid only during the call of `body`. Damaged keys end the scan with an error, unless
+  /// `skipping` is given, which is called with them.
   package func scan(
     from lower: ByteView, to upper: ByteView?,
     skipping: ((UnreadableKeys) -> Void)? = nil,
@@ -110,7 +111,7 @@ extension StateStore {
     }
   }
 
-  /// As the other, for bounds in arrays.
+  /// The same for bounds in arrays.
   package func scan(
     from lower: [UInt8], to upper: [UInt8]?, skipping: ((UnreadableKeys) -> Void)? = nil,
     _ body: (_ key: ByteView, _ value: ByteView) -> Bool

@@ -28,21 +28,21 @@ final class Certificates: Sendable {
 
   /// Makes a certificate for `node` that has expired.
   func expire(_ node: String) -> PeerIdentity {
-    let place = folder("tls/\(node)")
+    let files = folder("tls/\(node)")
     Self.shell(
       """
-      cd \(folder("tls")) && openssl req -new -key \(place)/node.key -subj /CN=ruled -out \(place)/request \
-        && printf 'subjectAltName=DNS:\(node)' >\(place)/names && openssl x509 -req -in \(place)/request -CA authority.pem \
-        -CAkey authority.key -set_serial 1 -days 0 -extfile \(place)/names -out \(place)/expired.pem && sleep 1.1
+      cd \(folder("tls")) && openssl req -new -key \(files)/node.key -subj /CN=ruled -out \(files)/request \
+        && printf 'subjectAltName=DNS:\(node)' >\(files)/names && openssl x509 -req -in \(files)/request -CA authority.pem \
+        -CAkey authority.key -set_serial 1 -days 0 -extfile \(files)/names -out \(files)/expired.pem && sleep 1.1
       """)
     return identity(node, file: "expired")
   }
 
   func identity(_ node: String, file: String = "node", authority: Certificates? = nil) -> PeerIdentity {
-    let place = folder("tls/\(node)")
+    let files = folder("tls/\(node)")
     do {
       return try PeerIdentity(
-        certificate: "\(place)/\(file).pem", key: "\(place)/node.key",
+        certificate: "\(files)/\(file).pem", key: "\(files)/node.key",
         authority: (authority ?? self).folder("tls/authority.pem"))
     } catch {
       fatalError("\(error)")

@@ -9,9 +9,9 @@ import Testing
 
 /// What holds whatever happens to the network, with seeds that repeat the choices.
 @Suite struct TunnelPropertyTests {
-  /// The byte at a place of what a side sends, so that a reader knows which one must come next.
-  private static func byte(_ tunnel: Int, _ place: Int, back: Bool) -> UInt8 {
-    UInt8(truncatingIfNeeded: hash64([UInt64(tunnel), UInt64(place / 7), back ? 1 : 0]) >> UInt64(place % 7 * 8))
+  /// The byte at an offset of what a side sends, so that a reader knows which one must come next.
+  private static func byte(_ tunnel: Int, _ offset: Int, back: Bool) -> UInt8 {
+    UInt8(truncatingIfNeeded: hash64([UInt64(tunnel), UInt64(offset / 7), back ? 1 : 0]) >> UInt64(offset % 7 * 8))
   }
 
   private static func hash64(_ words: [UInt64]) -> UInt64 {

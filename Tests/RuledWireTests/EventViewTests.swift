@@ -110,3 +110,8 @@ struct EventViewTests {
     #expect(try check("[{}]") == "params")
   }
 }
+
+extension EventView {
+  /// The text of the data; empty without data.
+  fileprivate var dataText: ByteView { data == nil ? .empty : text.rawMember("data") }
+}

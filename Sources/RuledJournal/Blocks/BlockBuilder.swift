@@ -1,12 +1,12 @@
 import RuledCore
 import RuledStore
 
-/// Collects entries until they are a block.
+/// Collects entries and writes them as a block.
 final class BlockBuilder {
-  /// From how many bytes on a block is full, what its entries repeat included: larger ones compress better, smaller ones are found and read faster.
+  /// The size of a full block's entries in bytes, before anything is left out: larger blocks compress better, smaller ones are read faster.
   static let fullBytes = 512 << 10
 
-  /// How many bytes an entry has beside its event and its results, about.
+  /// About how many bytes an entry has besides its event and its results.
   private static let headBytes = 64
 
   private let plain = ByteBuffer(capacity: 256 << 10)
@@ -14,7 +14,7 @@ final class BlockBuilder {
   private let compressor: Compressor
   private var codec = EntryCodec()
   private var hashes = DistinctHashes()
-  /// How many bytes the entries would have if they stood for themselves, about.
+  /// About how many bytes the entries have before anything is left out.
   private var entryBytes = 0
   private var header = BlockHeader(.entries, first: 0, last: 0, earliest: .max, latest: .min)
 
@@ -37,13 +37,13 @@ final class BlockBuilder {
     if !view.subject.isEmpty { hashes.insert(SubjectFilter.hash(view.subject)) }
   }
 
-  /// Notes that the block covers a sequence whose entry it may not have.
+  /// Notes that the block covers a sequence, whether it has the entry or not.
   func cover(_ sequence: UInt64) {
     if isEmpty { header.first = sequence }
     header.last = sequence
   }
 
-  /// Appends the block to `buffer` and begins the next one; gives its header.
+  /// Appends the block to `buffer`, returns its header, and begins the next block.
   func finish(into buffer: ByteBuffer) -> BlockHeader {
     compressed.removeAll()
     compressor.compress(plain.bytes, into: compressed)
@@ -57,7 +57,7 @@ final class BlockBuilder {
     return done
   }
 
-  /// Forgets what it holds.
+  /// Begins the next block without writing this one.
   func removeAll() {
     plain.removeAll()
     codec = EntryCodec()

@@ -1,7 +1,9 @@
 import RuledCore
 import RuledStore
 
-/// What a block of a journal's file begins with: 64 bytes, all numbers big-endian, with the filter of its subjects and its contents behind them.
+/// The header of a block: 64 bytes, all numbers big-endian.
+///
+/// The filter of the block's subjects and its contents follow.
 ///
 /// | bytes | what |
 /// | --- | --- |
@@ -17,7 +19,7 @@ struct BlockHeader: Equatable {
     case wholeEntries = 0
     /// Why the sequences that it covers are missing, as text.
     case gap = 1
-    /// The headers and filters of the blocks before it, each after its offset; it ends the file.
+    /// The last block of a file: for each block before it the offset, the header and the filter.
     case index = 2
     /// Entries, compressed; `EntryCodec` has their layout.
     case entries = 3
@@ -39,7 +41,7 @@ struct BlockHeader: Equatable {
   var earliest: Int64
   var latest: Int64
 
-  /// How many bytes the block has.
+  /// The size of the block in bytes.
   var total: Int { Self.byteCount + filterBytes + contentBytes }
 
   init(_ kind: Kind, first: UInt64, last: UInt64, earliest: Int64, latest: Int64) {
@@ -64,7 +66,7 @@ struct BlockHeader: Equatable {
     buffer.overwrite(at: start, bigEndian: Self.checksum(buffer.bytes.extracting(start...)))
   }
 
-  /// The header at the beginning of `bytes`; nil when there is none.
+  /// The header at the start of `bytes`; nil if there is none.
   init?(_ bytes: ByteView) {
     guard bytes.count >= Self.byteCount else { return nil }
     func number(_ offset: Int) -> UInt32 {
@@ -85,7 +87,7 @@ struct BlockHeader: Equatable {
     latest = Int64(bitPattern: word(56))
   }
 
-  /// Whether the bytes of a whole block are what was written.
+  /// Whether the checksum of a whole block is right.
   static func isWhole(_ block: ByteView) -> Bool {
     guard block.count >= byteCount else { return false }
     return UInt64(bigEndian: block.load(at: 0, as: UInt64.self)) == checksum(block)

@@ -1,6 +1,6 @@
 import RuledCore
 
-/// Reads bytes that the journal wrote, from front to back; nil where they end too early.
+/// Reads bytes that the journal wrote, from front to back; each method returns nil if they end too early.
 struct BlockReader {
   private let bytes: ByteView
   private(set) var offset = 0
@@ -34,7 +34,7 @@ struct BlockReader {
     return nil
   }
 
-  /// A signed number, small ones of either sign in few bytes.
+  /// A signed number in zigzag encoding: small ones of either sign have few bytes.
   mutating func signed() -> Int64? {
     varint().map { Int64(bitPattern: $0 >> 1) ^ -Int64(bitPattern: $0 & 1) }
   }
@@ -59,7 +59,7 @@ struct BlockReader {
     return bytes.extracting(offset..<offset + Int(length))
   }
 
-  /// So many strings with their lengths, as they are.
+  /// The bytes of `count` strings, with their lengths.
   mutating func strings(_ count: Int) -> ByteView? {
     let start = offset
     for _ in 0..<count { guard string() != nil else { return nil } }
@@ -71,7 +71,7 @@ extension ByteBuffer {
   /// Appends a signed number as `BlockReader.signed` reads it.
   func append(signed value: Int64) { append(small: UInt64(bitPattern: (value << 1) ^ (value >> 63))) }
 
-  /// Appends a number as `BlockReader.varint` reads it; one byte, as most have, without a call.
+  /// Appends a number as `BlockReader.varint` reads it; inline if it has one byte, as most do.
   @inline(__always)
   func append(small value: UInt64) {
     if value < 0x80 { append(UInt8(truncatingIfNeeded: value)) } else { append(varint: value) }

@@ -22,7 +22,7 @@ final class Compressor: @unchecked Sendable {  // confined to its owner
     }
   }
 
-  /// Appends what was compressed from `count` bytes; throws `corrupt` when that is something else.
+  /// Decompresses `bytes` and appends the result; throws `corrupt` if that has not `count` bytes.
   static func decompress(_ bytes: ByteView, count: Int, into buffer: ByteBuffer) throws(StoreError) {
     let done = buffer.append(upTo: count) { span in
       span.withUnsafeMutableBytes { room, done in

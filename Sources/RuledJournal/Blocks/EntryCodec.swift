@@ -1,24 +1,25 @@
 import CLinux
 import RuledCore
 
-/// The layout of entries within a block: each in terms of the one before it, since most are like it.
+/// The layout of entries within a block: each is written as its difference from the one before, which most resemble.
 ///
-/// What is left takes the compression little time.
+/// That leaves less for the compression to do.
 ///
 /// | bytes | what |
 /// | --- | --- |
-/// | 1 | origin and flags, as in `JournalRecord`; a bit says that the revision is that of the entry before, the highest that there are redacted paths |
-/// | varint | how much higher the sequence is |
-/// | signed varint | how much later it was evaluated; if the flag says so, how much `now()` differs |
+/// | 1 | origin and flags, as in `JournalRecord`; bit 6: the revision is that of the entry before; bit 7: there are redacted paths |
+/// | varint | the sequence, as the difference from the entry before |
+/// | signed varint | the time of the evaluation, likewise; if the flag says so, the difference of `now()` from it |
 /// | varint | the subject's version |
 /// | 4 | the digest of the consequences, if the flag says that there are any |
 /// | repeated part | the event |
-/// | varint | where the subject is in the event, counted from 1; 0 when it is not there and follows as string |
-/// | strings | if the event lacks it, the id; unless the flag says that it is the same, the revision |
+/// | varint | the offset of the subject in the event, plus 1, and its length; 0 if the event lacks it, and the subject as string |
+/// | strings | the id, if the event lacks it; the revision, unless it is that of the entry before |
 /// | repeated parts | decisions, effects and failures, each a string; digests |
 /// | strings | for a timer or retry plugin and name; redacted paths |
 ///
-/// Digests are for each plugin its name as string and eight bytes. A string has its length as varint before it. `RepeatedPart` tells what a repeated part is.
+/// Digests are, for each plugin, its name as string and eight bytes. A string has its length as varint before it. `RepeatedPart` has the
+/// layout of a repeated part.
 struct EntryCodec {
   private var sequence: UInt64 = 0
   private var at: Int64 = 0
@@ -27,9 +28,9 @@ struct EntryCodec {
   private var digests = RepeatedPart()
   /// The revision of the entry before.
   private let revision = ByteBuffer(capacity: 32)
-  /// The offset of the subject in the event before.
+  /// The offset of the subject in the last event that had it.
   private var subjectOffset = 0
-  /// The digests of the entry that is written.
+  /// The digests of the entry that is being written.
   private let room = ByteBuffer(capacity: 128)
 
   private static let hasSameRevision: UInt8 = 1 << 6
@@ -94,7 +95,7 @@ struct EntryCodec {
       && ByteOrder.equal(text.extracting(offset..<offset + subject.count), subject)
   }
 
-  /// The offset at which the subject is first; nil when it is nowhere.
+  /// The first offset of the subject; nil if it does not occur.
   private static func find(_ subject: ByteView, in text: ByteView) -> Int? {
     guard !subject.isEmpty, let needle = subject.baseAddress, let start = text.baseAddress else { return nil }
     return cl_find(start, text.count, needle, subject.count).map { $0 - start }
@@ -102,7 +103,7 @@ struct EntryCodec {
 
   // MARK: Reading
 
-  /// Reads the next entry, valid until the one after it; nil at the end, or where the bytes are none.
+  /// Reads the next entry, valid until the one after it is read; nil at the end, or if the bytes are no entry.
   mutating func read(_ reader: inout BlockReader) -> EntryView? {
     guard let (head, flags) = Self.readHead(&reader, &sequence, &at), let text = text.read(&reader),
       let subject = Self.readSubject(&reader, in: text)
@@ -136,7 +137,7 @@ struct EntryCodec {
     return text.extracting(Int(offset)..<Int(offset + count))
   }
 
-  /// Reads what comes before the event in all layouts; gives the flags too.
+  /// Reads what comes before the event in all layouts; returns it with the flags.
   static func readHead(
     _ reader: inout BlockReader, _ sequence: inout UInt64, _ at: inout Int64
   ) -> (EntryView, flags: UInt8)? {
@@ -163,7 +164,7 @@ struct EntryCodec {
     return (view, first)
   }
 
-  /// Reads what comes behind the digests in all layouts; whether it is there.
+  /// Reads what follows the digests in all layouts; returns false if the bytes are no such parts.
   static func readTail(_ reader: inout BlockReader, _ flags: UInt8, of view: inout EntryView) -> Bool {
     if view.origin == .retry || view.origin == .timer {
       guard let plugin = reader.string(), let timer = reader.string() else { return false }
@@ -175,5 +176,74 @@ struct EntryCodec {
       view.redacted = redacted
     }
     return true
+  }
+}
+
+/// A part that all entries of a block have, each written as its difference from the one before.
+///
+/// The difference is the length of the common prefix and of the common suffix, as varints, and the string between them.
+struct RepeatedPart {
+  private var last = ByteBuffer(capacity: 256)
+  /// The buffer in which the next one is put together.
+  private var next = ByteBuffer(capacity: 256)
+
+  /// Appends the next one.
+  mutating func write(_ bytes: ByteView, into buffer: ByteBuffer) {
+    let before = last.bytes
+    let prefix = ByteOrder.commonPrefix(of: before, bytes)
+    let suffix = ByteOrder.commonSuffix(of: before, bytes, most: min(before.count, bytes.count) - prefix)
+    buffer.append(small: UInt64(prefix))
+    buffer.append(small: UInt64(suffix))
+    buffer.append(small: UInt64(bytes.count - prefix - suffix))
+    buffer.append(bytes.extracting(prefix..<bytes.count - suffix))
+    last.removeAll()
+    last.append(bytes)
+  }
+
+  /// Reads the next one, valid until the one after it is read; nil if the bytes are no such part.
+  mutating func read(_ reader: inout BlockReader) -> ByteView? {
+    let before = last.bytes
+    guard let prefix = reader.varint(), let suffix = reader.varint(), let middle = reader.string(),
+      prefix <= UInt64(before.count), suffix <= UInt64(before.count) - prefix
+    else { return nil }
+    next.removeAll()
+    next.append(before.extracting(first: Int(prefix)))
+    next.append(middle)
+    next.append(before.extracting((before.count - Int(suffix))...))
+    swap(&last, &next)
+    return last.bytes
+  }
+}
+
+/// Reads the entries of blocks of the kind `wholeEntries`, which earlier versions wrote: each has all of its parts.
+///
+/// | bytes | what |
+/// | --- | --- |
+/// | 1 | origin and flags, as in `JournalRecord`; bit 7: there are redacted paths |
+/// | varint | the sequence, as the difference from the entry before |
+/// | signed varint | the time of the evaluation, likewise; if the flag says so, the difference of `now()` from it |
+/// | varint | the subject's version |
+/// | 4 | the digest of the consequences, if the flag says that there are any |
+/// | strings | event, subject, id, revision, decisions, effects, failures, digests; for a timer or retry plugin and name; redacted paths |
+///
+/// Digests are, for each plugin, its name as string and eight bytes. A string has its length as varint before it.
+struct WholeEntries {
+  private var sequence: UInt64 = 0
+  private var at: Int64 = 0
+
+  /// Reads the next entry; nil at the end, or if the bytes are no entry.
+  mutating func read(_ reader: inout BlockReader) -> EntryView? {
+    guard let (head, flags) = EntryCodec.readHead(&reader, &sequence, &at), let text = reader.string(),
+      let subject = reader.string(), let id = reader.string(), let revision = reader.string(),
+      let results = reader.strings(3), let digests = reader.string()
+    else { return nil }
+    var view = head
+    view.text = text
+    view.subject = subject
+    view.id = id
+    view.revision = revision
+    view.results = results
+    view.states = .digests(digests)
+    return EntryCodec.readTail(&reader, flags, of: &view) ? view : nil
   }
 }

@@ -1,8 +1,8 @@
 import RuledCore
 
-/// Says which subjects a block may have entries of: a Bloom filter, which is wrong about one subject in a hundred that it does not have.
+/// A Bloom filter of the subjects in a block, with false positives of 1 %.
 struct SubjectFilter {
-  /// The bits, whole words; none stands for every subject.
+  /// The bits, in whole words; an empty filter matches every subject.
   let bits: [UInt8]
 
   private static let bitsPerSubject = 10
@@ -31,21 +31,21 @@ struct SubjectFilter {
     bits.isEmpty || Self.forEachBit(of: hash, among: bits.count * 8) { bits[$0 >> 3] & 1 << UInt8($0 & 7) != 0 }
   }
 
-  /// Calls `body` with the bits of a hash until it returns false; whether it never did.
+  /// Calls `body` with the bits of a hash until it returns false; returns whether it never did.
   @discardableResult
   private static func forEachBit(of hash: UInt64, among count: Int, _ body: (Int) -> Bool) -> Bool {
     guard count > 0 else { return true }
     let step = hash >> 32 | 1
-    var place = hash
+    var probe = hash
     for _ in 0..<probes {
-      guard body(Int(place % UInt64(count))) else { return false }
-      place &+= step &* 0x9E37_79B9_7F4A_7C15
+      guard body(Int(probe % UInt64(count))) else { return false }
+      probe &+= step &* 0x9E37_79B9_7F4A_7C15
     }
     return true
   }
 }
 
-/// The hashes of a block's subjects, each once: a table with open addressing, since sorting them takes several times as long.
+/// The set of the hashes of a block's subjects: a table with open addressing, which takes a fraction of the time of sorting.
 struct DistinctHashes {
   /// The hashes, and `free` between them.
   private(set) var slots: [UInt64]

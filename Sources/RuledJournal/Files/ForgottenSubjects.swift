@@ -1,15 +1,16 @@
 import RuledCore
 import RuledStore
 
-/// The subjects that were forgotten and whose entries are not yet gone from the files: nothing reads them.
+/// The subjects that were forgotten and whose entries have not been erased from the files yet; readers skip these entries.
 ///
-/// The file `forgotten` holds a digest of each name, not the name, the hash by which filters know it, and the sequence up to which entries are hidden.
+/// For each subject, the file `forgotten` has a digest of the name in place of the name, its hash in filters, and the sequence up to which
+/// entries are hidden.
 struct ForgottenSubjects: Sendable, Equatable {
   /// A digest of a subject's name.
   struct Key: Hashable, Sendable {
     let high: UInt64
     let low: UInt64
-    /// The hash by which filters know the subject.
+    /// The subject's hash in filters.
     let filter: UInt64
 
     init(high: UInt64, low: UInt64, filter: UInt64) {
@@ -28,7 +29,7 @@ struct ForgottenSubjects: Sendable, Equatable {
     }
   }
 
-  /// For each subject the last sequence that is hidden.
+  /// The last hidden sequence of each subject.
   private(set) var bounds: [Key: UInt64] = [:]
 
   static let name = "forgotten"
@@ -39,7 +40,7 @@ struct ForgottenSubjects: Sendable, Equatable {
   /// No subjects.
   init() {}
 
-  /// Hides a subject's entries up to a sequence; false when they are hidden already.
+  /// Hides a subject's entries up to a sequence; returns false if they are hidden already.
   mutating func add(_ subject: ByteView, through sequence: UInt64) -> Bool {
     let key = Key(subject)
     guard bounds[key, default: 0] < sequence else { return false }
@@ -47,10 +48,10 @@ struct ForgottenSubjects: Sendable, Equatable {
     return true
   }
 
-  /// Hides also what `other` hides.
+  /// Hides what `other` hides, too.
   mutating func formUnion(_ other: ForgottenSubjects) { bounds.merge(other.bounds) { max($0, $1) } }
 
-  /// Forgets the subjects that `other` has, unless more of them is hidden by now.
+  /// Removes the subjects that `other` has, unless more of their entries are hidden by now.
   mutating func subtract(_ other: ForgottenSubjects) {
     for (key, bound) in other.bounds where bounds[key] == bound { bounds[key] = nil }
   }
@@ -72,7 +73,7 @@ struct ForgottenSubjects: Sendable, Equatable {
     return bounds[Key(view.subject)].map { view.sequence <= $0 } ?? false
   }
 
-  /// Whether an entry is to be erased: also that of the forgetting itself has the name.
+  /// Whether an entry is to be erased; unlike for `hides`, that includes the `forget` itself, which has the name.
   func erases(_ view: EntryView) -> Bool {
     guard !bounds.isEmpty, !view.subject.isEmpty else { return false }
     return bounds[Key(view.subject)].map { view.sequence <= $0 } ?? false

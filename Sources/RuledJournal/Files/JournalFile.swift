@@ -1,12 +1,12 @@
 import RuledCore
 import RuledStore
 
-/// A file of the journal, to be read: blocks, and at the end of a complete one an index of them.
+/// Reads a file of the journal: blocks, and at the end of a complete file an index of them.
 ///
-/// It begins with `ruledrj2`, or with `ruledrj1` if an earlier version wrote it. A complete file ends with 16 bytes: the offset of the index block and
-/// `rjindex1`. In any other the blocks are found one after the other, up to the first that is not whole.
+/// It begins with `ruledrj2`, or with `ruledrj1` if an earlier version wrote it. A complete file ends with 16 bytes: the offset of the
+/// index block and `rjindex1`. Any other file is scanned block by block, up to the first that is not whole.
 struct JournalFile {
-  /// A block and where it is.
+  /// A block and its offset.
   struct Block {
     let offset: Int
     let header: BlockHeader
@@ -14,7 +14,7 @@ struct JournalFile {
   }
 
   static let magic: UInt64 = 0x7275_6C65_6472_6A32
-  /// What files of earlier versions begin with, which do not know all kinds of blocks and would take them for a torn end.
+  /// The magic number of earlier versions, which do not know all kinds of blocks and would take them for a torn end.
   static let earlierMagic: UInt64 = 0x7275_6C65_6472_6A31
   static let indexMagic: UInt64 = 0x726A_696E_6465_7831
   static let headerBytes = 8
@@ -24,15 +24,17 @@ struct JournalFile {
   let path: String
   /// Its blocks of entries and gaps.
   let blocks: [Block]
-  /// Where they end.
+  /// The offset at which they end.
   let end: Int
   /// Whether it has its index.
   let isComplete: Bool
-  /// Whether an earlier version wrote it, which may read it again: nothing is added to it.
+  /// Whether an earlier version wrote it.
+  ///
+  /// Nothing is added to such a file, since that version may have to read it again.
   let isEarlier: Bool
   private let file: any StoreFile
 
-  /// Opens a file; `limit` is how many of its bytes count, nil for all.
+  /// Opens a file; only its first `limit` bytes are read, all if that is nil.
   init(_ path: String, _ files: any FileSystem, limit: Int? = nil) throws(StoreError) {
     self.path = path
     file = try files.open(path, .read)
@@ -61,12 +63,12 @@ struct JournalFile {
     return buffer
   }
 
-  /// The blocks that the index at a file's end lists; nil when there is none.
+  /// The blocks that the index at the end of a file lists, and where they end; nil without an index.
   private static func index(of file: any StoreFile, size: Int) throws(StoreError) -> ([Block], Int)? {
     guard size >= headerBytes + BlockHeader.byteCount + trailerBytes else { return nil }
     let trailer = try bytes(of: file, at: size - trailerBytes, count: trailerBytes)
     var reader = BlockReader(trailer.bytes)
-    guard let place = reader.word(), reader.word() == indexMagic, let offset = Int(exactly: place),
+    guard let word = reader.word(), reader.word() == indexMagic, let offset = Int(exactly: word),
       offset >= headerBytes, offset < size - trailerBytes - BlockHeader.byteCount + 1
     else { return nil }
     let block = try bytes(of: file, at: offset, count: size - trailerBytes - offset)
@@ -90,7 +92,7 @@ struct JournalFile {
     return (blocks, offset)
   }
 
-  /// The whole blocks of a file without index, and where they end.
+  /// The whole blocks of a file without an index, and where they end.
   private static func scan(_ file: any StoreFile, size: Int) throws(StoreError) -> ([Block], Int) {
     var blocks: [Block] = []
     var offset = headerBytes
@@ -110,7 +112,7 @@ struct JournalFile {
     return (blocks, offset)
   }
 
-  /// Calls `body` with each entry of a block until it returns false; whether it never did.
+  /// Calls `body` with each entry of a block until it returns false; returns whether it never did.
   func forEach(in block: Block, _ body: (EntryView) throws(StoreError) -> Bool) throws(StoreError) -> Bool {
     guard block.header.entries > 0 else { return true }
     let plain = try contents(of: block)
@@ -134,7 +136,7 @@ struct JournalFile {
     try Self.bytes(of: file, at: block.offset, count: block.header.total)
   }
 
-  /// What a block holds: its entries, or the reason of a gap.
+  /// The contents of a block: its entries, or the reason of a gap.
   func contents(of block: Block) throws(StoreError) -> ByteBuffer {
     let header = block.header
     let bytes = try bytes(of: block)

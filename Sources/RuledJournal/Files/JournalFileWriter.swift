@@ -5,7 +5,7 @@ import RuledStore
 final class JournalFileWriter {
   /// Its path.
   let path: String
-  /// Where the durable blocks end.
+  /// The offset at which the durable blocks end.
   private(set) var durableEnd: Int
   /// How many bytes have been written.
   private(set) var end: Int
@@ -25,7 +25,7 @@ final class JournalFileWriter {
     durableEnd = 0
   }
 
-  /// Continues a file behind its whole blocks; what an earlier process left behind these is removed.
+  /// Continues a file after its last whole block; a torn block that follows is removed.
   init(continuing known: JournalFile, _ files: any FileSystem) throws(StoreError) {
     path = known.path
     file = try files.open(known.path, .update)
@@ -46,7 +46,7 @@ final class JournalFileWriter {
     index.append(block.extracting(..<count))
   }
 
-  /// Writes a block behind the others; `sync` makes it durable.
+  /// Appends a block; `sync` makes it durable.
   func append(_ block: ByteView, _ header: BlockHeader) throws(StoreError) {
     try file.write(block, at: end)
     file.beginWriteback(at: end, count: block.count)
@@ -75,7 +75,7 @@ final class JournalFileWriter {
     try sync()
   }
 
-  /// Removes what is not durable, as far as that can be done.
+  /// Removes what is not durable, if possible.
   func discard(in files: any FileSystem) {
     if durableEnd == 0 { try? files.remove(path) } else { try? file.resize(to: durableEnd) }
   }
@@ -95,7 +95,7 @@ struct FileSummary: Equatable {
   var latest: Int64
   /// How many entries it has.
   var entries: Int
-  /// How many bytes of it count.
+  /// How many bytes its whole blocks and its index have.
   var bytes: Int
   /// Whether nothing is added to it any more.
   var isComplete: Bool

@@ -1,7 +1,7 @@
 import RuledCore
 import RuledStore
 
-/// The files of a journal's folder, the earliest first, and what is missing between them.
+/// The files in a journal's folder, the earliest first, and the gaps between them.
 struct JournalFiles: Sendable {
   /// The files.
   var summaries: [FileSummary] = []
@@ -9,9 +9,9 @@ struct JournalFiles: Sendable {
   var gaps: [JournalGap] = []
   /// Files that can't be read, and why.
   var problems: [String] = []
-  /// The last sequence that they cover; 0 when there is none.
+  /// The last sequence that they cover; 0 for none.
   var last: UInt64 { summaries.last?.last ?? 0 }
-  /// The first sequence that they cover; 0 when there is none.
+  /// The first sequence that they cover; 0 for none.
   var first: UInt64 { summaries.first?.first ?? 0 }
 
   static let suffix = ".rj"
@@ -56,9 +56,9 @@ struct JournalFiles: Sendable {
   /// The last sequence of the blocks so far.
   private var covered: UInt64 = 0
 
-  /// Calls `body` with each entry in the range until it returns false; whether it never did.
+  /// Calls `body` with each entry in the range until it returns false; returns whether it never did.
   ///
-  /// `hides` says which entries are of a subject that was forgotten later. Files that were removed meanwhile are left out.
+  /// `hides` says which entries belong to a subject that was forgotten later. Files that were removed meanwhile are skipped.
   func forEach(
     in range: JournalRange, _ files: any FileSystem, hides: (EntryView) -> Bool, _ body: (EntryView) -> Bool
   ) throws(StoreError) -> Bool {

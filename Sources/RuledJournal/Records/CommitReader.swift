@@ -1,15 +1,15 @@
 import RuledCore
 import RuledStore
 
-/// Finds the entries in the commits of the log.
+/// Reads the entries in the commits of the log.
 ///
-/// A record for the journal follows the writes of its event: the outcome, if a client sent it, and the subject's record. The sequence of a batch's last change
-/// is in the same commit, so its entries are numbered backwards from there.
+/// In a commit, the journal's record of an event follows the event's writes: the outcome, if a client sent the event, and the subject's
+/// record. The commit also has the sequence of its last change, so its entries are numbered backwards from there.
 struct CommitReader {
   private var found: [JournaledWrites] = []
   private let sequenceKey: [UInt8] = StoreKey.bytes { StoreKey.daemon(StoreKey.sequenceName, into: $0) }
 
-  /// Calls `body` with each entry of a commit, in ascending order; silent ones get the sequence of the entry before them.
+  /// Calls `body` with each entry of a commit, in ascending order; a silent one gets the sequence of the entry before it.
   mutating func read(_ commit: LoggedCommit, after last: UInt64, _ body: (EntryView) -> Void) {
     let end = sequenceKey.withView { commit.findJournaled(&found, sequence: $0) }
     var numbered: UInt64 = 0
@@ -24,7 +24,7 @@ struct CommitReader {
     }
   }
 
-  /// The entry of a record and the writes before it; nil when they don't belong together.
+  /// The entry of a record and the writes before it; nil if they do not belong together.
   private static func view(of record: JournalRecord, _ writes: JournaledWrites, _ sequence: UInt64) -> EntryView? {
     var view = EntryView(record, text: writes.text)
     view.sequence = sequence

@@ -1,7 +1,7 @@
 import RuledCore
 import RuledStore
 
-/// An entry whose parts point into the log or into a block.
+/// An entry whose parts are views of the log or of a block.
 struct EntryView {
   typealias Bytes = ByteView
 
@@ -9,7 +9,7 @@ struct EntryView {
   var sequence: UInt64
   /// Where it comes from.
   var origin: JournalEntry.Origin
-  /// What its text lacks.
+  /// Which parts it has.
   var flags: JournalRecord.Flags
   /// When it was evaluated, in microseconds.
   var at: Int64
@@ -21,11 +21,11 @@ struct EntryView {
   var subject: Bytes
   /// The event's text as it was sent or stored.
   var text: Bytes
-  /// The event's id, which is used if the text lacks it.
+  /// The event's id, if the text lacks it.
   var id: Bytes
   /// The revision.
   var revision: Bytes
-  /// Decisions, effects and failures, each with its length as varint before it, as the log has them; empty when there are none.
+  /// Decisions, effects and failures, each with its length as varint before it, as in the log; empty if there are none.
   var results: Bytes
   /// The plugin of a timer or a retry.
   var plugin: Bytes
@@ -33,16 +33,16 @@ struct EntryView {
   var timer: Bytes
   /// The digest of the event's consequences.
   var consequences: UInt32
-  /// The plugins' states afterwards.
+  /// The plugins' states after the event.
   var states: States
-  /// The redacted paths, with a zero byte between.
+  /// The redacted paths, separated by zero bytes.
   var redacted: Bytes
 
   /// The plugins' states.
   enum States {
     /// The subject's record.
     case record(Bytes)
-    /// For each plugin its name with its length as varint and the digest of its state, as a block has them.
+    /// For each plugin its name, with its length as varint before it, and the digest of its state, as in a block.
     case digests(Bytes)
   }
 
@@ -75,7 +75,7 @@ struct EntryView {
     redacted = Self.none
   }
 
-  /// What `results` has: the decisions as members of an object, the effects and the failures as elements of arrays.
+  /// The parts of `results`: the decisions as the members of an object, effects and failures as the elements of arrays.
   var parts: (decisions: Bytes, effects: Bytes, failures: Bytes) {
     var reader = BlockReader(results)
     let decisions = reader.string() ?? Self.none
@@ -97,7 +97,7 @@ struct EntryView {
     }
   }
 
-  /// A copy.
+  /// A copy that does not depend on the log or the block.
   var entry: JournalEntry {
     func string(_ bytes: Bytes) -> String { String(decoding: bytes, as: UTF8.self) }
     let buffer = ByteBuffer(capacity: 64)

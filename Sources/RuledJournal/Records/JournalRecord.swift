@@ -1,7 +1,9 @@
 package import RuledCore
 package import RuledStore
 
-/// What a commit adds to the log for the journal, beside the event's text: what neither the outcome nor the record says that the same commit writes.
+/// The head of a record for the journal in the log.
+///
+/// It has what is not in the event, nor in the outcome and the subject's record that the same commit writes.
 ///
 /// | bytes | what |
 /// | --- | --- |
@@ -9,10 +11,10 @@ package import RuledStore
 /// | 8 | when the event was evaluated, in microseconds since 1970, big-endian |
 /// | 8 | `now()`, likewise, if the flag says that it differs |
 /// | 4 | the digest of the event's consequences, if the flag says that there are any |
-/// | … | unless a client sent it: version as varint, revision, decisions, effects, failures, each with its length as varint |
-/// | … | for a timer: its plugin and its name; for a retry: the plugin; likewise |
+/// | … | unless a client sent it: the version as varint; revision, decisions, effects and failures, each after its length as varint |
+/// | … | for a timer: its plugin and its name, likewise; for a retry: the plugin |
 package struct JournalRecord {
-  /// What else is to be known of a record.
+  /// The flags of a record.
   struct Flags: OptionSet, Sendable {
     let rawValue: UInt8
 
@@ -24,13 +26,13 @@ package struct JournalRecord {
     static let hasConsequences = Flags(rawValue: 1 << 4)
     /// `now()` is another time than that of the evaluation.
     static let hasNow = Flags(rawValue: 1 << 5)
-    /// It has no sequence: the commit changed nothing that watchers see.
+    /// It has no sequence of its own: the event changed nothing that watchers see.
     static let isSilent = Flags(rawValue: 1 << 6)
   }
 
   /// Where the event comes from.
   let origin: JournalEntry.Origin
-  /// What else is to be known.
+  /// The flags.
   let flags: Flags
   /// When the event was evaluated, in microseconds.
   let at: Int64
@@ -41,7 +43,9 @@ package struct JournalRecord {
   /// The rest of the head, unless a client sent the event.
   let rest: ByteView
 
-  /// Appends the head of a record; `lacksID` says that the daemon gave the event its id, `isSilent` that the commit changes nothing that watchers see.
+  /// Appends the head of a record.
+  ///
+  /// `lacksID` says that the daemon gave the event its id, `isSilent` that the event changes nothing that watchers see.
   package static func write(
     _ origin: JournalEntry.Origin, lacksID: Bool = false, isSilent: Bool = false, at: Int64, now: Int64,
     consequences: UInt32 = 0, into head: ByteBuffer
@@ -71,7 +75,7 @@ package struct JournalRecord {
   /// Whether a record with that head has no sequence.
   static func isSilent(_ head: ByteView) -> Bool { (head.first ?? 0) & Flags.isSilent.rawValue != 0 }
 
-  /// Takes a head apart; nil when it is none.
+  /// Parses a head; nil if the bytes are none.
   init?(_ head: ByteView) {
     guard let first = head.first, let origin = JournalEntry.Origin(number: first & 7) else { return nil }
     self.origin = origin

@@ -78,48 +78,48 @@ package enum RuleLibrary {
       "forget", "", "", "Erases this plugin's state, timers and once keys of this subject.", example: "forget()"),
     LibraryFunction(
       "counters", "prefix: string?", "{ name: string, labels: table, value: number }[]",
-      "The committed counters whose name begins so; in queries only.", example: #"counters("t.")"#, place: .query),
+      "The committed counters whose name begins so; in queries only.", example: #"counters("t.")"#, scope: .query),
   ]
 
   private static let time = [
     LibraryFunction("now", "", "number", "The time of the event's evaluation in epoch seconds.", example: "now()"),
     LibraryFunction(
       "calendar.day", "t: number; zone: string", "integer", "A count of civil days; subtract two to get days between.",
-      example: #"calendar.day(0, "Europe/Berlin")"#, place: .anywhere),
+      example: #"calendar.day(0, "Europe/Berlin")"#, scope: .anywhere),
     LibraryFunction(
       "calendar.date", "t: number; zone: string", "string", "The date, like 2025-11-10.",
-      example: #"calendar.date(0, "Europe/Berlin")"#, place: .anywhere),
+      example: #"calendar.date(0, "Europe/Berlin")"#, scope: .anywhere),
     LibraryFunction(
       "calendar.start", "day: integer; zone: string", "number", "The epoch second when that day begins there.",
-      example: #"calendar.start(0, "Europe/Berlin")"#, place: .anywhere),
+      example: #"calendar.start(0, "Europe/Berlin")"#, scope: .anywhere),
     LibraryFunction(
       "calendar.month", "t: number; zone: string", "string", "The month, like 2025-11.",
-      example: #"calendar.month(0, "Europe/Berlin")"#, place: .anywhere),
+      example: #"calendar.month(0, "Europe/Berlin")"#, scope: .anywhere),
     LibraryFunction(
       "calendar.week", "t: number; zone: string", "string", "The week of ISO 8601, like 2025-W46.",
-      example: #"calendar.week(0, "Europe/Berlin")"#, place: .anywhere),
+      example: #"calendar.week(0, "Europe/Berlin")"#, scope: .anywhere),
     LibraryFunction(
       "calendar.at", "day: integer; time: string; zone: string", "number",
       "The epoch second when the clocks there show that time, like 09:00, on that day.",
-      example: #"calendar.at(0, "09:00", "Europe/Berlin")"#, place: .anywhere),
+      example: #"calendar.at(0, "09:00", "Europe/Berlin")"#, scope: .anywhere),
     LibraryFunction(
       "calendar.add",
       "t: number; amount: { years: integer?, months: integer?, weeks: integer?, days: integer?, hours: number?, "
         + "minutes: number?, seconds: number? }; zone: string", "number",
       "The time that much later; months and days keep the time of day.",
-      example: #"calendar.add(0, { months = 1 }, "Europe/Berlin")"#, place: .anywhere),
+      example: #"calendar.add(0, { months = 1 }, "Europe/Berlin")"#, scope: .anywhere),
     LibraryFunction(
       "calendar.hour", "t: number; zone: string", "integer", "The hour, 0 to 23.", example: #"calendar.hour(0, "UTC")"#,
-      place: .anywhere),
+      scope: .anywhere),
     LibraryFunction(
       "calendar.weekday", "t: number; zone: string", "integer", "The weekday, 1 for Monday to 7 for Sunday.",
-      example: #"calendar.weekday(0, "UTC")"#, place: .anywhere),
+      example: #"calendar.weekday(0, "UTC")"#, scope: .anywhere),
     LibraryFunction(
       "calendar.parse", "text: string", "number?", "The epoch seconds of a time in RFC 3339, or nil.",
-      example: #"calendar.parse("2025-11-10T08:00:00Z")"#, place: .anywhere),
+      example: #"calendar.parse("2025-11-10T08:00:00Z")"#, scope: .anywhere),
     LibraryFunction(
       "calendar.format", "t: number", "string", "The time as RFC 3339 in UTC.", example: "calendar.format(0)",
-      place: .anywhere),
+      scope: .anywhere),
   ]
 
   private static let values = [
@@ -127,31 +127,31 @@ package enum RuleLibrary {
       "url.parse", "text: string",
       "{ scheme: string, host: string?, port: integer?, path: string, query: table<string, string>, fragment: string? }?; "
         + "string?", "The parts of a URL, percent-decoded once; or nil and why.",
-      example: #"url.parse("app://open?utm_source=x")"#, place: .anywhere),
+      example: #"url.parse("app://open?utm_source=x")"#, scope: .anywhere),
     LibraryFunction(
       "text.lower", "text: string", "string", "The text in lower case, by Unicode.", example: #"text.lower("ÀÉ")"#,
-      place: .anywhere),
+      scope: .anywhere),
     LibraryFunction(
       "text.trim", "text: string", "string", "The text without white space around it.", example: #"text.trim(" a ")"#,
-      place: .anywhere),
+      scope: .anywhere),
     LibraryFunction(
       "hash.sha256", "text: string", "string", "The digest in lower-case hex.", example: #"hash.sha256("a")"#,
-      place: .anywhere),
+      scope: .anywhere),
     LibraryFunction("uuid", "", "string", "An id made from the event: a replay makes the same.", example: "uuid()"),
     LibraryFunction(
       "geo.distance", "lat1: number; lon1: number; lat2: number; lon2: number", "number", "Metres between two places.",
-      example: "geo.distance(48.1, 11.6, 52.5, 13.4)", place: .anywhere),
+      example: "geo.distance(48.1, 11.6, 52.5, 13.4)", scope: .anywhere),
     LibraryFunction(
-      "json.encode", "value: any", "string", "The value as JSON.", example: "json.encode({ a = 1 })", place: .anywhere),
+      "json.encode", "value: any", "string", "The value as JSON.", example: "json.encode({ a = 1 })", scope: .anywhere),
     LibraryFunction(
       "json.decode", "text: string", "any; string?", "The value of a JSON text, or nil and why.",
-      example: #"json.decode("{}")"#, place: .anywhere),
+      example: #"json.decode("{}")"#, scope: .anywhere),
     LibraryFunction(
       "array", "list: table?", "table", "Marks a table as an array, so that it stays one when it is empty.",
-      example: "array {}", place: .anywhere),
+      example: "array {}", scope: .anywhere),
     LibraryFunction(
       "data", "file: string", "any", "A JSON file of the plugin's folder, frozen.", example: #"data("stamps.json")"#,
-      place: .anywhere),
+      scope: .anywhere),
   ]
 }
 
@@ -173,13 +173,13 @@ package struct LibraryFunction: Sendable {
   package let results: [Value]
   /// What it does, in a sentence.
   package let about: String
-  /// A call that works in a rule, or in a query, a file or a test, as `place` says.
+  /// A call that works in a rule, or in a query, a file or a test, as `scope` says.
   package let example: String
   /// Where it may be called.
-  package let place: Place
+  package let scope: Scope
 
   /// Where a function may be called.
-  package enum Place: Sendable {
+  package enum Scope: Sendable {
     /// In rules, and those that change nothing in queries and handlers too.
     case rule
     /// In queries only.
@@ -191,7 +191,7 @@ package struct LibraryFunction: Sendable {
   /// A function; `parameters` are written `name: type; name: type?`, `results` `type; type`.
   init(
     _ name: String, _ parameters: String = "", _ results: String = "", _ about: String, example: String,
-    place: Place = .rule
+    scope: Scope = .rule
   ) {
     self.name = name
     self.parameters = Self.split(parameters).map { text in
@@ -201,14 +201,11 @@ package struct LibraryFunction: Sendable {
     self.results = Self.split(results).map { Value(name: "", type: String($0)) }
     self.about = about
     self.example = example
-    self.place = place
+    self.scope = scope
   }
 
   /// The table that the function is a member of, such as `calendar`; nil for a global function.
   package var table: String? { name.firstIndex(of: ".").map { String(name[..<$0]) } }
-
-  /// How it is called, such as `calendar.day(t, zone)`.
-  package var signature: String { "\(name)(\(parameters.map(\.name).joined(separator: ", ")))" }
 
   private static func split(_ list: String) -> [Substring] {
     list.split(separator: ";").map { $0.drop { $0 == " " } }

@@ -104,13 +104,13 @@ package struct SchemaError: Error, Sendable {
 
 extension DataSchema.Member {
   fileprivate init(_ name: String, _ value: JSONValue, of what: String) throws(SchemaError) {
-    let place = "\(what).\(name)"
+    let path = "\(what).\(name)"
     guard let text = value.stringValue else {
       isOptional = name.hasSuffix("?")
       self.name = isOptional ? String(name.dropLast()) : name
       nameBytes = Array(self.name.utf8)
       about = ""
-      type = try DataType(table: value, at: place)
+      type = try DataType(table: value, at: path)
       return
     }
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
@@ -120,7 +120,7 @@ extension DataSchema.Member {
     guard let type = DataType(named: typeName) else {
       let hint = NearestName.hint(
         String(typeName), in: DataType.names, otherwise: "types are \(DataType.names.joined(separator: ", "))")
-      throw SchemaError("\(place): there is no type '\(typeName)'\(hint)")
+      throw SchemaError("\(path): there is no type '\(typeName)'\(hint)")
     }
     self.name = name
     nameBytes = Array(name.utf8)
@@ -142,22 +142,22 @@ extension DataSchema.Member {
 
 extension DataType {
   /// The type that a table describes: of an array, with its one element, or of an object.
-  fileprivate init(table: JSONValue, at place: String) throws(SchemaError) {
+  fileprivate init(table: JSONValue, at path: String) throws(SchemaError) {
     switch table {
     case .array(let elements) where elements.count == 1:
       guard let name = elements[0].stringValue else {
-        self = .array(try DataType(table: elements[0], at: "\(place)[]"))
+        self = .array(try DataType(table: elements[0], at: "\(path)[]"))
         return
       }
       guard let type = DataType(named: Substring(name)) else {
         let hint = NearestName.hint(
           name, in: DataType.names, otherwise: "types are \(DataType.names.joined(separator: ", "))")
-        throw SchemaError("\(place)[]: there is no type '\(name)'\(hint)")
+        throw SchemaError("\(path)[]: there is no type '\(name)'\(hint)")
       }
       self = .array(type)
-    case .object: self = .members(try DataSchema(table, of: place))
+    case .object: self = .members(try DataSchema(table, of: path))
     default:
-      throw SchemaError("\(place) must be a type such as \"string\", a table of members, or { TYPE } for an array")
+      throw SchemaError("\(path) must be a type such as \"string\", a table of members, or { TYPE } for an array")
     }
   }
 

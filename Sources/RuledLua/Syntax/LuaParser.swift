@@ -55,8 +55,8 @@ struct LuaParser {
 
   mutating func expect(_ text: String, toClose opened: String? = nil, at line: Int = 0) throws(SyntaxError) {
     guard isAt(text) else {
-      let place = opened.map { line == token.line ? "" : " (to close '\($0)' at line \(line))" } ?? ""
-      throw unexpected("'\(text)' expected\(place)")
+      let opening = opened.map { line == token.line ? "" : " (to close '\($0)' at line \(line))" } ?? ""
+      throw unexpected("'\(text)' expected\(opening)")
     }
     try advance()
   }

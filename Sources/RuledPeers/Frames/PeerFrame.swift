@@ -1,34 +1,35 @@
 internal import RuledCore
 
-/// What nodes send each other.
+/// A frame, the unit of what nodes send each other.
 ///
-/// A frame is four bytes of length, a byte that says the kind, then the kind's own bytes. Numbers are big-endian.
+/// A frame has four bytes of length, a byte of kind, and the body. Numbers are big-endian.
 ///
-/// | kind | bytes |
+/// | kind | body |
 /// | --- | --- |
 /// | hello | `ruled`, the lowest and the highest version that the sender speaks, two bytes each, its node's name |
-/// | open | which listener the client came through, 1 byte, its rights, 1 byte |
-/// | data | bytes of the client, or for it |
-/// | room | how many bytes of data the sender takes beyond those that it took before, 4 bytes |
-/// | end | none: no data follows |
+/// | open | where the client connected, 1 byte; its rights, 1 byte |
+/// | data | bytes from the client, or for it |
+/// | room | how many more bytes of data the receiver of the frame may send, 4 bytes |
+/// | end | none; no data follows |
 /// | ping, pong | none |
 /// | farewell | why the sender ends the connection, as text |
 ///
-/// A connection with `open` is a tunnel for one client. Each side may send `window` bytes of data at first, and then as many as `room` grants.
+/// A connection with `open` is a tunnel for one client. Each side may send `window` bytes of data at first, and then as many as `room`
+/// grants.
 enum PeerFrame {
-  /// Says who the sender is; the first frame in each direction.
+  /// The sender's name and versions; the first frame in each direction.
   case hello(lowest: UInt16, highest: UInt16, name: String)
-  /// Makes the connection a tunnel for a client, by whoever has connected.
+  /// Makes the connection a tunnel for a client; sent by the side that connected.
   case open(PeerClient)
   /// Bytes of a tunnel.
   case data(ByteView)
-  /// So many more bytes may come.
+  /// Grants that many more bytes.
   case room(Int)
   /// The sender has no more data.
   case end
   /// Asks for a pong.
   case ping
-  /// The sender lives.
+  /// The answer to a ping.
   case pong
   /// The last frame of its sender.
   case farewell(String)
@@ -37,13 +38,13 @@ enum PeerFrame {
 
   /// The versions that this program speaks.
   static let versions: ClosedRange<UInt16> = 1...1
-  /// How many bytes come before the kind's own.
+  /// The number of bytes before the body.
   static let headBytes = 5
-  /// The most bytes of a frame before the peer has said who it is.
+  /// The most bytes of a frame before the peer's `hello`.
   static let helloBytes = 512
   /// The most bytes of any frame.
   static let mostBytes = 512 << 10
-  /// How many bytes of data may be on their way in each direction.
+  /// How many bytes of data may be in flight in each direction.
   static let window = 1 << 20
   private static let magic: StaticString = "ruled"
 
@@ -93,12 +94,12 @@ enum PeerFrame {
 
   // MARK: Reading
 
-  /// How many bytes the frame has that begins here, its head included; nil when too few came to tell.
+  /// The length of the frame that begins here, its head included; nil if fewer than four bytes came.
   static func length(_ bytes: ByteView) -> Int? {
     bytes.count < 4 ? nil : 4 + Int(UInt32(bigEndian: bytes.load(at: 0, as: UInt32.self)))
   }
 
-  /// The whole frame in `bytes`, which data refers to; nil if it is none.
+  /// Parses a whole frame, whose data then points into `bytes`; nil if the bytes are no frame.
   init?(_ bytes: ByteView) {
     guard bytes.count >= Self.headBytes, let kind = Kind(rawValue: bytes[4]) else { return nil }
     let body = bytes.extracting(Self.headBytes..<bytes.count)

@@ -1,9 +1,9 @@
 internal import CUV
 internal import Glibc
 
-/// Something on the loop that looks after time-outs.
+/// Something on the loop that has timeouts.
 protocol Watched: AnyObject {
-  /// Called about ten times a second, with the loop's time in milliseconds.
+  /// Checks the timeouts; called ten times a second, with the loop's time in milliseconds.
   func check(now: UInt64)
   /// Ends it, because the loop stops.
   func shutDown()
@@ -11,9 +11,9 @@ protocol Watched: AnyObject {
 
 /// The libuv loop of a `PeerLoop`, confined to its thread.
 ///
-/// One iteration is a tick. Connections that have something to send are flushed once, at the end of the tick: before the loop waits for input.
+/// One iteration is a tick. At its end, before the loop waits for input, each connection with output is flushed once.
 final class LoopState {
-  /// How many milliseconds apart time-outs are looked at.
+  /// How often timeouts are checked, in milliseconds.
   static let interval: UInt64 = 100
 
   let raw = UnsafeMutablePointer<uv_loop_t>.allocate(capacity: 1)
@@ -42,7 +42,7 @@ final class LoopState {
     raw.deallocate()
   }
 
-  /// Serves until `stop`.
+  /// Runs until `stop`.
   func run() {
     let data = Unmanaged.passUnretained(self).toOpaque()
     poll.pointee.data = data
@@ -57,7 +57,7 @@ final class LoopState {
     _ = inbox.close()
   }
 
-  /// Ends all that runs on the loop, then the loop.
+  /// Ends everything on the loop, and then the loop.
   func stop() {
     for body in inbox.close() { body(self) }
     for one in watched.values { one.shutDown() }
@@ -71,7 +71,7 @@ final class LoopState {
   /// The loop's time in milliseconds from an arbitrary start.
   var now: UInt64 { uv_now(raw) }
 
-  /// Lets `one` look after its time-outs until `unwatch`.
+  /// Checks the timeouts of `one` until `unwatch`.
   func watch(_ one: any Watched) { watched[ObjectIdentifier(one)] = one }
 
   func unwatch(_ one: any Watched) { watched[ObjectIdentifier(one)] = nil }

@@ -3,7 +3,7 @@ internal import Glibc
 internal import RuledCore
 
 extension NodeAddress {
-  /// Finds the numeric addresses of the host, and calls `body` with them on the loop's thread: none, and why, when there are none.
+  /// Resolves the host, and calls `body` on the loop's thread with its numeric addresses, or with none and the reason.
   func resolve(on loop: LoopState, _ body: @escaping ([NumericAddress], PeerError?) -> Void) {
     let lookup = Lookup(body)
     var hints = addrinfo()
@@ -14,7 +14,7 @@ extension NodeAddress {
   }
 }
 
-/// A question for the addresses of a host, which lives until it is answered.
+/// A lookup of a host's addresses, which lives until it is answered.
 private final class Lookup {
   let request = UnsafeMutablePointer<uv_getaddrinfo_t>.allocate(capacity: 1)
   let body: ([NumericAddress], PeerError?) -> Void

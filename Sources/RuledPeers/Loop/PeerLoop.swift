@@ -5,14 +5,14 @@ internal import Synchronization
 
 /// The thread of a node's links: the listener and all links of the node run on one libuv loop.
 ///
-/// Links and tunnels stay apart from the loops of the workers, which they cost nothing: they meet at sockets.
+/// It is apart from the loops of the workers, and meets them only at sockets. So links and tunnels cost workers nothing.
 package final class PeerLoop: Sendable {
   private let inbox: LoopInbox
   private let thread: Thread
 
-  /// Starts the thread, which `top -H` shows as `ruled-peers`.
+  /// Starts the thread `ruled-peers`.
   ///
-  /// - Throws: `.system` when the system lets the process have no further thread or descriptor.
+  /// - Throws: `.system` if the process can have no more threads or descriptors.
   package init() throws(PeerError) {
     let inbox = try LoopInbox()
     self.inbox = inbox
@@ -26,7 +26,7 @@ package final class PeerLoop: Sendable {
     }
   }
 
-  /// Lets a write to a socket that nobody reads fail, instead of ending the process: libuv does not ask the system for that.
+  /// Makes a write to a closed socket fail instead of ending the process, which libuv does not do.
   private static func blockBrokenPipes() {
     var signals = sigset_t()
     sigemptyset(&signals)
@@ -36,13 +36,13 @@ package final class PeerLoop: Sendable {
 
   /// Closes the listener, the links and the tunnels of this loop, and waits for the thread's end.
   ///
-  /// To be called once, and not from a closure that the loop calls.
+  /// - Precondition: It was not called before, and is not called on the loop's thread.
   package func stop() {
     inbox.post { $0.stop() }
     thread.join()
   }
 
-  /// Runs `body` on the loop's thread, after what was posted before; false, and not at all, once the loop has stopped.
+  /// Runs `body` on the loop's thread, after what was posted before; returns false, without running it, once the loop has stopped.
   @discardableResult
   func post(_ body: @escaping @Sendable (LoopState) -> Void) -> Bool { inbox.post(body) }
 
@@ -54,7 +54,7 @@ package final class PeerLoop: Sendable {
   }
 }
 
-/// A result that one thread gives and another waits for.
+/// A result that one thread sets and another waits for.
 final class OneResult<Value: Sendable>: Sendable {
   private let condition = Condition()
   private let value: Mutex<Value?> = Mutex(nil)
@@ -64,9 +64,9 @@ final class OneResult<Value: Sendable>: Sendable {
   func wait() -> Value { condition.wait { value.withLock { $0 } } }
 }
 
-/// What other threads have posted to a loop.
+/// The closures that other threads have posted to a loop.
 final class LoopInbox: Sendable {
-  /// An event counter of the kernel that is readable when something was posted.
+  /// An eventfd that is readable when something was posted.
   let counter: Int32
   private let state = Mutex(State())
 
@@ -106,7 +106,7 @@ final class LoopInbox: Sendable {
     }
   }
 
-  /// Refuses whatever is posted from now on, and takes what was posted before.
+  /// Refuses all further closures, and takes those that were posted before.
   func close() -> [@Sendable (LoopState) -> Void] {
     state.withLock { $0.isClosed = true }
     return take()

@@ -2,23 +2,23 @@ internal import CUV
 internal import Glibc
 internal import RuledCore
 
-/// Who is told what happens on a stream; every call comes on the loop's thread.
+/// The user of a stream; all calls come on the loop's thread.
 protocol StreamOwner: AnyObject {
-  /// The connection that was begun stands, or can't be made.
+  /// The connection was made, or failed.
   func connected(_ failure: PeerError?)
   /// Bytes came; they are valid during the call.
   func received(_ bytes: ByteView)
-  /// The bytes given to `write` were taken by the system.
+  /// The system has accepted the bytes given to `write`.
   func wrote()
-  /// The peer has ended its side: nothing more comes.
+  /// The peer has closed its side: nothing more comes.
   func inputDidEnd()
   /// The connection broke.
   func ended(_ reason: String)
 }
 
-/// A stream socket, which libuv takes for a TCP one, confined to its loop.
+/// A stream socket of any kind, which libuv handles as TCP; confined to its loop.
 ///
-/// An open stream keeps itself and its owner alive. After `close`, the owner is told nothing more.
+/// An open stream keeps itself and its owner alive. After `close`, the owner gets no more calls.
 final class PeerStream {
   private let loop: LoopState
   private var owner: (any StreamOwner)?
@@ -26,7 +26,7 @@ final class PeerStream {
   private let connecting = UnsafeMutablePointer<uv_connect_t>.allocate(capacity: 1)
   private let writing = UnsafeMutablePointer<uv_write_t>.allocate(capacity: 1)
   private let ending = UnsafeMutablePointer<uv_shutdown_t>.allocate(capacity: 1)
-  /// How many bytes one read takes at most.
+  /// The most bytes that one read takes.
   var readLimit = Int.max
   private var accepted: (() -> Void)?
   private var isClosed = false
@@ -52,7 +52,7 @@ final class PeerStream {
     UnsafeMutableRawPointer(tcp).assumingMemoryBound(to: uv_stream_t.self)
   }
 
-  /// Names who is told what happens.
+  /// Sets the owner.
   func attach(_ owner: any StreamOwner) { self.owner = owner }
 
   /// Begins to connect; `connected` is called later.
@@ -62,7 +62,7 @@ final class PeerStream {
     guard status == 0 else { throw .system("connect", number: -status) }
   }
 
-  /// Binds to an address and accepts: `accepted` is called for each connection that waits.
+  /// Binds to an address and listens; `accepted` is called for each connection that waits.
   func listen(at address: NumericAddress, accepted: @escaping () -> Void) throws(PeerError) {
     var status = address.withSockaddr { uv_tcp_bind(tcp, $0, 0) }
     if status == 0 { status = uv_listen(handle, 128, streamWasCalled) }
@@ -70,7 +70,7 @@ final class PeerStream {
     self.accepted = accepted
   }
 
-  /// Takes a connection that waits at a listening stream.
+  /// Accepts a connection that waits at a listening stream.
   func accept(from listener: PeerStream) throws(PeerError) {
     let status = uv_accept(listener.handle, handle)
     guard status == 0 else { throw .system("accept", number: -status) }
@@ -93,10 +93,10 @@ final class PeerStream {
   /// Reads from now on.
   func startReading() { uv_read_start(handle, streamWantsRoom, streamRead) }
 
-  /// Leaves what comes in the system's buffers.
+  /// Leaves further input in the system's buffers.
   func stopReading() { uv_read_stop(handle) }
 
-  /// Writes bytes that nobody changes until `wrote` is called; one write at a time.
+  /// Writes bytes, which must not change until `wrote` is called; one write at a time.
   func write(_ bytes: ByteView) {
     var buffer = uv_buf_init(
       UnsafeMutablePointer(mutating: bytes.baseAddress?.assumingMemoryBound(to: CChar.self)), UInt32(bytes.count))
@@ -107,17 +107,17 @@ final class PeerStream {
   /// Ends the writing side.
   func endWriting() { uv_shutdown(ending, handle, nil) }
 
-  /// Writes what the system takes at once; for the last words before `close`.
+  /// Writes what the system accepts at once; for the last bytes before `close`.
   func tryWrite(_ bytes: ByteView) {
     var buffer = uv_buf_init(
       UnsafeMutablePointer(mutating: bytes.baseAddress?.assumingMemoryBound(to: CChar.self)), UInt32(bytes.count))
     _ = uv_try_write(handle, &buffer, 1)
   }
 
-  /// How many bytes of the write are not yet taken by the system.
+  /// How many bytes of the write the system has not accepted yet.
   var unwritten: Int { uv_stream_get_write_queue_size(handle) }
 
-  /// Ends the stream; nothing more is told to the owner.
+  /// Closes the stream; the owner gets no more calls.
   func close() {
     guard !isClosed else { return }
     isClosed = true

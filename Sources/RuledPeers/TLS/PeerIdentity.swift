@@ -1,7 +1,7 @@
 internal import CTLS
 
-/// What a node shows to other nodes, and the authority whose certificates it trusts.
-package final class PeerIdentity: @unchecked Sendable {  // nobody changes the context any more
+/// A node's certificate and key, and the authority that it trusts.
+package final class PeerIdentity: @unchecked Sendable {  // the context does not change after `init`
   let raw: OpaquePointer
 
   /// Reads PEM files: the node's certificate with its chain, its key, and the certificates of the authority.
@@ -20,6 +20,6 @@ package final class PeerIdentity: @unchecked Sendable {  // nobody changes the c
   /// When the node's own certificate expires, in seconds since 1970.
   package var expiry: Int64 { ct_expiry(raw) }
 
-  /// Whether the node's own certificate has this name among its alternative names.
+  /// Whether this is one of the alternative names in the node's own certificate.
   package func isFor(_ name: String) -> Bool { ct_is_for(raw, name) }
 }

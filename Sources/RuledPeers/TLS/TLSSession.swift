@@ -1,25 +1,25 @@
 internal import CTLS
 internal import RuledCore
 
-/// One end of a TLS 1.3 connection, between ciphertext and plaintext; it knows no socket.
+/// One end of a TLS 1.3 connection between memory buffers; it uses no socket.
 final class TLSSession {
-  /// How a call went.
+  /// The result of a call.
   enum Step: Equatable {
     /// It is done.
     case done
-    /// More ciphertext has to come first.
+    /// It needs more ciphertext from the peer.
     case waits
-    /// The peer has ended the connection in good order.
+    /// The peer has closed the connection properly.
     case ended
-    /// The connection is broken, or the peer is none to talk to.
+    /// The connection is broken, or the peer can't be trusted.
     case failed(String)
   }
 
-  /// The most plaintext that one record has.
+  /// The most bytes of plaintext in a record.
   private static let recordBytes = 16 << 10
   private let raw: OpaquePointer
 
-  /// The end that connects to the node `peer`, or that accepts if that is nil; nil when memory has run out.
+  /// The end that connects to the node `peer`, or the accepting end if that is nil; nil when memory has run out.
   init?(_ identity: PeerIdentity, to peer: String?) {
     guard let raw = peer.map({ ct_connect(identity.raw, $0) }) ?? ct_accept(identity.raw) else { return nil }
     self.raw = raw
@@ -41,10 +41,10 @@ final class TLSSession {
     ct_feed(raw, bytes.baseAddress, bytes.count) ? .done : .failed("memory has run out")
   }
 
-  /// Goes on with the handshake.
+  /// Continues the handshake.
   func shake() -> Step { step(ct_shake(raw)) }
 
-  /// Appends one record of the peer's plaintext, if a whole one came.
+  /// Appends the plaintext of one record, if a whole one came.
   func read(into buffer: ByteBuffer) -> Step {
     buffer.append(upTo: Self.recordBytes) { span in
       span.withUnsafeMutableBytes { memory, count in
@@ -59,10 +59,10 @@ final class TLSSession {
   /// Encrypts plaintext.
   func write(_ bytes: ByteView) -> Step { step(ct_write(raw, bytes.baseAddress, bytes.count)) }
 
-  /// Tells the peer that nothing more comes.
+  /// Tells the peer that nothing follows.
   func end() { ct_end(raw) }
 
-  /// Appends the ciphertext that waits to be sent.
+  /// Removes the ciphertext that is to be sent, and appends it to `buffer`.
   func takeCiphertext(into buffer: ByteBuffer) {
     let count = ct_pending(raw)
     guard count > 0 else { return }

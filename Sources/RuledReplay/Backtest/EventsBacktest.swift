@@ -4,7 +4,7 @@ package import RuledJournal
 import RuledLua
 import RuledStore
 
-/// A backtest on events of clients that are no journal's: from empty states, as if the events came in at their times.
+/// A backtest on events from a file instead of a journal: from empty states, as if clients sent the events at their times.
 package struct EventsBacktest {
   private let temporary: String
   private let count: Int
@@ -51,7 +51,7 @@ package struct EventsBacktest {
     return JournalBacktest.Found(comparison: comparison, isWhole: isWhole)
   }
 
-  /// Gives `body` both sides, to play events in order and to look at the sides in between.
+  /// Calls `body` with both sides, on which it can play events in order and explain some of them.
   ///
   /// - Throws: what `body` throws, or when a store can't be made or rules don't load.
   package func withSides(_ rules: @escaping Replay.Rules, _ body: (Sides) throws -> Void) throws {

@@ -51,7 +51,7 @@ package final class JournalBacktest {
   ///   - source: the journal.
   ///   - selection: what is played of it.
   ///   - temporary: a folder for the states of both sides.
-  ///   - shouldContinue: asked now and then with how many entries were read; false ends the backtest.
+  ///   - shouldContinue: called now and then with the number of entries that were read; false ends the backtest.
   /// - Throws: when the journal can't be read.
   package init(
     _ source: any JournalSource, _ selection: Selection, temporary: String,
@@ -95,7 +95,7 @@ package final class JournalBacktest {
   ///   - rules: makes the rules of both sides.
   ///   - configuration: the limits of both.
   ///   - threads: how many threads may play at once.
-  ///   - shouldContinue: asked now and then with how many entries were played; false ends the backtest. Entries may be played once more in order.
+  ///   - shouldContinue: called now and then with the number of entries that were played; false ends the backtest. Entries may be played twice.
   /// - Returns: what was found; after an end by `shouldContinue`, of the entries until then.
   /// - Throws: when the journal or a store can't be read, or rules don't load.
   package func play(
@@ -121,12 +121,12 @@ package final class JournalBacktest {
     }
   }
 
-  /// Plays the range on both sides, in order, to look at them before some of the entries.
+  /// Plays the range on both sides, in order on this thread, and calls `before` before each entry that is compared.
   ///
   /// - Parameters:
   ///   - rules: makes the rules of both sides.
   ///   - configuration: the limits of both.
-  ///   - shouldContinue: asked now and then with how many entries were played; false ends it.
+  ///   - shouldContinue: called now and then with the number of entries that were played; false ends it.
   ///   - before: called before each entry that is compared.
   /// - Throws: when the journal or a store can't be read, or rules don't load.
   package func playInOrder(

@@ -6,9 +6,9 @@ import RuledStore
 
 /// Plays entries on both sides of a backtest, in order on one thread, or with the shares of the subjects divided among several.
 ///
-/// What it finds is the same for any number of threads (docs/decisions/41). It belongs to one thread, which may be none of those.
+/// The result is the same for any number of threads (docs/decisions/41). The replay belongs to the thread that made it.
 package final class Replay {
-  /// Makes the rules of both sides, for worlds of the calling thread.
+  /// Loads the rules of both sides, for worlds of the calling thread.
   package typealias Rules = @Sendable (LuaWorker) -> Result<Sides.Rules, RequestError>
 
   /// What a replay begins with.
@@ -21,7 +21,7 @@ package final class Replay {
     var baseline: any StateStore
     /// The candidate's store.
     var candidate: any StateStore
-    /// What the record says about messages and timers; nil for events of clients alone.
+    /// The messages and timers of the record; nil if all entries are events of clients.
     var recorded: RecordedHistory?
     /// About how many events there are.
     var events: Int
@@ -38,12 +38,12 @@ package final class Replay {
   package enum Ending {
     /// All entries were played, and this was found.
     case compared(Comparison)
-    /// Subjects of different threads turned out to depend on each other: the entries must be played in order.
+    /// A subject's message went to a subject of another thread: the entries must be played in order on one thread.
     case joined
   }
 
   private static let batchSteps = 256
-  /// What the caches of all worlds may take.
+  /// The size of the caches of all worlds together, in MiB.
   private static let cacheMiB = 384
 
   private let shares: SubjectShares
@@ -86,7 +86,7 @@ package final class Replay {
 
   /// Plays an entry, and compares what it does on both sides if it is in the range.
   ///
-  /// - Returns: false when there is no use in playing on: something failed, or subjects of different threads depend on each other.
+  /// - Returns: false if playing on is useless, because something failed or subjects of different threads depend on each other.
   func play(_ entry: JournalEntry, isCompared: Bool) throws(RequestError) -> Bool {
     if let sides {
       try sides.play(entry, isCompared: isCompared)
@@ -115,7 +115,7 @@ package final class Replay {
     }
   }
 
-  /// Ends the replay: fires the timers that are due by `end`; nil if not all was played.
+  /// Ends the replay, and fires the timers that are due by `end`, which is nil if not all entries were played.
   func finish(at end: Timestamp?) throws(RequestError) -> Ending {
     if let sides {
       if let end { try sides.finish(at: end) }
@@ -142,7 +142,7 @@ package final class Replay {
     return merged
   }
 
-  /// Whether no plugin can have been refused a counter if all threads' counters had been in one table.
+  /// Whether all threads' counters together stay so far below the limit that no plugin would have been refused one on a single thread.
   private func hasRoomForCounters(_ ended: [Sides]) -> Bool {
     let first = threads.first?.firstCounters ?? []
     for side in first.indices {
@@ -153,7 +153,7 @@ package final class Replay {
         }
       }
       for (plugin, added) in counts where added > 0 {
-        // What an event counts is in the table while it is evaluated, even if it fails then.
+        // The counters of an event are in the table while it is evaluated, even if it then fails.
         if (first[side][plugin] ?? 0) + added + Limits.operations > counterLimit { return false }
       }
     }

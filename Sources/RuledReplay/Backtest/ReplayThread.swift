@@ -3,11 +3,11 @@ import RuledJournal
 import RuledLua
 import RuledThreads
 
-/// A thread of a replay with both sides for some shares of the subjects: it plays their entries, and lets the time of all others pass.
+/// A thread of a replay with both sides for some shares of the subjects: it plays their entries, and advances to the times of all others.
 ///
-/// Entries come in batches, of which only a few wait.
+/// Entries come in batches; only a few batches may wait.
 final class ReplayThread: @unchecked Sendable {  // `queue` guards what changes
-  /// What happens next.
+  /// A step of a replay.
   enum Step: Sendable {
     /// The next entry of the batch.
     case play(isCompared: Bool)
@@ -25,7 +25,7 @@ final class ReplayThread: @unchecked Sendable {  // `queue` guards what changes
     var entries: [JournalEntry] = []
   }
 
-  /// How a replay stands on its thread.
+  /// The phase of a thread.
   private enum Phase {
     case beginning
     case running
@@ -46,7 +46,7 @@ final class ReplayThread: @unchecked Sendable {  // `queue` guards what changes
   private(set) var firstCounters: [[String: Int]] = []
   private var thread: Thread?
 
-  /// Starts the thread, and returns once its worlds have begun: those of several threads share their stores, and begin one after the other.
+  /// Starts the thread, and returns once its worlds are ready: worlds of several threads share stores, and must begin one after the other.
   init(_ setup: Replay.Setup, _ own: Set<Int>, number: Int) throws(RequestError) {
     do throws(ThreadError) {
       thread = try Thread(name: "replay-\(number)") { [self] in run(setup, own) }
@@ -58,7 +58,7 @@ final class ReplayThread: @unchecked Sendable {  // `queue` guards what changes
     }
   }
 
-  /// Adds steps, once there is room; false when the thread has stopped, as something failed or it missed a message.
+  /// Adds steps once there is room; returns false if the thread has stopped, because something failed or a message went to another thread.
   func add(_ batch: Batch) -> Bool {
     queue.wait {
       guard phase == .running, failure == nil, !missed else { return false }

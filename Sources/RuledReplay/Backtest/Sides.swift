@@ -12,7 +12,7 @@ package final class Sides {
   package struct Rules {
     /// The rules of the one side.
     package var baseline: Catalog
-    /// The baseline's rules once more, which the other side has until the range begins; nil when nothing is played before.
+    /// The baseline's rules once more, for the other side until the range begins; nil if nothing is played before.
     package var warmUp: Catalog?
     /// The rules of the other side.
     package var candidate: Catalog
@@ -28,7 +28,7 @@ package final class Sides {
   /// What was compared so far, by the share of the subject.
   let comparisons = (0..<SubjectShares.count).map { _ in Comparison() }
   private let shares: SubjectShares
-  /// Whether entries tell how they came out.
+  /// Whether entries have recorded outcomes.
   private let isRecorded: Bool
   private let baseline: World
   private let candidate: World
@@ -65,10 +65,10 @@ package final class Sides {
     }
   }
 
-  /// Of how many events all instructions are counted, which takes time.
+  /// The most events of which all instructions are counted, since counting takes time.
   private static let mostCounted = 100_000
 
-  /// Whether something was sent to a subject whose events happen elsewhere.
+  /// Whether a message was sent to a subject of another thread.
   var hasMissed: Bool { baseline.hasMissed || candidate.hasMissed }
 
   /// The counters of each plugin, on both sides.
@@ -87,7 +87,9 @@ package final class Sides {
     if isCompared { compare(before, after, recorded: isRecorded ? entry : nil) }
   }
 
-  /// Begins the range: each side has its own rules, and failures that were the machine's doing happen again to plugins that both have alike.
+  /// Begins the range: each side gets its own rules.
+  ///
+  /// From now on, recorded failures that depend on the machine are imposed only on plugins that are the same on both sides.
   private func begin() {
     guard !hasBegun else { return }
     hasBegun = true
@@ -97,7 +99,7 @@ package final class Sides {
     for world in [baseline, candidate] { world.isImposed = { alike.contains($0) } }
   }
 
-  /// Lets the time of an event come that happens elsewhere.
+  /// Advances to the time of an event of another thread.
   func pass(_ moment: World.Moment, isCompared: Bool) throws(RequestError) {
     if isCompared { begin() }
     let before = try baseline.pass(moment)
@@ -108,7 +110,7 @@ package final class Sides {
   /// Notes that part of the history is missing.
   func noteGap() { for comparison in comparisons { comparison.noteGap() } }
 
-  /// Explains an event as both sides stand before it.
+  /// Explains an event from the states that both sides have before it.
   package func explain(_ entry: JournalEntry) throws(RequestError) -> (baseline: JSONValue, candidate: JSONValue) {
     begin()
     try finish(at: entry.at)

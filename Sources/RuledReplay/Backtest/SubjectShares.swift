@@ -3,9 +3,9 @@ import RuledJournal
 
 /// Divides the subjects of a replay into shares that no recorded message joins, so that shares can be replayed side by side.
 ///
-/// Subjects that send each other messages, directly or through others, are in one share. Which one depends on the record alone, not on how many
-/// threads replay it: reports are kept by share, and so are the same for any number of threads. It takes 40 bytes for each subject that is joined
-/// to another while the record is read, 16 afterwards.
+/// Subjects that send each other messages, directly or through others, are in one share. Which one depends on the record alone, not on how
+/// many threads replay it: reports are kept by share, and so are the same for any number of threads. It takes 40 bytes for each subject
+/// that is joined to another while the record is read, 16 afterwards.
 package struct SubjectShares: Sendable {
   /// How many shares there are, and so how many threads there may be at most.
   package static let count = 8

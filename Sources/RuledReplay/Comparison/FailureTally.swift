@@ -1,5 +1,5 @@
 import RuledCore
-import RuledJSON
+import RuledJournal
 
 /// Counts the failures of both sides, and compares those of an event without file and line: code that moved fails as it did.
 struct FailureTally: Sendable {
@@ -64,8 +64,7 @@ struct FailureTally: Sendable {
 
   private static func read(_ failures: [UInt8]?) -> [Failure] {
     guard let failures, !failures.isEmpty else { return [] }
-    let list = try? JSONValue(parsing: "[" + String(decoding: failures, as: UTF8.self) + "]")
-    return (list?.arrayValue ?? []).compactMap(Failure.init(json:))
+    return (JournalEntry.list(failures).arrayValue ?? []).compactMap(Failure.init(json:))
   }
 
   private static func withoutLocations(_ failures: [Failure]) -> [Failure] {

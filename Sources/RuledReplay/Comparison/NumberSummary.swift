@@ -3,8 +3,8 @@ package import RuledCore
 
 /// Sum, mean and quantiles of a stream of numbers, in bounded memory.
 ///
-/// Up to `mostDistinct` different numbers are kept as they are, so quantiles are exact. Beyond that, numbers share buckets whose bounds lie 2 %
-/// apart, and a quantile is a bucket's middle: off by 1 % at most.
+/// Up to `mostDistinct` different numbers are kept as they are, so quantiles are exact. Beyond that, numbers share buckets whose bounds lie
+/// 2 % apart, and a quantile is a bucket's middle: off by 1 % at most.
 package struct NumberSummary: Sendable {
   /// How many different numbers are kept before they share buckets.
   static let mostDistinct = 1024

@@ -5,9 +5,6 @@ import RuledJournal
 ///
 /// Subjects are told apart by 64 bits of their names' hashes, and states by 31 bits of theirs.
 struct SubjectStates: Sendable {
-  /// The side of a comparison.
-  enum Side { case baseline, candidate }
-
   private struct Slot: Sendable {
     /// The hash of the subject's name; 0 is a free slot.
     var subject: UInt64 = 0

@@ -5,14 +5,14 @@ package import RuledJournal
 package import RuledLua
 package import RuledStore
 
-/// The past of one subject: its entries are replayed under the rules of then, from the last state before them that is known.
+/// The past of one subject: replays its entries under the rules of that time, from the last known state before them.
 ///
-/// A subject depends on its own entries alone, as what others sent to it is among them. It belongs to one thread.
+/// A subject depends on its own entries alone, since messages to it are among them. It belongs to one thread.
 package final class SubjectPast {
-  /// How many entries are replayed at most.
+  /// The most entries that are replayed.
   private static let mostEntries = 200_000
 
-  /// Which moment is meant.
+  /// A moment in a subject's past.
   package enum Moment: Sendable, Equatable {
     /// After the event that made this version.
     case version(UInt64)
@@ -62,10 +62,10 @@ package final class SubjectPast {
 
   // MARK: States and explanations
 
-  /// The subject's state at a moment, as the method `state` shows it, with the time of the last event before as `at` and its `revision`.
+  /// The subject's state at a moment, as the method `state` shows it, with the time `at` and the `revision` of the last event before.
   ///
-  /// - Throws: `not_found` when the subject did not exist then, or when the journal can't tell; `unavailable` when the replay gives another state
-  ///   than was recorded.
+  /// - Throws: `not_found` if the subject did not exist then, or the journal does not reach back so far; `unavailable` if the replay does not
+  ///   result in the recorded state.
   package func state(at moment: Moment) throws(RequestError) -> JSONValue {
     let entries = try entries(until: moment)
     guard let last = entries.last, last.origin != .forget else { throw notFound(moment) }
@@ -78,10 +78,10 @@ package final class SubjectPast {
     return .object(state)
   }
 
-  /// A past event with its tree: what the rules of then decided and why, and beside it what `other` rules would have said.
+  /// Explains a past event: what the rules of that time decided and why, and what `other` rules would have decided.
   ///
-  /// - Returns: `{sequence, at, subject, origin, event, revision, state, outcome, other?}`; `state` is the one before the event, both outcomes have a
-  ///   `trace`, and `other` is `{revision, outcome}`.
+  /// - Returns: `{sequence, at, subject, origin, event, revision, state, outcome, other?}`; `state` is the one before the event, `other` is
+  ///   `{revision, outcome}`, and both outcomes have a `trace`.
   package func explain(event id: String, other: Catalog? = nil) throws(RequestError) -> JSONValue {
     var entries = try entries(until: .event(id: id))
     guard let target = entries.popLast() else { throw notFound(.event(id: id)) }
@@ -113,7 +113,7 @@ package final class SubjectPast {
     return outcome
   }
 
-  /// The subject's recorded events up to a moment, the first one first, from the last state before it that is known.
+  /// The subject's recorded events up to a moment, the earliest first.
   package func entries(until moment: Moment) throws(RequestError) -> [JournalEntry] {
     var entries: [JournalEntry] = []
     var end = 0
@@ -161,7 +161,7 @@ package final class SubjectPast {
 
   // MARK: Replaying
 
-  /// A world in which the entries have happened again; `next` is the one that is to follow.
+  /// A world in which the entries were replayed; `next` is the entry that will follow.
   private func replay(_ entries: [JournalEntry], before next: JournalEntry? = nil) throws(RequestError) -> World {
     guard let last = next ?? entries.last else { throw notFound(.time(Timestamp(microseconds: 0))) }
     let (base, first) = try base(of: entries + (next.map { [$0] } ?? []))

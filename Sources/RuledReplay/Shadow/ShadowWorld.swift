@@ -1,13 +1,13 @@
 package import RuledCore
 package import RuledEngine
-import RuledJSON
 package import RuledJournal
 package import RuledLua
 package import RuledStore
 
-/// Rules that see live events beside the live rules: a world that follows the journal, and what it makes otherwise of the same events.
+/// A world in which other rules see live events, and a comparison of their outcomes with the live ones.
 ///
-/// It begins with a copy of the store. The live side is what the journal recorded, so nothing is evaluated twice. It belongs to one thread.
+/// It begins with a copy of the store and follows the journal. The journal has the live outcomes, so no event is evaluated twice on the
+/// live side. It belongs to one thread.
 package final class ShadowWorld {
   /// How many events it has seen.
   package private(set) var events = 0
@@ -15,10 +15,10 @@ package final class ShadowWorld {
   private let share: SubjectShare
   private let comparison = Comparison()
   private var examples: [JSONValue] = []
-  /// The hashes of the subjects that it no longer sees, as some of their events were left out.
+  /// The hashes of the subjects that it no longer sees, because some of their events were skipped.
   package private(set) var skipped: Set<UInt64> = []
 
-  /// How many differences are kept whole, the last ones.
+  /// How many examples of differences are kept: the last ones.
   private static let mostExamples = 10
 
   /// A world that has seen nothing yet.
@@ -38,9 +38,10 @@ package final class ShadowWorld {
       rules: rules, lua: lua, base: base, configuration: configuration, recorded: RecordedHistory())
   }
 
-  /// Plays entries of the journal; `upcoming` are those that follow them, as far as they are known.
+  /// Plays entries of the journal; `upcoming` are the known entries that follow them.
   ///
-  /// A message of this world waits for its live counterpart if that is among them. `maybeCopied`: the copy may have some of them.
+  /// A message of this world waits for its live counterpart if that is among these. `maybeCopied` says that the copy of the store may
+  /// already contain some of the entries.
   package func play(
     _ entries: [JournalEntry], before upcoming: [JournalEntry], maybeCopied: Bool
   ) throws(RequestError) {
@@ -55,7 +56,7 @@ package final class ShadowWorld {
     }
   }
 
-  /// Leaves entries out, with all later ones of the same subjects.
+  /// Skips entries, and all later ones of the same subjects.
   package func skip(_ entries: [JournalEntry]) {
     for entry in entries where entry.origin != .rules && sees(entry) { skipped.insert(Self.hash(entry.subject)) }
   }
@@ -82,7 +83,7 @@ package final class ShadowWorld {
     noteDifference(entry, own?.entry)
   }
 
-  // MARK: What it found
+  // MARK: Results
 
   private func noteDifference(_ live: JournalEntry, _ own: JournalEntry?) {
     if let own, own.decisions == live.decisions, own.effects == live.effects,
@@ -92,20 +93,12 @@ package final class ShadowWorld {
     }
     if examples.count == Self.mostExamples { examples.removeFirst() }
     examples.append([
-      "subject": .string(live.subject), "event": .string(EventText.id(live.event)), "before": Self.outcome(live),
-      "after": own.map(Self.outcome) ?? .null,
+      "subject": .string(live.subject), "event": .string(EventText.id(live.event)), "before": .object(live.outcome),
+      "after": own.map { .object($0.outcome) } ?? .null,
     ])
   }
 
-  /// What an event came to: `{decisions, effects, failures}`.
-  private static func outcome(_ entry: JournalEntry) -> JSONValue {
-    func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
-    let json =
-      "{\"decisions\":{\(text(entry.decisions))},\"effects\":[\(text(entry.effects))],\"failures\":[\(text(entry.failures))]}"
-    return (try? JSONValue(parsing: json)) ?? .null
-  }
-
-  /// What it found: `{events, subjects, outcomes, decisions, examples}`.
+  /// The comparison so far: `{events, subjects, outcomes, decisions, examples}`.
   package var found: JSONObject {
     let result = comparison.result
     return [

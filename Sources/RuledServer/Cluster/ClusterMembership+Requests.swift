@@ -6,7 +6,7 @@ import RuledThreads
 import RuledWire
 
 extension ClusterMembership {
-  /// Asks the database on a thread of its own, since that may take seconds, and calls `then` there with the answer.
+  /// Executes a request on a thread of its own, since the database may take seconds, and calls `then` there with the result.
   func answer(
     _ params: ClusterParams, then: @escaping @Sendable (Result<JSONValue, RequestError>) -> Void
   ) {

@@ -6,20 +6,20 @@ import RuledThreads
 import RuledWire
 import Synchronization
 
-/// A daemon's part in a cluster, from its start to its end: the node that renews its lease, and what happens when it loses the log.
+/// A daemon's membership in a cluster: its node, with the lease and the snapshots, and the end of the node's ownership of the log.
 final class ClusterMembership: Sendable {
-  /// The end of its time as the owner.
+  /// How the node's ownership of the log ended.
   private struct End {
-    /// Why it lost the log.
+    /// Why the node lost the log; nil if it did not.
     var error: StoreError?
-    /// Whether it is to give the log up.
+    /// Whether the node was drained.
     var isDrained = false
     var handler: (@Sendable () -> Void)?
   }
 
   /// The node.
   let node: ClusterNode
-  /// How it agrees with the others on rules.
+  /// Lets the nodes agree on rules.
   let agreement: RulesAgreement
   /// How it uses the database.
   let settings: ClusterSettings
@@ -30,13 +30,13 @@ final class ClusterMembership: Sendable {
   private let keeper: SnapshotKeeper?
   private let snapshots: Thread?
   let log: any EventLog
-  /// How many requests ask the database now.
+  /// How many requests are being executed.
   let requests = Atomic<Int>(0)
   private let ownershipEnd = Mutex(End())
 
   /// Joins a cluster with the node's own store, and with `links` to the other nodes.
   ///
-  /// Throws if the database can't be used as it is; one that can't be reached is waited for.
+  /// Throws if the database can't be used as it is; if it can't be reached, the node waits for it.
   init(
     _ start: ClusterStart, store: RocksStore, links: NodeLinks?, log: any EventLog
   ) throws(StartError) {
@@ -67,16 +67,16 @@ final class ClusterMembership: Sendable {
     } catch { throw StartError("the daemon can't run: a thread can't be started (error \(error.number))") }
   }
 
-  /// Why there is no snapshot of the cluster where there should be one; nil while all is well.
+  /// Why a snapshot that is due could not be written; nil if it could.
   var snapshotProblem: StoreError? { keeper?.problem }
 
-  /// What is wrong with the node's part in the cluster, each a sentence.
+  /// The problems of the membership.
   var problems: [StoreError] {
     let figures = node.figures
     return [figures.problem, figures.leaseProblem, figures.rulesProblem, snapshotProblem].compactMap { $0 }
   }
 
-  /// The store of the node once it owns the log, which `writer` writes.
+  /// The store of the node as the owner of the log, which `writer` writes.
   func store(writtenBy writer: LogWriter) -> ClusterStore {
     log.write(
       LogLine(
@@ -96,7 +96,7 @@ final class ClusterMembership: Sendable {
     }
   }
 
-  /// Calls `handler` when the node's time as the owner is over, at once if it is; not more than twice.
+  /// Calls `handler` when the node has to stop serving as the owner, at once if that is the case already; at most twice.
   func whenOwnershipEnds(_ handler: @escaping @Sendable () -> Void) {
     let isOver = ownershipEnd.withLock { end in
       end.handler = handler
@@ -126,10 +126,10 @@ final class ClusterMembership: Sendable {
   /// Why the node lost the log; nil while it has not.
   var lossError: StoreError? { ownershipEnd.withLock { $0.error } }
 
-  /// Whether the node is to give the log up.
+  /// Whether the node was drained, so that it has to give the log up.
   var isDrained: Bool { ownershipEnd.withLock { $0.isDrained } }
 
-  /// Throws unless the node has its lease: without it another node may have committed what a read here has missed.
+  /// Throws unless the node has its lease: without it another node may own the log, and a read here may miss its commits.
   func checkRead() throws(RequestError) {
     guard !node.hasLease else { return }
     throw RequestError(
@@ -137,7 +137,7 @@ final class ClusterMembership: Sendable {
       details: [.init("retry_after_ms", 500)])
   }
 
-  /// Gives the lease back, so that another node takes over at once.
+  /// Ends the threads and releases the lease, so that another node can take over at once.
   func end() {
     keeper?.stop()
     snapshots?.join()

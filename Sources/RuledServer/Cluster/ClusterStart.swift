@@ -5,7 +5,7 @@ import RuledStore
 import RuledThreads
 import Synchronization
 
-/// What a daemon needs to be a node of a cluster, and its start from a snapshot.
+/// The settings of a daemon as a node of a cluster, and its start from a snapshot.
 struct ClusterStart {
   /// How the node uses the database.
   let settings: ClusterSettings
@@ -30,7 +30,7 @@ struct ClusterStart {
     snapshots = configuration.cluster.snapshots.map { SnapshotSettings(folder: $0, every: every) }
   }
 
-  /// Makes a store that may have been a node's that of a daemon outside of any cluster.
+  /// Turns the store of a former node into that of a daemon outside of a cluster; does nothing for any other store.
   static func leave(_ store: RocksStore, _ log: any EventLog) throws(StartError) {
     do throws(StoreError) {
       guard try PlayedStore.leaveCluster(store) else { return }
@@ -42,17 +42,17 @@ struct ClusterStart {
       ))
   }
 
-  /// What became of a node's own store.
+  /// What happened to a node's own store.
   enum Outcome {
-    /// It goes on with what it has, and is open.
+    /// It was kept, and is still open.
     case kept
-    /// It is closed, and is to be opened again: it may be another one now.
+    /// It was closed, and possibly replaced: it has to be opened again.
     case closed
-    /// It is closed, since a signal asks the daemon to end.
+    /// It was closed because a signal asks the daemon to end.
     case ended
   }
 
-  /// Closes a store that is empty or behind the log, and replaces it by a snapshot, until a signal comes.
+  /// Closes a store that is empty or behind the log and replaces it with a snapshot, unless a signal interrupts that.
   func replace(_ store: RocksStore, notifier: SystemdNotifier) throws(StartError) -> Outcome {
     do {
       guard let need = try start({ false }).need(of: store) else { return .kept }
@@ -69,7 +69,7 @@ struct ClusterStart {
     }
   }
 
-  /// Runs the start on a thread, while this one waits for signals; false after one.
+  /// Runs the start on a thread, while this one waits for signals; returns false after a signal.
   private func run(_ need: SnapshotStart.Need, path: String, _ notifier: SystemdNotifier) throws -> Bool {
     let loop = try EventLoop()
     let flow = Flow()
@@ -99,7 +99,7 @@ struct ClusterStart {
     return true
   }
 
-  /// What the two threads tell each other.
+  /// What the two threads share.
   private final class Flow: Sendable {
     let isInterrupted = Atomic(false)
     let problem = Mutex<StoreError?>(nil)

@@ -3,9 +3,10 @@ import RuledCore
 import RuledPeers
 import RuledWire
 
-/// A client of a node that follows, which speaks JSON-RPC lines: its requests go to the owner and the replies come from there; confined to a loop.
+/// A client of a follower that speaks JSON-RPC lines: its requests go to the owner, and the replies come from there; confined to a loop.
 ///
-/// Lines are counted, not changed. So when the tunnel breaks, each request without an answer gets an error, and the client goes on.
+/// Lines are passed on unchanged, and unanswered requests are counted. So when the tunnel breaks, each of them gets an error, and the
+/// connection stays.
 final class ForwardedLines {
   /// The client.
   let connection: Connection
@@ -14,20 +15,20 @@ final class ForwardedLines {
   private let route: OwnerRoute
   private var requests = UnansweredRequests()
 
-  /// The socket to the tunnel, while there is one.
+  /// The socket of the tunnel; nil without a tunnel.
   private var socket: Int32?
   private var poll: DescriptorPoll?
   private var outcome = TunnelOutcome()
 
-  /// Lines that the tunnel has not taken yet.
+  /// Lines that have not been written to the tunnel.
   private let output = ByteBuffer(capacity: 1024)
   private var sent = 0
   private var holdsLines = false
   private var hasEndedWriting = false
 
-  /// Bytes of replies that the client has not got yet: at most one incomplete line.
+  /// Bytes of replies that were not sent to the client yet: at most one incomplete line.
   private let input = ByteBuffer(capacity: 1024)
-  /// Whether the client has got the start of a line whose end has not come.
+  /// Whether the start of a line was sent to the client and its end has not come.
   private var isWithinLine = false
 
   /// A client's connection, which has no tunnel yet.
@@ -40,7 +41,7 @@ final class ForwardedLines {
 
   // MARK: Requests
 
-  /// Sends a line to the owner; `parsed` is what it holds.
+  /// Sends a line to the owner; `parsed` is the parsed line.
   func forward(_ line: ByteView, _ parsed: RequestLine) {
     if socket == nil { openTunnel() }
     if requests.add(parsed) { connection.beginRequest() }
@@ -77,7 +78,7 @@ final class ForwardedLines {
     updateInterest()
   }
 
-  /// Sends what the tunnel takes; at the end of each tick.
+  /// Writes lines to the tunnel; called at the end of each tick.
   func flush() {
     guard let socket else { return }
     if output.count > sent {
@@ -105,12 +106,12 @@ final class ForwardedLines {
     updateInterest()
   }
 
-  /// Whether every line of the client is here, and no further one comes.
+  /// Whether all lines of the client have come.
   private var clientHasEnded: Bool { !connection.isOpen || connection.inputEnded && connection.framer == nil }
 
   private func updateInterest() {
     var events: DescriptorPoll.Events = []
-    // A client that does not read is waited for.
+    // Replies wait for a client that does not read.
     if connection.unsent <= connection.table.limits.unsentBytes { events.insert(.readable) }
     if output.count > sent { events.insert(.writable) }
     poll?.wait(for: events)
@@ -123,7 +124,7 @@ final class ForwardedLines {
     if events.contains(.readable) || events.contains(.failed) { receive() }
   }
 
-  /// The bytes of an incomplete line from which on the client gets it piece by piece.
+  /// The size in bytes from which on an incomplete line is passed on in pieces.
   private static let wholeLineBytes = 64 << 10
 
   private func receive() {
@@ -136,7 +137,7 @@ final class ForwardedLines {
     }
   }
 
-  /// Gives the client the lines that are complete, and the rest of one that is long; what comes before `start` has no end of a line.
+  /// Sends the client complete lines, and what is there of a long one; there is no line feed before `start`.
   private func forwardReplies(from start: Int) {
     var lineStart = 0
     var scanned = start
@@ -158,7 +159,7 @@ final class ForwardedLines {
     updateInterest()
   }
 
-  /// Notes which request a line answers; false if too little of it is there to tell.
+  /// Notes which request a line answers; returns false if too little of the line is there to tell.
   @discardableResult
   private func note(_ line: ByteView) -> Bool {
     guard let head = ReplyHead(line) else { return false }
@@ -168,7 +169,9 @@ final class ForwardedLines {
 
   // MARK: The end
 
-  /// Ends the tunnel: what is unanswered gets an error, and the client may go on unless it would miss something without noticing.
+  /// Ends the tunnel: unanswered requests get errors.
+  ///
+  /// The client is disconnected only if it could miss something without noticing.
   private func breakTunnel() {
     close()
     output.removeAll()
@@ -210,7 +213,7 @@ final class ForwardedLines {
   /// Ends the tunnel because the server ends.
   func end() { breakTunnel() }
 
-  /// Whether nothing is left to do for a client that has gone.
+  /// Whether the client has disconnected and its tunnel has ended.
   var isOver: Bool { !connection.isOpen && socket == nil }
 
   private func close() {

@@ -3,18 +3,19 @@ import RuledCore
 import RuledPeers
 import RuledWire
 
-/// A client of a node that follows, which speaks HTTP: the head of its first request tells whether the node answers itself or the owner does; confined
-/// to a loop.
+/// A client of a follower that speaks HTTP, confined to a loop.
+///
+/// The head of its first request decides whether this node answers it, or the connection is carried to the owner.
 final class ForwardedWeb {
-  /// What the head of the first request asks for.
+  /// What is done with a connection.
   enum Decision {
-    /// The node answers itself, and closes the connection.
+    /// This node answers the first request and closes the connection.
     case answer(HTTPResponse)
-    /// The owner gets the connection.
+    /// The connection is carried to the owner.
     case carry
   }
 
-  /// How long a head may take to arrive, and how long a client may take to close its side after the answer, in milliseconds.
+  /// How long the head may take to arrive, and how long the client may take to close its side after the answer, in milliseconds.
   private static let headTime: UInt64 = 60_000
   private static let lingerTime: UInt64 = 2_000
 
@@ -31,7 +32,7 @@ final class ForwardedWeb {
 
   /// A client's connection, which it owns unless this throws.
   ///
-  /// `carry` gets the socket if the owner is to answer, with what was read from it; `ended` is called once in any case.
+  /// `carry` gets the socket, and the bytes read from it, if the connection is to be carried; `ended` is called once in any case.
   init(
     _ socket: Int32, on loop: EventLoop, decide: @escaping (HTTPRequestHead) -> Decision,
     carry: @escaping (Int32, [UInt8]) -> Void, ended: @escaping (ForwardedWeb) -> Void
@@ -72,7 +73,7 @@ final class ForwardedWeb {
   private func readHead(from offset: inout Int) {
     do throws(HTTPError) {
       guard try reader.read(input.bytes, from: &offset) != .incomplete else { return }
-    } catch { return handOver() }  // the owner answers what is no request, and what a proxy begins with
+    } catch { return handOver() }  // the owner answers malformed requests, and reads lines of the PROXY protocol
     switch decide(reader.head) {
     case .answer(let response):
       let options = HTTPResponse.Options(omitsBody: reader.head.method == "HEAD", closesConnection: true)
@@ -95,7 +96,7 @@ final class ForwardedWeb {
     input.removeAll()
   }
 
-  /// Sends a response that the system takes at once, and ends the writing side.
+  /// Sends a response that fits into the socket's buffer, and closes the writing side.
   static func send(_ response: HTTPResponse, _ options: HTTPResponse.Options = .init(), on socket: Int32) {
     let buffer = ByteBuffer(capacity: 1024)
     response.write(options, to: buffer)

@@ -4,7 +4,7 @@ import RuledEngine
 import RuledPeers
 import Synchronization
 
-/// What a node has to do with the others directly: it listens for their clients' tunnels, and has a link to the owner while it follows.
+/// A node's connections with the others: it listens for the tunnels of their clients, and has a link to the owner while it follows.
 final class NodeLinks: Sendable {
   private let name: String
   private let tunnel: Configuration.Tunnel
@@ -19,14 +19,14 @@ final class NodeLinks: Sendable {
     var links: [PeerLink] = []
   }
 
-  /// Who takes the sockets of tunnels; nobody while the node does not own the log.
+  /// Receives the sockets of tunnels; has no body while the node does not own the log.
   private final class Receiver: Sendable {
     let body = Mutex<(@Sendable (PeerClient, Int32) -> Bool)?>(nil)
   }
 
-  /// Listens for the other nodes, and takes nothing from them yet.
+  /// Listens for the other nodes, and refuses their tunnels until `serve`.
   ///
-  /// `connections` is how many clients of other nodes there may be.
+  /// `connections` is the most clients of other nodes.
   init(_ name: String, _ tunnel: Configuration.Tunnel, connections: Int, log: any EventLog) throws(StartError) {
     self.name = name
     self.tunnel = tunnel
@@ -55,10 +55,10 @@ final class NodeLinks: Sendable {
     }
   }
 
-  /// How many connections of other nodes carry no client.
+  /// The most connections of other nodes that carry no client.
   private static let standing = 256
 
-  /// Reads what a node shows to others.
+  /// Reads a node's certificate and key, and the authority, and checks that they fit.
   static func identity(_ name: String, _ tunnel: Configuration.Tunnel) throws(PeerError) -> PeerIdentity {
     let identity = try PeerIdentity(
       certificate: tunnel.certificate, key: tunnel.key, authority: tunnel.authority)
@@ -69,7 +69,7 @@ final class NodeLinks: Sendable {
     return identity
   }
 
-  /// What is wrong with the time of a certificate; nil if nothing is.
+  /// A warning if the certificate has expired; nil otherwise.
   static func warning(identity: PeerIdentity) -> String? {
     Timestamp(microseconds: identity.expiry * 1_000_000) < EngineClock.wall
       ? "cluster.certificate has expired: the other nodes refuse it, make a new one" : nil
@@ -88,7 +88,7 @@ final class NodeLinks: Sendable {
     } catch { log.write(LogLine(.error, "the old certificate of the node holds: \(error)")) }
   }
 
-  /// A link to the node `owner`; nil if that does not say where it listens.
+  /// A link to the node `owner`; nil if that node does not listen for others.
   func link(to owner: NodeIdentity) -> PeerLink? {
     guard let address = NodeAddress(owner.listen) else { return nil }
     return state.withLock { state in
@@ -98,23 +98,23 @@ final class NodeLinks: Sendable {
     }
   }
 
-  /// From now on `body` takes the sockets that speak for other nodes' clients; it gives false for one that it did not take.
+  /// Passes the sockets of other nodes' clients to `body` from now on; it returns false if it did not take one.
   func serve(_ body: @escaping @Sendable (PeerClient, Int32) -> Bool) { receiver.body.withLock { $0 = body } }
 
-  /// Takes no further tunnels; those that are there go on.
+  /// Accepts no further tunnels; open ones stay.
   func stopAccepting() {
     receiver.body.withLock { $0 = nil }
     listener.stopAccepting()
   }
 
-  /// Waits until what was answered to other nodes' clients has arrived there, for a second at most.
+  /// Waits until the replies to other nodes' clients have arrived there, at most a second.
   func awaitTunnels() { listener.awaitTunnels(milliseconds: 1_000) }
 
   /// Ends all connections.
   func stop() { loop.stop() }
 }
 
-/// Writes what happens to the connections between nodes to the log: each trouble once.
+/// Logs what happens to the connections between nodes; the same problem is logged once.
 private final class LinkReports: Sendable {
   private let log: any EventLog
   private let trouble = Mutex<String?>(nil)

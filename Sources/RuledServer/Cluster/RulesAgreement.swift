@@ -7,18 +7,18 @@ import RuledLua
 import RuledStore
 import RuledThreads
 
-/// The rules in force of a cluster, in its log: an owner serves these, whatever its folder has.
+/// The rules in force of a cluster, which are in its log: an owner serves these, whatever its folder contains.
 enum LiveRules {
   private static let content = StoredValue(name: "live_rules")
   private static let name = StoredValue(name: "live_revision")
 
-  /// Adds them to what is committed: from that batch of the log on they are in force.
+  /// Adds rules to a commit: from that batch of the log on they are in force.
   static func put(_ revision: RevisionArchive.Revision, into set: WriteSet) {
     name.put(into: set) { $0.append(contentsOf: revision.entry.revision) }
     content.put(into: set) { RevisionDocument.json(revision).write(to: $0) }
   }
 
-  /// Those that the store has; nil before the first.
+  /// The rules in force; nil before the first.
   static func read(from store: any StateStore) throws(StoreError) -> RevisionArchive.Revision? {
     let stored = ByteBuffer(capacity: 4096)
     guard try content.read(from: store, into: stored) else { return nil }
@@ -40,11 +40,11 @@ enum LiveRules {
   }
 }
 
-/// Lets the nodes of a cluster agree on rules: the owner asks whether all that are alive can load them, a follower loads what is offered.
+/// Lets the nodes of a cluster agree on rules: the owner offers them, each follower loads what is offered and reports.
 final class RulesAgreement: Sendable {
-  /// How long the owner waits for the others, in milliseconds.
+  /// How long the owner waits for the reports of the others, in milliseconds.
   private static let timeout = 60_000
-  /// How often it looks, and how often a follower does, in milliseconds.
+  /// How often the owner checks for reports, and a follower for offers, in milliseconds.
   private static let (ownerInterval, followerInterval) = (50, 250)
 
   private let settings: ClusterSettings
@@ -54,7 +54,7 @@ final class RulesAgreement: Sendable {
   private let lock = Condition()
   private nonisolated(unsafe) var isStopping = false  // guarded by `lock`
 
-  /// The part of a node, with its own store.
+  /// The agreement as a node with its own store takes part in it.
   init(_ settings: ClusterSettings, node: ClusterNode, store: RocksStore, log: any EventLog) {
     self.settings = settings
     self.node = node
@@ -64,9 +64,9 @@ final class RulesAgreement: Sendable {
 
   // MARK: The owner
 
-  /// Waits until each other node that is alive could load the rules; throws which one can't, and why.
+  /// Waits until all other live nodes have loaded the rules; throws an error that names the node which can't, and why.
   ///
-  /// `isWaiting` is called all the time, and ends the wait when it gives false.
+  /// `isWaiting` is called at each check, and ends the wait if it returns false.
   func agree(on catalog: Catalog, while isWaiting: () -> Bool) throws(ReloadError) {
     let revision = RevisionArchive.Revision(catalog, from: .folder)
     let content = ByteBuffer(capacity: 64 << 10)
@@ -96,7 +96,7 @@ final class RulesAgreement: Sendable {
 
   // MARK: A follower
 
-  /// Loads what is offered, and reports on it, until `stop`.
+  /// Loads offered rules and reports on them, until `stop`.
   func follow() {
     let exchange = RevisionExchange(settings, identity: node.identity)
     var hasJoined = false
@@ -125,7 +125,7 @@ final class RulesAgreement: Sendable {
     }
   }
 
-  /// Ends `follow`; a load that is under way ends later.
+  /// Ends `follow`, after a load that is in progress.
   func stop() { lock.signal { isStopping = true } }
 
   /// Why rules can't be loaded here, as one line; empty if they can.

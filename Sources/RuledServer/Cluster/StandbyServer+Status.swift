@@ -3,7 +3,7 @@ import RuledCore
 import RuledEngine
 import RuledJSON
 
-/// What a node that follows says about itself.
+/// What a follower says about itself.
 extension StandbyServer {
   /// The error for a request that only the owner can answer.
   var refusal: RequestError {
@@ -56,7 +56,7 @@ extension StandbyServer {
   /// Whether clients of this node get to the owner.
   var reachesOwner: Bool { route.map { $0.problem == nil } ?? false }
 
-  /// What is wrong, one sentence each.
+  /// The node's problems, a sentence each.
   var problems: [String] {
     membership.problems.map(\.description) + [route?.problem].compactMap { $0 }
   }

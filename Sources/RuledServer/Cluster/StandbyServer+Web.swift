@@ -5,7 +5,7 @@ import RuledWire
 
 /// Clients that speak HTTP.
 extension StandbyServer {
-  /// Takes over the connection of a client that speaks HTTP, or answers 429 when there are too many.
+  /// Adopts the connection of a client that speaks HTTP, or answers 429 if there are too many connections.
   func adoptWeb(_ descriptor: Int32, _ client: PeerClient) {
     guard !isFull else {
       ForwardedWeb.send(HTTPResponse(ProcessLimits.tooManyConnections), on: descriptor)
@@ -24,7 +24,7 @@ extension StandbyServer {
     } catch { SystemCalls.close(descriptor) }
   }
 
-  /// Who answers a request.
+  /// Decides who answers a request.
   private func decide(_ head: HTTPRequestHead, _ client: PeerClient) -> ForwardedWeb.Decision {
     let endpoint = client.listener == .sites ? nil : HTTPRoute(head.target)?.endpoint
     if let endpoint, endpoint.methods.contains(head.method) {

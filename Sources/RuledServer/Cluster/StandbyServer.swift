@@ -9,16 +9,16 @@ import RuledThreads
 import RuledWire
 import Synchronization
 
-/// Serves the clients of a node that does not own the log: carries their connections to the owner, and answers what is about the node.
+/// Serves the clients of a follower: carries their connections to the owner, and answers requests about the node itself.
 ///
-/// Without a way to the owner, each request gets an error that names it. It serves on the daemon's sockets until the node owns the log, or a
-/// signal asks the daemon to end.
+/// Without a link to the owner, each request gets an error that names the owner. It serves on the daemon's sockets until the node owns the
+/// log, or a signal asks the daemon to end.
 final class StandbyServer: ConnectionHandler {
   let membership: ClusterMembership
   let configuration: Configuration
   /// What new clients connect to.
   let sockets: DaemonSockets
-  /// How many connections there may be.
+  /// The most connections.
   private let connections: Int
   let loop: EventLoop
   private let table: ConnectionTable
@@ -30,7 +30,7 @@ final class StandbyServer: ConnectionHandler {
   private let admins: Administrators
   private let couriers: Administrators
   let route: OwnerRoute?
-  /// Replies that had to wait for the database.
+  /// Replies from the threads that ask the database.
   private let late = Mailbox<LateReply>()
 
   private struct LateReply: Sendable {
@@ -40,7 +40,7 @@ final class StandbyServer: ConnectionHandler {
   }
 
   private var clients: [ConnectionToken: ForwardedLines] = [:]
-  /// Clients that have gone and whose last lines are on their way.
+  /// Clients that have disconnected and whose last lines are still being sent.
   private var leaving: [ForwardedLines] = []
   var webs: [ObjectIdentifier: ForwardedWeb] = [:]
   /// How many connections of clients that speak HTTP are carried to the owner.
@@ -69,9 +69,9 @@ final class StandbyServer: ConnectionHandler {
     loop.atTickEnd(.work) { [unowned self] in flush() }
   }
 
-  /// Serves until the node owns the log.
+  /// Serves until the node owns the log; returns the log's writer, or nil after a signal.
   ///
-  /// Gives its writer, nil after a signal. The sockets stay open.
+  /// The sockets stay open.
   static func run(
     _ membership: ClusterMembership, _ configuration: Configuration, _ sockets: DaemonSockets, connections: Int,
     notifier: SystemdNotifier
@@ -84,7 +84,7 @@ final class StandbyServer: ConnectionHandler {
     }
   }
 
-  /// How often the owner and time-outs are looked at, in milliseconds.
+  /// How often the owner and timeouts are checked, in milliseconds.
   private static let period: UInt64 = 100
 
   private func serve(_ notifier: SystemdNotifier) throws -> LogWriter? {
@@ -136,7 +136,7 @@ final class StandbyServer: ConnectionHandler {
     return try holder.value.get()
   }
 
-  /// Ends the tunnels, whose clients get what they then have to get, and the loop.
+  /// Ends the tunnels, which answers their open requests, and the loop.
   private func stop() {
     for client in clients.values { client.end() }
     for client in leaving { client.end() }
@@ -149,14 +149,14 @@ final class StandbyServer: ConnectionHandler {
     for web in webs.values { web.checkTime() }
   }
 
-  /// Ends a tick: what clients sent goes to the tunnels.
+  /// Writes what clients sent to the tunnels; called at the end of a tick.
   private func flush() {
     for client in clients.values { client.flush() }
     for client in leaving { client.flush() }
     leaving.removeAll { $0.isOver }
   }
 
-  /// Holds what the thread that follows came to.
+  /// Holds the result of the thread that follows.
   private final class Holder: Sendable {
     private let result = Mutex<Result<LogWriter?, StoreError>>(.success(nil))
 
@@ -190,7 +190,7 @@ final class StandbyServer: ConnectionHandler {
   func forget(_ connection: Connection) {
     guard let client = clients.removeValue(forKey: connection.token) else { return }
     leaving.append(client)
-    loop.onNextTick {}  // whose end sends what the client sent last
+    loop.onNextTick {}  // the end of that tick sends the client's last lines
   }
 
   // MARK: Requests
@@ -211,7 +211,7 @@ final class StandbyServer: ConnectionHandler {
     connection.send(reply.bytes)
   }
 
-  /// The way of a client's lines to the owner; nil while there is none.
+  /// The client of a connection, with its tunnel to the owner; nil without a link to the owner.
   private func client(_ connection: Connection) -> ForwardedLines? {
     if let client = clients[connection.token] { return client }
     guard let route, route.hasLink else { return nil }
@@ -222,7 +222,7 @@ final class StandbyServer: ConnectionHandler {
     return client
   }
 
-  /// Writes the refusal of what a line holds; false if it wants no answer.
+  /// Writes refusals of the requests in a line; returns false if none of them wants an answer.
   private func refuse(_ line: RequestLine) -> Bool {
     switch line {
     case .single(let message): return answer(message)
@@ -245,7 +245,7 @@ final class StandbyServer: ConnectionHandler {
     return true
   }
 
-  /// Writes the answer to a message behind `reply`; false if it wants none.
+  /// Appends the answer to a message to `reply`; returns false if it wants none.
   private func answer(_ message: RequestMessage) -> Bool {
     switch message {
     case .invalid(let id, let error): ReplyWriter.error(error, id: id, to: reply)
@@ -267,7 +267,7 @@ final class StandbyServer: ConnectionHandler {
     }
   }
 
-  /// Leaves a request to a thread that asks the database; the reply comes through `late`.
+  /// Executes a request on a thread that asks the database; the reply comes through `late`.
   private func ask(_ request: RequestView, _ connection: Connection) {
     guard let id = request.id.map({ Array($0) }) else { return }
     let (token, late) = (connection.token.raw, late)

@@ -1,10 +1,10 @@
 import RuledCore
 import RuledWire
 
-/// The requests of one client that went to another node and have no answer yet, in the order in which they went.
+/// The requests of one client that were sent to another node and have no answer yet, in the order in which they were sent.
 struct UnansweredRequests {
   private struct Entry {
-    /// The ids as sent, as JSON: one, or those of a batch.
+    /// The ids as JSON, as the client sent them: one, or those of a batch.
     var ids: [[UInt8]]
     var isBatch: Bool
     var watches: Int
@@ -14,16 +14,16 @@ struct UnansweredRequests {
   private var entries: [Entry] = []
   /// How many entries at the start are answered.
   private var answered = 0
-  /// How many changes of watches are not undone: a client with one gets changes that nobody asks for one by one.
+  /// How many watches are open: their client gets notifications that answer no request.
   private(set) var watches = 0
 
-  /// None.
+  /// No requests.
   init() {}
 
-  /// How many lines have no answer.
+  /// The number of lines without an answer.
   var count: Int { entries.count { !$0.isAnswered } }
 
-  /// Notes a line that went; gives false for one that wants no answer.
+  /// Notes a line that is sent; returns false if it wants no answer.
   mutating func add(_ line: RequestLine) -> Bool {
     var entry = Entry(ids: [], isBatch: false, watches: 0)
     switch line {
@@ -51,7 +51,7 @@ struct UnansweredRequests {
     }
   }
 
-  /// Notes a line that came back; gives whether it answers one that went.
+  /// Notes a line that came back; returns whether it answers one that was sent.
   mutating func noteAnswer(_ head: ReplyHead) -> Bool {
     let found: Int?
     switch head {
@@ -60,7 +60,7 @@ struct UnansweredRequests {
     case .batch(let id): found = index { $0.isBatch && id.elementsEqual($0.ids[0]) }
     }
     guard let found else { return false }
-    // A watch that was refused is none.
+    // A watch that was refused is not open.
     if case .answer(_, isError: true) = head { watches -= entries[found].watches }
     entries[found].isAnswered = true
     while answered < entries.count, entries[answered].isAnswered { answered += 1 }
@@ -75,12 +75,12 @@ struct UnansweredRequests {
     entries[answered...].firstIndex { !$0.isAnswered && matches($0) }
   }
 
-  /// A batch that was refused as a whole has an answer without an id.
+  /// The batch that an error without an id answers: it was refused as a whole.
   private func batchRefused(_ id: ByteView) -> Int? {
     id.elementsEqual(Self.null) ? index { $0.isBatch } : nil
   }
 
-  /// Answers all that is unanswered with an error, as lines behind those in `buffer`; gives how many there were.
+  /// Answers all unanswered requests with an error, as lines appended to `buffer`; returns the number of lines.
   mutating func refuse(_ error: RequestError, to buffer: ByteBuffer) -> Int {
     let left = entries.filter { !$0.isAnswered }
     entries = []
@@ -98,21 +98,21 @@ struct UnansweredRequests {
   }
 }
 
-/// What the start of a line that the daemon has sent says: which request it answers.
+/// The start of a line that a daemon has sent, which tells which request it answers.
 ///
-/// The daemon writes its lines in one form (`ReplyWriter`), so nothing needs to be parsed.
+/// Daemons write all lines in one form (`ReplyWriter`), so the line need not be parsed.
 enum ReplyHead {
-  /// It answers one request; the id is as it was sent.
+  /// It answers the request with this id, which is as it was sent.
   case answer(id: ByteView, isError: Bool)
-  /// It answers a batch, whose first answer is for that id.
+  /// It answers a batch; the first answer is for this id.
   case batch(firstID: ByteView)
-  /// It answers none.
+  /// It answers no request.
   case notification
 
   private static let start: StaticString = "{\"jsonrpc\":\"2.0\",\"id\":"
   private static let error: StaticString = ",\"error\":"
 
-  /// Reads a line or its start; nil if too little of it is there.
+  /// Reads a line or its start; nil if the start is too short to tell.
   init?(_ line: ByteView) {
     guard let first = line.first else { return nil }
     let isBatch = first == UInt8(ascii: "[")
@@ -134,7 +134,7 @@ enum ReplyHead {
     }
   }
 
-  /// How many bytes the id has that begins here; nil if its end is not there.
+  /// The length of the id that begins here; nil if its end has not come.
   private static func idLength(_ text: ByteView) -> Int? {
     guard text.first == UInt8(ascii: "\"") else { return text.firstIndex { $0 == UInt8(ascii: ",") } }
     var index = 1

@@ -10,15 +10,15 @@ import RuledThreads
 import RuledWire
 import Synchronization
 
-/// Backtests that clients ask the daemon for: on a thread of its own at low priority, one at a time.
+/// A backtest that a client asked the daemon for: it runs on a thread of its own at low priority; one at a time.
 ///
-/// One ends early when the connection of its client closes.
+/// It ends early when its client disconnects.
 final class BacktestService: Sendable {
   private let services: Services
   private let journal: JournalService
   private let params: BacktestParams
   private let caller: ControlCaller
-  /// Whether nobody waits for the result any longer.
+  /// Whether the client has disconnected.
   private let isAbandoned = Atomic(false)
 
   /// A backtest that has not begun.
@@ -111,7 +111,7 @@ final class BacktestService: Sendable {
 
   // MARK: The client
 
-  /// Whether somebody still waits; asks the worker or the HTTP server that has the connection.
+  /// Whether the client is still connected, as the worker or the HTTP server with its connection says.
   private func shouldContinue() -> Bool {
     let token = caller.target.connection
     switch caller.target.receiver {

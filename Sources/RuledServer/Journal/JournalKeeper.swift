@@ -4,7 +4,7 @@ import RuledJournal
 import RuledStore
 import RuledThreads
 
-/// The thread that keeps the journal in order, after all others: it takes snapshots, removes what is old, and erases forgotten subjects.
+/// The background thread that maintains the journal: it takes snapshots, removes old files, and erases forgotten subjects.
 final class JournalKeeper: Sendable {
   private let service: JournalService
   private let context: EngineContext
@@ -12,15 +12,15 @@ final class JournalKeeper: Sendable {
   private nonisolated(unsafe) var isEnding = false  // guarded by `condition`, as the next
   private nonisolated(unsafe) var isRunning = false
 
-  /// How many milliseconds the daemon's end waits for the thread's.
+  /// How long the daemon's end waits for the thread's end, in milliseconds.
   private static let longestEnd = 2_000
 
-  /// How often it looks what is to be done, in milliseconds.
+  /// How often it checks what is to be done, in milliseconds.
   private static let period = 60_000
-  /// How often forgotten subjects are erased, in periods: twice a day, and soon after a start.
+  /// How often forgotten subjects are erased, in periods: twice a day, and ten minutes after a start.
   private static let erasing = 720
   private static let firstErasing = 10
-  /// How often what is committed is brought into the files at least, in periods.
+  /// The longest time until commits are flushed to the files, in periods.
   private static let flushing = 180
 
   /// A keeper of the daemon's journal.
@@ -29,14 +29,14 @@ final class JournalKeeper: Sendable {
     self.context = context
   }
 
-  /// Takes the first snapshot, if there is none that the next entries can be replayed from, and starts the thread.
+  /// Takes the first snapshot, unless the next entries can be replayed from an earlier one, and starts the thread.
   func start() throws(SystemError) {
     do throws(StoreError) { try service.takeFirstSnapshot(now: context.clock.now) } catch { note(error) }
     condition.locked { isRunning = true }
     _ = try Thread.start(name: "ruled-keeper", priority: .background) { self.run() }
   }
 
-  /// Ends the thread; waits a while for what it does, which is done again after the next start.
+  /// Ends the thread, and waits a while for what it is doing; what it does not finish is done again after the next start.
   func end() {
     condition.signal { isEnding = true }
     let _: Void? = condition.wait(milliseconds: Self.longestEnd) { isRunning ? nil : () }

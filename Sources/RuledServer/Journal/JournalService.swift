@@ -14,13 +14,13 @@ final class JournalService: Sendable {
   let journal: Journal
   /// Its store.
   let store: RocksStore
-  /// Why it can't be kept in order; nil when it can.
+  /// Why the last maintenance failed; nil if it succeeded.
   private let problem = Mutex<String?>(nil)
-  /// How many requests read it now.
+  /// The number of requests that are reading it.
   private let readers = Atomic<Int>(0)
 
   private static let mostReaders = 4
-  /// How many bytes of entries one answer has at most, the last entry not counted.
+  /// The size in bytes from which on an answer takes no further entry.
   private static let mostBytes = 16 << 20
 
   /// The service of a store's journal.
@@ -29,16 +29,16 @@ final class JournalService: Sendable {
     self.store = store
   }
 
-  /// The entries of the files, and those that are committed and not in the files yet.
+  /// All entries: those in the files, and those that are committed and not in the files yet.
   var source: LiveJournal { LiveJournal(journal, of: store) }
 
-  /// Why it can't be kept in order; nil when it can.
+  /// Why the last maintenance failed; nil if it succeeded.
   var keeperError: String? {
     get { problem.withLock { $0 } }
     set { problem.withLock { $0 = newValue } }
   }
 
-  /// What is wrong, a sentence each, for `health`.
+  /// The problems for `health`, a sentence each.
   var problems: [String] {
     var found: [String] = []
     if let failure = journal.failure {
@@ -50,7 +50,7 @@ final class JournalService: Sendable {
     return found
   }
 
-  /// Takes a snapshot before anything is evaluated, unless what comes can be replayed from an earlier one.
+  /// Takes a snapshot before anything is evaluated, unless what follows can be replayed from an earlier one.
   func takeFirstSnapshot(now: Timestamp) throws(StoreError) {
     var range = JournalRange()
     let known = journal.summary.last
@@ -68,7 +68,7 @@ final class JournalService: Sendable {
 
   // MARK: Requests
 
-  /// Runs `body` on a thread of its own, since it may read for long, and replies with its result.
+  /// Runs `body` on a thread of its own, since reading may take long, and replies with its result.
   func answer(
     _ caller: ControlCaller, _ services: Services,
     _ body: @escaping @Sendable (JournalService) -> Result<[UInt8], RequestError>
@@ -108,7 +108,9 @@ final class JournalService: Sendable {
     ])
   }
 
-  /// The entries that `params` asks for, the oldest first, and up to where the journal was read: `{entries, gaps, next, last}`.
+  /// The result of `log`, `{entries, gaps, next, last}`.
+  ///
+  /// It has the entries that `params` selects, the oldest first; `last` is the last sequence that was read.
   func log(_ params: LogParams, now: Timestamp) -> Result<[UInt8], RequestError> {
     let query = LogQuery(params, now: now)
     let text = ByteBuffer(capacity: 64 << 10)
@@ -146,7 +148,7 @@ final class JournalService: Sendable {
     return .success(Array(text.bytes))
   }
 
-  /// Brings what is committed into the journal's files, and tells what they have.
+  /// Flushes all commits to the journal's files, and returns what these have.
   func bringUpToDate() -> Result<[UInt8], RequestError> {
     do throws(StoreError) { try store.flushAll() } catch {
       return .failure(RequestError(.unavailable, "the log can't be brought into the journal: \(error)"))

@@ -97,9 +97,9 @@ package struct LoggedCommit {
   }
 }
 
-/// A record for the journal, and the writes of its event that have more of the entry; those that the event did not make are empty.
+/// A record for the journal, and the writes of its event from which the rest of the entry is made; those that are missing are empty.
 package struct JournaledWrites {
-  /// What the journal laid out.
+  /// The head that the journal wrote.
   package fileprivate(set) var head = ByteView.empty
   /// The event.
   package fileprivate(set) var text = ByteView.empty
@@ -113,11 +113,11 @@ package struct JournaledWrites {
   package fileprivate(set) var record = ByteView.empty
 }
 
-/// Takes what the log holds for the journal, before the log forgets it.
+/// Consumes the journal's records in sealed segments of the log, before the segments are reused.
 package protocol SegmentConsumer: AnyObject, Sendable {
-  /// Takes the commits of a sealed segment.
+  /// Consumes the commits of a sealed segment.
   ///
-  /// Called on the store's own thread, the earliest segment first. A segment may come again after a crash. It reports its failures elsewhere: a journal that
-  /// can't be written must not keep the log from being brought into the database.
+  /// Called on the store's own thread, the earliest segment first. A segment may come again after a crash. It does not throw: a journal
+  /// that can't be written must not keep the log from being flushed to the database.
   func consume(_ commits: LoggedCommits)
 }

@@ -3,14 +3,16 @@ import RuledThreads
 
 /// The log that makes commits durable and holds them until they are in the database's files.
 ///
-/// A commit is one frame, written to the active segment's file with one write. It is found once it is committed: by a sync that makes it durable, or at once
-/// where commits don't wait for syncs. A full segment is sealed; the flush thread brings its last writes into the database and then removes it.
+/// A commit is one frame, written to the active segment's file with one write. Readers see it once it is committed: after the sync that
+/// makes it durable, or at once if commits do not wait for syncs. A full segment is sealed; the flush thread writes its contents to the
+/// database and then removes it.
 ///
-/// A segment ends with its seal, or where the header of the next one says: so a segment whose file failed is ended by a write to another file.
+/// A segment ends with its seal, or where the header of the next segment says. So if a segment's file fails, a write to another file ends
+/// the segment.
 ///
-/// `StoreState` lists what each state allows, and `LogTail` what each lock guards.
+/// `StoreState` has the table of states, and `docs/architecture.md` that of locks.
 final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what changes
-  /// What was left out at the end of the log when it was opened, for the operator.
+  /// What was dropped at the end of the log when it was opened, for the operator.
   let openingNote: String?
   /// The segments, for readers and the flush thread.
   let segments: SegmentList
@@ -22,16 +24,16 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
   private let syncing = Condition()
   /// The active segment's file; changed under both locks.
   private var file: SegmentFile
-  /// How many commits were appended; under `tail`.
+  /// The number of the last appended commit; under `tail`.
   private var lastAppended: UInt64 = 0
-  /// The number of the last of them that is committed; under `tail`.
+  /// The number of the last committed one; under `tail`.
   private var lastCommitted: UInt64 = 0
-  /// Whether something was written that no sync has begun to bring to the disk; under `tail`.
+  /// Whether something was written after the last sync began; under `tail`.
   private var isUnsynced = false
 
-  /// The log in `folder` of the store at `path`, whose manifest that is, with what an earlier process left there.
+  /// Opens the log in `folder` of the store at `path`, and recovers what an earlier process left there.
   ///
-  /// While more segments are left than are held at a time, `flush` brings the earliest into the database.
+  /// If that is more segments than may be held at a time, `flush` writes the earliest to the database.
   init(
     _ files: any FileSystem, path: String, folder: String, manifest: LogManifest, settings: LogSettings = LogSettings(),
     flush: (Segment) throws(StoreError) -> Void
@@ -56,7 +58,7 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
     recovery.removeLeftovers(keeping: recovered.segments.map(\.number) + [first.segment.number])
   }
 
-  /// What it does with commits now.
+  /// The state of the log.
   var state: StoreState { tail.locked { tail.state } }
 
   /// The number of the last commit that is committed.
@@ -68,8 +70,8 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
   ///
   /// The next sync commits it; with `isCommitted` it is committed at once.
   ///
-  /// Gives nil, and appends nothing, when it had to wait for the disk: `makeRoom` does that. After an error no start will find the commit, unless the error
-  /// says that this is not known.
+  /// Returns nil, without appending, if it would have to wait for the disk: `makeRoom` does that. After an error, no start will recover the
+  /// commit, unless the error has an unknown outcome.
   func append(_ records: ByteView, isCommitted: Bool) throws(StoreError) -> UInt64? {
     try tail.locked { () throws(StoreError) in
       try tail.check()
@@ -263,8 +265,8 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
   ///
   /// Called under `syncing`; the state goes from `failed` to `suspended`.
   ///
-  /// The other segment's header says that the failed one ends where it was durable; what is committed beyond that begins the other one. When it fails it is not
-  /// known whether the next start will find what was appended and not committed.
+  /// The other segment's header says that the failed one ends where it was durable; what is committed beyond that begins the other one.
+  /// When it fails it is not known whether the next start will find what was appended and not committed.
   private func replaceFile(after reason: StoreError) throws(StoreError) {
     if let full = tail.locked({ segments.fullBacklog }) { throw full }
     tail.locked { segments.discardUncommitted() }

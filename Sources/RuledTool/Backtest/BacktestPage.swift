@@ -167,9 +167,9 @@ struct BacktestPage {
         page.text("\(kind.rawValue) for ")
         for (index, example) in found.enumerated() {
           if index > 0 { page.text(", ") }
-          let place = self.examples.firstIndex { $0.subject == example.subject && $0.event == example.event }
-          if let place {
-            page.link("event-\(place)", example.subject)
+          let index = self.examples.firstIndex { $0.subject == example.subject && $0.event == example.event }
+          if let index {
+            page.link("event-\(index)", example.subject)
           } else {
             page.element("code") { $0.text(example.subject) }
           }
@@ -268,8 +268,8 @@ struct BacktestPage {
           page.element("td") { $0.text(kind["plugin"]?.brief ?? "?") }
           page.element("td") { $0.text(kind["message"]?.brief ?? "?") }
           page.element("td") { page in
-            let place = kind.member("file").map { "\($0.brief):\(kind["line"]?.brief ?? "?")" }
-            page.element("code") { $0.text(place ?? "") }
+            let location = kind.member("file").map { "\($0.brief):\(kind["line"]?.brief ?? "?")" }
+            page.element("code") { $0.text(location ?? "") }
           }
           page.element("td", "n") { $0.text(Figures.count(kind.count("count"))) }
         }

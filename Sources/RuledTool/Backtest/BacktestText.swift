@@ -172,8 +172,8 @@ struct BacktestText {
     var text = "\n" + style.bold("failures") + "  \(Self.beforeAndAfter(failures))\n"
     let kinds = failures.elements("kinds")
     for kind in kinds.prefix(Self.mostRows) {
-      let place = kind["file"]?.stringValue.map { " at \($0):\(kind["line"]?.brief ?? "?")" } ?? ""
-      let what = "\(kind["plugin"]?.brief ?? "?"): \(kind["message"]?.brief ?? "?")\(place)".printable
+      let location = kind["file"]?.stringValue.map { " at \($0):\(kind["line"]?.brief ?? "?")" } ?? ""
+      let what = "\(kind["plugin"]?.brief ?? "?"): \(kind["message"]?.brief ?? "?")\(location)".printable
       text += "  \(style.red(what))  \(Figures.count(kind.count("count")))\n"
     }
     return text + further(kinds.count)

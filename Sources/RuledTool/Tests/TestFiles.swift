@@ -93,9 +93,9 @@ struct TestFiles {
     return events
   }
 
-  private func parse(_ text: [UInt8], _ place: String) throws(TestFailure) -> JSONValue {
+  private func parse(_ text: [UInt8], _ path: String) throws(TestFailure) -> JSONValue {
     do throws(JSONError) { return try JSONValue(parsing: String(decoding: text, as: UTF8.self)) } catch {
-      throw TestFailure("\(place) is not JSON: \(error.message)")
+      throw TestFailure("\(path) is not JSON: \(error.message)")
     }
   }
 

@@ -83,9 +83,10 @@ enum JUnitReport {
       "    <testcase classname=\(quoted(result.plugin)) name=\(quoted(result.name)) file=\(quoted(result.file))"
     text += " line=\"\(result.line)\" time=\"\(Double(result.microseconds) / 1e6)\""
     guard let failure = result.failure else { return text + "/>\n" }
-    let place = "\(failure.file ?? result.file):\(failure.line ?? result.line)"
+    let location = "\(failure.file ?? result.file):\(failure.line ?? result.line)"
     let first = failure.message.split(separator: "\n").first.map(String.init) ?? ""
-    text += ">\n      <failure message=\(quoted(first))>\("\(place)\n\(failure.message)".escapedForMarkup)</failure>\n"
+    text +=
+      ">\n      <failure message=\(quoted(first))>\("\(location)\n\(failure.message)".escapedForMarkup)</failure>\n"
     if !result.log.isEmpty {
       text += "      <system-out>\(result.log.joined(separator: "\n").escapedForMarkup)</system-out>\n"
     }

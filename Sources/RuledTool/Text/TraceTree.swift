@@ -116,8 +116,8 @@ package struct TraceTree {
 
   /// The operand of a `when` that was false, with its place.
   private func text(of condition: JSONValue) -> String {
-    let place = "\(condition.member("file")?.brief ?? "?"):\(condition.member("line")?.brief ?? "?")"
-    return ": \((condition.member("text")?.brief ?? "?").printable)  \(style.dim(place.printable))"
+    let location = "\(condition.member("file")?.brief ?? "?"):\(condition.member("line")?.brief ?? "?")"
+    return ": \((condition.member("text")?.brief ?? "?").printable)  \(style.dim(location.printable))"
   }
 
   /// The paths that a rule read, with the values that the trace gives.

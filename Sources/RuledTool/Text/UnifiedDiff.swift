@@ -76,11 +76,11 @@ package enum UnifiedDiff {
   }
 
   private static func header(of hunk: Range<Int>, in lines: [Line]) -> String {
-    func place(_ other: Character) -> String {
+    func range(_ other: Character) -> String {
       let before = lines[..<hunk.lowerBound].count { $0.sign != other }
       let count = lines[hunk].count { $0.sign != other }
       return "\(count == 0 ? before : before + 1),\(count)"
     }
-    return "@@ -\(place("+")) +\(place("-")) @@\n"
+    return "@@ -\(range("+")) +\(range("-")) @@\n"
   }
 }

@@ -58,9 +58,6 @@ package struct EventView {
     try read(attributes, path)
   }
 
-  /// The text of the data as sent, empty if there is none; finding it reads the event's text.
-  package var dataText: Bytes { data == nil ? Bytes(start: nil, count: 0) : text.rawMember("data") }
-
   /// Reads the event in a request's params.
   package init(_ request: RequestView) throws(RequestError) {
     try self.init(request.params, text: request.paramsText)

@@ -13,16 +13,16 @@ import Testing
     let function = try #require(RuleLibrary.functions.first { $0.name == name })
     #expect(function.example.hasPrefix(name))
     let data = ["stamps.json": "[]"]
-    if function.place != .query {
+    if function.scope != .query {
       let bench = try Bench(Bench.rule("local result = \(function.example)"), data: data)
       #expect(try bench.handle().failure == nil)
     }
-    if function.place != .rule {
+    if function.scope != .rule {
       let bench = try Bench(
         "plugin { name = \"t\" } query \"q\" (function() return { \(function.example) } end)", data: data)
       #expect(throws: Never.self) { try bench.query(0, state: "{}").get() }
     }
-    guard function.place == .anywhere else { return }
+    guard function.scope == .anywhere else { return }
     #expect(throws: Never.self) {
       try Bench(Bench.rule("", before: "local result = \(function.example)"), data: data)
     }

@@ -300,22 +300,22 @@ extension DiskState.File {
     unsynced = disk.count == cache.count ? [] : [.resize(cache.count)]
     let style = Int.random(in: 0..<(ordersAppends ? 2 : 4), using: &random)
     for sector in sectors.sorted() {
-      let place = sector * Self.sector..<min((sector + 1) * Self.sector, cache.count)
-      guard !place.isEmpty else { continue }
+      let range = sector * Self.sector..<min((sector + 1) * Self.sector, cache.count)
+      guard !range.isEmpty else { continue }
       switch style < 3 ? style : Int.random(in: 0..<3, using: &random) {
-      case 0: unsynced.append(.write(offset: place.lowerBound, bytes: Array(cache[place])))
+      case 0: unsynced.append(.write(offset: range.lowerBound, bytes: Array(cache[range])))
       case 1: break
-      default: for byte in place { cache[byte] = byte < disk.count ? disk[byte] : 0 }
+      default: for byte in range { cache[byte] = byte < disk.count ? disk[byte] : 0 }
       }
     }
   }
 
   private static func forEachSector(_ range: Range<Int>, _ body: (Int, Range<Int>) -> Void) {
-    var place = range.lowerBound
-    while place < range.upperBound {
-      let next = min((place / sector + 1) * sector, range.upperBound)
-      body(place / sector, place..<next)
-      place = next
+    var offset = range.lowerBound
+    while offset < range.upperBound {
+      let next = min((offset / sector + 1) * sector, range.upperBound)
+      body(offset / sector, offset..<next)
+      offset = next
     }
   }
 }

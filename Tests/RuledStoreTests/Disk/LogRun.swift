@@ -113,15 +113,15 @@ extension LogWorld {
 
 extension SimulatedDisk {
   /// The steps, each before the call that it led to, and the last calls.
-  func report(_ notes: [(place: Int, text: String)], last: Int = 150) -> String {
+  func report(_ notes: [(call: Int, text: String)], last: Int = 150) -> String {
     var lines: [String] = []
     var notes = notes[...]
-    for (place, call) in calls.enumerated() {
-      while let note = notes.first, note.place <= place {
+    for (number, call) in calls.enumerated() {
+      while let note = notes.first, note.call <= number {
         lines.append("* \(note.text)")
         notes.removeFirst()
       }
-      lines.append("    \(place) \(call)")
+      lines.append("    \(number) \(call)")
     }
     lines += notes.map { "* \($0.text)" }
     return lines.suffix(last).joined(separator: "\n")

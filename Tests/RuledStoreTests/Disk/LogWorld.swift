@@ -34,7 +34,7 @@ final class LogWorld {
   /// The sequences of commits by their numbers.
   private var appended: [Int: UInt64] = [:]
   /// The steps, the earliest first.
-  private(set) var notes: [(place: Int, text: String)] = []
+  private(set) var notes: [(call: Int, text: String)] = []
 
   private static let path = "/store"
   private static let logFolder = "/store/log"

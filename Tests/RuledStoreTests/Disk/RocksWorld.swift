@@ -32,7 +32,7 @@ final class RocksWorld {
   private var journal: Journal?
   /// The number of the last change.
   private var sequence: UInt64 = 0
-  private var notes: [(place: Int, text: String)] = []
+  private var notes: [(call: Int, text: String)] = []
 
   /// A world that begins with that state; `path` is a folder for the store's lock.
   init(_ found: Found, path: String, seed: UInt64, settings: LogSettings) {

@@ -23,8 +23,8 @@ final class SimulatedDisk: FileSystem, @unchecked Sendable {  // everything is g
     var hasFailed = false
 
     var description: String {
-      let place = count > 0 || offset > 0 ? " \(offset)+\(count)" : ""
-      return "\(kind) \(path)\(place)\(hasFailed ? " FAILS" : "")"
+      let range = count > 0 || offset > 0 ? " \(offset)+\(count)" : ""
+      return "\(kind) \(path)\(range)\(hasFailed ? " FAILS" : "")"
     }
   }
 
@@ -76,8 +76,8 @@ final class SimulatedDisk: FileSystem, @unchecked Sendable {  // everything is g
     beforeCall?(state)
     var call = Call(kind: kind, path: path, offset: offset, count: count)
     call.hasFailed = faults.remove(calls.count) != nil
-    if !call.hasFailed, let place = faultyKinds.firstIndex(where: { $0(call) }) {
-      faultyKinds.remove(at: place)
+    if !call.hasFailed, let index = faultyKinds.firstIndex(where: { $0(call) }) {
+      faultyKinds.remove(at: index)
       call.hasFailed = true
     }
     calls.append(call)

@@ -1,0 +1,36 @@
+package import RuledCore
+import RuledEngine
+import RuledJSON
+package import RuledJournal
+
+/// Events explained, and states shown.
+extension World {
+  /// Explains a recorded event as if it happened now, without changing anything.
+  ///
+  /// - Returns: its outcome with the trace, as the protocol's `event` returns it.
+  package func explain(_ entry: JournalEntry) throws(RequestError) -> JSONValue {
+    let outcome = try evaluator.imposing(imposedFailures(of: entry)) { () throws(RequestError) in
+      try evaluator.replay(entry, .explaining)
+    }
+    return (try? JSONValue(parsing: outcome.bytes)) ?? .null
+  }
+
+  /// Plays a recorded event and explains it.
+  ///
+  /// - Returns: its outcome with the trace, as the protocol's `event` returns it; nil if the event does not happen in this world.
+  package func playExplained(_ entry: JournalEntry) throws(RequestError) -> JSONValue? {
+    recorder.isExplaining = true
+    defer { recorder.isExplaining = false }
+    guard let made = try play(entry).first(where: \.isRecorded)?.entry else { return nil }
+    var outcome: JSONObject = [
+      "subject": .string(entry.subject), "id": .string(reader.id(entry.event)), "duplicate": false,
+      "version": .integer(Int64(clamping: made.version)), "revision": .string(made.revision),
+    ]
+    for member in made.outcome { outcome[member.name] = member.value }
+    outcome["trace"] = JournalEntry.list(recorder.trace)
+    return .object(outcome)
+  }
+
+  /// A subject as it is now: `{subject, version, plugins}`.
+  package func state(of subject: String) throws(RequestError) -> JSONValue { try evaluator.state(of: subject) }
+}
