@@ -22,6 +22,8 @@ final class Shadow: Sendable {
   private let mostLag: Int64
   private let condition = Condition()
   private nonisolated(unsafe) var state = State()  // guarded by `condition`
+  /// The copy of the store that the world began with.
+  private nonisolated(unsafe) var copy: StoreCopy?  // of the shadow's thread alone
 
   private struct State {
     var isStopping = false
@@ -55,9 +57,9 @@ final class Shadow: Sendable {
     mostLag = Int64(services.context.configuration.limits.shadowSeconds) * 1_000_000
     state.times = RunTimes(besides: services.status.catalog)
     let last = try Self.lastSequence(of: journal)
-    let copy = try StoreCopy(checkpointOf: services.context.store, in: journal.journal.folder, name: "shadow")
+    copy = try StoreCopy(checkpointOf: services.context.store, in: journal.journal.folder, name: "shadow")
     do throws(SystemError) {
-      _ = try Thread.start(name: "ruled-shadow") { [self] in run(from: copy, after: last) }
+      _ = try Thread.start(name: "ruled-shadow") { [self] in run(after: last) }
     } catch { throw StoreError(.closed, "the thread can't be started: \(error)") }
   }
 
@@ -99,20 +101,22 @@ final class Shadow: Sendable {
 
   // MARK: The thread
 
-  private func run(from copy: StoreCopy, after last: UInt64) {
+  private func run(after last: UInt64) {
     Thread.Priority.background.apply()
     do {
-      try follow(from: copy, after: last)
+      if let copy { try follow(from: copy.folder, after: last) }
     } catch {
       condition.signal { state.error = "\(error)" }
       services.context.log.write(LogLine(.error, "the shadow of revision \(rules.entry.revision) ended: \(error)"))
     }
+    // The next shadow's copy has the same folder, so this one is removed before the end is announced.
+    copy = nil
     condition.signal { state.hasEnded = true }
   }
 
-  private func follow(from copy: StoreCopy, after sequence: UInt64) throws {
+  private func follow(from folder: String, after sequence: UInt64) throws {
     var last = sequence
-    let base = try RocksStore(path: copy.folder)
+    let base = try RocksStore(path: folder)
     defer { try? base.close() }
     let lua = LuaWorker()
     let catalog = try CatalogBuilder.build(
