@@ -63,6 +63,17 @@ extension EndToEnd {
       return Self.subjects.filter { share.contains(Array($0.utf8)) }
     }
 
+    /// The journal's entries of rules, once `count` of them are about a rollout: a worker commits these a moment after the answer.
+    private func entries(_ client: Client, _ count: Int) throws -> [JSONValue] {
+      var entries: [JSONValue] = []
+      for _ in 0..<500 {
+        entries = try client.call("log", ["type": "ruled.rules"])["entries"]?.arrayValue ?? []
+        if entries.count(where: { $0["event"]?["data"]?["rollout"] != nil }) >= count { break }
+        usleep(20_000)
+      }
+      return entries
+    }
+
     @Test(.oneDaemon("a cluster starts with the rules of its log, not with those of its folder"))
     func `each subject keeps its side over kill -9, a higher share adds subjects, and an abort gives all back`()
       throws
@@ -76,7 +87,10 @@ extension EndToEnd {
       #expect((30...90).contains(first.count))
       #expect(try sides(client)[2] == first)
       for percent in [30, 60] {
-        if percent == 60 { _ = try client.call("rollout_set", ["percent": 60]) }
+        if percent == 60 {
+          _ = try client.call("rollout_set", ["percent": 60])
+          _ = try entries(client, 3)
+        }
         daemon.end(SIGKILL)
         daemon.folder.replace("rules/numbered/plugin.lua", with: Self.rules(3))
         try daemon.start()
@@ -102,7 +116,7 @@ extension EndToEnd {
       #expect(counted["live_events"]?.intValue == Int64(3 * Self.subjects.count - decided))
       #expect(try client.call("rollout_abort")["state"] == "aborted")
       #expect(try client.call("rollout_status")["events"] == counted["events"])
-      let noted = try client.call("log", ["type": "ruled.rules"])["entries"]?.arrayValue ?? []
+      let noted = try entries(client, 5)
       let rollouts = noted.compactMap { $0["event"]?["data"]?["rollout"] }
       // The start, `set`, a restart after each kill, and the end.
       #expect(rollouts.compactMap { $0["percent"]?.intValue } == [30, 30, 60, 60, 60], "\(rollouts)")
