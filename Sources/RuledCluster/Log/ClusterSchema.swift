@@ -14,7 +14,8 @@
 ///
 /// The format covers the batches of the log too: who writes batches in a new way makes a new format, if only with an empty script.
 ///
-/// The first node creates the tables. They get a later format once each node that is alive reads it; until then the nodes that read it work with the earlier one.
+/// The first node creates the tables. They get a later format once each node that is alive reads it; until then the nodes that read it work with
+/// the earlier one.
 struct ClusterSchema: Sendable {
   /// For each format, the script that upgrades the tables to it from the format before.
   ///

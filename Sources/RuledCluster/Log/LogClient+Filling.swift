@@ -21,7 +21,7 @@ extension LogClient {
     try body { (batch) throws(StoreError) in
       let next = end.following(batch.bytes, epoch: owned.epoch)
       let isAppended = try append(
-        batch.bytes, from: Ownership(epoch: owned.epoch, end: end), to: next, milliseconds: commitTimeout)
+        batch.bytes, from: Ownership(epoch: owned.epoch, end: end), to: next, milliseconds: settings.commitTimeout)
       precondition(isAppended, "the transaction holds the row of the log")
       end = next
     }

@@ -91,7 +91,7 @@ final class LogClient {
   /// Executes a command without values, such as the end of a transaction, and checks that the standbys have its commit.
   func run(_ command: String) throws(StoreError) {
     let connection = try connection()
-    do throws(PostgresError) { try connection.run(script: command, milliseconds: commitTimeout) } catch {
+    do throws(PostgresError) { try connection.run(script: command, milliseconds: settings.commitTimeout) } catch {
       throw error.storeError("the database did not execute \(command)")
     }
     if let warning = connection.warning {
@@ -99,16 +99,14 @@ final class LogClient {
     }
   }
 
-  /// How long a commit may take, in milliseconds.
-  var commitTimeout: Int { settings.commitTimeout }
-
   // MARK: Reading
 
   private static let headStatement = PostgresStatement(
     kept: "head",
     """
     SELECT l.epoch, l.sequence, l.digest, l.owner, l.incarnation, n.address, n.lease IS NULL OR n.lease < clock_timestamp(), \
-    n.listen, n.lease IS NULL OR n.lease = to_timestamp(0) FROM ruled.logs l LEFT JOIN ruled.nodes n ON n.node = l.owner AND n.incarnation = l.incarnation WHERE l.log = $1::int8
+    n.listen, n.lease IS NULL OR n.lease = to_timestamp(0) \
+    FROM ruled.logs l LEFT JOIN ruled.nodes n ON n.node = l.owner AND n.incarnation = l.incarnation WHERE l.log = $1::int8
     """)
 
   /// Reads the end of the log, and who owns it.
@@ -294,46 +292,6 @@ final class LogClient {
       throw error.storeError("the log can't get another partition")
     }
     partitionsEnd = (first + 1) * size
-  }
-
-  // MARK: Leases
-
-  private static let renewStatement = PostgresStatement(
-    kept: "renew",
-    """
-    INSERT INTO ruled.nodes AS n (node, incarnation, address, lease, sequence, version, behind, listen) \
-    SELECT $1::text, $2::text, $3::text, clock_timestamp() + $4::int8 * interval '1 millisecond', $5::int8, $6::text, \
-    greatest(0, l.sequence - $5::int8), $8::text FROM (SELECT set_config('synchronous_commit', 'local', true)) AS s, ruled.logs l \
-    WHERE l.log = $7::int8 \
-    ON CONFLICT (node) DO UPDATE SET incarnation = excluded.incarnation, address = excluded.address, lease = excluded.lease, \
-    sequence = excluded.sequence, version = excluded.version, behind = excluded.behind, listen = excluded.listen \
-    WHERE n.incarnation = excluded.incarnation OR n.lease < clock_timestamp() RETURNING drained
-    """)
-
-  /// Renews the lease of `node`, which has played back up to `sequence`.
-  ///
-  /// Returns whether the node is drained; nil while another process of its name has a lease. It waits for no standby. Nothing is lost with
-  /// a lease: it only says when another node may try to take over.
-  func renewLease(of node: NodeIdentity, at sequence: Int64) throws(StoreError) -> Bool? {
-    let rows = try execute(
-      Self.renewStatement,
-      [
-        .text(node.name), .text(node.incarnation), .text(node.address), .integer(Int64(settings.lease)),
-        .integer(sequence), .text(settings.version), .integer(Self.log),
-        .text(node.listen),
-      ],
-      "the lease can't be renewed", milliseconds: settings.lease)
-    return rows.count == 1 ? rows.boolean(0, 0) : nil
-  }
-
-  private static let releaseStatement = PostgresStatement(
-    "UPDATE ruled.nodes SET lease = to_timestamp(0) WHERE node = $1::text AND incarnation = $2::text")
-
-  /// Ends the lease of `node`, so that the others need not wait until it expires.
-  func releaseLease(of node: NodeIdentity) throws(StoreError) {
-    _ = try execute(
-      Self.releaseStatement, [.text(node.name), .text(node.incarnation)], "the lease can't be given back",
-      milliseconds: settings.lease)
   }
 
   // MARK: For the overview
