@@ -1,4 +1,4 @@
-import RuledCore
+package import RuledCore
 import RuledJSON
 package import RuledJournal
 package import RuledStore
@@ -105,7 +105,7 @@ package struct RecordedHistory: Sendable {
 
 extension Failure {
   /// Whether it depends on the machine or on other subjects, so that the same rules may not fail again on the same event.
-  var isOfMachine: Bool {
+  package var isOfMachine: Bool {
     kind == .time || kind == .memory || message.hasPrefix("the plugin is suspended")
       || message.hasPrefix("there is no room for another counter")
   }

@@ -33,7 +33,9 @@ package final class LocalEngine {
   var eventsMade = 0
   private let document = TapeDocument()
   private let recorder: EventRecorder?
-  private var failures: [ConsequentFailure] = []
+  var failures: [ConsequentFailure] = []
+  /// The plugins that fail on the next event of a subject, by subject.
+  var failing: [[UInt8]: [Failure]] = [:]
 
   /// The failure of a plugin on a timer or a message.
   package struct ConsequentFailure {
@@ -88,6 +90,7 @@ package final class LocalEngine {
     sent.removeAll()
     waiting.removeAll()
     failures.removeAll()
+    failing.removeAll()
     vms.install(in: evaluator)
     try recover()
   }
@@ -119,7 +122,7 @@ package final class LocalEngine {
     event.explainsValues = object.member("explain")?.isString("without_values") != true
     event.isExplained = object.member("explain")?.bool == true || !event.explainsValues
     let outcome = ByteBuffer(capacity: 1024)
-    try evaluator.evaluate(event, into: outcome)
+    try imposing(on: Array(event.subject)) { () throws(RequestError) in try evaluator.evaluate(event, into: outcome) }
     _ = recorder?.take()
     withExtendedLifetime(id) {}
     try runUntilIdle()
@@ -149,7 +152,7 @@ package final class LocalEngine {
     while let timer = try nextTimer(), timer.due <= time.microseconds {
       try count(&steps)
       if timer.due > now.microseconds { context.clock.set(Timestamp(microseconds: timer.due)) }
-      try evaluator.fire(timer)
+      try fire(timer)
       noteFailures()
       try runUntilIdle()
     }
@@ -168,17 +171,22 @@ package final class LocalEngine {
     while true {
       try commit()
       if !waiting.isEmpty {
-        _ = try evaluator.deliver(waiting.removeFirst())
+        let message = waiting.removeFirst()
+        try imposing(on: message.subject) { () throws(RequestError) in _ = try evaluator.deliver(message) }
       } else if let timer = try nextTimer(), timer.due <= now.microseconds {
         timers += 1
         guard timers <= Self.mostTimersAtOnce else { throw Self.endless(timer) }
-        try evaluator.fire(timer)
+        try fire(timer)
       } else {
         return
       }
       noteFailures()
       try count(&steps)
     }
+  }
+
+  private func fire(_ timer: DueTimer) throws(RequestError) {
+    try imposing(on: timer.subject) { () throws(RequestError) in try evaluator.fire(timer) }
   }
 
   private static func endless(_ timer: DueTimer) -> RequestError {

@@ -1,6 +1,7 @@
 package import RuledCore
 internal import RuledEngine
 internal import RuledLua
+internal import RuledReplay
 
 /// `rulectl capture`: a test that plays what happened to a subject.
 package enum CaptureCommand: Command {
@@ -71,26 +72,38 @@ struct Capture {
     revision = last.member("revision")?.stringValue ?? ""
     var test = CapturedTest(name: "captured from \(subject) at \(first.member("at")?.brief ?? "?")")
     var steps: [(sequence: Int64, steps: [CapturedTest.Step])] = []
-    var decided: [Int64: JSONValue] = [:]  // what was decided at last on what follows from the event with that sequence
+    // By the sequence of the event that caused it: what was decided at last on what follows, and which plugins fail on that.
+    var decided: [Int64: JSONValue] = [:]
+    var failing: [Int64: [CapturedTest.Step]] = [:]
     if let given = try given(subject, before: first) { test.steps.append(given) }
     for entry in entries {
       let sequence = Self.sequence(of: entry)
       switch entry.member("origin")?.stringValue {
-      case "client": steps.append((sequence, Self.steps(entry, expecting: true)))
+      case "client":
+        steps.append((sequence, Self.steps(entry, expecting: true)))
+        failing[sequence] = failures(on: entry, of: subject)
       case "message":
         let sent = try sending(entry, to: subject, depth: 0)
         if let sent { steps.append(sent) }
         guard let cause = try sent?.sequence ?? cause(of: entry).map(Self.sequence) else { break }
+        failing[cause, default: []] += failures(on: entry, of: subject)
         if cause != sequence { decided[cause] = Self.decisions(of: entry) }
       case "timer":
         if let at = Self.time(of: entry) { steps.append((sequence, [.at(at)])) }
+        failing[sequence] = failures(on: entry, of: subject)
+        decided[sequence] = Self.decisions(of: entry)
+      case "retry":
+        let retry = CapturedTest.Step.retry(
+          subject, plugin: entry.member("plugin")?.stringValue ?? "",
+          event: entry.member("event")?.member("id")?.stringValue)
+        steps.append((sequence, (Self.time(of: entry).map { [.at($0)] } ?? []) + [retry]))
         decided[sequence] = Self.decisions(of: entry)
       default: break
       }
     }
     var played: Set<Int64> = []
     for step in steps.sorted(by: { $0.sequence < $1.sequence }) where played.insert(step.sequence).inserted {
-      test.steps += step.steps
+      test.steps += (failing[step.sequence] ?? []) + step.steps
       if let decisions = decided[step.sequence] { test.steps.append(.decided(subject, decisions)) }
     }
     return test
@@ -133,6 +146,14 @@ struct Capture {
   }
 
   // MARK: Entries
+
+  /// The steps that let plugins fail on an entry's event as recorded where they would not by themselves: other rules failed, or the machine did.
+  private func failures(on entry: JSONValue, of subject: String) -> [CapturedTest.Step] {
+    let isSame = entry.member("revision")?.stringValue == revision
+    return entry.elements("failures").compactMap { Failure(json: $0) }.filter { !isSame || $0.isOfMachine }.map {
+      .failing(subject, plugin: $0.plugin)
+    }
+  }
 
   /// The steps that play a client's event.
   private static func steps(_ entry: JSONValue, expecting: Bool) -> [CapturedTest.Step] {
@@ -246,6 +267,11 @@ extension CapturedTest {
         other.steps.append(.settings(plugin, anonymizer.value(.object(values)).objectValue ?? [:]))
       case .decided(let subject, let decisions):
         other.steps.append(.decided(anonymizer.subject(subject), decisions))
+      case .failing(let subject, let plugin): other.steps.append(.failing(anonymizer.subject(subject), plugin: plugin))
+      case .failures: break
+      case .retry(let subject, let plugin, let event):
+        other.steps.append(
+          .retry(anonymizer.subject(subject), plugin: plugin, event: event.flatMap { anonymizer.known($0) }))
       case .note: break
       case .given(let subject, let version, let states):
         let states = JSONObject(states.map { (name: $0.name, value: anonymizer.value($0.value)) })

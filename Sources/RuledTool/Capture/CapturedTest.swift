@@ -16,6 +16,12 @@ struct CapturedTest {
     case event(JSONObject, decisions: JSONValue?)
     /// The last event of a subject, such as a message or a timer, must have made these decisions.
     case decided(String, JSONValue)
+    /// A plugin fails on the next event of a subject, whatever its rules say.
+    case failing(String, plugin: String)
+    /// So many failures of rules have come since the last ones, besides those that were asked for.
+    case failures(Int)
+    /// What is parked of a subject for a plugin is tried again: the event with that id, or all.
+    case retry(String, plugin: String, event: String?)
     /// A line for the reader.
     case note(String)
   }
@@ -27,15 +33,18 @@ struct CapturedTest {
 
   /// Plays the steps, and replaces decisions that do not come out again with a note.
   mutating func keepOnlyWhatHolds(under catalog: Catalog) throws(RequestError) {
-    let decided = try decisions(under: catalog)
+    let results = try play(under: catalog)
     var kept: [Step] = []
-    for (step, got) in zip(steps, decided) {
+    for (step, result) in zip(steps, results) {
       switch step {
-      case .event(let event, let wanted?) where got != wanted:
+      case .event(let event, let wanted?) where result.decided != wanted:
         kept += [.event(event, decisions: nil), Self.differs(wanted)]
-      case .decided(_, let wanted) where got != wanted: kept.append(Self.differs(wanted))
+      case .decided(_, let wanted) where result.decided != wanted: kept.append(Self.differs(wanted))
+      case .retry(_, let plugin, _) where result.decided == nil:
+        kept.append(.note("recorded: a retry for \(plugin), for which nothing is parked when this is played as a test"))
       default: kept.append(step)
       }
+      if result.failures > 0 { kept.append(.failures(result.failures)) }
     }
     steps = kept
   }
@@ -44,38 +53,58 @@ struct CapturedTest {
     .note("recorded: \(recorded.text); played as a test, the rules decide otherwise")
   }
 
-  /// Replaces all expected decisions with those that come out now, as the events have been changed.
+  /// Replaces all that is expected with what comes out now, as the events have been changed.
   mutating func expectWhatComesOut(under catalog: Catalog) throws(RequestError) {
-    let decided = try decisions(under: catalog)
-    steps = zip(steps, decided).compactMap { step, got in
-      switch step {
-      case .event(let event, .some): .event(event, decisions: got ?? [:])
-      case .decided(let subject, _): got == [:] ? nil : .decided(subject, got ?? [:])
-      default: step
-      }
+    let results = try play(under: catalog)
+    steps = zip(steps, results).flatMap { step, result -> [Step] in
+      let got = result.decided ?? [:]
+      let same: [Step] =
+        switch step {
+        case .event(let event, .some): [.event(event, decisions: got)]
+        case .decided(let subject, _): got == [:] ? [] : [.decided(subject, got)]
+        case .failures: []
+        default: [step]
+        }
+      return result.failures > 0 ? same + [.failures(result.failures)] : same
     }
   }
 
-  /// What each step decides; nil for those that decide nothing.
-  private func decisions(under catalog: Catalog) throws(RequestError) -> [JSONValue?] {
-    let engine = try LocalEngine(catalog: catalog, lua: LuaWorker())
-    var decided: [JSONValue?] = []
+  /// What a step came to.
+  private struct Result {
+    /// What was decided; nil for a step that decides nothing, and for a retry of nothing.
+    var decided: JSONValue?
+    /// How many failures came that no step asks for.
+    var failures = 0
+  }
+
+  private func play(under catalog: Catalog) throws(RequestError) -> [Result] {
+    let engine = try LocalEngine(catalog: catalog, lua: LuaWorker(), keepsFailures: true)
+    var results: [Result] = []
     for step in steps {
+      var result = Result()
       switch step {
       case .at(let time): try engine.set(time)
       case .given(let subject, let version, let states):
         try engine.give(subject, version: UInt64(version), states: states)
       case .event(let event, _):
-        decided.append(try engine.event(.object(event))["decisions"] ?? [:])
-        continue
-      case .decided(let subject, _):
-        decided.append(engine.decided(of: subject) ?? [:])
-        continue
-      case .note, .settings: break
+        let outcome = try engine.event(.object(event))
+        result.decided = outcome["decisions"] ?? [:]
+        if outcome["duplicate"] != true { result.failures = Self.count(outcome["failures"]?.arrayValue ?? []) }
+      case .decided(let subject, _): result.decided = engine.decided(of: subject) ?? [:]
+      case .failing(let subject, let plugin): engine.fail(plugin, onNextEventOf: subject)
+      case .retry(let subject, let plugin, let event):
+        if try engine.retry(plugin, of: subject, event: event) > 0 { result.decided = [:] }
+      case .failures, .note, .settings: break
       }
-      decided.append(nil)
+      result.failures += Self.count(engine.takeFailures().map(\.failure))
+      results.append(result)
     }
-    return decided
+    return results
+  }
+
+  /// How many of the failures were not asked for.
+  private static func count(_ failures: [JSONValue]) -> Int {
+    failures.count { $0["message"]?.stringValue != LocalEngine.wantedFailure }
   }
 
   /// The test file.
@@ -91,6 +120,12 @@ struct CapturedTest {
         text += "  t:equal(t:decided(\(LuaText.string(subject))), \(LuaText.value(decisions)))\n"
       case .given(let subject, let version, let states):
         text += "  t:given(\(LuaText.string(subject)), \(version), \(LuaText.value(.object(states))))\n"
+      case .failing(let subject, let plugin):
+        text += "  t:failing(\(LuaText.string(subject)), \(LuaText.string(plugin)))\n"
+      case .failures(let count): text += "  t:equal(#t:failures(), \(count))\n"
+      case .retry(let subject, let plugin, let event):
+        let id = event.map { ", \(LuaText.string($0))" } ?? ""
+        text += "  t:retry(\(LuaText.string(subject)), \(LuaText.string(plugin))\(id))\n"
       case .note(let note): text += "  -- \(note.split(separator: "\n").joined(separator: " "))\n"
       case .event(var event, let decisions):
         let type = event["type"]?.stringValue ?? "", subject = event["subject"]?.stringValue ?? ""
@@ -134,6 +169,9 @@ struct Anonymizer {
     if !prefix.isEmpty, replaced[bare] == nil { replaced[bare] = String(other.dropFirst(prefix.count)) }
     return other
   }
+
+  /// What an id was replaced with; nil if it has not come yet.
+  func known(_ id: String) -> String? { replaced[id] }
 
   /// An event or a decision with everything personal replaced.
   mutating func value(_ value: JSONValue) -> JSONValue {

@@ -40,6 +40,9 @@ struct TestMethod {
     TestMethod(
       "event", [("subject", "string"), ("type", "string"), ("data?", "any"), ("options?", "table<string, any>")],
       "ruled.Outcome", "Sends an event, and gives its outcome once everything that it causes has happened."),
+    TestMethod(
+      "failing", [("subject", "string"), ("plugin?", "string")],
+      "Lets this plugin, or another one, fail on the next event of the subject; the event is parked for it."),
     TestMethod("failures", [], "table[]", "The failures that the test has not read yet, which it expects thereby."),
     TestMethod(
       "fails", [("run", "function"), ("pattern?", "string")],
@@ -57,6 +60,10 @@ struct TestMethod {
     TestMethod(
       "replay", [("file", "string")], "ruled.Outcome[]",
       "Sends the events of a file in tests/, one in each line, and gives their outcomes."),
+    TestMethod(
+      "retry", [("subject", "string"), ("plugin?", "string"), ("id?", "string")],
+      "Tries what is parked of the subject for this plugin, or another one, again; only the event with the id if given."
+    ),
     TestMethod("sent", [], "table[]", "The messages sent so far, each with subject, type, data and from."),
     TestMethod(
       "settings", [("settings", "table<string, any>"), ("plugin?", "string")],

@@ -83,6 +83,8 @@ final class TestDriver: TestHost {
       case "web": return try web(arguments)
       case "sink": return try sink(arguments)
       case "now": return [.number(Double(engine.now.microseconds) / 1e6)]
+      case "failing": return try letFail(arguments)
+      case "retry": return try retry(arguments)
       case "failures": return [.array(failures.take().map(\.json))]
       case "snapshot": return try snapshot(arguments)
       case "replay": return [try replay(try arguments.text(0, "the name of a file of events"))]
@@ -206,13 +208,16 @@ final class TestDriver: TestHost {
   /// Overrides settings of the plugin, or of a named one, until the test ends.
   private func override(_ arguments: TestArguments) throws -> [JSONValue] {
     let name = arguments.value(1) == nil ? plugin : try arguments.text(1, "the name of a plugin")
-    guard base.plugins.contains(where: { $0.name == name }) else { throw TestFailure("there is no plugin '\(name)'") }
+    guard hasPlugin(name) else { throw TestFailure("there is no plugin '\(name)'") }
     for (setting, value) in try arguments.object(0, "settings") ?? JSONObject() {
       settings[name, default: JSONObject()][setting] = value
     }
     engine.adopt(try catalog(with: settings))
     return []
   }
+
+  /// Whether the rules have a plugin of that name.
+  func hasPlugin(_ name: String) -> Bool { base.plugins.contains { $0.name == name } }
 
   private func catalog(with settings: [String: JSONObject]) throws(TestFailure) -> Catalog {
     guard !settings.isEmpty else { return base }

@@ -1,4 +1,5 @@
 internal import RuledCore
+internal import RuledEngine
 internal import Synchronization
 
 /// The failures of rules in a test, and which of them the test expected.
@@ -43,12 +44,20 @@ struct TestFailures {
   mutating func add(_ failures: [JSONValue], type: String, subject: String) {
     guard !failures.isEmpty else { return }
     outcomes += 1
-    unexpected += failures.map { Entry(failure: $0, type: type, subject: subject, outcome: outcomes) }
+    unexpected += failures.filter { !Self.isWanted($0) }.map {
+      Entry(failure: $0, type: type, subject: subject, outcome: outcomes)
+    }
   }
 
   /// Adds a failure on a timer or a message.
   mutating func add(_ failure: JSONValue, type: String, subject: String) {
+    guard !Self.isWanted(failure) else { return }
     unexpected.append(Entry(failure: failure, type: type, subject: subject, outcome: nil))
+  }
+
+  /// Whether the test lets the plugin fail, by `t:failing`.
+  private static func isWanted(_ failure: JSONValue) -> Bool {
+    failure["message"]?.stringValue == LocalEngine.wantedFailure
   }
 
   /// Notes that the test read the failures of an outcome.

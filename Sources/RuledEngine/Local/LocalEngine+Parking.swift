@@ -1,0 +1,44 @@
+package import RuledCore
+import RuledJSON
+
+/// Events that plugins fail on, and what is parked then.
+extension LocalEngine {
+  /// The message of the failures that were asked for.
+  package static let wantedFailure = "the test lets the plugin fail"
+
+  /// Has a plugin fail on the next event of a subject without being run, as if its time had run out.
+  package func fail(_ plugin: String, onNextEventOf subject: String) {
+    failing[Array(subject.utf8), default: []].append(
+      Failure(plugin: plugin, kind: .time, message: Self.wantedFailure))
+  }
+
+  /// Calls `body`, which evaluates an event of the subject, and imposes the failures on it that were asked for.
+  func imposing(on subject: [UInt8], _ body: () throws(RequestError) -> Void) throws(RequestError) {
+    guard !failing.isEmpty, let failures = failing.removeValue(forKey: subject) else { return try body() }
+    try evaluator.imposing(failures, body)
+  }
+
+  /// Tries what is parked of a subject for a plugin again, in order; only the event with that id if there is one.
+  ///
+  /// What fails again stays parked, and is among `takeFailures`.
+  ///
+  /// - Returns: how many events were tried.
+  package func retry(_ plugin: String, of subject: String, event id: String? = nil) throws(RequestError) -> Int {
+    let parked = try StoreListing.parked(context, plugin: plugin, after: nil, limit: .max).parked.filter { entry in
+      entry["subject"]?.stringValue == subject
+        && (id == nil || entry["events"]?.arrayValue?.first?["id"]?.stringValue == id)
+    }
+    for entry in parked {
+      guard let key = entry["id"]?.stringValue.flatMap({ ParkedKey(text: $0) }) else { continue }
+      if case .failed(let failure)? = try evaluator.retry(key) {
+        let text = ByteBuffer(capacity: 256)
+        failure.write(to: text)
+        let type = entry["events"]?.arrayValue?.first?["type"]?.stringValue ?? ""
+        failures.append(
+          ConsequentFailure(failure: (try? JSONValue(parsing: text.bytes)) ?? .null, type: type, subject: subject))
+      }
+      try runUntilIdle()
+    }
+    return parked.count
+  }
+}
