@@ -30,6 +30,11 @@ void cl_lower_priority(int nice_value, bool idle_disk) {
   if (idle_disk) syscall(SYS_ioprio_set, 1 /* IOPRIO_WHO_PROCESS */, 0, 3 << 13 /* IOPRIO_CLASS_IDLE */);
 }
 
+void cl_use_idle_processors(void) {
+  struct sched_param none = { 0 };
+  (void)sched_setscheduler(0, SCHED_IDLE, &none);
+}
+
 void cl_set_slice(uint32_t microseconds) {
   struct {
     uint32_t size, policy;

@@ -47,8 +47,12 @@ package final class Thread: Sendable {
     case normal
     /// After those, but it keeps up with them: what their work leaves behind.
     case background
-    /// With what nobody else wants, of the disk too: work that may take its time.
+    /// After all others, of the disk too: work that may take its time.
     case lowest
+    /// Only while a processor has nothing else to do: work that may be left out.
+    ///
+    /// Whoever wakes with another priority takes the processor from it at once.
+    case idle
 
     /// Gives the calling thread, and those that it starts, this priority.
     package func apply() {
@@ -56,6 +60,9 @@ package final class Thread: Sendable {
       case .normal: break
       case .background: cl_lower_priority(5, false)
       case .lowest: cl_lower_priority(19, true)
+      case .idle:
+        cl_lower_priority(19, true)
+        cl_use_idle_processors()
       }
     }
   }

@@ -19,6 +19,9 @@ int64_t cl_copy(int from, int to, size_t bytes);
    With `idle_disk` its reads and writes wait for those of others, where the disk's scheduler knows priorities. */
 void cl_lower_priority(int nice_value, bool idle_disk);
 
+/* Lets the calling thread, and those that it starts, run only while a processor has nothing else to do; beside others it gets hardly any time. */
+void cl_use_idle_processors(void);
+
 /* Says that the calling thread wants the processor for so many microseconds at a time, 100 at least: the fewer, the sooner it runs after it wakes.
    Kernels before 6.12 take no notice. */
 void cl_set_slice(uint32_t microseconds);

@@ -28,6 +28,8 @@ package enum Limits {
   package static let cacheMiB = 256
   /// From how many seconds behind on a shadow skips subjects, by default.
   package static let shadowSeconds = 30
+  /// How many subjects a shadow skips before it ends.
+  package static let skippedSubjects = 1_000_000
   /// How long an outcome is remembered, by default.
   package static let dedupWindow: Int64 = 48 * hour
 

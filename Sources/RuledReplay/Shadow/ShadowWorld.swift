@@ -15,6 +15,7 @@ package final class ShadowWorld {
   private let share: SubjectShare
   private let comparison = Comparison()
   private var examples: [JSONValue] = []
+  private let mostSkipped: Int
   /// The hashes of the subjects that it no longer sees, because some of their events were skipped.
   package private(set) var skipped: Set<UInt64> = []
 
@@ -29,11 +30,14 @@ package final class ShadowWorld {
   ///   - lua: the calling thread's worker.
   ///   - base: a copy of the live store, which the world changes.
   ///   - configuration: the limits.
+  ///   - mostSkipped: how many subjects it can skip.
   /// - Throws: when the copy can't be read.
   package init(
-    rules: Catalog, on share: SubjectShare, lua: LuaWorker, base: any StateStore, configuration: Configuration
+    rules: Catalog, on share: SubjectShare, lua: LuaWorker, base: any StateStore, configuration: Configuration,
+    mostSkipped: Int = Limits.skippedSubjects
   ) throws(RequestError) {
     self.share = share
+    self.mostSkipped = mostSkipped
     world = try World(
       rules: rules, lua: lua, base: base, configuration: configuration, recorded: RecordedHistory())
   }
@@ -57,8 +61,18 @@ package final class ShadowWorld {
   }
 
   /// Skips entries, and all later ones of the same subjects.
-  package func skip(_ entries: [JournalEntry]) {
-    for entry in entries where entry.origin != .rules && sees(entry) { skipped.insert(Self.hash(entry.subject)) }
+  ///
+  /// Throws `overloaded` when it has skipped as many subjects as it can keep in mind: it must not go on then.
+  package func skip(_ entries: [JournalEntry]) throws(RequestError) {
+    for entry in entries where entry.origin != .rules && sees(entry) {
+      guard skipped.count < mostSkipped else {
+        throw RequestError(
+          .overloaded,
+          "it could not keep up, and skipped \(mostSkipped) subjects, the most that it can keep in mind; "
+            + "start one with a smaller 'percent'")
+      }
+      skipped.insert(Self.hash(entry.subject))
+    }
   }
 
   /// Whether an entry's subject is in the share, and was not skipped.

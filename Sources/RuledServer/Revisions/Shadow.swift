@@ -30,8 +30,10 @@ final class Shadow: Sendable {
     var hasEnded = false
     var found: JSONObject = [:]
     var skipped = 0
-    /// How long ago the event happened that was played last, in microseconds; nil before the first, and with a manual clock.
+    /// How long ago the event happened that was played last, in microseconds, as of `looked`; nil before the first, and with a manual clock.
     var behind: Int64?
+    /// When the thread looked for entries last, by the monotonic clock in nanoseconds.
+    var looked = EngineClock.monotonic
     var times = RunTimes(besides: nil)
     var error: String?
   }
@@ -42,6 +44,8 @@ final class Shadow: Sendable {
   private static let period: UInt32 = 250_000
   /// How often it adds up what it found while events keep coming, in nanoseconds.
   private static let reportPeriod: UInt64 = 1_000_000_000
+  /// How long the thread may be without a processor before that counts as being behind, in nanoseconds.
+  private static let longestPause: UInt64 = 1_000_000_000
 
   /// Begins to follow the journal; `percent` is the share of the subjects, 0 to 100.
   ///
@@ -67,7 +71,14 @@ final class Shadow: Sendable {
   var figures: (found: JSONObject, skipped: Int, behind: Int64?, plugins: [Catalog.Plugin], isUp: Bool) {
     let state = condition.locked { self.state }
     let plugins = state.times.changed(from: services.status.catalog)
-    return (state.found, state.skipped, state.behind, plugins, state.error == nil)
+    return (state.found, state.skipped, behind(state), plugins, state.error == nil)
+  }
+
+  /// How far it is behind, in microseconds; it falls further behind while its thread gets no processor.
+  private func behind(_ state: State) -> Int64? {
+    let pause = EngineClock.monotonic &- state.looked
+    guard pause > Self.longestPause, !state.hasEnded, !services.context.clock.isManual else { return state.behind }
+    return (state.behind ?? 0) + Int64(pause / 1000)
   }
 
   /// The share of the subjects, 0 to 100.
@@ -79,7 +90,7 @@ final class Shadow: Sendable {
   /// The result of `shadow_status`.
   var status: JSONValue {
     let state = condition.locked { self.state }
-    let behind = state.behind.map { JSONValue.number(Double($0 / 100_000) / 10) } ?? .null
+    let behind = behind(state).map { JSONValue.number(Double($0 / 100_000) / 10) } ?? .null
     var status: JSONObject = [
       "candidate": .string(rules.entry.revision), "since": .string(since.rfc3339), "percent": .shortest(share.percent),
       "events": 0, "skipped": .integer(Int64(state.skipped)), "subjects": 0, "outcomes": ["equal": 0, "changed": 0],
@@ -102,7 +113,7 @@ final class Shadow: Sendable {
   // MARK: The thread
 
   private func run(after last: UInt64) {
-    Thread.Priority.background.apply()
+    Thread.Priority.idle.apply()
     do {
       if let copy { try follow(from: copy.folder, after: last) }
     } catch {
@@ -129,13 +140,14 @@ final class Shadow: Sendable {
     var (earlier, reported) = (0, UInt64(0))
     let clock = services.context.clock
     while !isStopping {
+      condition.locked { state.looked = EngineClock.monotonic }
       let ready = waiting.prefix(earlier)
       earlier = waiting.count - earlier
       last = waiting.last?.sequence ?? last
       waiting += try entries(after: last)
       if let first = ready.first, !clock.isManual, clock.now.microseconds - first.at.microseconds > mostLag {
-        world.skip(Array(ready))
-        condition.signal { state.skipped = world.skipped.count }
+        defer { condition.signal { state.skipped = world.skipped.count } }
+        try world.skip(Array(ready))
       } else {
         let (early, late) = (ready.prefix { $0.sequence <= copied }, ready.drop { $0.sequence <= copied })
         try world.play(Array(early), before: Array(late) + waiting.dropFirst(ready.count), maybeCopied: true)
