@@ -18,9 +18,11 @@ extension World {
   /// Plays a recorded event and explains it.
   ///
   /// - Returns: its outcome with the trace, as the protocol's `event` returns it; nil if the event does not happen in this world.
-  package func playExplained(_ entry: JournalEntry) throws(RequestError) -> JSONValue? {
-    recorder.isExplaining = true
-    defer { recorder.isExplaining = false }
+  ///
+  /// The trace has the values that rules read unless it `omitsValues`.
+  package func playExplained(_ entry: JournalEntry, omitsValues: Bool = false) throws(RequestError) -> JSONValue? {
+    recorder.explanation = omitsValues ? .withoutValues : .whole
+    defer { recorder.explanation = .none }
     guard let made = try play(entry).first(where: \.isRecorded)?.entry else { return nil }
     var outcome: JSONObject = [
       "subject": .string(entry.subject), "id": .string(reader.id(entry.event)), "duplicate": false,

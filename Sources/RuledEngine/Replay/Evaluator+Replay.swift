@@ -172,8 +172,18 @@ package final class EventRecorder {
   /// The rules that ran on that event, in order; empty unless costs are recorded.
   package private(set) var costs: [RuleCost] = []
 
-  /// Whether events are explained, even if they do not ask for it.
-  package var isExplaining = false
+  /// How events are explained, even if they do not ask for it.
+  package enum Explanation: Sendable {
+    /// Not at all.
+    case none
+    /// With the values that rules read.
+    case whole
+    /// Without them.
+    case withoutValues
+  }
+
+  /// How events are explained.
+  package var explanation = Explanation.none
   /// The trace of the last event that was explained, the elements of a JSON array.
   package private(set) var trace: [UInt8] = []
 
@@ -214,7 +224,7 @@ package final class EventRecorder {
       }
     }
     noteCosts(of: transaction)
-    trace = isExplaining ? Array(transaction.trace.bytes) : []
+    trace = explanation == .none ? [] : Array(transaction.trace.bytes)
     last = JournalEntry(
       sequence: 0, at: Timestamp(microseconds: event.now), now: Timestamp(microseconds: event.now),
       subject: String(decoding: event.subject, as: UTF8.self), version: outcome.version,

@@ -80,9 +80,11 @@ package final class SubjectPast {
 
   /// Explains a past event: what the rules of that time decided and why, and what `other` rules would have decided.
   ///
-  /// - Returns: `{sequence, at, subject, origin, event, revision, state, outcome, other?}`; `state` is the one before the event, `other` is
-  ///   `{revision, outcome}`, and both outcomes have a `trace`.
-  package func explain(event id: String, other: Catalog? = nil) throws(RequestError) -> JSONValue {
+  /// - Returns: `{sequence, at, subject, origin, event, revision, state?, outcome, other?}`; `state` is the one before the event, both outcomes have a
+  ///   `trace`, and `other` is `{revision, outcome}`. Where it `omitsValues`, the state and the values that rules read are left out.
+  package func explain(
+    event id: String, other: Catalog? = nil, omitsValues: Bool = false
+  ) throws(RequestError) -> JSONValue {
     var entries = try entries(until: .event(id: id))
     guard let target = entries.popLast() else { throw notFound(.event(id: id)) }
     let world = try replay(entries, before: target)
@@ -90,10 +92,11 @@ package final class SubjectPast {
       "sequence": .integer(Int64(clamping: target.sequence)), "at": .string(target.at.exactRFC3339),
       "now": .string(target.now.exactRFC3339), "subject": .string(subject), "origin": .string(target.origin.rawValue),
       "event": (try? JSONValue(parsing: String(decoding: target.event, as: UTF8.self))) ?? .null,
-      "revision": .string(target.revision), "state": (try? world.state(of: subject))?["plugins"] ?? [:],
+      "revision": .string(target.revision),
     ]
+    if !omitsValues { past["state"] = (try? world.state(of: subject))?["plugins"] ?? [:] }
     world.adopt(try catalog(target.revision))
-    past["outcome"] = try explain(target, in: world)
+    past["outcome"] = try world.playExplained(target, omitsValues: omitsValues) ?? .null
     if let other {
       let beside = try replay(entries, before: target)
       beside.isImposed = { [recorded = try catalog(target.revision)] plugin in
@@ -102,15 +105,11 @@ package final class SubjectPast {
       }
       beside.adopt(other)
       past["other"] = [
-        "revision": .string(other.revision), "outcome": try explain(target, in: beside),
+        "revision": .string(other.revision),
+        "outcome": try beside.playExplained(target, omitsValues: omitsValues) ?? .null,
       ]
     }
     return .object(past)
-  }
-
-  private func explain(_ entry: JournalEntry, in world: World) throws(RequestError) -> JSONValue {
-    guard let outcome = try world.playExplained(entry) else { return .null }
-    return outcome
   }
 
   /// The subject's recorded events up to a moment, the earliest first.

@@ -36,12 +36,12 @@ extension Control {
     case .stateAt(let moment, let plugin):
       return only(plugin, of: try past.state(at: .time(moment.timestamp(now: now))))
     case .stateOf(let version, let plugin): return only(plugin, of: try past.state(at: .version(version)))
-    case .event(let id, let rules):
+    case .event(let id, let rules, let omitsValues):
       return try past.explain(
         event: id,
         other: try rules.map { rules throws(RequestError) in
           try catalog(rules, services, lua, now: now)
-        })
+        }, omitsValues: omitsValues)
     }
   }
 

@@ -13,7 +13,8 @@ package enum ExplainCommand: Command {
       OptionSpec(
         "rules", value: "DIR", "For a past event, also what the rules in DIR would have said.", completes: .folders),
       OptionSpec("all", "Lists the rules that listen to other types too."),
-      OptionSpec("no-values", "Leaves out the values of what rules read; for an event of a file."), .json,
+      OptionSpec("no-values", "Leaves out the values of what rules read, and for a past event the state before it."),
+      .json,
     ],
     details: """
       The file holds one CloudEvent; '-' is standard input. The event is sent as a dry run.
@@ -29,7 +30,6 @@ package enum ExplainCommand: Command {
   /// Explains the event and prints its trace as a tree.
   package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     if let id = arguments.operand(1) {
-      if arguments.has("no-values") { throw UsageError("--no-values goes with an event of a file; leave it out") }
       return try explainPast(arguments.operands[0], id, arguments, environment)
     }
     if arguments.has("rules") { throw UsageError("--rules goes with a past event: SUBJECT EVENT-ID --rules DIR") }
@@ -65,7 +65,11 @@ package enum ExplainCommand: Command {
   ) throws -> ExitCode {
     let rules = try arguments.value("rules").map { try RulesSelection($0).read().encoded }
     let past = try environment.connect().call(
-      "explain_past", .members(["subject": .string(subject), "id": .string(id), "rules": rules]))
+      "explain_past",
+      .members([
+        "subject": .string(subject), "id": .string(id), "rules": rules,
+        "no_values": arguments.has("no-values") ? true : nil,
+      ]))
     if arguments.has("json") {
       environment.print(json: past)
       return .done
@@ -78,11 +82,12 @@ package enum ExplainCommand: Command {
     func member(_ name: String) -> String { (past.member(name)?.brief ?? "?").printable }
     let type = past.member("event")?.member("type")?.brief ?? "event"
     var text = "\(style.bold(type.printable))  \(member("subject"))  at \(member("at"))  from a \(member("origin"))\n\n"
-    text += style.bold("state before") + "\n"
-    for (plugin, state) in past.member("state")?.objectValue?.members ?? [] {
-      text += "  \(style.cyan(plugin.printable))  \(state.text.printable)\n"
+    if let states = past.member("state")?.objectValue {
+      text += style.bold("state before") + "\n"
+      for (plugin, state) in states { text += "  \(style.cyan(plugin.printable))  \(state.text.printable)\n" }
+      text += "\n"
     }
-    text += "\n" + style.bold("revision \(member("revision")), as it was") + "\n"
+    text += style.bold("revision \(member("revision")), as it was") + "\n"
     let outcome = past.member("outcome") ?? .null
     text += tree(outcome, type: type, style, all: all)
     guard let other = past.member("other") else { return text }

@@ -112,8 +112,9 @@ package struct PastParams: Sendable, Equatable {
     case stateAt(LogParams.Moment, plugin: String?)
     /// The state of one plugin or of all after the event that made this version.
     case stateOf(version: UInt64, plugin: String?)
-    /// An event by its id, and beside it what other rules would have said, as `RulesSource.encoded` has them.
-    case event(id: String, rules: JSONValue?)
+    /// An event by its id, and beside it what other rules would have said, as `RulesSource.encoded` has them; with states and the values that rules read
+    /// unless it `omitsValues`.
+    case event(id: String, rules: JSONValue?, omitsValues: Bool)
   }
 
   /// Whether a request asks for a state of the past.
@@ -126,7 +127,9 @@ package struct PastParams: Sendable, Equatable {
     let reader = try ParamsReader(request)
     subject = String(decoding: try reader.requiredSubject(), as: UTF8.self)
     guard request.method == .state else {
-      wanted = .event(id: try reader.required("id"), rules: try Self.rules(reader))
+      wanted = .event(
+        id: try reader.required("id"), rules: try Self.rules(reader),
+        omitsValues: try reader.boolean("no_values") ?? false)
       return
     }
     let plugin = try reader.string("plugin")

@@ -80,7 +80,7 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .event, .unknown: []
     case .query: ["name", "subject", "args"]
     case .state: ["subject", "plugin", "at", "version"]
-    case .explainPast: ["subject", "id", "rules"]
+    case .explainPast: ["subject", "id", "rules", "no_values"]
     case .subjects: ["prefix", "after", "limit"]
     case .export, .forget: ["subject"]
     case .watch: ["subject", "prefix", "plugins", "after"]

@@ -100,6 +100,11 @@ extension EndToEnd {
       #expect(beside["other"]?["outcome"]?["decisions"]?["game"]?["points"] == 20)
       #expect(beside["other"]?["outcome"]?["decisions"]?["mate"] == nil)
       #expect(beside["other"]?["revision"] != beside["revision"])
+      let bare = try client.call("explain_past", ["subject": "user:anna", "id": "e2", "no_values": true])
+      #expect(bare["state"] == nil && bare["outcome"]?["decisions"] == recorded?["decisions"])
+      #expect(past["outcome"]?["trace"]?.text.contains("\"values\":{") == true)
+      #expect(bare["outcome"]?["trace"]?.text.contains("\"reads\":[\"state.") == true)
+      #expect(bare["outcome"]?["trace"]?.text.contains("\"values\"") == false)
       for (params, code) in [
         (["subject": "user:anna", "id": "e9"], "not_found"), (["subject": "nobody", "id": "e1"], "not_found"),
         (["subject": "user:anna"], "invalid_params"),
@@ -121,6 +126,8 @@ extension EndToEnd {
         #expect(explained.output.contains(part), "\(part): \(explained.output)")
       }
       #expect(!explained.output.contains("dry run"))
+      let bare = tool(daemon, "explain", "user:anna", "e2", "--no-values")
+      #expect(bare.code == 0 && bare.output.contains("reads state.points") && !bare.output.contains("state before"))
       let missing = tool(daemon, "explain", "user:anna", "e9")
       #expect(missing.code == 1 && missing.output.contains("'rulectl log' lists"))
 
@@ -170,6 +177,49 @@ extension EndToEnd {
       #expect(tool(daemon, "capture", "user:nobody").code == 1)
       let since = tool(daemon, "capture", "user:anna", "--since", "1m").output
       #expect(since.contains("t:given(\"user:anna\", ") && !since.contains("id = \"e2\""), "\(since)")
+    }
+
+    @Test(arguments: [[], ["--anonymize"]])
+    func `a captured test plays what was parked and retried, on events and on messages`(options: [String]) throws {
+      let broken = Self.mate.replacing(
+        "state.n =",
+        with: "if event.data.bad and not state.knows then error('bad is not known') end state.knows = true state.n =")
+      let game = Self.game.replacing(
+        "rule \"reached\" { on = \"reached\", run = function(event, state)",
+        with:
+          "rule \"reached\" { on = \"reached\", run = function(event, state) if settings.at == 30 then error('no') end")
+      let daemon = try RuledDaemon(
+        rules: ["game/plugin.lua": game, "mate/plugin.lua": broken], manualClock: true,
+        configuration: Self.configuration)
+      let client = try daemon.client()
+      func retry(_ plugin: String) throws { _ = try client.call("retry", ["plugin": .string(plugin)]) }
+      for number in 1...3 {
+        let data: JSONValue = number == 1 ? ["bad": true] : [:]
+        _ = try client.event("played", "user:anna", data, with: ["id": .string("e\(number)"), "wait": "cascade"])
+        _ = try client.call("clock", ["advance": "10s"])
+      }
+      // The plugin fails on the first event, and by itself no more after the second one; the game on a message, until its rules are mended.
+      try retry("mate")
+      daemon.folder.replace("rules/game/plugin.lua", with: Self.game)
+      _ = try client.call("reload")
+      _ = try client.call("clock", ["advance": "10s"])
+      for _ in 0..<500 where try client.call("parked")["parked"] != [] { usleep(10_000) }
+      _ = try client.event("played", "user:anna", [:], with: ["id": "e4"])
+      let origins = ["user:anna", "user:boss"].map { subject in
+        (try? client.call("log", ["subject": .string(subject)]))?["entries"]?.arrayValue?.compactMap {
+          $0["origin"]?.stringValue
+        }
+      }
+      #expect(origins == [["client", "client", "client", "retry", "client"], ["message", "retry"]])
+      for (name, subject) in [("anna", "user:anna"), ("boss", "user:boss")] {
+        let words = ["--socket", daemon.socket, "capture", subject] + options
+        let captured = Program.run("\(RuledDaemon.programs)/rulectl", words)
+        #expect(captured.code == 0 && !captured.output.contains("recorded:"), "\(captured.output)")
+        #expect(captured.output.contains("t:retry(\"user:"), "\(captured.output)")
+        daemon.folder.write("rules/mate/tests/\(name).lua", captured.output)
+      }
+      let passed = tool(daemon, "test", daemon.folder("rules"))
+      #expect(passed.code == 0 && passed.output.contains("2 tests passed"), "\(passed.output)")
     }
 
     @Test func `the store of a stopped daemon is backtested, with some plugins, and on a share of the subjects`() throws

@@ -86,7 +86,10 @@ final class EventTransaction {
   /// Begins an event.
   func begin(_ event: EventInput, of subject: Subject, record: SubjectRecordView?) {
     self.event = event
-    if let recorder, recorder.isExplaining { self.event.isExplained = true }
+    if let recorder, recorder.explanation != .none {
+      self.event.isExplained = true
+      self.event.explainsValues = recorder.explanation == .whole
+    }
     self.subject = subject
     self.record = record
     queue.append(sent: event.type)

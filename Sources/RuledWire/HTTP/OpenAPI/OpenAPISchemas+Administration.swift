@@ -202,13 +202,16 @@ extension OpenAPISchemas {
         "properties": [
           "subject": reference("Name"), "id": ["type": "string", "minLength": 1],
           "rules": ["type": ["object", "null"], "description": "The content of a rules folder to compare with."],
+          "no_values": [
+            "type": ["boolean", "null"], "description": "Leaves out the state and the values of what rules read.",
+          ],
         ],
       ],
       "ExplainedPast": object(
         [
           "sequence": number, "at": string, "now": string, "subject": string, "origin": string,
-          "event": ["type": "object"], "revision": string, "state": ["type": "object"], "outcome": outcome,
-        ], optional: ["other": object(["revision": string, "outcome": outcome])]),
+          "event": ["type": "object"], "revision": string, "outcome": outcome,
+        ], optional: ["state": ["type": "object"], "other": object(["revision": string, "outcome": outcome])]),
     ]
   }
 }
