@@ -73,21 +73,21 @@ let package = Package(
     module(
       "RuledReplay",
       ["RuledCore", "RuledJSON", "RuledThreads", "RuledJournal", "RuledLua", "RuledStore", "RuledEngine"]),
+    module("RuledReports", ["RuledCore", "RuledJSON", "RuledJournal", "RuledReplay"]),
     module("RuledPeers", ["RuledCore", "RuledThreads", "CTLS", "CUV"]),
     module("RuledWire", ["RuledCore", "RuledJSON"]),
     module(
       "RuledServer",
       [
         "RuledCore", "RuledJSON", "RuledThreads", "RuledCluster", "RuledEngine", "RuledJournal", "RuledLua",
-        "RuledPeers", "RuledReplay", "RuledStore",
+        "RuledPeers", "RuledReplay", "RuledReports", "RuledStore",
         "RuledWire", "CCurl", "CLinux", "CSystemd", "CUV",
       ]),
     module(
       "RuledTool",
       [
         "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledJournal", "RuledLua", "RuledReplay",
-        "RuledStore",
-        "RuledWire",
+        "RuledReports", "RuledStore", "RuledWire",
       ]),
     .executableTarget(
       name: "ruled", dependencies: ["RuledServer"], swiftSettings: strict, linkerSettings: boundAtStart),
@@ -126,7 +126,7 @@ let package = Package(
         "RuledServer", "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledLua", "RuledStore",
         "CAllocations", "CLinux", "StoreTestSupport", "TestSupport",
       ]),
-    tests("RuledToolTests", ["RuledTool", "RuledJSON", "TestSupport"]),
+    tests("RuledToolTests", ["RuledTool", "RuledReports", "RuledJSON", "TestSupport"]),
     tests("ArchitectureTests", []),
     tests(
       "EndToEndTests",

@@ -15,15 +15,16 @@ import Testing
     "RuledReplay": [
       "RuledCore", "RuledJSON", "RuledThreads", "RuledJournal", "RuledLua", "RuledStore", "RuledEngine",
     ],
+    "RuledReports": ["RuledCore", "RuledJSON", "RuledJournal", "RuledReplay"],
     "RuledPeers": ["RuledCore", "RuledThreads", "CTLS", "CUV"],
     "RuledWire": ["RuledCore", "RuledJSON"],
     "RuledServer": [
       "RuledCore", "RuledJSON", "RuledThreads", "RuledCluster", "RuledEngine", "RuledJournal", "RuledLua",
-      "RuledPeers", "RuledReplay", "RuledStore", "RuledWire", "CUV", "CCurl", "CLinux", "CSystemd",
+      "RuledPeers", "RuledReplay", "RuledReports", "RuledStore", "RuledWire", "CUV", "CCurl", "CLinux", "CSystemd",
     ],
     "RuledTool": [
-      "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledJournal", "RuledLua", "RuledReplay", "RuledStore",
-      "RuledWire",
+      "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledJournal", "RuledLua", "RuledReplay",
+      "RuledReports", "RuledStore", "RuledWire",
     ],
     "ruled": ["RuledServer"],
     "ruled-courier": ["RuledServer"],

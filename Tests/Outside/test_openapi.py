@@ -98,6 +98,14 @@ def test_a_backtest_over_http(start):
     report = report.json()
     assert report["outcomes"] == {"equal": 0, "changed": 20} and report["fidelity"]["equal"] == 20
     assert report["exceeded"] == ["changed > 50%"]
+    page = daemon.http.post(
+        "/v1/backtest", json={"rules": rules, "plugins": ["probe"]}, headers={"accept": "text/html,*/*;q=0.8"}, timeout=60
+    )
+    assert page.status_code == 200 and page.headers["content-type"] == "text/html; charset=utf-8", page.text
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    assert page.text.startswith("<!doctype html>") and "nowhere thing" in page.text and "<mark>" in page.text
+    refused = daemon.http.post("/v1/backtest", json={"rules": []}, headers={"accept": "text/html"})
+    assert refused.status_code == 400 and refused.json()["code"] == -32602
     equal = {"plugins": [{"name": "probe", "modules": [{"path": "probe/plugin.lua", "text": PLUGIN}]}]}
     report = daemon.http.post("/v1/backtest", json={"rules": equal, "plugins": ["probe"], "subjects": "s:1"}, timeout=60).json()
     assert report["outcomes"] == {"equal": 11, "changed": 0} and report["subjects"] == 11

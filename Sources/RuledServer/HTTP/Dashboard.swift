@@ -58,7 +58,12 @@ extension HTTPRouter {
 
   /// Whether a client asks for a page to show to a person.
   static func wantsPage(_ exchange: HTTPExchange) -> Bool {
-    exchange.headers["authorization"] == nil && exchange.headers["accept"]?.contains("text/html") == true
+    exchange.headers["authorization"] == nil && acceptsPage(exchange)
+  }
+
+  /// Whether a client takes a page for an answer.
+  static func acceptsPage(_ exchange: HTTPExchange) -> Bool {
+    exchange.headers["accept"]?.contains("text/html") == true
   }
 
   /// The page, or one of its files.

@@ -91,21 +91,24 @@ struct RPCRequests: Sendable {
   let requests: [Request]
   /// Whether the response is an array of the replies.
   let isArray: Bool
+  /// The member of the result that is the response, a page of HTML; nil for the whole result as JSON.
+  let page: String?
   /// How many bytes the requests and the replies so far take.
   private(set) var heldBytes: Int
   private var replies: [JSONRPCReply?]
   private var next = 0
   private var pending = 0
 
-  /// A single request.
-  init(_ request: Request) { self.init([request], isArray: false) }
+  /// A single request; `page` names the member of its result that is the response, if it is a page.
+  init(_ request: Request, page: String? = nil) { self.init([request], isArray: false, page) }
 
   /// An array of requests.
-  init(array requests: [Request]) { self.init(requests, isArray: true) }
+  init(array requests: [Request]) { self.init(requests, isArray: true, nil) }
 
-  private init(_ requests: [Request], isArray: Bool) {
+  private init(_ requests: [Request], isArray: Bool, _ page: String?) {
     self.requests = requests
     self.isArray = isArray
+    self.page = page
     replies = Array(repeating: nil, count: requests.count)
     heldBytes = requests.reduce(0) { $0 + $1.text.count + Self.overhead }
   }
@@ -137,7 +140,9 @@ struct RPCRequests: Sendable {
 
   /// The response made of all replies.
   var response: HTTPResponse {
-    guard isArray else { return replies.first.flatMap { $0 }.map { HTTPResponse($0) } ?? HTTPResponse(200, json: []) }
+    guard isArray else {
+      return replies.first.flatMap { $0 }.map { HTTPResponse($0, page: page) } ?? HTTPResponse(200, json: [])
+    }
     var body: [UInt8] = [UInt8(ascii: "[")]
     for (index, reply) in replies.enumerated() {
       if index > 0 { body.append(UInt8(ascii: ",")) }

@@ -1,5 +1,6 @@
 import Glibc
 import RuledCore
+import RuledJSON
 import RuledWire
 
 /// A complete response that a connection has not sent yet.
@@ -36,8 +37,18 @@ struct HTTPResponse: Sendable {
     for field in error.headers { headers.append((field.name, field.value)) }
   }
 
-  /// A response with the result or the error of a JSON-RPC reply.
-  init(_ reply: JSONRPCReply) {
+  /// A response with the result or the error of a JSON-RPC reply, or with the `page` that is a member of the result.
+  init(_ reply: JSONRPCReply, page: String? = nil) {
+    if let page, reply.code == nil,
+      let html = reply.body.withView({ try? JSONValue(parsing: $0, maximumDepth: 4 * Limits.jsonDepth) })?[page]
+    {
+      self.init(200, type: "text/html; charset=utf-8", Array((html.stringValue ?? "").utf8))
+      headers += [
+        ("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'"),
+        ("x-content-type-options", "nosniff"),
+      ]
+      return
+    }
     self.init(reply.code?.httpStatus ?? 200, json: reply.body)
     if reply.code == .overloaded { headers.append(("retry-after", "1")) }
   }

@@ -182,7 +182,7 @@ final class HTTPRouter {
     case .subjectLog: return request(.log, about: item, JSONRPCRequest.params(of: exchange.target, for: .log))
     case .log: return list(.log, exchange)
     case .explainPast: return try body(.explainPast, exchange)
-    case .backtest: return try body(.backtest, exchange)
+    case .backtest: return try backtest(exchange)
     case .reload: return request(.reload, JSONObject())
     case .revisions: return list(.revisions, exchange)
     case .revision: return request(.revision, ["revision": .string(item)])
@@ -234,6 +234,17 @@ final class HTTPRouter {
     } catch { throw HTTPError(error) }
     return RPCRequests(
       .init(text: JSONRPCRequest.text(method, capacity: body.count) { $0.raw(body) }, worker: nextWorker()))
+  }
+
+  /// A backtest, whose report is a page for who accepts one.
+  private func backtest(_ exchange: HTTPExchange) throws(HTTPError) -> RPCRequests {
+    let request = try body(.backtest, exchange)
+    guard Self.acceptsPage(exchange), case .object(var params)? = try? JSONValue(parsing: exchange.body.bytes) else {
+      return request
+    }
+    params["html"] = true
+    return RPCRequests(
+      .init(text: JSONRPCRequest.text(.backtest, params), worker: nextWorker()), page: "html")
   }
 
   /// A request whose params are in the target's query.

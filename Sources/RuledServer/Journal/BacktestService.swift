@@ -5,6 +5,7 @@ import RuledJSON
 import RuledJournal
 import RuledLua
 import RuledReplay
+import RuledReports
 import RuledStore
 import RuledThreads
 import RuledWire
@@ -55,10 +56,27 @@ final class BacktestService: Sendable {
     let found = try backtest.play(
       load, configuration: services.context.configuration, threads: 1, shouldContinue: { _ in shouldContinue() })
     guard found.isWhole else { throw RequestError(.unavailable, "the client has gone") }
-    return found.comparison.result.json(
+    let result = found.comparison.result
+    let report = result.json(
       .init(
         baseline: rules.baseline.revision, candidate: rules.candidate.revision, gaps: backtest.gaps, folder: "DIR",
         conditions: conditions))
+    guard params.html, case .object(var members) = report else { return report }
+    let examples = try examples(of: result, in: backtest, load)
+    members["html"] = .string(BacktestPage(report, result, examples).text)
+    return .object(members)
+  }
+
+  /// Plays the range once more to explain some of the events that came out differently.
+  private func examples(
+    of result: ComparisonResult, in backtest: JournalBacktest, _ load: @escaping Replay.Rules
+  ) throws(RequestError) -> [BacktestExample] {
+    let search = ExampleSearch(for: result)
+    guard !search.isComplete else { return [] }
+    try backtest.playInOrder(
+      load, configuration: services.context.configuration,
+      shouldContinue: { _ in !search.isComplete && shouldContinue() }, before: search.look)
+    return search.found
   }
 
   private var conditions: [FailCondition] {

@@ -1,6 +1,7 @@
 package import RuledCore
 internal import RuledEngine
 internal import RuledReplay
+internal import RuledReports
 
 /// `rulectl backtest`: what other rules would have made of past events.
 package enum BacktestCommand: Command {

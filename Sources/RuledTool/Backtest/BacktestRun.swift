@@ -4,6 +4,7 @@ internal import RuledEngine
 internal import RuledJournal
 internal import RuledLua
 internal import RuledReplay
+internal import RuledReports
 
 /// Plays the events of a backtest on both sides, with progress, until they end or the user interrupts.
 final class BacktestRun {
@@ -59,25 +60,13 @@ final class BacktestRun {
   func examples(of result: ComparisonResult) throws -> [BacktestExample] {
     if case .file("-") = events { return [] }
     defer { watch.clear() }
-    let wanted = BacktestExample.wanted(by: result)
-    let subjects = Set(wanted.map(\.subject))
-    var found: [BacktestExample] = []
-    guard !wanted.isEmpty else { return [] }
-    let explain = { (entry: JournalEntry, sides: Sides) throws(RequestError) in
-      guard subjects.contains(entry.subject) else { return }
-      let id = EventText.id(entry.event)
-      guard wanted.contains(where: { $0.subject == entry.subject && $0.event == id }) else { return }
-      let explained = try sides.explain(entry)
-      found.append(
-        BacktestExample(
-          subject: entry.subject, event: id, type: EventText.type(entry.event), baseline: explained.baseline,
-          candidate: explained.candidate))
-    }
+    let search = ExampleSearch(for: result)
+    guard !search.isComplete else { return [] }
     switch events {
     case .file(let path):
       try backtest(of: EventLines(path, environment)).withSides(load(warmsUp: false)) { sides in
-        _ = try forEachEvent(of: path, { found.count < wanted.count }) { entry in
-          try explain(entry, sides)
+        _ = try forEachEvent(of: path, { !search.isComplete }) { entry in
+          try search.look(at: entry, sides)
           try sides.play(entry, isCompared: true)
           return true
         }
@@ -86,11 +75,11 @@ final class BacktestRun {
       try journal.playInOrder(
         load(warmsUp: true),
         shouldContinue: {
-          found.count < wanted.count
+          !search.isComplete
             && watch.shouldContinue(share: Double($0) / Double(max(journal.count, 1)), count: $0)
-        }, before: explain)
+        }, before: search.look)
     }
-    return found
+    return search.found
   }
 
   private func load(warmsUp: Bool) -> Replay.Rules {

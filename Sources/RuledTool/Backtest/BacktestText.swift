@@ -1,5 +1,6 @@
 internal import RuledCore
 internal import RuledReplay
+internal import RuledReports
 
 /// Writes a backtest's report for a terminal: whom the change concerns, and how, on one screen.
 struct BacktestText {
@@ -238,12 +239,4 @@ struct BacktestText {
     number.magnitude < 1e15 && number == number.rounded()
       ? Figures.count(Int(number)) : Figures.plain((number * 100).rounded() / 100)
   }
-}
-
-extension JSONValue {
-  /// How many outcomes of a decision differ.
-  var differences: Int { count("changed") + count("new") + count("gone") }
-
-  /// Whether it is an object or an array.
-  var isContainer: Bool { objectValue != nil || arrayValue != nil }
 }

@@ -1,4 +1,5 @@
 package import RuledCore
+internal import RuledReports
 
 /// `rulectl bench`: puts load on a running daemon.
 package enum BenchCommand: Command {

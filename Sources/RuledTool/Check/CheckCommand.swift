@@ -1,4 +1,5 @@
 package import RuledCore
+internal import RuledReports
 
 /// `rulectl check`: finds what is wrong in the rules, without a daemon.
 package enum CheckCommand: Command {

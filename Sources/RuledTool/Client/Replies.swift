@@ -1,5 +1,6 @@
 package import RuledCore
 internal import RuledJSON
+internal import RuledReports
 
 extension JSONValue {
   /// How deep a daemon's answer may nest: it wraps what was sent, so it may be deeper than a request.
@@ -19,21 +20,6 @@ extension JSONValue {
     }
     return .object(object)
   }
-
-  /// The object's member; nil when this is no object, has no such member, or the member is null.
-  package func member(_ name: String) -> JSONValue? {
-    guard let value = self[name], !value.isNull else { return nil }
-    return value
-  }
-
-  /// The object's member as a count; 0 when there is none.
-  func count(_ name: String) -> Int { Int(member(name)?.intValue ?? 0) }
-
-  /// The elements of the object's member; none when there is no such array.
-  func elements(_ name: String) -> [JSONValue] { member(name)?.arrayValue ?? [] }
-
-  /// A string as it is, anything else as JSON on one line.
-  package var brief: String { stringValue ?? text }
 }
 
 /// A list that a daemon answers in pages.

@@ -1,5 +1,6 @@
 internal import Glibc
 package import RuledCore
+package import RuledReports
 internal import RuledStore
 
 /// A program made of commands: finds the one that is called, runs it, and reports its errors.

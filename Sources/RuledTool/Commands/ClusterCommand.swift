@@ -1,5 +1,6 @@
 internal import Glibc
 package import RuledCore
+internal import RuledReports
 
 /// `rulectl cluster`: the nodes over one log of commits, and whether each may own it.
 package enum ClusterCommand: Command {

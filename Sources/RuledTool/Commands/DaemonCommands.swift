@@ -1,4 +1,5 @@
 package import RuledCore
+internal import RuledReports
 internal import RuledStore
 internal import RuledThreads
 

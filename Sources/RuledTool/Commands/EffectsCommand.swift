@@ -1,4 +1,5 @@
 package import RuledCore
+internal import RuledReports
 
 /// `rulectl effects`: effects that are not delivered.
 package enum EffectsCommand: Command {

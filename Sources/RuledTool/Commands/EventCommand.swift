@@ -1,4 +1,5 @@
 package import RuledCore
+internal import RuledReports
 
 /// `rulectl event`: sends one event, or a file of them.
 package enum EventCommand: Command {

@@ -1,5 +1,6 @@
 internal import RuledCore
 internal import RuledJSON
+internal import RuledReports
 
 /// Sends each line of a file as an event, with a bounded number in flight, and reports in the order of the lines.
 struct EventFile {

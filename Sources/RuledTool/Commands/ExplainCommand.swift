@@ -1,6 +1,7 @@
 package import RuledCore
 internal import RuledEngine
 internal import RuledJSON
+internal import RuledReports
 
 /// `rulectl explain`: which rules an event would fire, or a past event did, and why not the others.
 package enum ExplainCommand: Command {

@@ -1,5 +1,6 @@
 import Glibc
 package import RuledCore
+internal import RuledReports
 
 /// `rulectl log`: what happened, from the journal.
 package enum LogCommand: Command {

@@ -1,4 +1,5 @@
 package import RuledCore
+internal import RuledReports
 
 /// `rulectl parked`: events that a plugin failed on.
 package enum ParkedCommand: Command {

@@ -1,4 +1,5 @@
 package import RuledCore
+internal import RuledReports
 
 /// `rulectl revisions`: the revisions of the rules that the daemon keeps.
 package enum RevisionsCommand: Command {

@@ -1,6 +1,7 @@
 package import RuledCore
 internal import RuledEngine
 internal import RuledLua
+package import RuledReports
 
 /// `rulectl rollout`: tries rules on some subjects, for real.
 package enum RolloutCommand: Command {

@@ -1,4 +1,5 @@
 package import RuledCore
+internal import RuledReports
 
 /// `rulectl rules`: the loaded plugins and their figures.
 package enum RulesCommand: Command {

@@ -1,4 +1,5 @@
 package import RuledCore
+internal import RuledReports
 
 /// `rulectl query`: asks a plugin's query.
 package enum QueryCommand: Command {

@@ -1,4 +1,5 @@
 package import RuledCore
+internal import RuledReports
 
 /// `rulectl watch`: changes as they happen.
 package enum WatchCommand: Command {

@@ -1,6 +1,7 @@
 internal import Glibc
 package import RuledCore
 internal import RuledEngine
+internal import RuledReports
 
 /// `rulectl mutate`: changes the rules one place at a time and says which changes no test noticed.
 package enum MutateCommand: Command {

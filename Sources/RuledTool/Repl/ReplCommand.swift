@@ -1,6 +1,7 @@
 package import RuledCore
 internal import RuledEngine
 internal import RuledLua
+internal import RuledReports
 
 /// `rulectl repl`: Lua, host functions and events, line by line.
 package enum ReplCommand: Command {

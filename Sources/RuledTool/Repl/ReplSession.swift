@@ -1,6 +1,7 @@
 internal import RuledCore
 internal import RuledEngine
 internal import RuledLua
+internal import RuledReports
 
 /// Evaluates lines of Lua and events in memory, on a copy of a subject's state and with the rules as they are on disk.
 final class ReplSession {

@@ -1,6 +1,7 @@
 internal import Glibc
 package import RuledCore
 internal import RuledLua
+internal import RuledReports
 internal import RuledStore
 
 /// `rulectl fmt`: lays out Lua files.

@@ -1,5 +1,6 @@
 internal import RuledCore
 internal import RuledLua
+internal import RuledReports
 
 /// What tests ran of the rules, file by file.
 struct CoverageReport: Sendable {

@@ -1,4 +1,5 @@
 internal import RuledCore
+internal import RuledReports
 
 /// Writes a test run for people: one line for each plugin, and each failure with what was expected.
 struct TestReport {

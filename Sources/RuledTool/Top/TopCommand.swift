@@ -1,5 +1,6 @@
 internal import Glibc
 package import RuledCore
+internal import RuledReports
 
 /// `rulectl top`: a live view of a daemon.
 package enum TopCommand: Command {

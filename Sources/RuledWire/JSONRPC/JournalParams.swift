@@ -169,6 +169,8 @@ package struct BacktestParams: Sendable {
   package let sample: String
   /// The conditions that fail it, as in `changed > 1%`.
   package let failOn: [String]
+  /// Whether the report is wanted as a page, too.
+  package let html: Bool
 
   /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) {
@@ -183,6 +185,7 @@ package struct BacktestParams: Sendable {
     subjects = try reader.string("subjects") ?? ""
     sample = try reader.string("sample") ?? "100%"
     failOn = try Self.texts("fail_on", reader) ?? []
+    html = try reader.boolean("html") ?? false
   }
 
   private static func moment(

@@ -93,7 +93,7 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .dashboard: ["role"]
     case .log:
       ["subject", "type", "plugin", "decision", "failures", "since", "until", "after", "limit"]
-    case .backtest: ["rules", "plugins", "since", "until", "subjects", "sample", "fail_on"]
+    case .backtest: ["rules", "plugins", "since", "until", "subjects", "sample", "fail_on", "html"]
     case .parked: ["plugin", "after", "limit"]
     case .retry, .drop: ["parked", "plugin"]
     case .counters: ["prefix", "labels"]

@@ -95,6 +95,12 @@ extension EndToEnd {
       #expect(own["most_changed"]?.arrayValue?.count == remote["most_changed"]?.arrayValue?.count)
       for name in ["most_changed"] { (own[name], remote[name]) = (nil, nil) }
       #expect(own == remote)
+      #expect(own["html"] == nil)
+      _ = backtest(daemon, "--since", "36h", "--html", daemon.folder("report.html"))
+      let page = try client.call("backtest", ["rules": rules, "since": "36h", "html": true])["html"]?.stringValue
+      #expect(page?.contains("game.points") == true && page?.contains("<mark>") == true)
+      #expect(
+        page?.replacing("--rules DIR", with: "--rules \(daemon.folder("next"))") == daemon.folder.read("report.html"))
       #expect(try client.failure("backtest", ["rules": ["plugins": []]])["data"]?["code"] == "invalid_params")
       let refused = try client.failure("backtest", ["rules": rules, "fail_on": ["speed > 1"]])
       #expect(refused["message"]?.stringValue?.contains("changed, failures, effects or instructions") == true)

@@ -196,9 +196,9 @@ enum OpenAPIResponses {
     let (type, schema) = operation.content
     var responses: JSONObject = ["200": ["description": .string(operation.summary)]]
     if method != "HEAD" {
-      responses["200"] = [
-        "description": .string(operation.summary), "content": .object([type: ["schema": schema]]),
-      ]
+      var content: JSONObject = [type: ["schema": schema]]
+      if let other = operation.otherType { content[other] = ["schema": ["type": "string"]] }
+      responses["200"] = ["description": .string(operation.summary), "content": .object(content)]
     }
     var statuses = Set(common + operation.errors)
     if !endpoint.isForProbes { statuses.formUnion([401, 403]) }

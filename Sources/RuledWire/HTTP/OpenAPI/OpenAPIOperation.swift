@@ -12,6 +12,8 @@ struct OpenAPIOperation {
   var body: JSONValue?
   /// The schema of a good response by its content type; empty for a text that is not JSON.
   var content: (type: String, schema: JSONValue)
+  /// The content type of what a client gets instead that accepts it; nil for none.
+  var otherType: String?
   /// The statuses of errors beside those that every endpoint has.
   var errors: [Int] = []
 
@@ -80,8 +82,11 @@ struct OpenAPIOperation {
       return OpenAPIOperation("startRollout", "Tries rules on some subjects.", "Rollout", takes: "RolloutStart", [422])
     case .rollout: return OpenAPIOperation("showRollout", "The last rollout.", "Rollout", [404])
     case .backtest:
-      return OpenAPIOperation(
+      var backtest = OpenAPIOperation(
         "backtest", "What other rules would have made of the journal.", "Backtest", takes: "BacktestStart", [422])
+      backtest.otherType = "text/html; charset=utf-8"
+      backtest.text = "A client that accepts `text/html` gets the report as a page."
+      return backtest
     case .shadow where method == "POST":
       return OpenAPIOperation("startShadow", "Lets rules see live events.", "Shadow", takes: "ShadowStart", [422])
     case .shadow: return OpenAPIOperation("showShadow", "What the shadow made otherwise.", "Shadow", [404])

@@ -131,17 +131,19 @@ extension OpenAPISchemas {
         "properties": [
           "rules": rules, "plugins": texts, "since": moment, "until": moment, "subjects": optionalText,
           "sample": optionalText, "fail_on": texts,
+          "html": ["type": ["boolean", "null"], "description": "Adds the report as a page."],
         ],
       ],
-      "Backtest": object([
-        "range": object(["since": optionalText, "until": optionalText, "first": number, "last": number]),
-        "events": number, "subjects": number, "gaps": things, "baseline": string, "candidate": string,
-        "fidelity": object(["replayed": number, "equal": number, "different": things]),
-        "outcomes": object(["equal": number, "changed": number]), "decisions": things, "effects": things,
-        "messages": sides, "timers": sides, "failures": object(["before": number, "after": number, "kinds": things]),
-        "states": object(["equal": number, "changed": number]), "rules": things, "most_changed": things,
-        "exceeded": array(of: string),
-      ]),
+      "Backtest": object(
+        [
+          "range": object(["since": optionalText, "until": optionalText, "first": number, "last": number]),
+          "events": number, "subjects": number, "gaps": things, "baseline": string, "candidate": string,
+          "fidelity": object(["replayed": number, "equal": number, "different": things]),
+          "outcomes": object(["equal": number, "changed": number]), "decisions": things, "effects": things,
+          "messages": sides, "timers": sides, "failures": object(["before": number, "after": number, "kinds": things]),
+          "states": object(["equal": number, "changed": number]), "rules": things, "most_changed": things,
+          "exceeded": array(of: string),
+        ], optional: ["html": string]),
     ]
   }
 

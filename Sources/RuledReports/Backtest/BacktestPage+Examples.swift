@@ -1,5 +1,5 @@
-internal import RuledCore
-internal import RuledReplay
+import RuledCore
+import RuledReplay
 
 /// Whom a change concerns most, and changed events explained on both sides.
 extension BacktestPage {
@@ -62,7 +62,7 @@ extension BacktestPage {
 }
 
 /// An event that came out differently, explained under both rules: which rules fired, and what they did.
-struct BacktestExample {
+package struct BacktestExample {
   /// The event's subject.
   let subject: String
   /// The event's id.

@@ -15,12 +15,12 @@ package enum Figures {
   package static func count(_ value: Int, _ noun: String) -> String { count(value, noun, plural: noun + "s") }
 
   /// A count and its noun with an irregular plural: `1 reply`, `2 replies`.
-  static func count(_ value: Int, _ singular: String, plural: String) -> String {
+  package static func count(_ value: Int, _ singular: String, plural: String) -> String {
     "\(count(value)) \(value == 1 ? singular : plural)"
   }
 
   /// A number of bytes: `512 bytes`, `1.2 MiB`.
-  static func bytes(_ value: Int) -> String {
+  package static func bytes(_ value: Int) -> String {
     let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")]
     guard let (size, unit) = units.first(where: { value >= $0.0 }) else { return count(value, "byte") }
     return "\(tenths(Double(value) / Double(size))) \(unit)"
@@ -46,14 +46,14 @@ package enum Figures {
   }
 
   /// A share from 0 to 1 in per cent with two decimals: `99.87 %`.
-  static func percent(_ share: Double) -> String {
+  package static func percent(_ share: Double) -> String {
     let scaled = Int((share * 10_000).rounded())
     let decimals = scaled % 100
     return "\(scaled / 100).\(decimals < 10 ? "0" : "")\(decimals) %"
   }
 
   /// A number, without decimals when it is whole: `10`, `0.5`.
-  static func plain(_ value: Double) -> String {
+  package static func plain(_ value: Double) -> String {
     value == value.rounded() && value.magnitude < 1e15 ? "\(Int(value))" : "\(value)"
   }
 

@@ -1,8 +1,8 @@
-internal import RuledCore
-internal import RuledReplay
+package import RuledCore
+package import RuledReplay
 
 /// A backtest's report as one page of HTML without outside parts: tiles, charts, and changed events explained side by side.
-struct BacktestPage {
+package struct BacktestPage {
   let report: JSONValue
   private let result: ComparisonResult
   let examples: [BacktestExample]
@@ -13,14 +13,14 @@ struct BacktestPage {
   ///   - report: the report, as `--json` prints it.
   ///   - result: what was compared.
   ///   - examples: changed events, explained.
-  init(_ report: JSONValue, _ result: ComparisonResult, _ examples: [BacktestExample]) {
+  package init(_ report: JSONValue, _ result: ComparisonResult, _ examples: [BacktestExample]) {
     self.report = report
     self.result = result
     self.examples = examples
   }
 
   /// The whole page.
-  var text: String {
+  package var text: String {
     var page = HTMLText()
     write(to: &page)
     return page.text

@@ -1,5 +1,3 @@
-internal import RuledCore
-
 /// Writes HTML: elements around escaped text, and charts as inline SVG.
 struct HTMLText {
   /// The HTML so far.
@@ -80,7 +78,7 @@ struct HTMLText {
 
 extension String {
   /// The text for XML and HTML, in an element or a quoted attribute: what markup gives a meaning to is escaped, what XML forbids is U+FFFD.
-  var escapedForMarkup: String {
+  package var escapedForMarkup: String {
     var escaped = ""
     for scalar in unicodeScalars {
       switch scalar {

@@ -1,0 +1,29 @@
+package import RuledCore
+import RuledJSON
+
+/// Members of what a daemon answers, of which some may be missing.
+extension JSONValue {
+  /// The object's member; nil when this is no object, has no such member, or the member is null.
+  package func member(_ name: String) -> JSONValue? {
+    guard let value = self[name], !value.isNull else { return nil }
+    return value
+  }
+
+  /// The object's member as a count; 0 when there is none.
+  package func count(_ name: String) -> Int { Int(member(name)?.intValue ?? 0) }
+
+  /// The elements of the object's member; none when there is no such array.
+  package func elements(_ name: String) -> [JSONValue] { member(name)?.arrayValue ?? [] }
+
+  /// A string as it is, anything else as JSON on one line.
+  package var brief: String { stringValue ?? text }
+}
+
+/// Members of a backtest's report.
+extension JSONValue {
+  /// How many outcomes of a decision differ.
+  package var differences: Int { count("changed") + count("new") + count("gone") }
+
+  /// Whether it is an object or an array.
+  package var isContainer: Bool { objectValue != nil || arrayValue != nil }
+}

@@ -1,0 +1,42 @@
+package import RuledCore
+
+/// A plugin's failure on an event.
+package struct ReportedFailure: Sendable {
+  /// The plugin that failed.
+  package var plugin: String
+  /// The rule, query or handler that failed; empty when none is named.
+  package var rule: String
+  /// The kind, such as `instructions`.
+  package var kind: String
+  /// What happened, with file and line.
+  package var message: String
+
+  /// Reads `{plugin, rule, kind, message, file, line}`.
+  package init(_ json: JSONValue) {
+    plugin = json.member("plugin")?.stringValue ?? "?"
+    rule = json.member("rule")?.stringValue ?? ""
+    kind = json.member("kind")?.stringValue ?? "error"
+    message = json.locatedMessage
+  }
+
+  /// Plugin, rule, message and kind in one line.
+  package var line: String { line(of: "rule") }
+
+  /// The same of what is called a `part`, such as a query.
+  package func line(of part: String) -> String {
+    "\(plugin)\(rule.isEmpty ? "" : ", \(part) '\(rule)'"): \(messageAndKind)"
+  }
+
+  /// Message and kind in one line.
+  package var messageAndKind: String { "\(message) (\(kind))" }
+}
+
+extension JSONValue {
+  /// The member `message` of a failure or a load error, after its `file` and `line` as compilers write them.
+  package var locatedMessage: String {
+    let message = member("message")?.stringValue ?? brief
+    guard let file = member("file")?.stringValue, !file.isEmpty else { return message }
+    let location = member("line")?.intValue.map { "\(file):\($0)" } ?? file
+    return message.contains(location) ? message : "\(location): \(message)"
+  }
+}
