@@ -143,6 +143,21 @@ import Testing
       ])
   }
 
+  @Test func `a plugin whose states alone differ is named with the first event after which they do`() throws {
+    let (first, second) = (Comparison(), Comparison())
+    for number in 1...3 {
+      let baseline = played("", subject: "user:\(number)", id: "e\(number)", state: 1)
+      let candidate = played("", subject: "user:\(number)", id: "e\(number)", state: number == 1 ? 1 : 2)
+      (number == 2 ? first : second).add(baseline: baseline, candidate: candidate)
+    }
+    second.merge(first)
+    #expect(try report(second)["outcomes"] == ["equal": 3, "changed": 0])
+    #expect(
+      try report(second)["other_states"] == [
+        ["plugin": "p", "subject": "user:2", "explain": "rulectl explain user:2 e2 --rules next"]
+      ])
+  }
+
   @Test func `parts of a replay are merged into what one comparison would have found`() throws {
     let (whole, left, right) = (Comparison(), Comparison(), Comparison())
     for number in 1...200 {

@@ -18,6 +18,7 @@ package final class Comparison {
   private var timers = CountOfSides()
   /// The changed events of each subject, with the id of the first of them.
   private var changed = CommonCounts<String, String>(capacity: 4096)
+  private var stateDifferences = StateDifferences()
   private var equalOutcomes = 0
   private var changedOutcomes = 0
   private var events = 0
@@ -48,6 +49,7 @@ package final class Comparison {
       changedOutcomes += 1
       changed.add(entry.subject, at: entry.sequence, note: EventText.id(entry.event))
     }
+    if let baseline, let candidate { stateDifferences.add(baseline.entry, candidate.entry) }
     if let recorded { fidelity.add(recorded, baseline?.entry) }
     if let baseline { count(baseline, \.before) }
     if let candidate { count(candidate, \.after) }
@@ -97,6 +99,7 @@ package final class Comparison {
     messages = messages + other.messages
     timers = timers + other.timers
     changed.merge(other.changed)
+    stateDifferences.merge(other.stateDifferences)
     equalOutcomes += other.equalOutcomes
     changedOutcomes += other.changedOutcomes
     events += other.events
@@ -116,6 +119,7 @@ package final class Comparison {
       failureTotals: CountOfSides(before: failures.before, after: failures.after), states: states, rules: rules.json,
       instructions: rules.instructions,
       mostChanged: changed.top(10).map { (subject: $0.thing, events: $0.count, event: $0.note) },
+      otherStates: stateDifferences.all,
       changedSubjects: tables.reduce(0) { $0 + $1.withChangedEvents },
       details: decisions.details)
   }

@@ -24,6 +24,8 @@ package struct ComparisonResult {
   var instructions: CountOfSides
   /// The subjects with most changed events, each with the id of its first one.
   package var mostChanged: [(subject: String, events: Int, event: String)]
+  /// For each plugin the first event after which its state of a subject differs.
+  package var otherStates: [(plugin: String, subject: String, event: String)]
   /// How many subjects had an event that came out differently.
   package var changedSubjects: Int
   /// What a report for people shows of the decisions besides.
@@ -62,11 +64,20 @@ package struct ComparisonResult {
         "reason": .string(gap.reason),
       ]
     }
+    func explain(_ subject: String, _ event: String) -> JSONValue {
+      .string(
+        "rulectl explain \(subject.quotedForShell) \(event.quotedForShell) --rules \(frame.folder.quotedForShell)")
+    }
     let most = mostChanged.map { entry -> JSONValue in
-      let command = "rulectl explain \(entry.subject.quotedForShell) \(entry.event.quotedForShell)"
-      return [
+      [
         "subject": .string(entry.subject), "events": .integer(Int64(entry.events)),
-        "explain": .string("\(command) --rules \(frame.folder.quotedForShell)"),
+        "explain": explain(entry.subject, entry.event),
+      ]
+    }
+    let others = otherStates.map { entry -> JSONValue in
+      [
+        "plugin": .string(entry.plugin), "subject": .string(entry.subject),
+        "explain": explain(entry.subject, entry.event),
       ]
     }
     let exceeded = frame.conditions.filter { $0.isExceeded(by: self) }.map { JSONValue.string($0.text) }
@@ -80,7 +91,7 @@ package struct ComparisonResult {
       "outcomes": Self.equalAndChanged(outcomes), "decisions": decisions, "effects": effects,
       "messages": messages.json, "timers": timers.json, "failures": failures,
       "states": Self.equalAndChanged(states), "rules": rules, "most_changed": .array(most),
-      "exceeded": .array(exceeded),
+      "other_states": .array(others), "exceeded": .array(exceeded),
     ]
   }
 

@@ -20,6 +20,22 @@ extension BacktestPage {
     }
   }
 
+  /// For each plugin the first event after which it has another state, with the command that explains it.
+  func writeOtherStates(to page: inout HTMLText) {
+    let others = report.elements("other_states")
+    guard !others.isEmpty else { return }
+    page.element("h2") { $0.text("Other states") }
+    page.element("table") { page in
+      page.raw("<tr><th>plugin</th><th>first of</th><th>explained by</th></tr>")
+      for entry in others {
+        page.element("tr") { page in
+          for name in ["plugin", "subject"] { page.element("td") { $0.text(entry[name]?.brief ?? "?") } }
+          page.element("td") { page in page.element("code") { $0.text(entry["explain"]?.brief ?? "") } }
+        }
+      }
+    }
+  }
+
   /// Changed events, explained, to be unfolded.
   func writeExamples(to page: inout HTMLText) {
     guard !examples.isEmpty else { return }

@@ -43,6 +43,7 @@ package struct BacktestPage {
     ) {
       "\($0["plugin"]?.brief ?? "?") \($0["rule"]?.brief ?? "?")"
     }
+    writeOtherStates(to: &page)
     writeMostChanged(to: &page)
     writeExamples(to: &page)
     page.raw("</main></body></html>\n")

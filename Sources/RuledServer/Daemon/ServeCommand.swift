@@ -189,10 +189,10 @@ struct ServeOptions {
       OptionSpec(
         "restore", value: "DIR", "Makes a store of the latest backup in DIR, or of the backup DIR, and ends.",
         completes: .folders, repeats: true),
+      OptionSpec("hold-effects", "With --restore: no effect is delivered until 'rulectl effects release'."),
       OptionSpec(
         "import", value: "DIR", "Copies the store of a single daemon into the empty log of a cluster, and ends.",
         completes: .folders, repeats: true),
-      OptionSpec("hold-effects", "With --restore: no effect is delivered until 'rulectl effects release'."),
     ],
     details: """
       Options override the configuration. The exit code is 0 after a shutdown that was asked for, 1 when --check found

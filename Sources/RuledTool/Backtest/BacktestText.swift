@@ -82,6 +82,12 @@ struct BacktestText {
       "\(Figures.count(result.subjects, "subject")) (\(Self.share(result.changedSubjects, of: result.subjects)))\n"
     let ended = states.count("changed")
     text += "\(Figures.count(ended, "subject")) \(ended == 1 ? "ends" : "end") with another state\n"
+    let others = report.elements("other_states")
+    for other in others.prefix(Self.mostRows) {
+      text +=
+        "  \(style.cyan((other["plugin"]?.brief ?? "?").printable))  first: \((other["explain"]?.brief ?? "").printable)\n"
+    }
+    text += further(others.count)
     for (name, noun) in [("messages", "messages between subjects"), ("timers", "timers that fired")] {
       let count = report[name] ?? .null
       if count["before"] != count["after"] { text += "\(noun): \(Self.beforeAndAfter(count))\n" }

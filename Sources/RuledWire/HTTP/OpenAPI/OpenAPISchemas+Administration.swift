@@ -142,6 +142,7 @@ extension OpenAPISchemas {
           "outcomes": object(["equal": number, "changed": number]), "decisions": things, "effects": things,
           "messages": sides, "timers": sides, "failures": object(["before": number, "after": number, "kinds": things]),
           "states": object(["equal": number, "changed": number]), "rules": things, "most_changed": things,
+          "other_states": things,
           "exceeded": array(of: string),
         ], optional: ["html": string]),
     ]
