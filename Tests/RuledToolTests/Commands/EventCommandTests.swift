@@ -309,7 +309,6 @@ struct ExplainCommandTests {
     #expect(Run("event", "x", "s", "--follow", "--explain", on: daemon).errors.contains("leave --explain out"))
     #expect(Run("event", "--file", "-", "--follow", on: daemon).errors.contains("--follow goes with one event"))
     #expect(Run("event", "x", "s", "--no-values", on: daemon).errors.contains("--no-values goes with --explain"))
-    #expect(Run("explain", "s", "e", "--no-values", on: daemon).errors.contains("leave it out"))
     #expect(daemon.requests.isEmpty)
   }
 
