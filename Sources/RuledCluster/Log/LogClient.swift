@@ -94,9 +94,14 @@ final class LogClient {
     do throws(PostgresError) { try connection.run(script: command, milliseconds: settings.commitTimeout) } catch {
       throw error.storeError("the database did not execute \(command)")
     }
-    if let warning = connection.warning {
-      throw StoreError(.unreachable, "the database has not confirmed that its standbys have it", underlying: warning)
-    }
+    try checkStandbys(have: "it")
+  }
+
+  /// Throws if the server has warned, with its last answer, that it did not wait for its standbys.
+  private func checkStandbys(have what: String) throws(StoreError) {
+    guard let warning = open?.warning else { return }
+    throw StoreError(
+      .unreachable, "the database has not confirmed that its standbys have \(what)", underlying: warning)
   }
 
   // MARK: Reading
@@ -232,10 +237,7 @@ final class LogClient {
 
   private func ownership(_ statement: PostgresStatement, _ values: [PostgresValue]) throws(StoreError) -> Ownership? {
     let rows = try execute(statement, values, "the ownership of the log is not known")
-    if let warning = open?.warning {
-      throw StoreError(
-        .unreachable, "the database has not confirmed that its standbys have the new epoch", underlying: warning)
-    }
+    try checkStandbys(have: "the new epoch")
     guard rows.count == 1 else { return nil }
     return Ownership(epoch: rows.integer(0, 0), end: Self.position(rows, 1))
   }
@@ -269,10 +271,7 @@ final class LogClient {
           ], "a commit has no answer", milliseconds: milliseconds)
       }
     }
-    if let warning = open?.warning {
-      throw StoreError(
-        .unreachable, "the database has not confirmed that its standbys have a commit", underlying: warning)
-    }
+    try checkStandbys(have: "a commit")
     return rows.written == 1
   }
 

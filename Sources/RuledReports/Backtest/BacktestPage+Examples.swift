@@ -5,31 +5,35 @@ import RuledReplay
 extension BacktestPage {
   /// The subjects with most changed events, each with the command that explains the first of these.
   func writeMostChanged(to page: inout HTMLText) {
-    let most = report.elements("most_changed")
-    guard !most.isEmpty else { return }
-    page.element("h2") { $0.text("Changed most") }
-    page.element("table") { page in
-      page.raw("<tr><th>subject</th><th class=\"n\">events</th><th>explained by</th></tr>")
-      for entry in most {
-        page.element("tr") { page in
-          page.element("td") { $0.text(entry["subject"]?.brief ?? "?") }
-          page.element("td", "n") { $0.text(Figures.count(entry.count("events"))) }
-          page.element("td") { page in page.element("code") { $0.text(entry["explain"]?.brief ?? "") } }
-        }
-      }
+    writeExplained("Changed most", "most_changed", "<th>subject</th><th class=\"n\">events</th>", to: &page) {
+      entry, page in
+      page.element("td") { $0.text(entry["subject"]?.brief ?? "?") }
+      page.element("td", "n") { $0.text(Figures.count(entry.count("events"))) }
     }
   }
 
   /// For each plugin the first event after which it has another state, with the command that explains it.
   func writeOtherStates(to page: inout HTMLText) {
-    let others = report.elements("other_states")
-    guard !others.isEmpty else { return }
-    page.element("h2") { $0.text("Other states") }
+    writeExplained("Other states", "other_states", "<th>plugin</th><th>first of</th>", to: &page) { entry, page in
+      for name in ["plugin", "subject"] { page.element("td") { $0.text(entry[name]?.brief ?? "?") } }
+    }
+  }
+
+  /// A table of a member of the report, whose last column has the commands that explain its entries; nothing without entries.
+  ///
+  /// `head` is the HTML of the other columns' heads, and `cells` writes an entry's cells below them.
+  private func writeExplained(
+    _ title: String, _ member: String, _ head: String, to page: inout HTMLText,
+    _ cells: (JSONValue, inout HTMLText) -> Void
+  ) {
+    let entries = report.elements(member)
+    guard !entries.isEmpty else { return }
+    page.element("h2") { $0.text(title) }
     page.element("table") { page in
-      page.raw("<tr><th>plugin</th><th>first of</th><th>explained by</th></tr>")
-      for entry in others {
+      page.raw("<tr>\(head)<th>explained by</th></tr>")
+      for entry in entries {
         page.element("tr") { page in
-          for name in ["plugin", "subject"] { page.element("td") { $0.text(entry[name]?.brief ?? "?") } }
+          cells(entry, &page)
           page.element("td") { page in page.element("code") { $0.text(entry["explain"]?.brief ?? "") } }
         }
       }
