@@ -215,6 +215,8 @@ struct ReplyTarget: Sendable {
     case worker(Int)
     /// The HTTP server.
     case http
+    /// The owner of the log, which has lent the request's subject to this node; `connection` is the owner's number for the request.
+    case owner
   }
 
   /// The connection's token, or the token of the HTTP exchange.

@@ -118,7 +118,7 @@ extension Control {
     }
     for index in start..<end {
       share.enter()
-      _ = services.workers[services.owner(of: keys[index].subject)].send(
+      _ = services.workers[services.worker(for: keys[index].subject)].send(
         .perform { worker in
           body(worker, index)
           worker.evaluator.batch.awaited.append(share)

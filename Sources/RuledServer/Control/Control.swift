@@ -110,6 +110,7 @@ final class Control {
     switch message {
     case .task(let task, let caller): execute(task, for: caller)
     case .timerSet(let due): timers.set(due)
+    case .timerFailed(let timer, let error): timers.hold(timer, after: error)
     case .storeReopened:
       timers.retryHeld()
       timers.fireDue()
@@ -185,6 +186,8 @@ enum ControlMessage: Sendable {
   case task(ControlTask, ControlCaller)
   /// A timer was set that is due at this time, in microseconds.
   case timerSet(Int64)
+  /// A timer can't fire.
+  case timerFailed(DueTimer, RequestError)
   /// The store takes commits again.
   case storeReopened
   /// Run a closure on the control thread.

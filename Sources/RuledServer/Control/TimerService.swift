@@ -102,7 +102,7 @@ final class TimerService {
     let all = Cascade { _ = mailbox.send(.perform { $0.timers.finish(due) }) }
     for timer in due {
       all.enter()
-      _ = services.workers[services.owner(of: timer.subject)].send(.perform { $0.fire(timer, all) })
+      _ = services.receivers[services.owner(of: timer.subject)].send(.fire(timer, all))
     }
     all.leave()
   }

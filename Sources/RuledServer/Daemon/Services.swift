@@ -9,6 +9,12 @@ package final class Services: Sendable {
   package let context: EngineContext
   /// Where each worker gets its messages.
   let workers: [Mailbox<WorkerMessage>]
+  /// The subjects that are lent to other nodes, or that this node was lent; nil where none can be.
+  let shares: Shares?
+  /// The evaluation for the owner of the log; nil on a daemon that commits itself.
+  let evaluation: (any OwnersEvaluation)?
+  /// Where each evaluator of subjects gets its messages: the workers, then those that stand for other nodes.
+  let receivers: [Mailbox<WorkerMessage>]
   /// Lets other workers borrow each worker while it sleeps.
   let borrowable: [BorrowableWorker]
   /// What makes batches durable.
@@ -66,8 +72,11 @@ package final class Services: Sendable {
 
   init(
     context: EngineContext, workers count: Int, notifier: SystemdNotifier = .silent, connectionLimit: Int? = nil,
-    journal: JournalService? = nil, membership: ClusterMembership? = nil
+    journal: JournalService? = nil, membership: ClusterMembership? = nil, shares: Shares? = nil,
+    evaluation: (any OwnersEvaluation)? = nil
   ) {
+    self.shares = shares
+    self.evaluation = evaluation
     self.journal = journal
     self.membership = membership
     self.connectionLimit = connectionLimit ?? context.configuration.limits.connections
@@ -75,9 +84,10 @@ package final class Services: Sendable {
     self.notifier = notifier
     revisions = RevisionArchive(folder: context.configuration.storeFolder.map { "\($0)/\(RevisionArchive.folder)" })
     workers = (0..<count).map { _ in Mailbox<WorkerMessage>() }
+    receivers = workers + (shares?.receivers ?? [])
     borrowable = (0..<count).map { _ in BorrowableWorker() }
     hub = WatchHub(spare: context.changeLogs)
-    commits = CommitPipeline(context: context, hub: hub, workers: workers)
+    commits = CommitPipeline(context: context, hub: hub, workers: receivers)
     lineMemory = LineMemory(max(Limits.lineBytes, 4 * context.configuration.limits.requestBytes))
     figures = (0..<count).map { _ in WorkerFigures() }
     let configuration = context.configuration
@@ -142,6 +152,7 @@ package final class Services: Sendable {
     case .http:
       guard let server = http.withLock({ $0 }) else { return }
       bundle.forEach { server.receive($0, for: $1) }
+    case .owner: bundle.forEach { evaluation?.reply($0, to: $1) }
     }
   }
 }

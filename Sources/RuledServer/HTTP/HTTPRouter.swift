@@ -252,13 +252,13 @@ final class HTTPRouter {
     request(method, JSONRPCRequest.params(of: exchange.target, for: method))
   }
 
-  /// A request for the worker that owns a subject.
+  /// A request about a subject; the worker passes it on if another node evaluates for the subject.
   private func request(
     _ method: Method, about subject: String, _ params: JSONObject = JSONObject()
   ) -> RPCRequests {
     var params = params
     params["subject"] = .string(subject)
-    let worker = services.owner(of: Array(subject.utf8))
+    let worker = services.worker(for: Array(subject.utf8))
     return RPCRequests(.init(text: JSONRPCRequest.text(method, params), worker: worker))
   }
 
@@ -337,7 +337,7 @@ final class HTTPRouter {
 
   /// The worker of the subject that an event or a query names.
   private func owner(of object: TapeValue) -> Int {
-    object.member("subject")?.string.map { services.owner(of: $0) } ?? nextWorker()
+    object.member("subject")?.string.map { services.worker(for: $0) } ?? nextWorker()
   }
 
   /// The workers in turn, for requests that any of them can execute.

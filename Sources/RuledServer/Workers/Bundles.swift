@@ -7,6 +7,8 @@ struct ForwardedRequest: Sendable {
   let text: [UInt8]
   /// Where the reply goes.
   let target: ReplyTarget
+  /// The partition of the subject that it is about; nil if it is about none, or where no subjects are lent.
+  var partition: Partition?
 }
 
 /// Requests from one worker's connections for the subjects of one worker, in the order in which they were sent.
@@ -19,6 +21,8 @@ final class RequestBundle: @unchecked Sendable {  // one thread has it at a time
     let range: Range<Int>
     /// The hash of the subject's name.
     let subject: UInt64
+    /// The subject's partition; nil where no subjects are lent.
+    let partition: Partition?
   }
 
   /// The texts, each followed by `LineFramer.padding` bytes that parsers may read.
@@ -27,11 +31,11 @@ final class RequestBundle: @unchecked Sendable {  // one thread has it at a time
   private(set) var entries: [Entry] = []
 
   /// Adds a request about the subject whose name has the hash `subject`.
-  func append(_ text: ByteView, to target: ReplyTarget, subject: UInt64) {
+  func append(_ text: ByteView, to target: ReplyTarget, subject: UInt64, partition: Partition? = nil) {
     let start = bytes.count
     bytes.append(text)
     bytes.reserve(LineFramer.padding)
-    entries.append(Entry(target: target, range: start..<bytes.count, subject: subject))
+    entries.append(Entry(target: target, range: start..<bytes.count, subject: subject, partition: partition))
   }
 
   /// The text of a request; the `LineFramer.padding` bytes after it can be read.

@@ -128,7 +128,7 @@ extension MessageInbox {
         return false
       }
       count += 1
-      guard !isSkipped, services.owner(of: subject) == worker, !uncommitted.contains(sequence) else { return true }
+      guard !isSkipped, evaluates(subject), !uncommitted.contains(sequence) else { return true }
       let entry = Entry(subject: Array(subject), sequence: sequence)
       if isHeld(entry.subject) {
         next = Self.keyAfterMessages(to: entry.subject)
@@ -196,7 +196,7 @@ extension MessageInbox {
           return false
         }
         count += 1
-        guard case .parked(let subject, let sequence)? = try? ParsedKey(key), services.owner(of: subject) == worker,
+        guard case .parked(let subject, let sequence)? = try? ParsedKey(key), evaluates(subject),
           sequence < walk.before, let plugin = document.plugin(of: value), walk.plugins.contains(plugin)
         else { return true }
         found.append(ParkedKey(subject: Array(subject), sequence: sequence))
@@ -240,6 +240,13 @@ struct MessageQueue {
       head = 0
     }
     return entry
+  }
+
+  /// Removes the messages for which `isGone` is true.
+  mutating func removeAll(where isGone: (MessageInbox.Entry) -> Bool) {
+    entries.removeFirst(head)
+    head = 0
+    entries.removeAll(where: isGone)
   }
 
   /// Removes all messages.

@@ -85,6 +85,8 @@ final class MessageInbox {
   private var held: [[UInt8]: Hold] = [:]
   /// The sequences of the messages that are applied and not yet durable.
   var uncommitted: Set<UInt64> = []
+  /// The partitions whose messages wait until the worker opens them.
+  var heldPartitions = PartitionSet()
   /// The cascades that wait for messages, by sequence.
   private var awaited: [UInt64: Cascade] = [:]
   /// How many messages of each plugin wait here.
@@ -129,6 +131,11 @@ final class MessageInbox {
   /// Adds committed messages.
   func add(_ messages: [CommitBatch.Message]) {
     for message in messages {
+      guard evaluates(message.subject) else {
+        // It is in the store, where the place finds it that its partition is on the way to.
+        message.cascade?.leave(isCommitted: false)
+        continue
+      }
       if let sender = message.sender { countWaiting(sender, 1) }
       if let cascade = message.cascade { remember(cascade, awaiting: message.sequence) }
       add(
@@ -149,6 +156,34 @@ final class MessageInbox {
     case .needed, .readingExpress, .reading: break
     }
     if isExpress, express.count < settings.capacity { expedite(entry) }
+  }
+
+  /// Whether the worker evaluates the events of a subject now.
+  func evaluates(_ subject: ByteView) -> Bool {
+    guard services.shares != nil else { return services.owner(of: subject) == worker }
+    let place = services.place(of: subject)
+    return place.owner == worker && place.partition.map { heldPartitions.contains($0) } != true
+  }
+
+  private func evaluates(_ subject: [UInt8]) -> Bool {
+    services.shares == nil || subject.withView { evaluates($0) }
+  }
+
+  /// Leaves the messages of partitions that go elsewhere in the store.
+  func giveUp(_ partitions: PartitionSet) {
+    let isGone = { (entry: Entry) in partitions.contains(Partition(of: entry.subject)) }
+    window.removeAll(where: isGone)
+    express.removeAll(where: isGone)
+    held = held.filter { !partitions.contains(Partition(of: $0.key)) }
+    updateHeldFigure()
+  }
+
+  /// Looks for messages in the store again, since partitions have come.
+  func beginAgain() {
+    switch walk {
+    case .reading(let position, _): walk = .reading(position: position, isDirty: true)
+    case .notNeeded, .needed, .readingExpress: walk = .needed(expressFirst: true)
+    }
   }
 
   private func remember(_ cascade: Cascade, awaiting sequence: UInt64) {

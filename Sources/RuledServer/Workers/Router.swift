@@ -23,7 +23,7 @@ final class Router: ConnectionHandler {
     self.pool = pool
     index = worker.index
     services = worker.services
-    bundles = Array(repeating: nil, count: services.workers.count)
+    bundles = Array(repeating: nil, count: services.receivers.count)
   }
 
   /// Whether it is likely that clients send soon: requests have come since this was last true, and all of them are answered.
@@ -36,9 +36,9 @@ final class Router: ConnectionHandler {
   // MARK: Lines
 
   func receive(line: ByteView, on connection: Connection) {
-    if let subject = subjectBeforeParsing(line) {
+    if let place = placeBeforeParsing(line) {
       beginRequest(on: connection)
-      return queue(line, target(connection), subject: subject, for: services.owner(ofHash: subject))
+      return queue(line, target(connection), place)
     }
     executeOwnBundle()  // its requests came before this line
     worker.begin()
@@ -95,12 +95,12 @@ final class Router: ConnectionHandler {
     return ReplyTarget(.worker(index), connection: connection.token.raw, isAdmin: connection.tag & 1 == 1)
   }
 
-  /// The hash of the subject that the line's one event is about, or nil where only parsing can tell.
+  /// The place of the subject that the line's one event is about, or nil where only parsing can tell.
   ///
   /// While the daemon is overloaded every line is parsed, as it takes a request's id to refuse it.
-  private func subjectBeforeParsing(_ line: ByteView) -> UInt64? {
+  private func placeBeforeParsing(_ line: ByteView) -> SubjectPlace? {
     guard !isOverloaded(adding: 1), let subject = line.eventSubject else { return nil }
-    return hash64(subject)
+    return services.place(of: subject)
   }
 
   // MARK: Requests
@@ -111,20 +111,23 @@ final class Router: ConnectionHandler {
   /// `text` is the request's own.
   func route(_ request: RequestView, text: ByteView, target: ReplyTarget) {
     if let error = refusal(of: request, target) { return worker.replies.sendError(error, for: request, to: target) }
-    guard let subject = subject(of: request) else { return worker.call(request, target) }
-    let owner = services.owner(ofHash: subject)
-    guard owner != index else { return worker.call(request, target) }
-    queue(text, target, subject: subject, for: owner)
+    guard let place = place(of: request), place.owner != index || worker.isHolding(place.partition) else {
+      return worker.call(request, target)
+    }
+    queue(text, target, place)
   }
 
   /// The worker that owns a request's subject; this one if any worker can execute it.
-  func owner(of request: RequestView) -> Int { subject(of: request).map { services.owner(ofHash: $0) } ?? index }
+  func owner(of request: RequestView) -> Int { place(of: request)?.owner ?? index }
 
-  /// The hash of the subject that a request is about, or nil when any worker can execute it.
-  private func subject(of request: RequestView) -> UInt64? {
+  /// The place of the subject that a request is about, or nil when any worker can execute it.
+  func place(of request: RequestView) -> SubjectPlace? {
     switch request.method {
-    case .event, .query, .state, .export, .forget: request.params?.member("subject")?.string.map { hash64($0) }
-    default: nil
+    case .event, .query, .state, .export, .forget:
+      // The past is in the journal, which every node has.
+      if services.shares != nil, PastParams.concerns(request) { return nil }
+      return request.params?.member("subject")?.string.map { services.place(of: $0) }
+    default: return nil
     }
   }
 
@@ -165,10 +168,10 @@ final class Router: ConnectionHandler {
 
   // MARK: Bundles
 
-  private func queue(_ text: ByteView, _ target: ReplyTarget, subject: UInt64, for owner: Int) {
-    let bundle = bundles[owner] ?? pool.requestBundle()
-    if bundles[owner] == nil { bundles[owner] = bundle }
-    bundle.append(text, to: target, subject: subject)
+  private func queue(_ text: ByteView, _ target: ReplyTarget, _ place: SubjectPlace) {
+    let bundle = bundles[place.owner] ?? pool.requestBundle()
+    if bundles[place.owner] == nil { bundles[place.owner] = bundle }
+    bundle.append(text, to: target, subject: place.hash, partition: place.partition)
   }
 
   /// Hands this tick's requests to the other workers that own their subjects; one that sleeps is borrowed for a lone request.
@@ -177,8 +180,8 @@ final class Router: ConnectionHandler {
       guard let bundle = bundles[owner] else { continue }
       bundles[owner] = nil
       let isLone = bundle.entries.count == 1 && bundles[index] == nil
-      if isLone, worker.execute(bundle, inPlaceOf: owner) { continue }
-      services.workers[owner].send(.requests(bundle))
+      if isLone, owner < services.workers.count, worker.execute(bundle, inPlaceOf: owner) { continue }
+      services.receivers[owner].send(.requests(bundle))
     }
   }
 
@@ -205,14 +208,44 @@ extension LineFramer.SkipReason {
 }
 
 extension Services {
-  /// The worker that owns a subject.
-  func owner(of subject: ByteView) -> Int { owner(ofHash: hash64(subject)) }
+  /// Which of the `receivers` evaluates the events of a subject.
+  func owner(of subject: ByteView) -> Int { place(of: subject).owner }
 
-  /// The worker that owns the subjects whose names have a hash.
-  func owner(ofHash hash: UInt64) -> Int {
-    workers.count == 1 ? 0 : Int(truncatingIfNeeded: hash >> 33) % workers.count
+  /// Which of the `receivers` evaluates the events of a subject.
+  func owner(of subject: [UInt8]) -> Int { subject.withView { owner(of: $0) } }
+
+  /// Where the events of a subject are evaluated.
+  func place(of subject: ByteView) -> SubjectPlace {
+    let hash = hash64(subject)
+    guard let shares else { return SubjectPlace(owner: worker(forHash: hash), hash: hash, partition: nil) }
+    let partition = Partition(of: subject)
+    let owner = shares[partition].map { workers.count + $0 } ?? worker(forHash: hash)
+    return SubjectPlace(owner: owner, hash: hash, partition: partition)
   }
 
-  /// The worker that owns a subject.
-  func owner(of subject: [UInt8]) -> Int { subject.withView { owner(of: $0) } }
+  /// Throws if another node may own the log by now, so that a read here may miss its commits.
+  func checkRead() throws(RequestError) {
+    try membership?.checkRead()
+    try evaluation?.checkRead()
+  }
+
+  /// The worker of this node for a subject, wherever its events are evaluated.
+  func worker(for subject: ByteView) -> Int { worker(forHash: hash64(subject)) }
+
+  /// The worker of this node for a subject, wherever its events are evaluated.
+  func worker(for subject: [UInt8]) -> Int { subject.withView { worker(for: $0) } }
+
+  private func worker(forHash hash: UInt64) -> Int {
+    workers.count == 1 ? 0 : Int(truncatingIfNeeded: hash >> 33) % workers.count
+  }
+}
+
+/// Where the events of a subject are evaluated.
+struct SubjectPlace {
+  /// The index among `Services.receivers`.
+  let owner: Int
+  /// The hash of the subject's name.
+  let hash: UInt64
+  /// The subject's partition; nil where no subjects are lent.
+  let partition: Partition?
 }

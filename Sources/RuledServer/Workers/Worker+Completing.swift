@@ -180,7 +180,7 @@ extension Worker {
 
   private func forwardMessages() {
     for worker in outgoing.indices where !outgoing[worker].isEmpty {
-      services.workers[worker].send(.messages(outgoing[worker]))
+      services.receivers[worker].send(.messages(outgoing[worker]))
       outgoing[worker] = []
     }
   }

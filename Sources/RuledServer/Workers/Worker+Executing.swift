@@ -22,7 +22,8 @@ extension Worker {
   /// Parses a request, of which `readable` bytes may be read, and calls its method.
   func execute(_ text: ByteView, readable: Int, _ target: ReplyTarget) {
     switch parser.parse(text, readable: readable) {
-    case .single(.request(let request)): call(request, target)
+    case .single(.request(let request)):
+      if services.shares == nil || !redirect(request, text, target) { call(request, target) }
     case .single(.invalid(let id, let error)): replies.sendError(error, id: id, to: target)
     case .invalid(let error): replies.sendError(error, id: nil, to: target)
     case .batch: replies.sendError(RequestError(.invalidRequest, "A request is an object."), id: nil, to: target)
@@ -55,7 +56,7 @@ extension Worker {
       case .query: try query(QueryParams(request), into: bytes)
       default: try administrate(request, into: bytes)
       }
-      if Self.showsState(request.method) { try services.membership?.checkRead() }
+      if Self.showsState(request.method) { try services.checkRead() }
       ReplyWriter.endResult(to: bytes)
     } catch {
       bytes.truncate(to: start)
@@ -135,9 +136,12 @@ extension Worker {
 /// What other threads have a worker do for its subjects.
 extension Worker {
   /// Fires a timer; ends `cascade` when that is durable.
+  ///
+  /// A timer of a subject that is on its way to another place is left to the next look at the store.
   func fire(_ timer: DueTimer, _ cascade: Cascade) {
+    if services.shares != nil, !timer.subject.withView({ inbox.evaluates($0) }) { return cascade.leave() }
     do throws(RequestError) { try evaluator.fire(timer, cascade: cascade) } catch {
-      _ = services.control.send(.perform { $0.timers.hold(timer, after: error) })
+      _ = services.control.send(.timerFailed(timer, error))
     }
     evaluator.batch.awaited.append(cascade)
   }

@@ -41,7 +41,7 @@ extension OutboxService {
     let number = register(delivery)
     let mailbox = services.outbox.mailbox
     let (plugin, sink, subject) = (delivery.effect.plugin, delivery.sink.name, delivery.key.subject)
-    services.workers[services.owner(of: subject)].send(
+    services.workers[services.worker(for: subject)].send(
       .perform { worker in
         mailbox.send(
           .handlerAnswered(number, worker.callSinkHandler(text, of: subject, plugin: plugin, sink: sink), text: text))
@@ -139,7 +139,7 @@ extension OutboxService {
     delivery.sink.ended(key)
     delivery.sink.givenUp += 1
     let ended = Cascade { mailbox.send(.markingEnded(key, sink: name)) }
-    services.workers[services.owner(of: key.subject)].send(
+    services.workers[services.worker(for: key.subject)].send(
       .perform { worker in
         do throws(RequestError) { _ = try worker.evaluator.replace(key, with: marked) } catch {
           worker.services.context.log.write(

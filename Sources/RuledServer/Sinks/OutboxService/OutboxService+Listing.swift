@@ -189,7 +189,7 @@ extension OutboxService {
     for item in found where !isResend || item.wasGivenUp {
       let (key, text) = (item.key, item.text)
       share.enter()
-      let isSent = services.workers[services.owner(of: key.subject)].send(
+      let isSent = services.workers[services.worker(for: key.subject)].send(
         .perform { worker in
           do throws(RequestError) {
             _ = isResend ? try worker.evaluator.replace(key, with: text) : try worker.evaluator.remove(key)

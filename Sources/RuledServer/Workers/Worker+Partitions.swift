@@ -1,0 +1,79 @@
+import RuledCore
+import RuledEngine
+import RuledWire
+
+/// Partitions that come to this node or leave it.
+///
+/// A partition that comes is *held* first: its requests wait here until the place where it was has finished. One that leaves is *given up*: what this
+/// worker has of it is finished and committed, and then forgotten.
+extension Worker {
+  /// Whether requests about a partition's subjects have to wait.
+  func isHolding(_ partition: Partition?) -> Bool {
+    guard let partition, !held.isEmpty else { return false }
+    return held.contains(partition)
+  }
+
+  /// Lets requests about partitions wait until `open`.
+  func hold(_ partitions: PartitionSet) {
+    held.formUnion(partitions)
+    inbox.heldPartitions = held
+  }
+
+  /// Begins to evaluate partitions that were held, with the requests that waited, on what the store has.
+  func open(_ partitions: PartitionSet) {
+    held.subtract(partitions)
+    inbox.heldPartitions = held
+    inbox.beginAgain()
+    let waiting = heldRequests
+    heldRequests = []
+    begin()
+    for request in waiting { request.text.withView { execute($0, readable: $0.count, request.target) } }
+  }
+
+  /// Sends what this worker has routed so far, and calls `done`: what it routes from now on goes where the table says.
+  func finishRouting(_ done: @escaping @Sendable () -> Void) {
+    router.forwardBundles()
+    router.executeOwnBundle()
+    done()
+  }
+
+  /// Finishes what this worker has of partitions, whose requests do not come here any more, and calls `done` once it has forgotten their subjects.
+  func giveUp(_ partitions: PartitionSet, _ done: @escaping @Sendable () -> Void) {
+    inbox.giveUp(partitions)
+    departures.append(Departure(partitions: partitions, last: evaluator.batch.number, done: done))
+    loop.onNextTick {}
+  }
+
+  /// Forgets the subjects of partitions that were given up and whose last commit has its result; at the end of each tick.
+  func endDepartures() {
+    guard !departures.isEmpty else { return }
+    let first = submitted.first?.batch.number ?? (submission.isEmpty ? .max : submission.batch.number)
+    for departure in departures where departure.last < first {
+      evaluator.forget(where: { departure.partitions.contains(Partition(of: $0)) })
+      departure.done()
+    }
+    departures.removeAll { $0.last < first }
+  }
+
+  /// Partitions that leave this worker.
+  struct Departure {
+    let partitions: PartitionSet
+    /// The number of the last commit batch that may have some of their subjects.
+    let last: UInt64
+    let done: @Sendable () -> Void
+  }
+
+  /// Lets a request wait, or passes it on, if this worker does not evaluate its subject; returns false if it does.
+  ///
+  /// A request that was on its way while its partition moved may come to the wrong place.
+  func redirect(_ request: RequestView, _ text: ByteView, _ target: ReplyTarget) -> Bool {
+    guard let place = router.place(of: request) else { return false }
+    if place.owner == index {
+      guard isHolding(place.partition) else { return false }
+      heldRequests.append(ForwardedRequest(text: Array(text), target: target, partition: place.partition))
+      return true
+    }
+    let forwarded = ForwardedRequest(text: Array(text), target: target, partition: place.partition)
+    return services.receivers[place.owner].send(.request(forwarded))
+  }
+}
