@@ -101,7 +101,9 @@ struct SharedMessage: Equatable {
 
 /// What one worker of a node wants to be committed, with what has to follow from it.
 struct SharedSubmission {
-  /// What is written, what is counted, and what leaves. Its messages have no cascades here, its `delivered` and `awaited` are empty.
+  /// What is written, what is counted, and what leaves.
+  ///
+  /// Its messages have no cascades here, its `delivered` and `awaited` are empty.
   let batch: CommitBatch
   /// The numbers of the cascades of its messages, one for each; 0 where nobody waits.
   let cascades: [UInt64]
