@@ -55,7 +55,8 @@ package final class MessageSender: Sendable {
 package final class MessageSenders: Sendable {
   private let known = Mutex<[String: MessageSender]>([:])
 
-  init() {}
+  /// No counts.
+  package init() {}
 
   /// The counts of the plugin of that name.
   package subscript(name: String) -> MessageSender {

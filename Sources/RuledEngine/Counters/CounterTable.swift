@@ -30,10 +30,10 @@ package final class CounterTable: Sendable {
     /// What is added.
     package let amount: CounterValue
     /// Whether the series is new.
-    var isFirst = false
+    package var isFirst = false
 
     /// What an operation adds.
-    init(name: ByteView, labels: ByteView, amount: CounterValue) {
+    package init(name: ByteView, labels: ByteView, amount: CounterValue) {
       key = Key(name: String(decoding: name, as: UTF8.self), labels: String(decoding: labels, as: UTF8.self))
       self.amount = amount
     }

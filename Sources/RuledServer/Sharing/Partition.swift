@@ -21,7 +21,8 @@ struct Partition: Hashable, Sendable {
 
 /// A set of partitions.
 struct PartitionSet: Sendable, Equatable {
-  private var words: InlineArray<4, UInt64> = [0, 0, 0, 0]
+  /// One bit for each partition, that of partition 0 the lowest of the first word.
+  var words: InlineArray<4, UInt64> = [0, 0, 0, 0]
 
   /// No partitions.
   init() {}
