@@ -56,6 +56,8 @@ package struct PeerClient: Sendable, Equatable {
     case api
     /// The loopback listener for the plugins' sites.
     case sites
+    /// Nowhere: the node itself, which evaluates for the owner.
+    case share
   }
 
   /// Where it connected.

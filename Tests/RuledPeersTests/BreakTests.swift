@@ -118,6 +118,19 @@ import Testing
     close(client)
   }
 
+  @Test func `a tunnel of a kind that a later version has is refused with a reason, and nothing else ends`() throws {
+    let rig = try PeerRig()
+    #expect(rig.waitForLink())
+    let (client, daemon) = try rig.tunnel()
+    let later = LaterNode(Certificates.shared.identity("a"), limits: PeerRig.limits)
+    later.open(on: rig.a, at: try #require(NodeAddress("127.0.0.1:\(rig.relay.port)")), kind: 200)
+    #expect(
+      eventually { later.ends.items == ["the peer says: the peer has sent what is no frame that may come now"] })
+    client.send("still there")
+    #expect(daemon.receive(11) == "still there")
+    #expect(rig.link.isUp && rig.linkings == 1 && rig.clients.items.count == 1)
+  }
+
   @Test func `a peer that says nothing is refused in time`() throws {
     var limits = PeerRig.limits
     limits.connectMilliseconds = 200
@@ -143,4 +156,37 @@ import Testing
     #expect(reason.hasPrefix("no-such-host.invalid:7433: the host has no address: "))
     link.close()
   }
+}
+
+/// A node that opens a tunnel of a kind that this version does not know.
+private final class LaterNode: ConnectionOwner, @unchecked Sendable {  // confined to the loop's thread, but for `ends`
+  let ends = Journal<String>()
+  private let settings: PeerSettings
+  private var connection: PeerConnection?
+  private var kind: UInt8 = 0
+
+  init(_ identity: PeerIdentity, limits: PeerLimits) {
+    settings = PeerSettings(name: "a", identity: identity, limits: limits)
+  }
+
+  func open(on loop: PeerLoop, at address: NodeAddress, kind: UInt8) {
+    loop.post { [self] loop in
+      self.kind = kind
+      address.resolve(on: loop) { [self] addresses, _ in
+        try? PeerConnection.open(on: loop, settings, to: "b", at: addresses[0], owner: self) { connection = $0 }
+      }
+    }
+  }
+
+  func ready(_ connection: PeerConnection, peer: String) {
+    let open = ByteBuffer()
+    PeerFrame.writeOpen(PeerClient(.lines), into: open)
+    var bytes = Array(open.bytes)
+    bytes[PeerFrame.headBytes] = kind
+    connection.send { buffer in bytes.withView { buffer.append($0) } }
+  }
+
+  func receive(_ frame: PeerFrame, on connection: PeerConnection) -> Bool { true }
+
+  func ended(_ connection: PeerConnection, reason: String) { ends.add(reason) }
 }

@@ -12,7 +12,7 @@ import Testing
       #expect(PeerFrame.length(buffer.bytes) == buffer.count)
       return (PeerFrame(buffer.bytes), buffer)
     }
-    for listener in [PeerClient.Listener.lines, .web, .api, .sites] {
+    for listener in [PeerClient.Listener.lines, .web, .api, .sites, .share] {
       for (isAdmin, isCourier) in [(false, false), (true, false), (false, true), (true, true)] {
         let client = PeerClient(listener, isAdmin: isAdmin, isCourier: isCourier)
         guard case .open(client) = read({ PeerFrame.writeOpen(client, into: $0) }).0 else {
@@ -32,7 +32,7 @@ import Testing
     withExtendedLifetime(buffer) {}
   }
 
-  @Test(arguments: [[4, 0], [0, 4], [0], [0, 0, 0]] as [[UInt8]])
+  @Test(arguments: [[5, 0], [0, 4], [0], [0, 0, 0]] as [[UInt8]])
   func `a client of an unknown kind, or with unknown rights, is refused`(body: [UInt8]) {
     let bytes = [0, 0, 0, UInt8(body.count + 1), 2] + body
     bytes.withView { #expect(PeerFrame($0) == nil) }

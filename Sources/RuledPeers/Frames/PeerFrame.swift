@@ -7,7 +7,7 @@ internal import RuledCore
 /// | kind | body |
 /// | --- | --- |
 /// | hello | `ruled`, the lowest and the highest version that the sender speaks, two bytes each, its node's name |
-/// | open | where the client connected, 1 byte; its rights, 1 byte |
+/// | open | where the client connected, or that the node itself speaks, 1 byte; its rights, 1 byte |
 /// | data | bytes from the client, or for it |
 /// | room | how many more bytes of data the receiver of the frame may send, 4 bytes |
 /// | end | none; no data follows |
