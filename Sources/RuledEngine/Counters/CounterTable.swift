@@ -159,6 +159,34 @@ package final class CounterTable: Sendable {
     }
   }
 
+  /// Reserves room for the amounts of a batch that another node has evaluated, which has checked the limit.
+  package func reserve(foreign batch: CommitBatch) {
+    guard !batch.counters.isEmpty else { return }
+    contents.withLock { contents in
+      for delta in batch.counters {
+        if let index = contents.series.index(forKey: delta.key) {
+          contents.series.values[index].pending += 1
+          continue
+        }
+        let owner = Self.owner(of: delta.key, in: batch.writes) ?? String(delta.key.name.prefix { $0 != "." })
+        contents.series[delta.key] = Series(pending: 1, owner: owner)
+        contents.counts[owner, default: 0] += 1
+      }
+    }
+  }
+
+  /// Releases the amounts of such a batch, which was not committed.
+  package func release(foreign batch: CommitBatch) { release(batch.counters) }
+
+  /// The owner of a new counter that a batch stores.
+  private static func owner(of key: Key, in writes: WriteSet) -> String? {
+    let bytes = StoreKey.bytes { StoreKey.counterOwner(key.name, labels: key.labels, into: $0) }
+    return bytes.withView { bytes in
+      guard case .value(let name) = writes.lookup(bytes) else { return nil }
+      return String(decoding: name, as: UTF8.self)
+    }
+  }
+
   /// Releases amounts that are not committed.
   func release(_ deltas: some Collection<Delta>) {
     guard !deltas.isEmpty else { return }

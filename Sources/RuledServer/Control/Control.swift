@@ -19,6 +19,8 @@ final class Control {
   private var watchdog: Watchdog?
   private var sampling: LoopTimer?
   private let onStop: () -> Void
+  /// Ends the workers, while somebody keeps all subjects here.
+  var onDrain: (Lending.Hold?) -> Void = { _ in }
   private let replyBuffer = ByteBuffer(capacity: 1024)
 
   /// A control thread on `loop`, which calls `onStop` when a signal asks the daemon to end.
@@ -62,6 +64,9 @@ final class Control {
 
   /// Begins the shutdown, as a signal does.
   func end() { onStop() }
+
+  /// Goes on with the shutdown: all subjects are here.
+  func drain(_ hold: Lending.Hold?) { onDrain(hold) }
 
   /// Closes what is open on the loop.
   func close() {
@@ -112,6 +117,10 @@ final class Control {
     case .task(let task, let caller): execute(task, for: caller)
     case .timerSet(let due): timers.set(due)
     case .timerFailed(let timer, let error): timers.hold(timer, after: error)
+    case .timerMoved(let timer): timers.postpone(timer)
+    case .partitionsOpened:
+      timers.retryHeld()
+      timers.set(.min)
     case .storeReopened:
       timers.retryHeld()
       timers.fireDue()
@@ -123,9 +132,9 @@ final class Control {
   private func execute(_ task: ControlTask, for caller: ControlCaller) {
     switch task {
     case .reload: if !services.reloads.add(caller) { reply(.failure(Reloads.ending), to: caller) }
-    case .retry(let selection): retry(selection, caller)
-    case .drop(let selection): drop(selection, caller)
-    case .clock(let params): setClock(params, caller)
+    case .retry(let selection): onAllSubjects(caller) { $0.retry(selection, $1) }
+    case .drop(let selection): onAllSubjects(caller) { $0.drop(selection, $1) }
+    case .clock(let params): onAllSubjects(caller) { $0.setClock(params, $1) }
     case .backup: backup(for: caller)
     case .release: release(for: caller)
     case .log(let params): log(params, for: caller)
@@ -133,6 +142,15 @@ final class Control {
     case .journal: bringJournalUpToDate(for: caller)
     case .backtest(let params): backtest(params, for: caller)
     case .cluster(let params): cluster(params, for: caller)
+    }
+  }
+
+  /// Calls `body` once all subjects are evaluated by this daemon, which stays so until the caller has its reply.
+  private func onAllSubjects(_ caller: ControlCaller, _ body: @escaping @Sendable (Control, ControlCaller) -> Void) {
+    guard services.lending != nil else { return body(self, caller) }
+    let mailbox = services.control
+    services.withAllSubjects { hold in
+      _ = mailbox.send(.perform { body($0, ControlCaller(id: caller.id, target: caller.target, hold: hold)) })
     }
   }
 
@@ -189,6 +207,10 @@ enum ControlMessage: Sendable {
   case timerSet(Int64)
   /// A timer can't fire.
   case timerFailed(DueTimer, RequestError)
+  /// A timer's subject is on its way to or from another node.
+  case timerMoved(DueTimer)
+  /// Subjects that another node evaluated for are evaluated here again.
+  case partitionsOpened
   /// The store takes commits again.
   case storeReopened
   /// Run a closure on the control thread.
@@ -227,6 +249,8 @@ struct ControlCaller: Sendable {
   let id: [UInt8]?
   /// Where the reply goes.
   let target: ReplyTarget
+  /// Keeps all subjects here until the request is done; nil if it does not need that.
+  var hold: Lending.Hold?
 }
 
 /// Reports to systemd's watchdog twice in each period, as long as every worker's loop answers.

@@ -25,6 +25,8 @@ final class RulesLoader {
   var candidate: Catalog?
   /// What the folder of this node of a cluster held when it took over other rules: as long as it does, only who asks has it loaded.
   private var foreignFolder: String?
+  /// Keeps all subjects here while rules change.
+  private(set) var hold: Lending.Hold?
   /// Counts the candidate's failures from time to time.
   private(set) var rolloutCheck: LoopTimer?
 
@@ -145,6 +147,8 @@ final class RulesLoader {
 
   /// Executes all requests that have gathered, with one load.
   private func receive(_ requests: [Reloads.Request]) {
+    if requests.contains(where: \.changesRules) { hold = services.lending?.takeBackAndWait() }
+    defer { hold = nil }
     var (hasChanged, hasClient, readsConfiguration) = (false, false, false)
     for request in requests {
       switch request {
@@ -254,11 +258,13 @@ final class RulesLoader {
     catalog = next
     noteUse(of: next.revision, until: nil)
     if next.revision != previous.revision { noteUse(of: previous.revision, until: services.context.clock.now) }
+    let hold = hold
     for worker in services.workers {
       _ = worker.send(
         .perform { worker in
           if let adopt { adopt(worker) } else { worker.evaluator.adopt(next) }
           if worker.index == 0 { worker.evaluator.journal(next) }
+          withExtendedLifetime(hold) {}
         })
     }
     services.status.serve(next, as: origin)
@@ -296,6 +302,9 @@ final class RulesLoader {
   /// Tries each event again, once, that is parked for plugins that have changed.
   func retryParked(of plugins: [String]) {
     guard !plugins.isEmpty else { return }
-    for worker in services.workers { _ = worker.send(.perform { $0.inbox.retryParked(of: Set(plugins)) }) }
+    let hold = hold
+    for worker in services.workers {
+      _ = worker.send(.perform { $0.inbox.retryParked(of: Set(plugins), holding: hold) })
+    }
   }
 }

@@ -12,6 +12,8 @@ import Synchronization
 final class TimerService {
   /// How many timers fire at a time.
   private static let shareSize = 256
+  /// How long a timer waits whose subject moves, in milliseconds.
+  private static let moveTime: UInt64 = 20
   /// How many timers that can't fire are remembered one by one; if there are more, all timers wait.
   private static let heldLimit = 10_000
 
@@ -55,10 +57,10 @@ final class TimerService {
   /// Closes what is open on the loop.
   func close() { alarm?.close() }
 
-  /// A timer was set that is due at this time, in microseconds.
+  /// A timer was set that is due at this time, in microseconds; `.min` looks at all timers again.
   func set(_ due: Int64) {
     floor = min(floor, due)
-    services.timers.earliest.min(due, ordering: .relaxed)
+    if due != .min { services.timers.earliest.min(due, ordering: .relaxed) }
     if !isFiring { fireDue() }
   }
 
@@ -113,7 +115,7 @@ final class TimerService {
     for timer in timers {
       guard let hold = held[timer], hold.notBefore <= loop.now else { continue }
       held[timer] = nil
-      log(timer, .info, "a timer fires again that could not")
+      if hold.tries > 0 { log(timer, .info, "a timer fires again that could not") }
     }
     if services.status.storeIsWell, held.count < Self.heldLimit {
       fireDue()
@@ -134,6 +136,9 @@ final class TimerService {
     held[timer] = hold
     if hold.tries == 1 { log(timer, .error, "a timer can't fire, it is tried again: \(error.message)") }
   }
+
+  /// Looks at a timer again in a moment, since its subject is on its way to or from another node.
+  func postpone(_ timer: DueTimer) { held[timer] = Hold(notBefore: loop.now + Self.moveTime) }
 
   /// Whether a timer is held.
   func holds(_ timer: DueTimer) -> Bool { held[timer] != nil }

@@ -16,6 +16,7 @@ package final class Daemon {
   private var committer: Thread?
   private var outbox: Thread?
   private var loader: Thread?
+  private var lending: Thread?
   private var keeper: JournalKeeper?
   private let readConfiguration: @Sendable () throws(StartError) -> Configuration
   private var membership: ClusterMembership?
@@ -52,9 +53,10 @@ package final class Daemon {
     guard let (store, journal) = try openStore(connections) else { return false }
     let clock = try makeClock(store)
     let context = EngineContext(store: store, clock: clock, configuration: configuration, log: log)
+    let lends = membership?.links != nil
     let services = Services(
       context: context, workers: count, notifier: notifier, connectionLimit: connections, journal: journal,
-      membership: membership)
+      membership: membership, shares: lends ? .ofOwner() : nil, lending: lends ? Lending() : nil)
     context.journals.store(journal != nil, ordering: .relaxed)
     let catalog = try startLoader(services)
     services.warnOfUnknownNames(catalog)
@@ -213,6 +215,17 @@ package final class Daemon {
     }
   }
 
+  /// Starts the thread that lends subjects to other nodes of a cluster.
+  private func startLending(_ services: Services) throws(SystemError) {
+    guard let shares = services.shares, let lending = services.lending else { return }
+    let log = log
+    self.lending = try Thread.start(name: "ruled-shares") {
+      do throws(SystemError) { try SharesService.run(services, shares, lending) } catch {
+        Self.endProcess(log, "the lending of subjects to other nodes can't run: \(error)")
+      }
+    }
+  }
+
   private func startWorkers(_ services: Services, _ catalog: Catalog) throws(SystemError) {
     let log = log
     for index in services.workers.indices {
@@ -236,6 +249,7 @@ package final class Daemon {
     let started = try Control(services: services, loop: loop) { [unowned self] in
       if let control { stop(services, control) }
     }
+    started.onDrain = { [unowned self, unowned started] in drain(services, started, $0) }
     control = started
     try startHTTP(services, started)
     guard let served = try sockets?.lines.copy() else { return }
@@ -246,12 +260,14 @@ package final class Daemon {
       LogLine(
         .info, "serving on \(path), revision \(catalog.revision), \(catalog.plugins.count) plugins"))
     services.reloads.serve()
+    try startLending(services)
     membership?.whenOwnershipEnds { _ = services.control.send(.perform { $0.end() }) }
     membership?.links?.serve { client, socket in services.control.send(.perform { $0.adopt(socket, for: client) }) }
     loop.run()
     started.close()
     control = nil
     for worker in workers { worker.join() }
+    lending?.join()
     services.stopHTTP()
     membership?.links?.awaitTunnels()
     committer?.join()
@@ -293,9 +309,27 @@ package final class Daemon {
     services.reloads.end()
     services.outbox.endWaits()
     let mailbox = services.control
+    services.withAllSubjects { hold in
+      _ = mailbox.send(.perform { $0.drain(hold) })
+    }
+    do throws(SystemError) {
+      try control.loop.timer(after: Self.loadingTime) {
+        for caller in services.reloads.refuse() { control.reply(.failure(Reloads.ending), to: caller) }
+      }
+      try control.loop.timer(after: UInt64(Limits.shutdownTime / 1000) - 500) { Daemon.end(control) }
+    } catch {
+      Daemon.end(control)
+    }
+  }
+
+  /// Lets the workers answer and commit what they received, and then ends the threads.
+  private func drain(_ services: Services, _ control: Control, _ hold: Lending.Hold?) {
+    let isHandingOver = isHandingOver
+    let mailbox = services.control
     let drained = Cascade {
       services.outbox.stop(within: isHandingOver ? Self.handOverTime : Self.deliveryTime) {
         _ = mailbox.send(.perform { Daemon.end($0) })
+        withExtendedLifetime(hold) {}
       }
     }
     for worker in services.workers {
@@ -305,14 +339,6 @@ package final class Daemon {
     drained.enter()
     services.drainHTTP(on: control.loop) { drained.leave() }
     drained.leave()
-    do throws(SystemError) {
-      try control.loop.timer(after: Self.loadingTime) {
-        for caller in services.reloads.refuse() { control.reply(.failure(Reloads.ending), to: caller) }
-      }
-      try control.loop.timer(after: UInt64(Limits.shutdownTime / 1000) - 500) { Daemon.end(control) }
-    } catch {
-      Daemon.end(control)
-    }
   }
 
   /// How many milliseconds clients still wait for rules that are being loaded.
@@ -325,6 +351,7 @@ package final class Daemon {
   private static func end(_ control: Control) {
     control.services.outbox.stop(within: 0)
     for worker in control.services.workers { _ = worker.send(.perform { $0.loop.stop() }) }
+    _ = control.services.lending?.commands.send(.end)
     control.services.commits.stop()
     control.loop.stop()
   }

@@ -11,6 +11,8 @@ package final class Services: Sendable {
   let workers: [Mailbox<WorkerMessage>]
   /// The subjects that are lent to other nodes, or that this node was lent; nil where none can be.
   let shares: Shares?
+  /// Lends subjects to other nodes; nil where that can't be.
+  let lending: Lending?
   /// The evaluation for the owner of the log; nil on a daemon that commits itself.
   let evaluation: (any OwnersEvaluation)?
   /// Where each evaluator of subjects gets its messages: the workers, then those that stand for other nodes.
@@ -73,8 +75,9 @@ package final class Services: Sendable {
   init(
     context: EngineContext, workers count: Int, notifier: SystemdNotifier = .silent, connectionLimit: Int? = nil,
     journal: JournalService? = nil, membership: ClusterMembership? = nil, shares: Shares? = nil,
-    evaluation: (any OwnersEvaluation)? = nil
+    lending: Lending? = nil, evaluation: (any OwnersEvaluation)? = nil
   ) {
+    self.lending = lending
     self.shares = shares
     self.evaluation = evaluation
     self.journal = journal

@@ -174,12 +174,16 @@ extension MessageInbox {
     var position = StoreKey.prefix(.parked)
     /// Events that were parked with this sequence or a later one are not tried.
     let before: UInt64
+    /// Keeps all subjects here meanwhile; nil where they can't be elsewhere.
+    let hold: Lending.Hold?
   }
 
   /// Tries each event again, once, that is parked for these plugins: some in each tick, as messages are applied.
-  func retryParked(of plugins: Set<String>) {
+  ///
+  /// A `hold` is kept until then.
+  func retryParked(of plugins: Set<String>, holding hold: Lending.Hold? = nil) {
     retries = ParkedWalk(
-      plugins: plugins.union(retries?.plugins ?? []), before: services.context.nextSequence())
+      plugins: plugins.union(retries?.plugins ?? []), before: services.context.nextSequence(), hold: hold)
   }
 
   /// Tries some parked events again, until the time `end`.

@@ -137,9 +137,12 @@ extension Worker {
 extension Worker {
   /// Fires a timer; ends `cascade` when that is durable.
   ///
-  /// A timer of a subject that is on its way to another place is left to the next look at the store.
+  /// A timer of a subject that is on its way to another place is looked at again later.
   func fire(_ timer: DueTimer, _ cascade: Cascade) {
-    if services.shares != nil, !timer.subject.withView({ inbox.evaluates($0) }) { return cascade.leave() }
+    if services.shares != nil, !timer.subject.withView({ inbox.evaluates($0) }) {
+      _ = services.control.send(.timerMoved(timer))
+      return cascade.leave()
+    }
     do throws(RequestError) { try evaluator.fire(timer, cascade: cascade) } catch {
       _ = services.control.send(.timerFailed(timer, error))
     }

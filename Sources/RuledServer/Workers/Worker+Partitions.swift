@@ -19,12 +19,12 @@ extension Worker {
     inbox.heldPartitions = held
   }
 
-  /// Begins to evaluate partitions that were held, with the requests that waited, on what the store has.
-  func open(_ partitions: PartitionSet) {
+  /// Begins to evaluate partitions that were held, on what the store has: with `first`, then with the requests that waited here.
+  func open(_ partitions: PartitionSet, first: [ForwardedRequest] = []) {
     held.subtract(partitions)
     inbox.heldPartitions = held
     inbox.beginAgain()
-    let waiting = heldRequests
+    let waiting = first + heldRequests
     heldRequests = []
     begin()
     for request in waiting { request.text.withView { execute($0, readable: $0.count, request.target) } }

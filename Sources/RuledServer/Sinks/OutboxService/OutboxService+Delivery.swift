@@ -138,17 +138,23 @@ extension OutboxService {
     delivery.sink.completed.insert(key)
     delivery.sink.ended(key)
     delivery.sink.givenUp += 1
-    let ended = Cascade { mailbox.send(.markingEnded(key, sink: name)) }
-    services.workers[services.worker(for: key.subject)].send(
-      .perform { worker in
-        do throws(RequestError) { _ = try worker.evaluator.replace(key, with: marked) } catch {
-          worker.services.context.log.write(
-            LogLine(
-              .warn, "an effect that was given up could not be marked, it is tried again: \(error.message)",
-              subjectHash: OutboxService.hash(key.subject)))
-        }
-        worker.evaluator.batch.awaited.append(ended)
-      })
+    let worker = services.workers[services.worker(for: key.subject)]
+    services.withAllSubjects { hold in
+      let ended = Cascade {
+        mailbox.send(.markingEnded(key, sink: name))
+        withExtendedLifetime(hold) {}
+      }
+      worker.send(
+        .perform { worker in
+          do throws(RequestError) { _ = try worker.evaluator.replace(key, with: marked) } catch {
+            worker.services.context.log.write(
+              LogLine(
+                .warn, "an effect that was given up could not be marked, it is tried again: \(error.message)",
+                subjectHash: OutboxService.hash(key.subject)))
+          }
+          worker.evaluator.batch.awaited.append(ended)
+        })
+    }
     complete(delivery)
   }
 }

@@ -1,0 +1,124 @@
+import RuledCore
+import RuledEngine
+import RuledThreads
+import Synchronization
+
+/// What other threads ask of the lending of subjects to other nodes; any thread may use it.
+///
+/// Who changes something for all subjects takes all of them back for that time.
+final class Lending: Sendable {
+  /// What the thread that lends is asked to do.
+  enum Command: Sendable {
+    /// A node wants to evaluate: its connection.
+    case adopt(Int32)
+    /// Somebody waits for all subjects to be here, or does not need that any more.
+    case holdsChanged
+    /// All workers have done what was asked of them.
+    case stepDone
+    /// Lend nothing more, end all connections, and end the thread.
+    case end
+  }
+
+  /// A time in which all subjects are evaluated here: it ends with the object.
+  final class Hold: Sendable {
+    private let lending: Lending
+
+    fileprivate init(_ lending: Lending) { self.lending = lending }
+
+    deinit { lending.endHold() }
+  }
+
+  private struct State {
+    var holds = 0
+    /// Whether nothing is lent, nor on its way.
+    var isAllHere = true
+    var waiting: [@Sendable () -> Void] = []
+    var overview = Overview()
+  }
+
+  /// What is lent.
+  struct Overview: Sendable, Equatable {
+    /// How many partitions each other node evaluates.
+    var nodes: [String: Int] = [:]
+    /// How often partitions have moved.
+    var moves = 0
+    /// What the other nodes have counted since they joined.
+    var counts = ShareCounts()
+  }
+
+  /// Where the thread gets its commands.
+  let commands = Mailbox<Command>()
+  private let state = Mutex(State())
+
+  /// Nothing is lent.
+  init() {}
+
+  // MARK: For other threads
+
+  /// What is lent now.
+  var overview: Overview { state.withLock { $0.overview } }
+
+  /// Takes over the connection of a node that wants to evaluate.
+  func adopt(_ descriptor: Int32) {
+    if !commands.send(.adopt(descriptor)) { SystemCalls.close(descriptor) }
+  }
+
+  /// Takes all subjects back, and calls `body` once they are here, on any thread; they stay as long as somebody keeps the hold.
+  func takeBack(then body: @escaping @Sendable (Hold) -> Void) {
+    let hold = Hold(self)
+    let isAllHere = state.withLock { state in
+      state.holds += 1
+      if !state.isAllHere { state.waiting.append { body(hold) } }
+      return state.isAllHere
+    }
+    if isAllHere { return body(hold) }
+    if !commands.send(.holdsChanged) { noteAllHere() }
+  }
+
+  /// Takes all subjects back, and waits until they are here.
+  func takeBackAndWait() -> Hold {
+    let lock = Condition()
+    let found = Mutex<Hold?>(nil)
+    takeBack { hold in lock.signal { found.withLock { $0 = hold } } }
+    return lock.wait { found.withLock { $0 } }
+  }
+
+  private func endHold() {
+    state.withLock { $0.holds -= 1 }
+    _ = commands.send(.holdsChanged)
+  }
+
+  // MARK: For the thread that lends
+
+  /// Whether somebody needs all subjects here.
+  var isHeld: Bool { state.withLock { $0.holds > 0 } }
+
+  /// Notes that something is about to be lent; false if somebody needs all subjects here.
+  func beginLending() -> Bool {
+    state.withLock { state in
+      guard state.holds == 0 else { return false }
+      state.isAllHere = false
+      return true
+    }
+  }
+
+  /// Notes that all subjects are here, and lets those go on who wait for that.
+  func noteAllHere() {
+    let waiting = state.withLock { state in
+      state.isAllHere = true
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    for body in waiting { body() }
+  }
+
+  /// Publishes what is lent.
+  func publish(_ overview: Overview) { state.withLock { $0.overview = overview } }
+}
+
+extension Services {
+  /// Calls `body` while all subjects are evaluated by this daemon, on any thread: at once where nothing is lent.
+  func withAllSubjects(_ body: @escaping @Sendable (Lending.Hold?) -> Void) {
+    if let lending { lending.takeBack(then: body) } else { body(nil) }
+  }
+}

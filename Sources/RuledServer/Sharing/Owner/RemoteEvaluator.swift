@@ -1,0 +1,298 @@
+import RuledCore
+import RuledEngine
+import RuledWire
+
+/// A node that evaluates for the owner of the log, as the owner sees it: to the other threads it is one more worker.
+///
+/// It passes requests, messages and timers on, and submits what the node wants to be committed. Confined to the thread that lends.
+final class RemoteEvaluator {
+  /// What the owner knows of a round of submissions.
+  private struct Round {
+    let number: UInt64
+    /// How many of its submissions have no result yet.
+    var left: Int
+    var durable = 0
+    var failure: CommitResult?
+  }
+
+  let node: String
+  let terms: ShareTerms
+  let revision: String
+  /// Its index among the receivers of `Shares`.
+  let slot: Int
+  /// The partitions that it was granted.
+  private(set) var partitions = PartitionSet()
+  /// The partitions that are on their way to it.
+  private(set) var coming = PartitionSet()
+  /// The requests about those.
+  private(set) var waiting: [ForwardedRequest] = []
+  /// What it has counted.
+  var counts = ShareCounts()
+  /// Until when it may answer reads, in nanoseconds of the owner's monotonic clock.
+  private(set) var validUntil: UInt64 = 0
+  /// When its last frame came, in nanoseconds of the owner's monotonic clock.
+  var lastFrame = EngineClock.monotonic
+  /// Why it takes no more part; nil while it does.
+  var loss: String?
+
+  private let services: Services
+  private let channel: ShareChannel
+  private let parser = RequestParser()
+  /// The requests that it has not answered.
+  private var requests: [UInt64: ForwardedRequest] = [:]
+  private var cascades: [UInt64: Cascade] = [:]
+  private var lastNumber: UInt64 = 0
+  private var rounds: [Round] = []
+  /// Messages for it that are in the log, and whose frame leaves at the end of the tick.
+  private var messages: [SharedMessage] = []
+
+  /// A node that joined over `channel` and was accepted.
+  init(_ join: ShareJoin, terms: ShareTerms, slot: Int, _ services: Services, _ channel: ShareChannel) {
+    node = join.node
+    revision = join.revision
+    self.terms = terms
+    self.slot = slot
+    self.services = services
+    self.channel = channel
+    channel.send(.accept(terms))
+  }
+
+  private var receiver: Int { services.workers.count + slot }
+  private var position: Int64 { services.membership?.node.position.sequence ?? 0 }
+
+  // MARK: Partitions
+
+  /// Lets requests about partitions wait here until `grant`.
+  func expect(_ partitions: PartitionSet) { coming.formUnion(partitions) }
+
+  /// Lets the node evaluate for the partitions that are on their way, with the requests that waited.
+  func grant(_ set: PartitionSet, sequence: UInt64) {
+    channel.send(.grant(set, after: position, sequence: sequence))
+    coming.subtract(set)
+    partitions.formUnion(set)
+    let all = waiting
+    waiting = []
+    for request in all { forward(request) }
+  }
+
+  /// Gives the node further numbers for what it stores.
+  func grantNumbers(_ sequence: UInt64) { channel.send(.grant(PartitionSet(), after: position, sequence: sequence)) }
+
+  /// Asks the node to finish what it has of partitions.
+  func release(_ set: PartitionSet, move: UInt64) { channel.send(.release(move: move, set)) }
+
+  /// Notes that partitions are not the node's any more.
+  func remove(_ set: PartitionSet) {
+    partitions.subtract(set)
+    coming.subtract(set)
+  }
+
+  // MARK: From this daemon's threads
+
+  /// Does for the node what a worker would do with a message.
+  func receive(_ message: WorkerMessage) {
+    switch message {
+    case .request(let request): forward(request)
+    case .requests(let bundle): forward(bundle)
+    case .messages(let messages): for message in messages { add(message) }
+    case .fire(let timer, let cascade): fire(timer, cascade)
+    case .durable(let submissions):
+      for durable in submissions where durable.worker == receiver { complete(durable.submission.batch) }
+    case .lost(let submission, let result):
+      services.context.counters.release(foreign: submission.batch)
+      for message in submission.batch.messages { message.cascade?.leave(isCommitted: false) }
+      noteResult { $0.failure = $0.failure == .unknown ? .unknown : result }
+    case .cascadeEnded(let number, let isWhole): channel.send(.ended(number: number, isWhole: isWhole))
+    case .replies, .perform: preconditionFailure("only a thread of this daemon can do that")
+    }
+  }
+
+  /// Sends what has gathered; at the end of each tick.
+  func flush() {
+    guard !messages.isEmpty else { return }
+    channel.send(.messages(after: position, messages))
+    messages = []
+  }
+
+  private func forward(_ bundle: RequestBundle) {
+    guard loss == nil, coming.isEmpty, bundle.entries.allSatisfy({ $0.partition.map(partitions.contains) ?? false })
+    else {
+      for entry in bundle.entries {
+        forward(
+          ForwardedRequest(text: Array(bundle.text(of: entry)), target: entry.target, partition: entry.partition))
+      }
+      return
+    }
+    let requests = bundle.entries.map { entry in
+      ForwardedRequest(text: Array(bundle.text(of: entry)), target: entry.target, partition: entry.partition)
+    }
+    for request in requests { send(request) }
+  }
+
+  private func forward(_ request: ForwardedRequest) {
+    guard let partition = request.partition, loss == nil, partitions.contains(partition) else {
+      // It waits for a grant. Or its partition has left meanwhile, and a worker knows where it went.
+      if let partition = request.partition, coming.contains(partition) { return waiting.append(request) }
+      if !services.workers[0].send(.request(request)) { refuse(request) }
+      return
+    }
+    send(request)
+  }
+
+  private func send(_ request: ForwardedRequest) {
+    lastNumber += 1
+    requests[lastNumber] = request
+    let target = request.target
+    request.text.withView { text in
+      channel.send(
+        .requests([
+          SharedRequest(number: lastNumber, isAdmin: target.isAdmin, isInBatch: target.batch != 0, text: text)
+        ]))
+    }
+  }
+
+  private func add(_ message: CommitBatch.Message) {
+    // What is on its way is found in the store by where it goes.
+    guard loss == nil, partitions.contains(Partition(of: message.subject)) else {
+      message.cascade?.leave(isCommitted: false)
+      return
+    }
+    messages.append(
+      SharedMessage(
+        subject: message.subject, sequence: message.sequence, plugin: message.sender?.name ?? "",
+        cascade: message.cascade.map { number(for: $0) } ?? 0))
+  }
+
+  private func fire(_ timer: DueTimer, _ cascade: Cascade) {
+    guard loss == nil, partitions.contains(Partition(of: timer.subject)) else {
+      _ = services.control.send(.timerMoved(timer))
+      return cascade.leave()
+    }
+    channel.send(.fire(number: number(for: cascade), timer))
+  }
+
+  private func number(for cascade: Cascade) -> UInt64 {
+    lastNumber += 1
+    cascades[lastNumber] = cascade
+    return lastNumber
+  }
+
+  // MARK: From the node
+
+  /// Sends a reply of the node to its client.
+  func reply(_ number: UInt64, _ bytes: ByteView) {
+    guard let target = requests.removeValue(forKey: number)?.target else { return }
+    var bundle = ReplyBundle()
+    bundle.append(bytes, to: target)
+    services.send(bundle, to: target.receiver)
+  }
+
+  /// Ends the cascade of a message or a timer.
+  func end(_ number: UInt64, isWhole: Bool) { cascades.removeValue(forKey: number)?.leave(isCommitted: isWhole) }
+
+  /// Answers a ping: for how long from then on the node may answer reads.
+  func pong(_ time: UInt64) {
+    let lease = UInt64(max(0, services.membership?.node.figures.leaseLeft ?? 0)) * 1_000_000
+    let validity = min(Self.validity, lease)
+    validUntil = max(validUntil, EngineClock.monotonic + validity)
+    channel.send(.pong(time: time, validity: validity))
+  }
+
+  /// For how long a node may answer reads after a ping, in nanoseconds.
+  static let validity: UInt64 = 1_000_000_000
+
+  // MARK: Submissions
+
+  /// Whether each submission has its result.
+  var isSettled: Bool { rounds.isEmpty }
+
+  /// Submits what the node wants to be committed.
+  func submit(_ submissions: [SharedSubmission], round: UInt64) {
+    guard !submissions.isEmpty else {
+      return channel.send(.committed(round: round, .durable, after: position))
+    }
+    rounds.append(Round(number: round, left: submissions.count))
+    let mailbox = services.receivers[receiver]
+    for shared in submissions {
+      for (index, number) in shared.cascades.enumerated() where number != 0 {
+        let message = shared.batch.messages[index]
+        shared.batch.messages[index] = CommitBatch.Message(
+          subject: message.subject, sequence: message.sequence,
+          cascade: Cascade { isWhole in _ = mailbox.send(.cascadeEnded(number, isWhole: isWhole)) },
+          sender: message.sender)
+      }
+      services.context.counters.reserve(foreign: shared.batch)
+      let inFlight = services.inFlight.load(ordering: .relaxed)
+      services.report(services.commits.submit(Submission(shared.batch), of: receiver, inFlight: inFlight))
+    }
+  }
+
+  /// Does what follows from a durable batch of the node, as a worker does for its own.
+  private func complete(_ batch: CommitBatch) {
+    services.context.parkedCounts.add(batch.parked)
+    if batch.waitingTimers != 0 {
+      services.context.waitingTimers.wrappingAdd(batch.waitingTimers, ordering: .relaxed)
+    }
+    var outgoing: [Int: [CommitBatch.Message]] = [:]
+    for message in batch.messages {
+      let owner = services.owner(of: message.subject)
+      // The node itself applies those for its own subjects.
+      if owner != receiver { outgoing[owner, default: []].append(message) }
+    }
+    for (owner, messages) in outgoing { services.receivers[owner].send(.messages(messages)) }
+    if let due = batch.earliestTimer { _ = services.control.send(.timerSet(due)) }
+    services.outbox.add(batch.effects)
+    noteResult { $0.durable += 1 }
+  }
+
+  /// Notes the result of the next submission, and answers its round if that was the last one of it.
+  private func noteResult(_ note: (inout Round) -> Void) {
+    guard !rounds.isEmpty else { return }
+    note(&rounds[0])
+    rounds[0].left -= 1
+    guard rounds[0].left == 0 else { return }
+    let round = rounds.removeFirst()
+    if round.failure != nil { services.commits.resume(receiver) }
+    // If a part is durable and the rest is lost, the node can't say of a request that nothing of it was applied.
+    let failure = round.failure.map { round.durable > 0 ? CommitResult.unknown : $0 }
+    channel.send(.committed(round: round.number, failure ?? .durable, after: position))
+  }
+
+  // MARK: The end
+
+  /// Ends the connection, and all that waits for the node; returns the requests that it has not got.
+  func fail(_ reason: String) -> [ForwardedRequest] {
+    if loss == nil { loss = reason }
+    channel.close(reason)
+    for request in requests.sorted(by: { $0.key < $1.key }) { refuse(request.value) }
+    requests = [:]
+    for cascade in cascades.values { cascade.leave(isCommitted: false) }
+    cascades = [:]
+    messages = []
+    defer { waiting = [] }
+    return waiting
+  }
+
+  private func refuse(_ request: ForwardedRequest) {
+    let buffer = ByteBuffer(capacity: 256)
+    request.text.withView { text in
+      let isAlone = request.target.batch == 0
+      switch parser.parse(text) {
+      case .single(.request(let parsed)):
+        guard let id = parsed.id else { return }
+        ReplySender.writeError(Self.isGone, id: id, isAlone: isAlone, to: buffer)
+      case .single(.invalid(let id, let error)): ReplySender.writeError(error, id: id, isAlone: isAlone, to: buffer)
+      case .invalid(let error): ReplySender.writeError(error, id: nil, isAlone: isAlone, to: buffer)
+      case .batch: ReplySender.writeError(Self.isGone, id: nil, isAlone: isAlone, to: buffer)
+      }
+    }
+    var bundle = ReplyBundle()
+    bundle.append(buffer.bytes, to: request.target)
+    services.send(bundle, to: request.target.receiver)
+  }
+
+  private static let isGone = RequestError(
+    .unavailable,
+    "the node that evaluates for this subject can't be reached any more; the request may have taken effect: send it again, "
+      + "a repeat finds the first outcome", details: [.init("retry_after_ms", 1000)])
+}
