@@ -236,8 +236,12 @@ final class RemoteEvaluator {
     var outgoing: [Int: [CommitBatch.Message]] = [:]
     for message in batch.messages {
       let owner = services.owner(of: message.subject)
-      // The node itself applies those for its own subjects.
-      if owner != receiver { outgoing[owner, default: []].append(message) }
+      guard owner == receiver else {
+        outgoing[owner, default: []].append(message)
+        continue
+      }
+      // The node itself applies those for its own subjects. One whose subject has just come there is found in the store.
+      message.cascade?.leave(isCommitted: false)
     }
     for (owner, messages) in outgoing { services.receivers[owner].send(.messages(messages)) }
     if let due = batch.earliestTimer { _ = services.control.send(.timerSet(due)) }
