@@ -145,9 +145,7 @@ final class RemoteEvaluator {
     let target = request.target
     request.text.withView { text in
       channel.send(
-        .requests([
-          SharedRequest(number: lastNumber, isAdmin: target.isAdmin, isInBatch: target.batch != 0, text: text)
-        ]))
+        SharedRequest(number: lastNumber, isAdmin: target.isAdmin, isInBatch: target.batch != 0, text: text))
     }
   }
 
