@@ -14,6 +14,9 @@ final class ForwardedLines {
   private let client: PeerClient
   private let route: OwnerRoute
   private var requests = UnansweredRequests()
+  /// The generation of this node's own partitions that the client knows, and how many lines had been sent to the owner then.
+  private var generation = 0
+  private var passMark = 0
 
   /// The socket of the tunnel; nil without a tunnel.
   private var socket: Int32?
@@ -40,6 +43,17 @@ final class ForwardedLines {
   }
 
   // MARK: Requests
+
+  /// Whether a line about a subject that this node evaluates for may overtake those that were sent to the owner.
+  ///
+  /// What was sent before the subject's partition came to this node, which `generation` tells, may be about that subject.
+  func mayPass(_ generation: Int) -> Bool {
+    if generation != self.generation {
+      self.generation = generation
+      passMark = requests.added
+    }
+    return requests.settled >= passMark && requests.batches == 0 && !requests.hasUnanswerable
+  }
 
   /// Sends a line to the owner; `parsed` is the parsed line.
   func forward(_ line: ByteView, _ parsed: RequestLine) {
@@ -182,6 +196,7 @@ final class ForwardedLines {
     let replies = ByteBuffer()
     let count = requests.refuse(error, to: replies)
     requests = UnansweredRequests()
+    passMark = 0
     guard connection.isOpen else { return }
     if mayGoOn { connection.send(replies.bytes) }
     for _ in 0..<count { connection.endRequest() }

@@ -53,10 +53,15 @@ package final class Daemon {
     guard let (store, journal) = try openStore(connections) else { return false }
     let clock = try makeClock(store)
     let context = EngineContext(store: store, clock: clock, configuration: configuration, log: log)
-    let lends = membership?.links != nil
+    let lending = membership.flatMap { membership in
+      let node = membership.node
+      return membership.links.map { _ in
+        Lending(position: { node.position.sequence }, leaseLeft: { node.figures.leaseLeft })
+      }
+    }
     let services = Services(
       context: context, workers: count, notifier: notifier, connectionLimit: connections, journal: journal,
-      membership: membership, shares: lends ? .ofOwner() : nil, lending: lends ? Lending() : nil)
+      membership: membership, shares: lending.map { _ in .ofOwner() }, lending: lending)
     context.journals.store(journal != nil, ordering: .relaxed)
     let catalog = try startLoader(services)
     services.warnOfUnknownNames(catalog)

@@ -37,12 +37,12 @@ final class ServerRig {
   /// Starts the threads; `configure` changes the configuration first.
   init(
     store: any StateStore = MemoryStore(), token: String? = nil, rules: String = ServerRig.rules,
-    inbox: MessageInbox.Settings = .init(), configure: (inout Configuration) -> Void = { _ in }
+    inbox: MessageInbox.Settings = .init(), shares: Shares? = nil, lending: Lending? = nil, configure: (inout Configuration) -> Void = { _ in }
   ) throws {
     var configuration = Configuration()
     configure(&configuration)
     let context = EngineContext(store: store, clock: EngineClock(), configuration: configuration, log: log)
-    let services = Services(context: context, workers: 2)
+    let services = Services(context: context, workers: 2, shares: shares, lending: lending)
     self.services = services
     let catalog = try Self.catalog(rules)
     services.status.serve(catalog)

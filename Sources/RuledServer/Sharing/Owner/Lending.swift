@@ -50,8 +50,16 @@ final class Lending: Sendable {
   let commands = Mailbox<Command>()
   private let state = Mutex(State())
 
+  /// The number of batches of the log that this node has.
+  let position: @Sendable () -> Int64
+  /// How long this node's lease still lasts, in milliseconds.
+  let leaseLeft: @Sendable () -> Int
+
   /// Nothing is lent.
-  init() {}
+  init(position: @escaping @Sendable () -> Int64, leaseLeft: @escaping @Sendable () -> Int) {
+    self.position = position
+    self.leaseLeft = leaseLeft
+  }
 
   // MARK: For other threads
 
@@ -117,6 +125,11 @@ final class Lending: Sendable {
 }
 
 extension Services {
+  /// Takes over a socket that carries the share connection of another node; closes it if this daemon lends nothing.
+  func adoptShare(_ descriptor: Int32) {
+    if let lending { lending.adopt(descriptor) } else { SystemCalls.close(descriptor) }
+  }
+
   /// Calls `body` while all subjects are evaluated by this daemon, on any thread: at once where nothing is lent.
   func withAllSubjects(_ body: @escaping @Sendable (Lending.Hold?) -> Void) {
     if let lending { lending.takeBack(then: body) } else { body(nil) }

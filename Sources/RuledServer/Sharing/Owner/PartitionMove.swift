@@ -2,7 +2,9 @@ import RuledCore
 import RuledEngine
 import RuledWire
 
-/// One move of partitions between the owner's workers and another node: the steps that are left of it. Confined to the thread that lends.
+/// One move of partitions between the owner's workers and another node: the steps that are left of it.
+///
+/// Confined to the thread that lends.
 ///
 /// Whatever the direction, the destination holds requests first, then the table changes, then the workers send what they have routed by the
 /// old table, then the former place finishes, then the destination begins. So requests about a subject keep their order.
@@ -104,7 +106,8 @@ final class PartitionMove {
   /// Goes on after time has passed; returns false if the node was lost in the middle of a release, so that another move has to recover its partitions.
   func check(now: UInt64) -> Bool {
     if isReleasing, evaluator.loss != nil { return false }
-    if case .settling = step, case .recover(let requests) = direction, evaluator.isSettled, now >= evaluator.validUntil {
+    if case .settling = step, case .recover(let requests) = direction, evaluator.isSettled, now >= evaluator.validUntil
+    {
       open(first: requests)
     }
     return true

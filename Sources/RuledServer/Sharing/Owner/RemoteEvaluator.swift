@@ -36,6 +36,7 @@ final class RemoteEvaluator {
   var loss: String?
 
   private let services: Services
+  private let lending: Lending
   private let channel: ShareChannel
   private let parser = RequestParser()
   /// The requests that it has not answered.
@@ -47,18 +48,21 @@ final class RemoteEvaluator {
   private var messages: [SharedMessage] = []
 
   /// A node that joined over `channel` and was accepted.
-  init(_ join: ShareJoin, terms: ShareTerms, slot: Int, _ services: Services, _ channel: ShareChannel) {
+  init(
+    _ join: ShareJoin, terms: ShareTerms, slot: Int, _ services: Services, _ lending: Lending, _ channel: ShareChannel
+  ) {
     node = join.node
     revision = join.revision
     self.terms = terms
     self.slot = slot
     self.services = services
+    self.lending = lending
     self.channel = channel
     channel.send(.accept(terms))
   }
 
   private var receiver: Int { services.workers.count + slot }
-  private var position: Int64 { services.membership?.node.position.sequence ?? 0 }
+  private var position: Int64 { lending.position() }
 
   // MARK: Partitions
 
@@ -190,7 +194,7 @@ final class RemoteEvaluator {
 
   /// Answers a ping: for how long from then on the node may answer reads.
   func pong(_ time: UInt64) {
-    let lease = UInt64(max(0, services.membership?.node.figures.leaseLeft ?? 0)) * 1_000_000
+    let lease = UInt64(max(0, lending.leaseLeft())) * 1_000_000
     let validity = min(Self.validity, lease)
     validUntil = max(validUntil, EngineClock.monotonic + validity)
     channel.send(.pong(time: time, validity: validity))

@@ -149,7 +149,7 @@ final class SharesService {
       channel.close(problem)
       return nil
     }
-    let evaluator = RemoteEvaluator(join, terms: terms, slot: slot, services, channel)
+    let evaluator = RemoteEvaluator(join, terms: terms, slot: slot, services, lending, channel)
     evaluators.append(evaluator)
     services.context.log.write(LogLine(.info, "node \(join.node) evaluates for a part of the subjects"))
     return evaluator
