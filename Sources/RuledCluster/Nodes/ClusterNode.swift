@@ -50,6 +50,7 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
   /// The node's name and process.
   package let identity: NodeIdentity
   let played: PlayedStore
+  let playback: Playback
   private let writer: LogWriter
   /// The node's counts.
   package let counts = ClusterCounts()
@@ -69,6 +70,7 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
     self.settings = settings
     self.identity = identity
     self.played = played
+    playback = Playback(played)
     writer = LogWriter(settings, node: identity, counts: counts)
   }
 
@@ -104,6 +106,7 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
   /// Ends `keepLease` and `awaitOwnership`.
   package func stop() {
     lock.signal { isStopping = true }
+    playback.stop()
     writer.stop()
   }
 
@@ -203,6 +206,7 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
   /// Throws errors that waiting does not cure: the node's own store fails, or the log does not continue what the node has played back.
   package func awaitOwnership() throws(StoreError) -> LogWriter? {
     let client = LogClient(settings, counts: counts)
+    defer { playback.end() }
     while true {
       do throws(StoreError) {
         let head = try follow(client)
@@ -219,14 +223,43 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
           }
         }
         lock.locked { current.problem = nil }
+        try followWishes(client, milliseconds: Self.interval)
       } catch {
         lock.locked { current.problem = error }
         if [.diverged, .behind, .corrupt, .newerFormat].contains(error.code) || played.store.state.failure != nil {
           throw error
         }
+        playback.pause(milliseconds: Self.interval)
       }
-      let isStopped: Bool? = lock.wait(milliseconds: Self.interval) { isStopping ? true : nil }
-      if isStopped == true { return nil }
+      if lock.locked({ isStopping }) { return nil }
+    }
+  }
+
+  /// For so many milliseconds, plays back what somebody wants, as soon as they do.
+  ///
+  /// It reads without asking for the end of the log first, which would take as long again.
+  private func followWishes(_ client: LogClient, milliseconds: Int) throws(StoreError) {
+    let end = MonotonicClock.milliseconds + milliseconds
+    while let wish = playback.next(milliseconds: max(0, end - MonotonicClock.milliseconds)) {
+      switch wish {
+      case .stop: return
+      case .run: playback.tell()
+      case .read:
+        guard try read(client) > 0 else {
+          playback.noteMissing()
+          return  // the end of the log shows why
+        }
+        lock.locked { current.end = max(current.end, played.position.sequence) }
+      }
+      guard MonotonicClock.milliseconds < end else { return }
+    }
+  }
+
+  /// Plays back what one query reads; returns the number of batches.
+  private func read(_ client: LogClient) throws(StoreError) -> Int {
+    try client.read(after: played.position, limit: Self.readLimit) { (batch, next) throws(StoreError) in
+      try played.apply(batch, to: next)
+      playback.tell()
     }
   }
 
@@ -258,10 +291,7 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
     var left = reads
     while left > 0, played.position.sequence < head.position.sequence, !lock.locked({ isStopping }) {
       left -= 1
-      let count = try client.read(after: played.position, limit: Self.readLimit) { (batch, next) throws(StoreError) in
-        try played.apply(batch, to: next)
-      }
-      guard count > 0 else {
+      guard try read(client) > 0 else {
         throw StoreError(
           .behind,
           "the log was cut: it has no batch behind \(played.position.sequence), though it ends at \(head.position.sequence); start this "

@@ -143,14 +143,19 @@ extension ShareFrame {
   var content: String {
     switch self {
     case .submit(let round, let submissions): "submit \(round) \(submissions.map(\.content))"
-    case .replies(let replies): "replies \(replies.map { "\($0.number) \(Array($0.reply))" })"
+    case .replies(let replies): "replies \(replies.map { "\($0.number) \(Self.content($0.reply))" })"
     case .requests(let requests):
-      "requests \(requests.map { "\($0.number) \($0.isAdmin) \($0.isInBatch) \(Array($0.text))" })"
+      "requests \(requests.map { "\($0.number) \($0.isAdmin) \($0.isInBatch) \(Self.content($0.text))" })"
     case .grant(let partitions, let after, let sequence):
       "grant \(partitions.partitions.map(\.index)) \(after) \(sequence)"
     case .release(let move, let partitions): "release \(move) \(partitions.partitions.map(\.index))"
     default: "\(self)"
     }
+  }
+
+  /// The bytes, or a hash of many.
+  private static func content(_ bytes: ByteView) -> String {
+    bytes.count < 1_000 ? "\(Array(bytes))" : "\(bytes.count) bytes, \(hash64(bytes, seed: 1))"
   }
 }
 
