@@ -30,6 +30,23 @@ extension EndToEnd {
       }
     }
 
+    /// Leaves an entry of a message, of a timer and of a retry, however the threads of `send` take turns afterwards.
+    ///
+    /// Sets the clock, as some random events fail in every third second, others in every seventh.
+    private static func sendOneOfEach(_ client: Client) throws {
+      _ = try client.call("clock", ["set": "2040-01-01T00:00:00Z"])
+      let more: JSONObject = ["wait": "cascade"]
+      let failing = try client.event("go", "user:sure", ["ops": [["op": "fail", "how": "odd"]]], with: more)
+      #expect(failing["failures"]?[0]?["plugin"] == "actor")
+      let operations: JSONValue = [
+        ["op": "timer", "key": "a", "n": 1], ["op": "send", "to": "user:told", "n": 1],
+      ]
+      try client.event("go", "user:sure", ["ops": operations], with: more)
+      _ = try client.call("clock", ["advance": "1s"])
+      #expect(try client.call("retry", ["plugin": "actor"])["succeeded"] == 1)
+      for subject in ["user:sure", "user:told"] { try client.event("go", subject, ["ops": []], with: more) }
+    }
+
     /// Tries rules on half of the subjects, over the rounds that follow.
     private static func startRollout(factor: Int, _ client: Client) throws {
       let plugins = SeededTraffic.rules(factor: factor).sorted { $0.key < $1.key }.map { name, text -> JSONValue in
@@ -46,6 +63,7 @@ extension EndToEnd {
     func `a seeded load with every feature, reloads, settings, forgets and kills replays exactly`(seed: UInt64) throws {
       var random = SeededRandom(seed: seed)
       let daemon = try RuledDaemon(rules: Self.files(1), manualClock: true, configuration: Self.configuration)
+      try Self.sendOneOfEach(try daemon.client())
       for round in 0..<16 {
         Self.send(12, &random, round: round, daemon)
         var client = try daemon.client()
