@@ -490,6 +490,10 @@ def test_without_certificates_a_standby_names_the_owner(tmp_path_factory):
                 assert web.get("/livez").status_code == 200 and web.get("/readyz").status_code == 503
             maps = pathlib.Path(f"/proc/{node.process.pid}/task")
             assert "ruled-peers" not in [(task / "comm").read_text().strip() for task in maps.iterdir()]
+            assert f"node {owner.name} owns it: ask that one, at {owner.socket}" in tool(node, "rebalance")[2]
+        code, _, problem = tool(owner, "rebalance")
+        assert code == 1 and "'cluster.listen' is not set" in problem
+        eventually(lambda: shares(cluster.standbys[0]) == {node.name: 256 if node is owner else 0 for node in cluster.nodes})
     finally:
         cluster.stop()
 
@@ -542,6 +546,23 @@ def tool(node, *words):
     command = [PROGRAMS / "rulectl", "--socket", node.socket, "cluster", *words, "--json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     return done.returncode, json.loads(done.stdout) if done.stdout else None, done.stderr
+
+
+def shares(node):
+    """How many partitions each node evaluates, as one of them says."""
+    return {one["name"]: one["partitions"] for one in tool(node)[1]["nodes"]}
+
+
+def test_each_node_says_how_the_load_is_shared_and_shares_it_anew(cluster):
+    owner = cluster.owners[0]
+    for node in cluster.nodes:
+        eventually(lambda node=node: sum(count or 0 for count in shares(node).values()) == 256)
+        code, answer, _ = tool(node, "rebalance")
+        assert code == 0 and answer["node"] == answer["owner"] == owner.name, "the owner answers"
+        assert sum(one["partitions"] for one in answer["nodes"]) == 256 and answer["log"]["moves"] >= 0
+    found = metrics(owner)
+    assert found["ruled_cluster_partitions"] == shares(owner)[owner.name]
+    assert found["ruled_cluster_partition_moves_total"] == tool(owner)[1]["log"]["moves"]
 
 
 def test_a_drained_owner_gives_the_log_up_and_follows(cluster):

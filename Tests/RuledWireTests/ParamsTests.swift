@@ -123,4 +123,22 @@ struct ParamsTests {
     #expect(try Wire.fault("query", "{}") { (r) throws(RequestError) in try QueryParams(r) } == "params.name")
     #expect(try Wire.fault("state", "{}") { (r) throws(RequestError) in try StateParams(r) } == "params.subject")
   }
+
+  @Test("What is asked of a cluster, and of which node")
+  func cluster() throws {
+    #expect(try Wire.request("cluster", "{}") { try ClusterParams($0) } == .show)
+    #expect(try Wire.request("cluster_rebalance", "{}") { try ClusterParams($0) } == .rebalance)
+    #expect(try Wire.request("cluster_undrain", #"{"node":"a"}"#) { try ClusterParams($0) } == .undrain(node: "a"))
+    #expect(
+      try Wire.request("cluster_drain", #"{"node":"a"}"#) { try ClusterParams($0) } == .drain(node: "a", force: false))
+    #expect(
+      try Wire.request("cluster_drain", #"{"node":"a","force":true}"#) { try ClusterParams($0) }
+        == .drain(node: "a", force: true))
+    for (method, params, path) in [
+      ("cluster_rebalance", #"{"node":"a"}"#, "params.node"), ("cluster_drain", "{}", "params.node"),
+      ("cluster_undrain", #"{"force":true}"#, "params.force"),
+    ] {
+      #expect(try Wire.fault(method, params) { (r) throws(RequestError) in try ClusterParams(r) } == path)
+    }
+  }
 }

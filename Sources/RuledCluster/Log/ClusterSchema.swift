@@ -4,7 +4,7 @@
 /// | --- | --- |
 /// | `cluster` | the cluster: its id, the format of its tables, the number of batches in a partition of the log |
 /// | `logs` | a log: its epoch and owner, its last sequence and digest |
-/// | `nodes` | a node: process, address, version, where it listens for others, its lease by the database's clock, whether it is drained |
+/// | `nodes` | a node: process, address, version, where it listens for others, its lease by the database's clock, whether it is drained; of the owner: what it has lent |
 /// | `commits` | a batch of commits; partitioned by sequence, so that old batches are dropped a partition at a time |
 /// | `snapshots` | a snapshot in the folder of snapshots that was verified: its name, its position in the log |
 /// | `turns` | a task that one node at a time does: which node, and until when |
@@ -69,7 +69,11 @@ struct ClusterSchema: Sendable {
     );
     """,
     "ALTER TABLE ruled.nodes ADD COLUMN listen text NOT NULL DEFAULT '';",
+    "ALTER TABLE ruled.nodes ADD COLUMN lent jsonb, ADD COLUMN moves int8;",
   ]
+
+  /// The first format in which the owner's row of `nodes` says what it has lent.
+  static let firstWithLoans: Int64 = 6
 
   /// The cluster that the tables belong to.
   struct Cluster {
@@ -77,8 +81,8 @@ struct ClusterSchema: Sendable {
     let id: String
     /// The number of batches in a partition of the log.
     let partitionSize: Int64
-    /// The format of the tables.
-    let format: Int64
+    /// The format of the tables, as read last.
+    var format: Int64
   }
 
   /// Creates the tables if there are none, with `partitionSize`; upgrades them to the latest format if this version does not work with theirs.

@@ -38,7 +38,7 @@ final class LogClient {
   let settings: ClusterSettings
   private var open: PostgresConnection?
   /// The cluster of the database; nil before the first connection.
-  private(set) var cluster: ClusterSchema.Cluster?
+  var cluster: ClusterSchema.Cluster?
   /// The first sequence for which there may be no partition of the table.
   private var partitionsEnd: Int64 = 0
 

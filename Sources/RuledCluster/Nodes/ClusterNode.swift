@@ -62,6 +62,8 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
   private var leasedSince = 0
   /// Called with the events of an owner; nil while the node does not serve as the owner.
   private var onEvent: (@Sendable (OwnerEvent) -> Void)?
+  /// What the node has lent as the owner; nil while it is not.
+  private var loans: Loans?
   /// What was told last of an upgrade; the lease's thread alone uses it.
   private var toldUpgrade = FormatReview.isNewest
 
@@ -82,6 +84,14 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
 
   /// Sets why the node can't load the rules in force, which keeps it from taking over; nil if it can.
   package func setRulesProblem(_ reason: StoreError?) { lock.locked { current.rulesProblem = reason } }
+
+  /// Notes how many partitions the owner has lent to each other node, and how many have changed places; the others see it with the next
+  /// renewal of the lease.
+  ///
+  /// Nothing is noted for a node that does not serve as the owner.
+  package func setShares(_ partitions: [String: Int], moves: Int) {
+    lock.locked { if current.isOwner { loans = Loans(partitions, moves: moves) } }
+  }
 
   /// The position up to which the node has played the log back.
   package var position: LogPosition { played.position }
@@ -120,7 +130,8 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
     while !lock.locked({ isStopping }) {
       do throws(StoreError) {
         let start = MonotonicClock.milliseconds
-        let isDrained = try client.renewLease(of: identity, at: played.position.sequence)
+        let loans = lock.locked { self.loans }
+        let isDrained = try client.renewLease(of: identity, at: played.position.sequence, loans: loans)
         let unsafe = try client.durabilityProblem()
         writer.setProblem(unsafe.map { StoreError(.unsafeDatabase, $0) })
         let problem = isDrained == nil ? Self.nameInUse(identity.name) : nil
@@ -153,6 +164,7 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
     lock.signal {
       onEvent = handler
       current.isOwner = true
+      loans = Loans([:], moves: 0)
     }
   }
 
@@ -169,6 +181,7 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
       guard isReplaced || current.isDrained else { return nil }
       onEvent = nil
       current.isOwner = false
+      loans = nil
       return isReplaced ? .replaced(Self.replaced) : .drained
     }
     if let event { handler(event) }

@@ -48,6 +48,8 @@ package struct ClusterOverview: Sendable, Equatable {
   package var epoch: Int64 = 0
   /// The number of batches in the log.
   package var sequence: Int64 = 0
+  /// What its owner has lent; nil if that is not known.
+  package var loans: Loans?
   /// The size of its tables in bytes.
   package var bytes: Int64 = 0
   /// The address and port of the database's primary.
@@ -159,6 +161,7 @@ extension LogClient {
           sequence: isAlive && isOwner ? rows.integer(row, 10) : rows.integer(row, 7),
           behind: !isAlive ? rows.integer(row, 10) - rows.integer(row, 7) : isOwner ? 0 : rows.integer(row, 8)))
     }
+    found.loans = try loans()
     let server = try ask(Self.serverStatement)
     found.primary = server.text(0, 0)
     found.version = server.text(0, 1)

@@ -7,8 +7,11 @@ import RuledWire
 
 extension ClusterMembership {
   /// Executes a request on a thread of its own, since the database may take seconds, and calls `then` there with the result.
+  ///
+  /// `lending` is that of the owner of the log, where it lends subjects.
   func answer(
-    _ params: ClusterParams, then: @escaping @Sendable (Result<JSONValue, RequestError>) -> Void
+    _ params: ClusterParams, lending: Lending? = nil,
+    then: @escaping @Sendable (Result<JSONValue, RequestError>) -> Void
   ) {
     guard requests.wrappingAdd(1, ordering: .relaxed).newValue <= Self.mostRequests else {
       requests.wrappingSubtract(1, ordering: .relaxed)
@@ -19,7 +22,7 @@ extension ClusterMembership {
     }
     do throws(ThreadError) {
       _ = try Thread(name: "ruled-cluster") { [self] in
-        let result = execute(params)
+        let result = execute(params, lending)
         requests.wrappingSubtract(1, ordering: .relaxed)
         then(result)
       }
@@ -31,22 +34,27 @@ extension ClusterMembership {
 
   private static let mostRequests = 4
 
-  private func execute(_ params: ClusterParams) -> Result<JSONValue, RequestError> {
+  private func execute(_ params: ClusterParams, _ lending: Lending?) -> Result<JSONValue, RequestError> {
     let administration = ClusterAdministration(settings)
     do throws(StoreError) {
       switch params {
-      case .show: return .success(json(try administration.overview()))
+      case .show: return .success(json(try administration.overview(), lending))
+      case .rebalance:
+        guard let lending else { return .failure(Self.lendsNothing) }
+        log.write(LogLine(.info, "the subjects are shared out anew"))
+        lending.rebalance()
+        return .success(json(try administration.overview(), lending))
       case .undrain(let name):
         guard let overview = try administration.undrain(name) else { return .failure(Self.unknown(name)) }
         log.write(LogLine(.info, "node \(name) may own the log of commits again"))
-        return .success(json(overview))
+        return .success(json(overview, lending))
       case .drain(let name, let force):
         switch try administration.drain(name, force: force) {
         case .success(let overview):
           log.write(
             LogLine(
               .info, "node \(name) is drained: it does not own the log of commits until 'rulectl cluster undrain'"))
-          return .success(json(overview))
+          return .success(json(overview, lending))
         case .failure(.unknown): return .failure(Self.unknown(name))
         case .failure(.alone(let reason)):
           return .failure(
@@ -62,14 +70,24 @@ extension ClusterMembership {
     RequestError(.notFound, "the cluster has no node \(name); 'rulectl cluster' lists them")
   }
 
-  /// The result of `cluster`, `cluster_drain` and `cluster_undrain`.
-  private func json(_ cluster: ClusterOverview) -> JSONValue {
-    .object([
+  private static let lendsNothing = RequestError(
+    .notFound,
+    "the owner of the log evaluates for all subjects, since 'cluster.listen' is not set; docs/cluster.md says how nodes share the load"
+  )
+
+  /// The result of all requests about the cluster.
+  private func json(_ cluster: ClusterOverview, _ lending: Lending?) -> JSONValue {
+    let isOwner = cluster.owner?.identity.incarnation == node.identity.incarnation
+    // The database knows what was lent when the owner last renewed its lease; the owner itself knows what is lent now.
+    let now = isOwner ? lending?.overview : nil
+    let loans = now.map { Loans($0.nodes, moves: $0.moves) } ?? cluster.loans
+    return .object([
       "node": .string(node.identity.name),
       "owner": cluster.owner.map { .string($0.identity.name) } ?? .null,
-      "nodes": .array(cluster.nodes.map { Self.json($0) }),
+      "nodes": .array(cluster.nodes.map { Self.json($0, loans) }),
       "log": .object([
         "epoch": .integer(cluster.epoch), "sequence": .integer(cluster.sequence), "bytes": .integer(cluster.bytes),
+        "moves": loans.map { .integer(Int64($0.moves)) } ?? .null,
       ]),
       "database": .object([
         "primary": .string(cluster.primary), "version": .string(cluster.version),
@@ -88,10 +106,15 @@ extension ClusterMembership {
     ])
   }
 
-  private static func json(_ node: ClusterOverview.Node) -> JSONValue {
-    .object([
+  private static func json(_ node: ClusterOverview.Node, _ loans: Loans?) -> JSONValue {
+    let partitions = loans.map { loans in
+      let lent = loans.partitions.values.reduce(0, +)
+      return node.role == .owner ? Partition.count - lent : loans.partitions[node.identity.name] ?? 0
+    }
+    return .object([
       "name": .string(node.identity.name), "address": .string(node.identity.address),
-      "role": .string(node.role.rawValue), "drained": .bool(node.isDrained), "lease_left_ms": .integer(node.leaseLeft),
+      "role": .string(node.role.rawValue), "drained": .bool(node.isDrained),
+      "partitions": partitions.map { .integer(Int64($0)) } ?? .null, "lease_left_ms": .integer(node.leaseLeft),
       "sequence": .integer(node.sequence), "behind": .integer(node.behind), "version": .string(node.version),
       "process": .string(node.identity.incarnation),
     ])
@@ -99,11 +122,13 @@ extension ClusterMembership {
 }
 
 extension Control {
-  /// Shows the cluster, or drains a node of it.
+  /// Shows the cluster, drains a node of it, or shares the subjects out anew.
   func cluster(_ params: ClusterParams, for caller: ControlCaller) {
     guard let membership = services.membership else { return reply(.failure(Self.isAlone), to: caller) }
     let mailbox = services.control
-    membership.answer(params) { result in _ = mailbox.send(.perform { $0.reply(result, to: caller) }) }
+    membership.answer(params, lending: services.lending) { result in
+      _ = mailbox.send(.perform { $0.reply(result, to: caller) })
+    }
   }
 
   private static let isAlone = RequestError(

@@ -239,7 +239,7 @@ enum ControlTask: Sendable {
   case journal
   /// Play the journal with other rules.
   case backtest(BacktestParams)
-  /// Show the cluster, or drain a node of it.
+  /// Show the cluster, drain a node of it, or share the subjects out anew.
   case cluster(ClusterParams)
 }
 

@@ -8,7 +8,7 @@ package enum Method: Sendable, Hashable, CaseIterable {
   case effects, effect, resend, dropEffects, lease, confirm
   case revisions, revision, rollback, unpin
   case shadowStart, shadowStatus, shadowStop
-  case cluster, clusterDrain, clusterUndrain
+  case cluster, clusterDrain, clusterUndrain, clusterRebalance
   case rolloutStart, rolloutSet, rolloutStatus, rolloutPromote, rolloutAbort
   /// None of ours; the request holds its name.
   case unknown
@@ -70,6 +70,7 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .cluster: "cluster"
     case .clusterDrain: "cluster_drain"
     case .clusterUndrain: "cluster_undrain"
+    case .clusterRebalance: "cluster_rebalance"
     case .unknown: ""
     }
   }
@@ -86,7 +87,7 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .watch: ["subject", "prefix", "plugins", "after"]
     case .unwatch: ["watch"]
     case .rules, .reload, .health, .samples, .backup, .release, .revisions, .unpin, .journal, .rolloutStatus,
-      .rolloutPromote, .rolloutAbort, .shadowStatus, .shadowStop, .cluster:
+      .rolloutPromote, .rolloutAbort, .shadowStatus, .shadowStop, .cluster, .clusterRebalance:
       []
     case .clusterDrain: ["node", "force"]
     case .clusterUndrain: ["node"]

@@ -249,7 +249,7 @@ package struct DashboardParams: Sendable, Equatable {
   }
 }
 
-/// What `cluster`, `cluster_drain` and `cluster_undrain` take.
+/// What `cluster`, `cluster_drain`, `cluster_undrain` and `cluster_rebalance` take.
 package enum ClusterParams: Sendable, Equatable {
   /// Show the cluster.
   case show
@@ -257,18 +257,19 @@ package enum ClusterParams: Sendable, Equatable {
   case drain(node: String, force: Bool)
   /// Let a node own the log again.
   case undrain(node: String)
+  /// Share the subjects out anew among the nodes.
+  case rebalance
 
   /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
-    guard request.method != .cluster else {
-      self = .show
-      return
+    switch request.method {
+    case .clusterDrain:
+      self = .drain(node: try reader.required("node"), force: try reader.boolean("force") ?? false)
+    case .clusterUndrain: self = .undrain(node: try reader.required("node"))
+    case .clusterRebalance: self = .rebalance
+    default: self = .show
     }
-    let node = try reader.required("node")
-    self =
-      request.method == .clusterDrain
-      ? .drain(node: node, force: try reader.boolean("force") ?? false) : .undrain(node: node)
   }
 }
 

@@ -1,3 +1,4 @@
+import Glibc
 import RuledCore
 import RuledEngine
 import RuledThreads
@@ -44,6 +45,9 @@ final class Lending: Sendable {
     var moves = 0
     /// What the other nodes have counted since they joined.
     var counts = ShareCounts()
+
+    /// Whether each other node evaluates as many partitions as this one, give or take those that are left over.
+    var isEven: Bool { nodes.values.allSatisfy { $0 == Partition.count / (nodes.count + 1) } }
   }
 
   /// Where the thread gets its commands.
@@ -89,6 +93,16 @@ final class Lending: Sendable {
     let found = Mutex<Hold?>(nil)
     takeBack { hold in lock.signal { found.withLock { $0 = hold } } }
     return lock.wait { found.withLock { $0 } }
+  }
+
+  /// How long `rebalance` waits for the nodes to have their shares, in milliseconds.
+  private static let rebalancing = 3_000
+
+  /// Takes all subjects back and lets them be shared out anew; waits until the nodes have their shares, or for some seconds.
+  func rebalance() {
+    do { _ = takeBackAndWait() }
+    let end = EngineClock.monotonic + UInt64(Self.rebalancing) * 1_000_000
+    while !overview.isEven, EngineClock.monotonic < end { usleep(10_000) }
   }
 
   private func endHold() {

@@ -152,6 +152,7 @@ final class SharesService {
     let evaluator = RemoteEvaluator(join, terms: terms, slot: slot, services, lending, channel)
     evaluators.append(evaluator)
     services.context.log.write(LogLine(.info, "node \(join.node) evaluates for a part of the subjects"))
+    publish()
     return evaluator
   }
 
@@ -222,6 +223,7 @@ final class SharesService {
         LogLine(.info, "node \(evaluator.node) does not evaluate any more: \(evaluator.loss ?? "")"))
       _ = evaluator.fail(evaluator.loss ?? "")
       evaluators.removeAll { $0 === evaluator }
+      publish()
     }
   }
 
@@ -274,5 +276,6 @@ final class SharesService {
       overview.counts.duplicates += evaluator.counts.duplicates
     }
     lending.publish(overview)
+    services.membership?.node.setShares(overview.nodes, moves: overview.moves)
   }
 }
