@@ -1,0 +1,39 @@
+import Glibc
+import RuledThreads
+import TestSupport
+import Testing
+
+@testable import RuledServer
+
+/// What other threads ask of the lending of subjects.
+struct LendingTests {
+  @Test(arguments: [
+    ([:], true), (["b": 128], true), (["b": 85, "c": 85], true), (["b": 51, "c": 51, "d": 51, "e": 51], true),
+    (["b": 85, "c": 84], false), (["b": 128, "c": 0], false),
+  ])
+  func `Shares are even up to what is left over`(_ nodes: [String: Int], _ isEven: Bool) {
+    #expect(Lending.Overview(nodes: nodes).isEven == isEven)
+  }
+
+  @Test func `Rebalancing takes all subjects back, and ends when the nodes have their shares`() throws {
+    let lending = Lending(position: { 0 }, leaseLeft: { 1000 })
+    let mayLend = lending.beginLending()
+    #expect(mayLend)
+    lending.publish(Lending.Overview(nodes: ["b": 200], moves: 1))
+    let caller = try Thread(name: "caller") { lending.rebalance() }
+    while !lending.isHeld { usleep(1000) }
+    #expect(!lending.beginLending())
+    lending.publish(Lending.Overview(nodes: ["b": 0], moves: 2))
+    lending.noteAllHere()
+    while lending.isHeld { usleep(1000) }
+    let lendsAgain = lending.beginLending()
+    #expect(lendsAgain)
+    lending.publish(Lending.Overview(nodes: ["b": 128], moves: 3))
+    caller.join()
+    #expect(lending.overview.isEven)
+  }
+
+  @Test func `Rebalancing has nothing to wait for where no other node takes part`() {
+    Lending(position: { 0 }, leaseLeft: { 1000 }).rebalance()
+  }
+}
