@@ -65,6 +65,23 @@ import Testing
     #expect(rig.linkings == 1)
   }
 
+  @Test(arguments: [true, false])
+  func `the last words of an end that closes without having read all arrive`(isDaemon: Bool) throws {
+    let rig = try PeerRig()
+    #expect(rig.waitForLink())
+    let (client, daemon) = try rig.tunnel()
+    let (closing, other) = isDaemon ? (daemon, client) : (client, daemon)
+    other.send("read\n")
+    #expect(closing.receive(5) == "read\n")
+    other.send([UInt8](repeating: 1, count: 100_000))
+    #expect(closing.receive() != nil)
+    closing.send("last words")
+    closing.close()
+    #expect(other.receiveAll() == Array("last words".utf8))
+    other.close()
+    #expect(eventually { rig.outcomes.items.count == 1 })
+  }
+
   @Test func `a client that has gone is told of to a daemon that only sends`() throws {
     let rig = try PeerRig()
     #expect(rig.waitForLink())
