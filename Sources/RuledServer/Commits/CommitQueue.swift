@@ -72,6 +72,13 @@ struct CommitQueue {
     }
   }
 
+  /// Adds a submission whose writes were appended as they are, under that number.
+  mutating func append(_ submission: Submission, of worker: Int, isAwaited: Bool, number: UInt64) {
+    changes += submission.batch.changes.count
+    entries.append(
+      Entry(submission: submission, worker: worker, number: number, isAwaited: isAwaited, replaced: []))
+  }
+
   /// Adds a submission that was refused.
   mutating func refuse(_ submission: Submission, of worker: Int, isAwaited: Bool) {
     entries.append(Entry(submission: submission, worker: worker, number: nil, isAwaited: isAwaited, replaced: []))

@@ -49,8 +49,11 @@ extension Worker {
   }
 
   /// Whether this worker waits for the disk itself, as nothing else is left to do: all requests in flight wait for this commit.
+  ///
+  /// It never waits for another node, which takes longer than for the committer to wake.
   private func isWorthSyncing(_ submission: Submission) -> Bool {
-    !services.commits.isDurable || submission.replies.count >= services.inFlight.load(ordering: .relaxed)
+    if services.evaluation != nil { return false }
+    return !services.commits.isDurable || submission.replies.count >= services.inFlight.load(ordering: .relaxed)
   }
 
   /// Completes a submission of this worker: sends all that waited for it, or refuses it with all later ones, which build on it.
@@ -98,8 +101,11 @@ extension Worker {
       if let cascade = reply.cascade {
         awaitingCascade[cascade.key] = (reply.target, Array(durable.bytes(of: reply)))
         cascade.cascade.leave()
-      } else if reply.target.receiver == .worker(index) || reply.target.receiver == .http {
-        replies.send(durable.bytes(of: reply), to: reply.target)
+      } else {
+        switch reply.target.receiver {
+        case .worker(index), .http, .owner: replies.send(durable.bytes(of: reply), to: reply.target)
+        case .worker: break
+        }
       }
     }
   }
@@ -168,12 +174,20 @@ extension Worker {
   // MARK: Messages
 
   /// Passes committed messages to the workers that own their subjects.
+  ///
+  /// The owner of the log has those for other nodes' subjects from the submission itself.
   private func send(_ messages: [CommitBatch.Message]) {
     guard !messages.isEmpty else { return }
     var own: [CommitBatch.Message] = []
     for message in messages {
       let owner = services.owner(of: message.subject)
-      if owner == index { own.append(message) } else { outgoing[owner].append(message) }
+      if owner == index {
+        own.append(message)
+      } else if owner < services.workers.count || services.evaluation == nil {
+        outgoing[owner].append(message)
+      } else {
+        message.cascade?.leave(isCommitted: false)
+      }
     }
     inbox.add(own)
   }
