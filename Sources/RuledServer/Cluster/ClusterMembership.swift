@@ -1,3 +1,4 @@
+import CLinux
 import RuledCluster
 import RuledCore
 import RuledEngine
@@ -65,6 +66,20 @@ final class ClusterMembership: Sendable {
         snapshots = nil
       }
     } catch { throw StartError("the daemon can't run: a thread can't be started (error \(error.number))") }
+  }
+
+  /// What the node brings along to evaluate for the owner of the log; nil without links to the other nodes.
+  func evaluatingNode(_ configuration: Configuration) -> EvaluatingNode? {
+    guard links != nil else { return nil }
+    let node = node
+    let playback = ShareStore.Playback(store: played.store) {
+      node.position.sequence
+    } whenPlayed: { position, body in
+      node.whenPlayed(position, body)
+    }
+    return EvaluatingNode(
+      name: node.identity.name, incarnation: node.identity.incarnation, configuration: configuration,
+      workers: configuration.workers > 0 ? configuration.workers : Int(cl_processors()), playback: playback, log: log)
   }
 
   /// Why a snapshot that is due could not be written; nil if it could.

@@ -8,7 +8,8 @@ import Synchronization
 final class OwnerRoute {
   private let node: ClusterNode
   private let links: NodeLinks
-  private var link: PeerLink?
+  /// The link to the owner; nil without one.
+  private(set) var link: PeerLink?
   private var owner: NodeIdentity?
 
   /// A route from `node` to the owner.

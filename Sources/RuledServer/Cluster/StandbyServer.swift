@@ -30,6 +30,8 @@ final class StandbyServer: ConnectionHandler {
   private let admins: Administrators
   private let couriers: Administrators
   let route: OwnerRoute?
+  /// Evaluates for the owner; nil without links to other nodes.
+  private let share: FollowerShare?
   /// Replies from the threads that ask the database.
   private let late = Mailbox<LateReply>()
 
@@ -60,6 +62,7 @@ final class StandbyServer: ConnectionHandler {
     admins = Administrators(configuration.admins)
     couriers = Administrators(configuration.couriers)
     route = membership.links.map { OwnerRoute(membership.node, $0) }
+    share = membership.evaluatingNode(configuration).map { FollowerShare($0) }
     loop = try EventLoop()
     var limits = ConnectionLimits()
     limits.lineBytes = configuration.limits.requestBytes
@@ -107,6 +110,11 @@ final class StandbyServer: ConnectionHandler {
       } catch { holder.set(.failure(error)) }
       _ = ended.send(true)
     }
+    let evaluation = try share?.start()
+    defer {
+      share?.stop()
+      evaluation?.join()
+    }
     let listener = try Listener(on: loop, try sockets.lines.copy()) { [unowned self] in adopt($0) }
     let webListeners = try [(sockets.api, PeerClient.Listener.api), (sockets.sites, .sites)].compactMap {
       socket, kind in
@@ -118,7 +126,7 @@ final class StandbyServer: ConnectionHandler {
     }
     let watchdog = try notifier.watchdogTimer(on: loop) { notifier.watchdog() }
     let refreshTimer = try loop.timer(after: Self.period, every: Self.period) { [unowned self] in refresh() }
-    route?.refresh()
+    refresh()
     notifier.ready(status: "standby")
     loop.run()
     refreshTimer.close()
@@ -140,12 +148,14 @@ final class StandbyServer: ConnectionHandler {
   private func stop() {
     for client in clients.values { client.end() }
     for client in leaving { client.end() }
+    share?.stop()
     route?.close()
     loop.stop()
   }
 
   private func refresh() {
     route?.refresh()
+    share?.use(membership.node.figures.isDrained ? nil : route?.link.map { FollowerShare.Route($0) })
     for web in webs.values { web.checkTime() }
   }
 

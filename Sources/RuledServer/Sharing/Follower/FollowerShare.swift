@@ -1,0 +1,173 @@
+import Glibc
+import RuledCore
+import RuledEngine
+import RuledLua
+import RuledPeers
+import RuledStore
+import RuledThreads
+
+/// Has a node evaluate for the owner of the log as long as it follows: keeps a session with the owner, on a thread of its own.
+final class FollowerShare: Sendable {
+  /// The way to an owner.
+  struct Route: Sendable {
+    /// The owner's name.
+    let owner: String
+    /// Tells two routes apart.
+    let id: ObjectIdentifier
+    /// Carries a socket to the owner, and owns it unless it calls `refused`.
+    let open: @Sendable (Int32, _ refused: @escaping @Sendable (String) -> Void) -> Void
+
+    /// A route.
+    init(
+      owner: String, id: ObjectIdentifier,
+      open: @escaping @Sendable (Int32, _ refused: @escaping @Sendable (String) -> Void) -> Void
+    ) {
+      self.owner = owner
+      self.id = id
+      self.open = open
+    }
+
+    /// The route over a link.
+    init(_ link: PeerLink) {
+      self.init(owner: link.node, id: ObjectIdentifier(link)) { socket, refused in
+        link.open(socket, for: PeerClient(.share)) { outcome in
+          if case .refused(let reason) = outcome { refused(reason) }
+        }
+      }
+    }
+  }
+
+  /// What the thread is to do.
+  private struct State {
+    var route: Route?
+    var isStopping = false
+    /// Where the present session gets its messages.
+    var session: Mailbox<ShareSession.Message>?
+  }
+
+  /// The waits in milliseconds between two sessions.
+  private static let backoff = Backoff(first: 100, longest: 1_000)
+
+  private let node: EvaluatingNode
+  private let lock = Condition()
+  private nonisolated(unsafe) var state = State()  // guarded by `lock`
+
+  /// A share of a node that follows.
+  init(_ node: EvaluatingNode) { self.node = node }
+
+  // MARK: From other threads
+
+  /// Starts the thread.
+  func start() throws(SystemError) -> Thread { try Thread.start(name: "ruled-share") { [self] in run() } }
+
+  /// Evaluates for the owner at the end of that route from now on, for nobody if it is nil.
+  func use(_ route: Route?) {
+    let former: Mailbox<ShareSession.Message>? = lock.locked {
+      guard state.route?.id != route?.id else { return nil }
+      state.route = route
+      defer { state.session = nil }
+      return state.session
+    }
+    former?.send(.end(route == nil ? "this node takes no part at present" : "another node owns the log of commits"))
+    lock.wakeAll()
+  }
+
+  /// Ends the session and the thread.
+  func stop() {
+    let session = lock.locked {
+      state.isStopping = true
+      return state.session
+    }
+    session?.send(.end("this node stops following"))
+    lock.wakeAll()
+  }
+
+  // MARK: The thread
+
+  /// How a session ended.
+  private struct End {
+    let reason: String
+    /// Whether the owner had accepted the node.
+    var wasAccepted = false
+  }
+
+  private func run() {
+    let lua = LuaWorker()
+    var catalog: Catalog?
+    var failures = 0
+    var told = ""
+    while let route = awaitRoute() {
+      let end: End
+      do {
+        let rules = try loadRules(after: catalog, lua)
+        catalog = rules
+        end = try serve(route, rules)
+      } catch { end = End(reason: "\(error)") }
+      failures = end.wasAccepted ? 1 : failures + 1
+      if end.wasAccepted {
+        node.log.write(LogLine(.info, "this node evaluates no longer for node \(route.owner): \(end.reason)"))
+      } else if told != end.reason {
+        node.log.write(LogLine(.info, "this node can't evaluate for node \(route.owner): \(end.reason)"))
+      }
+      told = end.wasAccepted ? "" : end.reason
+      let _: Void? = lock.wait(milliseconds: Int(Self.backoff.delay(after: failures))) {
+        state.isStopping ? () : nil
+      }
+    }
+  }
+
+  /// Waits for a route; nil once the thread is to end.
+  private func awaitRoute() -> Route? {
+    lock.wait { () -> Route?? in
+      if state.isStopping { return .some(nil) }
+      return state.route.map { .some($0) }
+    }
+  }
+
+  /// The rules in force, built for this node's workers.
+  private func loadRules(after previous: Catalog?, _ lua: LuaWorker) throws -> Catalog {
+    guard let live = try LiveRules.read(from: node.playback.store) else {
+      throw StartError("there are no rules in force yet")
+    }
+    let threads = CatalogBuilder.Threads(node.workers)
+    if let previous, previous.revision == live.entry.revision {
+      CatalogBuilder.prepare(previous, worker: lua, for: threads)
+      return previous
+    }
+    let catalog = try CatalogBuilder.build(
+      live.rules, configuration: live.configuration, previous: previous, worker: lua, for: threads,
+      now: EngineClock.wall)
+    guard catalog.revision == live.entry.revision else {
+      throw StartError("revision \(live.entry.revision) of the rules is revision \(catalog.revision) here")
+    }
+    return catalog
+  }
+
+  /// Serves one session.
+  private func serve(_ route: Route, _ catalog: Catalog) throws -> End {
+    let mailbox = Mailbox<ShareSession.Message>()
+    let isWanted = lock.locked {
+      guard !state.isStopping, state.route?.id == route.id else { return false }
+      state.session = mailbox
+      return true
+    }
+    guard isWanted else { return End(reason: "the owner of the log has changed") }
+    defer { lock.locked { state.session = nil } }
+    let loop = try EventLoop()
+    var pair: [Int32] = [-1, -1]
+    let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+    try SystemCalls.check("socketpair", "share") { socketpair(AF_UNIX, kind, 0, &pair) }
+    let session: ShareSession
+    do {
+      session = try ShareSession(node, catalog, on: loop, pair[0], mailbox: mailbox)
+    } catch {
+      SystemCalls.close(pair[1])
+      throw error
+    }
+    let far = pair[1]
+    route.open(far) { reason in mailbox.send(.refused(reason, ShareSession.FarEnd(far))) }
+    let reason = session.run()
+    loop.close()
+    return End(reason: reason, wasAccepted: session.engine != nil)
+  }
+}

@@ -1,0 +1,96 @@
+import RuledCore
+import RuledEngine
+import RuledStore
+import RuledThreads
+
+/// The part of the engine that evaluates for the owner of the log: workers and a committer over a `ShareStore`.
+///
+/// It has no clients, sinks or rules' folder of its own. What workers leave to the threads of a daemon is done by the owner, which has it
+/// from the submissions.
+final class LentEngine {
+  /// What the part's threads share.
+  let services: Services
+  /// Where it commits.
+  let store: ShareStore
+  private var threads: [Thread] = []
+
+  /// An engine part on the owner's terms, which has not begun to run; `catalog` has the rules in force.
+  init(
+    _ store: ShareStore, _ shares: Shares, _ terms: ShareTerms, _ node: EvaluatingNode, replies: OwnerReplies
+  ) throws(StoreError) {
+    self.store = store
+    let clock: EngineClock
+    if let time = terms.manualClock {
+      clock = EngineClock(manual: Timestamp(microseconds: time))
+    } else {
+      clock = EngineClock()
+      clock.resume(steady: terms.steady)
+    }
+    let context = EngineContext(store: store, clock: clock, configuration: node.configuration, log: node.log)
+    context.journals.store(terms.journals, ordering: .relaxed)
+    services = Services(context: context, workers: node.workers, shares: shares, evaluation: replies)
+    services.outbox.mailbox.close()
+    services.commits.begin(with: try context.counters.load(from: context))
+  }
+
+  /// Starts the threads; `failed` is called when one of them can't run.
+  func start(_ catalog: Catalog, failed: @escaping @Sendable (String) -> Void) throws(SystemError) {
+    let services = services
+    services.status.serve(catalog)
+    threads.append(try Thread.start(name: "ruled-commit") { Committer(services: services).run() })
+    for index in services.workers.indices {
+      threads.append(
+        try Thread.start(name: "ruled-\(index)") {
+          do throws(SystemError) { try Worker(index: index, services: services, catalog: catalog).run() } catch {
+            failed("a worker can't run: \(error)")
+          }
+        })
+    }
+  }
+
+  /// Calls `body` on each worker's thread, behind what was sent to it before, and then `done` once on any thread.
+  func onEachWorker(
+    _ body: @escaping @Sendable (Worker, _ done: @escaping @Sendable () -> Void) -> Void,
+    then done: @escaping @Sendable () -> Void
+  ) {
+    let all = Cascade(finish: done)
+    for worker in services.workers {
+      all.enter()
+      worker.send(.perform { body($0) { all.leave() } })
+    }
+    all.leave()
+  }
+
+  /// What its workers have counted.
+  var counts: ShareCounts {
+    services.figures.reduce(into: ShareCounts()) { counts, figures in
+      counts.events += UInt64(figures.events.load(ordering: .relaxed))
+      counts.queries += UInt64(figures.queries.load(ordering: .relaxed))
+      counts.duplicates += UInt64(figures.duplicates.load(ordering: .relaxed))
+    }
+  }
+
+  /// Ends the threads; the store must have failed for good, so that none of them waits for the owner.
+  func stop() {
+    for worker in services.workers { worker.send(.perform { $0.loop.stop() }) }
+    services.commits.stop()
+    for thread in threads { thread.join() }
+    threads = []
+  }
+}
+
+/// What a node brings along to evaluate for the owner of the log.
+struct EvaluatingNode: Sendable {
+  /// The node's name.
+  let name: String
+  /// The id of its process.
+  let incarnation: String
+  /// Its configuration.
+  let configuration: Configuration
+  /// How many workers it runs.
+  let workers: Int
+  /// What it plays back.
+  let playback: ShareStore.Playback
+  /// Its log.
+  let log: any EventLog
+}

@@ -1,0 +1,82 @@
+import RuledCore
+import RuledEngine
+import Synchronization
+
+/// What the workers of a node that evaluates for the owner of the log have for it: replies, in the order in which they leave.
+///
+/// It also knows how long the node may answer reads.
+final class OwnerReplies: OwnersEvaluation {
+  /// Replies in one run of bytes.
+  struct Gathered {
+    fileprivate(set) var bytes = ByteBuffer(capacity: 16 << 10)
+    fileprivate(set) var entries: [(number: UInt64, range: Range<Int>)] = []
+  }
+
+  private struct State {
+    var gathered = Gathered()
+    var wake: LoopWake?
+    var isOver = false
+  }
+
+  /// How many bytes of memory are kept for the next replies.
+  private static let mostBytes = 1 << 20
+
+  private let state = Mutex(State())
+  /// Until when reads are answered, in nanoseconds of the monotonic clock.
+  private let readsEnd = Atomic<UInt64>(0)
+
+  /// No replies, and no reads.
+  init() {}
+
+  // MARK: Workers
+
+  func reply(_ bytes: ByteView, to target: ReplyTarget) {
+    let wake: LoopWake? = state.withLock { state in
+      guard !state.isOver else { return nil }
+      let isFirst = state.gathered.entries.isEmpty
+      let start = state.gathered.bytes.count
+      state.gathered.bytes.append(bytes)
+      state.gathered.entries.append((target.connection, start..<state.gathered.bytes.count))
+      return isFirst ? state.wake : nil
+    }
+    wake?.wake()
+  }
+
+  func checkRead() throws(RequestError) {
+    guard MonotonicClock.nanoseconds >= readsEnd.load(ordering: .relaxed) else { return }
+    throw RequestError(
+      .unavailable,
+      "the owner of the log of commits has not confirmed lately that this node evaluates for it; try again",
+      details: [.init("retry_after_ms", 500)])
+  }
+
+  // MARK: The session
+
+  /// Calls `body` on `loop` when there are replies.
+  func attach(to loop: EventLoop, _ body: @escaping () -> Void) throws(SystemError) {
+    let wake = try LoopWake(on: loop, body)
+    state.withLock { $0.wake = wake }
+  }
+
+  /// Lets reads be answered until then, in nanoseconds of the monotonic clock.
+  func allowReads(until time: UInt64) { readsEnd.store(time, ordering: .relaxed) }
+
+  /// Moves the replies to `other`, which is made empty first.
+  func take(into other: inout Gathered) {
+    other.entries.removeAll(keepingCapacity: true)
+    if other.bytes.capacity > Self.mostBytes { other.bytes = ByteBuffer(capacity: 16 << 10) }
+    other.bytes.removeAll()
+    state.withLock { swap(&$0.gathered, &other) }
+  }
+
+  /// Drops the replies and those that come, and answers no read any more; on the loop's thread.
+  func end() {
+    readsEnd.store(0, ordering: .relaxed)
+    let wake = state.withLock { state in
+      state.isOver = true
+      state.gathered = Gathered()
+      return state.wake
+    }
+    wake?.close()
+  }
+}

@@ -1,0 +1,252 @@
+import RuledCore
+import RuledEngine
+import RuledStore
+import RuledWire
+
+/// One connection of a follower to the owner of the log, with the part of the engine that evaluates for the owner while it lasts.
+///
+/// Confined to its thread. That thread never waits, neither for the workers nor for the playback of the log: what has to wait for a
+/// position in the log is kept here until it is played back.
+final class ShareSession {
+  /// What other threads have for it.
+  enum Message: Sendable {
+    /// A round of submissions for the owner.
+    case submit(round: UInt64, [SharedSubmission])
+    /// A cascade that came with that number has ended.
+    case cascadeEnded(UInt64, isWhole: Bool)
+    /// So many batches of the log are played back.
+    case played(Int64)
+    /// The workers have executed what came before the release with that number.
+    case routed(move: UInt64, PartitionSet)
+    /// The workers have given up the partitions of the release with that number.
+    case givenUp(move: UInt64)
+    /// The session has to end.
+    case end(String)
+    /// The owner can't be reached.
+    case refused(String, FarEnd)
+  }
+
+  /// The other end of the session's socket, which nobody took; closed with its last reference.
+  final class FarEnd: Sendable {
+    private let socket: OwnedDescriptor
+
+    init(_ socket: Int32) { self.socket = OwnedDescriptor(owning: socket) }
+  }
+
+  /// How often the owner is asked whether the node still evaluates for it, in milliseconds.
+  private static let period: UInt64 = 100
+
+  let node: EvaluatingNode
+  private let catalog: Catalog
+  let loop: EventLoop
+  let mailbox: Mailbox<Message>
+  let shares = Shares.ofOther()
+  let replies = OwnerReplies()
+  private var channel: ShareChannel?
+  /// The part of the engine; nil until the owner accepts.
+  private(set) var engine: LentEngine?
+  /// Why it ends; nil before.
+  private(set) var endReason: String?
+  private var gathered = OwnerReplies.Gathered()
+
+  /// Up to where the log is known to be played back.
+  private var playedTo: Int64 = 0
+  /// What was granted and waits until the log is played back that far; what came behind it waits, too.
+  var awaitedGrant: (partitions: PartitionSet, after: Int64, sequence: UInt64)?
+  var backlog: [Task] = []
+  /// The messages that wait until the log is played back up to them, in their order.
+  var awaitedMessages: [(after: Int64, messages: [SharedMessage])] = []
+  let parser = RequestParser()
+  let text = ByteBuffer(capacity: 4096)
+
+  /// A session over a socket, which it owns even if this throws; joins with `catalog`, the rules in force in the log.
+  ///
+  /// `mailbox` is where others reach it.
+  init(
+    _ node: EvaluatingNode, _ catalog: Catalog, on loop: EventLoop, _ socket: Int32, mailbox: Mailbox<Message>
+  ) throws(SystemError) {
+    self.node = node
+    self.catalog = catalog
+    self.loop = loop
+    self.mailbox = mailbox
+    do throws(SystemError) {
+      channel = try ShareChannel(on: loop, socket, senders: MessageSenders()) { [unowned self] in
+        receive($0)
+      } ended: { [unowned self] in
+        end($0)
+      }
+    } catch {
+      SystemCalls.close(socket)
+      throw error
+    }
+    do throws(SystemError) {
+      try mailbox.attach(to: loop) { [unowned self] messages in for message in messages { receive(message) } }
+      try replies.attach(to: loop) { [unowned self] in sendReplies() }
+      try loop.timer(after: Self.period, every: Self.period) { [unowned self] in ping() }
+    } catch {
+      channel?.close("this node can't evaluate: \(error)")
+      throw error
+    }
+    send(.join(ShareJoin(node: node.name, incarnation: node.incarnation, revision: catalog.revision)))
+  }
+
+  /// Serves until the share ends; returns why.
+  func run() -> String {
+    if endReason == nil { loop.run() }
+    engine?.stop()
+    engine?.services.control.close()
+    shares.receivers[0].close()
+    mailbox.close()
+    return endReason ?? "the node stops"
+  }
+
+  /// Ends the session at once: nothing leaves any more.
+  func end(_ reason: String) {
+    guard endReason == nil else { return }
+    endReason = reason
+    replies.end()
+    engine?.store.fail(reason)
+    channel?.close(reason)
+    loop.stop()
+  }
+
+  func send(_ frame: ShareFrame) {
+    guard endReason == nil else { return }
+    channel?.send(frame)
+  }
+
+  /// Sends the replies that have gathered.
+  func sendReplies() {
+    replies.take(into: &gathered)
+    guard endReason == nil, !gathered.entries.isEmpty else { return }
+    engine?.services.inFlight.wrappingSubtract(gathered.entries.count, ordering: .relaxed)
+    let bytes = gathered.bytes.bytes
+    for entry in gathered.entries { channel?.send(reply: bytes.extracting(entry.range), to: entry.number) }
+  }
+
+  /// Calls `advance` once the log is played back that far.
+  func awaitPlayback(of position: Int64) {
+    let mailbox = mailbox
+    node.playback.whenPlayed(position) { mailbox.send(.played(position)) }
+  }
+
+  /// Whether the log is known to be played back that far.
+  func hasPlayed(_ position: Int64) -> Bool {
+    if playedTo < position { playedTo = max(playedTo, node.playback.position()) }
+    return playedTo >= position
+  }
+
+  // MARK: Receiving
+
+  /// Does what another thread asks for.
+  private func receive(_ message: Message) {
+    guard endReason == nil else { return }
+    switch message {
+    case .submit(let round, let submissions): send(.submit(round: round, submissions))
+    case .cascadeEnded(let number, let isWhole): send(.ended(number: number, isWhole: isWhole))
+    case .played(let position):
+      playedTo = max(playedTo, position)
+      advance()
+    case .routed(let move, let partitions): giveUp(partitions, move: move)
+    case .givenUp(let move):
+      sendReplies()  // those of the partitions' last requests
+      send(.released(move: move, sequence: engine?.services.context.lastSequence ?? 0))
+    case .end(let reason), .refused(let reason, _): end(reason)
+    }
+  }
+
+  /// Does what the owner asks for.
+  private func receive(_ frame: ShareFrame) {
+    guard endReason == nil else { return }
+    switch frame {
+    case .accept(let terms): begin(terms)
+    case .committed(let round, let result, let after):
+      engine?.store.answer(round, result, after: after)
+      // What the log has, nobody here knows before all of it is played back: the next grant says how far.
+      if result == .unknown { end("the owner does not know the result of a commit") }
+    case .ended(let number, let isWhole): engine?.store.endCascade(number, isWhole: isWhole)
+    case .pong(let time, let validity): replies.allowReads(until: time &+ validity)
+    case .farewell(let reason): end(reason)
+    case .grant(let partitions, let after, let sequence): take(.grant(partitions, after: after, sequence: sequence))
+    case .release(let move, let partitions): take(.release(move: move, partitions))
+    case .requests(let requests): take(requests)
+    case .messages(let after, let messages): take(.messages(after: after, messages))
+    case .fire(let number, let timer): take(.fire(number: number, timer))
+    case .join, .submit, .replies, .timerFailed, .released, .ping: end("the owner sent what only other nodes send")
+    }
+  }
+
+  /// Starts the part of the engine.
+  private func begin(_ terms: ShareTerms) {
+    guard engine == nil else { return end("the owner accepted twice") }
+    let mailbox = mailbox
+    let store = ShareStore(node.playback, shares: shares) { mailbox.send(.submit(round: $0, $1)) }
+    do {
+      let engine = try LentEngine(store, shares, terms, node, replies: replies)
+      self.engine = engine
+      try engine.services.control.attach(to: loop) { [unowned self] messages in
+        for message in messages { receive(message) }
+      }
+      try shares.receivers[0].attach(to: loop) { [unowned self] messages in
+        for message in messages { refuse(message) }
+      }
+      try engine.start(catalog) { mailbox.send(.end($0)) }
+      ping()
+    } catch {
+      end("this node can't evaluate: \(error)")
+    }
+  }
+
+  /// Asks the owner to confirm that this node evaluates for it, unless other rules are in force by now.
+  private func ping() {
+    guard endReason == nil, let engine else { return }
+    do throws(StoreError) {
+      let live = try LiveRules.revision(in: node.playback.store)
+      guard live == catalog.revision else { return end("revision \(live) of the rules is in force now") }
+    } catch { return end("the rules in force can't be read: \(error)") }
+    send(.ping(time: MonotonicClock.nanoseconds, played: node.playback.position(), counts: engine.counts))
+  }
+
+  // MARK: What the workers leave to other threads
+
+  private func receive(_ message: ControlMessage) {
+    switch message {
+    case .timerFailed(let timer, let error): send(.timerFailed(timer, error))
+    case .task(_, let caller): refuse(caller.id, caller.target)
+    case .timerSet, .timerMoved, .partitionsOpened, .storeReopened, .perform: break
+    }
+  }
+
+  /// Refuses what a worker has sent on to the owner, which has routed it here.
+  private func refuse(_ message: WorkerMessage) {
+    switch message {
+    case .request(let request): refuse(request.text, request.target)
+    case .requests(let bundle): for entry in bundle.entries { refuse(Array(bundle.text(of: entry)), entry.target) }
+    case .messages(let messages): for message in messages { message.cascade?.leave(isCommitted: false) }
+    case .fire(_, let cascade): cascade.leave()
+    case .replies, .durable, .lost, .cascadeEnded, .perform: break
+    }
+  }
+
+  private func refuse(_ text: [UInt8], _ target: ReplyTarget) {
+    text.withView { text in
+      guard case .single(.request(let request)) = parser.parse(text) else { return refuse(nil, target) }
+      if request.isNotification { return replies.reply(ByteView.empty, to: target) }
+      refuse(request.id.map { Array($0) }, target)
+    }
+  }
+
+  /// Answers a request that this node can't execute.
+  private func refuse(_ id: [UInt8]?, _ target: ReplyTarget) {
+    let reply = ByteBuffer(capacity: 256)
+    let error = RequestError(
+      .unavailable, "the subject is evaluated on another node by now; try again",
+      details: [.init("retry_after_ms", 100)])
+    if let id {
+      id.withView { ReplySender.writeError(error, id: $0, isAlone: target.batch == 0, to: reply) }
+    } else {
+      ReplySender.writeError(error, id: nil, isAlone: target.batch == 0, to: reply)
+    }
+    replies.reply(reply.bytes, to: target)
+  }
+}
