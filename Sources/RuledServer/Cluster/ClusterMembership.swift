@@ -69,7 +69,7 @@ final class ClusterMembership: Sendable {
   }
 
   /// What the node brings along to evaluate for the owner of the log; nil without links to the other nodes.
-  func evaluatingNode(_ configuration: Configuration) -> EvaluatingNode? {
+  func evaluatingNode(_ configuration: Configuration, clients: OwnClients) -> EvaluatingNode? {
     guard links != nil else { return nil }
     let node = node
     let playback = ShareStore.Playback(store: played.store) {
@@ -79,7 +79,7 @@ final class ClusterMembership: Sendable {
     }
     return EvaluatingNode(
       name: node.identity.name, incarnation: node.identity.incarnation, configuration: configuration,
-      workers: configuration.workers > 0 ? configuration.workers : Int(cl_processors()), playback: playback, log: log)
+      workers: configuration.workers > 0 ? configuration.workers : Int(cl_processors()), clients: clients, playback: playback, log: log)
   }
 
   /// Why a snapshot that is due could not be written; nil if it could.

@@ -32,6 +32,9 @@ final class StandbyServer: ConnectionHandler {
   let route: OwnerRoute?
   /// Evaluates for the owner; nil without links to other nodes.
   private let share: FollowerShare?
+  /// What this node evaluates for its own clients.
+  private let own: OwnSubjects
+  private let ownClients = OwnClients()
   /// Replies from the threads that ask the database.
   private let late = Mailbox<LateReply>()
 
@@ -62,12 +65,13 @@ final class StandbyServer: ConnectionHandler {
     admins = Administrators(configuration.admins)
     couriers = Administrators(configuration.couriers)
     route = membership.links.map { OwnerRoute(membership.node, $0) }
-    share = membership.evaluatingNode(configuration).map { FollowerShare($0) }
+    share = membership.evaluatingNode(configuration, clients: ownClients).map { FollowerShare($0) }
     loop = try EventLoop()
     var limits = ConnectionLimits()
     limits.lineBytes = configuration.limits.requestBytes
     limits.lineMemory = LineMemory(max(Limits.lineBytes, 4 * limits.lineBytes))
     table = ConnectionTable(on: loop, limits: limits)
+    own = OwnSubjects(ownClients, table)
     table.handler = self
     loop.atTickEnd(.work) { [unowned self] in flush() }
   }
@@ -94,6 +98,7 @@ final class StandbyServer: ConnectionHandler {
     let holder = Holder()
     var isEnding = false
     try ended.attach(to: loop) { [unowned self] _ in stop() }
+    try ownClients.events.attach(to: loop) { [unowned self] events in for event in events { own.receive(event) } }
     try late.attach(to: loop) { [unowned self] replies in for reply in replies { send(reply) } }
     let signals = try SignalWatcher(on: loop, [.terminate, .interrupt, .hangUp]) { [unowned self] signal in
       if signal == .hangUp { return membership.links?.reloadIdentity() ?? () }
@@ -138,6 +143,7 @@ final class StandbyServer: ConnectionHandler {
     table.close()
     ended.close()
     late.close()
+    ownClients.events.close()
     if isEnding { return nil }  // the process ends, and with it the thread
     follower.join()
     loop.close()
@@ -148,6 +154,7 @@ final class StandbyServer: ConnectionHandler {
   private func stop() {
     for client in clients.values { client.end() }
     for client in leaving { client.end() }
+    own.end("it ends")
     share?.stop()
     route?.close()
     loop.stop()
@@ -161,6 +168,7 @@ final class StandbyServer: ConnectionHandler {
 
   /// Writes what clients sent to the tunnels; called at the end of a tick.
   private func flush() {
+    own.flush()
     for client in clients.values { client.flush() }
     for client in leaving { client.flush() }
     leaving.removeAll { $0.isOver }
@@ -206,6 +214,9 @@ final class StandbyServer: ConnectionHandler {
   // MARK: Requests
 
   func receive(line: ByteView, on connection: Connection) {
+    if let place = own.place(of: line), clients[connection.token]?.mayPass(own.generation) ?? true {
+      return own.forward(line, place, isAdmin: admins.include(connection), from: connection)
+    }
     reply.removeAll()
     let parsed = parser.parse(line, readable: line.count + LineFramer.padding)
     if case .single(.request(let request)) = parsed, Self.isForDatabase(request.method) {

@@ -224,6 +224,8 @@ struct ReplyTarget: Sendable {
     case http
     /// The owner of the log, which has lent the request's subject to this node; `connection` is the owner's number for the request.
     case owner
+    /// The thread with the clients of this node, which evaluates for the owner of the log; `connection` is that thread's number for the request.
+    case standby
   }
 
   /// The connection's token, or the token of the HTTP exchange.

@@ -155,7 +155,7 @@ package final class Services: Sendable {
     case .http:
       guard let server = http.withLock({ $0 }) else { return }
       bundle.forEach { server.receive($0, for: $1) }
-    case .owner: bundle.forEach { evaluation?.reply($0, to: $1) }
+    case .owner, .standby: bundle.forEach { evaluation?.reply($0, to: $1) }
     }
   }
 }

@@ -47,7 +47,7 @@ final class Shares: Sendable {
 
 /// What evaluates for the owner of the log on another node, as its workers see it.
 protocol OwnersEvaluation: Sendable {
-  /// Sends a reply to a request that the owner has passed on; an empty one for a notification.
+  /// Sends a reply to a request that the owner or a client of this node has sent; an empty one for a notification.
   func reply(_ bytes: ByteView, to target: ReplyTarget)
 
   /// Throws unless the owner has lately confirmed that the node still evaluates for it.

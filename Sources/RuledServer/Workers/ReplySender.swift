@@ -30,7 +30,7 @@ final class ReplySender {
   func send(_ bytes: ByteView, to target: ReplyTarget) {
     switch target.receiver {
     case .http: services.http.withLock { $0 }?.receive(bytes, for: target)
-    case .owner: services.evaluation?.reply(bytes, to: target)
+    case .owner, .standby: services.evaluation?.reply(bytes, to: target)
     case .worker(worker) where target.batch == 0: sendToConnection(bytes, target)
     case .worker(worker): batches.add(bytes, to: target)
     case .worker(let other): bundles[other].append(bytes, to: target, pool: pool)

@@ -103,7 +103,7 @@ extension Worker {
         cascade.cascade.leave()
       } else {
         switch reply.target.receiver {
-        case .worker(index), .http, .owner: replies.send(durable.bytes(of: reply), to: reply.target)
+        case .worker(index), .http, .owner, .standby: replies.send(durable.bytes(of: reply), to: reply.target)
         case .worker: break
         }
       }

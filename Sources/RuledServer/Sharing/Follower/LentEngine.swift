@@ -89,6 +89,8 @@ struct EvaluatingNode: Sendable {
   let configuration: Configuration
   /// How many workers it runs.
   let workers: Int
+  /// Its clients; nil if all go by the owner.
+  var clients: OwnClients?
   /// What it plays back.
   let playback: ShareStore.Playback
   /// Its log.

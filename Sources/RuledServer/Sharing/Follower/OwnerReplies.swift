@@ -25,12 +25,16 @@ final class OwnerReplies: OwnersEvaluation {
   /// Until when reads are answered, in nanoseconds of the monotonic clock.
   private let readsEnd = Atomic<UInt64>(0)
 
+  /// The clients of this node; nil if none comes here directly.
+  private let clients: OwnClients?
+
   /// No replies, and no reads.
-  init() {}
+  init(_ clients: OwnClients? = nil) { self.clients = clients }
 
   // MARK: Workers
 
   func reply(_ bytes: ByteView, to target: ReplyTarget) {
+    if target.receiver == .standby { return clients?.reply(bytes, to: target) ?? () }
     let wake: LoopWake? = state.withLock { state in
       guard !state.isOver else { return nil }
       let isFirst = state.gathered.entries.isEmpty

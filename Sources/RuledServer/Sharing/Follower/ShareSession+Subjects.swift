@@ -76,10 +76,18 @@ extension ShareSession {
     for worker in services.workers { worker.send(.perform { $0.hold(partitions) }) }
     shares.assign(partitions, to: nil)
     for worker in services.workers { worker.send(.perform { $0.open(partitions) }) }
+    node.clients?.arrive(partitions, services)
   }
 
-  /// Lets the workers execute what came for partitions, before these go.
+  /// Lets no more requests of this node's clients come for partitions, before these go.
   private func release(_ partitions: PartitionSet, move: UInt64) {
+    guard let clients = node.clients else { return finishRequests(partitions, move: move) }
+    let mailbox = mailbox
+    clients.leave(partitions) { mailbox.send(.clientsLeft(move: move, partitions)) }
+  }
+
+  /// Lets the workers execute what came for partitions.
+  func finishRequests(_ partitions: PartitionSet, move: UInt64) {
     let mailbox = mailbox
     engine?.onEachWorker { _, done in
       done()

@@ -16,6 +16,8 @@ final class ShareSession {
     case cascadeEnded(UInt64, isWhole: Bool)
     /// So many batches of the log are played back.
     case played(Int64)
+    /// No more requests of this node's clients come for the partitions of the release with that number.
+    case clientsLeft(move: UInt64, PartitionSet)
     /// The workers have executed what came before the release with that number.
     case routed(move: UInt64, PartitionSet)
     /// The workers have given up the partitions of the release with that number.
@@ -41,7 +43,7 @@ final class ShareSession {
   let loop: EventLoop
   let mailbox: Mailbox<Message>
   let shares = Shares.ofOther()
-  let replies = OwnerReplies()
+  let replies: OwnerReplies
   private var channel: ShareChannel?
   /// The part of the engine; nil until the owner accepts.
   private(set) var engine: LentEngine?
@@ -69,6 +71,7 @@ final class ShareSession {
     self.catalog = catalog
     self.loop = loop
     self.mailbox = mailbox
+    replies = OwnerReplies(node.clients)
     do throws(SystemError) {
       channel = try ShareChannel(on: loop, socket, senders: MessageSenders()) { [unowned self] in
         receive($0)
@@ -105,6 +108,7 @@ final class ShareSession {
     guard endReason == nil else { return }
     endReason = reason
     replies.end()
+    node.clients?.end(reason)
     engine?.store.fail(reason)
     channel?.close(reason)
     loop.stop()
@@ -147,6 +151,7 @@ final class ShareSession {
     case .played(let position):
       playedTo = max(playedTo, position)
       advance()
+    case .clientsLeft(let move, let partitions): finishRequests(partitions, move: move)
     case .routed(let move, let partitions): giveUp(partitions, move: move)
     case .givenUp(let move):
       sendReplies()  // those of the partitions' last requests

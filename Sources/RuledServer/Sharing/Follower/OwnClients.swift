@@ -1,0 +1,74 @@
+import RuledCore
+import RuledEngine
+import Synchronization
+
+/// Between the thread with the clients of a node that follows and the part of the engine that evaluates for the owner of the log: requests
+/// about the node's own subjects need not go by the owner.
+final class OwnClients: Sendable {
+  /// What the thread with the clients gets.
+  enum Event: Sendable {
+    /// Requests about these partitions may go to the workers of `services`.
+    case arrived(PartitionSet, Services)
+    /// No more requests about these partitions; to be called once the last of them are on their way to the workers.
+    case leaving(PartitionSet, @Sendable () -> Void)
+    /// Replies have gathered.
+    case replies
+    /// The part of the engine has ended.
+    case ended(String)
+  }
+
+  /// Where the thread with the clients gets its events.
+  let events = Mailbox<Event>()
+  private let gathered = Mutex(Gathered())
+
+  /// Replies in one run of bytes.
+  struct Gathered {
+    fileprivate var bytes = ByteBuffer(capacity: 16 << 10)
+    fileprivate var entries: [(target: ReplyTarget, range: Range<Int>)] = []
+
+    /// Calls `body` with each reply.
+    func forEach(_ body: (ByteView, ReplyTarget) -> Void) {
+      for entry in entries { body(bytes.bytes.extracting(entry.range), entry.target) }
+    }
+  }
+
+  /// How many bytes of memory are kept for the next replies.
+  private static let mostBytes = 1 << 20
+
+  /// No clients yet.
+  init() {}
+
+  // MARK: The part of the engine
+
+  /// Lets requests about partitions come, which the workers of `services` evaluate from now on.
+  func arrive(_ partitions: PartitionSet, _ services: Services) { events.send(.arrived(partitions, services)) }
+
+  /// Lets no more requests about partitions come, and then calls `done`, on any thread.
+  func leave(_ partitions: PartitionSet, _ done: @escaping @Sendable () -> Void) {
+    if !events.send(.leaving(partitions, done)) { done() }
+  }
+
+  /// Ends all; no reply comes any more.
+  func end(_ reason: String) { events.send(.ended(reason)) }
+
+  /// Sends a reply to a client; from workers' threads.
+  func reply(_ bytes: ByteView, to target: ReplyTarget) {
+    let isFirst = gathered.withLock { gathered in
+      let start = gathered.bytes.count
+      gathered.bytes.append(bytes)
+      gathered.entries.append((target, start..<gathered.bytes.count))
+      return gathered.entries.count == 1
+    }
+    if isFirst { events.send(.replies) }
+  }
+
+  // MARK: The thread with the clients
+
+  /// Moves the replies to `other`, which is made empty first.
+  func take(into other: inout Gathered) {
+    other.entries.removeAll(keepingCapacity: true)
+    if other.bytes.capacity > Self.mostBytes { other.bytes = ByteBuffer(capacity: 16 << 10) }
+    other.bytes.removeAll()
+    gathered.withLock { swap(&$0, &other) }
+  }
+}

@@ -1,0 +1,121 @@
+import RuledCore
+import RuledEngine
+import RuledJSON
+import RuledStore
+import RuledThreads
+import Synchronization
+
+@testable import RuledServer
+
+/// An owner of a log that lends subjects, and a node that evaluates for it, in one process: what the owner commits is copied to the node's store.
+final class SharingRig {
+  /// The owner's store, whose commits are played back into the node's after `delay`.
+  final class Log: StateStore {
+    let store: any StateStore
+    let copy = MemoryStore()
+    private let played = Mutex<(last: Int64, waiting: [(Int64, @Sendable () -> Void)])>((0, []))
+
+    init(_ store: any StateStore) { self.store = store }
+
+    var position: Int64 { played.withLock { $0.last } }
+
+    func whenPlayed(_ position: Int64, _ body: @escaping @Sendable () -> Void) {
+      let isPlayed = played.withLock { played in
+        if played.last < position { played.waiting.append((position, body)) }
+        return played.last >= position
+      }
+      if isPlayed { body() }
+    }
+
+    private func play(_ set: WriteSet) {
+      // swift-format-ignore: NeverUseForceTry
+      try! copy.commit(set, durable: true)
+      let ready = played.withLock { played in
+        played.last += 1
+        let last = played.last
+        defer { played.waiting.removeAll { $0.0 <= last } }
+        return played.waiting.filter { $0.0 <= last }
+      }
+      for (_, body) in ready { body() }
+    }
+
+    var name: String { store.name }
+    var approximateBytes: Int { store.approximateBytes }
+    var disk: StoreDisk? { store.disk }
+    var state: StoreState { store.state }
+    var committedSequence: UInt64 { store.committedSequence }
+    var problem: StoreError? { store.problem }
+    func get(_ key: ByteView, into buffer: ByteBuffer) throws(StoreError) -> Bool { try store.get(key, into: buffer) }
+    func withCursor(
+      below upper: ByteView?, _ body: (any StoreCursor) throws(StoreError) -> Void
+    ) throws(StoreError) { try store.withCursor(below: upper, body) }
+    func commit(_ set: WriteSet, durable: Bool) throws(StoreError) {
+      try store.commit(set, durable: durable)
+      play(set)
+    }
+    func append(_ set: WriteSet, isCommitted: Bool) throws(StoreError) -> UInt64? {
+      guard let number = try store.append(set, isCommitted: isCommitted) else { return nil }
+      play(set)
+      return number
+    }
+    func makeRoom(for set: WriteSet) throws(StoreError) { try store.makeRoom(for: set) }
+    func sync() throws(StoreError) -> UInt64 { try store.sync() }
+    func reopen() throws(StoreError) { try store.reopen() }
+    func checkpoint(to path: String) throws(StoreError) { try store.checkpoint(to: path) }
+    func expire(before cutoff: Int64) { store.expire(before: cutoff) }
+    func close() throws(StoreError) { try store.close() }
+  }
+
+  let owner: ServerRig
+  let lending: Lending
+  let log: Log
+  let share: FollowerShare
+  private var threads: [Thread] = []
+
+  /// Starts both; the node joins by itself.
+  init(rules: String = ServerRig.rules, store: any StateStore = MemoryStore()) throws {
+    let log = Log(store)
+    self.log = log
+    let lending = Lending(position: { log.position }, leaseLeft: { 10_000 })
+    self.lending = lending
+    let catalog = try ServerRig.catalog(rules)
+    let set = WriteSet(capacity: 4096)
+    LiveRules.put(.init(catalog, from: .folder), into: set)
+    try log.commit(set, durable: true)
+    let shares = Shares.ofOwner()
+    owner = try ServerRig(store: log, rules: rules, shares: shares, lending: lending)
+    let services = owner.services
+    threads.append(
+      try Thread.start(name: "shares") {
+        do throws(SystemError) { try SharesService.run(services, shares, lending) } catch { fatalError("\(error)") }
+      })
+    let node = EvaluatingNode(
+      name: "b", incarnation: "1", configuration: Configuration(), workers: 2,
+      playback: .init(store: log.copy, position: { log.position }, whenPlayed: { log.whenPlayed($0, $1) }),
+      log: RecordingLog())
+    share = FollowerShare(node)
+    threads.append(try share.start())
+    join()
+  }
+
+  /// Lets the node reach the owner.
+  func join() {
+    let lending = lending
+    share.use(
+      .init(owner: "a", id: ObjectIdentifier(lending)) { socket, _ in lending.adopt(socket) })
+  }
+
+  /// Cuts the node off.
+  func leave() { share.use(nil) }
+
+  /// How many partitions the node evaluates.
+  var lent: Int { lending.overview.nodes["b"] ?? 0 }
+
+  /// Ends all threads.
+  func stop() {
+    share.stop()
+    _ = lending.commands.send(.end)
+    for thread in threads { thread.join() }
+    owner.stop()
+  }
+}
