@@ -79,7 +79,8 @@ final class ClusterMembership: Sendable {
     }
     return EvaluatingNode(
       name: node.identity.name, incarnation: node.identity.incarnation, configuration: configuration,
-      workers: configuration.workers > 0 ? configuration.workers : Int(cl_processors()), clients: clients, playback: playback, log: log)
+      workers: configuration.workers > 0 ? configuration.workers : Int(cl_processors()), clients: clients,
+      playback: playback, log: log)
   }
 
   /// Why a snapshot that is due could not be written; nil if it could.

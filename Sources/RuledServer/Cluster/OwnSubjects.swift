@@ -34,10 +34,14 @@ final class OwnSubjects {
   /// The place of the subject that a line is about, if this node evaluates it; nil where only the owner knows what to do.
   func place(of line: ByteView) -> SubjectPlace? {
     guard let services, !partitions.isEmpty else { return nil }
-    guard services.inFlight.load(ordering: .relaxed) < services.context.configuration.limits.inFlight else { return nil }
+    guard services.inFlight.load(ordering: .relaxed) < services.context.configuration.limits.inFlight else {
+      return nil
+    }
     guard let subject = line.eventSubject else { return nil }
     let place = services.place(of: subject)
-    guard let partition = place.partition, partitions.contains(partition), place.owner < bundles.count else { return nil }
+    guard let partition = place.partition, partitions.contains(partition), place.owner < bundles.count else {
+      return nil
+    }
     return place
   }
 

@@ -37,7 +37,8 @@ final class ServerRig {
   /// Starts the threads; `configure` changes the configuration first.
   init(
     store: any StateStore = MemoryStore(), token: String? = nil, rules: String = ServerRig.rules,
-    inbox: MessageInbox.Settings = .init(), shares: Shares? = nil, lending: Lending? = nil, configure: (inout Configuration) -> Void = { _ in }
+    inbox: MessageInbox.Settings = .init(), shares: Shares? = nil, lending: Lending? = nil,
+    configure: (inout Configuration) -> Void = { _ in }
   ) throws {
     var configuration = Configuration()
     configure(&configuration)

@@ -109,7 +109,9 @@ import Testing
     }
   }
 
-  @Test func `a node that is lost loses nothing that was acknowledged, and the owner evaluates for its subjects`() throws {
+  @Test func `a node that is lost loses nothing that was acknowledged, and the owner evaluates for its subjects`()
+    throws
+  {
     let rig = try SharingRig(rules: Self.rules)
     defer { rig.stop() }
     let client = rig.owner.client()
