@@ -555,14 +555,33 @@ def shares(node):
 
 def test_each_node_says_how_the_load_is_shared_and_shares_it_anew(cluster):
     owner = cluster.owners[0]
+    even = {node.name: 86 if node is owner else 85 for node in cluster.nodes}
+    load = Load(cluster.nodes)
     for node in cluster.nodes:
-        eventually(lambda node=node: sum(count or 0 for count in shares(node).values()) == 256)
+        eventually(lambda node=node: shares(node) == even, seconds=60)
+        before = tool(owner)[1]["log"]["moves"]
+        load.go_on()
         code, answer, _ = tool(node, "rebalance")
         assert code == 0 and answer["node"] == answer["owner"] == owner.name, "the owner answers"
-        assert sum(one["partitions"] for one in answer["nodes"]) == 256 and answer["log"]["moves"] >= 0
-    found = metrics(owner)
-    assert found["ruled_cluster_partitions"] == shares(owner)[owner.name]
-    assert found["ruled_cluster_partition_moves_total"] == tool(owner)[1]["log"]["moves"]
+        assert {one["name"]: one["partitions"] for one in answer["nodes"]} == even
+        assert answer["log"]["moves"] >= before + 2 + 6, "two give back what they have, and get it in parts of 32"
+        assert metrics(node)["ruled_cluster_partitions"] == even[node.name]
+        load.go_on()
+    assert metrics(owner)["ruled_cluster_partition_moves_total"] == tool(owner)[1]["log"]["moves"]
+    assert not any("partition_moves" in name for name in metrics(cluster.standbys[0]))
+    load.check(owner)
+
+
+def test_a_drained_node_evaluates_for_nobody(cluster):
+    owner, (drained, other) = cluster.owners[0], cluster.standbys
+    load = Load(cluster.nodes)
+    for action, counts in [("drain", (128, 0, 128)), ("undrain", (86, 85, 85))]:
+        assert tool(owner, action, drained.name)[0] == 0
+        expected = {node.name: count for node, count in zip((owner, drained, other), counts)}
+        eventually(lambda expected=expected: shares(owner) == expected, seconds=60)
+        eventually(lambda counts=counts: metrics(drained)["ruled_cluster_partitions"] == counts[1])
+        load.go_on()
+    load.check(owner)
 
 
 def test_a_drained_owner_gives_the_log_up_and_follows(cluster):

@@ -51,7 +51,8 @@ extension StandbyServer {
     if client.listener == .web, !client.isAdmin { return HTTPResponse(HTTPRouter.notAllowed) }
     return HTTPResponse(
       200, type: MetricsWriter.contentType,
-      ClusterMetrics.text(membership, ClusterMetrics.Load(), start: start, reachesOwner: reachesOwner))
+      ClusterMetrics.text(
+        membership, ClusterMetrics.Load(partitions: share?.partitions ?? 0), start: start, reachesOwner: reachesOwner))
   }
 
   private func carry(_ socket: Int32, _ client: PeerClient, _ bytes: [UInt8]) {

@@ -31,7 +31,7 @@ final class StandbyServer: ConnectionHandler {
   private let couriers: Administrators
   let route: OwnerRoute?
   /// Evaluates for the owner; nil without links to other nodes.
-  private let share: FollowerShare?
+  let share: FollowerShare?
   /// What this node evaluates for its own clients.
   private let own: OwnSubjects
   private let ownClients = OwnClients()

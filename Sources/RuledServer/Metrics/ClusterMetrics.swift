@@ -6,8 +6,8 @@ import RuledEngine
 struct ClusterMetrics {
   /// The load that a node takes.
   struct Load {
-    /// How many partitions of the subjects it evaluates; nil if it does not know.
-    var partitions: Int?
+    /// How many partitions of the subjects it evaluates.
+    var partitions: Int
     /// How often it has lent partitions or taken them back; nil if it does not own the log.
     var moves: Int?
   }
@@ -63,11 +63,9 @@ struct ClusterMetrics {
     text.gauge(
       "ruled_cluster_up", "Whether the node can renew its lease and follow the log.",
       figures.problem == nil && figures.leaseProblem == nil ? 1 : 0)
-    if let partitions = load.partitions {
-      text.gauge(
-        "ruled_cluster_partitions", "How many of the 256 partitions of the subjects the node evaluates.",
-        Double(partitions))
-    }
+    text.gauge(
+      "ruled_cluster_partitions", "How many of the 256 partitions of the subjects the node evaluates.",
+      Double(load.partitions))
     if let moves = load.moves {
       text.counter(
         "ruled_cluster_partition_moves_total",

@@ -37,6 +37,9 @@ final class Shares: Sendable {
     return receiver < 0 ? nil : receiver
   }
 
+  /// How many partitions are evaluated on this node.
+  var own: Int { places.count { $0.receiver.load(ordering: .relaxed) < 0 } }
+
   /// Notes that partitions are evaluated elsewhere from now on, or on this node if `receiver` is nil.
   func assign(_ partitions: PartitionSet, to receiver: Int?) {
     for partition in partitions.partitions {

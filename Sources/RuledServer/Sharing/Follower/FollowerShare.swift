@@ -43,6 +43,8 @@ final class FollowerShare: Sendable {
     var isStopping = false
     /// Where the present session gets its messages.
     var session: Mailbox<ShareSession.Message>?
+    /// What the present session evaluates.
+    var shares: Shares?
   }
 
   /// The waits in milliseconds between two sessions.
@@ -81,6 +83,9 @@ final class FollowerShare: Sendable {
     session?.send(.end("this node stops following"))
     lock.wakeAll()
   }
+
+  /// For how many partitions of the subjects the node evaluates.
+  var partitions: Int { lock.locked { state.shares }?.own ?? 0 }
 
   // MARK: The thread
 
@@ -164,6 +169,8 @@ final class FollowerShare: Sendable {
       SystemCalls.close(pair[1])
       throw error
     }
+    lock.locked { state.shares = session.shares }
+    defer { lock.locked { state.shares = nil } }
     let far = pair[1]
     route.open(far) { reason in mailbox.send(.refused(reason, ShareSession.FarEnd(far))) }
     let reason = session.run()
