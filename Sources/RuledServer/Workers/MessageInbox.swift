@@ -87,8 +87,8 @@ final class MessageInbox {
   var uncommitted: Set<UInt64> = []
   /// The partitions whose messages wait until the worker opens them.
   var heldPartitions = PartitionSet()
-  /// The cascades that wait for messages, by sequence.
-  private var awaited: [UInt64: Cascade] = [:]
+  /// The cascades that wait for messages, by sequence, with the partitions of these where subjects can move.
+  private var awaited: [UInt64: (cascade: Cascade, partition: Partition?)] = [:]
   /// How many messages of each plugin wait here.
   private var waiting: [ObjectIdentifier: (sender: MessageSender, count: Int)] = [:]
   var retries: ParkedWalk?
@@ -137,7 +137,7 @@ final class MessageInbox {
         continue
       }
       if let sender = message.sender { countWaiting(sender, 1) }
-      if let cascade = message.cascade { remember(cascade, awaiting: message.sequence) }
+      if let cascade = message.cascade { remember(cascade, awaiting: message) }
       add(
         Entry(subject: message.subject, sequence: message.sequence),
         isExpress: (message.sender?.waiting ?? 0) <= settings.expressLimit)
@@ -176,6 +176,12 @@ final class MessageInbox {
     express.removeAll(where: isGone)
     held = held.filter { !partitions.contains(Partition(of: $0.key)) }
     updateHeldFigure()
+    // Nobody tells here when they are applied elsewhere; those that are applied here now end with their commit.
+    for (sequence, entry) in awaited where !uncommitted.contains(sequence) {
+      guard let partition = entry.partition, partitions.contains(partition) else { continue }
+      awaited[sequence] = nil
+      entry.cascade.leave(isCommitted: false)
+    }
   }
 
   /// Looks for messages in the store again, since partitions have come.
@@ -186,8 +192,9 @@ final class MessageInbox {
     }
   }
 
-  private func remember(_ cascade: Cascade, awaiting sequence: UInt64) {
-    if awaited.count < settings.awaitedLimit { awaited[sequence] = cascade } else { cascade.leave(isCommitted: false) }
+  private func remember(_ cascade: Cascade, awaiting message: CommitBatch.Message) {
+    guard awaited.count < settings.awaitedLimit else { return cascade.leave(isCommitted: false) }
+    awaited[message.sequence] = (cascade, services.shares == nil ? nil : Partition(of: message.subject))
   }
 
   private func countWaiting(_ sender: MessageSender, _ change: Int) {
@@ -214,7 +221,11 @@ final class MessageInbox {
   /// Restores messages: the commit that applied them has failed, and they are in the store as before.
   func restore(_ messages: [CommitBatch.Message]) {
     guard !messages.isEmpty else { return }
-    for message in messages { uncommitted.remove(message.sequence) }
+    for message in messages {
+      uncommitted.remove(message.sequence)
+      if evaluates(message.subject) { continue }
+      awaited.removeValue(forKey: message.sequence)?.cascade.leave(isCommitted: false)
+    }
     pauseAfterFailure()
   }
 
@@ -227,7 +238,7 @@ final class MessageInbox {
       guard held.isEmpty else { return }
     }
     for (sender, count) in waiting.values where count != 0 { countWaiting(sender, -count) }
-    for cascade in awaited.values { cascade.leave() }
+    for entry in awaited.values { entry.cascade.leave() }
     awaited.removeAll()
   }
 
@@ -293,12 +304,12 @@ final class MessageInbox {
   private func apply(_ entry: Entry) {
     guard !uncommitted.contains(entry.sequence), !isHeld(entry.subject) else { return }
     let message = CommitBatch.Message(
-      subject: entry.subject, sequence: entry.sequence, cascade: awaited[entry.sequence])
+      subject: entry.subject, sequence: entry.sequence, cascade: awaited[entry.sequence]?.cascade)
     do throws(RequestError) {
       if try evaluator.deliver(message) {
         uncommitted.insert(entry.sequence)
       } else {
-        awaited.removeValue(forKey: entry.sequence)?.leave()
+        awaited.removeValue(forKey: entry.sequence)?.cascade.leave()
       }
       if !held.isEmpty, held.removeValue(forKey: entry.subject) != nil {
         updateHeldFigure()

@@ -197,6 +197,22 @@ struct ShareSessionTests {
     try rig.stop()
   }
 
+  @Test func `a cascade whose subject leaves is not waited for any longer`() throws {
+    let rig = try Rig()
+    try #require(rig.awaitJoin())
+    rig.grant()
+    let record = StoreKey.bytes { StoreKey.subjectPrefix(.record, "near", into: $0) }
+    rig.store.failReads(beginningWith: record)
+    rig.owner.request(1, Self.tell(1, to: ["near"], waits: true))
+    #expect(eventually { rig.lines.text.contains("held back") })
+    #expect(rig.owner.received.replies[1] == nil)
+    rig.owner.send(.release(move: 1, Rig.partitions(["near"])))
+    #expect(eventually { rig.owner.received.released[1] != nil })
+    #expect(try rig.owner.reply(to: 1)["result"]?["cascade"] == "pending")
+    rig.store.failReads(beginningWith: nil)
+    try rig.stop()
+  }
+
   private static func tell(_ number: UInt64, to: [String], waits: Bool) -> String {
     let names = to.map { "\"\($0)\"" }.joined(separator: ",")
     return #"{"jsonrpc":"2.0","id":\#(number),"method":"event","params":{"type":"tell","subject":"teller\#(number)","#
