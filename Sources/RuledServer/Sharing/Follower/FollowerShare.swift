@@ -14,22 +14,25 @@ final class FollowerShare: Sendable {
     let owner: String
     /// Tells two routes apart.
     let id: ObjectIdentifier
+    /// Whether the owner can be reached.
+    let isUp: @Sendable () -> Bool
     /// Carries a socket to the owner, and owns it unless it calls `refused`.
     let open: @Sendable (Int32, _ refused: @escaping @Sendable (String) -> Void) -> Void
 
     /// A route.
     init(
-      owner: String, id: ObjectIdentifier,
+      owner: String, id: ObjectIdentifier, isUp: @escaping @Sendable () -> Bool = { true },
       open: @escaping @Sendable (Int32, _ refused: @escaping @Sendable (String) -> Void) -> Void
     ) {
       self.owner = owner
       self.id = id
+      self.isUp = isUp
       self.open = open
     }
 
     /// The route over a link.
     init(_ link: PeerLink) {
-      self.init(owner: link.node, id: ObjectIdentifier(link)) { socket, refused in
+      self.init(owner: link.node, id: ObjectIdentifier(link), isUp: { link.isUp }) { socket, refused in
         link.open(socket, for: PeerClient(.share)) { outcome in
           if case .refused(let reason) = outcome { refused(reason) }
         }
@@ -91,7 +94,7 @@ final class FollowerShare: Sendable {
 
   /// How a session ended.
   private struct End {
-    let reason: String
+    var reason: String
     /// Whether the owner had accepted the node.
     var wasAccepted = false
   }
@@ -102,19 +105,20 @@ final class FollowerShare: Sendable {
     var failures = 0
     var told = ""
     while let route = awaitRoute() {
-      let end: End
+      var end = End(reason: "")  // there is nothing to tell of an owner that is just starting
       do {
-        let rules = try loadRules(after: catalog, lua)
-        catalog = rules
-        end = try serve(route, rules)
-      } catch { end = End(reason: "\(error)") }
-      failures = end.wasAccepted ? 1 : failures + 1
+        if route.isUp(), let rules = try loadRules(after: catalog, lua) {
+          catalog = rules
+          end = try serve(route, rules)
+        }
+      } catch { end.reason = "\(error)" }
+      failures = end.wasAccepted || end.reason.isEmpty ? 1 : failures + 1
       if end.wasAccepted {
         node.log.write(LogLine(.info, "this node evaluates no longer for node \(route.owner): \(end.reason)"))
-      } else if told != end.reason {
+      } else if !end.reason.isEmpty, told != end.reason {
         node.log.write(LogLine(.info, "this node can't evaluate for node \(route.owner): \(end.reason)"))
       }
-      told = end.wasAccepted ? "" : end.reason
+      if end.wasAccepted || !end.reason.isEmpty { told = end.wasAccepted ? "" : end.reason }
       let _: Void? = lock.wait(milliseconds: Int(Self.backoff.delay(after: failures))) {
         state.isStopping ? () : nil
       }
@@ -129,11 +133,9 @@ final class FollowerShare: Sendable {
     }
   }
 
-  /// The rules in force, built for this node's workers.
-  private func loadRules(after previous: Catalog?, _ lua: LuaWorker) throws -> Catalog {
-    guard let live = try LiveRules.read(from: node.playback.store) else {
-      throw StartError("there are no rules in force yet")
-    }
+  /// The rules in force, built for this node's workers; nil before the first.
+  private func loadRules(after previous: Catalog?, _ lua: LuaWorker) throws -> Catalog? {
+    guard let live = try LiveRules.read(from: node.playback.store) else { return nil }
     let threads = CatalogBuilder.Threads(node.workers)
     if let previous, previous.revision == live.entry.revision {
       CatalogBuilder.prepare(previous, worker: lua, for: threads)
@@ -164,7 +166,7 @@ final class FollowerShare: Sendable {
     try SystemCalls.check("socketpair", "share") { socketpair(AF_UNIX, kind, 0, &pair) }
     let session: ShareSession
     do {
-      session = try ShareSession(node, catalog, on: loop, pair[0], mailbox: mailbox)
+      session = try ShareSession(node, catalog, with: route.owner, on: loop, pair[0], mailbox: mailbox)
     } catch {
       SystemCalls.close(pair[1])
       throw error

@@ -40,6 +40,7 @@ final class ShareSession {
 
   let node: EvaluatingNode
   private let catalog: Catalog
+  private let owner: String
   let loop: EventLoop
   let mailbox: Mailbox<Message>
   let shares = Shares.ofOther()
@@ -61,14 +62,16 @@ final class ShareSession {
   let parser = RequestParser()
   let text = ByteBuffer(capacity: 4096)
 
-  /// A session over a socket, which it owns even if this throws; joins with `catalog`, the rules in force in the log.
+  /// A session over a socket, which it owns even if this throws; joins `owner` with `catalog`, the rules in force in the log.
   ///
   /// `mailbox` is where others reach it.
   init(
-    _ node: EvaluatingNode, _ catalog: Catalog, on loop: EventLoop, _ socket: Int32, mailbox: Mailbox<Message>
+    _ node: EvaluatingNode, _ catalog: Catalog, with owner: String, on loop: EventLoop, _ socket: Int32,
+    mailbox: Mailbox<Message>
   ) throws(SystemError) {
     self.node = node
     self.catalog = catalog
+    self.owner = owner
     self.loop = loop
     self.mailbox = mailbox
     replies = OwnerReplies(node.clients)
@@ -196,6 +199,7 @@ final class ShareSession {
         for message in messages { refuse(message) }
       }
       try engine.start(catalog) { mailbox.send(.end($0)) }
+      node.log.write(LogLine(.info, "this node evaluates for node \(owner)"))
       ping()
     } catch {
       end("this node can't evaluate: \(error)")
