@@ -128,6 +128,12 @@ class Cluster:
   def owner(self):
     return next(node for node in self.nodes if node.process.poll() is None and node.is_owner)
 
+  @property
+  def shares_are_even(self):
+    """Whether each node evaluates for about as many partitions as the others."""
+    rows = (self.owner.result("cluster") or {}).get("nodes", [])
+    return all((one.get("partitions") or 0) >= 256 // len(self.nodes) for one in rows) and len(rows) == len(self.nodes)
+
   def stop(self):
     for node in reversed(self.nodes):
       node.stop()

@@ -1,5 +1,6 @@
 """Nodes over PostgreSQL with two synchronous standbys: the commits of the log against a bare C program, events against the embedded store,
-what a follower costs its clients, catch-up, take-over, and a sustained run with snapshots and vacuum."""
+the load shared among nodes, what a follower costs its clients, catch-up, take-over, and a sustained run with snapshots and vacuum."""
+import concurrent.futures
 import os
 import pathlib
 import statistics
@@ -146,6 +147,44 @@ def events_table(results):
       rows.append(row(COUNTS[count], TITLES[shape], f"{figure('throughput'):,.0f}", f"{ratio('throughput'):.2f} ×", milliseconds(figure("p50_us")),
                       milliseconds(figure("p99_us")), f"{figure('server_cpu_us'):.1f} µs", f"{ratio('server_cpu_us'):.2f} ×", follower))
   return rows
+
+
+# The load shared out
+
+def sharing(arguments, folder, load, say):
+  """The same load through every node at once, with one, two and three nodes: how much processor time each of them takes for an event."""
+  results = {count: {shape: [] for shape in SHAPES} for count in (1, 2, 3)}
+  for number in range(arguments.rounds):
+    for count, shapes in results.items():
+      with nodes.Cluster(folder / "sharing", count, lease="10s") as cluster:
+        load.fill(cluster.owner, arguments.subjects)
+        nodes.wait(lambda: cluster.shares_are_even, "the partitions are not shared out")
+        for shape, options in SHAPES.items():
+          options = dict(options, rate=options["rate"] // count) if "rate" in options else options
+          before = [processor_seconds([node.pid]) for node in cluster.nodes]
+          with concurrent.futures.ThreadPoolExecutor(count) as pool:
+            figures = list(pool.map(lambda node: load.once(node, subjects=arguments.subjects, **options), cluster.nodes))
+          events = sum(one["throughput"] for one in figures) * (load.seconds + load.warmup)
+          costs = [(processor_seconds([node.pid]) - start) / events * 1e6 for node, start in zip(cluster.nodes, before)]
+          shapes[shape].append({"throughput": sum(one["throughput"] for one in figures), "owner_us": costs[0],
+                                "follower_us": max(costs[1:], default=0), "p50_us": middle([one["p50_us"] for one in figures]),
+                                "p99_us": max(one["p99_us"] for one in figures)})
+          say(f"round {number + 1} {count} nodes, {shape}: {shapes[shape][-1]['throughput']:,.0f}/s, processor time of an event "
+              + ", ".join(f"{cost:.1f}" for cost in costs) + " µs")
+  return results
+
+
+def sharing_table(results):
+  rows = table("", "load, through each node", "events/s here", "p50", "p99", "owner's processor time", "the busiest follower's", "decides, of one node")
+  for count, shapes in results.items():
+    for shape, rounds in shapes.items():
+      figure = lambda name: middle([one[name] for one in rounds])
+      times = middle([alone["owner_us"] / max(one["owner_us"], one["follower_us"]) for one, alone in zip(rounds, results[1][shape])])
+      follower = f"{figure('follower_us'):.1f} µs" if count > 1 else ""
+      rows.append(row(COUNTS[count], TITLES[shape], f"{figure('throughput'):,.0f}", milliseconds(figure("p50_us")), milliseconds(figure("p99_us")),
+                      f"{figure('owner_us'):.1f} µs", follower, f"{times:.2f} ×"))
+  return rows + ["", "Processor times are for one event of the whole cluster. The last column is what the processor time of the busiest node allows, "
+                     "where each node has processors of its own."]
 
 
 # Clients of a follower
@@ -306,5 +345,6 @@ def run(arguments, folder, say):
       count = 3 if arguments.quick else 20
       part("take-over", f"Take-over after the owner was killed, lease {LEASE}", lambda: take_overs(cluster, count, say), take_over_table)
   part("events", "Events, against the embedded store", lambda: events(arguments, folder, load, say), events_table)
+  part("sharing", "The load shared out", lambda: sharing(arguments, folder, load, say), sharing_table)
   part("sustained", "A sustained run", lambda: sustained(folder, arguments, say), sustained_table)
   return title, lines, raw
