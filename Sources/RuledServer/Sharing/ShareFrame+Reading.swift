@@ -81,8 +81,8 @@ extension ShareFrame {
       else { return nil }
       return .committed(round: round, result, after: after)
     case .pong:
-      guard let time = reader.word(), let validity = reader.word() else { return nil }
-      return .pong(time: time, validity: validity)
+      guard let time = reader.word(), let validity = reader.word(), let now = reader.signed() else { return nil }
+      return .pong(time: time, validity: validity, now: now)
     default: return nil
     }
   }
@@ -119,10 +119,13 @@ extension ShareFrame {
   }
 
   private static func readAccept(_ reader: inout BytesReader) -> ShareFrame? {
-    guard let flags = reader.byte(), flags < 4, let clock = reader.signed(), let steady = reader.signed() else {
+    guard let flags = reader.byte(), flags < 4, let clock = reader.signed(), let now = reader.signed(),
+      let steady = reader.signed()
+    else {
       return nil
     }
-    return .accept(ShareTerms(manualClock: flags & 2 == 0 ? nil : clock, steady: steady, journals: flags & 1 != 0))
+    return .accept(
+      ShareTerms(manualClock: flags & 2 == 0 ? nil : clock, now: now, steady: steady, journals: flags & 1 != 0))
   }
 
   private static func readEnded(_ reader: inout BytesReader) -> ShareFrame? {

@@ -100,6 +100,7 @@ extension ShareFrame {
     case .accept(let terms):
       buffer.append((terms.journals ? 1 : 0) | (terms.manualClock == nil ? 0 : 2))
       buffer.append(bigEndian: terms.manualClock ?? 0)
+      buffer.append(bigEndian: terms.now)
       buffer.append(bigEndian: terms.steady)
     case .grant(let partitions, let after, let sequence):
       buffer.append(bigEndian: after)
@@ -120,9 +121,10 @@ extension ShareFrame {
       buffer.append(bigEndian: round)
       buffer.append(result.code)
       buffer.append(bigEndian: after)
-    case .pong(let time, let validity):
+    case .pong(let time, let validity, let now):
       buffer.append(bigEndian: time)
       buffer.append(bigEndian: validity)
+      buffer.append(bigEndian: now)
     default: preconditionFailure("no frame of the owner")
     }
   }

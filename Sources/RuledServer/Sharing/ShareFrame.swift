@@ -37,7 +37,9 @@ enum ShareFrame {
   /// The result of a round of submissions; if it is durable, all of it is in the log up to `after`.
   case committed(round: UInt64, CommitResult, after: Int64)
   /// The answer to `ping`, with the ping's time: until `validity` nanoseconds after it the node may answer reads.
-  case pong(time: UInt64, validity: UInt64)
+  ///
+  /// `now` is the owner's time, in microseconds since 1970, which rules see on all nodes.
+  case pong(time: UInt64, validity: UInt64, now: Int64)
 
   // MARK: From both
 
@@ -64,6 +66,8 @@ struct ShareJoin: Equatable {
 struct ShareTerms: Equatable {
   /// Where the manual clock stands, in microseconds since 1970; nil if the owner's clock runs.
   let manualClock: Int64?
+  /// The owner's time, in microseconds since 1970.
+  let now: Int64
   /// The owner's steady time, in microseconds (`EngineClock.steady`).
   let steady: Int64
   /// Whether commits have records for the journal.

@@ -114,13 +114,16 @@ final class FakeOwner: Sendable {
     note(frame)
     switch frame {
     case .join:
-      channel.value?.send(.accept(ShareTerms(manualClock: 1_700_000_000_000_000, steady: 0, journals: false)))
+      channel.value?.send(
+        .accept(ShareTerms(manualClock: 1_700_000_000_000_000, now: 1_700_000_000_000_000, steady: 0, journals: false)))
     case .submit(let round, let submissions):
       guard let result = state.withLock({ $0.result }) else { return }
       var after: Int64 = 0
       if result == .durable { for submission in submissions { after = log.commit(submission.batch.writes) } }
       channel.value?.send(.committed(round: round, result, after: after))
-    case .ping(let time, _, _): channel.value?.send(.pong(time: time, validity: state.withLock { $0.validity }))
+    case .ping(let time, _, _):
+      channel.value?.send(
+        .pong(time: time, validity: state.withLock { $0.validity }, now: EngineClock.wall.microseconds))
     default: break
     }
   }

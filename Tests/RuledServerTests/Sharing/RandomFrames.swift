@@ -23,14 +23,14 @@ final class RandomFrames {
       .ping(
         time: number(), played: signed(),
         counts: ShareCounts(events: number(), queries: number(), duplicates: number()))
-    case 6: .accept(ShareTerms(manualClock: flag() ? signed() : nil, steady: signed(), journals: flag()))
+    case 6: .accept(ShareTerms(manualClock: flag() ? signed() : nil, now: signed(), steady: signed(), journals: flag()))
     case 7: .grant(partitions(), after: signed(), sequence: number())
     case 8: .release(move: number(), partitions())
     case 9: .requests(list { SharedRequest(number: number(), isAdmin: flag(), isInBatch: flag(), text: view()) })
     case 10: .messages(after: signed(), list { message() })
     case 11: .fire(number: number(), timer())
     case 12: .committed(round: number(), CommitResult(code: UInt8(below(3))) ?? .lost, after: signed())
-    case 13: .pong(time: number(), validity: number())
+    case 13: .pong(time: number(), validity: number(), now: Int64(bitPattern: number()))
     case 14: .ended(number: number(), isWhole: flag())
     default: .farewell(text())
     }

@@ -78,10 +78,10 @@ import Testing
   func `a peer that sends nonsense is told so, and nothing more is received of it`(bytes: [UInt8]) throws {
     let rig = try ChannelRig(raw: true)
     let good = ByteBuffer()
-    ShareFrame.pong(time: 1, validity: 2).write(into: good)
+    ShareFrame.pong(time: 1, validity: 2, now: 3).write(into: good)
     rig.write(Array(good.bytes) + bytes + Array(good.bytes))
     rig.run { !rig.ends.isEmpty }
-    #expect(rig.received == ["pong(time: 1, validity: 2)"])
+    #expect(rig.received == ["pong(time: 1, validity: 2, now: 3)"])
     #expect(rig.ends.count == 1 && rig.ends[0].hasPrefix("the peer has sent "))
     guard case .farewell(let reason)? = rig.readRaw() else {
       Issue.record("no farewell")
@@ -119,7 +119,7 @@ import Testing
   @Test func `a peer that goes within a frame ends the channel, after the frames before`() throws {
     let rig = try ChannelRig(raw: true)
     let frame = ByteBuffer()
-    ShareFrame.pong(time: 1, validity: 2).write(into: frame)
+    ShareFrame.pong(time: 1, validity: 2, now: 3).write(into: frame)
     rig.write(Array(frame.bytes) + Array(frame.bytes).dropLast())
     rig.closeRaw()
     rig.run { !rig.ends.isEmpty }
@@ -131,7 +131,7 @@ import Testing
   @Test func `a peer that has gone is noticed by who writes, outside of the methods, after what it sent`() throws {
     let rig = try ChannelRig(raw: true)
     let frame = ByteBuffer()
-    ShareFrame.pong(time: 1, validity: 2).write(into: frame)
+    ShareFrame.pong(time: 1, validity: 2, now: 3).write(into: frame)
     rig.write(Array(frame.bytes))
     rig.closeRaw()
     rig.loop.onNextTick {

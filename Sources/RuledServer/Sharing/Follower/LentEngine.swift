@@ -25,6 +25,7 @@ final class LentEngine {
     } else {
       clock = EngineClock()
       clock.resume(steady: terms.steady)
+      clock.follow(Timestamp(microseconds: terms.now))
     }
     let context = EngineContext(store: store, clock: clock, configuration: node.configuration, log: node.log)
     context.journals.store(terms.journals, ordering: .relaxed)

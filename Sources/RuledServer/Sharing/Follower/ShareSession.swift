@@ -173,7 +173,9 @@ final class ShareSession {
       // What the log has, nobody here knows before all of it is played back: the next grant says how far.
       if result == .unknown { end("the owner does not know the result of a commit") }
     case .ended(let number, let isWhole): engine?.store.endCascade(number, isWhole: isWhole)
-    case .pong(let time, let validity): replies.allowReads(until: time &+ validity)
+    case .pong(let time, let validity, let now):
+      replies.allowReads(until: time &+ validity)
+      engine?.services.context.clock.follow(Timestamp(microseconds: now))
     case .farewell(let reason): end(reason)
     case .grant(let partitions, let after, let sequence): take(.grant(partitions, after: after, sequence: sequence))
     case .release(let move, let partitions): take(.release(move: move, partitions))

@@ -197,7 +197,7 @@ final class RemoteEvaluator {
     let lease = UInt64(max(0, lending.leaseLeft())) * 1_000_000
     let validity = min(Self.validity, lease)
     validUntil = max(validUntil, EngineClock.monotonic + validity)
-    channel.send(.pong(time: time, validity: validity))
+    channel.send(.pong(time: time, validity: validity, now: services.context.clock.now.microseconds))
   }
 
   /// For how long a node may answer reads after a ping, in nanoseconds.

@@ -159,7 +159,7 @@ final class SharesService {
   private var terms: ShareTerms {
     let clock = services.context.clock
     return ShareTerms(
-      manualClock: clock.isManual ? clock.now.microseconds : nil, steady: clock.steady,
+      manualClock: clock.isManual ? clock.now.microseconds : nil, now: clock.now.microseconds, steady: clock.steady,
       journals: services.context.journals.load(ordering: .relaxed))
   }
 
