@@ -5,7 +5,7 @@ import Testing
 
 extension EndToEnd {
   @Suite struct LoadTests {
-    @Test("100,000 events pipelined over 8 connections give each subject the right state")
+    @Test("50,000 events pipelined over 8 connections give each subject the right state")
     func pipelines() throws {
       let daemon = try RuledDaemon(rules: Tally.rules)
       let tally = Tally(events: EndToEnd.events, connections: EndToEnd.connections)
@@ -15,7 +15,7 @@ extension EndToEnd {
       #expect(daemon.end(SIGTERM) == 0)
     }
 
-    @Test("ten kills during 100,000 events lose nothing acknowledged and apply nothing twice")
+    @Test("ten kills during 50,000 events lose nothing acknowledged and apply nothing twice")
     func survivesKills() throws { try kill(10, Tally.rules, events: EndToEnd.events) }
 
     @Test(

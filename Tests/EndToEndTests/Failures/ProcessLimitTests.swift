@@ -1,5 +1,6 @@
 import Glibc
 import RuledCore
+import RuledJSON
 import TestSupport
 import Testing
 
@@ -69,11 +70,11 @@ extension EndToEnd {
         }
       }
       #expect(clients.count >= 16 && refused > 0)
-      let mark = JSONValue.string(String(repeating: "x", count: 250_000))
+      let mark = String(repeating: "x", count: 250_000)
       for n in 0..<900 {
-        let subject = "s:\(n % 5)"
-        let reply = try clients[n % clients.count].reply(
-          "event", ["type": "keep", "subject": .string(subject), "data": ["mark": mark]])
+        let client = clients[n % clients.count]
+        client.send(Load.event("\(n)", "keep", "s:\(n % 5)", "{\"mark\":\"\(mark)\"}").line)
+        let reply = try JSONValue(parsing: try #require(client.line()))
         guard reply["result"]?["version"] == .integer(Int64(n / 5 + 1)) else {
           Issue.record("\(reply.text.prefix(500))")
           return

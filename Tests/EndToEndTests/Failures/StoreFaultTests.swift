@@ -99,7 +99,7 @@ extension EndToEnd {
     func survivesFullDiskUnderLoad() throws {
       let disk = try #require(SmallDisk())
       let daemon = try RuledDaemon(rules: Tally.rules, store: "rocksdb:\(disk.folder.path)/store")
-      let tally = Tally(events: EndToEnd.events / 25, connections: 4)
+      let tally = Tally(events: 4_000, connections: 4)
       let client = try daemon.client()
       for round in 1...4 {
         let (loads, socket) = (tally.loads, daemon.socket)

@@ -109,7 +109,7 @@ extension EndToEnd {
       arguments: [SIGTERM, SIGINT])
     func endsCleanly(_ signal: Int32) throws {
       let daemon = try RuledDaemon(rules: Tally.rules)
-      let tally = Tally(events: EndToEnd.events / 5, connections: 4)
+      let tally = Tally(events: 20_000, connections: 4)
       let (loads, socket) = (tally.loads, daemon.socket)
       let threads = Threads.start(loads.count) { loads[$0].run(socket) }
       while tally.answered < tally.events / 4 { usleep(1000) }

@@ -39,8 +39,9 @@ struct HostileScript: Sendable, CustomStringConvertible {
 
   /// What it may use.
   ///
-  /// A slow host must not stop a script for its time that has to end by another limit, so such a script has plenty of it.
-  var budget: Budget { ends.contains(.time) ? Budget() : Budget(processorTime: 2_000_000) }
+  /// A slow host must not stop a script for its time that has to end by another limit, so such a script has plenty of it. The others have
+  /// less than rules do by default, as many of them use all of it.
+  var budget: Budget { Budget(processorTime: ends.contains(.time) ? 20_000 : 2_000_000) }
 
   var description: String { name }
 
