@@ -138,3 +138,8 @@ let package = Package(
   cLanguageStandard: .c11,
   cxxLanguageStandard: .cxx17
 )
+
+/// `RULED_TESTS` names the test targets to build where few are needed, as an optimised build does (scripts/test).
+if let wanted = Context.environment["RULED_TESTS"]?.split(separator: ",") {
+  package.targets.removeAll { target in target.type == .test && !wanted.contains { $0 == target.name } }
+}
