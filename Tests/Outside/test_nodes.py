@@ -572,15 +572,27 @@ def test_each_node_says_how_the_load_is_shared_and_shares_it_anew(cluster):
     load.check(owner)
 
 
-def test_a_drained_node_evaluates_for_nobody(cluster):
+def test_a_drained_node_gives_its_partitions_back_in_order(cluster):
     owner, (drained, other) = cluster.owners[0], cluster.standbys
-    load = Load(cluster.nodes)
+    load = Load(cluster.nodes, count=16)
+    client, replies, is_over = Client(owner.socket), [], threading.Event()
+
+    def ask():
+        while not is_over.is_set():
+            for number in range(32):
+                replies.append(client.call("event", {"type": "tally.add", "subject": f"d:{number}", "data": {"number": 1}}))
+
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
     for action, counts in [("drain", (128, 0, 128)), ("undrain", (86, 85, 85))]:
         assert tool(owner, action, drained.name)[0] == 0
         expected = {node.name: count for node, count in zip((owner, drained, other), counts)}
         eventually(lambda expected=expected: shares(owner) == expected, seconds=60)
         eventually(lambda counts=counts: metrics(drained)["ruled_cluster_partitions"] == counts[1])
         load.go_on()
+    is_over.set()
+    asking.join()
+    assert replies and not any("error" in reply for reply in replies), "no request is refused"
     load.check(owner)
 
 

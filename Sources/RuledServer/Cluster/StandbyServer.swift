@@ -162,7 +162,11 @@ final class StandbyServer: ConnectionHandler {
 
   private func refresh() {
     route?.refresh()
-    share?.use(membership.node.figures.isDrained ? nil : route?.link.map { FollowerShare.Route($0) })
+    if membership.node.figures.isDrained {
+      share?.leave()
+    } else {
+      share?.use(route?.link.map { FollowerShare.Route($0) })
+    }
     for web in webs.values { web.checkTime() }
   }
 

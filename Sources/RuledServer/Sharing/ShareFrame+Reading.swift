@@ -18,7 +18,7 @@ extension ShareFrame {
     var reader = BytesReader(bytes.extracting(Self.headBytes..<bytes.count))
     let read: ShareFrame? =
       switch kind {
-      case .join, .submit, .replies, .timerFailed, .released, .ping: Self.evaluators(kind, &reader, senders)
+      case .join, .submit, .replies, .timerFailed, .released, .ping, .leave: Self.evaluators(kind, &reader, senders)
       case .accept, .grant, .release, .requests, .messages, .fire, .committed, .pong: Self.owners(kind, &reader)
       case .ended: Self.readEnded(&reader)
       case .farewell: .farewell(String(decoding: reader.rest(), as: UTF8.self))
@@ -53,6 +53,7 @@ extension ShareFrame {
       guard let move = reader.word(), let sequence = reader.word() else { return nil }
       return .released(move: move, sequence: sequence)
     case .ping: return readPing(&reader)
+    case .leave: return .leave
     default: return nil
     }
   }

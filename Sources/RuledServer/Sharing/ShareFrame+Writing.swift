@@ -9,7 +9,7 @@ import RuledJSON
 extension ShareFrame {
   /// What a frame is, as its fifth byte says.
   enum Kind: UInt8 {
-    case join = 1, submit, replies, timerFailed, released, ping
+    case join = 1, submit, replies, timerFailed, released, ping, leave
     case accept = 16, grant, release, requests, messages, fire, committed, pong
     case ended = 32, farewell
   }
@@ -42,6 +42,7 @@ extension ShareFrame {
     case .timerFailed: .timerFailed
     case .released: .released
     case .ping: .ping
+    case .leave: .leave
     case .accept: .accept
     case .grant: .grant
     case .release: .release
@@ -59,7 +60,7 @@ extension ShareFrame {
   func write(into buffer: ByteBuffer) {
     let start = Self.begin(kind, in: buffer)
     switch self {
-    case .join, .submit, .replies, .timerFailed, .released, .ping: writeEvaluators(into: buffer)
+    case .join, .submit, .replies, .timerFailed, .released, .ping, .leave: writeEvaluators(into: buffer)
     case .accept, .grant, .release, .requests, .messages, .fire, .committed, .pong: writeOwners(into: buffer)
     case .ended(let number, let isWhole):
       buffer.append(bigEndian: number)
@@ -90,6 +91,7 @@ extension ShareFrame {
       buffer.append(bigEndian: time)
       buffer.append(bigEndian: played)
       for count in [counts.events, counts.queries, counts.duplicates] { buffer.append(bigEndian: count) }
+    case .leave: break
     default: preconditionFailure("no frame of a node that evaluates")
     }
   }

@@ -20,6 +20,9 @@ enum ShareFrame {
   /// Asks for `pong`. `time` is the node's own monotonic clock in nanoseconds, `played` how far it has played the log back.
   case ping(time: UInt64, played: Int64, counts: ShareCounts)
 
+  /// The node wants to take no more part: the owner takes its partitions back, and then ends the connection.
+  case leave
+
   // MARK: From the owner
 
   /// The node may take part, on these terms.

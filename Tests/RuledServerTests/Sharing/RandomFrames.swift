@@ -13,7 +13,7 @@ final class RandomFrames {
 
   /// A frame of any kind.
   func next() -> ShareFrame {
-    switch Int.random(in: 0..<16, using: &random) {
+    switch Int.random(in: 0..<17, using: &random) {
     case 0: .join(ShareJoin(node: text(), incarnation: text(), revision: text()))
     case 1: .submit(round: number(), list { submission() })
     case 2: .replies(list { (number: number(), reply: view()) })
@@ -32,6 +32,7 @@ final class RandomFrames {
     case 12: .committed(round: number(), CommitResult(code: UInt8(below(3))) ?? .lost, after: signed())
     case 13: .pong(time: number(), validity: number(), now: Int64(bitPattern: number()))
     case 14: .ended(number: number(), isWhole: flag())
+    case 15: .leave
     default: .farewell(text())
     }
   }

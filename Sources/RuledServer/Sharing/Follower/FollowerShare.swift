@@ -77,6 +77,15 @@ final class FollowerShare: Sendable {
     lock.wakeAll()
   }
 
+  /// Evaluates for nobody from now on, once the owner has taken back what it has lent.
+  func leave() {
+    let session = lock.locked {
+      defer { state.route = nil }
+      return state.route == nil ? nil : state.session
+    }
+    session?.send(.leave)
+  }
+
   /// Ends the session and the thread.
   func stop() {
     let session = lock.locked {

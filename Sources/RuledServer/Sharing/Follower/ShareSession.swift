@@ -22,6 +22,8 @@ final class ShareSession {
     case routed(move: UInt64, PartitionSet)
     /// The workers have given up the partitions of the release with that number.
     case givenUp(move: UInt64)
+    /// The owner shall take back what it has lent, and then end the session.
+    case leave
     /// The session has to end.
     case end(String)
     /// The owner can't be reached.
@@ -159,6 +161,7 @@ final class ShareSession {
     case .givenUp(let move):
       sendReplies()  // those of the partitions' last requests
       send(.released(move: move, sequence: engine?.services.context.lastSequence ?? 0))
+    case .leave: send(.leave)
     case .end(let reason), .refused(let reason, _): end(reason)
     }
   }
@@ -182,7 +185,8 @@ final class ShareSession {
     case .requests(let requests): take(requests)
     case .messages(let after, let messages): take(.messages(after: after, messages))
     case .fire(let number, let timer): take(.fire(number: number, timer))
-    case .join, .submit, .replies, .timerFailed, .released, .ping: end("the owner sent what only other nodes send")
+    case .join, .submit, .replies, .timerFailed, .released, .ping, .leave:
+      end("the owner sent what only other nodes send")
     }
   }
 

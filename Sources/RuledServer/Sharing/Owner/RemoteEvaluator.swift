@@ -32,6 +32,8 @@ final class RemoteEvaluator {
   private(set) var validUntil: UInt64 = 0
   /// When its last frame came, in nanoseconds of the owner's monotonic clock.
   var lastFrame = EngineClock.monotonic
+  /// Whether it wants to take no more part.
+  var isLeaving = false
   /// Why it takes no more part; nil while it does.
   var loss: String?
 

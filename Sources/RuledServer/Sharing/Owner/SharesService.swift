@@ -184,6 +184,9 @@ final class SharesService {
       evaluator.pong(time)
     case .released(let number, let sequence):
       move?.released(number, sequence: sequence)
+    case .leave:
+      evaluator.isLeaving = true
+      check()
     case .farewell(let reason): evaluator.loss = reason
     case .join, .accept, .grant, .release, .requests, .messages, .fire, .committed, .pong:
       evaluator.loss = "it sent a frame that only an owner sends"
@@ -237,10 +240,14 @@ final class SharesService {
     }
     let needsAll = lending.isHeld || isRollingOut
     for evaluator in evaluators where evaluator.loss == nil {
-      let mustLeave = needsAll || problem(of: evaluator.revision) != nil || !isCurrent(evaluator.terms)
-      guard mustLeave else { continue }
+      let isOutdated = problem(of: evaluator.revision) != nil || !isCurrent(evaluator.terms)
+      guard needsAll || isOutdated || evaluator.isLeaving else { continue }
       if !evaluator.partitions.isEmpty { return begin(.takeBack, evaluator.partitions, evaluator) }
-      if !needsAll { evaluator.loss = "other rules or another time are in force" }
+      if evaluator.isLeaving {
+        evaluator.loss = "it takes no more part"
+      } else if !needsAll {
+        evaluator.loss = "other rules or another time are in force"
+      }
     }
     if needsAll { return lending.noteAllHere() }
     guard now >= lendsAt else { return }
