@@ -25,6 +25,12 @@ package final class PluginRuntime: Sendable {
     package let rule: String
     /// How it failed.
     package let kind: Failure.Kind
+
+    /// A cause of failures.
+    package init(rule: String, kind: Failure.Kind) {
+      self.rule = rule
+      self.kind = kind
+    }
   }
   /// The precision of `durations`.
   package static let precision = 2
@@ -60,6 +66,20 @@ package final class PluginRuntime: Sendable {
     guard stops >= Limits.stopsBeforeSuspension else { return false }
     return !suspended.exchange(true, ordering: .relaxed)
   }
+
+  /// Adds what another process has counted of the same plugin; each of its failures has a cause.
+  package func add(runs: Int, causes: [Cause: Int]) {
+    runCount.wrappingAdd(runs, ordering: .relaxed)
+    guard !causes.isEmpty else { return }
+    failureCount.wrappingAdd(causes.values.reduce(0, &+), ordering: .relaxed)
+    failuresByCause.withLock { $0.merge(causes, uniquingKeysWith: &+) }
+  }
+
+  /// Suspends it, as another process has done.
+  ///
+  /// - Returns: whether it was not suspended before.
+  @discardableResult
+  package func suspend() -> Bool { !suspended.exchange(true, ordering: .relaxed) }
 
   /// Lets the plugin run again.
   package func resume() {

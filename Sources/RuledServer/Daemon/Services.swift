@@ -35,7 +35,9 @@ package final class Services: Sendable {
   package let status = DaemonStatus()
   /// What the control thread counts for the metrics.
   let timers = TimerFigures()
-  /// What each worker counts for the metrics.
+  /// What is counted for the metrics of requests about subjects that are evaluated elsewhere; nil where there can be none.
+  let elsewhere: WorkerFigures?
+  /// What is counted for the metrics: by each worker, and `elsewhere`.
   let figures: [WorkerFigures]
   /// The server for clients that speak HTTP, while there is one.
   let http = Mutex<HTTPServer?>(nil)
@@ -92,7 +94,8 @@ package final class Services: Sendable {
     hub = WatchHub(spare: context.changeLogs)
     commits = CommitPipeline(context: context, hub: hub, workers: receivers)
     lineMemory = LineMemory(max(Limits.lineBytes, 4 * context.configuration.limits.requestBytes))
-    figures = (0..<count).map { _ in WorkerFigures() }
+    elsewhere = shares == nil ? nil : WorkerFigures()
+    figures = (0..<count).map { _ in WorkerFigures() } + [elsewhere].compactMap(\.self)
     let configuration = context.configuration
     current = Mutex(
       (configuration, Administrators(configuration.admins), Administrators(configuration.couriers)))

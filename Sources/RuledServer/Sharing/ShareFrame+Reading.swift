@@ -18,8 +18,10 @@ extension ShareFrame {
     var reader = BytesReader(bytes.extracting(Self.headBytes..<bytes.count))
     let read: ShareFrame? =
       switch kind {
-      case .join, .submit, .replies, .timerFailed, .released, .ping, .leave: Self.evaluators(kind, &reader, senders)
-      case .accept, .grant, .release, .requests, .messages, .fire, .committed, .pong: Self.owners(kind, &reader)
+      case .join, .submit, .replies, .timerFailed, .released, .ping, .counted, .leave:
+        Self.evaluators(kind, &reader, senders)
+      case .accept, .grant, .release, .requests, .messages, .fire, .committed, .pong, .suspended, .clock:
+        Self.owners(kind, &reader)
       case .ended: Self.readEnded(&reader)
       case .farewell: .farewell(String(decoding: reader.rest(), as: UTF8.self))
       }
@@ -52,7 +54,10 @@ extension ShareFrame {
     case .released:
       guard let move = reader.word(), let sequence = reader.word() else { return nil }
       return .released(move: move, sequence: sequence)
-    case .ping: return readPing(&reader)
+    case .ping:
+      guard let time = reader.word(), let played = reader.signed() else { return nil }
+      return .ping(time: time, played: played)
+    case .counted: return ShareCounts(reading: &reader).map { .counted($0) }
     case .leave: return .leave
     default: return nil
     }
@@ -84,6 +89,10 @@ extension ShareFrame {
     case .pong:
       guard let time = reader.word(), let validity = reader.word(), let now = reader.signed() else { return nil }
       return .pong(time: time, validity: validity, now: now)
+    case .suspended:
+      guard let plugin = reader.text(), let isSuspended = reader.byte(), isSuspended < 2 else { return nil }
+      return .suspended(plugin: plugin, isSuspended: isSuspended == 1)
+    case .clock: return reader.signed().map { .clock($0) }
     default: return nil
     }
   }
@@ -109,14 +118,6 @@ extension ShareFrame {
       let revision = reader.text()
     else { return nil }
     return .join(ShareJoin(node: node, incarnation: incarnation, revision: revision))
-  }
-
-  private static func readPing(_ reader: inout BytesReader) -> ShareFrame? {
-    guard let time = reader.word(), let played = reader.signed(), let events = reader.word(),
-      let queries = reader.word(), let duplicates = reader.word()
-    else { return nil }
-    let counts = ShareCounts(events: events, queries: queries, duplicates: duplicates)
-    return .ping(time: time, played: played, counts: counts)
   }
 
   private static func readAccept(_ reader: inout BytesReader) -> ShareFrame? {

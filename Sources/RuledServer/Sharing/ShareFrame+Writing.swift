@@ -9,8 +9,8 @@ import RuledJSON
 extension ShareFrame {
   /// What a frame is, as its fifth byte says.
   enum Kind: UInt8 {
-    case join = 1, submit, replies, timerFailed, released, ping, leave
-    case accept = 16, grant, release, requests, messages, fire, committed, pong
+    case join = 1, submit, replies, timerFailed, released, ping, leave, counted
+    case accept = 16, grant, release, requests, messages, fire, committed, pong, suspended, clock
     case ended = 32, farewell
   }
 
@@ -43,6 +43,7 @@ extension ShareFrame {
     case .released: .released
     case .ping: .ping
     case .leave: .leave
+    case .counted: .counted
     case .accept: .accept
     case .grant: .grant
     case .release: .release
@@ -51,6 +52,8 @@ extension ShareFrame {
     case .fire: .fire
     case .committed: .committed
     case .pong: .pong
+    case .suspended: .suspended
+    case .clock: .clock
     case .ended: .ended
     case .farewell: .farewell
     }
@@ -60,8 +63,9 @@ extension ShareFrame {
   func write(into buffer: ByteBuffer) {
     let start = Self.begin(kind, in: buffer)
     switch self {
-    case .join, .submit, .replies, .timerFailed, .released, .ping, .leave: writeEvaluators(into: buffer)
-    case .accept, .grant, .release, .requests, .messages, .fire, .committed, .pong: writeOwners(into: buffer)
+    case .join, .submit, .replies, .timerFailed, .released, .ping, .counted, .leave: writeEvaluators(into: buffer)
+    case .accept, .grant, .release, .requests, .messages, .fire, .committed, .pong, .suspended, .clock:
+      writeOwners(into: buffer)
     case .ended(let number, let isWhole):
       buffer.append(bigEndian: number)
       buffer.append(isWhole ? 1 : 0)
@@ -87,10 +91,10 @@ extension ShareFrame {
     case .released(let move, let sequence):
       buffer.append(bigEndian: move)
       buffer.append(bigEndian: sequence)
-    case .ping(let time, let played, let counts):
+    case .ping(let time, let played):
       buffer.append(bigEndian: time)
       buffer.append(bigEndian: played)
-      for count in [counts.events, counts.queries, counts.duplicates] { buffer.append(bigEndian: count) }
+    case .counted(let counts): counts.write(into: buffer)
     case .leave: break
     default: preconditionFailure("no frame of a node that evaluates")
     }
@@ -127,6 +131,10 @@ extension ShareFrame {
       buffer.append(bigEndian: time)
       buffer.append(bigEndian: validity)
       buffer.append(bigEndian: now)
+    case .suspended(let plugin, let isSuspended):
+      buffer.append(counted: plugin)
+      buffer.append(isSuspended ? 1 : 0)
+    case .clock(let time): buffer.append(bigEndian: time)
     default: preconditionFailure("no frame of the owner")
     }
   }

@@ -18,8 +18,9 @@ enum ShareFrame {
   /// The node has finished what it had of the partitions of the `release` with that number; `sequence` is the last number that it gave.
   case released(move: UInt64, sequence: UInt64)
   /// Asks for `pong`. `time` is the node's own monotonic clock in nanoseconds, `played` how far it has played the log back.
-  case ping(time: UInt64, played: Int64, counts: ShareCounts)
-
+  case ping(time: UInt64, played: Int64)
+  /// What was counted since the last such frame; it leaves before the replies and submissions that follow from what was counted.
+  case counted(ShareCounts)
   /// The node wants to take no more part: the owner takes its partitions back, and then ends the connection.
   case leave
 
@@ -43,6 +44,10 @@ enum ShareFrame {
   ///
   /// `now` is the owner's time, in microseconds since 1970, which rules see on all nodes.
   case pong(time: UInt64, validity: UInt64, now: Int64)
+  /// A plugin is suspended at the owner; or it runs again, and the node has no partitions.
+  case suspended(plugin: String, isSuspended: Bool)
+  /// The owner's manual clock stands there, in microseconds since 1970; the node has no partitions.
+  case clock(Int64)
 
   // MARK: From both
 
@@ -77,11 +82,33 @@ struct ShareTerms: Equatable {
   let journals: Bool
 }
 
-/// What a node has counted since it joined.
+/// What a node has counted for the owner.
 struct ShareCounts: Equatable {
+  /// The events that its workers got from clients.
   var events: UInt64 = 0
+  /// The queries among their requests.
   var queries: UInt64 = 0
+  /// The events that repeated an earlier one.
   var duplicates: UInt64 = 0
+  /// The requests that were answered with an error.
+  var errors: [RequestError.Code: UInt64] = [:]
+  /// The plugins that ran.
+  var plugins: [PluginTally] = []
+
+  /// Whether nothing was counted.
+  var isEmpty: Bool { events == 0 && queries == 0 && duplicates == 0 && errors.isEmpty && plugins.isEmpty }
+}
+
+/// What a node has counted of a plugin.
+struct PluginTally: Equatable {
+  /// The plugin's name.
+  let name: String
+  /// How many events it handled.
+  var runs: UInt64 = 0
+  /// How many of them it failed on.
+  var failures: [PluginRuntime.Cause: UInt64] = [:]
+  /// Whether it was suspended on the node.
+  var isSuspended = false
 }
 
 /// A request of a client, on its way to the node that evaluates for its subject.

@@ -17,10 +17,11 @@ final class FakeOwner: Sendable {
     var released: [UInt64: UInt64] = [:]
     var failedTimers: [DueTimer] = []
     var pings = 0
+    /// The sum of what was counted.
     var counts = ShareCounts()
     /// Why connections ended.
     var ends: [String] = []
-    /// The kinds of frames but for pings, in their order.
+    /// The kinds of frames but for pings and counts, in their order.
     var order: [String] = []
   }
 
@@ -121,7 +122,7 @@ final class FakeOwner: Sendable {
       var after: Int64 = 0
       if result == .durable { for submission in submissions { after = log.commit(submission.batch.writes) } }
       channel.value?.send(.committed(round: round, result, after: after))
-    case .ping(let time, _, _):
+    case .ping(let time, _):
       channel.value?.send(
         .pong(time: time, validity: state.withLock { $0.validity }, now: EngineClock.wall.microseconds))
     default: break
@@ -142,12 +143,28 @@ final class FakeOwner: Sendable {
       case .released(let move, let sequence):
         state.received.released[move] = sequence
         state.received.order.append("released")
-      case .ping(_, _, let counts):
-        state.received.pings += 1
-        state.received.counts = counts
+      case .ping: state.received.pings += 1
+      case .counted(let counts): state.received.add(counts)
       case .ended(let number, let isWhole): state.received.ended[number] = isWhole
       default: state.received.order.append("unexpected")
       }
+    }
+  }
+}
+
+extension FakeOwner.Received {
+  /// Adds what was counted; there is one plugin.
+  fileprivate mutating func add(_ more: ShareCounts) {
+    counts.events += more.events
+    counts.queries += more.queries
+    counts.duplicates += more.duplicates
+    counts.errors.merge(more.errors, uniquingKeysWith: +)
+    for tally in more.plugins {
+      var sum = counts.plugins.first ?? PluginTally(name: tally.name)
+      sum.runs += tally.runs
+      sum.failures.merge(tally.failures, uniquingKeysWith: +)
+      sum.isSuspended = sum.isSuspended || tally.isSuspended
+      counts.plugins = [sum]
     }
   }
 }

@@ -13,16 +13,13 @@ final class RandomFrames {
 
   /// A frame of any kind.
   func next() -> ShareFrame {
-    switch Int.random(in: 0..<17, using: &random) {
+    switch Int.random(in: 0..<20, using: &random) {
     case 0: .join(ShareJoin(node: text(), incarnation: text(), revision: text()))
     case 1: .submit(round: number(), list { submission() })
     case 2: .replies(list { (number: number(), reply: view()) })
     case 3: .timerFailed(timer(), error())
     case 4: .released(move: number(), sequence: number())
-    case 5:
-      .ping(
-        time: number(), played: signed(),
-        counts: ShareCounts(events: number(), queries: number(), duplicates: number()))
+    case 5: .ping(time: number(), played: signed())
     case 6: .accept(ShareTerms(manualClock: flag() ? signed() : nil, now: signed(), steady: signed(), journals: flag()))
     case 7: .grant(partitions(), after: signed(), sequence: number())
     case 8: .release(move: number(), partitions())
@@ -32,7 +29,10 @@ final class RandomFrames {
     case 12: .committed(round: number(), CommitResult(code: UInt8(below(3))) ?? .lost, after: signed())
     case 13: .pong(time: number(), validity: number(), now: Int64(bitPattern: number()))
     case 14: .ended(number: number(), isWhole: flag())
-    case 15: .leave
+    case 15: .counted(counts())
+    case 16: .suspended(plugin: text(), isSuspended: flag())
+    case 17: .clock(signed())
+    case 18: .leave
     default: .farewell(text())
     }
   }
@@ -96,6 +96,17 @@ final class RandomFrames {
   /// A number below `end`.
   func below(_ end: Int) -> Int { Int.random(in: 0..<end, using: &random) }
 
+  private func counts() -> ShareCounts {
+    var counts = ShareCounts(events: number(), queries: number(), duplicates: number())
+    for code in RequestError.Code.allCases where flag() { counts.errors[code] = number() }
+    counts.plugins = list {
+      var tally = PluginTally(name: text(), runs: number(), isSuspended: flag())
+      for kind in Failure.Kind.allCases where flag() { tally.failures[.init(rule: text(), kind: kind)] = number() }
+      return tally
+    }
+    return counts
+  }
+
   private func error() -> RequestError {
     let code = RequestError.Code.allCases.randomElement(using: &random) ?? .forbidden
     let values: [JSONValue] = [.null, .integer(signed()), .string(text()), .number(0.5), ["a": .array([.bool(true)])]]
@@ -149,6 +160,7 @@ extension ShareFrame {
       "requests \(requests.map { "\($0.number) \($0.isAdmin) \($0.isInBatch) \(Self.content($0.text))" })"
     case .grant(let partitions, let after, let sequence):
       "grant \(partitions.partitions.map(\.index)) \(after) \(sequence)"
+    case .counted(let counts): "counted \(counts.content)"
     case .release(let move, let partitions): "release \(move) \(partitions.partitions.map(\.index))"
     default: "\(self)"
     }
@@ -157,6 +169,17 @@ extension ShareFrame {
   /// The bytes, or a hash of many.
   private static func content(_ bytes: ByteView) -> String {
     bytes.count < 1_000 ? "\(Array(bytes))" : "\(bytes.count) bytes, \(hash64(bytes, seed: 1))"
+  }
+}
+
+extension ShareCounts {
+  /// All that the counts say, as text, to be compared.
+  fileprivate var content: String {
+    let plugins = plugins.map { tally in
+      let failures = tally.failures.map { "\($0.key.rule) \($0.key.kind) \($0.value)" }.sorted()
+      return "\(tally.name) \(tally.runs) \(failures) \(tally.isSuspended)"
+    }
+    return "\(events) \(queries) \(duplicates) \(errors.map { "\($0.key) \($0.value)" }.sorted()) \(plugins)"
   }
 }
 

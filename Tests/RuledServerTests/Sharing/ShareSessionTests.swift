@@ -111,7 +111,8 @@ struct ShareSessionTests {
     #expect(try rig.owner.reply(to: 6)["result"]?["n"] == 3)
     #expect(
       rig.owner.received.replies[6]?.hasSuffix("\n") == false && rig.owner.received.replies[2]?.hasSuffix("\n") == true)
-    let counts = ShareCounts(events: 5, queries: 1, duplicates: 1)
+    let counts = ShareCounts(
+      events: 5, queries: 1, duplicates: 1, plugins: [PluginTally(name: "p", runs: 4)])
     #expect(eventually { rig.owner.received.counts == counts })
     #expect(rig.owner.received.submissions.reduce(0) { $0 + $1.batch.changes.count } == 4)
     try rig.stop()

@@ -70,10 +70,13 @@ final class SharingRig {
   let lending: Lending
   let log: Log
   let share: FollowerShare
+  let nodeLog = RecordingLog()
   private var threads: [Thread] = []
 
   /// Starts both; the node joins by itself.
-  init(rules: String = ServerRig.rules, store: any StateStore = MemoryStore()) throws {
+  init(
+    rules: String = ServerRig.rules, store: any StateStore = MemoryStore(), clock: EngineClock = EngineClock()
+  ) throws {
     let log = Log(store)
     self.log = log
     let lending = Lending(position: { log.position }, leaseLeft: { 10_000 })
@@ -83,7 +86,7 @@ final class SharingRig {
     LiveRules.put(.init(catalog, from: .folder), into: set)
     try log.commit(set, durable: true)
     let shares = Shares.ofOwner()
-    owner = try ServerRig(store: log, rules: rules, shares: shares, lending: lending)
+    owner = try ServerRig(store: log, rules: rules, clock: clock, shares: shares, lending: lending)
     let services = owner.services
     threads.append(
       try Thread.start(name: "shares") {
@@ -92,7 +95,7 @@ final class SharingRig {
     let node = EvaluatingNode(
       name: "b", incarnation: "1", configuration: Configuration(), workers: 2,
       playback: .init(store: log.copy, position: { log.position }, whenPlayed: { log.whenPlayed($0, $1) }),
-      log: RecordingLog())
+      log: nodeLog)
     share = FollowerShare(node)
     threads.append(try share.start())
     join()

@@ -10,13 +10,17 @@ import RuledThreads
 final class LentEngine {
   /// What the part's threads share.
   let services: Services
+  private let catalog: Catalog
   /// Where it commits.
   let store: ShareStore
+  /// What it has counted since the owner was last told.
+  let counts: UntoldCounts
   private var threads: [Thread] = []
 
   /// An engine part on the owner's terms, which has not begun to run; `catalog` has the rules in force.
   init(
-    _ store: ShareStore, _ shares: Shares, _ terms: ShareTerms, _ node: EvaluatingNode, replies: OwnerReplies
+    _ store: ShareStore, _ shares: Shares, _ terms: ShareTerms, _ node: EvaluatingNode, _ catalog: Catalog,
+    replies: OwnerReplies
   ) throws(StoreError) {
     self.store = store
     let clock: EngineClock
@@ -32,12 +36,14 @@ final class LentEngine {
     services = Services(context: context, workers: node.workers, shares: shares, evaluation: replies)
     services.outbox.mailbox.close()
     services.commits.begin(with: try context.counters.load(from: context))
+    services.status.serve(catalog)
+    self.catalog = catalog
+    counts = UntoldCounts(services.figures, catalog)
   }
 
   /// Starts the threads; `failed` is called when one of them can't run.
-  func start(_ catalog: Catalog, failed: @escaping @Sendable (String) -> Void) throws(SystemError) {
-    let services = services
-    services.status.serve(catalog)
+  func start(failed: @escaping @Sendable (String) -> Void) throws(SystemError) {
+    let (services, catalog) = (services, catalog)
     threads.append(try Thread.start(name: "ruled-commit") { Committer(services: services).run() })
     for index in services.workers.indices {
       threads.append(
@@ -60,15 +66,6 @@ final class LentEngine {
       worker.send(.perform { body($0) { all.leave() } })
     }
     all.leave()
-  }
-
-  /// What its workers have counted.
-  var counts: ShareCounts {
-    services.figures.reduce(into: ShareCounts()) { counts, figures in
-      counts.events += UInt64(figures.events.load(ordering: .relaxed))
-      counts.queries += UInt64(figures.queries.load(ordering: .relaxed))
-      counts.duplicates += UInt64(figures.duplicates.load(ordering: .relaxed))
-    }
   }
 
   /// Ends the threads; the store must have failed for good, so that none of them waits for the owner.

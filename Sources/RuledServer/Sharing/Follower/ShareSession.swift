@@ -128,9 +128,16 @@ final class ShareSession {
   func sendReplies() {
     replies.take(into: &gathered)
     guard endReason == nil, !gathered.entries.isEmpty else { return }
+    sendCounts()
     engine?.services.inFlight.wrappingSubtract(gathered.entries.count, ordering: .relaxed)
     let bytes = gathered.bytes.bytes
     for entry in gathered.entries { channel?.send(reply: bytes.extracting(entry.range), to: entry.number) }
+  }
+
+  /// Tells the owner what was counted since the last time; to be called before what follows from that leaves.
+  private func sendCounts() {
+    guard let counts = engine?.counts.take(), !counts.isEmpty else { return }
+    send(.counted(counts))
   }
 
   /// Calls `advance` once the log is played back that far.
@@ -151,8 +158,12 @@ final class ShareSession {
   private func receive(_ message: Message) {
     guard endReason == nil else { return }
     switch message {
-    case .submit(let round, let submissions): send(.submit(round: round, submissions))
-    case .cascadeEnded(let number, let isWhole): send(.ended(number: number, isWhole: isWhole))
+    case .submit(let round, let submissions):
+      sendCounts()
+      send(.submit(round: round, submissions))
+    case .cascadeEnded(let number, let isWhole):
+      sendCounts()
+      send(.ended(number: number, isWhole: isWhole))
     case .played(let position):
       playedTo = max(playedTo, position)
       advance()
@@ -160,6 +171,7 @@ final class ShareSession {
     case .routed(let move, let partitions): giveUp(partitions, move: move)
     case .givenUp(let move):
       sendReplies()  // those of the partitions' last requests
+      sendCounts()
       send(.released(move: move, sequence: engine?.services.context.lastSequence ?? 0))
     case .leave: send(.leave)
     case .end(let reason), .refused(let reason, _): end(reason)
@@ -179,13 +191,15 @@ final class ShareSession {
     case .pong(let time, let validity, let now):
       replies.allowReads(until: time &+ validity)
       engine?.services.context.clock.follow(Timestamp(microseconds: now))
+    case .suspended(let plugin, let isSuspended): engine?.counts.setSuspended(plugin, isSuspended)
+    case .clock(let time): engine?.services.context.clock.set(Timestamp(microseconds: time))
     case .farewell(let reason): end(reason)
     case .grant(let partitions, let after, let sequence): take(.grant(partitions, after: after, sequence: sequence))
     case .release(let move, let partitions): take(.release(move: move, partitions))
     case .requests(let requests): take(requests)
     case .messages(let after, let messages): take(.messages(after: after, messages))
     case .fire(let number, let timer): take(.fire(number: number, timer))
-    case .join, .submit, .replies, .timerFailed, .released, .ping, .leave:
+    case .join, .submit, .replies, .timerFailed, .released, .ping, .counted, .leave:
       end("the owner sent what only other nodes send")
     }
   }
@@ -196,7 +210,7 @@ final class ShareSession {
     let mailbox = mailbox
     let store = ShareStore(node.playback, shares: shares) { mailbox.send(.submit(round: $0, $1)) }
     do {
-      let engine = try LentEngine(store, shares, terms, node, replies: replies)
+      let engine = try LentEngine(store, shares, terms, node, catalog, replies: replies)
       self.engine = engine
       try engine.services.control.attach(to: loop) { [unowned self] messages in
         for message in messages { receive(message) }
@@ -204,7 +218,7 @@ final class ShareSession {
       try shares.receivers[0].attach(to: loop) { [unowned self] messages in
         for message in messages { refuse(message) }
       }
-      try engine.start(catalog) { mailbox.send(.end($0)) }
+      try engine.start { mailbox.send(.end($0)) }
       node.log.write(LogLine(.info, "this node evaluates for node \(owner)"))
       ping()
     } catch {
@@ -214,12 +228,13 @@ final class ShareSession {
 
   /// Asks the owner to confirm that this node evaluates for it, unless other rules are in force by now.
   private func ping() {
-    guard endReason == nil, let engine else { return }
+    guard endReason == nil, engine != nil else { return }
     do throws(StoreError) {
       let live = try LiveRules.revision(in: node.playback.store)
       guard live == catalog.revision else { return end("revision \(live) of the rules is in force now") }
     } catch { return end("the rules in force can't be read: \(error)") }
-    send(.ping(time: MonotonicClock.nanoseconds, played: node.playback.position(), counts: engine.counts))
+    sendCounts()
+    send(.ping(time: MonotonicClock.nanoseconds, played: node.playback.position()))
   }
 
   // MARK: What the workers leave to other threads
@@ -253,6 +268,7 @@ final class ShareSession {
 
   /// Answers a request that this node can't execute.
   private func refuse(_ id: [UInt8]?, _ target: ReplyTarget) {
+    engine?.services.elsewhere?.noteRefusal(.unavailable)
     let reply = ByteBuffer(capacity: 256)
     let error = RequestError(
       .unavailable, "the subject is evaluated on another node by now; try again",

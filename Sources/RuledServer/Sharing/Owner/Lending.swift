@@ -43,8 +43,6 @@ final class Lending: Sendable {
     var nodes: [String: Int] = [:]
     /// How often partitions have moved.
     var moves = 0
-    /// What the other nodes have counted since they joined.
-    var counts = ShareCounts()
 
     /// Whether each other node evaluates as many partitions as this one, give or take those that are left over.
     var isEven: Bool { nodes.values.allSatisfy { $0 == Partition.count / (nodes.count + 1) } }

@@ -26,8 +26,10 @@ final class RemoteEvaluator {
   private(set) var coming = PartitionSet()
   /// The requests about those.
   private(set) var waiting: [ForwardedRequest] = []
-  /// What it has counted.
-  var counts = ShareCounts()
+  /// The plugins that it knows to be suspended.
+  var suspended: Set<String> = []
+  /// Where it knows the manual clock to stand.
+  var clock: Int64?
   /// Until when it may answer reads, in nanoseconds of the owner's monotonic clock.
   private(set) var validUntil: UInt64 = 0
   /// When its last frame came, in nanoseconds of the owner's monotonic clock.
@@ -37,9 +39,9 @@ final class RemoteEvaluator {
   /// Why it takes no more part; nil while it does.
   var loss: String?
 
-  private let services: Services
+  let services: Services
   private let lending: Lending
-  private let channel: ShareChannel
+  let channel: ShareChannel
   private let parser = RequestParser()
   /// The requests that it has not answered.
   private var requests: [UInt64: ForwardedRequest] = [:]
@@ -56,6 +58,7 @@ final class RemoteEvaluator {
     node = join.node
     revision = join.revision
     self.terms = terms
+    clock = terms.manualClock
     self.slot = slot
     self.services = services
     self.lending = lending
@@ -103,10 +106,11 @@ final class RemoteEvaluator {
     case .messages(let messages): for message in messages { add(message) }
     case .fire(let timer, let cascade): fire(timer, cascade)
     case .durable(let submissions):
-      for durable in submissions where durable.worker == receiver { complete(durable.submission.batch) }
+      for durable in submissions where durable.worker == receiver { complete(durable.submission) }
     case .lost(let submission, let result):
       services.context.counters.release(foreign: submission.batch)
       for message in submission.batch.messages { message.cascade?.leave(isCommitted: false) }
+      services.elsewhere?.noteLostCommit()
       noteResult { $0.failure = $0.failure == .unknown ? .unknown : result }
     case .cascadeEnded(let number, let isWhole): channel.send(.ended(number: number, isWhole: isWhole))
     case .replies, .perform: preconditionFailure("only a thread of this daemon can do that")
@@ -232,7 +236,9 @@ final class RemoteEvaluator {
   }
 
   /// Does what follows from a durable batch of the node, as a worker does for its own.
-  private func complete(_ batch: CommitBatch) {
+  private func complete(_ submission: Submission) {
+    let batch = submission.batch
+    services.elsewhere?.noteCommit(of: submission, at: EngineClock.monotonic)
     services.context.parkedCounts.add(batch.parked)
     if batch.waitingTimers != 0 {
       services.context.waitingTimers.wrappingAdd(batch.waitingTimers, ordering: .relaxed)
@@ -282,6 +288,7 @@ final class RemoteEvaluator {
   }
 
   private func refuse(_ request: ForwardedRequest) {
+    services.elsewhere?.noteRefusal(.unavailable)
     let buffer = ByteBuffer(capacity: 256)
     request.text.withView { text in
       let isAlone = request.target.batch == 0

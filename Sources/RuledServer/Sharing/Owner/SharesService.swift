@@ -159,9 +159,10 @@ final class SharesService {
   private var terms: ShareTerms {
     let clock = services.context.clock
     return ShareTerms(
-      manualClock: clock.isManual ? clock.now.microseconds : nil, now: clock.now.microseconds, steady: clock.steady,
-      journals: services.context.journals.load(ordering: .relaxed))
+      manualClock: manualClock, now: clock.now.microseconds, steady: clock.steady, journals: journals)
   }
+
+  private var journals: Bool { services.context.journals.load(ordering: .relaxed) }
 
   /// Why a node with these rules can't evaluate now; nil if it can.
   private func problem(of revision: String) -> String? {
@@ -179,16 +180,15 @@ final class SharesService {
     case .replies(let replies): for (number, bytes) in replies { evaluator.reply(number, bytes) }
     case .timerFailed(let timer, let error): _ = services.control.send(.timerFailed(timer, error))
     case .ended(let number, let isWhole): evaluator.end(number, isWhole: isWhole)
-    case .ping(let time, _, let counts):
-      evaluator.counts = counts
-      evaluator.pong(time)
+    case .counted(let counts): evaluator.count(counts)
+    case .ping(let time, _): evaluator.pong(time)
     case .released(let number, let sequence):
       move?.released(number, sequence: sequence)
     case .leave:
       evaluator.isLeaving = true
       check()
     case .farewell(let reason): evaluator.loss = reason
-    case .join, .accept, .grant, .release, .requests, .messages, .fire, .committed, .pong:
+    case .join, .accept, .grant, .release, .requests, .messages, .fire, .committed, .pong, .suspended, .clock:
       evaluator.loss = "it sent a frame that only an owner sends"
     }
   }
@@ -211,6 +211,7 @@ final class SharesService {
     }
     guard !isEnding else { return }
     removeLost()
+    for evaluator in evaluators where evaluator.loss == nil { tell(evaluator) }
     begin(now)
     if now >= numbersAt {
       numbersAt = now + Self.numbersInterval
@@ -240,13 +241,13 @@ final class SharesService {
     }
     let needsAll = lending.isHeld || isRollingOut
     for evaluator in evaluators where evaluator.loss == nil {
-      let isOutdated = problem(of: evaluator.revision) != nil || !isCurrent(evaluator.terms)
+      let isOutdated = problem(of: evaluator.revision) != nil || evaluator.terms.journals != journals
       guard needsAll || isOutdated || evaluator.isLeaving else { continue }
       if !evaluator.partitions.isEmpty { return begin(.takeBack, evaluator.partitions, evaluator) }
       if evaluator.isLeaving {
         evaluator.loss = "it takes no more part"
       } else if !needsAll {
-        evaluator.loss = "other rules or another time are in force"
+        evaluator.loss = "other rules are in force, or the journal was turned on or off"
       }
     }
     if needsAll { return lending.noteAllHere() }
@@ -261,13 +262,20 @@ final class SharesService {
     guard let poor = ready.first(where: { $0.partitions.count < share }) else { return }
     let here = (0..<Partition.count).map { Partition(UInt8($0)) }.filter { shares[$0] == nil }
     let next = PartitionSet(here.suffix(min(Self.moveSize, share - poor.partitions.count)))
-    if lending.beginLending() { begin(.lend, next, poor) }
+    guard lending.beginLending() else { return }
+    tell(poor)  // what can't change from here on
+    begin(.lend, next, poor)
   }
 
-  private func isCurrent(_ terms: ShareTerms) -> Bool {
+  /// Tells a node what holds for all subjects.
+  private func tell(_ evaluator: RemoteEvaluator) {
+    let suspended = (services.status.catalog?.plugins ?? []).filter(\.runtime.isSuspended).map(\.name)
+    evaluator.tell(suspended: Set(suspended), clock: manualClock)
+  }
+
+  private var manualClock: Int64? {
     let clock = services.context.clock
-    return terms.manualClock == (clock.isManual ? clock.now.microseconds : nil)
-      && terms.journals == services.context.journals.load(ordering: .relaxed)
+    return clock.isManual ? clock.now.microseconds : nil
   }
 
   private func begin(_ direction: PartitionMove.Direction, _ partitions: PartitionSet, _ evaluator: RemoteEvaluator) {
@@ -278,9 +286,6 @@ final class SharesService {
     var overview = Lending.Overview(moves: Int(moves))
     for evaluator in evaluators {
       overview.nodes[evaluator.node] = evaluator.partitions.count
-      overview.counts.events += evaluator.counts.events
-      overview.counts.queries += evaluator.counts.queries
-      overview.counts.duplicates += evaluator.counts.duplicates
     }
     lending.publish(overview)
     services.membership?.node.setShares(overview.nodes, moves: overview.moves)
