@@ -179,6 +179,8 @@ final class RequestBatches {
 
   private func executeShare(of batch: PendingRequestBatch, key: UInt64, on worker: Worker) {
     batch.isScheduled = true
+    // Once all of it is forwarded, the connection's lines may be held for another batch.
+    let holdsLines = !batch.isForwarded
     let next = batch.forEachOfShare(on: worker.index) { text, index in
       let whole = batch.target
       let target = ReplyTarget(
@@ -187,7 +189,7 @@ final class RequestBatches {
     }
     batch.isScheduled = false
     if batch.isForwarded {
-      worker.table[ConnectionToken(raw: batch.target.connection)]?.resumeLines()
+      if holdsLines { worker.table[ConnectionToken(raw: batch.target.connection)]?.resumeLines() }
       if batch.isComplete { complete(batch, key: key, on: worker) }
     } else if next == .share || batch.hasNoPending {
       schedule(batch, key: key)
