@@ -17,6 +17,8 @@ final class ForwardedLines {
   /// The generation of this node's own partitions that the client knows, and how many lines had been sent to the owner then.
   private var generation = 0
   private var passMark = 0
+  /// For partitions of this node, how many lines had been sent to the owner when the last one about one of its subjects was.
+  private var marks: [Partition: Int] = [:]
 
   /// The socket of the tunnel; nil without a tunnel.
   private var socket: Int32?
@@ -44,21 +46,30 @@ final class ForwardedLines {
 
   // MARK: Requests
 
-  /// Whether a line about a subject that this node evaluates for may overtake those that were sent to the owner.
+  /// Whether a line about a subject in a partition of this node may overtake those that were sent to the owner.
   ///
-  /// What was sent before the subject's partition came to this node, which `generation` tells, may be about that subject.
-  func mayPass(_ generation: Int) -> Bool {
+  /// It must not overtake one that may be about the same subject: what was sent before the partition came to this node, which `generation` tells,
+  /// and what had to go by the owner since.
+  func mayPass(_ partition: Partition?, _ generation: Int) -> Bool {
     if generation != self.generation {
       self.generation = generation
       passMark = requests.added
     }
-    return requests.settled >= passMark && requests.batches == 0 && !requests.hasUnanswerable
+    let settled = requests.settled
+    guard settled >= passMark, requests.batches == 0, !requests.hasUnanswerable else { return false }
+    guard let partition, let mark = marks[partition] else { return true }
+    guard settled >= mark else { return false }
+    marks[partition] = nil
+    return true
   }
 
-  /// Sends a line to the owner; `parsed` is the parsed line.
-  func forward(_ line: ByteView, _ parsed: RequestLine) {
+  /// Sends a line to the owner; `parsed` is the parsed line, `partition` that of its subject if this node evaluates that.
+  func forward(_ line: ByteView, _ parsed: RequestLine, about partition: Partition?) {
     if socket == nil { openTunnel() }
-    if requests.add(parsed) { connection.beginRequest() }
+    if requests.add(parsed) {
+      connection.beginRequest()
+      if let partition { marks[partition] = requests.added }
+    }
     guard socket != nil else { return breakTunnel() }
     output.append(line)
     output.append(UInt8(ascii: "\n"))
@@ -197,6 +208,7 @@ final class ForwardedLines {
     let count = requests.refuse(error, to: replies)
     requests = UnansweredRequests()
     passMark = 0
+    marks = [:]
     guard connection.isOpen else { return }
     if mayGoOn { connection.send(replies.bytes) }
     for _ in 0..<count { connection.endRequest() }

@@ -45,6 +45,14 @@ final class OwnSubjects {
     return place
   }
 
+  /// The partition of the subject that a line's one request is about, if this node evaluates that.
+  func partition(of line: RequestLine) -> Partition? {
+    guard !partitions.isEmpty, case .single(.request(let request)) = line,
+      let partition = request.params?.member("subject")?.string.map({ Partition(of: $0) })
+    else { return nil }
+    return partitions.contains(partition) ? partition : nil
+  }
+
   /// Passes a line on to the worker of its subject; called with what `place` returned.
   func forward(_ line: ByteView, _ place: SubjectPlace, isAdmin: Bool, from connection: Connection) {
     guard let services else { return }

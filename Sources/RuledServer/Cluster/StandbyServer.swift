@@ -218,7 +218,9 @@ final class StandbyServer: ConnectionHandler {
   // MARK: Requests
 
   func receive(line: ByteView, on connection: Connection) {
-    if let place = own.place(of: line), clients[connection.token]?.mayPass(own.generation) ?? true {
+    if let place = own.place(of: line),
+      clients[connection.token]?.mayPass(place.partition, own.generation) ?? true
+    {
       return own.forward(line, place, isAdmin: admins.include(connection), from: connection)
     }
     reply.removeAll()
@@ -228,7 +230,7 @@ final class StandbyServer: ConnectionHandler {
     } else if case .single(.request(let request)) = parsed, request.method == .health {
       guard answer(.request(request)) else { return }
     } else if let client = client(connection) {
-      return client.forward(line, parsed)
+      return client.forward(line, parsed, about: own.partition(of: parsed))
     } else {
       guard refuse(parsed) else { return }
     }
