@@ -114,6 +114,8 @@ extension Worker {
     input.explainsValues = view.explainsValues
     guard view.waitsForCascade, !request.isNotification else {
       try evaluator.evaluate(input, into: bytes)
+      // What it would do shows the state, and commits nothing.
+      if input.isDryRun { try services.checkRead() }
       return nil
     }
     lastCascade += 1
