@@ -15,6 +15,7 @@ from .faults import Fault, Faults
 from .network import Network, is_allowed
 from .nodes import ROOT, Failure, Node, Services, copy_rules, say, wait
 from .postgres import STANDBYS, Servers
+from .streams import PLUGIN
 
 LEASE = 1
 # How many batches a part of the log has: so few that it is cut while faults happen.
@@ -43,6 +44,8 @@ class Place:
       self.database = Servers(folder / "db", self.network and self.network.addresses[""])
       self.services = Services(self.nodes, seconds=0.2)
       copy_rules(folder)
+      (folder / "rules/stream").mkdir()
+      self.write_rules()
       build_library()
       snapshots = folder / "snapshots"
       snapshots.mkdir()
@@ -98,6 +101,21 @@ class Place:
     self.nodes.append(node)
     node.start()
 
+  def write_rules(self):
+    """Writes the plugin of the streams as another revision, in one step."""
+    self.revision = getattr(self, "revision", 0) + 1
+    new = self.folder / "plugin.lua"
+    new.write_text(f"{PLUGIN}-- Revision {self.revision}.\n")
+    new.rename(self.folder / "rules/stream/plugin.lua")
+
+  def partitions(self):
+    """How many partitions each node evaluates, as a node tells that answers first; empty if none does."""
+    for node in self.nodes:
+      reply = node.call("cluster", seconds=2) if node.process.poll() is None else None
+      if reply and "result" in reply:
+        return {one["name"]: one["partitions"] or 0 for one in reply["result"]["nodes"]}
+    return {}
+
   def sql(self, statement):
     return self.database.sql(statement)
 
@@ -133,6 +151,8 @@ class DenseFaults:
     self.nodes, self.database, self.network = place.nodes, place.database, place.network
     # Held by who kills the primary, until it runs again.
     self.starting = threading.Lock()
+    # How many faults hit a follower, or the owner, while followers evaluated.
+    self.hits = collections.Counter()
     kinds = [self.kill_owner, self.kill_owner, self.stop_owner, self.stop_owner, self.expel_owner, self.expel_owner, self.end_owner]
     kinds += [self.kill_follower, self.stop_follower, self.drain, self.end_sessions, self.end_sessions, self.cancel_waits, self.stop_standby]
     kinds += [self.stop_standbys, self.kill_database, self.fail_calls, self.delay_calls, self.rejoin, self.stop_database, self.kill_two]
@@ -141,7 +161,12 @@ class DenseFaults:
       kinds += [self.cut_from_database] * 2 + [self.lose_answers] * 2 + [self.cut_apart, self.fill_disk, self.fill_database]
     if place.other_programs:
       kinds += [self.change_version] * 3
-    self.kinds = kinds
+    shared = [self.kill_evaluator, self.stop_evaluator, self.stop_evaluator, self.drain_evaluator, self.rebalance, self.rebalance]
+    shared += [self.reload, self.end_evaluator, self.lose_evaluating_owner]
+    if self.network:
+      shared += [self.cut_evaluator] * 2 + [self.cut_evaluator_from_database]
+    self.kinds = kinds + shared
+    self.shared = shared
 
   def pause(self, least, most):
     time.sleep(self.choice.uniform(least, most))
@@ -177,8 +202,8 @@ class DenseFaults:
       node.end(signal.SIGKILL)
     return f"killed {nodes[0].name} and {nodes[1].name}"
 
-  def stop(self, node, words):
-    seconds = self.choice.uniform(0.1, 3 * LEASE)
+  def stop(self, node, words, seconds=None):
+    seconds = seconds or self.choice.uniform(0.1, 3 * LEASE)
     node.signal(signal.SIGSTOP)
     time.sleep(seconds)
     node.signal(signal.SIGCONT)
@@ -190,6 +215,71 @@ class DenseFaults:
 
   def stop_follower(self):
     return self.stop(self.follower(), "the follower")
+
+  # Nodes that evaluate for the owner
+
+  def evaluator(self):
+    """A follower that evaluates, once there is one; None if there is none for some seconds."""
+    end = time.monotonic() + 6
+    while time.monotonic() < end:
+      owner, partitions = self.owner(), self.place.partitions()
+      found = [node for node in self.nodes if node is not owner and partitions.get(node.name)]
+      if found:
+        self.hits["with partitions"] += 1
+        return self.choice.choice(found)
+      time.sleep(0.1)
+    self.hits["without partitions"] += 1
+    return None
+
+  def kill_evaluator(self):
+    if node := self.evaluator():
+      node.end(signal.SIGKILL)
+      return f"killed {node.name}, which evaluates"
+
+  def end_evaluator(self):
+    if node := self.evaluator():
+      node.end(signal.SIGTERM)
+      return f"ended {node.name}, which evaluates"
+
+  def stop_evaluator(self):
+    if node := self.evaluator():
+      return self.stop(node, "the evaluating", self.choice.choice([0.3, 0.9, 1.5, 2.2, 3, 4, 6]))
+
+  def drain_evaluator(self):
+    if node := self.evaluator():
+      self.place.sql(f"UPDATE ruled.nodes SET drained = true WHERE node = '{node.name}'")
+      self.pause(0.1, 3 * LEASE)
+      wait(lambda: self.place.sql(f"UPDATE ruled.nodes SET drained = false WHERE node = '{node.name}'") is not None, 60, "no node is undrained")
+      return f"drained {node.name}, which evaluates"
+
+  def cut_evaluator(self):
+    if (node := self.evaluator()) and (owner := self.owner()):
+      ways = [(node.name, owner.name), (owner.name, node.name)]
+      ways = self.choice.choice([ways, ways[:1], ways[1:]])
+      return self.cut(ways, f"{node.name}, which evaluates, off from the owner {owner.name}, {len(ways)} ways from {ways[0][0]}")
+
+  def cut_evaluator_from_database(self):
+    if node := self.evaluator():
+      return self.cut([(node.name, ""), ("", node.name)], f"{node.name}, which evaluates, off from the database")
+
+  def lose_evaluating_owner(self):
+    """The owner is killed or stopped while others evaluate for it."""
+    if self.evaluator() and (owner := self.owner()):
+      if self.choice.random() < 0.5:
+        owner.end(signal.SIGKILL)
+        return f"killed the owner {owner.name} while others evaluate"
+      return self.stop(owner, "while others evaluate the owner", self.choice.choice([0.5, 0.9, 1.5, 3]))
+
+  def rebalance(self):
+    times = self.choice.randrange(1, 4)
+    done = sum("result" in (self.choice.choice(self.nodes).call("cluster_rebalance", seconds=10) or {}) for _ in range(times))
+    return f"shared out anew {done} of {times} times"
+
+  def reload(self):
+    if node := self.owner():
+      self.place.write_rules()
+      reply = node.call("reload", seconds=20)
+      return f"reloaded the rules, {'done' if reply and 'result' in reply else 'refused'}"
 
   def expel_owner(self):
     """Two owners at once: the others believe that the lease of the owner, which is well, is over."""
@@ -366,8 +456,8 @@ class DenseFaults:
 class Hands:
   """Make faults at the same time, each one after the other, until so many were made in all."""
 
-  def __init__(self, faults, history, seed, count=2):
-    self.faults, self.history, self.wanted = faults, history, 0
+  def __init__(self, faults, history, seed, kinds, count=2):
+    self.faults, self.history, self.kinds, self.wanted = faults, history, kinds, 0
     self.made, self.sum, self.failure = collections.Counter(), 0, None
     self.lock = threading.Lock()
     self.choices = [random.Random(f"{seed}-hand-{number}") for number in range(count)]
@@ -386,7 +476,7 @@ class Hands:
   def run(self, choice, until):
     try:
       while not self.failure and self.sum < self.wanted and time.monotonic() < until:
-        kind = choice.choice(self.faults.kinds)
+        kind = choice.choice(self.kinds)
         words = kind()
         if not words:
           continue

@@ -101,6 +101,7 @@ class Node:
     (self.folder / "ruled.conf.lua").write_text(
       f'socket = "{self.socket}"\nrules = "{folder}/rules"\nstore = "{store}"\nworkers = 2\n'
       f'cluster = {{ {", ".join(f"{key} = {json.dumps(str(value))}" for key, value in settings.items())} }}\n'
+      f'sinks = {{ ledger = {{ file = "{self.folder}/ledger.ndjson" }} }}\n'
     )
     self.start()
 
