@@ -207,7 +207,7 @@ extension Services {
   var messages: MessageStatus {
     let summary = context.senders.summary
     return MessageStatus(
-      waiting: summary.waiting, storming: summary.storming,
+      waiting: summary.waiting + (lending?.waitingMessages.load(ordering: .relaxed) ?? 0), storming: summary.storming,
       heldSubjects: figures.reduce(0) { $0 + $1.heldSubjects.load(ordering: .relaxed) },
       areReadable: figures.allSatisfy { !$0.failsToRead.load(ordering: .relaxed) },
       damaged: context.damagedMessages.load(ordering: .relaxed))

@@ -8,10 +8,16 @@ final class Client {
 
   /// One end of a socket pair, and the other end for a server to adopt.
   static func pair() -> (Client, server: Int32) {
+    let ends = sockets()
+    return (Client(ends[0]), ends[1])
+  }
+
+  /// Two sockets that are connected to each other.
+  static func sockets() -> [Int32] {
     var ends: [Int32] = [0, 0]
     let status = socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends)
     precondition(status == 0)
-    return (Client(ends[0]), ends[1])
+    return ends
   }
 
   init(_ descriptor: Int32) {

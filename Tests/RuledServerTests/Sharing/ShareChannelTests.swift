@@ -182,8 +182,7 @@ private final class ChannelRig {
 
   init(raw: Bool = false) throws {
     loop = try EventLoop()
-    var pair: [Int32] = [-1, -1]
-    try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &pair) == 0)
+    let pair = Client.sockets()
     let senders = MessageSenders()
     far = try ShareChannel(
       on: loop, pair[0], senders: senders,

@@ -52,6 +52,8 @@ final class Lending: Sendable {
   let commands = Mailbox<Command>()
   private let state = Mutex(State())
 
+  /// About how many messages wait on other nodes.
+  let waitingMessages = Atomic<Int>(0)
   /// The number of batches of the log that this node has.
   let position: @Sendable () -> Int64
   /// How long this node's lease still lasts, in milliseconds.
