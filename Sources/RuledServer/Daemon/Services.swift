@@ -203,11 +203,24 @@ extension Services {
     }
   }
 
+  /// How many messages wait in the store, `mostStored` at most: where other nodes apply some, nobody else knows; nil where this daemon applies all.
+  private var storedMessages: Int? {
+    guard let lending, !lending.isAllHere else { return nil }
+    var count = 0
+    try? context.store.scan(prefix: StoreKey.prefix(.message)) { _, _ in
+      count += 1
+      return count < Self.mostStored
+    }
+    return count
+  }
+
+  private static var mostStored: Int { 100_000 }
+
   /// The state of the messages.
   var messages: MessageStatus {
     let summary = context.senders.summary
     return MessageStatus(
-      waiting: summary.waiting + (lending?.waitingMessages.load(ordering: .relaxed) ?? 0), storming: summary.storming,
+      waiting: storedMessages ?? summary.waiting, storming: summary.storming,
       heldSubjects: figures.reduce(0) { $0 + $1.heldSubjects.load(ordering: .relaxed) },
       areReadable: figures.allSatisfy { !$0.failsToRead.load(ordering: .relaxed) },
       damaged: context.damagedMessages.load(ordering: .relaxed))

@@ -141,6 +141,4 @@ struct SharedSubmission {
   let batch: CommitBatch
   /// The numbers of the cascades of its messages, one for each; 0 where nobody waits.
   let cascades: [UInt64]
-  /// How many messages it applies; only what was received says so.
-  var applied = 0
 }

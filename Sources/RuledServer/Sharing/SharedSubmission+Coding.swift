@@ -31,7 +31,6 @@ extension SharedSubmission {
       buffer.append(counted: plugin)
       buffer.append(bigEndian: Int64(change))
     }
-    buffer.append(bigEndian: UInt32(batch.delivered.count))
   }
 
   private static func write(_ delta: CounterTable.Delta, into buffer: ByteBuffer) {
@@ -62,9 +61,9 @@ extension SharedSubmission {
     let batch = CommitBatch(number: 0, changes: changes, capacity: records.count + Self.spareBytes)
     guard batch.writes.append(records: records), Self.readCounters(&reader, into: batch),
       let cascades = Self.readMessages(&reader, into: batch, senders), Self.readTimers(&reader, into: batch),
-      Self.readEffects(&reader, into: batch), Self.readParked(&reader, into: batch), let applied = reader.word32()
+      Self.readEffects(&reader, into: batch), Self.readParked(&reader, into: batch)
     else { return nil }
-    self.init(batch: batch, cascades: cascades, applied: Int(applied))
+    self.init(batch: batch, cascades: cascades)
   }
 
   private static func readCounters(_ reader: inout BytesReader, into batch: CommitBatch) -> Bool {

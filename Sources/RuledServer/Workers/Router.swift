@@ -235,7 +235,8 @@ extension Services {
   /// The worker of this node for a subject, wherever its events are evaluated.
   func worker(for subject: [UInt8]) -> Int { subject.withView { worker(for: $0) } }
 
-  private func worker(forHash hash: UInt64) -> Int {
+  /// The worker of this node for a subject with that hash, wherever its events are evaluated.
+  func worker(forHash hash: UInt64) -> Int {
     workers.count == 1 ? 0 : Int(truncatingIfNeeded: hash >> 33) % workers.count
   }
 }

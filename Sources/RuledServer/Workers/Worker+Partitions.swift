@@ -30,6 +30,9 @@ extension Worker {
     for request in waiting { request.text.withView { execute($0, readable: $0.count, request.target) } }
   }
 
+  /// Goes on to execute requests about partitions until `giveUp`, though the table says that they have left: those come by the former table.
+  func keep(_ partitions: PartitionSet) { kept.formUnion(partitions) }
+
   /// Sends what this worker has routed so far, and calls `done`: what it routes from now on goes where the table says.
   func finishRouting(_ done: @escaping @Sendable () -> Void) {
     router.forwardBundles()
@@ -39,6 +42,7 @@ extension Worker {
 
   /// Finishes what this worker has of partitions, whose requests do not come here any more, and calls `done` once it has forgotten their subjects.
   func giveUp(_ partitions: PartitionSet, _ done: @escaping @Sendable () -> Void) {
+    kept.subtract(partitions)
     inbox.giveUp(partitions)
     departures.append(Departure(partitions: partitions, last: evaluator.batch.number, done: done))
     loop.onNextTick {}
@@ -53,6 +57,12 @@ extension Worker {
       departure.done()
     }
     departures.removeAll { $0.last < first }
+  }
+
+  /// Whether this worker still executes what comes about a subject that is evaluated elsewhere by the table.
+  private func keeps(_ place: SubjectPlace) -> Bool {
+    guard !kept.isEmpty, let partition = place.partition, kept.contains(partition) else { return false }
+    return services.worker(forHash: place.hash) == index
   }
 
   /// Partitions that leave this worker.
@@ -73,6 +83,7 @@ extension Worker {
       heldRequests.append(ForwardedRequest(text: Array(text), target: target, partition: place.partition))
       return true
     }
+    if keeps(place) { return false }
     let forwarded = ForwardedRequest(text: Array(text), target: target, partition: place.partition)
     return services.receivers[place.owner].send(.request(forwarded))
   }

@@ -52,6 +52,8 @@ final class Worker {
   var held = PartitionSet()
   /// These requests, in their order.
   var heldRequests: [ForwardedRequest] = []
+  /// The partitions that leave, as long as requests about them come by the former table.
+  var kept = PartitionSet()
   /// The partitions that leave this worker.
   var departures: [Departure] = []
   /// Its connections that have leased effects.

@@ -52,8 +52,6 @@ final class Lending: Sendable {
   let commands = Mailbox<Command>()
   private let state = Mutex(State())
 
-  /// About how many messages wait on other nodes.
-  let waitingMessages = Atomic<Int>(0)
   /// The number of batches of the log that this node has.
   let position: @Sendable () -> Int64
   /// How long this node's lease still lasts, in milliseconds.
@@ -69,6 +67,9 @@ final class Lending: Sendable {
 
   /// What is lent now.
   var overview: Overview { state.withLock { $0.overview } }
+
+  /// Whether this node evaluates for all subjects, and nothing is on its way.
+  var isAllHere: Bool { state.withLock { $0.isAllHere } }
 
   /// Takes over the connection of a node that wants to evaluate.
   func adopt(_ descriptor: Int32) {

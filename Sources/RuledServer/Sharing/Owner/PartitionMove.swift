@@ -47,10 +47,11 @@ final class PartitionMove {
     self.lending = lending
     if case .lend = direction {
       evaluator.expect(partitions)
-      shares.assign(partitions, to: evaluator.slot)
-      route()
+      onAllWorkers { worker, done in
+        worker.keep(partitions)
+        done()
+      }
     } else {
-      let partitions = partitions
       onAllWorkers { worker, done in
         worker.hold(partitions)
         done()
@@ -68,7 +69,11 @@ final class PartitionMove {
   func workersDone() {
     switch step {
     case .holding:
-      shares.assign(partitions, to: nil)
+      if case .lend = direction {
+        shares.assign(partitions, to: evaluator.slot)
+      } else {
+        shares.assign(partitions, to: nil)
+      }
       route()
     case .routing:
       switch direction {
@@ -108,7 +113,8 @@ final class PartitionMove {
     if isReleasing, evaluator.loss != nil { return false }
     if case .settling = step, case .recover(let requests) = direction, evaluator.isSettled, now >= evaluator.validUntil
     {
-      open(first: requests)
+      // What was routed by the old table came before what the workers hold.
+      open(first: requests + evaluator.takeWaiting())
     }
     return true
   }

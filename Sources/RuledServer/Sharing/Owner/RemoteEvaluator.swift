@@ -24,7 +24,7 @@ final class RemoteEvaluator {
   private(set) var partitions = PartitionSet()
   /// The partitions that are on their way to it.
   private(set) var coming = PartitionSet()
-  /// The requests about those.
+  /// The requests about those; once the node is lost, about any partition that it had.
   private(set) var waiting: [ForwardedRequest] = []
   /// The plugins that it knows to be suspended.
   var suspended: Set<String> = []
@@ -46,10 +46,6 @@ final class RemoteEvaluator {
   /// The requests that it has not answered.
   private var requests: [UInt64: ForwardedRequest] = [:]
   private var cascades: [UInt64: Cascade] = [:]
-  /// About how many messages wait there: exact as long as no partitions come or go.
-  private var waitingMessages = 0
-  /// How many messages each of its submissions applies that has no result yet.
-  private var applied: [Int] = []
   private var lastNumber: UInt64 = 0
   private var rounds: [Round] = []
   /// Messages for it that are in the log, and whose frame leaves at the end of the tick.
@@ -98,7 +94,7 @@ final class RemoteEvaluator {
   func remove(_ set: PartitionSet) {
     partitions.subtract(set)
     coming.subtract(set)
-    if partitions.isEmpty { countWaiting(-waitingMessages) }
+    for request in takeWaiting() { forward(request) }
   }
 
   // MARK: From this daemon's threads
@@ -146,8 +142,10 @@ final class RemoteEvaluator {
 
   private func forward(_ request: ForwardedRequest) {
     guard let partition = request.partition, loss == nil, partitions.contains(partition) else {
-      // It waits for a grant. Or its partition has left meanwhile, and a worker knows where it went.
-      if let partition = request.partition, coming.contains(partition) { return waiting.append(request) }
+      // It waits for a grant, or for the workers to get what a lost node had. Or its partition has left meanwhile, and a worker knows where it went.
+      if let partition = request.partition, coming.contains(partition) || partitions.contains(partition) {
+        return waiting.append(request)
+      }
       if !services.workers[0].send(.request(request)) { refuse(request) }
       return
     }
@@ -170,7 +168,6 @@ final class RemoteEvaluator {
       message.cascade?.leave(isCommitted: false)
       return
     }
-    countWaiting(1)
     messages.append(
       SharedMessage(
         subject: message.subject, sequence: message.sequence, plugin: message.sender?.name ?? "",
@@ -228,7 +225,6 @@ final class RemoteEvaluator {
     rounds.append(Round(number: round, left: submissions.count))
     let mailbox = services.receivers[receiver]
     for shared in submissions {
-      applied.append(shared.applied)
       for (index, number) in shared.cascades.enumerated() where number != 0 {
         let message = shared.batch.messages[index]
         shared.batch.messages[index] = CommitBatch.Message(
@@ -257,28 +253,18 @@ final class RemoteEvaluator {
         outgoing[owner, default: []].append(message)
         continue
       }
-      countWaiting(1)
       // The node itself applies those for its own subjects. One whose subject has just come there is found in the store.
       message.cascade?.leave(isCommitted: false)
     }
     for (owner, messages) in outgoing { services.receivers[owner].send(.messages(messages)) }
     if let due = batch.earliestTimer { _ = services.control.send(.timerSet(due)) }
     services.outbox.add(batch.effects)
-    countWaiting(-(applied.first ?? 0))
     noteResult { $0.durable += 1 }
-  }
-
-  /// Adds to how many messages wait there.
-  private func countWaiting(_ change: Int) {
-    let next = max(0, waitingMessages + change)
-    lending.waitingMessages.wrappingAdd(next - waitingMessages, ordering: .relaxed)
-    waitingMessages = next
   }
 
   /// Notes the result of the next submission, and answers its round if that was the last one of it.
   private func noteResult(_ note: (inout Round) -> Void) {
     guard !rounds.isEmpty else { return }
-    applied.removeFirst()
     note(&rounds[0])
     rounds[0].left -= 1
     guard rounds[0].left == 0 else { return }
@@ -300,7 +286,11 @@ final class RemoteEvaluator {
     for cascade in cascades.values { cascade.leave(isCommitted: false) }
     cascades = [:]
     messages = []
-    countWaiting(-waitingMessages)
+    return takeWaiting()
+  }
+
+  /// Takes the requests that wait here.
+  func takeWaiting() -> [ForwardedRequest] {
     defer { waiting = [] }
     return waiting
   }
