@@ -30,7 +30,9 @@ package enum ServeCommand {
         configuration: configuration, manualClock: options.hasManualClock, log: JournalLog() ?? StandardErrorLog(),
         readConfiguration: options.configuration
       ).run()
-      return 0
+      // A thread may still load a plugin. It must not meet what the libraries' destructors leave, so they don't run: the store is closed.
+      fflush(nil)
+      _exit(0)
     } catch {
       complain(error.description)
       return 2
