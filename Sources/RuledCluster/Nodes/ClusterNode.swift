@@ -236,7 +236,7 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
           }
         }
         lock.locked { current.problem = nil }
-        try followWishes(client, milliseconds: Self.interval)
+        try followDemands(client, milliseconds: Self.interval)
       } catch {
         lock.locked { current.problem = error }
         if [.diverged, .behind, .corrupt, .newerFormat].contains(error.code) || played.store.state.failure != nil {
@@ -251,10 +251,10 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
   /// For so many milliseconds, plays back what somebody wants, as soon as they do.
   ///
   /// It reads without asking for the end of the log first, which would take as long again.
-  private func followWishes(_ client: LogClient, milliseconds: Int) throws(StoreError) {
+  private func followDemands(_ client: LogClient, milliseconds: Int) throws(StoreError) {
     let end = MonotonicClock.milliseconds + milliseconds
-    while let wish = playback.next(milliseconds: max(0, end - MonotonicClock.milliseconds)) {
-      switch wish {
+    while let demand = playback.next(milliseconds: max(0, end - MonotonicClock.milliseconds)) {
+      switch demand {
       case .stop: return
       case .run: playback.tell()
       case .read:

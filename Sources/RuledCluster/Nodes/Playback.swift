@@ -3,7 +3,7 @@ import RuledThreads
 /// How far a follower is to play the log back at once, and what waits for it.
 final class Playback: @unchecked Sendable {  // `lock` guards what changes
   /// What the following thread has to do.
-  enum Wish {
+  enum Demand {
     /// To read the log.
     case read
     /// To run bodies that wait for what is played back already.
@@ -68,8 +68,8 @@ final class Playback: @unchecked Sendable {  // `lock` guards what changes
 
   // MARK: The following thread
 
-  /// Waits for a wish; nil if there is none for so many milliseconds.
-  func next(milliseconds: Int) -> Wish? {
+  /// Waits for something to do; nil if there is none for so many milliseconds.
+  func next(milliseconds: Int) -> Demand? {
     lock.wait(milliseconds: milliseconds) {
       if isStopping { return .stop }
       if let first = waiting.first, first.sequence <= played { return .run }
@@ -80,7 +80,7 @@ final class Playback: @unchecked Sendable {  // `lock` guards what changes
   /// Waits for so many milliseconds, or until `stop`.
   func pause(milliseconds: Int) { let _: Void? = lock.wait(milliseconds: milliseconds) { isStopping ? () : nil } }
 
-  /// Notes that the log does not have what is wanted: it is read at once when somebody asks again, otherwise as without a wish.
+  /// Notes that the log does not have what is wanted: it is read at once when somebody asks again, otherwise as if nobody had asked.
   func noteMissing() { lock.locked { missed = wanted } }
 
   /// Tells those who wait for what is played back now.

@@ -19,7 +19,7 @@ final class OwnSubjects {
   private var bundles: [RequestBundle?] = []
   private var sent: [UInt64: Sent] = [:]
   private var lastNumber: UInt64 = 0
-  private var gathered = OwnClients.Gathered()
+  private var gathered = GatheredReplies()
   private let clients: OwnClients
   private let table: ConnectionTable
   private let parser = RequestParser()
@@ -125,16 +125,7 @@ final class OwnSubjects {
       .unavailable,
       "this node evaluates no longer for the owner of the log of commits: \(reason); the request may have taken effect: "
         + "send it again, a repeat finds the first outcome", details: [.init("retry_after_ms", 100)])
-    text.withView { text in
-      switch parser.parse(text) {
-      case .single(.request(let request)):
-        guard let id = request.id else { return }
-        ReplySender.writeError(error, id: id, isAlone: true, to: buffer)
-      case .single(.invalid(let id, let error)): ReplySender.writeError(error, id: id, isAlone: true, to: buffer)
-      case .invalid(let error): ReplySender.writeError(error, id: nil, isAlone: true, to: buffer)
-      case .batch: return
-      }
-      connection.send(buffer.bytes)
-    }
+    ReplySender.writeRefusal(of: text, error, isAlone: true, parser: parser, to: buffer)
+    if buffer.count > 0 { connection.send(buffer.bytes) }
   }
 }

@@ -84,6 +84,24 @@ final class ReplySender {
     }
   }
 
+  /// Replaces the contents of `buffer` by the reply to a request that is refused with `error`: nothing for a notification.
+  ///
+  /// A text that is no request gets what is wrong with it instead.
+  static func writeRefusal(
+    of text: [UInt8], _ error: RequestError, isAlone: Bool, parser: RequestParser, to buffer: ByteBuffer
+  ) {
+    buffer.removeAll()
+    text.withView { text in
+      switch parser.parse(text) {
+      case .single(.request(let request)):
+        if let id = request.id { writeError(error, id: id, isAlone: isAlone, to: buffer) }
+      case .single(.invalid(let id, let problem)): writeError(problem, id: id, isAlone: isAlone, to: buffer)
+      case .invalid(let problem): writeError(problem, id: nil, isAlone: isAlone, to: buffer)
+      case .batch: writeError(error, id: nil, isAlone: isAlone, to: buffer)
+      }
+    }
+  }
+
   /// Replaces the contents of `buffer` by an error reply; one that stands alone, outside of a request batch, ends with a newline.
   static func writeError(_ error: RequestError, id: ByteView?, isAlone: Bool, to buffer: ByteBuffer) {
     buffer.removeAll()

@@ -88,3 +88,18 @@ extension Worker {
     return services.receivers[place.owner].send(.request(forwarded))
   }
 }
+
+extension Services {
+  /// Calls `body` on each worker's thread, behind what was sent to it before, and `finish` on any thread once each has called `done`.
+  func onEachWorker(
+    _ body: @escaping @Sendable (Worker, _ done: @escaping @Sendable () -> Void) -> Void,
+    then finish: @escaping @Sendable () -> Void
+  ) {
+    let all = Cascade(finish: finish)
+    for worker in workers {
+      all.enter()
+      if !worker.send(.perform { body($0) { all.leave() } }) { all.leave() }
+    }
+    all.leave()
+  }
+}

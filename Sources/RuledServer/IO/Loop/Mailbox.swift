@@ -69,15 +69,6 @@ package final class Mailbox<Message: Sendable>: Sendable {
   /// Whether nothing is queued.
   package var isEmpty: Bool { state.withLock { $0.queue.isEmpty } }
 
-  /// Takes what is queued, on the loop's thread.
-  func takeAll() -> [Message] {
-    state.withLock { state in
-      var messages: [Message] = []
-      swap(&state.queue, &messages)
-      return messages
-    }
-  }
-
   /// Runs `body` on the loop's thread, and returns what had gathered before and meanwhile.
   ///
   /// What comes meanwhile does not wake the loop.

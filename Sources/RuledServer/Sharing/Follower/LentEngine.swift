@@ -55,19 +55,6 @@ final class LentEngine {
     }
   }
 
-  /// Calls `body` on each worker's thread, behind what was sent to it before, and then `done` once on any thread.
-  func onEachWorker(
-    _ body: @escaping @Sendable (Worker, _ done: @escaping @Sendable () -> Void) -> Void,
-    then done: @escaping @Sendable () -> Void
-  ) {
-    let all = Cascade(finish: done)
-    for worker in services.workers {
-      all.enter()
-      worker.send(.perform { body($0) { all.leave() } })
-    }
-    all.leave()
-  }
-
   /// Ends the threads; the store must have failed for good, so that none of them waits for the owner.
   func stop() {
     for worker in services.workers { worker.send(.perform { $0.loop.stop() }) }

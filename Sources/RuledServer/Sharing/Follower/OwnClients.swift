@@ -19,21 +19,7 @@ final class OwnClients: Sendable {
 
   /// Where the thread with the clients gets its events.
   let events = Mailbox<Event>()
-  private let gathered = Mutex(Gathered())
-
-  /// Replies in one run of bytes.
-  struct Gathered {
-    fileprivate var bytes = ByteBuffer(capacity: 16 << 10)
-    fileprivate var entries: [(target: ReplyTarget, range: Range<Int>)] = []
-
-    /// Calls `body` with each reply.
-    func forEach(_ body: (ByteView, ReplyTarget) -> Void) {
-      for entry in entries { body(bytes.bytes.extracting(entry.range), entry.target) }
-    }
-  }
-
-  /// How many bytes of memory are kept for the next replies.
-  private static let mostBytes = 1 << 20
+  private let gathered = Mutex(GatheredReplies())
 
   /// No clients yet.
   init() {}
@@ -53,22 +39,15 @@ final class OwnClients: Sendable {
 
   /// Sends a reply to a client; from workers' threads.
   func reply(_ bytes: ByteView, to target: ReplyTarget) {
-    let isFirst = gathered.withLock { gathered in
-      let start = gathered.bytes.count
-      gathered.bytes.append(bytes)
-      gathered.entries.append((target, start..<gathered.bytes.count))
-      return gathered.entries.count == 1
-    }
+    let isFirst = gathered.withLock { $0.append(bytes, to: target) }
     if isFirst { events.send(.replies) }
   }
 
   // MARK: The thread with the clients
 
   /// Moves the replies to `other`, which is made empty first.
-  func take(into other: inout Gathered) {
-    other.entries.removeAll(keepingCapacity: true)
-    if other.bytes.capacity > Self.mostBytes { other.bytes = ByteBuffer(capacity: 16 << 10) }
-    other.bytes.removeAll()
+  func take(into other: inout GatheredReplies) {
+    other.removeAll()
     gathered.withLock { swap(&$0, &other) }
   }
 }

@@ -6,20 +6,11 @@ import Synchronization
 ///
 /// It also knows how long the node may answer reads.
 final class OwnerReplies: OwnersEvaluation {
-  /// Replies in one run of bytes.
-  struct Gathered {
-    fileprivate(set) var bytes = ByteBuffer(capacity: 16 << 10)
-    fileprivate(set) var entries: [(number: UInt64, range: Range<Int>)] = []
-  }
-
   private struct State {
-    var gathered = Gathered()
+    var gathered = GatheredReplies()
     var wake: LoopWake?
     var isOver = false
   }
-
-  /// How many bytes of memory are kept for the next replies.
-  private static let mostBytes = 1 << 20
 
   private let state = Mutex(State())
   /// Until when reads are answered, in nanoseconds of the monotonic clock.
@@ -37,11 +28,7 @@ final class OwnerReplies: OwnersEvaluation {
     if target.receiver == .standby { return clients?.reply(bytes, to: target) ?? () }
     let wake: LoopWake? = state.withLock { state in
       guard !state.isOver else { return nil }
-      let isFirst = state.gathered.entries.isEmpty
-      let start = state.gathered.bytes.count
-      state.gathered.bytes.append(bytes)
-      state.gathered.entries.append((target.connection, start..<state.gathered.bytes.count))
-      return isFirst ? state.wake : nil
+      return state.gathered.append(bytes, to: target) ? state.wake : nil
     }
     wake?.wake()
   }
@@ -66,10 +53,8 @@ final class OwnerReplies: OwnersEvaluation {
   func allowReads(until time: UInt64) { readsEnd.store(time, ordering: .relaxed) }
 
   /// Moves the replies to `other`, which is made empty first.
-  func take(into other: inout Gathered) {
-    other.entries.removeAll(keepingCapacity: true)
-    if other.bytes.capacity > Self.mostBytes { other.bytes = ByteBuffer(capacity: 16 << 10) }
-    other.bytes.removeAll()
+  func take(into other: inout GatheredReplies) {
+    other.removeAll()
     state.withLock { swap(&$0.gathered, &other) }
   }
 
@@ -78,9 +63,41 @@ final class OwnerReplies: OwnersEvaluation {
     readsEnd.store(0, ordering: .relaxed)
     let wake = state.withLock { state in
       state.isOver = true
-      state.gathered = Gathered()
+      state.gathered = GatheredReplies()
       return state.wake
     }
     wake?.close()
+  }
+}
+
+/// Replies of several workers in one run of bytes, until the thread that sends them takes them.
+struct GatheredReplies {
+  /// How many bytes of memory are kept for the next replies.
+  private static let mostBytes = 1 << 20
+
+  private var bytes = ByteBuffer(capacity: 16 << 10)
+  private var entries: [(target: ReplyTarget, range: Range<Int>)] = []
+
+  /// How many there are.
+  var count: Int { entries.count }
+
+  /// Adds a reply; true if it is the first.
+  mutating func append(_ reply: ByteView, to target: ReplyTarget) -> Bool {
+    let start = bytes.count
+    bytes.append(reply)
+    entries.append((target, start..<bytes.count))
+    return entries.count == 1
+  }
+
+  /// Removes all, and keeps the memory unless that is much.
+  mutating func removeAll() {
+    entries.removeAll(keepingCapacity: true)
+    if bytes.capacity > Self.mostBytes { bytes = ByteBuffer(capacity: 16 << 10) }
+    bytes.removeAll()
+  }
+
+  /// Calls `body` with each reply.
+  func forEach(_ body: (ByteView, ReplyTarget) -> Void) {
+    for entry in entries { body(bytes.bytes.extracting(entry.range), entry.target) }
   }
 }

@@ -89,7 +89,7 @@ extension ShareSession {
   /// Lets the workers execute what came for partitions.
   func finishRequests(_ partitions: PartitionSet, move: UInt64) {
     let mailbox = mailbox
-    engine?.onEachWorker { _, done in
+    engine?.services.onEachWorker { _, done in
       done()
     } then: {
       mailbox.send(.routed(move: move, partitions))
@@ -100,7 +100,7 @@ extension ShareSession {
   func giveUp(_ partitions: PartitionSet, move: UInt64) {
     shares.assign(partitions, to: 0)
     let mailbox = mailbox
-    engine?.onEachWorker { worker, done in
+    engine?.services.onEachWorker { worker, done in
       worker.giveUp(partitions, done)
     } then: {
       mailbox.send(.givenUp(move: move))

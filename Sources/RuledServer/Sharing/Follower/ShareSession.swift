@@ -52,7 +52,7 @@ final class ShareSession {
   private(set) var engine: LentEngine?
   /// Why it ends; nil before.
   private(set) var endReason: String?
-  private var gathered = OwnerReplies.Gathered()
+  private var gathered = GatheredReplies()
 
   /// Up to where the log is known to be played back.
   private var playedTo: Int64 = 0
@@ -127,11 +127,10 @@ final class ShareSession {
   /// Sends the replies that have gathered.
   func sendReplies() {
     replies.take(into: &gathered)
-    guard endReason == nil, !gathered.entries.isEmpty else { return }
+    guard endReason == nil, gathered.count > 0 else { return }
     sendCounts()
-    engine?.services.inFlight.wrappingSubtract(gathered.entries.count, ordering: .relaxed)
-    let bytes = gathered.bytes.bytes
-    for entry in gathered.entries { channel?.send(reply: bytes.extracting(entry.range), to: entry.number) }
+    engine?.services.inFlight.wrappingSubtract(gathered.count, ordering: .relaxed)
+    gathered.forEach { reply, target in channel?.send(reply: reply, to: target.connection) }
   }
 
   /// Tells the owner what was counted since the last time; to be called before what follows from that leaves.

@@ -83,11 +83,11 @@ final class PartitionMove {
         onAllWorkers { worker, done in worker.giveUp(partitions, done) }
       case .takeBack:
         // What workers have sent by the old table goes to the node before the release.
-        for message in shares.receivers[evaluator.slot].takeAll() { evaluator.receive(message) }
+        for message in shares.receivers[evaluator.slot].collect(during: {}) { evaluator.receive(message) }
         step = .releasing
         evaluator.release(partitions, move: number)
       case .recover:
-        for message in shares.receivers[evaluator.slot].takeAll() { evaluator.receive(message) }
+        for message in shares.receivers[evaluator.slot].collect(during: {}) { evaluator.receive(message) }
         step = .settling
       }
     case .givingUp:
@@ -142,12 +142,7 @@ final class PartitionMove {
     _ body: @escaping @Sendable (Worker, _ done: @escaping @Sendable () -> Void) -> Void
   ) {
     let commands = lending.commands
-    let all = Cascade { _ = commands.send(.stepDone) }
-    for worker in services.workers {
-      all.enter()
-      if !worker.send(.perform { worker in body(worker) { all.leave() } }) { all.leave() }
-    }
-    all.leave()
+    services.onEachWorker(body) { _ = commands.send(.stepDone) }
   }
 }
 

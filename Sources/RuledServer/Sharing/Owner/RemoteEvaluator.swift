@@ -298,17 +298,8 @@ final class RemoteEvaluator {
   private func refuse(_ request: ForwardedRequest) {
     services.elsewhere?.noteRefusal(.unavailable)
     let buffer = ByteBuffer(capacity: 256)
-    request.text.withView { text in
-      let isAlone = request.target.batch == 0
-      switch parser.parse(text) {
-      case .single(.request(let parsed)):
-        guard let id = parsed.id else { return }
-        ReplySender.writeError(Self.isGone, id: id, isAlone: isAlone, to: buffer)
-      case .single(.invalid(let id, let error)): ReplySender.writeError(error, id: id, isAlone: isAlone, to: buffer)
-      case .invalid(let error): ReplySender.writeError(error, id: nil, isAlone: isAlone, to: buffer)
-      case .batch: ReplySender.writeError(Self.isGone, id: nil, isAlone: isAlone, to: buffer)
-      }
-    }
+    ReplySender.writeRefusal(
+      of: request.text, Self.isGone, isAlone: request.target.batch == 0, parser: parser, to: buffer)
     var bundle = ReplyBundle()
     bundle.append(buffer.bytes, to: request.target)
     services.send(bundle, to: request.target.receiver)
