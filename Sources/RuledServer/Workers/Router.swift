@@ -185,6 +185,17 @@ final class Router: ConnectionHandler {
     }
   }
 
+  /// Hands this tick's requests to the other workers without borrowing any.
+  ///
+  /// Who borrows takes what has come to this worker meanwhile. While this worker is still at what came before, that would be overtaken.
+  func sendBundles() {
+    for owner in bundles.indices where owner != index {
+      guard let bundle = bundles[owner] else { continue }
+      bundles[owner] = nil
+      services.receivers[owner].send(.requests(bundle))
+    }
+  }
+
   /// Executes this tick's requests for this worker's own subjects.
   func executeOwnBundle() {
     guard let bundle = bundles[index] else { return }

@@ -4,6 +4,7 @@ import RuledJSON
 import RuledStore
 import RuledThreads
 import StoreTestSupport
+import Synchronization
 import TestSupport
 import Testing
 
@@ -38,6 +39,26 @@ struct BorrowedWorkerTests {
     #expect(worker.canBeBorrowed)
     services.workers[1].send(.cascadeEnded(1, isWhole: true))
     #expect(!worker.canBeBorrowed)
+  }
+
+  @Test func `what came earlier is done first, though routing is finished in between`() throws {
+    let rig = try ServerRig()
+    defer { rig.stop() }
+    let services = rig.services
+    let subject = try #require((0...).lazy.map { "s\($0)" }.first { services.owner(of: Array($0.utf8)) == 1 })
+    let line = #"{"jsonrpc":"2.0","method":"event","params":{"type":"n","subject":"\#(subject)"}}"#
+    let order = Order()
+    services.workers[0].send(contentsOf: [
+      .perform { worker in
+        services.workers[0].send(.perform { _ in order.add("later") })
+        worker.routeElement(Array(line.utf8), ReplyTarget(.worker(0), connection: .max, isAdmin: true))
+        services.inFlight.wrappingAdd(1, ordering: .relaxed)
+        worker.finishRouting {}
+      },
+      .perform { _ in order.add("earlier") },
+    ])
+    #expect(eventually { order.all.count == 2 })
+    #expect(order.all == ["earlier", "later"])
   }
 
   @Test func `a rule that does not end is stopped in a borrowed worker, and the worker's own thread serves on`() throws
@@ -98,6 +119,15 @@ struct BorrowedWorkerTests {
     for subject in 0..<subjects {
       #expect(try ServerRig.count(of: subject, client) == Int64(400 + 20 * 40) / Int64(subjects))
     }
+  }
+
+  /// What was done, in order.
+  private final class Order: Sendable {
+    private let names = Mutex([String]())
+
+    var all: [String] { names.withLock { $0 } }
+
+    func add(_ name: String) { names.withLock { $0.append(name) } }
   }
 
   /// The number of an event that was not applied; nil when it was.
