@@ -5,7 +5,8 @@ package import RuledStore
 
 /// The messages and timers in a recorded range, so that a world knows which of its own have a recorded counterpart.
 ///
-/// It takes 8 bytes for each message and timer of the range, and 16 for each subject that was erased.
+/// It takes 8 bytes for each message and timer of the range, and 16 for each subject that was erased and each moment at which an event sent
+/// messages that is not in the range. While the range is read, it takes 16 more for each event that sent messages or set timers.
 package struct RecordedHistory: Sendable {
   /// Whether a subject's events are played; messages that other subjects sent are replayed as recorded.
   package var isPlayed: @Sendable (_ subject: String) -> Bool = { _ in true }
@@ -13,6 +14,8 @@ package struct RecordedHistory: Sendable {
   private var keys: [UInt64] = []
   /// When subjects were last erased, in microseconds, by the hash of the name.
   private var erasures: [UInt64: Int64] = [:]
+  /// When events that are not in the range sent messages that are in it: an erasure may have left neither them nor the subject's name.
+  private var absent: Set<UInt64> = []
   /// The shares of the subjects that its messages join.
   private(set) var shares = SubjectShares()
 
@@ -33,10 +36,11 @@ package struct RecordedHistory: Sendable {
   ) throws(StoreError) {
     self.isPlayed = isPlayed
     let reader = EntryReader()
+    var senders: Set<UInt64> = []
     var builder = SubjectShares.Builder()
     try source.forEach(in: range) { entry in
       if entry.origin != .rules, isPlayed(entry.subject) { builder.note(entry.subject) }
-      if let sender = add(entry, reader), isPlayed(sender), isPlayed(entry.subject) {
+      if let sender = add(entry, reader, &senders), isPlayed(sender), isPlayed(entry.subject) {
         builder.join(sender, entry.subject)
       }
       return shouldContinue(entry)
@@ -46,18 +50,27 @@ package struct RecordedHistory: Sendable {
   }
 
   /// The history of entries.
-  package init(_ entries: some Sequence<JournalEntry>) {
+  ///
+  /// With `continuing` they follow others that the world has played too, whose events may have sent some of their messages.
+  package init(_ entries: some Sequence<JournalEntry>, continuing: Bool = false) {
     let reader = EntryReader()
-    for entry in entries { _ = add(entry, reader) }
+    var senders: Set<UInt64> = []
+    for entry in entries { _ = add(entry, reader, &senders) }
     keys.sort()
+    if continuing { absent = [] }
   }
 
   /// Adds an entry; returns the sender if it is a message.
-  private mutating func add(_ entry: JournalEntry, _ reader: EntryReader) -> String? {
+  ///
+  /// `senders` are the moments of the events before it that sent messages or set timers.
+  private mutating func add(_ entry: JournalEntry, _ reader: EntryReader, _ senders: inout Set<UInt64>) -> String? {
+    if entry.consequences != 0 { senders.insert(Self.moment(of: entry.subject, entry.now.microseconds)) }
     switch entry.origin {
     case .message:
       guard let message = reader.message(entry.event) else { return nil }
       keys.append(message.key)
+      let sent = Self.moment(of: message.from, message.time)
+      if !senders.contains(sent) { absent.insert(sent) }
       return message.from
     case .timer: if let due = reader.due(entry.event) { keys.append(Self.key(of: entry, due: due)) }
     case .forget: erasures[Array(entry.subject.utf8).hash64(seed: 0)] = entry.at.microseconds
@@ -76,7 +89,7 @@ package struct RecordedHistory: Sendable {
 
   /// Whether the event is played with which the subject sent something at that time, in microseconds.
   func hasSender(_ subject: String, at time: Int64) -> Bool {
-    guard isPlayed(subject) else { return false }
+    guard isPlayed(subject), absent.isEmpty || !absent.contains(Self.moment(of: subject, time)) else { return false }
     return erasures.isEmpty || erasures[Array(subject.utf8).hash64(seed: 0)].map { time > $0 } ?? true
   }
 
@@ -86,6 +99,11 @@ package struct RecordedHistory: Sendable {
   }
 
   // MARK: Keys
+
+  /// The key of a subject's event at that time, in microseconds; a message states it in whole milliseconds.
+  private static func moment(of subject: String, _ time: Int64) -> UInt64 {
+    Array(subject.utf8).hash64(seed: UInt64(bitPattern: time / 1_000))
+  }
 
   /// The key of a timer that fired.
   static func key(of entry: JournalEntry, due: Int64) -> UInt64 {

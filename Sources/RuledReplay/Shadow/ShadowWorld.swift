@@ -49,7 +49,7 @@ package final class ShadowWorld {
   package func play(
     _ entries: [JournalEntry], before upcoming: [JournalEntry], maybeCopied: Bool
   ) throws(RequestError) {
-    var history = RecordedHistory((entries + upcoming).filter(sees))
+    var history = RecordedHistory((entries + upcoming).filter(sees), continuing: true)
     history.isPlayed = { [share, skipped] subject in
       share.contains(Array(subject.utf8)) && !skipped.contains(Self.hash(subject))
     }

@@ -108,6 +108,29 @@ extension EndToEnd {
       try expectMistakesShow(in: past)
     }
 
+    @Test func `messages of an erased subject are replayed, also once its name is erased from the files`() throws {
+      let daemon = try RuledDaemon(rules: Self.files(1), manualClock: true, configuration: Self.configuration)
+      let client = try daemon.client()
+      let sends: JSONValue = [["op": "send", "to": "user:told", "n": 1]]
+      try client.event("go", "user:gone", ["ops": sends], with: ["wait": "cascade"])
+      _ = try client.call("clock", ["advance": "1s"])
+      _ = try client.call("forget", ["subject": "user:gone"])
+      try client.event("go", "user:gone", ["ops": sends], with: ["wait": "cascade"])
+      _ = try client.call("journal")
+      #expect(daemon.end(SIGTERM) == 0)
+      let hidden = try RecordedPast(store: daemon.store)
+      #expect(hidden.entries.contains { $0.origin == .forget && $0.subject == "user:gone" })
+      #expect(hidden.entries.filter { $0.subject == "user:told" }.count == 2)
+      #expect(try hidden.difference() == nil)
+      let journal = Journal(of: daemon.store, settings: Configuration.Journal())
+      journal.start()
+      try journal.erase { true }
+      let erased = try RecordedPast(store: daemon.store)
+      #expect(erased.entries.contains { $0.origin == .forget && $0.subject.isEmpty })
+      #expect(erased.entries.count == hidden.entries.count)
+      #expect(try erased.difference() == nil)
+    }
+
     /// Expects that the proof would notice a record that lacks something or says something else.
     private func expectMistakesShow(in past: RecordedPast) throws {
       /// The first entry of that origin whose subject has further ones.
