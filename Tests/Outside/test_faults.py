@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(
 
 def test_thirty_faults_leave_no_difference():
     # As root the nodes have a network of their own, if this machine lets root make one.
-    command = [ROOT / "Torture/nodes", "--faults", "30", "--seed", "1497451732", "--without-streams", "--programs", PROGRAMS]
+    command = [ROOT / "Torture/nodes", "--faults", "30", "--seed", "1497451732", "--programs", PROGRAMS]
     done = subprocess.run(command, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr
     faults, differences = re.search(r"seed \d+: (\d+) faults.* (\d+) differences", done.stdout).groups()

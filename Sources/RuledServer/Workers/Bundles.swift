@@ -7,7 +7,9 @@ struct ForwardedRequest: Sendable {
   let text: [UInt8]
   /// Where the reply goes.
   let target: ReplyTarget
-  /// The partition of the subject that it is about; nil if it is about none, or where no subjects are lent.
+  /// The hash of the name of the subject that it is about; 0 where only the one who executes it has to know that.
+  var subject: UInt64 = 0
+  /// The partition of that subject; nil if it is about none, or where no subjects are lent.
   var partition: Partition?
 }
 
@@ -40,6 +42,12 @@ final class RequestBundle: @unchecked Sendable {  // one thread has it at a time
 
   /// The text of a request; the `LineFramer.padding` bytes after it can be read.
   func text(of entry: Entry) -> ByteView { bytes.bytes.extracting(entry.range) }
+
+  /// A request by itself.
+  func request(_ entry: Entry) -> ForwardedRequest {
+    ForwardedRequest(
+      text: Array(text(of: entry)), target: entry.target, subject: entry.subject, partition: entry.partition)
+  }
 
   /// Removes the requests and keeps the memory.
   func removeAll() {

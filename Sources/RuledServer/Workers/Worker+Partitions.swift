@@ -78,14 +78,12 @@ extension Worker {
   /// A request that was on its way while its partition moved may come to the wrong place.
   func redirect(_ request: RequestView, _ text: ByteView, _ target: ReplyTarget) -> Bool {
     guard let place = router.place(of: request) else { return false }
-    if place.owner == index {
-      guard isHolding(place.partition) else { return false }
-      heldRequests.append(ForwardedRequest(text: Array(text), target: target, partition: place.partition))
-      return true
-    }
-    if keeps(place) { return false }
-    let forwarded = ForwardedRequest(text: Array(text), target: target, partition: place.partition)
-    return services.receivers[place.owner].send(.request(forwarded))
+    let isHere = place.owner == index
+    guard isHere ? isHolding(place.partition) : !keeps(place) else { return false }
+    let request = ForwardedRequest(text: Array(text), target: target, subject: place.hash, partition: place.partition)
+    if !isHere { return services.receivers[place.owner].send(.request(request)) }
+    heldRequests.append(request)
+    return true
   }
 }
 

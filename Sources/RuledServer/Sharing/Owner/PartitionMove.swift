@@ -129,7 +129,7 @@ final class PartitionMove {
     let partitions = partitions
     var shares = services.workers.map { _ in [ForwardedRequest]() }
     for request in requests {
-      shares[services.worker(forRequest: request.text)].append(request)
+      shares[services.worker(forHash: request.subject)].append(request)
     }
     onAllWorkers { [shares] worker, done in
       worker.open(partitions, first: shares[worker.index])
@@ -155,15 +155,5 @@ extension Services {
     let first = context.nextSequence()
     context.advanceSequence(to: first + Self.numbers)
     return first
-  }
-
-  /// The worker of this node for the subject of a request.
-  fileprivate func worker(forRequest text: [UInt8]) -> Int {
-    text.withView { text in
-      guard case .single(.request(let request)) = RequestParser().parse(text),
-        let subject = request.params?.member("subject")?.string
-      else { return 0 }
-      return worker(for: subject)
-    }
   }
 }

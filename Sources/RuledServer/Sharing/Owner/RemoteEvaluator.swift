@@ -128,16 +128,10 @@ final class RemoteEvaluator {
   private func forward(_ bundle: RequestBundle) {
     guard loss == nil, coming.isEmpty, bundle.entries.allSatisfy({ $0.partition.map(partitions.contains) ?? false })
     else {
-      for entry in bundle.entries {
-        forward(
-          ForwardedRequest(text: Array(bundle.text(of: entry)), target: entry.target, partition: entry.partition))
-      }
+      for entry in bundle.entries { forward(bundle.request(entry)) }
       return
     }
-    let requests = bundle.entries.map { entry in
-      ForwardedRequest(text: Array(bundle.text(of: entry)), target: entry.target, partition: entry.partition)
-    }
-    for request in requests { send(request) }
+    for entry in bundle.entries { send(bundle.request(entry)) }
   }
 
   private func forward(_ request: ForwardedRequest) {

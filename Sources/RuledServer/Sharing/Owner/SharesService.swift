@@ -78,11 +78,7 @@ final class SharesService {
       switch message {
       case .request(let request): _ = services.workers[0].send(.request(request))
       case .requests(let bundle):
-        for entry in bundle.entries {
-          let text = Array(bundle.text(of: entry))
-          _ = services.workers[0].send(
-            .request(ForwardedRequest(text: text, target: entry.target, partition: entry.partition)))
-        }
+        for entry in bundle.entries { _ = services.workers[0].send(.request(bundle.request(entry))) }
       case .messages(let messages): for message in messages { message.cascade?.leave(isCommitted: false) }
       case .fire(let timer, let cascade):
         _ = services.control.send(.timerMoved(timer))
