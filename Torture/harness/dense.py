@@ -50,8 +50,7 @@ class Place:
       snapshots = folder / "snapshots"
       snapshots.mkdir()
       if self.network:
-        addresses = [f"{name}={self.network.addresses[name]}" for name in NAMES]
-        run(ROOT / "examples/cluster/make-certificates", folder / "tls", *addresses)
+        self.make_certificates()
       for number, name in enumerate(NAMES):
         self.add(name, seed + number, snapshots)
         if number == 0:
@@ -59,6 +58,18 @@ class Place:
     except BaseException:
       self.remove()
       raise
+
+  def make_certificates(self):
+    """Makes certificates two days old, so that they are valid also where a clock is set back by a day."""
+    calls = Faults(self.folder / "calls", 0, collections.Counter())
+    calls.set_clock(-2 * 86_400)
+    addresses = [f"{name}={self.network.addresses[name]}" for name in NAMES]
+    run(*self.preloaded(calls), ROOT / "examples/cluster/make-certificates", self.folder / "tls", *addresses)
+
+  @staticmethod
+  def preloaded(calls):
+    """The words before a command whose calls and clock `calls` has."""
+    return ["env", f"TORTURE_CONTROL={calls.path}", f"LD_PRELOAD={LIBRARY}"]
 
   def add(self, name, seed, snapshots):
     """Starts a node with a disk, a network, a clock and failing calls of its own."""
@@ -75,8 +86,7 @@ class Place:
         "authority": tls / "authority.pem",
       })
     self.calls[name] = Faults(place / "calls", seed, collections.Counter())
-    variables = {"TORTURE_CONTROL": place / "calls", "LD_PRELOAD": LIBRARY}
-    prefix += ["env", *(f"{key}={value}" for key, value in variables.items())]
+    prefix += self.preloaded(self.calls[name])
     store = f"{self.database.store}&application_name={name}"
     self.nodes.append(Node(name, self.folder, store, self.programs, prefix, lease=LEASE, **more))
 
