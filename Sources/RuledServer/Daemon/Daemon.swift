@@ -9,9 +9,9 @@ import RuledThreads
 /// The daemon: opens the store, loads the rules, starts the threads, and serves until a signal ends it.
 package final class Daemon {
   private let configuration: Configuration
-  private let log: any EventLog
+  let log: any EventLog
   private let isManual: Bool
-  private let notifier = SystemdNotifier.fromEnvironment()
+  let notifier = SystemdNotifier.fromEnvironment()
   private var workers: [Thread] = []
   private var committer: Thread?
   private var outbox: Thread?
@@ -19,10 +19,10 @@ package final class Daemon {
   private var lending: Thread?
   private var keeper: JournalKeeper?
   private let readConfiguration: @Sendable () throws(StartError) -> Configuration
-  private var membership: ClusterMembership?
-  private var isStopping = false
+  var membership: ClusterMembership?
+  var isStopping = false
   /// The sockets that new clients connect to, until the daemon ends.
-  private var sockets: DaemonSockets?
+  var sockets: DaemonSockets?
 
   /// A daemon that has not started.
   ///
@@ -50,7 +50,11 @@ package final class Daemon {
 
   /// Opens the store, serves, and closes it; gives whether the node of a cluster gave the log up and follows from then on.
   private func serveOnce(workers count: Int, connections: Int) throws(StartError) -> Bool {
-    guard let (store, journal) = try openStore(connections) else { return false }
+    let opening = StoreOpening(
+      configuration, sockets: sockets, connections: connections, notifier: notifier, log: log)
+    guard let opened = try opening.run() else { return false }
+    let (store, journal) = (opened.store, opened.journal)
+    membership = opened.membership
     let clock = try makeClock(store)
     let context = EngineContext(store: store, clock: clock, configuration: configuration, log: log)
     let lending = membership.flatMap { membership in
@@ -104,7 +108,7 @@ package final class Daemon {
   // MARK: Giving the log of a cluster up
 
   /// Whether the node was told to give the log up, and still owns it.
-  private var isHandingOver: Bool { membership.map { $0.isDrained && $0.lossError == nil } ?? false }
+  var isHandingOver: Bool { membership.map { $0.isDrained && $0.lossError == nil } ?? false }
 
   /// Commits what is left, lets another node take the log over, and closes the store, so that this one can follow.
   private func handOver(_ store: any StateStore, _ context: EngineContext) throws -> Bool {
@@ -120,60 +124,6 @@ package final class Daemon {
   }
 
   // MARK: Starting
-
-  /// Opens the store; a node of a cluster does so once it owns the log, and serves clients as a node that follows until then.
-  ///
-  /// Gives nil after a signal.
-  private func openStore(_ connections: Int) throws(StartError) -> (any StateStore, JournalService?)? {
-    guard let path = configuration.storeFolder else { return (MemoryStore(), nil) }
-    let (store, journal) = try openFolder(path)
-    guard case .postgresql(let url) = configuration.store, let sockets else {
-      try ClusterStart.leave(store, log)
-      return (store, journal)
-    }
-    let start = ClusterStart(url, configuration, log: log)
-    switch try start.replace(store, notifier: notifier) {
-    case .kept: return try follow(start, store, journal, sockets, connections)
-    case .ended: return nil
-    case .closed:
-      let (store, journal) = try openFolder(path)
-      return try follow(start, store, journal, sockets, connections)
-    }
-  }
-
-  /// Opens the store on this host, with its journal.
-  private func openFolder(_ path: String) throws(StartError) -> (RocksStore, JournalService?) {
-    do throws(StoreError) {
-      let kept = configuration.journal.isOn ? Journal(of: path, settings: configuration.journal) : nil
-      let store = try RocksStore(path: path, journal: kept)
-      if kept == nil { try Journal.remove(of: path) }
-      if let note = store.openingNote { log.write(LogLine(.warn, note)) }
-      _ = try StoreCheckpoints(of: path).removeAbandoned()
-      kept?.start()
-      // A copy that can't be removed only takes room.
-      if let kept { try? StoreCopy.removeAll(in: kept.folder) }
-      return (store, kept.map { JournalService($0, of: store) })
-    } catch { throw StartError(error.description) }
-  }
-
-  /// Follows the log of a cluster until this node owns it; nil after a signal.
-  private func follow(
-    _ start: ClusterStart, _ store: RocksStore, _ journal: JournalService?, _ open: DaemonSockets, _ connections: Int
-  ) throws(StartError) -> (any StateStore, JournalService?)? {
-    try? StoreCopy.removeAll(in: store.path)
-    let links = try configuration.cluster.tunnel.map { (tunnel) throws(StartError) in
-      try NodeLinks(configuration.cluster.node, tunnel, connections: connections, log: log)
-    }
-    let joined = try ClusterMembership(start, store: store, links: links, log: log)
-    membership = joined
-    log.write(LogLine(.info, "node \(configuration.cluster.node) follows the log of commits"))
-    let writer = try StandbyServer.run(joined, configuration, open, connections: connections, notifier: notifier)
-    guard let writer else {
-      joined.end()
-      return nil
-    }
-    return (joined.store(writtenBy: writer), journal)
-  }
 
   /// Starts the thread that loads rules.
   ///
@@ -295,70 +245,6 @@ package final class Daemon {
       try control.listen(try ListeningSocket(copying: sites), forSites: true)
       log.write(LogLine(.info, "serving the plugins' sites on \(address.text)"))
     }
-  }
-
-  /// Stops accepting, waits until the workers have answered and committed what they received, and then ends the threads.
-  private func stop(_ services: Services, _ control: Control) {
-    guard !isStopping else { return }
-    isStopping = true
-    let isHandingOver = isHandingOver
-    if isHandingOver {
-      log.write(LogLine(.info, "giving the log of commits up: what has been received is answered first"))
-    } else {
-      notifier.stopping()
-      log.write(LogLine(.info, "ending: what has been received is answered first"))
-      sockets = nil  // new clients are refused; those that are served have copies
-    }
-    control.stopAccepting()
-    membership?.links?.stopAccepting()
-    services.reloads.end()
-    services.outbox.endWaits()
-    let mailbox = services.control
-    services.withAllSubjects { hold in
-      _ = mailbox.send(.perform { $0.drain(hold) })
-    }
-    do throws(SystemError) {
-      try control.loop.timer(after: Self.loadingTime) {
-        for caller in services.reloads.refuse() { control.reply(.failure(Reloads.ending), to: caller) }
-      }
-      try control.loop.timer(after: UInt64(Limits.shutdownTime / 1000) - 500) { Daemon.end(control) }
-    } catch {
-      Daemon.end(control)
-    }
-  }
-
-  /// Lets the workers answer and commit what they received, and then ends the threads.
-  private func drain(_ services: Services, _ control: Control, _ hold: Lending.Hold?) {
-    let isHandingOver = isHandingOver
-    let mailbox = services.control
-    let drained = Cascade {
-      services.outbox.stop(within: isHandingOver ? Self.handOverTime : Self.deliveryTime) {
-        _ = mailbox.send(.perform { Daemon.end($0) })
-        withExtendedLifetime(hold) {}
-      }
-    }
-    for worker in services.workers {
-      drained.enter()
-      _ = worker.send(.perform { $0.drain { drained.leave() } })
-    }
-    drained.enter()
-    services.drainHTTP(on: control.loop) { drained.leave() }
-    drained.leave()
-  }
-
-  /// How many milliseconds clients still wait for rules that are being loaded.
-  private static let loadingTime: UInt64 = 1_000
-  /// How many milliseconds deliveries in flight may take to end.
-  private static let deliveryTime: UInt64 = 3_000
-  /// The same where another node waits for the log: it delivers again what did not end.
-  private static let handOverTime: UInt64 = 50
-
-  private static func end(_ control: Control) {
-    control.services.outbox.stop(within: 0)
-    for worker in control.services.workers { _ = worker.send(.perform { $0.loop.stop() }) }
-    _ = control.services.lending?.commands.send(.end)
-    control.services.commits.stop()
-    control.loop.stop()
   }
 }
 

@@ -1,0 +1,69 @@
+import RuledCore
+import RuledEngine
+
+/// How the daemon ends, or gives the log of a cluster up: what was received is answered first.
+extension Daemon {
+  /// Stops accepting, waits until the workers have answered and committed what they received, and then ends the threads.
+  func stop(_ services: Services, _ control: Control) {
+    guard !isStopping else { return }
+    isStopping = true
+    let isHandingOver = isHandingOver
+    if isHandingOver {
+      log.write(LogLine(.info, "giving the log of commits up: what has been received is answered first"))
+    } else {
+      notifier.stopping()
+      log.write(LogLine(.info, "ending: what has been received is answered first"))
+      sockets = nil  // new clients are refused; those that are served have copies
+    }
+    control.stopAccepting()
+    membership?.links?.stopAccepting()
+    services.reloads.end()
+    services.outbox.endWaits()
+    let mailbox = services.control
+    services.withAllSubjects { hold in
+      _ = mailbox.send(.perform { $0.drain(hold) })
+    }
+    do throws(SystemError) {
+      try control.loop.timer(after: Self.loadingTime) {
+        for caller in services.reloads.refuse() { control.reply(.failure(Reloads.ending), to: caller) }
+      }
+      try control.loop.timer(after: UInt64(Limits.shutdownTime / 1000) - 500) { Daemon.end(control) }
+    } catch {
+      Daemon.end(control)
+    }
+  }
+
+  /// Lets the workers answer and commit what they received, and then ends the threads.
+  func drain(_ services: Services, _ control: Control, _ hold: Lending.Hold?) {
+    let isHandingOver = isHandingOver
+    let mailbox = services.control
+    let drained = Cascade {
+      services.outbox.stop(within: isHandingOver ? Self.handOverTime : Self.deliveryTime) {
+        _ = mailbox.send(.perform { Daemon.end($0) })
+        withExtendedLifetime(hold) {}
+      }
+    }
+    for worker in services.workers {
+      drained.enter()
+      _ = worker.send(.perform { $0.drain { drained.leave() } })
+    }
+    drained.enter()
+    services.drainHTTP(on: control.loop) { drained.leave() }
+    drained.leave()
+  }
+
+  /// How many milliseconds clients still wait for rules that are being loaded.
+  private static let loadingTime: UInt64 = 1_000
+  /// How many milliseconds deliveries in flight may take to end.
+  private static let deliveryTime: UInt64 = 3_000
+  /// The same where another node waits for the log: it delivers again what did not end.
+  private static let handOverTime: UInt64 = 50
+
+  private static func end(_ control: Control) {
+    control.services.outbox.stop(within: 0)
+    for worker in control.services.workers { _ = worker.send(.perform { $0.loop.stop() }) }
+    _ = control.services.lending?.commands.send(.end)
+    control.services.commits.stop()
+    control.loop.stop()
+  }
+}

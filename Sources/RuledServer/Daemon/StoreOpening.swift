@@ -1,0 +1,86 @@
+import RuledCore
+import RuledEngine
+import RuledJournal
+import RuledStore
+
+/// Opens the store that the daemon serves; a node of a cluster follows the log, and serves clients as a follower, until it owns it.
+struct StoreOpening {
+  /// A store that is open, with what belongs to it.
+  struct Opened {
+    let store: any StateStore
+    /// The store's journal; nil if it has none.
+    var journal: JournalService?
+    /// The node's part in its cluster; nil for a store of this host alone.
+    var membership: ClusterMembership?
+  }
+
+  private let configuration: Configuration
+  private let sockets: DaemonSockets?
+  private let connections: Int
+  private let notifier: SystemdNotifier
+  private let log: any EventLog
+
+  /// The opening of the configured store; a follower serves up to `connections` clients on `sockets`.
+  init(
+    _ configuration: Configuration, sockets: DaemonSockets?, connections: Int, notifier: SystemdNotifier,
+    log: any EventLog
+  ) {
+    self.configuration = configuration
+    self.sockets = sockets
+    self.connections = connections
+    self.notifier = notifier
+    self.log = log
+  }
+
+  /// Opens the store; nil after a signal.
+  func run() throws(StartError) -> Opened? {
+    guard let path = configuration.storeFolder else { return Opened(store: MemoryStore()) }
+    let (store, journal) = try openFolder(path)
+    guard case .postgresql(let url) = configuration.store, let sockets else {
+      try ClusterStart.leave(store, log)
+      return Opened(store: store, journal: journal)
+    }
+    let start = ClusterStart(url, configuration, log: log)
+    switch try start.replace(store, notifier: notifier) {
+    case .kept: return try follow(start, store, journal, sockets)
+    case .ended: return nil
+    case .closed:
+      let (store, journal) = try openFolder(path)
+      return try follow(start, store, journal, sockets)
+    }
+  }
+
+  /// Opens the store on this host, with its journal.
+  private func openFolder(_ path: String) throws(StartError) -> (RocksStore, JournalService?) {
+    do throws(StoreError) {
+      let kept = configuration.journal.isOn ? Journal(of: path, settings: configuration.journal) : nil
+      let store = try RocksStore(path: path, journal: kept)
+      if kept == nil { try Journal.remove(of: path) }
+      if let note = store.openingNote { log.write(LogLine(.warn, note)) }
+      _ = try StoreCheckpoints(of: path).removeAbandoned()
+      kept?.start()
+      // A copy that can't be removed only takes room.
+      if let kept { try? StoreCopy.removeAll(in: kept.folder) }
+      return (store, kept.map { JournalService($0, of: store) })
+    } catch { throw StartError(error.description) }
+  }
+
+  /// Follows the log of a cluster until this node owns it; nil after a signal.
+  private func follow(
+    _ start: ClusterStart, _ store: RocksStore, _ journal: JournalService?, _ sockets: DaemonSockets
+  ) throws(StartError) -> Opened? {
+    try? StoreCopy.removeAll(in: store.path)
+    let links = try configuration.cluster.tunnel.map { (tunnel) throws(StartError) in
+      try NodeLinks(configuration.cluster.node, tunnel, connections: connections, log: log)
+    }
+    let membership = try ClusterMembership(start, store: store, links: links, log: log)
+    log.write(LogLine(.info, "node \(configuration.cluster.node) follows the log of commits"))
+    let writer = try StandbyServer.run(
+      membership, configuration, sockets, connections: connections, notifier: notifier)
+    guard let writer else {
+      membership.end()
+      return nil
+    }
+    return Opened(store: membership.store(writtenBy: writer), journal: journal, membership: membership)
+  }
+}
