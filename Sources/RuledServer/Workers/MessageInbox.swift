@@ -57,14 +57,6 @@ final class MessageInbox {
     case readingExpress(position: [UInt8])
   }
 
-  /// A subject whose first message can't be applied for now.
-  private struct Hold {
-    /// How often that was tried.
-    var tries: Int
-    /// When it is tried again; nil once that is due.
-    var until: UInt64?
-  }
-
   let worker: Int
   let services: Services
   let settings: Settings
@@ -81,18 +73,18 @@ final class MessageInbox {
   /// How many commits have failed in a row.
   private var failures = 0
   /// When messages are read and applied again.
-  private var pausedUntil: UInt64 = 0
-  private var held: [[UInt8]: Hold] = [:]
+  var pausedUntil: UInt64 = 0
+  var held = HeldSubjects()
   /// The sequences of the messages that are applied and not yet durable.
   var uncommitted: Set<UInt64> = []
   /// The partitions whose messages wait until the worker opens them.
   var heldPartitions = PartitionSet()
   /// The cascades that wait for messages, by sequence, with the partitions of these where subjects can move.
-  private var awaited: [UInt64: (cascade: Cascade, partition: Partition?)] = [:]
+  var awaited: [UInt64: (cascade: Cascade, partition: Partition?)] = [:]
   /// How many messages of each plugin wait here.
   private var waiting: [ObjectIdentifier: (sender: MessageSender, count: Int)] = [:]
   var retries: ParkedWalk?
-  private var endsAt: UInt64?
+  var endsAt: UInt64?
   private let key = ByteBuffer(capacity: 320)
   let document = TapeDocument()
 
@@ -107,7 +99,7 @@ final class MessageInbox {
   var now: UInt64 { EngineClock.monotonic }
 
   /// Whether the window holds all messages that can be read.
-  private var isWhole: Bool { if case .notNeeded = walk { true } else { false } }
+  var isWhole: Bool { if case .notNeeded = walk { true } else { false } }
 
   /// Whether there is anything to do, now or later.
   var hasWork: Bool {
@@ -145,7 +137,7 @@ final class MessageInbox {
   }
 
   private func add(_ entry: Entry, isExpress: Bool) {
-    guard !isHeld(entry.subject), gaps.isEmpty || !isInGap(entry) else { return }
+    guard !held.contains(entry.subject), gaps.isEmpty || !isInGap(entry) else { return }
     switch walk {
     case .notNeeded where window.count < settings.capacity: return window.append(entry)
     case .notNeeded: walk = .needed(expressFirst: false)
@@ -174,7 +166,7 @@ final class MessageInbox {
     let isGone = { (entry: Entry) in partitions.contains(Partition(of: entry.subject)) }
     window.removeAll(where: isGone)
     express.removeAll(where: isGone)
-    held = held.filter { !partitions.contains(Partition(of: $0.key)) }
+    held.removeAll { partitions.contains(Partition(of: $0)) }
     updateHeldFigure()
     // Nobody tells here when they are applied elsewhere; those that are applied here now end with their commit.
     for (sequence, entry) in awaited where !uncommitted.contains(sequence) {
@@ -230,10 +222,10 @@ final class MessageInbox {
   }
 
   /// Corrects the counts when no message is left: those that are still counted were erased together with their subject.
-  private func resetCountsIfEmpty() {
+  func resetCountsIfEmpty() {
     guard isWhole, gaps.isEmpty, window.count == 0, express.count == 0, uncommitted.isEmpty else { return }
     if !held.isEmpty {
-      held = held.filter { $0.value.until != nil }
+      held.removeDue()
       updateHeldFigure()
       guard held.isEmpty else { return }
     }
@@ -243,7 +235,7 @@ final class MessageInbox {
   }
 
   /// Empties the window and waits; the messages are in the store.
-  private func pauseAfterFailure() {
+  func pauseAfterFailure() {
     failures += 1
     window.removeAll()
     express.removeAll()
@@ -251,115 +243,7 @@ final class MessageInbox {
     pausedUntil = now + settings.backoff.delay(after: failures) * 1_000_000
   }
 
-  // MARK: Applying
-
-  /// When `applySome` is to be called again.
-  enum Next {
-    /// When a message comes.
-    case sleep
-    /// In the next tick.
-    case again
-    /// In that many milliseconds.
-    case wait(UInt64)
-  }
-
-  /// Applies some messages: for up to `busyTime` or `idleTime`.
-  func applySome() -> Next {
-    guard hasWork else { return .sleep }
-    let start = now
-    if let endsAt, awaited.isEmpty || start >= endsAt { return .sleep }
-    guard pausedUntil <= start else { return Self.wait(from: start, to: pausedUntil) }
-    readHeldAgain(start)
-    if window.count <= settings.capacity / 2 { readPage() }
-    let isBusy = services.inFlight.load(ordering: .relaxed) > 0
-    let end = start + (isBusy ? settings.busyTime : settings.idleTime)
-    while mayApply, let entry = express.popFirst() ?? window.popFirst() {
-      apply(entry)
-      if now >= end { break }
-    }
-    if mayApply, retries != nil, now < end { retryParked(until: end) }
-    resetCountsIfEmpty()
-    if !evaluator.batch.isEmpty { return .again }
-    if pausedUntil > start { return Self.wait(from: start, to: pausedUntil) }
-    if window.count > 0 || express.count > 0 || !isWhole || retries != nil { return mayApply ? .again : .sleep }
-    let next = (held.values.compactMap(\.until) + (gapsUntil.map { [$0] } ?? [])).min()
-    return next.map { Self.wait(from: start, to: $0) } ?? .sleep
-  }
-
-  private static func wait(from start: UInt64, to end: UInt64) -> Next {
-    .wait((max(end, start) - start) / 1_000_000 + 1)
-  }
-
-  /// Whether messages that are applied and not yet durable leave room for more.
-  private var mayApply: Bool {
-    uncommitted.count < settings.capacity && evaluator.inFlightCount < Self.batchLimit
-      && evaluator.batch.writes.byteCount < Self.batchBytes
-  }
-
-  /// How many commit batches may be in flight while messages join another.
-  private static let batchLimit = 16
-  /// From how many bytes on a commit batch takes no more messages.
-  private static let batchBytes = 4 << 20
-
-  private func apply(_ entry: Entry) {
-    guard !uncommitted.contains(entry.sequence), !isHeld(entry.subject) else { return }
-    let message = CommitBatch.Message(
-      subject: entry.subject, sequence: entry.sequence, cascade: awaited[entry.sequence]?.cascade)
-    do throws(RequestError) {
-      if try evaluator.deliver(message) {
-        uncommitted.insert(entry.sequence)
-      } else {
-        awaited.removeValue(forKey: entry.sequence)?.cascade.leave()
-      }
-      if !held.isEmpty, held.removeValue(forKey: entry.subject) != nil {
-        updateHeldFigure()
-        log(.info, "messages of a subject that were held back go on", entry.subject)
-      }
-    } catch { hold(entry.subject, error) }
-  }
-
-  // MARK: Holding
-
-  func isHeld(_ subject: [UInt8]) -> Bool { !held.isEmpty && held[subject]?.until != nil }
-
-  /// Leaves a subject's messages in the store for a while; messages of other subjects are applied meanwhile.
-  private func hold(_ subject: [UInt8], _ error: RequestError) {
-    let tries = (held[subject]?.tries ?? 0) + 1
-    held[subject] = Hold(tries: tries, until: now + settings.backoff.delay(after: tries) * 1_000_000)
-    if tries == 1 {
-      log(
-        .error, "messages of a subject can't be applied and are held back, to be tried again: \(error.message)", subject
-      )
-    }
-    updateHeldFigure()
-    guard held.count > settings.heldLimit else { return }
-    held.removeAll()
-    updateHeldFigure()
-    pauseAfterFailure()
-  }
-
-  /// Reads the messages again of subjects that were held, and of gaps, for long enough.
-  private func readHeldAgain(_ time: UInt64) {
-    guard !held.isEmpty || !gaps.isEmpty else { return }
-    var isAnyDue = gapsUntil.map { $0 <= time } ?? false
-    if isAnyDue {
-      gaps.removeAll()
-      gapsUntil = nil
-    }
-    for (subject, hold) in held {
-      guard let until = hold.until, until <= time else { continue }
-      held[subject]?.until = nil
-      isAnyDue = true
-    }
-    guard isAnyDue else { return }
-    switch walk {
-    case .notNeeded: walk = .needed(expressFirst: false)
-    case .reading(let position, _): walk = .reading(position: position, isDirty: true)
-    case .needed, .readingExpress: break
-    }
-  }
-
-  private func updateHeldFigure() { services.figures[worker].heldSubjects.store(held.count, ordering: .relaxed) }
+  func updateHeldFigure() { services.figures[worker].heldSubjects.store(held.count, ordering: .relaxed) }
 
   func log(_ level: LogLine.Level, _ message: String, _ subject: [UInt8]? = nil) {
     services.context.log.write(LogLine(level, message, subjectHash: subject.map { OutboxService.hash($0) }))
