@@ -1,35 +1,4 @@
 internal import CCurl
-import RuledCore
-
-/// A request to be sent.
-struct HTTPRequest {
-  /// The receiver, an `http` or `https` URL.
-  var url: String
-  /// The method in capital letters.
-  var method = "POST"
-  /// The header fields.
-  var headers: [(name: String, value: String)] = []
-  /// The body.
-  var body: [UInt8] = []
-  /// The file with the client's certificate and its key, if the client has one.
-  var certificate: String?
-  /// The file with the authorities that the receiver's certificate is checked against; nil for the system's.
-  var authorities: String?
-  /// How many bytes of the answer's body are kept.
-  var keptBytes = 0
-}
-
-/// The result of a request.
-enum HTTPResult {
-  /// The receiver answered; `retryAfter` is the wait in seconds that it asks for, 0 if it does not ask.
-  ///
-  /// `body` is the beginning of the answer's body.
-  case answered(status: Int, retryAfter: Int, body: [UInt8])
-  /// There was no answer, for a reason that another try may not meet.
-  case failed(String)
-  /// The request can't be sent at all.
-  case refused(String)
-}
 
 /// Sends requests with libcurl on an event loop; certificates are verified, redirects are not followed.
 final class HTTPClient {
@@ -44,33 +13,9 @@ final class HTTPClient {
   private var multi: UnsafeMutableRawPointer?
   private var timer: LoopTimer?
   private var polls: [curl_socket_t: DescriptorPoll] = [:]
-  private var transfers: [UnsafeMutableRawPointer: Transfer] = [:]
+  private var transfers: [UnsafeMutableRawPointer: HTTPTransfer] = [:]
   /// Why the last socket could not be watched, until that is reported.
   private var pollError: SystemError?
-
-  /// A request under way.
-  fileprivate final class Transfer {
-    let headers: UnsafeMutablePointer<curl_slist>?
-    let completion: (HTTPResult) -> Void
-    /// The first `keptBytes` bytes of the answer's body.
-    var body: [UInt8] = []
-    let keptBytes: Int
-    /// Whether the answer's head has come whole.
-    var hasHead = false
-    /// Where libcurl writes what went wrong.
-    let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
-
-    init(
-      headers: UnsafeMutablePointer<curl_slist>?, keptBytes: Int, completion: @escaping (HTTPResult) -> Void
-    ) {
-      self.headers = headers
-      self.keptBytes = keptBytes
-      self.completion = completion
-      errorText.pointee = 0
-    }
-
-    deinit { errorText.deallocate() }
-  }
 
   /// A client without requests; tests pass a `makePoll` that fails.
   init(
@@ -90,19 +35,15 @@ final class HTTPClient {
 
   /// Sends a request; `completion` is called later, on the loop's thread.
   func send(_ request: HTTPRequest, timeout milliseconds: Int, completion: @escaping (HTTPResult) -> Void) {
-    guard let multi = openMulti(), let easy = curl_easy_init() else {
-      return completeLater(Self.result(of: CURLE_OUT_OF_MEMORY), completion)
+    guard let multi = openMulti(), let transfer = HTTPTransfer(of: request, completion) else {
+      return completeLater(HTTPTransfer.outOfMemory, completion)
     }
-    let transfer = Transfer(
-      headers: Self.headerList(request.headers + [("Expect", "")]), keptBytes: request.keptBytes,
-      completion: completion)
-    let code = Self.configure(easy, for: request, transfer, timeout: milliseconds)
-    let status = code == CURLE_OK ? curl_multi_add_handle(multi, easy) : CURLM_OK
-    guard code == CURLE_OK, status == CURLM_OK else {
-      release(easy, transfer)
-      return completeLater(code == CURLE_OK ? failure(status) : Self.result(ofConfiguring: code), completion)
+    if let refusal = transfer.configure(for: request, timeout: milliseconds) {
+      return completeLater(refusal, completion)
     }
-    transfers[easy] = transfer
+    let status = curl_multi_add_handle(multi, transfer.easy)
+    guard status == CURLM_OK else { return completeLater(failure(status), completion) }
+    transfers[transfer.easy] = transfer
   }
 
   /// Drops the requests under way without calling their completions.
@@ -128,74 +69,13 @@ final class HTTPClient {
   }
 
   private func closeMulti() {
-    for (easy, transfer) in transfers {
-      curl_multi_remove_handle(multi, easy)
-      release(easy, transfer)
-    }
+    for easy in transfers.keys { curl_multi_remove_handle(multi, easy) }
     transfers = [:]
     if let multi { curl_multi_cleanup(multi) }
     multi = nil
     for poll in polls.values { poll.close() }
     polls = [:]
     timer?.stop()
-  }
-
-  private func release(_ easy: UnsafeMutableRawPointer, _ transfer: Transfer) {
-    curl_easy_cleanup(easy)
-    curl_slist_free_all(transfer.headers)
-  }
-
-  /// The header fields as libcurl's list; nil without memory for it.
-  private static func headerList(_ headers: [(name: String, value: String)]) -> UnsafeMutablePointer<curl_slist>? {
-    var list: UnsafeMutablePointer<curl_slist>?
-    for header in headers {
-      // libcurl sends a field without a value for "name;", and removes one of its own for "name:".
-      let line = header.value.isEmpty && header.name != "Expect" ? "\(header.name);" : "\(header.name): \(header.value)"
-      guard let longer = curl_slist_append(list, line) else {
-        curl_slist_free_all(list)
-        return nil
-      }
-      list = longer
-    }
-    return list
-  }
-
-  private static func configure(
-    _ easy: UnsafeMutableRawPointer, for request: HTTPRequest, _ transfer: Transfer, timeout: Int
-  ) -> CURLcode {
-    guard let headers = transfer.headers else { return CURLE_OUT_OF_MEMORY }
-    let context = Unmanaged.passUnretained(transfer).toOpaque()
-    let hasBody = request.method != "GET"
-    let steps: [() -> CURLcode] = [
-      { ruled_curl_set_text(easy, CURLOPT_PROTOCOLS_STR, "http,https") },
-      { ruled_curl_set_text(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https") },
-      { ruled_curl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0) },
-      { ruled_curl_set_text(easy, CURLOPT_URL, request.url) },
-      { ruled_curl_set_long(easy, hasBody ? CURLOPT_POST : CURLOPT_HTTPGET, 1) },
-      { ruled_curl_set_text(easy, CURLOPT_CUSTOMREQUEST, request.method) },
-      { hasBody ? request.body.withView { setBody(easy, $0) } : CURLE_OK },
-      { ruled_curl_set_headers(easy, headers) },
-      { ruled_curl_set_text(easy, CURLOPT_USERAGENT, "ruled") },
-      { ruled_curl_set_long(easy, CURLOPT_NOSIGNAL, 1) },
-      { ruled_curl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, min(timeout, 10_000)) },
-      { ruled_curl_set_long(easy, CURLOPT_TIMEOUT_MS, timeout) },
-      { ruled_curl_set_write(easy, keepBody, context) },
-      { ruled_curl_set_head(easy, readHead, context) },
-      { ruled_curl_set_error_text(easy, transfer.errorText) },
-      { request.certificate.map { ruled_curl_set_text(easy, CURLOPT_SSLCERT, $0) } ?? CURLE_OK },
-      { request.certificate.map { ruled_curl_set_text(easy, CURLOPT_SSLKEY, $0) } ?? CURLE_OK },
-      { request.authorities.map { ruled_curl_set_text(easy, CURLOPT_CAINFO, $0) } ?? CURLE_OK },
-    ]
-    for step in steps {
-      let code = step()
-      guard code == CURLE_OK else { return code }
-    }
-    return CURLE_OK
-  }
-
-  private static func setBody(_ easy: UnsafeMutableRawPointer, _ body: ByteView) -> CURLcode {
-    guard let start = body.baseAddress, !body.isEmpty else { return ruled_curl_set_body(easy, "", 0) }
-    return ruled_curl_set_body(easy, start, curl_off_t(body.count))
   }
 
   // MARK: Results
@@ -209,13 +89,10 @@ final class HTTPClient {
     var queued: Int32 = 0
     while let message = curl_multi_info_read(multi, &queued) {
       var code = CURLE_OK
-      guard let easy = ruled_curl_done(message, &code), let transfer = transfers.removeValue(forKey: easy) else {
-        continue
-      }
-      let result = code == CURLE_OK ? Self.answer(of: easy, transfer) : Self.result(of: code, transfer)
-      ended.append((transfer.completion, result))
+      guard let easy = ruled_curl_done(message, &code) else { continue }
       curl_multi_remove_handle(multi, easy)
-      release(easy, transfer)
+      guard let transfer = transfers.removeValue(forKey: easy) else { continue }
+      ended.append((transfer.completion, transfer.result(of: code)))
     }
     if status != CURLM_OK {
       // The handle accepts no requests after an error, and those under way would never end.
@@ -224,25 +101,6 @@ final class HTTPClient {
       closeMulti()
     }
     for end in ended { end.completion(end.result) }
-  }
-
-  /// The result of a transfer that ended without an error; libcurl takes an end within the head for the end of the answer.
-  private static func answer(of easy: UnsafeMutableRawPointer, _ transfer: Transfer) -> HTTPResult {
-    guard transfer.hasHead else { return .failed("the answer ended within its head") }
-    return .answered(
-      status: Int(ruled_curl_status(easy)), retryAfter: Int(ruled_curl_retry_after(easy)), body: transfer.body)
-  }
-
-  /// The result of a transfer that ended with an error; what libcurl wrote of it says more than its code.
-  private static func result(of code: CURLcode, _ transfer: Transfer? = nil) -> HTTPResult {
-    let detail = transfer.map { String(cString: $0.errorText) } ?? ""
-    let reason = detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail
-    return code == CURLE_URL_MALFORMAT ? .refused(reason) : .failed(reason)
-  }
-
-  /// The result of a request that libcurl did not accept: another try meets the same, unless memory was short.
-  private static func result(ofConfiguring code: CURLcode) -> HTTPResult {
-    code == CURLE_OUT_OF_MEMORY ? result(of: code) : .refused(String(cString: curl_easy_strerror(code)))
   }
 
   /// The result of requests that end with an error of the multi handle.
@@ -304,56 +162,4 @@ private func timerCallback(
   guard let context else { return 0 }
   Unmanaged<HTTPClient>.fromOpaque(context).takeUnretainedValue().setTimer(milliseconds: milliseconds)
   return 0
-}
-
-private func readHead(
-  _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
-) -> Int {
-  guard let bytes, let context else { return size * count }
-  // Each call has one line: a status line begins a head, a blank line ends it. Trailers come after it.
-  let line = ByteView(start: bytes, count: size * count)
-  let transfer = Unmanaged<HTTPClient.Transfer>.fromOpaque(context).takeUnretainedValue()
-  if line.starts(with: "HTTP/".utf8) {
-    transfer.hasHead = false
-  } else if line.allSatisfy({ $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }) {
-    transfer.hasHead = true
-  }
-  return size * count
-}
-
-private func keepBody(
-  _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
-) -> Int {
-  guard let bytes, let context else { return size * count }
-  let transfer = Unmanaged<HTTPClient.Transfer>.fromOpaque(context).takeUnretainedValue()
-  let room = transfer.keptBytes - transfer.body.count
-  if room > 0 { transfer.body += ByteView(start: bytes, count: min(room, size * count)) }
-  return size * count
-}
-
-/// The scheme, host and port of a URL as libcurl reads it: a secret for one origin is not sent to another.
-struct URLOrigin: Equatable {
-  private let scheme: String
-  private let host: String
-  private let port: String
-
-  /// The origin of a URL; nil unless it is an `http` or `https` URL.
-  init?(_ url: String) {
-    guard let handle = curl_url() else { return nil }
-    defer { curl_url_cleanup(handle) }
-    guard curl_url_set(handle, CURLUPART_URL, url, 0) == CURLUE_OK,
-      let scheme = Self.part(CURLUPART_SCHEME, of: handle), let host = Self.part(CURLUPART_HOST, of: handle),
-      let port = Self.part(CURLUPART_PORT, of: handle), scheme == "http" || scheme == "https"
-    else { return nil }
-    self.scheme = scheme
-    self.host = host.lowercased()
-    self.port = port
-  }
-
-  private static func part(_ part: CURLUPart, of handle: OpaquePointer) -> String? {
-    var text: UnsafeMutablePointer<CChar>?
-    guard curl_url_get(handle, part, &text, UInt32(CURLU_DEFAULT_PORT)) == CURLUE_OK, let text else { return nil }
-    defer { curl_free(text) }
-    return String(cString: text)
-  }
 }
