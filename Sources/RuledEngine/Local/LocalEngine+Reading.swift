@@ -1,0 +1,70 @@
+package import RuledCore
+import RuledJSON
+import RuledStore
+
+/// What tests and tools read of an engine: queries, states, effects and decisions, the store.
+extension LocalEngine {
+  /// Answers a query by its full name, `plugin.query`.
+  package func query(_ name: String, subject: String?, arguments: JSONValue?) throws(RequestError) -> JSONValue {
+    let document = TapeDocument()
+    let text = ByteBuffer(capacity: 64)
+    var value: TapeValue?
+    if let arguments, !arguments.isNull {
+      arguments.write(to: text)
+      value = try? document.parse(copyOf: text.bytes)
+    }
+    let reply = ByteBuffer(capacity: 512)
+    let bytes = ByteBuffer(capacity: 64)
+    if let subject { bytes.append(contentsOf: subject) }
+    try evaluator.handlers.query(
+      name, subject: subject == nil ? nil : bytes.bytes, arguments: value, into: reply)
+    withExtendedLifetime(document) {}
+    withExtendedLifetime(bytes) {}
+    return (try? JSONValue(parsing: reply.bytes)) ?? .null
+  }
+
+  /// A plugin's state for a subject; nil when it has none.
+  package func state(of subject: String, plugin: String) throws(RequestError) -> JSONValue? {
+    let bytes = ByteBuffer(capacity: 64)
+    bytes.append(contentsOf: subject)
+    let found = try evaluator.subjects.load(bytes.bytes)
+    withExtendedLifetime(bytes) {}
+    guard let state = try evaluator.subjects.record(of: found)?.state(of: plugin) else { return nil }
+    return try? JSONValue(parsing: state)
+  }
+
+  /// How many events were committed for a subject.
+  package func version(of subject: String) throws(RequestError) -> UInt64 {
+    let bytes = ByteBuffer(capacity: 64)
+    bytes.append(contentsOf: subject)
+    let found = try evaluator.subjects.load(bytes.bytes)
+    withExtendedLifetime(bytes) {}
+    return try evaluator.subjects.record(of: found)?.version ?? 0
+  }
+
+  /// The effects of a subject so far, in order, those for the client included.
+  package func effects(of subject: String) -> [JSONValue] {
+    changes.filter { $0.subject.elementsEqual(subject.utf8) }.flatMap { change -> [JSONValue] in
+      let text = "{" + String(decoding: change.members, as: UTF8.self) + "}"
+      return (try? JSONValue(parsing: text))?["effects"]?.arrayValue ?? []
+    }
+  }
+
+  /// What all plugins decided on the last event of a subject, by plugin; nil when it had none.
+  package func decided(of subject: String) -> JSONValue? {
+    guard let last = changes.last(where: { $0.subject.elementsEqual(subject.utf8) }) else { return nil }
+    return (try? JSONValue(parsing: "{" + String(decoding: last.members, as: UTF8.self) + "}"))?["decisions"]
+  }
+
+  /// The content of the store, for comparisons.
+  package func contents() throws(RequestError) -> [(key: [UInt8], value: [UInt8])] {
+    var found: [(key: [UInt8], value: [UInt8])] = []
+    do throws(StoreError) {
+      try context.store.scan(from: [], to: nil) { key, value in
+        found.append((Array(key), Array(value)))
+        return true
+      }
+    } catch { throw error.requestError }
+    return found
+  }
+}
