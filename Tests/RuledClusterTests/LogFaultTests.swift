@@ -68,6 +68,22 @@ extension Cluster {
       #expect(texts == ["1", "2"] || texts == ["1", "stuck", "2"])
     }
 
+    /// Waits until commits wait for a standby: sessions may see the setting before the checkpointer does, which tells them to wait.
+    private func awaitWaitingCommits(on server: PostgresServer, _ administrator: PostgresConnection) throws {
+      let isWaiting = Cluster.Flag()
+      let thread = try Thread(name: "prober") {
+        guard let connection = try? PostgresConnection(server.url(), seconds: 5) else { return }
+        let commit = PostgresStatement("SELECT pg_logical_emit_message(true, '', '')")
+        while !isWaiting.isSet { _ = try? connection.execute(commit, milliseconds: 60_000) }
+      }
+      let waiting = PostgresStatement("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+      try Cluster.wait { try administrator.execute(waiting, milliseconds: 5000).count > 0 }
+      isWaiting.set()
+      let cancel = PostgresStatement("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+      _ = try administrator.execute(cancel, milliseconds: 5000)
+      thread.join()
+    }
+
     @Test func `a cancelled wait for a standby is no success`() throws {
       let server = PostgresServer()
       let settings = try Cluster.settings(on: server)
@@ -80,12 +96,7 @@ extension Cluster {
         try administrator.run(script: "SELECT pg_reload_conf()", milliseconds: 5000)
       }
       try set("ghost")
-      try Cluster.wait {
-        try administrator.execute(
-          PostgresStatement("SELECT current_setting('synchronous_standby_names')"), milliseconds: 5000
-        )
-        .text(0, 0) == "ghost"
-      }
+      try awaitWaitingCommits(on: server, administrator)
       let done = Cluster.Flag()
       let thread = try Thread(name: "writer") {
         try? Cluster.append(["2"], by: writer)
