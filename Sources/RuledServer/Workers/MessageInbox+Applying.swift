@@ -28,7 +28,7 @@ extension MessageInbox {
       apply(entry)
       if now >= end { break }
     }
-    if mayApply, retries != nil, now < end { retryParked(until: end) }
+    if mayApply { retryParked(until: end) }  // at least one, however many messages wait
     resetCountsIfEmpty()
     if !evaluator.batch.isEmpty { return .again }
     if pausedUntil > start { return Self.wait(from: start, to: pausedUntil) }

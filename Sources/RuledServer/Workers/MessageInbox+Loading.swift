@@ -186,7 +186,7 @@ extension MessageInbox {
       plugins: plugins.union(retries?.plugins ?? []), before: services.context.nextSequence(), hold: hold)
   }
 
-  /// Tries some parked events again, until the time `end`.
+  /// Tries some parked events again, until the time `end`, but one at least.
   func retryParked(until end: UInt64) {
     guard let walk = retries else { return }
     var found: [ParkedKey] = []

@@ -3,6 +3,7 @@ import RuledEngine
 import RuledJSON
 import RuledStore
 import StoreTestSupport
+import Synchronization
 import TestSupport
 import Testing
 
@@ -122,6 +123,28 @@ struct MessageInboxTests {
       #expect(try eventually { try Self.got("to:\(receiver)", client)["old"] == .array(numbers) })
     }
     #expect(eventually { rig.services.messages.waiting == 0 })
+  }
+
+  @Test func `parked events are tried again though messages wait`() throws {
+    let store = MemoryStore()
+    try Self.store((1...500).map { ("to:0", UInt64($0), Self.passed("to:0", $0)) }, in: store)
+    var settings = MessageInbox.Settings()
+    (settings.busyTime, settings.idleTime) = (0, 0)  // one message in each tick
+    let rig = try ServerRig(store: store, rules: Self.rules, inbox: settings)
+    defer { rig.stop() }
+    let worker = rig.services.workers[rig.services.worker(for: Array("to:0".utf8))]
+    rig.services.resumeMessages()
+    let hadMessages = Atomic<Bool>(false)
+    @Sendable func look(_ worker: Worker) {
+      guard worker.inbox.retries != nil else { return hadMessages.store(worker.inbox.hasWork, ordering: .relaxed) }
+      _ = worker.services.workers[worker.index].send(.perform { look($0) })
+    }
+    worker.send(
+      .perform { worker in
+        worker.inbox.retryParked(of: ["p"])
+        look(worker)
+      })
+    #expect(eventually { hadMessages.load(ordering: .relaxed) })
   }
 
   @Test func `a message that can't be read delays only its own subject, is logged once, and is applied in order later`()
