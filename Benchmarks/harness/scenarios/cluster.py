@@ -265,12 +265,12 @@ def take_overs(cluster, count, say):
 
 def sustained(folder, arguments, say):
   """A paced load for minutes, while snapshots are written, the log is cut and the database is vacuumed: figures of each half minute."""
-  load, results = Load(30 if not arguments.quick else 3, warmup=0), {"windows": []}
+  load, results = Load(30 if not arguments.quick else 3, warmup=0), {"rate": arguments.rate, "windows": []}
   with nodes.Cluster(folder / "sustained", 3, snapshots=True, every="60s" if not arguments.quick else "3s", lease="10s") as cluster:
     database, owner = cluster.database, cluster.owner
     end = time.monotonic() + arguments.minutes * 60
     while time.monotonic() < end:
-      figures = load.once(owner, subjects=arguments.subjects, **SHAPES["paced"])
+      figures = load.once(owner, subjects=arguments.subjects, **{**SHAPES["paced"], "rate": arguments.rate})
       parts = database.primary.sql("SELECT string_agg(inhrelid::regclass::text, ' ') FROM pg_inherits WHERE inhparent = 'ruled.commits'::regclass")
       row = database.primary.sql(
         "SELECT pg_total_relation_size('ruled.logs') || ' ' || n_dead_tup || ' ' || autovacuum_count FROM pg_stat_user_tables "
@@ -303,7 +303,7 @@ def sustained_table(results):
       rows.append(row(f"{passed / 60:.1f} min", f"{one['throughput']:,}", *(milliseconds(one[name], 1) for name in ("p50_us", "p99_us", "max_us")),
                       f"{len(one['parts'])}", f"{one['log_row_bytes'] >> 10} KiB", f"{one['vacuums']}",
                       f"{one['database_bytes'] / 2**20:.0f} MiB", f"{one['rss_mib']:.0f} MiB"))
-  return rows + ["", f"4,000 events/s offered. Afterwards a node with an empty store started from a snapshot of "
+  return rows + ["", f"{results['rate']:,} events/s offered. Afterwards a node with an empty store started from a snapshot of "
                      f"{results['snapshot_bytes'] / 2**20:.0f} MiB, and followed after {results['node_seconds']:.1f} s."]
 
 
