@@ -143,8 +143,9 @@ package enum StoredTime {
     /// No number from this one on was given.
     let numbers: UInt64
 
-    init?(_ json: JSONValue) {
-      guard let boot = json["boot"]?.stringValue, let elapsed = json["elapsed"]?.intValue,
+    init?(_ value: ByteBuffer) {
+      guard let json = try? JSONValue(parsing: value.bytes), let boot = json["boot"]?.stringValue,
+        let elapsed = json["elapsed"]?.intValue,
         let steady = json["steady"]?.intValue, let numbers = json["numbers"]?.intValue, numbers >= 0
       else { return nil }
       self.boot = boot
@@ -169,7 +170,7 @@ package enum StoredTime {
     do throws(StoreError) {
       let value = ByteBuffer()
       if try context.store.get(key.bytes, into: value) {
-        stored = (try? JSONValue(parsing: value.bytes)).flatMap { Moment($0) }
+        stored = Moment(value)
         isDamaged = stored == nil
         if isDamaged {
           context.noteDamage(key.bytes, StoreError(.corrupt, "what the store keeps of the time has another form"))
@@ -190,6 +191,12 @@ package enum StoredTime {
       context.advanceSequence(to: try lastNumber(in: context))
     }
     try save(context, boot: boot)
+  }
+
+  /// The steady time in a store when it was last saved; nil if the store has none that can be understood.
+  package static func steady(in store: any StateStore) throws(StoreError) -> Int64? {
+    let value = ByteBuffer()
+    return try store.get(key.bytes, into: value) ? Moment(value)?.steady : nil
   }
 
   /// Saves time and sequence; a save that is not durable may be lost.

@@ -83,6 +83,12 @@ final class ClusterMembership: Sendable {
       playback: playback, log: log)
   }
 
+  /// Lets the node's own store drop outcomes that have expired by the time in the log, as the owner's does.
+  func expireOutcomes() {
+    // If the time can't be read now, it can later.
+    if let time = try? StoredTime.steady(in: played.store) { played.store.expire(before: time) }
+  }
+
   /// Why a snapshot that is due could not be written; nil if it could.
   var snapshotProblem: StoreError? { keeper?.problem }
 

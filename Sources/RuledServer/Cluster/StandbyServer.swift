@@ -16,6 +16,8 @@ import Synchronization
 final class StandbyServer: ConnectionHandler {
   let membership: ClusterMembership
   let configuration: Configuration
+  /// The node's journal; nil when it is off.
+  let journal: JournalService?
   /// What new clients connect to.
   let sockets: DaemonSockets
   /// The most connections.
@@ -44,9 +46,15 @@ final class StandbyServer: ConnectionHandler {
     let result: Result<JSONValue, RequestError>
   }
 
+  /// What takes new clients, until the daemon ends.
+  var listeners: [Listener] = []
+  /// When the node ends at the latest, in nanoseconds of the monotonic clock; nil as long as no signal asks for the end.
+  var endsAt: UInt64?
+  /// When expired outcomes are dropped next, in nanoseconds of the monotonic clock.
+  private var expiresAt: UInt64 = 0
   var clients: [ConnectionToken: ForwardedLines] = [:]
   /// Clients that have disconnected and whose last lines are still being sent.
-  private var leaving: [ForwardedLines] = []
+  var leaving: [ForwardedLines] = []
   var webs: [ObjectIdentifier: ForwardedWeb] = [:]
   /// How many connections of clients that speak HTTP are carried to the owner.
   let carried = CarriedConnections()
@@ -56,10 +64,12 @@ final class StandbyServer: ConnectionHandler {
   }
 
   private init(
-    _ membership: ClusterMembership, _ configuration: Configuration, _ sockets: DaemonSockets, connections: Int
+    _ membership: ClusterMembership, _ configuration: Configuration, _ sockets: DaemonSockets,
+    _ journal: JournalService?, connections: Int
   ) throws(SystemError) {
     self.membership = membership
     self.configuration = configuration
+    self.journal = journal
     self.sockets = sockets
     self.connections = connections
     admins = Administrators(configuration.admins)
@@ -76,15 +86,18 @@ final class StandbyServer: ConnectionHandler {
     loop.atTickEnd(.work) { [unowned self] in flush() }
   }
 
+  /// How often expired outcomes are dropped from the node's own store, in nanoseconds.
+  private static let expiryInterval: UInt64 = 60_000_000_000
+
   /// Serves until the node owns the log; returns the log's writer, or nil after a signal.
   ///
   /// The sockets stay open.
   static func run(
-    _ membership: ClusterMembership, _ configuration: Configuration, _ sockets: DaemonSockets, connections: Int,
-    notifier: SystemdNotifier
+    _ membership: ClusterMembership, _ configuration: Configuration, _ sockets: DaemonSockets,
+    _ journal: JournalService?, connections: Int, notifier: SystemdNotifier
   ) throws(StartError) -> LogWriter? {
     do {
-      let server = try StandbyServer(membership, configuration, sockets, connections: connections)
+      let server = try StandbyServer(membership, configuration, sockets, journal, connections: connections)
       return try server.serve(notifier)
     } catch {
       throw StartError("the node can't follow its cluster: \(error)")
@@ -96,14 +109,13 @@ final class StandbyServer: ConnectionHandler {
 
   private func serve(_ notifier: SystemdNotifier) throws -> LogWriter? {
     let holder = Holder()
-    var isEnding = false
     try ended.attach(to: loop) { [unowned self] _ in stop() }
     try ownClients.events.attach(to: loop) { [unowned self] events in for event in events { own.receive(event) } }
     try late.attach(to: loop) { [unowned self] replies in for reply in replies { send(reply) } }
     let signals = try SignalWatcher(on: loop, [.terminate, .interrupt, .hangUp]) { [unowned self] signal in
       if signal == .hangUp { return membership.links?.reloadIdentity() ?? () }
-      isEnding = true
-      stop()
+      notifier.stopping()
+      drain()
     }
     let (node, ended, agreement) = (membership.node, ended, membership.agreement)
     _ = try Thread(name: "ruled-rules") { agreement.follow() }
@@ -120,8 +132,8 @@ final class StandbyServer: ConnectionHandler {
       share?.stop()
       evaluation?.join()
     }
-    let listener = try Listener(on: loop, try sockets.lines.copy()) { [unowned self] in adopt($0) }
-    let webListeners = try [(sockets.api, PeerClient.Listener.api), (sockets.sites, .sites)].compactMap {
+    listeners = [try Listener(on: loop, try sockets.lines.copy()) { [unowned self] in adopt($0) }]
+    listeners += try [(sockets.api, PeerClient.Listener.api), (sockets.sites, .sites)].compactMap {
       socket, kind in
       try socket.map { descriptor in
         try Listener(on: loop, try ListeningSocket(copying: descriptor)) { [unowned self] in
@@ -136,22 +148,22 @@ final class StandbyServer: ConnectionHandler {
     loop.run()
     refreshTimer.close()
     watchdog?.close()
-    listener.stop()
-    for listener in webListeners { listener.stop() }
+    for listener in listeners { listener.stop() }
+    listeners = []
     signals.close()
     for web in webs.values { web.close() }
     table.close()
     ended.close()
     late.close()
     ownClients.events.close()
-    if isEnding { return nil }  // the process ends, and with it the thread
+    if endsAt != nil { return nil }  // the process ends, and with it the thread
     follower.join()
     loop.close()
     return try holder.value.get()
   }
 
   /// Ends the tunnels, which answers their open requests, and the loop.
-  private func stop() {
+  func stop() {
     for client in clients.values { client.end() }
     for client in leaving { client.end() }
     own.end("it ends")
@@ -162,7 +174,13 @@ final class StandbyServer: ConnectionHandler {
 
   private func refresh() {
     route?.refresh()
-    if membership.node.figures.isDrained {
+    if EngineClock.monotonic >= expiresAt {
+      expiresAt = EngineClock.monotonic + Self.expiryInterval
+      membership.expireOutcomes()
+    }
+    if endsAt != nil {
+      // It leaves.
+    } else if membership.node.figures.isDrained {
       share?.leave()
     } else {
       share?.use(route?.link.map { FollowerShare.Route($0) })

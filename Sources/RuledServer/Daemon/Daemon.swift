@@ -51,7 +51,7 @@ package final class Daemon {
   /// Opens the store, serves, and closes it; gives whether the node of a cluster gave the log up and follows from then on.
   private func serveOnce(workers count: Int, connections: Int) throws(StartError) -> Bool {
     let opening = StoreOpening(
-      configuration, sockets: sockets, connections: connections, notifier: notifier, log: log)
+      configuration, sockets: sockets, connections: connections, isManual: isManual, notifier: notifier, log: log)
     guard let opened = try opening.run() else { return false }
     let (store, journal) = (opened.store, opened.journal)
     membership = opened.membership
@@ -78,7 +78,7 @@ package final class Daemon {
       services.countParked()
       services.countTimers()
       services.resumeMessages()
-      keeper = services.journal.map { JournalKeeper($0, context) }
+      keeper = services.journal.map { JournalKeeper($0, log: log) { clock.now } }
       try keeper?.start()
       try startWorkers(services, catalog)
       try startOutbox(services)

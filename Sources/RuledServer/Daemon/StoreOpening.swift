@@ -17,17 +17,19 @@ struct StoreOpening {
   private let configuration: Configuration
   private let sockets: DaemonSockets?
   private let connections: Int
+  private let isManual: Bool
   private let notifier: SystemdNotifier
   private let log: any EventLog
 
-  /// The opening of the configured store; a follower serves up to `connections` clients on `sockets`.
+  /// The opening of the configured store; a follower serves up to `connections` clients on `sockets`, and may have a manual clock.
   init(
-    _ configuration: Configuration, sockets: DaemonSockets?, connections: Int, notifier: SystemdNotifier,
-    log: any EventLog
+    _ configuration: Configuration, sockets: DaemonSockets?, connections: Int, isManual: Bool,
+    notifier: SystemdNotifier, log: any EventLog
   ) {
     self.configuration = configuration
     self.sockets = sockets
     self.connections = connections
+    self.isManual = isManual
     self.notifier = notifier
     self.log = log
   }
@@ -75,8 +77,15 @@ struct StoreOpening {
     }
     let membership = try ClusterMembership(start, store: store, links: links, log: log)
     log.write(LogLine(.info, "node \(configuration.cluster.node) follows the log of commits"))
+    // The journal of a follower grows, too, and has what is to be forgotten.
+    let isManual = isManual
+    let keeper = journal.map {
+      JournalKeeper($0, log: log) { (isManual ? try? StoredClock.read(from: store) : nil) ?? EngineClock.wall }
+    }
+    do throws(SystemError) { try keeper?.start() } catch { throw StartError("the daemon can't run: \(error)") }
     let writer = try StandbyServer.run(
-      membership, configuration, sockets, connections: connections, notifier: notifier)
+      membership, configuration, sockets, journal, connections: connections, notifier: notifier)
+    keeper?.end()
     guard let writer else {
       membership.end()
       return nil

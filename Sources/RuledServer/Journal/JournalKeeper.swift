@@ -7,7 +7,8 @@ import RuledThreads
 /// The background thread that maintains the journal: it takes snapshots, removes old files, and erases forgotten subjects.
 final class JournalKeeper: Sendable {
   private let service: JournalService
-  private let context: EngineContext
+  private let log: any EventLog
+  private let now: @Sendable () -> Timestamp
   private let condition = Condition()
   private nonisolated(unsafe) var isEnding = false  // guarded by `condition`, as the next
   private nonisolated(unsafe) var isRunning = false
@@ -23,15 +24,16 @@ final class JournalKeeper: Sendable {
   /// The longest time until commits are flushed to the files, in periods.
   private static let flushing = 180
 
-  /// A keeper of the daemon's journal.
-  init(_ service: JournalService, _ context: EngineContext) {
+  /// A keeper of the daemon's journal; `now` is the time that its entries have.
+  init(_ service: JournalService, log: any EventLog, now: @escaping @Sendable () -> Timestamp) {
     self.service = service
-    self.context = context
+    self.log = log
+    self.now = now
   }
 
   /// Takes the first snapshot, unless the next entries can be replayed from an earlier one, and starts the thread.
   func start() throws(SystemError) {
-    do throws(StoreError) { try service.takeFirstSnapshot(now: context.clock.now) } catch { note(error) }
+    do throws(StoreError) { try service.takeFirstSnapshot(now: now()) } catch { note(error) }
     condition.locked { isRunning = true }
     _ = try Thread.start(name: "ruled-keeper", priority: .background) { self.run() }
   }
@@ -56,7 +58,7 @@ final class JournalKeeper: Sendable {
 
   private func work(_ periods: Int) {
     let journal = service.journal
-    let now = context.clock.now
+    let now = now()
     do throws(StoreError) {
       if periods % Self.flushing == Self.flushing - 1 { try service.store.flushAll() }
       if journal.needsSnapshot(now: now) { try journal.takeSnapshot(of: service.store, now: now) }
@@ -71,7 +73,7 @@ final class JournalKeeper: Sendable {
 
   private func note(_ error: StoreError) {
     if service.keeperError != error.description, shouldContinue {
-      context.log.write(LogLine(.error, "the journal can't be kept in order, that is tried again: \(error)"))
+      log.write(LogLine(.error, "the journal can't be kept in order, that is tried again: \(error)"))
     }
     service.keeperError = error.description
   }

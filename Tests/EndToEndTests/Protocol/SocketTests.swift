@@ -105,7 +105,6 @@ extension EndToEnd {
 
     @Test(
       "SIGTERM under load answers every complete request, and what was answered is stored",
-      .oneDaemon("a node that follows answers what is under way at its end with unavailable"),
       arguments: [SIGTERM, SIGINT])
     func endsCleanly(_ signal: Int32) throws {
       let daemon = try RuledDaemon(rules: Tally.rules)
@@ -121,9 +120,7 @@ extension EndToEnd {
       try tally.expectApplied(daemon)
     }
 
-    @Test(
-      "complete requests sent before SIGTERM are answered, and then the connection closes",
-      .oneDaemon("a node that follows answers what is under way at its end with unavailable"))
+    @Test("complete requests sent before SIGTERM are answered, and then the connection closes")
     func answersWhatCame() throws {
       let daemon = try RuledDaemon(rules: rules)
       let client = try daemon.client()

@@ -96,6 +96,9 @@ final class FollowerShare: Sendable {
     lock.wakeAll()
   }
 
+  /// Whether a session with an owner has begun and not ended.
+  var isServing: Bool { lock.locked { state.session != nil } }
+
   /// For how many partitions of the subjects the node evaluates.
   var partitions: Int { lock.locked { state.shares }?.own ?? 0 }
 
