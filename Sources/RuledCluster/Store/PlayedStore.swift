@@ -14,6 +14,8 @@ package final class PlayedStore: Sendable {
   package let store: RocksStore
   private let current: Mutex<LogPosition>
   private let cluster: Mutex<String>
+  /// Gets each commit that is played back.
+  private let observer = Mutex<(@Sendable (WriteSet) -> Void)?>(nil)
 
   /// Wraps a store, and reads its position in the log.
   ///
@@ -49,6 +51,9 @@ package final class PlayedStore: Sendable {
 
   /// The position up to which the log was played back.
   package var position: LogPosition { current.withLock { $0 } }
+
+  /// Has `body` called with each commit that is played back, once it is in the store, on the thread that does so; with none if it is nil.
+  package func observe(_ body: (@Sendable (WriteSet) -> Void)?) { observer.withLock { $0 = body } }
 
   private static func isUnused(_ store: RocksStore) throws(StoreError) -> Bool {
     var isUnused = true
@@ -93,7 +98,11 @@ package final class PlayedStore: Sendable {
   ///
   /// The same batch may come again after a crash. That changes nothing, since its writes are puts and deletes.
   func apply(_ batch: ByteView, to next: LogPosition) throws(StoreError) {
-    try LogBatch.forEachCommit(in: batch) { (writes) throws(StoreError) in try append(writes) }
+    let observer = observer.withLock { $0 }
+    try LogBatch.forEachCommit(in: batch) { (writes) throws(StoreError) in
+      try append(writes)
+      observer?(writes)
+    }
     try writePosition(next)
     current.withLock { $0 = next }
   }

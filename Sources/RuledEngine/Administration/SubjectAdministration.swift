@@ -122,6 +122,7 @@ package final class SubjectAdministration {
     for entries in [timers, effects, parked, events, others] {
       for entry in entries { entry.key.withView { batches.current.writes.delete($0) } }
     }
+    if !effects.isEmpty { batches.current.removesEffects = true }
     subjects.setRecord(ByteView.empty, of: subject)
     subject.lastCommit = batches.current.number
     let isChange = record != nil || !timers.isEmpty || !effects.isEmpty || !parked.isEmpty || !events.isEmpty

@@ -40,6 +40,8 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
   package var waitingTimers = 0
   /// The effects that events recorded for sinks.
   package var effects: [EffectKey] = []
+  /// Whether effects are removed that were not delivered, as their subject is forgotten.
+  package var removesEffects = false
   /// The messages that this commit applies.
   package var delivered: [Message] = []
   /// Cascades that wait for this commit, durable or not.
@@ -115,6 +117,7 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
     earliestTimer = nil
     waitingTimers = 0
     effects.removeAll()
+    removesEffects = false
     parked.removeAll()
     delivered.removeAll()
     awaited.removeAll()

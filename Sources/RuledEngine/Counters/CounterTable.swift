@@ -39,7 +39,7 @@ package final class CounterTable: Sendable {
     }
   }
 
-  private struct Series {
+  struct Series {
     /// The durable value; nil before the first commit.
     var value: CounterValue?
     /// How many amounts are reserved and not yet committed.
@@ -47,10 +47,25 @@ package final class CounterTable: Sendable {
     let owner: String
   }
 
-  private struct Contents {
+  struct Contents {
     var series: [Key: Series] = [:]
     /// How many series each plugin has.
     var counts: [String: Int] = [:]
+    /// Waits until the values are those that whoever asks may know of; nil unless the table follows a log that another node writes.
+    var awaitPlayback: (@Sendable () -> Void)?
+    /// This node's batches that are on their way into that log, in their order; lost ones stay until a later one is there.
+    var underWay: [CommitBatch] = []
+
+    /// Sets the durable value of a series; a new one belongs to `owner`.
+    mutating func set(_ key: Key, to value: CounterValue, owner: () -> String) {
+      if let index = series.index(forKey: key) {
+        series.values[index].value = value
+      } else {
+        let owner = owner()
+        series[key] = Series(value: value, owner: owner)
+        counts[owner, default: 0] += 1
+      }
+    }
 
     /// Releases one amount of a series, and removes the series if it has no value.
     mutating func release(_ key: Key) {
@@ -62,7 +77,7 @@ package final class CounterTable: Sendable {
     }
   }
 
-  private let contents = Mutex(Contents())
+  let contents = Mutex(Contents())
 
   /// No counters.
   package init() {}
@@ -107,11 +122,10 @@ package final class CounterTable: Sendable {
     stored.unreadable += unreadable
     let owners = try owners(in: context)
     contents.withLock { [stored] contents in
-      contents = Contents()
-      for (key, value) in stored.values {
-        let owner = owners[key] ?? String(key.name.prefix { $0 != "." })
-        contents.series[key] = Series(value: value, owner: owner)
-        contents.counts[owner, default: 0] += 1
+      if contents.awaitPlayback == nil { contents = Contents() }
+      // What was played back meanwhile is later.
+      for (key, value) in stored.values where contents.series[key] == nil {
+        contents.set(key, to: value) { owners[key] ?? Self.owner(byNameOf: key) }
       }
     }
     return stored
@@ -168,7 +182,7 @@ package final class CounterTable: Sendable {
           contents.series.values[index].pending += 1
           continue
         }
-        let owner = Self.owner(of: delta.key, in: batch.writes) ?? String(delta.key.name.prefix { $0 != "." })
+        let owner = Self.owner(of: delta.key, in: batch.writes) ?? Self.owner(byNameOf: delta.key)
         contents.series[delta.key] = Series(pending: 1, owner: owner)
         contents.counts[owner, default: 0] += 1
       }
@@ -178,8 +192,11 @@ package final class CounterTable: Sendable {
   /// Releases the amounts of such a batch, which was not committed.
   package func release(foreign batch: CommitBatch) { release(batch.counters) }
 
+  /// The plugin that the name of a counter begins with.
+  static func owner(byNameOf key: Key) -> String { String(key.name.prefix { $0 != "." }) }
+
   /// The owner of a new counter that a batch stores.
-  private static func owner(of key: Key, in writes: WriteSet) -> String? {
+  static func owner(of key: Key, in writes: WriteSet) -> String? {
     let bytes = StoreKey.bytes { StoreKey.counterOwner(key.name, labels: key.labels, into: $0) }
     return bytes.withView { bytes in
       guard case .value(let name) = writes.lookup(bytes) else { return nil }
@@ -199,6 +216,7 @@ package final class CounterTable: Sendable {
   package func commit(_ batch: CommitBatch) {
     guard !batch.counters.isEmpty else { return }
     contents.withLock { contents in
+      guard contents.awaitPlayback == nil else { return contents.end(batch) }
       for delta in batch.counters {
         guard let index = contents.series.index(forKey: delta.key) else { continue }
         contents.series.values[index].pending -= 1
@@ -214,6 +232,7 @@ package final class CounterTable: Sendable {
   ///
   /// With `batches`, the answer must wait until they are durable.
   package func select(prefix: String, with batches: [CommitBatch] = []) -> [(key: Key, value: CounterValue)] {
+    contents.withLock { $0.awaitPlayback }?()
     var chosen = contents.withLock { contents in
       var chosen: [Key: CounterValue] = [:]
       for (key, series) in contents.series where key.name.utf8.starts(with: prefix.utf8) { chosen[key] = series.value }

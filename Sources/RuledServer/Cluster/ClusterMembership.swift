@@ -71,11 +71,15 @@ final class ClusterMembership: Sendable {
   /// What the node brings along to evaluate for the owner of the log; nil without links to the other nodes.
   func evaluatingNode(_ configuration: Configuration, clients: OwnClients) -> EvaluatingNode? {
     guard links != nil else { return nil }
-    let node = node
+    let (node, played) = (node, played)
     let playback = ShareStore.Playback(store: played.store) {
       node.position.sequence
     } whenPlayed: { position, body in
       node.whenPlayed(position, body)
+    } awaitPlayed: { position in
+      _ = node.awaitPlayed(position, milliseconds: 1_000)
+    } observe: { body in
+      played.observe(body)
     }
     return EvaluatingNode(
       name: node.identity.name, incarnation: node.identity.incarnation, configuration: configuration,

@@ -40,7 +40,7 @@ extension StandbyServer {
     let position = node.position.sequence
     let problems = problems
     return .object([
-      "status": .string(membership.problems.isEmpty ? "standby" : "degraded"),
+      "status": .string(ownProblems.isEmpty ? "standby" : "degraded"),
       "store": .string("postgresql"),
       "node": .string(node.identity.name),
       "owner": figures.owner.map { .string($0.name) } ?? .null,
@@ -56,8 +56,10 @@ extension StandbyServer {
   /// Whether clients of this node get to the owner.
   var reachesOwner: Bool { route.map { $0.problem == nil } ?? false }
 
-  /// The node's problems, a sentence each.
-  var problems: [String] {
-    membership.problems.map(\.description) + [route?.problem].compactMap { $0 }
+  /// The node's problems, and those that the owner tells of itself and others, a sentence each.
+  var problems: [String] { ownProblems + [route?.problem].compactMap { $0 } + (share?.problems.told ?? []) }
+
+  private var ownProblems: [String] {
+    membership.problems.map(\.description) + (journal?.problems ?? []) + (share?.problems.own ?? [])
   }
 }

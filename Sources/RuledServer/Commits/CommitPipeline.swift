@@ -125,7 +125,9 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
       return true
     }
     if let share {
-      guard let number = submission.batch.isEmpty ? lastAppended : try share.append(submission) else { return false }
+      guard let number = submission.batch.isEmpty ? lastAppended : try append(submission, to: share) else {
+        return false
+      }
       lastAppended = number
       queue.append(submission, of: worker, isAwaited: isAwaited, number: number)
       return true
@@ -139,6 +141,19 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
     }
     if !isDurable { complete(through: lastAppended) }
     return isAppended
+  }
+
+  /// Appends a submission to what goes to the owner, under `lock`; nil when the store must make room before.
+  private func append(_ submission: Submission, to share: ShareStore) throws(StoreError) -> UInt64? {
+    counters.begin(submission.batch)
+    do throws(StoreError) {
+      if let number = try share.append(submission) { return number }
+      counters.takeBack(submission.batch)
+      return nil
+    } catch {
+      counters.takeBack(submission.batch)
+      throw error
+    }
   }
 
   private func refuse(_ submission: Submission, of worker: Int, isAwaited: Bool) {

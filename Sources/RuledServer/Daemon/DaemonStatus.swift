@@ -99,48 +99,83 @@ package final class DaemonStatus: Sendable {
     (Int((EngineClock.monotonic - startedAt) / 1_000_000_000), reloadErrors?.errors.count ?? 0)
   }
 
+  /// What is wrong.
+  struct Findings {
+    /// A sentence each.
+    var problems: [String] = []
+    /// Whether the daemon serves in full nevertheless.
+    var isReady = true
+
+    /// Adds problems that leave the daemon ready.
+    fileprivate mutating func note(_ more: [String]) { problems += more }
+
+    /// Adds problems that degrade the daemon.
+    fileprivate mutating func degrade(_ more: [String]) {
+      problems += more
+      if !more.isEmpty { isReady = false }
+    }
+  }
+
+  /// What is wrong with this daemon; `monotonic` is the time by which failures are measured, in nanoseconds.
+  func findings(_ services: Services, monotonic: UInt64 = EngineClock.monotonic) -> Findings {
+    findings(services, values.withLock { $0 }, services.messageProblems, monotonic: monotonic)
+  }
+
+  private func findings(
+    _ services: Services, _ now: Values, _ messages: [String], monotonic: UInt64
+  ) -> Findings {
+    var found = Findings()
+    if let error = now.storeError { found.degrade(["the store failed: \(error)"]) }
+    if let problem = now.backgroundProblem { found.degrade(["the store: \(problem)"]) }
+    // The log grows meanwhile, but the node serves.
+    if let problem = services.membership?.snapshotProblem { found.note(["snapshots: \(problem)"]) }
+    if let notice = now.origin.notice(now.catalog?.revision ?? "") { found.note([notice]) }
+    if now.origin == .stored { found.isReady = false }
+    if let rollout = now.rollout, rollout.stage == .running { found.note([rollout.notice]) }
+    found.note(services.revisions.problems)
+    let suspended = (now.catalog?.plugins ?? []).filter(\.runtime.isSuspended)
+    found.degrade(suspended.map { "the plugin \($0.name) is suspended" })
+    let limit = services.context.counterLimit
+    for name in services.context.counters.usage(limit: limit).full {
+      found.note(["the plugin \(name) has \(limit) counters, the limit: a rule that counts another fails"])
+    }
+    if services.effectsAreHeld.load(ordering: .relaxed) {
+      found.note(["effects are held back since a backup was restored: 'rulectl effects release' has them delivered"])
+    }
+    found.degrade(services.journal?.problems ?? [])
+    if let damage = Self.problem(services.context.damage) { found.degrade([damage]) }
+    found.degrade(services.outbox.figures.compactMap { $0.figures.problem(of: $0.sink, now: monotonic) })
+    found.degrade(messages)
+    return found
+  }
+
   /// The result of `health`; `monotonic` is the time by which failures are measured, in nanoseconds.
   func health(_ services: Services, monotonic: UInt64 = EngineClock.monotonic) -> JSONValue {
     let now = values.withLock { $0 }
     let plugins = now.catalog?.plugins ?? []
-    let suspended = plugins.filter(\.runtime.isSuspended).map { JSONValue.string($0.name) }
     let configured = services.configuration.sinks
     let waiting = Set(plugins.flatMap(\.manifest.sinks)).filter { $0 != "client" && configured[$0]?.delivers != true }
-    var problems: [JSONValue] = []
-    if let error = now.storeError { problems.append(.string("the store failed: \(error)")) }
-    if let problem = now.backgroundProblem { problems.append(.string("the store: \(problem)")) }
-    // The log grows meanwhile, but the node serves.
-    if let problem = services.membership?.snapshotProblem { problems.append(.string("snapshots: \(problem)")) }
-    if let notice = now.origin.notice(now.catalog?.revision ?? "") { problems.append(.string(notice)) }
-    let rollout = now.rollout.flatMap { $0.stage == .running ? $0 : nil }
-    if let rollout { problems.append(.string(rollout.notice)) }
-    problems += services.revisions.problems.map { .string($0) }
-    for name in suspended { problems.append(.string("the plugin \(name.stringValue ?? "") is suspended")) }
+    let messages = services.messages
+    var found = findings(services, now, messages.problems, monotonic: monotonic)
+    let elsewhere = services.lending?.health ?? []
+    for (node, health) in elsewhere { found.degrade(health.problems.map { "node \(node): \($0)" }) }
+    let suspended = plugins.filter(\.runtime.isSuspended).map { JSONValue.string($0.name) }
+    let effectsAreHeld = services.effectsAreHeld.load(ordering: .relaxed)
+    let clock = services.context.clock.now
+    let sinks: [(String, JSONValue)] = services.outbox.figures.map {
+      ($0.sink, $0.figures.json(clock: clock, now: monotonic))
+    }
+    let parked: [(String, JSONValue)] = services.context.parkedCounts.all.sorted { $0.key < $1.key }.map {
+      ($0.key, .integer(Int64($0.value)))
+    }
     let limit = services.context.counterLimit
     let counters = services.context.counters.usage(limit: limit)
-    for name in counters.full {
-      problems.append(.string("the plugin \(name) has \(limit) counters, the limit: a rule that counts another fails"))
-    }
-    let effectsAreHeld = services.effectsAreHeld.load(ordering: .relaxed)
-    if effectsAreHeld {
-      problems.append(
-        .string("effects are held back since a backup was restored: 'rulectl effects release' has them delivered"))
-    }
-    let journalProblems = services.journal?.problems ?? []
-    problems += journalProblems.map { .string($0) }
-    let damage = services.context.damage.entries
-    if !damage.listed.isEmpty { problems.append(.string(Self.problem(damage.listed, beyond: damage.beyond))) }
-    let sinks = services.outbox.figures
-    let sinkProblems = sinks.compactMap { $0.figures.problem(of: $0.sink, now: monotonic) }
-    problems += sinkProblems.map { .string($0) }
-    let messages = services.messages
-    problems += messages.problems.map { .string($0) }
-    let isReady =
-      now.storeError == nil && now.backgroundProblem == nil && now.origin != .stored && suspended.isEmpty
-      && damage.listed.isEmpty && messages.problems.isEmpty && sinkProblems.isEmpty
-      && journalProblems.isEmpty
+    let rollout = now.rollout.flatMap { $0.stage == .running ? $0 : nil }
+    var unreadable = services.context.damage.entries.listed.map(\.json)
+    for (node, health) in elsewhere { unreadable += Self.unreadable(node, health) }
+    unreadable = Array(unreadable.prefix(Self.listedLimit))
     return .object([
-      "status": .string(isReady ? "ready" : "degraded"),
+      "status": .string(found.isReady ? "ready" : "degraded"),
       "revision": .string(now.catalog?.revision ?? ""),
       "store": .string(services.context.store.name),
       "workers": .integer(Int64(services.workers.count)),
@@ -148,31 +183,47 @@ package final class DaemonStatus: Sendable {
       "rollout": rollout.map { .string($0.candidate) } ?? .null,
       "shadow": services.shadow.withLock { $0 }.map { .string($0.revision) } ?? .null,
       "pinned": .bool(now.origin == .pinned),
-      "problems": .array(problems),
+      "problems": .array(found.problems.map { .string($0) }),
       "journal": services.journal?.health ?? .null,
       "suspended": .array(suspended),
       "messages": messages.json,
-      "parked": .object(
-        JSONObject(
-          services.context.parkedCounts.all.sorted { $0.key < $1.key }.map { ($0.key, .integer(Int64($0.value))) })),
+      "parked": .object(JSONObject(parked)),
       "effects_held": .bool(effectsAreHeld),
       "unconfigured_sinks": .array(waiting.sorted().map { .string($0) }),
-      "sinks": .object(
-        JSONObject(
-          sinks.map { ($0.sink, $0.figures.json(clock: services.context.clock.now, now: monotonic)) })),
+      "sinks": .object(JSONObject(sinks)),
       "counters": .object([
         "series": .integer(Int64(counters.series)), "limit": .integer(Int64(limit)),
         "full": .array(counters.full.map { .string($0) }),
       ]),
       "reload_errors": now.reloadErrors?.json ?? .array([]),
-      "unreadable": .array(damage.listed.prefix(Self.listedLimit).map(\.json)),
+      "unreadable": .array(unreadable),
     ])
+  }
+
+  /// The entries that another node can't read.
+  private static func unreadable(_ node: String, _ health: ShareHealth) -> [JSONValue] {
+    health.unreadable.compactMap { text in
+      guard var entry = (try? JSONValue(parsing: text))?.objectValue else { return nil }
+      entry["node"] = .string(node)
+      return .object(entry)
+    }
+  }
+
+  /// What is wrong with what a node evaluates for the owner of the log.
+  static func shareHealth(_ services: Services) -> ShareHealth {
+    // The owner counts damaged messages.
+    return ShareHealth(
+      heldSubjects: UInt64(services.figures.reduce(0) { $0 + $1.heldSubjects.load(ordering: .relaxed) }),
+      problems: [problem(services.context.damage)].compactMap { $0 } + services.applyingProblems,
+      unreadable: services.context.damage.entries.listed.prefix(listedLimit).map(\.json.text))
   }
 
   /// How many unreadable entries of the store `health` lists one by one.
   private static let listedLimit = 20
 
-  private static func problem(_ damage: [DamageReport.Entry], beyond: Int) -> String {
+  private static func problem(_ report: DamageReport) -> String? {
+    let (damage, beyond) = report.entries
+    guard !damage.isEmpty else { return nil }
     let files = Set(damage.compactMap(\.error.file)).sorted()
     let count = beyond > 0 ? "more than \(damage.count)" : "\(damage.count)"
     return "\(count) \(damage.count == 1 && beyond == 0 ? "entry" : "entries") of the store can't be read"

@@ -218,12 +218,26 @@ extension Services {
 
   /// The state of the messages.
   var messages: MessageStatus {
-    let summary = context.senders.summary
-    return MessageStatus(
-      waiting: storedMessages ?? summary.waiting, storming: summary.storming,
-      heldSubjects: figures.reduce(0) { $0 + $1.heldSubjects.load(ordering: .relaxed) },
-      areReadable: figures.allSatisfy { !$0.failsToRead.load(ordering: .relaxed) },
+    messageStatus(
+      waiting: storedMessages ?? context.senders.summary.waiting,
       damaged: context.damagedMessages.load(ordering: .relaxed))
+  }
+
+  /// What is wrong with the messages that this daemon applies, and with those that are parked, a sentence each.
+  var messageProblems: [String] {
+    messageStatus(waiting: 0, damaged: context.damagedMessages.load(ordering: .relaxed)).problems
+  }
+
+  /// What is wrong with the messages that this daemon applies, a sentence each.
+  var applyingProblems: [String] { messageStatus(waiting: 0, damaged: 0).problems }
+
+  private func messageStatus(waiting: Int, damaged: Int) -> MessageStatus {
+    let held = figures.reduce(0) { $0 + $1.heldSubjects.load(ordering: .relaxed) }
+    return MessageStatus(
+      waiting: waiting, storming: context.senders.summary.storming, heldSubjects: held,
+      heldHere: held - (elsewhere?.heldSubjects.load(ordering: .relaxed) ?? 0),
+      areReadable: figures.allSatisfy { !$0.failsToRead.load(ordering: .relaxed) },
+      damaged: damaged)
   }
 }
 
@@ -235,6 +249,8 @@ struct MessageStatus {
   let storming: [String]
   /// The number of subjects whose messages are held, as one could not be applied.
   let heldSubjects: Int
+  /// How many of them this daemon evaluates; for those of other nodes, these say what is wrong.
+  let heldHere: Int
   /// Whether the messages in the store can be read.
   let areReadable: Bool
   /// How many messages were parked since the start because they could not be read.
@@ -243,8 +259,8 @@ struct MessageStatus {
   /// What is wrong, one sentence each.
   var problems: [String] {
     var found = storming.map { "the plugin \($0) storms: its messages cause ever more, or more than can be applied" }
-    if heldSubjects > 0 {
-      found.append("messages of \(heldSubjects) subjects can't be applied, as the log says; they are tried again")
+    if heldHere > 0 {
+      found.append("messages of \(heldHere) subjects can't be applied, as the log says; they are tried again")
     }
     if !areReadable { found.append("messages can't be read from the store, as the log says; that is tried again") }
     if damaged > 0 {

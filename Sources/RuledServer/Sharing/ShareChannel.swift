@@ -15,11 +15,15 @@ final class ShareChannel {
 
   private let loop: EventLoop
   private let senders: MessageSenders
+  /// The most bytes of a frame.
+  private let mostBytes: Int
   private var receive: ((ShareFrame) -> Void)?
   private var ended: ((String) -> Void)?
   private var socket: Int32?
   private var poll: DescriptorPoll?
 
+  /// When bytes came last, in nanoseconds of the monotonic clock.
+  private(set) var lastInput = MonotonicClock.nanoseconds
   /// What was received and is no whole frame yet.
   private var input = ByteBuffer(capacity: 64 << 10)
   private var output = ByteBuffer(capacity: 64 << 10)
@@ -39,11 +43,13 @@ final class ShareChannel {
   /// `ended` is called once, with the reason, unless `close` ends the channel; no frame is received after that. It is never called from within a method
   /// of the channel. `senders` count the messages of submissions that are received.
   init(
-    on loop: EventLoop, _ descriptor: Int32, senders: MessageSenders, receive: @escaping (ShareFrame) -> Void,
+    on loop: EventLoop, _ descriptor: Int32, senders: MessageSenders, mostBytes: Int = ShareFrame.mostBytes,
+    receive: @escaping (ShareFrame) -> Void,
     ended: @escaping (String) -> Void
   ) throws(SystemError) {
     self.loop = loop
     self.senders = senders
+    self.mostBytes = mostBytes
     self.receive = receive
     self.ended = ended
     poll = try DescriptorPoll(on: loop, descriptor) { [self] events in handle(events) }
@@ -98,9 +104,9 @@ final class ShareChannel {
   /// Ends the channel if the frame that begins at `start` is too large.
   private func checkSize(from start: Int) {
     let count = output.count - start
-    guard count > ShareFrame.mostBytes else { return }
+    guard count > mostBytes else { return }
     output.truncate(to: start)
-    fail("a frame of \(count) bytes can't be sent, \(ShareFrame.mostBytes) are allowed")
+    fail("a frame of \(count) bytes can't be sent, \(mostBytes) are allowed")
   }
 
   private func queue() {
@@ -173,6 +179,7 @@ final class ShareChannel {
     guard let socket else { return nil }
     switch input.append(upTo: Self.readBytes, { SystemCalls.receive(socket, into: &$0) }) {
     case .moved(let count):
+      lastInput = MonotonicClock.nanoseconds
       deliver()
       return count
     case .wouldBlock: break
@@ -187,8 +194,8 @@ final class ShareChannel {
     while let receive {
       let rest = input.bytes.extracting(offset..<input.count)
       guard let length = ShareFrame.length(rest) else { break }
-      guard length <= ShareFrame.mostBytes else {
-        return end("the peer has sent a frame of \(length) bytes, \(ShareFrame.mostBytes) are allowed", tells: true)
+      guard length <= mostBytes else {
+        return end("the peer has sent a frame of \(length) bytes, \(mostBytes) are allowed", tells: true)
       }
       guard rest.count >= length else { break }
       offset += length

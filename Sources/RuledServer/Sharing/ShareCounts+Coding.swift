@@ -5,7 +5,7 @@ import RuledEngine
 extension ShareCounts {
   /// Appends the counts; the plugins end with the body of the frame.
   func write(into buffer: ByteBuffer) {
-    for count in [events, queries, duplicates] { buffer.append(bigEndian: count) }
+    for count in [events, queries, duplicates, damaged] { buffer.append(bigEndian: count) }
     buffer.append(bigEndian: UInt32(errors.count))
     for (code, count) in errors {
       buffer.append(counted: code.rawValue)
@@ -17,9 +17,9 @@ extension ShareCounts {
   /// Reads counts up to the end of the body; nil if there are none.
   init?(reading reader: inout BytesReader) {
     guard let events = reader.word(), let queries = reader.word(), let duplicates = reader.word(),
-      let count = reader.word32()
+      let damaged = reader.word(), let count = reader.word32()
     else { return nil }
-    self.init(events: events, queries: queries, duplicates: duplicates)
+    self.init(events: events, queries: queries, duplicates: duplicates, damaged: damaged)
     for _ in 0..<count {
       guard let code = reader.text().flatMap(RequestError.Code.init(rawValue:)), let count = reader.word() else {
         return nil
@@ -30,6 +30,36 @@ extension ShareCounts {
       guard let plugin = PluginTally(reading: &reader) else { return nil }
       plugins.append(plugin)
     }
+  }
+}
+
+/// What is wrong with what a node evaluates to bytes and back.
+extension ShareHealth {
+  /// Appends it.
+  func write(into buffer: ByteBuffer) {
+    buffer.append(bigEndian: heldSubjects)
+    for texts in [problems, unreadable] {
+      buffer.append(bigEndian: UInt32(texts.count))
+      for text in texts { buffer.append(counted: text) }
+    }
+  }
+
+  /// Reads it; nil if there is none.
+  init?(reading reader: inout BytesReader) {
+    guard let held = reader.word(), let problems = Self.texts(&reader), let unreadable = Self.texts(&reader) else {
+      return nil
+    }
+    self.init(heldSubjects: held, problems: problems, unreadable: unreadable)
+  }
+
+  private static func texts(_ reader: inout BytesReader) -> [String]? {
+    guard let count = reader.word32() else { return nil }
+    var texts: [String] = []
+    for _ in 0..<count {
+      guard let text = reader.text() else { return nil }
+      texts.append(text)
+    }
+    return texts
   }
 }
 

@@ -18,9 +18,10 @@ extension ShareFrame {
     var reader = BytesReader(bytes.extracting(Self.headBytes..<bytes.count))
     let read: ShareFrame? =
       switch kind {
-      case .join, .submit, .replies, .timerFailed, .released, .ping, .counted, .leave:
+      case .join, .submit, .replies, .timerFailed, .released, .ping, .counted, .unsendable, .health, .leave:
         Self.evaluators(kind, &reader, senders)
-      case .accept, .grant, .release, .requests, .messages, .fire, .committed, .pong, .suspended, .clock:
+      case .accept, .grant, .release, .requests, .messages, .fire, .committed, .pong, .suspended, .clock, .position,
+        .problems:
         Self.owners(kind, &reader)
       case .ended: Self.readEnded(&reader)
       case .farewell: .farewell(String(decoding: reader.rest(), as: UTF8.self))
@@ -58,6 +59,8 @@ extension ShareFrame {
       guard let time = reader.word(), let played = reader.signed() else { return nil }
       return .ping(time: time, played: played)
     case .counted: return ShareCounts(reading: &reader).map { .counted($0) }
+    case .unsendable: return reader.word().map { .unsendable(number: $0) }
+    case .health: return ShareHealth(reading: &reader).map { .health($0) }
     case .leave: return .leave
     default: return nil
     }
@@ -93,6 +96,8 @@ extension ShareFrame {
       guard let plugin = reader.text(), let isSuspended = reader.byte(), isSuspended < 2 else { return nil }
       return .suspended(plugin: plugin, isSuspended: isSuspended == 1)
     case .clock: return reader.signed().map { .clock($0) }
+    case .position: return reader.signed().map { .position($0) }
+    case .problems: return items(&reader) { $0.text() }.map { .problems($0) }
     default: return nil
     }
   }

@@ -9,15 +9,17 @@ import RuledJSON
 extension ShareFrame {
   /// What a frame is, as its fifth byte says.
   enum Kind: UInt8 {
-    case join = 1, submit, replies, timerFailed, released, ping, leave, counted
-    case accept = 16, grant, release, requests, messages, fire, committed, pong, suspended, clock
+    case join = 1, submit, replies, timerFailed, released, ping, leave, counted, unsendable, health
+    case accept = 16, grant, release, requests, messages, fire, committed, pong, suspended, clock, position, problems
     case ended = 32, farewell
   }
 
   /// The number of bytes before the body.
   static let headBytes = 5
-  /// The most bytes of a frame, its head included.
-  static let mostBytes = 64 << 20
+  /// The most bytes of a frame, its head included: a reply may be all that is held on a subject, a submission what a large event writes.
+  static let mostBytes = 1 << 30
+  /// The most bytes of a reply or a submission, which leave room for others in the same frame.
+  static let mostItemBytes = mostBytes - (16 << 20)
 
   /// Appends the head of a frame whose body will follow; returns where it begins.
   static func begin(_ kind: Kind, in buffer: ByteBuffer) -> Int {
@@ -43,6 +45,8 @@ extension ShareFrame {
     case .released: .released
     case .ping: .ping
     case .leave: .leave
+    case .unsendable: .unsendable
+    case .health: .health
     case .counted: .counted
     case .accept: .accept
     case .grant: .grant
@@ -54,6 +58,8 @@ extension ShareFrame {
     case .pong: .pong
     case .suspended: .suspended
     case .clock: .clock
+    case .position: .position
+    case .problems: .problems
     case .ended: .ended
     case .farewell: .farewell
     }
@@ -63,8 +69,10 @@ extension ShareFrame {
   func write(into buffer: ByteBuffer) {
     let start = Self.begin(kind, in: buffer)
     switch self {
-    case .join, .submit, .replies, .timerFailed, .released, .ping, .counted, .leave: writeEvaluators(into: buffer)
-    case .accept, .grant, .release, .requests, .messages, .fire, .committed, .pong, .suspended, .clock:
+    case .join, .submit, .replies, .timerFailed, .released, .ping, .counted, .unsendable, .health, .leave:
+      writeEvaluators(into: buffer)
+    case .accept, .grant, .release, .requests, .messages, .fire, .committed, .pong, .suspended, .clock, .position,
+      .problems:
       writeOwners(into: buffer)
     case .ended(let number, let isWhole):
       buffer.append(bigEndian: number)
@@ -95,6 +103,8 @@ extension ShareFrame {
       buffer.append(bigEndian: time)
       buffer.append(bigEndian: played)
     case .counted(let counts): counts.write(into: buffer)
+    case .unsendable(let number): buffer.append(bigEndian: number)
+    case .health(let health): health.write(into: buffer)
     case .leave: break
     default: preconditionFailure("no frame of a node that evaluates")
     }
@@ -123,6 +133,9 @@ extension ShareFrame {
     case .fire(let number, let timer):
       buffer.append(bigEndian: number)
       timer.write(into: buffer)
+    case .position(let position): buffer.append(bigEndian: position)
+    case .problems(let problems):
+      for problem in problems { buffer.append(counted: problem) }
     case .committed(let round, let result, let after):
       buffer.append(bigEndian: round)
       buffer.append(result.code)

@@ -21,6 +21,10 @@ enum ShareFrame {
   case ping(time: UInt64, played: Int64)
   /// What was counted since the last such frame; it leaves before the replies and submissions that follow from what was counted.
   case counted(ShareCounts)
+  /// The reply to the request with that number is too large to be sent.
+  case unsendable(number: UInt64)
+  /// What is wrong with what the node evaluates, whenever that changes.
+  case health(ShareHealth)
   /// The node wants to take no more part: the owner takes its partitions back, and then ends the connection.
   case leave
 
@@ -46,6 +50,10 @@ enum ShareFrame {
   case pong(time: UInt64, validity: UInt64, now: Int64)
   /// A plugin is suspended at the owner; or it runs again, and the node has no partitions.
   case suspended(plugin: String, isSuspended: Bool)
+  /// Who sent the requests that follow may know of so many batches of the log.
+  case position(Int64)
+  /// What is wrong with the owner and the nodes that evaluate for it, a sentence each, whenever that changes.
+  case problems([String])
   /// The owner's manual clock stands there, in microseconds since 1970; the node has no partitions.
   case clock(Int64)
 
@@ -60,7 +68,7 @@ enum ShareFrame {
 /// What a node says of itself when it joins.
 struct ShareJoin: Equatable {
   /// The format of the frames that it writes; another one is refused.
-  static let format: UInt8 = 1
+  static let format: UInt8 = 2
 
   /// The node's name.
   let node: String
@@ -90,13 +98,27 @@ struct ShareCounts: Equatable {
   var queries: UInt64 = 0
   /// The events that repeated an earlier one.
   var duplicates: UInt64 = 0
+  /// The messages that were parked because they could not be read.
+  var damaged: UInt64 = 0
   /// The requests that were answered with an error.
   var errors: [RequestError.Code: UInt64] = [:]
   /// The plugins that ran.
   var plugins: [PluginTally] = []
 
   /// Whether nothing was counted.
-  var isEmpty: Bool { events == 0 && queries == 0 && duplicates == 0 && errors.isEmpty && plugins.isEmpty }
+  var isEmpty: Bool {
+    events == 0 && queries == 0 && duplicates == 0 && damaged == 0 && errors.isEmpty && plugins.isEmpty
+  }
+}
+
+/// What is wrong with what a node evaluates.
+struct ShareHealth: Equatable {
+  /// The number of subjects whose messages can't be applied for now.
+  var heldSubjects: UInt64 = 0
+  /// What is wrong, a sentence each.
+  var problems: [String] = []
+  /// The entries of its store that can't be read, each as `health` lists it.
+  var unreadable: [String] = []
 }
 
 /// What a node has counted of a plugin.

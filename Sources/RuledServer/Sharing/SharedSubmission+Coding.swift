@@ -26,6 +26,7 @@ extension SharedSubmission {
       buffer.append(counted: effect.subject)
       buffer.append(bigEndian: effect.sequence)
     }
+    buffer.append(batch.removesEffects ? 1 : 0)
     buffer.append(bigEndian: UInt32(batch.parked.count))
     for (plugin, change) in batch.parked {
       buffer.append(counted: plugin)
@@ -112,6 +113,8 @@ extension SharedSubmission {
       guard let subject = reader.string(), let sequence = reader.word() else { return false }
       batch.effects.append(EffectKey(subject: Array(subject), sequence: sequence))
     }
+    guard let removes = reader.byte(), removes < 2 else { return false }
+    batch.removesEffects = removes == 1
     return true
   }
 

@@ -101,9 +101,7 @@ extension Worker {
     case .forget:
       let params = try SubjectParams(request)
       try withBytes(params.subject, nil) { subject, _ throws(RequestError) in
-        let result = try evaluator.administration.forget(subject)
-        if result["forgotten"]?["effects"] != 0 { services.outbox.recount() }
-        result.write(to: bytes)
+        try evaluator.administration.forget(subject).write(to: bytes)
       }
     case .subjects:
       let params = try SubjectsParams(request)

@@ -17,6 +17,16 @@ extension Worker {
     replies.forwardBundles()
   }
 
+  /// From how many bytes on what collected in a tick is submitted before its end.
+  private static let fullBytes = 4 << 20
+
+  /// Submits what collected if that is much, so that no commit grows with the number of requests that come at once.
+  func submitIfFull() {
+    guard evaluator.batch.writes.byteCount >= Self.fullBytes else { return }
+    let inFlight = services.inFlight.load(ordering: .relaxed)
+    services.report(services.commits.submit(takeSubmission(), of: index, inFlight: inFlight))
+  }
+
   /// Submits what collected to the commit pipeline; false if there is nothing.
   private func submit() -> Bool {
     guard !submission.isEmpty else { return false }
@@ -76,6 +86,7 @@ extension Worker {
       for cascade in batch.awaited { cascade.leave() }
       if let due = batch.earliestTimer { _ = services.control.send(.timerSet(due)) }
       services.outbox.add(batch.effects)
+      if batch.removesEffects { services.outbox.recount() }
     case .lost, .unknown:
       let refused = submitted + [submission]
       submitted.removeAll()

@@ -12,6 +12,7 @@ extension Worker {
       evaluator.prefetch(after: index, of: entries.count) { entries[$0].subject }
       let text = bundle.text(of: entry)
       execute(text, readable: text.count + LineFramer.padding, entry.target)
+      submitIfFull()
     }
     pool.recycle(bundle)
   }

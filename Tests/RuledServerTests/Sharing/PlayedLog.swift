@@ -62,6 +62,8 @@ final class PlayedLog: Sendable {
         return position <= state.position
       }
       if isPlayed { body() }
+    } awaitPlayed: { _ in
+    } observe: { _ in
     }
   }
 }

@@ -13,7 +13,7 @@ final class RandomFrames {
 
   /// A frame of any kind.
   func next() -> ShareFrame {
-    switch Int.random(in: 0..<20, using: &random) {
+    switch Int.random(in: 0..<24, using: &random) {
     case 0: .join(ShareJoin(node: text(), incarnation: text(), revision: text()))
     case 1: .submit(round: number(), list { submission() })
     case 2: .replies(list { (number: number(), reply: view()) })
@@ -33,6 +33,10 @@ final class RandomFrames {
     case 16: .suspended(plugin: text(), isSuspended: flag())
     case 17: .clock(signed())
     case 18: .leave
+    case 19: .unsendable(number: number())
+    case 20: .health(ShareHealth(heldSubjects: number(), problems: list { text() }, unreadable: list { text() }))
+    case 21: .position(signed())
+    case 22: .problems(list { text() })
     default: .farewell(text())
     }
   }
@@ -77,6 +81,7 @@ final class RandomFrames {
     }
     batch.earliestTimer = flag() ? signed() : nil
     batch.waitingTimers = Int.random(in: -5...5, using: &random)
+    batch.removesEffects = flag()
     for _ in 0..<count() { batch.effects.append(EffectKey(subject: bytes(), sequence: number())) }
     for _ in 0..<count() { batch.countParked(of: text(), Int.random(in: -2...2, using: &random)) }
     return SharedSubmission(batch: batch, cascades: cascades)
@@ -97,7 +102,7 @@ final class RandomFrames {
   func below(_ end: Int) -> Int { Int.random(in: 0..<end, using: &random) }
 
   private func counts() -> ShareCounts {
-    var counts = ShareCounts(events: number(), queries: number(), duplicates: number())
+    var counts = ShareCounts(events: number(), queries: number(), duplicates: number(), damaged: number())
     for code in RequestError.Code.allCases where flag() { counts.errors[code] = number() }
     counts.plugins = list {
       var tally = PluginTally(name: text(), runs: number(), isSuspended: flag())
@@ -179,7 +184,7 @@ extension ShareCounts {
       let failures = tally.failures.map { "\($0.key.rule) \($0.key.kind) \($0.value)" }.sorted()
       return "\(tally.name) \(tally.runs) \(failures) \(tally.isSuspended)"
     }
-    return "\(events) \(queries) \(duplicates) \(errors.map { "\($0.key) \($0.value)" }.sorted()) \(plugins)"
+    return "\(events) \(queries) \(duplicates) \(damaged) \(errors.map { "\($0.key) \($0.value)" }.sorted()) \(plugins)"
   }
 }
 
@@ -207,7 +212,7 @@ extension SharedSubmission {
     }
     let timer = batch.earliestTimer.map { "\($0)" } ?? "none"
     return """
-      \(writes) \(counters) \(messages) \(timer) \(batch.waitingTimers) \(batch.effects) \(batch.parked) \(batch.changes.all)
+      \(writes) \(counters) \(messages) \(timer) \(batch.waitingTimers) \(batch.effects) \(batch.removesEffects) \(batch.parked) \(batch.changes.all)
       """
   }
 }

@@ -150,7 +150,7 @@ import Testing
     rig.loop.onNextTick {
       rig.near.send(.ended(number: 1, isWhole: true))
       rig.near.flush()
-      rig.near.send(rig.large(ShareFrame.mostBytes))
+      rig.near.send(rig.large(ChannelRig.mostBytes))
       #expect(rig.near.isOpen && rig.nearEnds.isEmpty)
     }
     rig.run { !rig.nearEnds.isEmpty && !rig.ends.isEmpty }
@@ -162,6 +162,7 @@ import Testing
 
 /// Two channels over a socket pair on one loop; or one, and the bare socket at its other end.
 private final class ChannelRig {
+  static let mostBytes = 64 << 20
   let loop: EventLoop
   var received: [String] = []
   var answers: [String] = []
@@ -195,7 +196,8 @@ private final class ChannelRig {
       socket = pair[1]
     } else {
       nearChannel = try ShareChannel(
-        on: loop, pair[1], senders: senders, receive: { [unowned self] in answers.append($0.content) },
+        on: loop, pair[1], senders: senders, mostBytes: Self.mostBytes,
+        receive: { [unowned self] in answers.append($0.content) },
         ended: { [unowned self] in nearEnds.append($0) })
     }
   }

@@ -1,8 +1,10 @@
+import Glibc
 import RuledCore
 import RuledEngine
 import RuledJSON
 import RuledStore
 import RuledThreads
+import StoreTestSupport
 import Synchronization
 
 @testable import RuledServer
@@ -12,8 +14,9 @@ final class SharingRig {
   /// The owner's store, whose commits are played back into the node's after `delay`.
   final class Log: StateStore {
     let store: any StateStore
-    let copy = MemoryStore()
+    let copy = FaultyStore(MemoryStore())
     private let played = Mutex<(last: Int64, waiting: [(Int64, @Sendable () -> Void)])>((0, []))
+    private let observer = Mutex<(@Sendable (WriteSet) -> Void)?>(nil)
 
     init(_ store: any StateStore) { self.store = store }
 
@@ -27,9 +30,14 @@ final class SharingRig {
       if isPlayed { body() }
     }
 
+    func awaitPlayed(_ position: Int64) { while self.position < position { usleep(1_000) } }
+
+    func observe(_ body: (@Sendable (WriteSet) -> Void)?) { observer.withLock { $0 = body } }
+
     private func play(_ set: WriteSet) {
       // swift-format-ignore: NeverUseForceTry
       try! copy.commit(set, durable: true)
+      observer.withLock { $0 }?(set)
       let ready = played.withLock { played in
         played.last += 1
         let last = played.last
@@ -75,7 +83,8 @@ final class SharingRig {
 
   /// Starts both; the node joins by itself.
   init(
-    rules: String = ServerRig.rules, store: any StateStore = MemoryStore(), clock: EngineClock = EngineClock()
+    rules: String = ServerRig.rules, store: any StateStore = MemoryStore(), clock: EngineClock = EngineClock(),
+    mostReplyBytes: Int = ShareFrame.mostItemBytes, configure: (inout Configuration) -> Void = { _ in }
   ) throws {
     let log = Log(store)
     self.log = log
@@ -86,16 +95,22 @@ final class SharingRig {
     LiveRules.put(.init(catalog, from: .folder), into: set)
     try log.commit(set, durable: true)
     let shares = Shares.ofOwner()
-    owner = try ServerRig(store: log, rules: rules, clock: clock, shares: shares, lending: lending)
+    owner = try ServerRig(
+      store: log, rules: rules, clock: clock, shares: shares, lending: lending, configure: configure)
     let services = owner.services
     threads.append(
       try Thread.start(name: "shares") {
         do throws(SystemError) { try SharesService.run(services, shares, lending) } catch { fatalError("\(error)") }
       })
-    let node = EvaluatingNode(
-      name: "b", incarnation: "1", configuration: Configuration(), workers: 2,
-      playback: .init(store: log.copy, position: { log.position }, whenPlayed: { log.whenPlayed($0, $1) }),
+    var configuration = Configuration()
+    configure(&configuration)
+    var node = EvaluatingNode(
+      name: "b", incarnation: "1", configuration: configuration, workers: 2,
+      playback: .init(
+        store: log.copy, position: { log.position }, whenPlayed: { log.whenPlayed($0, $1) },
+        awaitPlayed: { log.awaitPlayed($0) }, observe: { log.observe($0) }),
       log: nodeLog)
+    node.mostReplyBytes = mostReplyBytes
     share = FollowerShare(node)
     threads.append(try share.start())
     join()

@@ -99,6 +99,9 @@ final class FollowerShare: Sendable {
   /// Whether a session with an owner has begun and not ended.
   var isServing: Bool { lock.locked { state.session != nil } }
 
+  /// What is known to be wrong with what this node and others evaluate.
+  var problems: KnownProblems { node.problems }
+
   /// For how many partitions of the subjects the node evaluates.
   var partitions: Int { lock.locked { state.shares }?.own ?? 0 }
 

@@ -35,10 +35,15 @@ final class LentEngine {
     context.journals.store(terms.journals, ordering: .relaxed)
     services = Services(context: context, workers: node.workers, shares: shares, evaluation: replies)
     services.outbox.mailbox.close()
-    services.commits.begin(with: try context.counters.load(from: context))
+    let (counters, playback) = (context.counters, store.playback)
+    counters.follow { [weak replies] in
+      if let replies, playback.position() < replies.ownerPosition { playback.awaitPlayed(replies.ownerPosition) }
+    }
+    playback.observe { counters.notePlayed($0) }
+    services.commits.begin(with: try counters.load(from: context))
     services.status.serve(catalog)
     self.catalog = catalog
-    counts = UntoldCounts(services.figures, catalog)
+    counts = UntoldCounts(services.figures, context, catalog)
   }
 
   /// Starts the threads; `failed` is called when one of them can't run.
@@ -59,6 +64,7 @@ final class LentEngine {
   func stop() {
     for worker in services.workers { worker.send(.perform { $0.loop.stop() }) }
     services.commits.stop()
+    store.playback.observe(nil)
     for thread in threads { thread.join() }
     threads = []
   }
@@ -80,4 +86,8 @@ struct EvaluatingNode: Sendable {
   let playback: ShareStore.Playback
   /// Its log.
   let log: any EventLog
+  /// What is known to be wrong.
+  let problems = KnownProblems()
+  /// The most bytes of a reply that it sends to the owner.
+  var mostReplyBytes = ShareFrame.mostItemBytes
 }

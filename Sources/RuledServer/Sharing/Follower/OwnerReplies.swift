@@ -16,6 +16,8 @@ final class OwnerReplies: OwnersEvaluation {
   /// Until when reads are answered, in nanoseconds of the monotonic clock.
   private let readsEnd = Atomic<UInt64>(0)
 
+  private let known = Atomic<Int64>(0)
+
   /// The clients of this node; nil if none comes here directly.
   private let clients: OwnClients?
 
@@ -41,7 +43,13 @@ final class OwnerReplies: OwnersEvaluation {
       details: [.init("retry_after_ms", 500)])
   }
 
+  /// How many batches of the log whoever has sent a request by the owner may know of.
+  var ownerPosition: Int64 { known.load(ordering: .acquiring) }
+
   // MARK: The session
+
+  /// Notes that the owner had so many batches of the log when it sent what comes next.
+  func note(ownerPosition position: Int64) { known.store(position, ordering: .releasing) }
 
   /// Calls `body` on `loop` when there are replies.
   func attach(to loop: EventLoop, _ body: @escaping () -> Void) throws(SystemError) {

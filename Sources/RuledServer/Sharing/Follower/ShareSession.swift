@@ -53,6 +53,8 @@ final class ShareSession {
   /// Why it ends; nil before.
   private(set) var endReason: String?
   private var gathered = GatheredReplies()
+  /// What the owner knows to be wrong here.
+  private var toldHealth = ShareHealth()
 
   /// Up to where the log is known to be played back.
   private var playedTo: Int64 = 0
@@ -102,6 +104,8 @@ final class ShareSession {
   func run() -> String {
     if endReason == nil { loop.run() }
     engine?.stop()
+    node.problems.own = []
+    node.problems.told = []
     engine?.services.control.close()
     shares.receivers[0].close()
     mailbox.close()
@@ -130,13 +134,29 @@ final class ShareSession {
     guard endReason == nil, gathered.count > 0 else { return }
     sendCounts()
     engine?.services.inFlight.wrappingSubtract(gathered.count, ordering: .relaxed)
-    gathered.forEach { reply, target in channel?.send(reply: reply, to: target.connection) }
+    gathered.forEach { reply, target in
+      if reply.count > node.mostReplyBytes {
+        send(.unsendable(number: target.connection))
+      } else {
+        channel?.send(reply: reply, to: target.connection)
+      }
+    }
   }
 
   /// Tells the owner what was counted since the last time; to be called before what follows from that leaves.
   private func sendCounts() {
     guard let counts = engine?.counts.take(), !counts.isEmpty else { return }
     send(.counted(counts))
+  }
+
+  /// Tells the owner what is wrong with what is evaluated here, if it does not know it.
+  private func sendHealth() {
+    guard let services = engine?.services else { return }
+    let health = DaemonStatus.shareHealth(services)
+    guard health != toldHealth else { return }
+    toldHealth = health
+    node.problems.own = health.problems
+    send(.health(health))
   }
 
   /// Calls `advance` once the log is played back that far.
@@ -191,6 +211,8 @@ final class ShareSession {
       replies.allowReads(until: time &+ validity)
       engine?.services.context.clock.follow(Timestamp(microseconds: now))
     case .suspended(let plugin, let isSuspended): engine?.counts.setSuspended(plugin, isSuspended)
+    case .position(let position): replies.note(ownerPosition: position)
+    case .problems(let problems): node.problems.told = problems
     case .clock(let time): engine?.services.context.clock.set(Timestamp(microseconds: time))
     case .farewell(let reason): end(reason)
     case .grant(let partitions, let after, let sequence): take(.grant(partitions, after: after, sequence: sequence))
@@ -198,7 +220,7 @@ final class ShareSession {
     case .requests(let requests): take(requests)
     case .messages(let after, let messages): take(.messages(after: after, messages))
     case .fire(let number, let timer): take(.fire(number: number, timer))
-    case .join, .submit, .replies, .timerFailed, .released, .ping, .counted, .leave:
+    case .join, .submit, .replies, .timerFailed, .released, .ping, .counted, .unsendable, .health, .leave:
       end("the owner sent what only other nodes send")
     }
   }
@@ -233,6 +255,7 @@ final class ShareSession {
       guard live == catalog.revision else { return end("revision \(live) of the rules is in force now") }
     } catch { return end("the rules in force can't be read: \(error)") }
     sendCounts()
+    sendHealth()
     send(.ping(time: MonotonicClock.nanoseconds, played: node.playback.position()))
   }
 

@@ -19,6 +19,10 @@ final class ShareStore: StateStore, @unchecked Sendable {  // `lock` guards what
     let position: @Sendable () -> Int64
     /// Calls a closure once, on any thread, when so many batches are played back.
     let whenPlayed: @Sendable (Int64, @escaping @Sendable () -> Void) -> Void
+    /// Waits until so many batches are played back, for a second at most.
+    let awaitPlayed: @Sendable (Int64) -> Void
+    /// Has a closure called with each commit that is played back, on any thread; with none if it is nil.
+    let observe: @Sendable ((@Sendable (WriteSet) -> Void)?) -> Void
   }
 
   /// What is sent to the owner as one.
@@ -33,7 +37,7 @@ final class ShareStore: StateStore, @unchecked Sendable {  // `lock` guards what
   /// From how many bytes on a round takes no further submission until it is sent.
   private static let mostBytes = 8 << 20
 
-  private let playback: Playback
+  let playback: Playback
   private let shares: Shares
   private let send: @Sendable (_ round: UInt64, [SharedSubmission]) -> Void
 
@@ -96,6 +100,9 @@ final class ShareStore: StateStore, @unchecked Sendable {  // `lock` guards what
     return try lock.locked { () throws(StoreError) in
       try check()
       let bytes = batch.writes.byteCount + batch.changes.bytes.count
+      guard bytes <= ShareFrame.mostItemBytes else {
+        throw StoreError(.refused, "a commit of \(bytes) bytes is more than a node can send to the owner of the log")
+      }
       guard next.submissions.isEmpty || next.bytes + bytes <= Self.mostBytes else { return nil }
       next.bytes += bytes
       next.submissions.append(SharedSubmission(batch: batch, cascades: takeCascades(of: batch)))

@@ -26,9 +26,12 @@ final class UntoldCounts {
 
   private var workers: [Worker]
   private var plugins: [Plugin]
+  private let context: EngineContext
+  private var damaged = 0
 
   /// Begins with a part that has not run yet; its plugins run as long as the owner does not say that they are suspended.
-  init(_ figures: [WorkerFigures], _ catalog: Catalog) {
+  init(_ figures: [WorkerFigures], _ context: EngineContext, _ catalog: Catalog) {
+    self.context = context
     workers = figures.map { Worker(figures: $0) }
     plugins = catalog.plugins.map { plugin in
       let runtime = plugin.runtime
@@ -49,6 +52,9 @@ final class UntoldCounts {
   func take() -> ShareCounts {
     var counts = ShareCounts()
     for index in workers.indices { workers[index].take(into: &counts) }
+    let nowDamaged = context.damagedMessages.load(ordering: .relaxed)
+    counts.damaged = UInt64(max(0, nowDamaged - damaged))
+    damaged = nowDamaged
     for index in plugins.indices {
       if let tally = plugins[index].take() { counts.plugins.append(tally) }
     }

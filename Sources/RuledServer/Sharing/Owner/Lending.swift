@@ -35,6 +35,7 @@ final class Lending: Sendable {
     var isAllHere = true
     var waiting: [@Sendable () -> Void] = []
     var overview = Overview()
+    var health: [(node: String, health: ShareHealth)] = []
   }
 
   /// What is lent.
@@ -67,6 +68,9 @@ final class Lending: Sendable {
 
   /// What is lent now.
   var overview: Overview { state.withLock { $0.overview } }
+
+  /// What is wrong with what other nodes evaluate.
+  var health: [(node: String, health: ShareHealth)] { state.withLock { $0.health } }
 
   /// Whether this node evaluates for all subjects, and nothing is on its way.
   var isAllHere: Bool { state.withLock { $0.isAllHere } }
@@ -137,6 +141,9 @@ final class Lending: Sendable {
 
   /// Publishes what is lent.
   func publish(_ overview: Overview) { state.withLock { $0.overview = overview } }
+
+  /// Publishes what is wrong with what other nodes evaluate.
+  func publish(_ health: [(node: String, health: ShareHealth)]) { state.withLock { $0.health = health } }
 }
 
 extension Services {

@@ -6,6 +6,7 @@ extension RemoteEvaluator {
   /// Adds what the node has counted to what this daemon has.
   func count(_ counts: ShareCounts) {
     services.elsewhere?.add(counts)
+    services.context.damagedMessages.wrappingAdd(Int(truncatingIfNeeded: counts.damaged), ordering: .relaxed)
     guard let catalog = services.status.catalog, catalog.revision == revision else { return }
     for tally in counts.plugins {
       guard let runtime = catalog.plugins.first(where: { $0.name == tally.name })?.runtime else { continue }
@@ -19,6 +20,13 @@ extension RemoteEvaluator {
           .error, "the plugin is suspended, as it was stopped three times in a row on node \(node)", plugin: tally.name)
       )
     }
+  }
+
+  /// Tells the node what is wrong with the owner and the others, if it does not know it.
+  func tell(problems: [String]) {
+    guard problems != toldProblems else { return }
+    toldProblems = problems
+    channel.send(.problems(problems))
   }
 
   /// Tells the node what holds for all subjects, as far as it does not know it: which plugins are suspended, and the time of a manual clock.

@@ -28,12 +28,16 @@ final class RemoteEvaluator {
   private(set) var waiting: [ForwardedRequest] = []
   /// The plugins that it knows to be suspended.
   var suspended: Set<String> = []
+  /// What is wrong with what it evaluates.
+  var health = ShareHealth()
+  /// What it knows to be wrong with the others.
+  var toldProblems: [String] = []
+  /// How many batches of the log it knows clients to know of.
+  private var toldPosition: Int64 = 0
   /// Where it knows the manual clock to stand.
   var clock: Int64?
   /// Until when it may answer reads, in nanoseconds of the owner's monotonic clock.
   private(set) var validUntil: UInt64 = 0
-  /// When its last frame came, in nanoseconds of the owner's monotonic clock.
-  var lastFrame = EngineClock.monotonic
   /// Whether it wants to take no more part.
   var isLeaving = false
   /// Why it takes no more part; nil while it does.
@@ -140,7 +144,7 @@ final class RemoteEvaluator {
       if let partition = request.partition, coming.contains(partition) || partitions.contains(partition) {
         return waiting.append(request)
       }
-      if !services.workers[0].send(.request(request)) { refuse(request) }
+      if !services.workers[0].send(.request(request)) { refuse(request, Self.isGone) }
       return
     }
     send(request)
@@ -149,6 +153,11 @@ final class RemoteEvaluator {
   private func send(_ request: ForwardedRequest) {
     lastNumber += 1
     requests[lastNumber] = request
+    let position = position
+    if position > toldPosition {
+      toldPosition = position
+      channel.send(.position(position))
+    }
     let target = request.target
     request.text.withView { text in
       channel.send(
@@ -190,6 +199,11 @@ final class RemoteEvaluator {
     var bundle = ReplyBundle()
     bundle.append(bytes, to: target)
     services.send(bundle, to: target.receiver)
+  }
+
+  /// Refuses a request whose reply the node can't send.
+  func refuse(_ number: UInt64) {
+    if let request = requests.removeValue(forKey: number) { refuse(request, Self.isTooLarge) }
   }
 
   /// Ends the cascade of a message or a timer.
@@ -253,6 +267,7 @@ final class RemoteEvaluator {
     for (owner, messages) in outgoing { services.receivers[owner].send(.messages(messages)) }
     if let due = batch.earliestTimer { _ = services.control.send(.timerSet(due)) }
     services.outbox.add(batch.effects)
+    if batch.removesEffects { services.outbox.recount() }
     noteResult { $0.durable += 1 }
   }
 
@@ -275,7 +290,7 @@ final class RemoteEvaluator {
   func fail(_ reason: String) -> [ForwardedRequest] {
     if loss == nil { loss = reason }
     channel.close(reason)
-    for request in requests.sorted(by: { $0.key < $1.key }) { refuse(request.value) }
+    for request in requests.sorted(by: { $0.key < $1.key }) { refuse(request.value, Self.isGone) }
     requests = [:]
     for cascade in cascades.values { cascade.leave(isCommitted: false) }
     cascades = [:]
@@ -289,15 +304,20 @@ final class RemoteEvaluator {
     return waiting
   }
 
-  private func refuse(_ request: ForwardedRequest) {
-    services.elsewhere?.noteRefusal(.unavailable)
+  private func refuse(_ request: ForwardedRequest, _ error: RequestError) {
+    services.elsewhere?.noteRefusal(error.code)
     let buffer = ByteBuffer(capacity: 256)
     ReplySender.writeRefusal(
-      of: request.text, Self.isGone, isAlone: request.target.batch == 0, parser: parser, to: buffer)
+      of: request.text, error, isAlone: request.target.batch == 0, parser: parser, to: buffer)
     var bundle = ReplyBundle()
     bundle.append(buffer.bytes, to: request.target)
     services.send(bundle, to: request.target.receiver)
   }
+
+  private static let isTooLarge = RequestError(
+    .tooLarge,
+    "the reply has more than \(ShareFrame.mostItemBytes >> 20) MiB, which the node that evaluates for this subject can't send: "
+      + "'rulectl cluster drain' that node, and ask again")
 
   private static let isGone = RequestError(
     .unavailable,

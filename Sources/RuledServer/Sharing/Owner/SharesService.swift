@@ -17,6 +17,8 @@ final class SharesService {
   private static let moveSize = 32
   /// How long nothing is lent after subjects were taken back for somebody, in nanoseconds.
   private static let rest: UInt64 = 100_000_000
+  /// How often nodes get to know what is wrong, in nanoseconds.
+  private static let problemsInterval: UInt64 = 500_000_000
   /// How often nodes get further numbers, in nanoseconds.
   private static let numbersInterval: UInt64 = 600_000_000_000
 
@@ -31,6 +33,7 @@ final class SharesService {
   private var moves: UInt64 = 0
   private var lendsAt: UInt64 = 0
   private var numbersAt: UInt64 = EngineClock.monotonic + numbersInterval
+  private var problemsAt: UInt64 = 0
   private var isEnding = false
   private var timer: LoopTimer?
 
@@ -170,13 +173,16 @@ final class SharesService {
   private var isRollingOut: Bool { services.status.rollout?.stage == .running }
 
   private func receive(_ frame: ShareFrame, from evaluator: RemoteEvaluator) {
-    evaluator.lastFrame = EngineClock.monotonic
     switch frame {
     case .submit(let round, let submissions): evaluator.submit(submissions, round: round)
     case .replies(let replies): for (number, bytes) in replies { evaluator.reply(number, bytes) }
     case .timerFailed(let timer, let error): _ = services.control.send(.timerFailed(timer, error))
     case .ended(let number, let isWhole): evaluator.end(number, isWhole: isWhole)
     case .counted(let counts): evaluator.count(counts)
+    case .unsendable(let number): evaluator.refuse(number)
+    case .health(let health):
+      evaluator.health = health
+      publishHealth()
     case .ping(let time, _): evaluator.pong(time)
     case .released(let number, let sequence):
       move?.released(number, sequence: sequence)
@@ -184,7 +190,8 @@ final class SharesService {
       evaluator.isLeaving = true
       check()
     case .farewell(let reason): evaluator.loss = reason
-    case .join, .accept, .grant, .release, .requests, .messages, .fire, .committed, .pong, .suspended, .clock:
+    case .join, .accept, .grant, .release, .requests, .messages, .fire, .committed, .pong, .suspended, .clock,
+      .position, .problems:
       evaluator.loss = "it sent a frame that only an owner sends"
     }
   }
@@ -194,7 +201,7 @@ final class SharesService {
   /// Goes on with the move that is under way, or begins the next one.
   private func check() {
     let now = EngineClock.monotonic
-    for evaluator in evaluators where evaluator.loss == nil && now - evaluator.lastFrame > Self.silence {
+    for evaluator in evaluators where evaluator.loss == nil && now > evaluator.channel.lastInput + Self.silence {
       evaluator.loss = "it has sent nothing for \(Self.silence / 1_000_000_000) s"
     }
     if let current = move {
@@ -208,6 +215,10 @@ final class SharesService {
     guard !isEnding else { return }
     removeLost()
     for evaluator in evaluators where evaluator.loss == nil { tell(evaluator) }
+    if now >= problemsAt {
+      problemsAt = now + Self.problemsInterval
+      tellProblems()
+    }
     begin(now)
     if now >= numbersAt {
       numbersAt = now + Self.numbersInterval
@@ -224,6 +235,7 @@ final class SharesService {
       _ = evaluator.fail(evaluator.loss ?? "")
       evaluators.removeAll { $0 === evaluator }
       publish()
+      publishHealth()
     }
   }
 
@@ -272,6 +284,25 @@ final class SharesService {
   private var manualClock: Int64? {
     let clock = services.context.clock
     return clock.isManual ? clock.now.microseconds : nil
+  }
+
+  /// Tells all nodes what is wrong with this one and the others, so that each can say so.
+  private func tellProblems() {
+    guard !evaluators.isEmpty else { return }
+    let own = services.context.configuration.cluster.node
+    var problems = services.status.findings(services).problems.map { (node: own, text: "node \(own): \($0)") }
+    for evaluator in evaluators {
+      problems += evaluator.health.problems.map { (evaluator.node, "node \(evaluator.node): \($0)") }
+    }
+    for evaluator in evaluators where evaluator.loss == nil {
+      evaluator.tell(problems: problems.filter { $0.node != evaluator.node }.map(\.text))
+    }
+  }
+
+  private func publishHealth() {
+    services.elsewhere?.heldSubjects.store(
+      Int(evaluators.reduce(0) { $0 + $1.health.heldSubjects }), ordering: .relaxed)
+    lending.publish(evaluators.map { ($0.node, $0.health) })
   }
 
   private func begin(_ direction: PartitionMove.Direction, _ partitions: PartitionSet, _ evaluator: RemoteEvaluator) {

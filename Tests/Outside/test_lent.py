@@ -1,0 +1,144 @@
+"""What is promised of a subject holds whichever node evaluates for it: its data, limits, ends of nodes."""
+
+import ctypes.util
+import json
+import signal
+import threading
+
+import pytest
+
+from daemon import eventually
+from test_nodes import Client, Cluster, tool
+from test_shares import await_shares
+from throwaway_postgres import is_installed
+
+pytestmark = pytest.mark.skipif(
+    not is_installed() or ctypes.util.find_library("pq") is None,
+    reason="postgresql-15 or libpq5 is not installed",
+)
+
+RULES = """
+plugin { name = "tally", version = "1.0.0", sinks = { "nowhere" } }
+rule "where" { on = "where", run = function(event) log.info("is here: " .. event.data.mark) end }
+rule "add" { on = "add", run = function(_, state) state.n = (state.n or 0) + 1 end }
+rule "hold" { on = "hold", run = function(_, state)
+  state.kept = true
+  once("key")
+  timer.set("later", now() + 86400, "add", {})
+  emit("nowhere", "thing", {})
+end }
+rule "fail" { on = "fail", run = function() error("wrong") end }
+rule "send" { on = "send", run = function(event) for _ = 1, event.data.count do send(event.data.to, "add", {}) end end }
+rule "emit" { on = "emit", run = function() for _ = 1, 9 do emit("nowhere", "thing", { text = string.rep("x", 100000) }) end end }
+"""
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    cluster = Cluster(tmp_path_factory)
+    for node in cluster.nodes:
+        node.write_rules(RULES)
+        configuration = node.folder / "ruled.conf.lua"
+        configuration.write_text(configuration.read_text() + 'sinks = { nowhere = { url = "http://127.0.0.1:9/" } }\n')
+        node.process.send_signal(signal.SIGHUP)
+    assert "result" in cluster.owners[0].call("reload")
+    yield cluster
+    cluster.stop()
+
+
+def event(type, subject, /, **data):
+    return {"jsonrpc": "2.0", "id": 1, "method": "event", "params": {"type": type, "subject": subject, "data": data}}
+
+
+def places(cluster, prefix):
+    """Some subjects by the name of the node that evaluates for them."""
+    owner = await_shares(cluster)
+    subjects = [f"{prefix}-{number}" for number in range(24)]
+    for subject in subjects:
+        assert "result" in owner.call("event", event("where", subject, mark=f"{subject}.")["params"])
+    found = {node.name: [subject for subject in subjects if f"is here: {subject}." in node.log] for node in cluster.nodes}
+    assert all(found.values())
+    return found
+
+
+def test_a_lent_subject_is_exported_and_forgotten_by_each_node(cluster):
+    here = places(cluster, "forgotten")
+    owner, (lender, third) = cluster.owners[0], cluster.standbys
+    subject = here[lender.name][0]
+    waiting = lambda: owner.call("health")["result"]["sinks"].get("nowhere", {}).get("waiting", 0)  # noqa: E731
+    for node in (owner, lender, third):
+        for request in (event("hold", subject), event("fail", subject), event("send", here[owner.name][0], to=subject, count=50)):
+            assert "result" in node.call("event", request["params"])
+        eventually(lambda: node.call("state", {"subject": subject})["result"]["plugins"]["tally"].get("n") == 50)
+        eventually(lambda: waiting() == 1)
+        found = node.call("export", {"subject": subject})["result"]
+        assert [len(found[part]) for part in ("plugins", "timers", "once", "effects", "parked")] == [1, 1, 1, 1, 1]
+        erased = node.call("forget", {"subject": subject})["result"]["forgotten"]
+        assert [erased[part] for part in ("state", "timers", "effects", "parked")] == [1, 1, 1, 1]
+        for other in cluster.nodes:
+            assert other.call("export", {"subject": subject})["error"]["data"]["code"] == "not_found"
+        assert owner.call("health")["result"]["parked"] == {}
+        eventually(lambda: waiting() == 0)
+        entries = node.call("log", {"subject": subject})["result"]["entries"]
+        assert {entry["origin"] for entry in entries} == {"forget"}
+
+
+def test_the_journal_of_each_node_is_kept_in_order(cluster):
+    await_shares(cluster)
+    for node in cluster.nodes:
+        eventually(lambda: list((node.folder / "store" / "journal" / "snapshots").glob("*")))
+
+
+def test_all_of_a_large_lent_subject_is_exported_by_each_node(cluster):
+    here = places(cluster, "large")
+    lender = cluster.standbys[0]
+    subject = here[lender.name][0]
+    moves = tool(cluster.owners[0])[1]["log"]["moves"]
+    client = Client(lender.socket)
+    line = (json.dumps(event("emit", subject), separators=(",", ":")) + "\n").encode()
+    client.socket.sendall(line * 100)
+    for _ in range(100):
+        reply = client.line()
+        assert reply["result"]["failures"] == []
+    for node in cluster.nodes:
+        assert len(node.call("export", {"subject": subject}, seconds=120)["result"]["effects"]) == 900
+    assert lender.call("forget", {"subject": subject}, seconds=120)["result"]["forgotten"]["effects"] == 900
+    assert tool(cluster.owners[0])[1]["log"]["moves"] == moves, "no connection broke"
+
+
+def test_clients_notice_nothing_when_a_node_that_evaluates_is_shut_down(cluster):
+    here = places(cluster, "ending")
+    owner, (leaver, third) = cluster.owners[0], cluster.standbys
+    is_over, failures, counts = threading.Event(), [], {}
+
+    def load(node, subject):
+        client = Client(node.socket)
+        while not is_over.is_set():
+            try:
+                client.socket.sendall((json.dumps(event("add", subject), separators=(",", ":")) + "\n").encode())
+                reply = client.line()
+            except OSError:
+                reply = None
+            if reply is None and node is leaver:
+                return
+            if reply is None or "error" in reply:
+                failures.append(reply)
+            counts[subject] = counts.get(subject, 0) + 1
+
+    subjects = {node.name: [subject for name in here for subject in here[name]][index::3] for index, node in enumerate(cluster.nodes)}
+    threads = [threading.Thread(target=load, args=(node, subject)) for node in cluster.nodes for subject in subjects[node.name]]
+    for thread in threads:
+        thread.start()
+    eventually(lambda: len(counts) == 24)
+    before = dict(counts)
+    assert leaver.end(signal.SIGTERM) == 0
+    at_end = dict(counts)
+    eventually(lambda: all(counts[subject] > at_end[subject] for node in (owner, third) for subject in subjects[node.name]))
+    is_over.set()
+    for thread in threads:
+        thread.join()
+    assert failures == [] and before != counts
+    for subject, count in counts.items():
+        assert owner.call("state", {"subject": subject})["result"]["plugins"]["tally"]["n"] == count
+    leaver.start()
+    await_shares(cluster)
