@@ -41,20 +41,29 @@ package final class LogBatch {
   package static func forEachCommit(
     in bytes: ByteView, _ body: (WriteSet) throws(StoreError) -> Void
   ) throws(StoreError) {
+    let writes = WriteSet(capacity: bytes.count)
+    try forEachCommit(in: bytes, into: writes) { () throws(StoreError) in
+      try body(writes)
+      writes.removeAll()
+    }
+  }
+
+  /// Adds the writes of each commit in `bytes` to `writes`, in order, and calls `body` after each commit; throws as `forEachCommit(in:)`.
+  static func forEachCommit(
+    in bytes: ByteView, into writes: WriteSet, _ body: () throws(StoreError) -> Void
+  ) throws(StoreError) {
     guard bytes.first == format else {
       throw StoreError(
         .newerFormat, "a node of a later version wrote format \(bytes.first ?? 0) to the log: install that version here"
       )
     }
-    let writes = WriteSet(capacity: bytes.count)
     var rest = bytes.extracting(droppingFirst: 1)
     while !rest.isEmpty {
       guard rest.count >= headerBytes else { throw damaged }
       let length = Int(UInt32(bigEndian: rest.load(at: 0, as: UInt32.self)))
       guard length <= rest.count - headerBytes else { throw damaged }
-      writes.removeAll()
       guard writes.append(records: rest.extracting(headerBytes..<(headerBytes + length))) else { throw damaged }
-      try body(writes)
+      try body()
       rest = rest.extracting(droppingFirst: headerBytes + length)
     }
   }

@@ -9,6 +9,10 @@ package final class PlayedStore: Sendable {
   /// The key under which it stores its position in the log.
   private static let key = StoreKey.bytes { StoreKey.daemon("cluster", into: $0) }
   private static let digestBytes = 32
+  /// From how many bytes on what is played back is appended, before more is added to it.
+  private static let fullBytes = 1 << 20
+  /// The most bytes that are kept for the next batch.
+  private static let mostKeptBytes = 4 << 20
 
   /// The underlying store.
   package let store: RocksStore
@@ -16,6 +20,8 @@ package final class PlayedStore: Sendable {
   private let cluster: Mutex<String>
   /// Gets each commit that is played back.
   private let observer = Mutex<(@Sendable (WriteSet) -> Void)?>(nil)
+  /// What is about to be appended; empty between two batches.
+  private let writes = Mutex(WriteSet())
 
   /// Wraps a store, and reads its position in the log.
   ///
@@ -96,27 +102,37 @@ package final class PlayedStore: Sendable {
 
   /// Commits the writes of a batch of the log, and moves the position to `next`.
   ///
-  /// The same batch may come again after a crash. That changes nothing, since its writes are puts and deletes.
+  /// The same batch may come again after a crash. That changes nothing, since its writes are puts and deletes. The commits of a batch are
+  /// appended together: each append is a write to a file.
   func apply(_ batch: ByteView, to next: LogPosition) throws(StoreError) {
-    let observer = observer.withLock { $0 }
-    try LogBatch.forEachCommit(in: batch) { (writes) throws(StoreError) in
+    try writes.withLock { (writes) throws(StoreError) in
+      defer { if writes.capacity > Self.mostKeptBytes { writes = WriteSet() } else { writes.removeAll() } }
+      try LogBatch.forEachCommit(in: batch, into: writes) { () throws(StoreError) in
+        guard writes.byteCount >= Self.fullBytes else { return }
+        try append(writes)
+        writes.removeAll()
+      }
+      putPosition(next, in: writes)
       try append(writes)
-      observer?(writes)
     }
-    try writePosition(next)
+    if let observer = observer.withLock({ $0 }) { try LogBatch.forEachCommit(in: batch, observer) }
     current.withLock { $0 = next }
   }
 
   private func writePosition(_ position: LogPosition) throws(StoreError) {
+    let writes = WriteSet(capacity: 256)
+    putPosition(position, in: writes)
+    try append(writes)
+  }
+
+  private func putPosition(_ position: LogPosition, in writes: WriteSet) {
     let value = ByteBuffer(capacity: 128)
     value.append(bigEndian: UInt64(bitPattern: position.sequence))
     let digest = position == .start ? [UInt8](repeating: 0, count: Self.digestBytes) : position.digest
     digest.withView { value.append($0) }
     value.append(contentsOf: cluster.withLock { $0 })
-    let writes = WriteSet(capacity: 256)
     Self.key.withView { writes.put($0, value.bytes) }
     withExtendedLifetime(value) {}
-    try append(writes)
   }
 
   private func append(_ writes: WriteSet) throws(StoreError) {
