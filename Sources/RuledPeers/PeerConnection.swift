@@ -230,7 +230,7 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
     isWriting = true
     lastWritten = loop.now
     unwritten = outgoing.count
-    stream.write(outgoing.bytes)
+    stream.write(outgoing.bytes)  // may call `wrote`
   }
 
   /// Encrypts about `limit` bytes of the output; returns the reason if that fails.

@@ -141,7 +141,7 @@ final class TunnelEnd: StreamOwner, Watched, @unchecked Sendable {  // confined 
     if waiting.count > 0 {
       swap(&waiting, &writing)
       isWriting = true
-      stream.write(writing.bytes)
+      stream.write(writing.bytes)  // may call `wrote`
     } else if outputEnded || connection == nil, !hasEndedWriting {
       hasEndedWriting = true
       stream.endWriting()

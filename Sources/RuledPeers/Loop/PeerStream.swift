@@ -96,10 +96,13 @@ final class PeerStream {
   /// Leaves further input in the system's buffers.
   func stopReading() { uv_read_stop(handle) }
 
-  /// Writes bytes, which must not change until `wrote` is called; one write at a time.
+  /// Writes bytes, which must not change until `wrote` is called, at once if the system takes all of them; one write at a time.
+  ///
+  /// What `uv_write` writes costs a change of what the loop waits for, even where nothing is left to wait for.
   func write(_ bytes: ByteView) {
-    var buffer = uv_buf_init(
-      UnsafeMutablePointer(mutating: bytes.baseAddress?.assumingMemoryBound(to: CChar.self)), UInt32(bytes.count))
+    let count = max(0, tryWrite(bytes))
+    guard count < bytes.count else { return owner?.wrote() ?? () }
+    var buffer = Self.buffer(bytes.extracting(count...))
     let status = uv_write(writing, handle, &buffer, 1, streamWrote)
     precondition(status == 0 || isClosed, "a write to an open stream is taken")
   }
@@ -108,10 +111,17 @@ final class PeerStream {
   func endWriting() { uv_shutdown(ending, handle, nil) }
 
   /// Writes what the system accepts at once; for the last bytes before `close`.
-  func tryWrite(_ bytes: ByteView) {
-    var buffer = uv_buf_init(
+  ///
+  /// Returns how many bytes these are; negative after an error.
+  @discardableResult
+  func tryWrite(_ bytes: ByteView) -> Int {
+    var buffer = Self.buffer(bytes)
+    return Int(uv_try_write(handle, &buffer, 1))
+  }
+
+  private static func buffer(_ bytes: ByteView) -> uv_buf_t {
+    uv_buf_init(
       UnsafeMutablePointer(mutating: bytes.baseAddress?.assumingMemoryBound(to: CChar.self)), UInt32(bytes.count))
-    _ = uv_try_write(handle, &buffer, 1)
   }
 
   /// How many bytes of the write the system has not accepted yet.
