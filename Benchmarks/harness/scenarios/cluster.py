@@ -151,19 +151,29 @@ def events_table(results):
 
 # The load shared out
 
+# With two nodes, the first one keeps the lower half of the partitions: what clients send that know their subjects' nodes.
+KNOWN = "pipelined, to the node of the subject"
+HALVES = ("0-127", "128-255")
+
+
 def sharing(arguments, folder, load, say):
-  """The same load through every node at once, with one, two and three nodes: how much processor time each of them takes for an event."""
-  results = {count: {shape: [] for shape in SHAPES} for count in (1, 2, 3)}
+  """The same load through every node at once, with one, two and three nodes: how much processor time each of them takes for an event.
+
+  Subjects are chosen at random, whatever the node; with two nodes, also by clients that know the node of each subject."""
+  results = {count: {shape: [] for shape in [*SHAPES, *([KNOWN] if count == 2 else [])]} for count in (1, 2, 3)}
   for number in range(arguments.rounds):
     for count, shapes in results.items():
       with nodes.Cluster(folder / "sharing", count, lease="10s") as cluster:
         load.fill(cluster.owner, arguments.subjects)
         nodes.wait(lambda: cluster.shares_are_even, "the partitions are not shared out")
-        for shape, options in SHAPES.items():
-          options = dict(options, rate=options["rate"] // count) if "rate" in options else options
+        for shape in shapes:
+          options = dict(SHAPES["pipelined" if shape == KNOWN else shape])
+          if "rate" in options:
+            options["rate"] //= count
+          each = [dict(options, partitions=half) for half in HALVES] if shape == KNOWN else [options] * count
           before = [processor_seconds([node.pid]) for node in cluster.nodes]
           with concurrent.futures.ThreadPoolExecutor(count) as pool:
-            figures = list(pool.map(lambda node: load.once(node, subjects=arguments.subjects, **options), cluster.nodes))
+            figures = list(pool.map(lambda node, one: load.once(node, subjects=arguments.subjects, **one), cluster.nodes, each))
           events = sum(one["throughput"] for one in figures) * (load.seconds + load.warmup)
           costs = [(processor_seconds([node.pid]) - start) / events * 1e6 for node, start in zip(cluster.nodes, before)]
           shapes[shape].append({"throughput": sum(one["throughput"] for one in figures), "owner_us": costs[0],
@@ -179,9 +189,10 @@ def sharing_table(results):
   for count, shapes in results.items():
     for shape, rounds in shapes.items():
       figure = lambda name: middle([one[name] for one in rounds])
-      times = middle([alone["owner_us"] / max(one["owner_us"], one["follower_us"]) for one, alone in zip(rounds, results[1][shape])])
+      times = middle([alone["owner_us"] / max(one["owner_us"], one["follower_us"]) for one, alone in zip(rounds, results[1]["pipelined" if shape == KNOWN else shape])])
       follower = f"{figure('follower_us'):.1f} µs" if count > 1 else ""
-      rows.append(row(COUNTS[count], TITLES[shape], f"{figure('throughput'):,.0f}", milliseconds(figure("p50_us")), milliseconds(figure("p99_us")),
+      title = f"{TITLES['pipelined']}, to the node of the subject" if shape == KNOWN else TITLES[shape]
+      rows.append(row(COUNTS[count], title, f"{figure('throughput'):,.0f}", milliseconds(figure("p50_us")), milliseconds(figure("p99_us")),
                       f"{figure('owner_us'):.1f} µs", follower, f"{times:.2f} ×"))
   return rows + ["", "Processor times are for one event of the whole cluster. The last column is what the processor time of the busiest node allows, "
                      "where each node has processors of its own."]
