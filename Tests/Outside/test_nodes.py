@@ -67,6 +67,8 @@ class Node:
         (folder / "token").write_text("secret")
         durability = options.get("durability", "primary")
         more = f', snapshots = "{options["snapshots"]}", snapshot_every = "1s"' if "snapshots" in options else ""
+        if not options.get("share", True):
+            more += ", share = false"
         tunnel = ""
         if certificates:
             tls = f"{certificates}/{options.get('certificate_of', name)}"

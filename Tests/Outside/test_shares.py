@@ -144,3 +144,18 @@ def test_a_follower_that_stood_still_answers_no_read_of_the_past(cluster):
     await_shares(cluster)
     for subject in subjects:
         assert numbers(follower.call("state", {"subject": subject})) == [1, 2]
+
+
+def test_nodes_that_are_not_to_share_do_not(tmp_path_factory):
+    cluster = Cluster(tmp_path_factory, names="ab", share=False)
+    try:
+        owner, follower = cluster.owners[0], cluster.standbys[0]
+        for subject in (f"alone-{number}" for number in range(8)):
+            assert "result" in follower.call("event", add(subject, 1)["params"])
+            assert numbers(owner.call("state", {"subject": subject})) == [1]
+        eventually(lambda: shares(owner) == {owner.name: 256, follower.name: 0})
+        code, _, problem = tool(owner, "rebalance")
+        assert code == 1 and "'cluster.share' is false" in problem
+        assert "evaluates for" not in owner.log + follower.log and "can't evaluate" not in follower.log
+    finally:
+        cluster.stop()

@@ -57,7 +57,7 @@ import Testing
   @Test func `A node of a cluster has a store on its host too`() throws {
     let text = """
       {"store":"postgresql://ruled@db1,db2/ruled","durability":"primary",
-      "cluster":{"node":"a","address":"a:1","folder":"/x","lease":"2s"}}
+      "cluster":{"node":"a","address":"a:1","folder":"/x","lease":"2s","share":false}}
       """
     let configuration = try Configuration.decode(JSONValue(parsing: text)).get()
     #expect(configuration.store == .postgresql(url: "postgresql://ruled@db1,db2/ruled"))
@@ -66,6 +66,7 @@ import Testing
     #expect(configuration.cluster.lease == 2_000_000)
     #expect(configuration.storeProblem == nil)
     #expect(configuration.cluster.tunnel == nil)
+    #expect(!configuration.cluster.share)
   }
 
   @Test(arguments: ["10.0.0.5:7433", "db1:7433", "[fd00::5]:7433"])

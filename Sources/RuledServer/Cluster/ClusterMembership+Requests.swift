@@ -72,7 +72,8 @@ extension ClusterMembership {
 
   private static let lendsNothing = RequestError(
     .notFound,
-    "the owner of the log evaluates for all subjects, since 'cluster.listen' is not set; docs/cluster.md says how nodes share the load"
+    "the owner of the log evaluates for all subjects, since 'cluster.listen' is not set, or 'cluster.share' is false; "
+      + "docs/cluster.md says how nodes share the load"
   )
 
   /// The result of all requests about the cluster.

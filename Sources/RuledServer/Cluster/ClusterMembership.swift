@@ -68,9 +68,9 @@ final class ClusterMembership: Sendable {
     } catch { throw StartError("the daemon can't run: a thread can't be started (error \(error.number))") }
   }
 
-  /// What the node brings along to evaluate for the owner of the log; nil without links to the other nodes.
+  /// What the node brings along to evaluate for the owner of the log; nil without links to the other nodes, or if it is not to take part.
   func evaluatingNode(_ configuration: Configuration, clients: OwnClients) -> EvaluatingNode? {
-    guard links != nil else { return nil }
+    guard links != nil, configuration.cluster.share else { return nil }
     let (node, played) = (node, played)
     let playback = ShareStore.Playback(store: played.store) {
       node.position.sequence

@@ -57,11 +57,10 @@ package final class Daemon {
     membership = opened.membership
     let clock = try makeClock(store)
     let context = EngineContext(store: store, clock: clock, configuration: configuration, log: log)
-    let lending = membership.flatMap { membership in
+    let lending = membership.flatMap { (membership) -> Lending? in
       let node = membership.node
-      return membership.links.map { _ in
-        Lending(position: { node.position.sequence }, leaseLeft: { node.figures.leaseLeft })
-      }
+      guard configuration.cluster.share, membership.links != nil else { return nil }
+      return Lending(position: { node.position.sequence }, leaseLeft: { node.figures.leaseLeft })
     }
     let services = Services(
       context: context, workers: count, notifier: notifier, connectionLimit: connections, journal: journal,
