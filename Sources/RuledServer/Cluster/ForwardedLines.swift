@@ -17,8 +17,13 @@ final class ForwardedLines {
   /// The generation of this node's own partitions that the client knows, and how many lines had been sent to the owner then.
   private var generation = 0
   private var passMark = 0
-  /// For partitions of this node, how many lines had been sent to the owner when the last one about one of its subjects was.
+  /// For partitions, how many lines had been sent to the owner when the last one about one of its subjects was.
   private var marks: [Partition: Int] = [:]
+
+  /// How many events that went over the share to the owner have no answer.
+  private(set) var shared = 0
+  /// A line that waits for their answers, in the order of the client's lines; no further line is delivered meanwhile.
+  private var delayed: ByteBuffer?
 
   /// The socket of the tunnel; nil without a tunnel.
   private var socket: Int32?
@@ -46,10 +51,10 @@ final class ForwardedLines {
 
   // MARK: Requests
 
-  /// Whether a line about a subject in a partition of this node may overtake those that were sent to the owner.
+  /// Whether an event about a subject in a partition may overtake the lines that went through the tunnel.
   ///
-  /// It must not overtake one that may be about the same subject: what was sent before the partition came to this node, which `generation` tells,
-  /// and what had to go by the owner since.
+  /// It must not overtake one that may be about the same subject: what was sent before the last partitions came to this node, which `generation`
+  /// tells, and what went through the tunnel since.
   func mayPass(_ partition: Partition?, _ generation: Int) -> Bool {
     if generation != self.generation {
       self.generation = generation
@@ -63,7 +68,31 @@ final class ForwardedLines {
     return true
   }
 
-  /// Sends a line to the owner; `parsed` is the parsed line, `partition` that of its subject if this node evaluates that.
+  /// Whether partitions have come to this node since the client's last event that did not go through the tunnel.
+  func isBehind(_ generation: Int) -> Bool { generation != self.generation }
+
+  /// Notes that an event goes over the share.
+  func noteShared() { shared += 1 }
+
+  /// Lets a line wait until the events that went over the share are answered: the other ways may be faster.
+  func delay(_ line: ByteView) {
+    let copy = ByteBuffer(capacity: line.count + LineFramer.padding)
+    copy.append(line)
+    delayed = copy
+    connection.holdLines()
+  }
+
+  /// Notes the answer to an event that went over the share; delivers the line that waited for the last one to `handler`.
+  func noteAnswered(to handler: any ConnectionHandler) {
+    shared -= 1
+    guard shared == 0, let line = delayed else { return }
+    delayed = nil
+    guard connection.isOpen else { return }
+    handler.receive(line: line.bytes, on: connection)
+    if !holdsLines, delayed == nil { connection.resumeLines() }
+  }
+
+  /// Sends a line through the tunnel to the owner; `parsed` is the parsed line, `partition` that of its subject while this node has any.
   func forward(_ line: ByteView, _ parsed: RequestLine, about partition: Partition?) {
     if socket == nil { openTunnel() }
     if requests.add(parsed) {
@@ -122,7 +151,7 @@ final class ForwardedLines {
     }
     if holdsLines, output.count - sent <= connection.table.limits.unsentBytes / 2 {
       holdsLines = false
-      connection.resumeLines()
+      if delayed == nil { connection.resumeLines() }
     }
     if output.count == 0, clientHasEnded, !hasEndedWriting {
       hasEndedWriting = true
@@ -132,7 +161,9 @@ final class ForwardedLines {
   }
 
   /// Whether all lines of the client have come.
-  private var clientHasEnded: Bool { !connection.isOpen || connection.inputEnded && connection.framer == nil }
+  private var clientHasEnded: Bool {
+    !connection.isOpen || connection.inputEnded && connection.framer == nil && delayed == nil
+  }
 
   private func updateInterest() {
     var events: DescriptorPoll.Events = []
@@ -214,7 +245,7 @@ final class ForwardedLines {
     for _ in 0..<count { connection.endRequest() }
     if holdsLines {
       holdsLines = false
-      connection.resumeLines()
+      if delayed == nil { connection.resumeLines() }
     }
     guard !mayGoOn else { return }
     connection.write()

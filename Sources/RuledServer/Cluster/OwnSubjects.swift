@@ -2,7 +2,8 @@ import RuledCore
 import RuledEngine
 import RuledWire
 
-/// The requests of a follower's clients about subjects that the follower itself evaluates: they go straight to its workers.
+/// The events of a follower's clients, while the follower has partitions: those about its own subjects go straight to its workers, the others over
+/// the share to the owner.
 ///
 /// Confined to the thread with the clients.
 final class OwnSubjects {
@@ -10,6 +11,23 @@ final class OwnSubjects {
   private struct Sent {
     let connection: ConnectionToken
     let text: [UInt8]
+    /// Whether the owner has it.
+    let isOwners: Bool
+  }
+
+  /// Where an event goes.
+  enum Way {
+    /// To a worker of this node.
+    case own(SubjectPlace)
+    /// Over the share to the owner.
+    case owner(SubjectPlace)
+
+    /// The partition of its subject.
+    var partition: Partition? {
+      switch self {
+      case .own(let place), .owner(let place): place.partition
+      }
+    }
   }
 
   /// Changes when partitions come.
@@ -17,6 +35,10 @@ final class OwnSubjects {
   private var partitions = PartitionSet()
   private var services: Services?
   private var bundles: [RequestBundle?] = []
+  /// The events of the tick for the owner.
+  private var owners: RequestBundle?
+  private var sendToOwner: (@Sendable (RequestBundle) -> Void)?
+  private let answered: (ConnectionToken) -> Void
   private var sent: [UInt64: Sent] = [:]
   private var lastNumber: UInt64 = 0
   private var gathered = GatheredReplies()
@@ -26,50 +48,62 @@ final class OwnSubjects {
   private let buffer = ByteBuffer(capacity: 1024)
 
   /// No subjects yet; `clients` tells which come and go, `table` has the connections.
-  init(_ clients: OwnClients, _ table: ConnectionTable) {
+  ///
+  /// `answered` is called after each reply of the owner.
+  init(_ clients: OwnClients, _ table: ConnectionTable, answered: @escaping (ConnectionToken) -> Void) {
     self.clients = clients
     self.table = table
+    self.answered = answered
   }
 
-  /// The place of the subject that a line is about, if this node evaluates it; nil where only the owner knows what to do.
-  func place(of line: ByteView) -> SubjectPlace? {
+  /// Where the event in a line goes; nil where only the owner knows what to do with the line.
+  func way(of line: ByteView) -> Way? {
     guard let services, !partitions.isEmpty else { return nil }
     guard services.inFlight.load(ordering: .relaxed) < services.context.configuration.limits.inFlight else {
       return nil
     }
     guard let subject = line.eventSubject else { return nil }
     let place = services.place(of: subject)
-    guard let partition = place.partition, partitions.contains(partition), place.owner < bundles.count else {
-      return nil
-    }
-    return place
+    guard let partition = place.partition else { return nil }
+    guard partitions.contains(partition) else { return .owner(place) }
+    return place.owner < bundles.count ? .own(place) : nil
   }
 
-  /// The partition of the subject that a line's one request is about, if this node evaluates that.
+  /// The partition of the subject that a line's one request is about, while this node has any.
   func partition(of line: RequestLine) -> Partition? {
-    guard !partitions.isEmpty, case .single(.request(let request)) = line,
-      let partition = request.params?.member("subject")?.string.map({ Partition(of: $0) })
-    else { return nil }
-    return partitions.contains(partition) ? partition : nil
+    guard !partitions.isEmpty, case .single(.request(let request)) = line else { return nil }
+    return request.params?.member("subject")?.string.map { Partition(of: $0) }
   }
 
-  /// Passes a line on to the worker of its subject; called with what `place` returned.
-  func forward(_ line: ByteView, _ place: SubjectPlace, isAdmin: Bool, from connection: Connection) {
+  /// Passes a line on; called with what `way` returned.
+  func forward(_ line: ByteView, _ way: Way, isAdmin: Bool, from connection: Connection) {
     guard let services else { return }
     lastNumber += 1
-    sent[lastNumber] = Sent(connection: connection.token, text: Array(line))
     connection.beginRequest()
-    services.inFlight.wrappingAdd(1, ordering: .relaxed)
-    let bundle = bundles[place.owner] ?? RequestBundle()
-    bundles[place.owner] = bundle
+    let (place, bundle): (SubjectPlace, RequestBundle)
+    switch way {
+    case .own(let own):
+      services.inFlight.wrappingAdd(1, ordering: .relaxed)
+      (place, bundle) = (own, bundles[own.owner] ?? RequestBundle())
+      bundles[own.owner] = bundle
+      sent[lastNumber] = Sent(connection: connection.token, text: Array(line), isOwners: false)
+    case .owner(let other):
+      (place, bundle) = (other, owners ?? RequestBundle())
+      owners = bundle
+      sent[lastNumber] = Sent(connection: connection.token, text: Array(line), isOwners: true)
+    }
     bundle.append(
       line, to: ReplyTarget(.standby, connection: lastNumber, isAdmin: isAdmin), subject: place.hash,
       partition: place.partition)
   }
 
-  /// Hands the lines of the tick to the workers.
+  /// Hands the lines of the tick to the workers and to the owner.
   func flush() {
     guard let services else { return }
+    if let bundle = owners {
+      owners = nil
+      sendToOwner?(bundle)
+    }
     for (worker, bundle) in bundles.enumerated() {
       guard let bundle else { continue }
       bundles[worker] = nil
@@ -80,8 +114,9 @@ final class OwnSubjects {
   /// Does what the part of the engine tells.
   func receive(_ event: OwnClients.Event) {
     switch event {
-    case .arrived(let set, let services):
+    case .arrived(let set, let services, let send):
       self.services = services
+      sendToOwner = send
       if bundles.isEmpty { bundles = Array(repeating: nil, count: services.workers.count) }
       partitions.formUnion(set)
       generation += 1
@@ -98,10 +133,11 @@ final class OwnSubjects {
     clients.take(into: &gathered)
     gathered.forEach { bytes, target in
       guard let request = sent.removeValue(forKey: target.connection) else { return }
-      services?.inFlight.wrappingSubtract(1, ordering: .relaxed)
+      if !request.isOwners { services?.inFlight.wrappingSubtract(1, ordering: .relaxed) }
       guard let connection = table[request.connection] else { return }
       if !bytes.isEmpty { connection.send(bytes) }
       connection.endRequest()
+      if request.isOwners { answered(request.connection) }
     }
   }
 
@@ -111,12 +147,15 @@ final class OwnSubjects {
     partitions = PartitionSet()
     services = nil
     bundles = []
+    owners = nil
+    sendToOwner = nil
     let unanswered = sent.sorted { $0.key < $1.key }
     sent = [:]
     for (_, request) in unanswered {
       guard let connection = table[request.connection] else { continue }
       refuse(request.text, on: connection, reason)
       connection.endRequest()
+      if request.isOwners { answered(request.connection) }
     }
   }
 

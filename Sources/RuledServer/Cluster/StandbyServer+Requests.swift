@@ -7,11 +7,7 @@ import RuledWire
 /// Requests of a follower's clients: evaluated here, sent to the owner, asked of the database, or refused.
 extension StandbyServer {
   func receive(line: ByteView, on connection: Connection) {
-    if let place = own.place(of: line),
-      clients[connection.token]?.mayPass(place.partition, own.generation) ?? true
-    {
-      return own.forward(line, place, isAdmin: admins.include(connection), from: connection)
-    }
+    if let way = own.way(of: line), pass(line, way, connection) { return }
     reply.removeAll()
     let parsed = parser.parse(line, readable: line.count + LineFramer.padding)
     if case .single(.request(let request)) = parsed, Self.isForDatabase(request.method) {
@@ -19,12 +15,32 @@ extension StandbyServer {
     } else if case .single(.request(let request)) = parsed, request.method == .health {
       guard answer(.request(request)) else { return }
     } else if let client = client(connection) {
+      if client.shared > 0 { return client.delay(line) }
       return client.forward(line, parsed, about: own.partition(of: parsed))
     } else {
       guard refuse(parsed) else { return }
     }
     ReplyWriter.endLine(to: reply)
     connection.send(reply.bytes)
+  }
+
+  /// Passes an event on to a worker or over the share, or lets it wait; returns false if it has to go through the tunnel.
+  private func pass(_ line: ByteView, _ way: OwnSubjects.Way, _ connection: Connection) -> Bool {
+    var known = clients[connection.token]
+    if case .owner = way {
+      known = known ?? client(connection)
+      if known == nil { return false }
+    }
+    if let client = known {
+      if client.shared > 0, client.isBehind(own.generation) {
+        client.delay(line)
+        return true
+      }
+      guard client.mayPass(way.partition, own.generation) else { return false }
+      if case .owner = way { client.noteShared() }
+    }
+    own.forward(line, way, isAdmin: admins.include(connection), from: connection)
+    return true
   }
 
   /// The client of a connection, with its tunnel to the owner; nil without a link to the owner.

@@ -35,7 +35,7 @@ final class StandbyServer: ConnectionHandler {
   /// Evaluates for the owner; nil without links to other nodes.
   let share: FollowerShare?
   /// What this node evaluates for its own clients.
-  let own: OwnSubjects
+  private(set) lazy var own = OwnSubjects(ownClients, table) { [unowned self] in clients[$0]?.noteAnswered(to: self) }
   private let ownClients = OwnClients()
   /// Replies from the threads that ask the database.
   let late = Mailbox<LateReply>()
@@ -81,7 +81,6 @@ final class StandbyServer: ConnectionHandler {
     limits.lineBytes = configuration.limits.requestBytes
     limits.lineMemory = LineMemory(max(Limits.lineBytes, 4 * limits.lineBytes))
     table = ConnectionTable(on: loop, limits: limits)
-    own = OwnSubjects(ownClients, table)
     table.handler = self
     loop.atTickEnd(.work) { [unowned self] in flush() }
   }
@@ -164,9 +163,9 @@ final class StandbyServer: ConnectionHandler {
 
   /// Ends the tunnels, which answers their open requests, and the loop.
   func stop() {
+    own.end("it ends")
     for client in clients.values { client.end() }
     for client in leaving { client.end() }
-    own.end("it ends")
     share?.stop()
     route?.close()
     loop.stop()

@@ -40,7 +40,7 @@ struct CommitQueue {
   var waitingSubmissions: Int { entries.count { !$0.isAwaited } }
 
   /// How many replies those have.
-  var waitingReplies: Int { entries.reduce(0) { $1.isAwaited ? $0 : $0 + $1.submission.replies.count } }
+  var waitingReplies: Int { entries.reduce(0) { $1.isAwaited ? $0 : $0 + $1.submission.replyCount } }
 
   /// Adds a submission if `write` appends its writes and gives their number; false when it gives nil.
   ///
@@ -147,8 +147,17 @@ final class Submission: @unchecked Sendable {  // its worker's until it is submi
   /// The most bytes that a submission may take and be recycled.
   private static let mostBytes = 1 << 20
 
-  /// A submission without replies.
-  init(_ batch: CommitBatch) { self.batch = batch }
+  /// How many replies another node has that wait for it.
+  private let repliesElsewhere: Int
+
+  /// A submission without replies here.
+  init(_ batch: CommitBatch, repliesElsewhere: Int = 0) {
+    self.batch = batch
+    self.repliesElsewhere = repliesElsewhere
+  }
+
+  /// How many replies wait for it, here and on the node that it came from.
+  var replyCount: Int { replies.count + repliesElsewhere }
 
   /// Whether there is neither anything to write nor anybody who waits.
   var isEmpty: Bool { batch.isEmpty && replies.isEmpty && batch.awaited.isEmpty }
@@ -224,6 +233,10 @@ struct ReplyTarget: Sendable {
     case http
     /// The owner of the log, which has lent the request's subject to this node; `connection` is the owner's number for the request.
     case owner
+    /// Another node, whose client has sent the request by way of its share: its index among `Shares.receivers`.
+    ///
+    /// `connection` is that node's number for the request, `slot` the number of its share.
+    case node(Int)
     /// The thread with the clients of this node, which evaluates for the owner of the log; `connection` is that thread's number for the request.
     case standby
   }

@@ -155,10 +155,11 @@ package final class Services: Sendable {
   func send(_ bundle: ReplyBundle, to receiver: ReplyTarget.Receiver) {
     switch receiver {
     case .worker(let worker): workers[worker].send(.replies(bundle))
+    case .node(let slot): receivers[workers.count + slot].send(.replies(bundle))
     case .http:
       guard let server = http.withLock({ $0 }) else { return }
       bundle.forEach { server.receive($0, for: $1) }
-    case .owner, .standby: bundle.forEach { evaluation?.reply($0, to: $1) }
+    case .owner, .standby: evaluation?.reply(bundle, recyclingTo: nil)
     }
   }
 }

@@ -77,12 +77,12 @@ final class ShareChannel {
     queue()
   }
 
-  /// Sends a request, in one frame with those right before it.
-  func send(_ request: SharedRequest) { grow(.requests) { request.write(into: $0) } }
+  /// Sends a request in a frame of that kind, in one with those right before it.
+  func send(_ request: SharedRequest, in kind: ShareFrame.Kind = .requests) { grow(kind) { request.write(into: $0) } }
 
-  /// Sends a reply, in one frame with those right before it.
-  func send(reply: ByteView, to number: UInt64) {
-    grow(.replies) { ShareFrame.writeReply(reply, to: number, into: $0) }
+  /// Sends a reply in a frame of that kind, in one with those right before it.
+  func send(reply: ByteView, to number: UInt64, in kind: ShareFrame.Kind = .replies) {
+    grow(kind) { ShareFrame.writeReply(reply, to: number, into: $0) }
   }
 
   private func grow(_ kind: ShareFrame.Kind, _ body: (ByteBuffer) -> Void) {

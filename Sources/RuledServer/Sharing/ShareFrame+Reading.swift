@@ -18,10 +18,11 @@ extension ShareFrame {
     var reader = BytesReader(bytes.extracting(Self.headBytes..<bytes.count))
     let read: ShareFrame? =
       switch kind {
-      case .join, .submit, .replies, .timerFailed, .released, .ping, .counted, .unsendable, .health, .leave:
+      case .join, .submit, .replies, .clientRequests, .timerFailed, .released, .ping, .counted, .unsendable, .health,
+        .leave:
         Self.evaluators(kind, &reader, senders)
-      case .accept, .grant, .release, .requests, .messages, .fire, .committed, .pong, .suspended, .clock, .position,
-        .problems:
+      case .accept, .grant, .release, .requests, .clientReplies, .messages, .fire, .committed, .pong, .suspended,
+        .clock, .position, .problems:
         Self.owners(kind, &reader)
       case .ended: Self.readEnded(&reader)
       case .farewell: .farewell(String(decoding: reader.rest(), as: UTF8.self))
@@ -49,6 +50,7 @@ extension ShareFrame {
       guard let round = reader.word() else { return nil }
       return items(&reader) { SharedSubmission(reading: &$0, senders: senders) }.map { .submit(round: round, $0) }
     case .replies: return items(&reader) { readReply(&$0) }.map { .replies($0) }
+    case .clientRequests: return items(&reader) { SharedRequest(reading: &$0) }.map { .clientRequests($0) }
     case .timerFailed:
       guard let timer = DueTimer(reading: &reader), let error = RequestError(reading: &reader) else { return nil }
       return .timerFailed(timer, error)
@@ -78,6 +80,7 @@ extension ShareFrame {
       guard let move = reader.word(), let partitions = PartitionSet(reading: &reader) else { return nil }
       return .release(move: move, partitions)
     case .requests: return items(&reader) { SharedRequest(reading: &$0) }.map { .requests($0) }
+    case .clientReplies: return items(&reader) { readReply(&$0) }.map { .clientReplies($0) }
     case .messages:
       guard let after = reader.signed() else { return nil }
       return items(&reader) { SharedMessage(reading: &$0) }.map { .messages(after: after, $0) }

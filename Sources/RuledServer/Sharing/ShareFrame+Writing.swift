@@ -5,12 +5,13 @@ import RuledJSON
 /// Frames to bytes.
 ///
 /// A frame has four bytes of length, a byte of kind, and the body. Numbers are big-endian; texts and strings of bytes have their length in four bytes before
-/// them. The items of `submit`, `replies`, `requests` and `messages` end with the body.
+/// them. The items of `submit`, `messages`, and of those with requests or replies end with the body.
 extension ShareFrame {
   /// What a frame is, as its fifth byte says.
   enum Kind: UInt8 {
-    case join = 1, submit, replies, timerFailed, released, ping, leave, counted, unsendable, health
+    case join = 1, submit, replies, timerFailed, released, ping, leave, counted, unsendable, health, clientRequests
     case accept = 16, grant, release, requests, messages, fire, committed, pong, suspended, clock, position, problems
+    case clientReplies = 28
     case ended = 32, farewell
   }
 
@@ -62,6 +63,8 @@ extension ShareFrame {
     case .problems: .problems
     case .ended: .ended
     case .farewell: .farewell
+    case .clientRequests: .clientRequests
+    case .clientReplies: .clientReplies
     }
   }
 
@@ -69,10 +72,11 @@ extension ShareFrame {
   func write(into buffer: ByteBuffer) {
     let start = Self.begin(kind, in: buffer)
     switch self {
-    case .join, .submit, .replies, .timerFailed, .released, .ping, .counted, .unsendable, .health, .leave:
+    case .join, .submit, .replies, .clientRequests, .timerFailed, .released, .ping, .counted, .unsendable, .health,
+      .leave:
       writeEvaluators(into: buffer)
-    case .accept, .grant, .release, .requests, .messages, .fire, .committed, .pong, .suspended, .clock, .position,
-      .problems:
+    case .accept, .grant, .release, .requests, .clientReplies, .messages, .fire, .committed, .pong, .suspended, .clock,
+      .position, .problems:
       writeOwners(into: buffer)
     case .ended(let number, let isWhole):
       buffer.append(bigEndian: number)
@@ -93,6 +97,8 @@ extension ShareFrame {
       for submission in submissions { submission.write(into: buffer) }
     case .replies(let replies):
       for (number, reply) in replies { Self.writeReply(reply, to: number, into: buffer) }
+    case .clientRequests(let requests):
+      for request in requests { request.write(into: buffer) }
     case .timerFailed(let timer, let error):
       timer.write(into: buffer)
       error.write(into: buffer)
@@ -127,6 +133,8 @@ extension ShareFrame {
       partitions.write(into: buffer)
     case .requests(let requests):
       for request in requests { request.write(into: buffer) }
+    case .clientReplies(let replies):
+      for (number, reply) in replies { Self.writeReply(reply, to: number, into: buffer) }
     case .messages(let after, let messages):
       buffer.append(bigEndian: after)
       for message in messages { message.write(into: buffer) }

@@ -13,6 +13,8 @@ enum ShareFrame {
   case submit(round: UInt64, [SharedSubmission])
   /// Replies to `requests`, by their numbers; a notification has an empty one.
   case replies([(number: UInt64, reply: ByteView)])
+  /// Events of the node's own clients about subjects that are evaluated elsewhere; the owner answers with `clientReplies`.
+  case clientRequests([SharedRequest])
   /// A timer can't fire; its `ended` comes too.
   case timerFailed(DueTimer, RequestError)
   /// The node has finished what it had of the partitions of the `release` with that number; `sequence` is the last number that it gave.
@@ -38,6 +40,8 @@ enum ShareFrame {
   case release(move: UInt64, PartitionSet)
   /// Requests of clients about the node's subjects.
   case requests([SharedRequest])
+  /// Replies to `clientRequests`, by their numbers; a notification has an empty one.
+  case clientReplies([(number: UInt64, reply: ByteView)])
   /// Messages for the node's subjects, which are in the log up to `after`.
   case messages(after: Int64, [SharedMessage])
   /// A timer is due; the node answers `ended` with that number.
@@ -68,7 +72,7 @@ enum ShareFrame {
 /// What a node says of itself when it joins.
 struct ShareJoin: Equatable {
   /// The format of the frames that it writes; another one is refused.
-  static let format: UInt8 = 2
+  static let format: UInt8 = 3
 
   /// The node's name.
   let node: String
@@ -133,7 +137,7 @@ struct PluginTally: Equatable {
   var isSuspended = false
 }
 
-/// A request of a client, on its way to the node that evaluates for its subject.
+/// A request of a client, on its way to the node that evaluates for its subject, or to the owner.
 struct SharedRequest {
   /// The sender's number for it.
   let number: UInt64
@@ -163,4 +167,6 @@ struct SharedSubmission {
   let batch: CommitBatch
   /// The numbers of the cascades of its messages, one for each; 0 where nobody waits.
   let cascades: [UInt64]
+  /// How many requests that the owner has passed on are answered once it is durable.
+  var replies = 0
 }

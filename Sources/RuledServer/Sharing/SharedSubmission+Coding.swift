@@ -12,6 +12,7 @@ extension SharedSubmission {
   /// Appends the submission.
   func write(into buffer: ByteBuffer) {
     precondition(cascades.count == batch.messages.count, "each message has the number of a cascade, or 0")
+    buffer.append(bigEndian: UInt32(replies))
     buffer.append(counted: batch.writes.records)
     batch.changes.write(into: buffer)
     buffer.append(bigEndian: UInt32(batch.counters.count))
@@ -58,13 +59,15 @@ extension SharedSubmission {
   ///
   /// The senders of its messages are found in `senders`.
   init?(reading reader: inout BytesReader, senders: MessageSenders) {
-    guard let records = reader.string(), let changes = ChangeLog(reading: &reader) else { return nil }
+    guard let replies = reader.word32(), let records = reader.string(), let changes = ChangeLog(reading: &reader) else {
+      return nil
+    }
     let batch = CommitBatch(number: 0, changes: changes, capacity: records.count + Self.spareBytes)
     guard batch.writes.append(records: records), Self.readCounters(&reader, into: batch),
       let cascades = Self.readMessages(&reader, into: batch, senders), Self.readTimers(&reader, into: batch),
       Self.readEffects(&reader, into: batch), Self.readParked(&reader, into: batch)
     else { return nil }
-    self.init(batch: batch, cascades: cascades)
+    self.init(batch: batch, cascades: cascades, replies: Int(replies))
   }
 
   private static func readCounters(_ reader: inout BytesReader, into batch: CommitBatch) -> Bool {

@@ -50,8 +50,8 @@ final class Shares: Sendable {
 
 /// What evaluates for the owner of the log on another node, as its workers see it.
 protocol OwnersEvaluation: Sendable {
-  /// Sends a reply to a request that the owner or a client of this node has sent; an empty one for a notification.
-  func reply(_ bytes: ByteView, to target: ReplyTarget)
+  /// Sends replies to requests that the owner or clients of this node have sent; empty ones for notifications.
+  func reply(_ replies: ReplyBundle, recyclingTo pool: BundlePool?)
 
   /// Throws unless the owner has lately confirmed that the node still evaluates for it.
   func checkRead() throws(RequestError)

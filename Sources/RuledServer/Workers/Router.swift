@@ -229,7 +229,16 @@ extension Services {
   func place(of subject: ByteView) -> SubjectPlace {
     let hash = hash64(subject)
     guard let shares else { return SubjectPlace(owner: worker(forHash: hash), hash: hash, partition: nil) }
-    let partition = Partition(of: subject)
+    return place(ofHash: hash, Partition(of: subject), shares)
+  }
+
+  /// Where the subject of a request is evaluated by now; nil if the request's bundle does not have its partition.
+  func place(of entry: RequestBundle.Entry) -> SubjectPlace? {
+    guard let shares, let partition = entry.partition else { return nil }
+    return place(ofHash: entry.subject, partition, shares)
+  }
+
+  private func place(ofHash hash: UInt64, _ partition: Partition, _ shares: Shares) -> SubjectPlace {
     let owner = shares[partition].map { workers.count + $0 } ?? worker(forHash: hash)
     return SubjectPlace(owner: owner, hash: hash, partition: partition)
   }

@@ -114,7 +114,7 @@ extension Worker {
         cascade.cascade.leave()
       } else {
         switch reply.target.receiver {
-        case .worker(index), .http, .owner, .standby: replies.send(durable.bytes(of: reply), to: reply.target)
+        case .worker(index), .http, .owner, .standby, .node: replies.send(durable.bytes(of: reply), to: reply.target)
         case .worker: break
         }
       }

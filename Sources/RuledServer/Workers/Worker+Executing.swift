@@ -11,7 +11,7 @@ extension Worker {
     for (index, entry) in entries.enumerated() {
       evaluator.prefetch(after: index, of: entries.count) { entries[$0].subject }
       let text = bundle.text(of: entry)
-      execute(text, readable: text.count + LineFramer.padding, entry.target)
+      execute(text, readable: text.count + LineFramer.padding, entry.target, at: services.place(of: entry))
       submitIfFull()
     }
     pool.recycle(bundle)
@@ -20,11 +20,11 @@ extension Worker {
   /// Notes the time at which the next requests begin: once for all that are executed together.
   func begin() { begun = EngineClock.monotonic }
 
-  /// Parses a request, of which `readable` bytes may be read, and calls its method.
-  func execute(_ text: ByteView, readable: Int, _ target: ReplyTarget) {
+  /// Parses a request, of which `readable` bytes may be read, and calls its method; `place` is that of its subject where it is known.
+  func execute(_ text: ByteView, readable: Int, _ target: ReplyTarget, at place: SubjectPlace? = nil) {
     switch parser.parse(text, readable: readable) {
     case .single(.request(let request)):
-      if services.shares == nil || !redirect(request, text, target) { call(request, target) }
+      if services.shares == nil || !redirect(request, text, target, at: place) { call(request, target) }
     case .single(.invalid(let id, let error)): replies.sendError(error, id: id, to: target)
     case .invalid(let error): replies.sendError(error, id: nil, to: target)
     case .batch: replies.sendError(RequestError(.invalidRequest, "A request is an object."), id: nil, to: target)

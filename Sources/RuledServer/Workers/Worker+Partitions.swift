@@ -75,9 +75,11 @@ extension Worker {
 
   /// Lets a request wait, or passes it on, if this worker does not evaluate its subject; returns false if it does.
   ///
-  /// A request that was on its way while its partition moved may come to the wrong place.
-  func redirect(_ request: RequestView, _ text: ByteView, _ target: ReplyTarget) -> Bool {
-    guard let place = router.place(of: request) else { return false }
+  /// A request that was on its way while its partition moved may come to the wrong place. `known` is where its subject is evaluated by now.
+  func redirect(
+    _ request: RequestView, _ text: ByteView, _ target: ReplyTarget, at known: SubjectPlace? = nil
+  ) -> Bool {
+    guard let place = known ?? router.place(of: request) else { return false }
     let isHere = place.owner == index
     guard isHere ? isHolding(place.partition) : !keeps(place) else { return false }
     let request = ForwardedRequest(text: Array(text), target: target, subject: place.hash, partition: place.partition)

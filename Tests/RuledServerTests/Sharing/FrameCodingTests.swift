@@ -22,7 +22,7 @@ import Testing
       kinds.insert(frame.kind.rawValue)
       withExtendedLifetime(buffer) {}
     }
-    #expect(kinds.count == 24)
+    #expect(kinds.count == 26)
   }
 
   @Test func `a submission is read with the senders of the engine, and into a batch of its own`() throws {

@@ -13,7 +13,7 @@ final class RandomFrames {
 
   /// A frame of any kind.
   func next() -> ShareFrame {
-    switch Int.random(in: 0..<24, using: &random) {
+    switch Int.random(in: 0..<26, using: &random) {
     case 0: .join(ShareJoin(node: text(), incarnation: text(), revision: text()))
     case 1: .submit(round: number(), list { submission() })
     case 2: .replies(list { (number: number(), reply: view()) })
@@ -37,6 +37,8 @@ final class RandomFrames {
     case 20: .health(ShareHealth(heldSubjects: number(), problems: list { text() }, unreadable: list { text() }))
     case 21: .position(signed())
     case 22: .problems(list { text() })
+    case 23: .clientRequests(list { SharedRequest(number: number(), isAdmin: flag(), isInBatch: flag(), text: view()) })
+    case 24: .clientReplies(list { (number: number(), reply: view()) })
     default: .farewell(text())
     }
   }
@@ -84,7 +86,7 @@ final class RandomFrames {
     batch.removesEffects = flag()
     for _ in 0..<count() { batch.effects.append(EffectKey(subject: bytes(), sequence: number())) }
     for _ in 0..<count() { batch.countParked(of: text(), Int.random(in: -2...2, using: &random)) }
-    return SharedSubmission(batch: batch, cascades: cascades)
+    return SharedSubmission(batch: batch, cascades: cascades, replies: below(1_000))
   }
 
   /// What counts the messages of the submissions.
@@ -160,9 +162,10 @@ extension ShareFrame {
   var content: String {
     switch self {
     case .submit(let round, let submissions): "submit \(round) \(submissions.map(\.content))"
-    case .replies(let replies): "replies \(replies.map { "\($0.number) \(Self.content($0.reply))" })"
-    case .requests(let requests):
-      "requests \(requests.map { "\($0.number) \($0.isAdmin) \($0.isInBatch) \(Self.content($0.text))" })"
+    case .replies(let replies), .clientReplies(let replies):
+      "\(kind) \(replies.map { "\($0.number) \(Self.content($0.reply))" })"
+    case .requests(let requests), .clientRequests(let requests):
+      "\(kind) \(requests.map { "\($0.number) \($0.isAdmin) \($0.isInBatch) \(Self.content($0.text))" })"
     case .grant(let partitions, let after, let sequence):
       "grant \(partitions.partitions.map(\.index)) \(after) \(sequence)"
     case .counted(let counts): "counted \(counts.content)"
@@ -213,6 +216,7 @@ extension SharedSubmission {
     let timer = batch.earliestTimer.map { "\($0)" } ?? "none"
     return """
       \(writes) \(counters) \(messages) \(timer) \(batch.waitingTimers) \(batch.effects) \(batch.removesEffects) \(batch.parked) \(batch.changes.all)
+      \(replies)
       """
   }
 }

@@ -84,7 +84,8 @@ final class SharingRig {
   /// Starts both; the node joins by itself.
   init(
     rules: String = ServerRig.rules, store: any StateStore = MemoryStore(), clock: EngineClock = EngineClock(),
-    mostReplyBytes: Int = ShareFrame.mostItemBytes, configure: (inout Configuration) -> Void = { _ in }
+    mostReplyBytes: Int = ShareFrame.mostItemBytes, clients: OwnClients? = nil,
+    configure: (inout Configuration) -> Void = { _ in }
   ) throws {
     let log = Log(store)
     self.log = log
@@ -105,7 +106,7 @@ final class SharingRig {
     var configuration = Configuration()
     configure(&configuration)
     var node = EvaluatingNode(
-      name: "b", incarnation: "1", configuration: configuration, workers: 2,
+      name: "b", incarnation: "1", configuration: configuration, workers: 2, clients: clients,
       playback: .init(
         store: log.copy, position: { log.position }, whenPlayed: { log.whenPlayed($0, $1) },
         awaitPlayed: { log.awaitPlayed($0) }, observe: { log.observe($0) }),

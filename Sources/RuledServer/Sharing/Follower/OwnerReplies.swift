@@ -26,11 +26,15 @@ final class OwnerReplies: OwnersEvaluation {
 
   // MARK: Workers
 
-  func reply(_ bytes: ByteView, to target: ReplyTarget) {
-    if target.receiver == .standby { return clients?.reply(bytes, to: target) ?? () }
+  func reply(_ replies: ReplyBundle, recyclingTo pool: BundlePool?) {
+    clients?.reply(replies)
     let wake: LoopWake? = state.withLock { state in
       guard !state.isOver else { return nil }
-      return state.gathered.append(bytes, to: target) ? state.wake : nil
+      let isFirst = state.gathered.count == 0
+      replies.forEach(recyclingTo: pool) { bytes, target in
+        if target.receiver != .standby { state.gathered.append(bytes, to: target) }
+      }
+      return isFirst && state.gathered.count > 0 ? state.wake : nil
     }
     wake?.wake()
   }
@@ -89,12 +93,11 @@ struct GatheredReplies {
   /// How many there are.
   var count: Int { entries.count }
 
-  /// Adds a reply; true if it is the first.
-  mutating func append(_ reply: ByteView, to target: ReplyTarget) -> Bool {
+  /// Adds a reply.
+  mutating func append(_ reply: ByteView, to target: ReplyTarget) {
     let start = bytes.count
     bytes.append(reply)
     entries.append((target, start..<bytes.count))
-    return entries.count == 1
   }
 
   /// Removes all, and keeps the memory unless that is much.

@@ -76,7 +76,8 @@ extension ShareSession {
     for worker in services.workers { worker.send(.perform { $0.hold(partitions) }) }
     shares.assign(partitions, to: nil)
     for worker in services.workers { worker.send(.perform { $0.open(partitions) }) }
-    node.clients?.arrive(partitions, services)
+    let mailbox = mailbox
+    node.clients?.arrive(partitions, services) { _ = mailbox.send(.clientRequests($0)) }
   }
 
   /// Lets no more requests of this node's clients come for partitions, before these go.

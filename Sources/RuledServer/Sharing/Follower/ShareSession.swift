@@ -12,6 +12,8 @@ final class ShareSession {
   enum Message: Sendable {
     /// A round of submissions for the owner.
     case submit(round: UInt64, [SharedSubmission])
+    /// Requests of this node's clients for the owner, with the clients' numbers.
+    case clientRequests(RequestBundle)
     /// A cascade that came with that number has ended.
     case cascadeEnded(UInt64, isWhole: Bool)
     /// So many batches of the log are played back.
@@ -55,6 +57,8 @@ final class ShareSession {
   private var gathered = GatheredReplies()
   /// What the owner knows to be wrong here.
   private var toldHealth = ShareHealth()
+  /// How many requests of this node's clients the owner has not answered.
+  private var unanswered = 0
 
   /// Up to where the log is known to be played back.
   private var playedTo: Int64 = 0
@@ -180,6 +184,14 @@ final class ShareSession {
     case .submit(let round, let submissions):
       sendCounts()
       send(.submit(round: round, submissions))
+    case .clientRequests(let bundle):
+      unanswered += bundle.entries.count
+      for entry in bundle.entries {
+        let request = SharedRequest(
+          number: entry.target.connection, isAdmin: entry.target.isAdmin, isInBatch: false,
+          text: bundle.text(of: entry))
+        channel?.send(request, in: .clientRequests)
+      }
     case .cascadeEnded(let number, let isWhole):
       sendCounts()
       send(.ended(number: number, isWhole: isWhole))
@@ -218,11 +230,23 @@ final class ShareSession {
     case .grant(let partitions, let after, let sequence): take(.grant(partitions, after: after, sequence: sequence))
     case .release(let move, let partitions): take(.release(move: move, partitions))
     case .requests(let requests): take(requests)
+    case .clientReplies(let replies): answerClients(replies)
     case .messages(let after, let messages): take(.messages(after: after, messages))
     case .fire(let number, let timer): take(.fire(number: number, timer))
-    case .join, .submit, .replies, .timerFailed, .released, .ping, .counted, .unsendable, .health, .leave:
+    case .join, .submit, .replies, .clientRequests, .timerFailed, .released, .ping, .counted, .unsendable, .health,
+      .leave:
       end("the owner sent what only other nodes send")
     }
+  }
+
+  /// Passes the owner's replies on to clients of this node.
+  private func answerClients(_ replies: [(number: UInt64, reply: ByteView)]) {
+    unanswered -= replies.count
+    var bundle = ReplyBundle()
+    for (number, reply) in replies {
+      bundle.append(reply, to: ReplyTarget(.standby, connection: number, isAdmin: false))
+    }
+    node.clients?.reply(bundle)
   }
 
   /// Starts the part of the engine.
@@ -252,7 +276,9 @@ final class ShareSession {
     guard endReason == nil, engine != nil else { return }
     do throws(StoreError) {
       let live = try LiveRules.revision(in: node.playback.store)
-      guard live == catalog.revision else { return end("revision \(live) of the rules is in force now") }
+      guard live == catalog.revision || unanswered > 0 else {
+        return end("revision \(live) of the rules is in force now")
+      }
     } catch { return end("the rules in force can't be read: \(error)") }
     sendCounts()
     sendHealth()
@@ -283,7 +309,7 @@ final class ShareSession {
   private func refuse(_ text: [UInt8], _ target: ReplyTarget) {
     text.withView { text in
       guard case .single(.request(let request)) = parser.parse(text) else { return refuse(nil, target) }
-      if request.isNotification { return replies.reply(ByteView.empty, to: target) }
+      if request.isNotification { return reply(ByteView.empty, to: target) }
       refuse(request.id.map { Array($0) }, target)
     }
   }
@@ -300,6 +326,12 @@ final class ShareSession {
     } else {
       ReplySender.writeError(error, id: nil, isAlone: target.batch == 0, to: reply)
     }
-    replies.reply(reply.bytes, to: target)
+    self.reply(reply.bytes, to: target)
+  }
+
+  private func reply(_ bytes: ByteView, to target: ReplyTarget) {
+    var bundle = ReplyBundle()
+    bundle.append(bytes, to: target)
+    replies.reply(bundle, recyclingTo: nil)
   }
 }

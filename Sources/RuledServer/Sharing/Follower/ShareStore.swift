@@ -105,7 +105,8 @@ final class ShareStore: StateStore, @unchecked Sendable {  // `lock` guards what
       }
       guard next.submissions.isEmpty || next.bytes + bytes <= Self.mostBytes else { return nil }
       next.bytes += bytes
-      next.submissions.append(SharedSubmission(batch: batch, cascades: takeCascades(of: batch)))
+      let replies = submission.replies.count { $0.target.receiver == .owner }
+      next.submissions.append(SharedSubmission(batch: batch, cascades: takeCascades(of: batch), replies: replies))
       lastAppended += 1
       return lastAppended
     }

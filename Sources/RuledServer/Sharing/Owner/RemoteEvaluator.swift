@@ -7,7 +7,7 @@ import RuledWire
 /// It passes requests, messages and timers on, and submits what the node wants to be committed. Confined to the thread that lends.
 final class RemoteEvaluator {
   /// What the owner knows of a round of submissions.
-  private struct Round {
+  struct Round {
     let number: UInt64
     /// How many of its submissions have no result yet.
     var left: Int
@@ -15,9 +15,17 @@ final class RemoteEvaluator {
     var failure: CommitResult?
   }
 
+  /// A request that was passed on, with the bundle that has its text.
+  private struct Sent {
+    let bundle: RequestBundle
+    let entry: RequestBundle.Entry
+  }
+
   let node: String
   let terms: ShareTerms
   let revision: String
+  /// Tells it from others that have had the same slot.
+  let number: Int
   /// Its index among the receivers of `Shares`.
   let slot: Int
   /// The partitions that it was granted.
@@ -38,6 +46,8 @@ final class RemoteEvaluator {
   var clock: Int64?
   /// Until when it may answer reads, in nanoseconds of the owner's monotonic clock.
   private(set) var validUntil: UInt64 = 0
+  /// How many requests of its clients it has not got replies to.
+  var unanswered = 0
   /// Whether it wants to take no more part.
   var isLeaving = false
   /// Why it takes no more part; nil while it does.
@@ -46,19 +56,22 @@ final class RemoteEvaluator {
   let services: Services
   private let lending: Lending
   let channel: ShareChannel
-  private let parser = RequestParser()
+  let parser = RequestParser()
+  let text = ByteBuffer(capacity: 4096)
   /// The requests that it has not answered.
-  private var requests: [UInt64: ForwardedRequest] = [:]
+  private var requests: [UInt64: Sent] = [:]
   private var cascades: [UInt64: Cascade] = [:]
   private var lastNumber: UInt64 = 0
-  private var rounds: [Round] = []
+  var rounds: [Round] = []
   /// Messages for it that are in the log, and whose frame leaves at the end of the tick.
   private var messages: [SharedMessage] = []
 
   /// A node that joined over `channel` and was accepted.
   init(
-    _ join: ShareJoin, terms: ShareTerms, slot: Int, _ services: Services, _ lending: Lending, _ channel: ShareChannel
+    _ join: ShareJoin, terms: ShareTerms, number: Int, slot: Int, _ services: Services, _ lending: Lending,
+    _ channel: ShareChannel
   ) {
+    self.number = number
     node = join.node
     revision = join.revision
     self.terms = terms
@@ -70,8 +83,8 @@ final class RemoteEvaluator {
     channel.send(.accept(terms))
   }
 
-  private var receiver: Int { services.workers.count + slot }
-  private var position: Int64 { lending.position() }
+  var receiver: Int { services.workers.count + slot }
+  var position: Int64 { lending.position() }
 
   // MARK: Partitions
 
@@ -118,7 +131,8 @@ final class RemoteEvaluator {
       services.elsewhere?.noteLostCommit()
       noteResult { $0.failure = $0.failure == .unknown ? .unknown : result }
     case .cascadeEnded(let number, let isWhole): channel.send(.ended(number: number, isWhole: isWhole))
-    case .replies, .perform: preconditionFailure("only a thread of this daemon can do that")
+    case .replies(let bundle): answer(bundle)
+    case .perform: preconditionFailure("only a thread of this daemon can do that")
     }
   }
 
@@ -135,7 +149,7 @@ final class RemoteEvaluator {
       for entry in bundle.entries { forward(bundle.request(entry)) }
       return
     }
-    for entry in bundle.entries { send(bundle.request(entry)) }
+    send(bundle)
   }
 
   private func forward(_ request: ForwardedRequest) {
@@ -144,24 +158,28 @@ final class RemoteEvaluator {
       if let partition = request.partition, coming.contains(partition) || partitions.contains(partition) {
         return waiting.append(request)
       }
-      if !services.workers[0].send(.request(request)) { refuse(request, Self.isGone) }
+      if !services.workers[0].send(.request(request)) { refuse(request.text, request.target, Self.isGone) }
       return
     }
-    send(request)
+    let bundle = RequestBundle()
+    request.text.withView { bundle.append($0, to: request.target, subject: request.subject, partition: partition) }
+    send(bundle)
   }
 
-  private func send(_ request: ForwardedRequest) {
-    lastNumber += 1
-    requests[lastNumber] = request
+  /// Sends the requests of a bundle, which is kept until they are answered.
+  private func send(_ bundle: RequestBundle) {
     let position = position
     if position > toldPosition {
       toldPosition = position
       channel.send(.position(position))
     }
-    let target = request.target
-    request.text.withView { text in
+    for entry in bundle.entries {
+      lastNumber += 1
+      requests[lastNumber] = Sent(bundle: bundle, entry: entry)
       channel.send(
-        SharedRequest(number: lastNumber, isAdmin: target.isAdmin, isInBatch: target.batch != 0, text: text))
+        SharedRequest(
+          number: lastNumber, isAdmin: entry.target.isAdmin, isInBatch: entry.target.batch != 0,
+          text: bundle.text(of: entry)))
     }
   }
 
@@ -193,17 +211,28 @@ final class RemoteEvaluator {
 
   // MARK: From the node
 
-  /// Sends a reply of the node to its client.
-  func reply(_ number: UInt64, _ bytes: ByteView) {
-    guard let target = requests.removeValue(forKey: number)?.target else { return }
-    var bundle = ReplyBundle()
-    bundle.append(bytes, to: target)
-    services.send(bundle, to: target.receiver)
+  /// Sends replies of the node to their clients: all for the connections of one worker, or the clients of one node, at once.
+  func reply(_ replies: [(number: UInt64, reply: ByteView)]) {
+    var bundles = services.receivers.map { _ in ReplyBundle() }
+    for (number, bytes) in replies {
+      guard let target = requests.removeValue(forKey: number)?.entry.target else { continue }
+      switch target.receiver {
+      case .worker(let worker): bundles[worker].append(bytes, to: target)
+      case .node(let slot): bundles[services.workers.count + slot].append(bytes, to: target)
+      case .http, .owner, .standby:
+        var bundle = ReplyBundle()
+        bundle.append(bytes, to: target)
+        services.send(bundle, to: target.receiver)
+      }
+    }
+    for (index, bundle) in bundles.enumerated() where !bundle.isEmpty {
+      services.receivers[index].send(.replies(bundle))
+    }
   }
 
   /// Refuses a request whose reply the node can't send.
   func refuse(_ number: UInt64) {
-    if let request = requests.removeValue(forKey: number) { refuse(request, Self.isTooLarge) }
+    if let sent = requests.removeValue(forKey: number) { refuse(sent, Self.isTooLarge) }
   }
 
   /// Ends the cascade of a message or a timer.
@@ -220,77 +249,13 @@ final class RemoteEvaluator {
   /// For how long a node may answer reads after a ping, in nanoseconds.
   static let validity: UInt64 = 1_000_000_000
 
-  // MARK: Submissions
-
-  /// Whether each submission has its result.
-  var isSettled: Bool { rounds.isEmpty }
-
-  /// Submits what the node wants to be committed.
-  func submit(_ submissions: [SharedSubmission], round: UInt64) {
-    guard !submissions.isEmpty else {
-      return channel.send(.committed(round: round, .durable, after: position))
-    }
-    rounds.append(Round(number: round, left: submissions.count))
-    let mailbox = services.receivers[receiver]
-    for shared in submissions {
-      for (index, number) in shared.cascades.enumerated() where number != 0 {
-        let message = shared.batch.messages[index]
-        shared.batch.messages[index] = CommitBatch.Message(
-          subject: message.subject, sequence: message.sequence,
-          cascade: Cascade { isWhole in _ = mailbox.send(.cascadeEnded(number, isWhole: isWhole)) },
-          sender: message.sender)
-      }
-      services.context.counters.reserve(foreign: shared.batch)
-      let inFlight = services.inFlight.load(ordering: .relaxed)
-      services.report(services.commits.submit(Submission(shared.batch), of: receiver, inFlight: inFlight))
-    }
-  }
-
-  /// Does what follows from a durable batch of the node, as a worker does for its own.
-  private func complete(_ submission: Submission) {
-    let batch = submission.batch
-    services.elsewhere?.noteCommit(of: submission, at: EngineClock.monotonic)
-    services.context.parkedCounts.add(batch.parked)
-    if batch.waitingTimers != 0 {
-      services.context.waitingTimers.wrappingAdd(batch.waitingTimers, ordering: .relaxed)
-    }
-    var outgoing: [Int: [CommitBatch.Message]] = [:]
-    for message in batch.messages {
-      let owner = services.owner(of: message.subject)
-      guard owner == receiver else {
-        outgoing[owner, default: []].append(message)
-        continue
-      }
-      // The node itself applies those for its own subjects. One whose subject has just come there is found in the store.
-      message.cascade?.leave(isCommitted: false)
-    }
-    for (owner, messages) in outgoing { services.receivers[owner].send(.messages(messages)) }
-    if let due = batch.earliestTimer { _ = services.control.send(.timerSet(due)) }
-    services.outbox.add(batch.effects)
-    if batch.removesEffects { services.outbox.recount() }
-    noteResult { $0.durable += 1 }
-  }
-
-  /// Notes the result of the next submission, and answers its round if that was the last one of it.
-  private func noteResult(_ note: (inout Round) -> Void) {
-    guard !rounds.isEmpty else { return }
-    note(&rounds[0])
-    rounds[0].left -= 1
-    guard rounds[0].left == 0 else { return }
-    let round = rounds.removeFirst()
-    if round.failure != nil { services.commits.resume(receiver) }
-    // If a part is durable and the rest is lost, the node can't say of a request that nothing of it was applied.
-    let failure = round.failure.map { round.durable > 0 ? CommitResult.unknown : $0 }
-    channel.send(.committed(round: round.number, failure ?? .durable, after: position))
-  }
-
   // MARK: The end
 
   /// Ends the connection, and all that waits for the node; returns the requests that it has not got.
   func fail(_ reason: String) -> [ForwardedRequest] {
     if loss == nil { loss = reason }
     channel.close(reason)
-    for request in requests.sorted(by: { $0.key < $1.key }) { refuse(request.value, Self.isGone) }
+    for (_, sent) in requests.sorted(by: { $0.key < $1.key }) { refuse(sent, Self.isGone) }
     requests = [:]
     for cascade in cascades.values { cascade.leave(isCommitted: false) }
     cascades = [:]
@@ -304,14 +269,19 @@ final class RemoteEvaluator {
     return waiting
   }
 
-  private func refuse(_ request: ForwardedRequest, _ error: RequestError) {
+  private func refuse(_ sent: Sent, _ error: RequestError) {
+    refuse(Array(sent.bundle.text(of: sent.entry)), sent.entry.target, error)
+  }
+
+  /// Answers a request with an error.
+  func refuse(_ text: [UInt8], _ target: ReplyTarget, _ error: RequestError) {
     services.elsewhere?.noteRefusal(error.code)
     let buffer = ByteBuffer(capacity: 256)
     ReplySender.writeRefusal(
-      of: request.text, error, isAlone: request.target.batch == 0, parser: parser, to: buffer)
+      of: text, error, isAlone: target.batch == 0, parser: parser, to: buffer)
     var bundle = ReplyBundle()
-    bundle.append(buffer.bytes, to: request.target)
-    services.send(bundle, to: request.target.receiver)
+    bundle.append(buffer.bytes, to: target)
+    services.send(bundle, to: target.receiver)
   }
 
   private static let isTooLarge = RequestError(

@@ -31,6 +31,8 @@ final class SharesService {
   private var guests: [ObjectIdentifier: ShareChannel] = [:]
   private var move: PartitionMove?
   private var moves: UInt64 = 0
+  /// How many nodes have joined so far.
+  private var joins = 0
   private var lendsAt: UInt64 = 0
   private var numbersAt: UInt64 = EngineClock.monotonic + numbersInterval
   private var problemsAt: UInt64 = 0
@@ -86,6 +88,7 @@ final class SharesService {
       case .fire(let timer, let cascade):
         _ = services.control.send(.timerMoved(timer))
         cascade.leave()
+      case .replies(let bundle): bundle.forEach { _, _ in services.inFlight.wrappingSubtract(1, ordering: .relaxed) }
       default: break
       }
     }
@@ -148,7 +151,8 @@ final class SharesService {
       channel.close(problem)
       return nil
     }
-    let evaluator = RemoteEvaluator(join, terms: terms, slot: slot, services, lending, channel)
+    joins += 1
+    let evaluator = RemoteEvaluator(join, terms: terms, number: joins, slot: slot, services, lending, channel)
     evaluators.append(evaluator)
     services.context.log.write(LogLine(.info, "node \(join.node) evaluates for a part of the subjects"))
     publish()
@@ -175,7 +179,8 @@ final class SharesService {
   private func receive(_ frame: ShareFrame, from evaluator: RemoteEvaluator) {
     switch frame {
     case .submit(let round, let submissions): evaluator.submit(submissions, round: round)
-    case .replies(let replies): for (number, bytes) in replies { evaluator.reply(number, bytes) }
+    case .replies(let replies): evaluator.reply(replies)
+    case .clientRequests(let requests): evaluator.execute(requests)
     case .timerFailed(let timer, let error): _ = services.control.send(.timerFailed(timer, error))
     case .ended(let number, let isWhole): evaluator.end(number, isWhole: isWhole)
     case .counted(let counts): evaluator.count(counts)
@@ -190,8 +195,8 @@ final class SharesService {
       evaluator.isLeaving = true
       check()
     case .farewell(let reason): evaluator.loss = reason
-    case .join, .accept, .grant, .release, .requests, .messages, .fire, .committed, .pong, .suspended, .clock,
-      .position, .problems:
+    case .join, .accept, .grant, .release, .requests, .clientReplies, .messages, .fire, .committed, .pong, .suspended,
+      .clock, .position, .problems:
       evaluator.loss = "it sent a frame that only an owner sends"
     }
   }
@@ -248,10 +253,15 @@ final class SharesService {
       return begin(.recover(lost.fail(lost.loss ?? "")), partitions, lost)
     }
     let needsAll = lending.isHeld || isRollingOut
+    var isWaiting = false
     for evaluator in evaluators where evaluator.loss == nil {
       let isOutdated = problem(of: evaluator.revision) != nil || evaluator.terms.journals != journals
       guard needsAll || isOutdated || evaluator.isLeaving else { continue }
       if !evaluator.partitions.isEmpty { return begin(.takeBack, evaluator.partitions, evaluator) }
+      guard evaluator.unanswered == 0 else {
+        isWaiting = true  // not for long: without partitions, a node sends nothing of its clients any more
+        continue
+      }
       if evaluator.isLeaving {
         evaluator.loss = "it takes no more part"
       } else if !needsAll {
@@ -259,7 +269,7 @@ final class SharesService {
       }
     }
     if needsAll { return lending.noteAllHere() }
-    guard now >= lendsAt else { return }
+    guard now >= lendsAt, !isWaiting else { return }
     let ready = evaluators.filter { $0.loss == nil }
     guard !ready.isEmpty else { return }
     let share = Partition.count / (ready.count + 1)
