@@ -21,7 +21,12 @@ final class NodeLinks: Sendable {
 
   /// Receives the sockets of tunnels; has no body while the node does not own the log.
   private final class Receiver: Sendable {
-    let body = Mutex<(@Sendable (PeerClient, Int32) -> Bool)?>(nil)
+    /// What a lock has as its value: a bare closure would be wrapped once more with each access.
+    struct Target {
+      var body: (@Sendable (PeerClient, Int32) -> Bool)?
+    }
+
+    let target = Mutex(Target())
   }
 
   /// Listens for the other nodes, and refuses their tunnels until `serve`.
@@ -41,7 +46,7 @@ final class NodeLinks: Sendable {
       state = Mutex(State(settings: settings))
       loop = try PeerLoop()
       listener = try PeerListener(on: loop, at: tunnel.listen, settings) { client, socket in
-        let take = receiver.body.withLock { $0 }
+        let take = receiver.target.withLock { $0.body }
         if let take, take(client, socket) { return nil }
         return "node \(name) does not own the log of commits"
       }
@@ -99,11 +104,11 @@ final class NodeLinks: Sendable {
   }
 
   /// Passes the sockets of other nodes' clients to `body` from now on; it returns false if it did not take one.
-  func serve(_ body: @escaping @Sendable (PeerClient, Int32) -> Bool) { receiver.body.withLock { $0 = body } }
+  func serve(_ body: @escaping @Sendable (PeerClient, Int32) -> Bool) { receiver.target.withLock { $0.body = body } }
 
   /// Accepts no further tunnels; open ones stay.
   func stopAccepting() {
-    receiver.body.withLock { $0 = nil }
+    receiver.target.withLock { $0.body = nil }
     listener.stopAccepting()
   }
 

@@ -16,7 +16,11 @@ final class SharingRig {
     let store: any StateStore
     let copy = FaultyStore(MemoryStore())
     private let played = Mutex<(last: Int64, waiting: [(Int64, @Sendable () -> Void)])>((0, []))
-    private let observer = Mutex<(@Sendable (WriteSet) -> Void)?>(nil)
+    private let observer = Mutex<Observer?>(nil)
+
+    private struct Observer {
+      let body: @Sendable (WriteSet) -> Void
+    }
 
     init(_ store: any StateStore) { self.store = store }
 
@@ -32,12 +36,12 @@ final class SharingRig {
 
     func awaitPlayed(_ position: Int64) { while self.position < position { usleep(1_000) } }
 
-    func observe(_ body: (@Sendable (WriteSet) -> Void)?) { observer.withLock { $0 = body } }
+    func observe(_ body: (@Sendable (WriteSet) -> Void)?) { observer.withLock { $0 = body.map { Observer(body: $0) } } }
 
     private func play(_ set: WriteSet) {
       // swift-format-ignore: NeverUseForceTry
       try! copy.commit(set, durable: true)
-      observer.withLock { $0 }?(set)
+      observer.withLock { $0 }?.body(set)
       let ready = played.withLock { played in
         played.last += 1
         let last = played.last
