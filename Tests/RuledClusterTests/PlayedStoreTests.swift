@@ -40,15 +40,20 @@ import Testing
       let batch = Self.batch(["first", "middle", "last"])
       position = position.following(batch.bytes, epoch: 1)
       try played.apply(batch.bytes, to: position)
+      withExtendedLifetime(batch) {}
     }
     #expect(played.position == position)
-    let one = ["first", "middle", "last"].map { Array(Cluster.writes($0).records) }
+    let sets = ["first", "middle", "last"].map { Cluster.writes($0) }
+    let one = sets.map { Array($0.records) }
+    withExtendedLifetime(sets) {}
     seen.withLock { seen in
       #expect(seen.commits == Array((0..<50).map { _ in one }.joined()))
       #expect(seen.stacks.count == 1, "each call is as deep as the one before")
     }
     played.observe(nil)
-    try played.apply(Self.batch(["more"]).bytes, to: position.following(Self.batch(["more"]).bytes, epoch: 1))
+    let more = Self.batch(["more"])
+    try played.apply(more.bytes, to: position.following(more.bytes, epoch: 1))
+    withExtendedLifetime(more) {}
     #expect(seen.withLock { $0.commits.count } == 150)
     try store.close()
   }
@@ -57,9 +62,11 @@ import Testing
     let folder = TemporaryFolder()
     let store = try RocksStore(path: folder("store"))
     let played = try PlayedStore(store)
+    try played.join("cluster")
     let texts = (0..<60).map { "\($0)" + String(repeating: "x", count: 100_000) }
     let batch = Self.batch(texts)
     try played.apply(batch.bytes, to: LogPosition.start.following(batch.bytes, epoch: 1))
+    withExtendedLifetime(batch) {}
     var found = 0
     try store.scanCommitted { _, value in
       if value.count > 100_000 { found += 1 }
