@@ -89,8 +89,11 @@ final class ForwardedLines {
     delayed = nil
     guard connection.isOpen else { return }
     handler.receive(line: line.bytes, on: connection)
-    if !holdsLines, delayed == nil { connection.resumeLines() }
+    resumeLines()
   }
+
+  /// Delivers the client's lines again, unless something else still holds them.
+  private func resumeLines() { if !holdsLines, delayed == nil { connection.resumeLines() } }
 
   /// Sends a line through the tunnel to the owner; `parsed` is the parsed line, `partition` that of its subject while this node has any.
   func forward(_ line: ByteView, _ parsed: RequestLine, about partition: Partition?) {
@@ -151,7 +154,7 @@ final class ForwardedLines {
     }
     if holdsLines, output.count - sent <= connection.table.limits.unsentBytes / 2 {
       holdsLines = false
-      if delayed == nil { connection.resumeLines() }
+      resumeLines()
     }
     if output.count == 0, clientHasEnded, !hasEndedWriting {
       hasEndedWriting = true
@@ -245,7 +248,7 @@ final class ForwardedLines {
     for _ in 0..<count { connection.endRequest() }
     if holdsLines {
       holdsLines = false
-      if delayed == nil { connection.resumeLines() }
+      resumeLines()
     }
     guard !mayGoOn else { return }
     connection.write()

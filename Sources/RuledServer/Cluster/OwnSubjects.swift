@@ -80,18 +80,17 @@ final class OwnSubjects {
     guard let services else { return }
     lastNumber += 1
     connection.beginRequest()
-    let (place, bundle): (SubjectPlace, RequestBundle)
+    let (place, bundle, isOwners): (SubjectPlace, RequestBundle, Bool)
     switch way {
     case .own(let own):
       services.inFlight.wrappingAdd(1, ordering: .relaxed)
-      (place, bundle) = (own, bundles[own.owner] ?? RequestBundle())
+      (place, bundle, isOwners) = (own, bundles[own.owner] ?? RequestBundle(), false)
       bundles[own.owner] = bundle
-      sent[lastNumber] = Sent(connection: connection.token, text: Array(line), isOwners: false)
     case .owner(let other):
-      (place, bundle) = (other, owners ?? RequestBundle())
+      (place, bundle, isOwners) = (other, owners ?? RequestBundle(), true)
       owners = bundle
-      sent[lastNumber] = Sent(connection: connection.token, text: Array(line), isOwners: true)
     }
+    sent[lastNumber] = Sent(connection: connection.token, text: Array(line), isOwners: isOwners)
     bundle.append(
       line, to: ReplyTarget(.standby, connection: lastNumber, isAdmin: isAdmin), subject: place.hash,
       partition: place.partition)

@@ -177,14 +177,14 @@ final class StandbyServer: ConnectionHandler {
       expiresAt = EngineClock.monotonic + Self.expiryInterval
       membership.expireOutcomes()
     }
-    if endsAt != nil {
-      // It leaves.
-    } else if membership.node.figures.isDrained {
-      share?.leave()
-    } else {
-      share?.use(route?.link.map { FollowerShare.Route($0) })
-    }
+    if endsAt == nil { chooseShare() }
     for web in webs.values { web.checkTime() }
+  }
+
+  /// Takes part in the evaluation for the present owner, or in none while the node is drained.
+  private func chooseShare() {
+    if membership.node.figures.isDrained { return share?.leave() ?? () }
+    share?.use(route?.link.map { FollowerShare.Route($0) })
   }
 
   /// Writes what clients sent to the tunnels; called at the end of a tick.

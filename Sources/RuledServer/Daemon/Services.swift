@@ -154,12 +154,20 @@ package final class Services: Sendable {
   /// Passes replies to the thread that has the connections.
   func send(_ bundle: ReplyBundle, to receiver: ReplyTarget.Receiver) {
     switch receiver {
-    case .worker(let worker): workers[worker].send(.replies(bundle))
-    case .node(let slot): receivers[workers.count + slot].send(.replies(bundle))
+    case .worker, .node: index(of: receiver).map { _ = receivers[$0].send(.replies(bundle)) }
     case .http:
       guard let server = http.withLock({ $0 }) else { return }
       bundle.forEach { server.receive($0, for: $1) }
     case .owner, .standby: evaluation?.reply(bundle, recyclingTo: nil)
+    }
+  }
+
+  /// The index among `receivers` of what gets such replies; nil if they go another way.
+  func index(of receiver: ReplyTarget.Receiver) -> Int? {
+    switch receiver {
+    case .worker(let worker): worker
+    case .node(let slot): workers.count + slot
+    case .http, .owner, .standby: nil
     }
   }
 }

@@ -132,17 +132,22 @@ final class HTTPTransfer {
 private func headCallback(
   _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
-  guard let bytes, let context else { return size * count }
-  let transfer = Unmanaged<HTTPTransfer>.fromOpaque(context).takeUnretainedValue()
-  transfer.readHead(ByteView(start: bytes, count: size * count))
-  return size * count
+  pass(bytes, size * count, to: context) { $0.readHead($1) }
 }
 
 private func bodyCallback(
   _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
-  guard let bytes, let context else { return size * count }
-  let transfer = Unmanaged<HTTPTransfer>.fromOpaque(context).takeUnretainedValue()
-  transfer.keepBody(ByteView(start: bytes, count: size * count))
-  return size * count
+  pass(bytes, size * count, to: context) { $0.keepBody($1) }
+}
+
+/// Passes bytes of the answer to the transfer that `context` is; returns how many, as libcurl expects.
+private func pass(
+  _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int, to context: UnsafeMutableRawPointer?,
+  _ body: (HTTPTransfer, ByteView) -> Void
+) -> Int {
+  if let bytes, let context {
+    body(Unmanaged<HTTPTransfer>.fromOpaque(context).takeUnretainedValue(), ByteView(start: bytes, count: count))
+  }
+  return count
 }

@@ -174,24 +174,15 @@ final class Router: ConnectionHandler {
     bundle.append(text, to: target, subject: place.hash, partition: place.partition)
   }
 
-  /// Hands this tick's requests to the other workers that own their subjects; one that sleeps is borrowed for a lone request.
-  func forwardBundles() {
-    for owner in bundles.indices where owner != index {
-      guard let bundle = bundles[owner] else { continue }
-      bundles[owner] = nil
-      let isLone = bundle.entries.count == 1 && bundles[index] == nil
-      if isLone, owner < services.workers.count, worker.execute(bundle, inPlaceOf: owner) { continue }
-      services.receivers[owner].send(.requests(bundle))
-    }
-  }
-
-  /// Hands this tick's requests to the other workers without borrowing any.
+  /// Hands this tick's requests to the other workers that own their subjects; one that sleeps is borrowed for a lone request, unless `mayBorrow` is false.
   ///
   /// Who borrows takes what has come to this worker meanwhile. While this worker is still at what came before, that would be overtaken.
-  func sendBundles() {
+  func forwardBundles(mayBorrow: Bool = true) {
     for owner in bundles.indices where owner != index {
       guard let bundle = bundles[owner] else { continue }
       bundles[owner] = nil
+      let isLone = mayBorrow && bundle.entries.count == 1 && bundles[index] == nil
+      if isLone, owner < services.workers.count, worker.execute(bundle, inPlaceOf: owner) { continue }
       services.receivers[owner].send(.requests(bundle))
     }
   }

@@ -35,7 +35,7 @@ extension Worker {
 
   /// Sends what this worker has routed so far, and calls `done`: what it routes from now on goes where the table says.
   func finishRouting(_ done: @escaping @Sendable () -> Void) {
-    router.sendBundles()
+    router.forwardBundles(mayBorrow: false)
     router.executeOwnBundle()
     done()
   }

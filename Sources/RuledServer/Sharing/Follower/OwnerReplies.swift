@@ -16,6 +16,7 @@ final class OwnerReplies: OwnersEvaluation {
   /// Until when reads are answered, in nanoseconds of the monotonic clock.
   private let readsEnd = Atomic<UInt64>(0)
 
+  /// How many batches of the log the owner had when it sent its last request.
   private let known = Atomic<Int64>(0)
 
   /// The clients of this node; nil if none comes here directly.

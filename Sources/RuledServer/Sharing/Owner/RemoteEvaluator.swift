@@ -216,14 +216,13 @@ final class RemoteEvaluator {
     var bundles = services.receivers.map { _ in ReplyBundle() }
     for (number, bytes) in replies {
       guard let target = requests.removeValue(forKey: number)?.entry.target else { continue }
-      switch target.receiver {
-      case .worker(let worker): bundles[worker].append(bytes, to: target)
-      case .node(let slot): bundles[services.workers.count + slot].append(bytes, to: target)
-      case .http, .owner, .standby:
-        var bundle = ReplyBundle()
-        bundle.append(bytes, to: target)
-        services.send(bundle, to: target.receiver)
+      if let index = services.index(of: target.receiver) {
+        bundles[index].append(bytes, to: target)
+        continue
       }
+      var bundle = ReplyBundle()
+      bundle.append(bytes, to: target)
+      services.send(bundle, to: target.receiver)
     }
     for (index, bundle) in bundles.enumerated() where !bundle.isEmpty {
       services.receivers[index].send(.replies(bundle))
