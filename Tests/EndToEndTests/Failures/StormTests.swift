@@ -21,8 +21,8 @@ extension EndToEnd {
 
     private static let few = #""s:" .. i % 50"#
 
-    /// Work of a rule that takes about half a millisecond, however the daemon was built: so a storm outlasts what a test does meanwhile.
-    private static let slow = "for i = 1, 100000 do end"
+    /// Work of a rule that takes about a millisecond, however the daemon was built: so a storm outlasts what a test does meanwhile.
+    private static let slow = "for i = 1, 200000 do end"
 
     /// A plugin that forwards numbers and records the order in which they arrive.
     private static let relay = """
@@ -65,7 +65,8 @@ extension EndToEnd {
     {
       let daemon = try RuledDaemon(rules: Self.rules(Self.storm(10, to: Self.few, Self.slow)))
       let client = try daemon.client()
-      try Self.begin(2, client)
+      // A cascade of ten messages each reaches its limit after 11,111 messages: these take minutes until they do.
+      try Self.begin(20, client)
       for n in 1...50 {
         try client.event("pass", "sender", ["to": "receiver", "n": .integer(Int64(n))])
       }
