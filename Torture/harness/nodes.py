@@ -165,8 +165,9 @@ class Services:
 class Clients:
   """Send events to whichever node takes them, each again until it is acknowledged."""
 
-  def __init__(self, nodes):
-    self.nodes, self.preferred = nodes, 0
+  def __init__(self, nodes, preferred=0):
+    """Clients that ask the node number `preferred` first."""
+    self.nodes, self.preferred = nodes, preferred
 
   def send(self, event, is_ending=lambda: False):
     """The outcome of an event; None if the clients end before."""
