@@ -14,6 +14,7 @@ sys.path.insert(0, str(place.CHECKOUT / "scripts"))
 import throwaway_postgres  # noqa: E402
 
 STANDBYS = ("s1", "s2")
+STREAKS = (place.BENCHMARKS / "rules" / "streaks",)
 
 
 class Database:
@@ -63,7 +64,7 @@ class Node(servers.Ruled):
       f'cluster = {{ node = "{name}", folder = "{cluster.folder / name}/store", lease = "{lease}", '
       f'listen = "127.0.0.1:{throwaway_postgres.free_port()}", certificate = "{tls}/{name}/node.pem", key = "{tls}/{name}/node.key", '
       f'authority = "{tls}/authority.pem"{snapshots} }}')
-    super().__init__(f"node {name}", cluster.folder / name, "commit", plugins=[place.BENCHMARKS / "rules" / "streaks"], settings=settings)
+    super().__init__(f"node {name}", cluster.folder / name, "commit", plugins=cluster.plugins, settings=settings)
 
   @property
   def health(self):
@@ -98,8 +99,8 @@ class Node(servers.Ruled):
 class Cluster:
   """A new database with nodes, of which the first one owns the log."""
 
-  def __init__(self, folder, count, names="abcd", snapshots=False, every="20s", lease="2s"):
-    self.folder, self.every, self.lease, self.nodes, self.database = folder, every, lease, [], None
+  def __init__(self, folder, count, names="abcd", snapshots=False, every="20s", lease="2s", plugins=STREAKS):
+    self.folder, self.every, self.lease, self.plugins, self.nodes, self.database = folder, every, lease, plugins, [], None
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     self.snapshots = folder / "snapshots" if snapshots else None

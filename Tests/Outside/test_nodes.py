@@ -617,6 +617,22 @@ def test_a_drained_owner_gives_the_log_up_and_follows(cluster):
     load.check(cluster.owners[0])
 
 
+def test_a_drained_owner_ends_by_a_signal_at_any_time_and_follows_when_started_again(cluster):
+    load = Load(cluster.nodes)
+    for milliseconds in range(0, 700, 50):
+        eventually(lambda: len(cluster.owners) == 1 and len(cluster.standbys) == 2, seconds=60)
+        owner, asked = cluster.owners[0], cluster.standbys[0]
+        load.go_on()
+        assert "result" in asked.call("cluster_drain", {"node": owner.name})
+        time.sleep(milliseconds / 1000)
+        # 2 when another node owns the log already; a signal that comes while the node becomes a follower ends it at once.
+        assert owner.end(signal.SIGTERM) in (0, 2, -signal.SIGTERM)
+        owner.start()
+        eventually(lambda: owner.status == "standby", seconds=60)
+        assert "result" in asked.call("cluster_undrain", {"node": owner.name})
+    load.check(cluster.owners[0])
+
+
 def test_a_drained_node_does_not_take_over(cluster):
     first, second = cluster.standbys
     assert tool(first, "drain", first.name)[0] == 0

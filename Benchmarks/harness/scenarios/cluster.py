@@ -1,6 +1,7 @@
 """Nodes over PostgreSQL with two synchronous standbys: the commits of the log against a bare C program, events against the embedded store,
 the load shared among nodes, what a follower costs its clients, catch-up, take-over, and a sustained run with snapshots and vacuum."""
 import concurrent.futures
+import itertools
 import os
 import pathlib
 import statistics
@@ -154,20 +155,23 @@ def events_table(results):
 # With two nodes, the first one keeps the lower half of the partitions: what clients send that know their subjects' nodes.
 KNOWN = "pipelined, to the node of the subject"
 HALVES = ("0-127", "128-255")
+# The game tells analytics of each event; together they take several times as long as the rule of the other loads.
+SHIPPED = "pipelined, with the shipped rules"
 
 
 def sharing(arguments, folder, load, say):
   """The same load through every node at once, with one, two and three nodes: how much processor time each of them takes for an event.
 
-  Subjects are chosen at random, whatever the node; with two nodes, also by clients that know the node of each subject."""
-  results = {count: {shape: [] for shape in [*SHAPES, *([KNOWN] if count == 2 else [])]} for count in (1, 2, 3)}
+  Subjects are chosen at random, whatever the node; with two nodes, also by clients that know the node of each subject. At last with
+  the shipped rules."""
+  results = {count: {shape: [] for shape in [*SHAPES, *([KNOWN] if count == 2 else []), SHIPPED]} for count in (1, 2, 3)}
   for number in range(arguments.rounds):
-    for count, shapes in results.items():
-      with nodes.Cluster(folder / "sharing", count, lease="10s") as cluster:
+    for (count, shapes), is_shipped in itertools.product(results.items(), (False, True)):
+      with nodes.Cluster(folder / "sharing", count, lease="10s", plugins=servers.shipped() if is_shipped else nodes.STREAKS) as cluster:
         load.fill(cluster.owner, arguments.subjects)
         nodes.wait(lambda: cluster.shares_are_even, "the partitions are not shared out")
-        for shape in shapes:
-          options = dict(SHAPES["pipelined" if shape == KNOWN else shape])
+        for shape in (shape for shape in shapes if (shape == SHIPPED) == is_shipped):
+          options = dict(SHAPES.get(shape, SHAPES["pipelined"]))
           if "rate" in options:
             options["rate"] //= count
           each = [dict(options, partitions=half) for half in HALVES] if shape == KNOWN else [options] * count
@@ -191,7 +195,7 @@ def sharing_table(results):
       figure = lambda name: middle([one[name] for one in rounds])
       times = middle([alone["owner_us"] / max(one["owner_us"], one["follower_us"]) for one, alone in zip(rounds, results[1]["pipelined" if shape == KNOWN else shape])])
       follower = f"{figure('follower_us'):.1f} µs" if count > 1 else ""
-      title = f"{TITLES['pipelined']}, to the node of the subject" if shape == KNOWN else TITLES[shape]
+      title = TITLES.get(shape, shape.replace("pipelined", TITLES["pipelined"]))
       rows.append(row(COUNTS[count], title, f"{figure('throughput'):,.0f}", milliseconds(figure("p50_us")), milliseconds(figure("p99_us")),
                       f"{figure('owner_us'):.1f} µs", follower, f"{times:.2f} ×"))
   return rows + ["", "Processor times are for one event of the whole cluster. The last column is what the processor time of the busiest node allows, "

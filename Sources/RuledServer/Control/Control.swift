@@ -18,13 +18,21 @@ final class Control {
   private var nextWorker = 0
   private var watchdog: Watchdog?
   private var sampling: LoopTimer?
-  private let onStop: () -> Void
+  private let onStop: (StopReason) -> Void
   /// Ends the workers, while somebody keeps all subjects here.
   var onDrain: (Lending.Hold?) -> Void = { _ in }
   private let replyBuffer = ByteBuffer(capacity: 1024)
 
-  /// A control thread on `loop`, which calls `onStop` when a signal asks the daemon to end.
-  init(services: Services, loop: EventLoop, onStop: @escaping () -> Void) throws(SystemError) {
+  /// Why the daemon stops to serve.
+  enum StopReason {
+    /// A signal asks it to end.
+    case signal
+    /// The node of a cluster lost the log of commits, or is to give it up.
+    case ownership
+  }
+
+  /// A control thread on `loop`, which calls `onStop` when the daemon is to stop; more than once where both reasons come.
+  init(services: Services, loop: EventLoop, onStop: @escaping (StopReason) -> Void) throws(SystemError) {
     self.services = services
     self.loop = loop
     self.onStop = onStop
@@ -37,7 +45,7 @@ final class Control {
       for message in messages { receive(message) }
     }
     signals = try SignalWatcher(on: loop, [.terminate, .interrupt, .hangUp]) { [unowned self] signal in
-      signal == .hangUp ? services.reloads.request(.configuration) : onStop()
+      signal == .hangUp ? services.reloads.request(.configuration) : onStop(.signal)
     }
     listener = try Listener(on: loop, socket) { [unowned self] in assign($0) }
     timers.start()
@@ -62,8 +70,8 @@ final class Control {
     timers.stop()
   }
 
-  /// Begins the shutdown, as a signal does.
-  func end() { onStop() }
+  /// Begins the shutdown of a node that does not own the log any more.
+  func end() { onStop(.ownership) }
 
   /// Goes on with the shutdown: all subjects are here.
   func drain(_ hold: Lending.Hold?) { onDrain(hold) }

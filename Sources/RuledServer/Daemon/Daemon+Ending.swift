@@ -4,17 +4,20 @@ import RuledEngine
 /// How the daemon ends, or gives the log of a cluster up: what was received is answered first.
 extension Daemon {
   /// Stops accepting, waits until the workers have answered and committed what they received, and then ends the threads.
-  func stop(_ services: Services, _ control: Control) {
-    guard !isStopping else { return }
-    isStopping = true
-    let isHandingOver = isHandingOver
+  ///
+  /// A signal may come while the node gives the log up: then it ends instead of following.
+  func stop(_ services: Services, _ control: Control, for reason: Control.StopReason) {
+    if reason == .signal { isEnding = true }
     if isHandingOver {
+      guard !isStopping else { return }
       log.write(LogLine(.info, "giving the log of commits up: what has been received is answered first"))
-    } else {
+    } else if sockets != nil {
       notifier.stopping()
       log.write(LogLine(.info, "ending: what has been received is answered first"))
       sockets = nil  // new clients are refused; those that are served have copies
     }
+    guard !isStopping else { return }
+    isStopping = true
     control.stopAccepting()
     membership?.links?.stopAccepting()
     services.reloads.end()

@@ -21,6 +21,8 @@ package final class Daemon {
   private let readConfiguration: @Sendable () throws(StartError) -> Configuration
   var membership: ClusterMembership?
   var isStopping = false
+  /// Whether a signal asked the daemon to end: then a node that is drained does not follow afterwards.
+  var isEnding = false
   /// The sockets that new clients connect to, until the daemon ends.
   var sockets: DaemonSockets?
 
@@ -50,6 +52,7 @@ package final class Daemon {
 
   /// Opens the store, serves, and closes it; gives whether the node of a cluster gave the log up and follows from then on.
   private func serveOnce(workers count: Int, connections: Int) throws(StartError) -> Bool {
+    guard let sockets else { return false }
     let opening = StoreOpening(
       configuration, sockets: sockets, connections: connections, isManual: isManual, notifier: notifier, log: log)
     guard let opened = try opening.run() else { return false }
@@ -82,7 +85,10 @@ package final class Daemon {
       try startWorkers(services, catalog)
       try startOutbox(services)
       try serve(services, catalog)
-      if isHandingOver { return try handOver(store, context) }
+      if isHandingOver {
+        try handOver(store, context)
+        return true
+      }
       keeper?.end()
       if let membership, let loss = membership.lossError {
         try? store.close()
@@ -106,11 +112,11 @@ package final class Daemon {
 
   // MARK: Giving the log of a cluster up
 
-  /// Whether the node was told to give the log up, and still owns it.
-  var isHandingOver: Bool { membership.map { $0.isDrained && $0.lossError == nil } ?? false }
+  /// Whether the node was told to give the log up, still owns it, and is to follow afterwards.
+  var isHandingOver: Bool { !isEnding && (membership.map { $0.isDrained && $0.lossError == nil } ?? false) }
 
   /// Commits what is left, lets another node take the log over, and closes the store, so that this one can follow.
-  private func handOver(_ store: any StateStore, _ context: EngineContext) throws -> Bool {
+  private func handOver(_ store: any StateStore, _ context: EngineContext) throws {
     try StoredTime.save(context)
     membership?.end()
     log.write(LogLine(.info, "node \(configuration.cluster.node) has given the log of commits up, and follows it"))
@@ -119,7 +125,6 @@ package final class Daemon {
     loader?.join()
     workers = []
     isStopping = false
-    return true
   }
 
   // MARK: Starting
@@ -201,7 +206,7 @@ package final class Daemon {
     let loop = try EventLoop()
     var control: Control?
     let started = try Control(services: services, loop: loop) { [unowned self] in
-      if let control { stop(services, control) }
+      if let control { stop(services, control, for: $0) }
     }
     started.onDrain = { [unowned self, unowned started] in drain(services, started, $0) }
     control = started

@@ -15,7 +15,7 @@ struct StoreOpening {
   }
 
   private let configuration: Configuration
-  private let sockets: DaemonSockets?
+  private let sockets: DaemonSockets
   private let connections: Int
   private let isManual: Bool
   private let notifier: SystemdNotifier
@@ -23,7 +23,7 @@ struct StoreOpening {
 
   /// The opening of the configured store; a follower serves up to `connections` clients on `sockets`, and may have a manual clock.
   init(
-    _ configuration: Configuration, sockets: DaemonSockets?, connections: Int, isManual: Bool,
+    _ configuration: Configuration, sockets: DaemonSockets, connections: Int, isManual: Bool,
     notifier: SystemdNotifier, log: any EventLog
   ) {
     self.configuration = configuration
@@ -38,17 +38,17 @@ struct StoreOpening {
   func run() throws(StartError) -> Opened? {
     guard let path = configuration.storeFolder else { return Opened(store: MemoryStore()) }
     let (store, journal) = try openFolder(path)
-    guard case .postgresql(let url) = configuration.store, let sockets else {
+    guard case .postgresql(let url) = configuration.store else {
       try ClusterStart.leave(store, log)
       return Opened(store: store, journal: journal)
     }
     let start = ClusterStart(url, configuration, log: log)
     switch try start.replace(store, notifier: notifier) {
-    case .kept: return try follow(start, store, journal, sockets)
+    case .kept: return try follow(start, store, journal)
     case .ended: return nil
     case .closed:
       let (store, journal) = try openFolder(path)
-      return try follow(start, store, journal, sockets)
+      return try follow(start, store, journal)
     }
   }
 
@@ -69,7 +69,7 @@ struct StoreOpening {
 
   /// Follows the log of a cluster until this node owns it; nil after a signal.
   private func follow(
-    _ start: ClusterStart, _ store: RocksStore, _ journal: JournalService?, _ sockets: DaemonSockets
+    _ start: ClusterStart, _ store: RocksStore, _ journal: JournalService?
   ) throws(StartError) -> Opened? {
     try? StoreCopy.removeAll(in: store.path)
     let links = try configuration.cluster.tunnel.map { (tunnel) throws(StartError) in
