@@ -34,8 +34,10 @@ final class StandbyServer: ConnectionHandler {
   let route: OwnerRoute?
   /// Evaluates for the owner; nil without links to other nodes.
   let share: FollowerShare?
-  /// What this node evaluates for its own clients.
-  private(set) lazy var own = OwnSubjects(ownClients, table) { [unowned self] in clients[$0]?.noteAnswered(to: self) }
+  /// Passes the events of the clients on to where their subjects are.
+  private(set) lazy var followerEvents = FollowerEvents(ownClients, table) { [unowned self] in
+    clients[$0]?.noteAnswered(to: self)
+  }
   private let ownClients = OwnClients()
   /// Replies from the threads that ask the database.
   let late = Mailbox<LateReply>()
@@ -109,7 +111,9 @@ final class StandbyServer: ConnectionHandler {
   private func serve(_ notifier: SystemdNotifier) throws -> LogWriter? {
     let holder = Holder()
     try ended.attach(to: loop) { [unowned self] _ in stop() }
-    try ownClients.events.attach(to: loop) { [unowned self] events in for event in events { own.receive(event) } }
+    try ownClients.events.attach(to: loop) { [unowned self] events in
+      for event in events { followerEvents.receive(event) }
+    }
     try late.attach(to: loop) { [unowned self] replies in for reply in replies { send(reply) } }
     let signals = try SignalWatcher(on: loop, [.terminate, .interrupt, .hangUp]) { [unowned self] signal in
       if signal == .hangUp { return membership.links?.reloadIdentity() ?? () }
@@ -163,7 +167,7 @@ final class StandbyServer: ConnectionHandler {
 
   /// Ends the tunnels, which answers their open requests, and the loop.
   func stop() {
-    own.end("it ends")
+    followerEvents.end("it ends")
     for client in clients.values { client.end() }
     for client in leaving { client.end() }
     share?.stop()
@@ -189,7 +193,7 @@ final class StandbyServer: ConnectionHandler {
 
   /// Writes what clients sent to the tunnels; called at the end of a tick.
   private func flush() {
-    own.flush()
+    followerEvents.flush()
     for client in clients.values { client.flush() }
     for client in leaving { client.flush() }
     leaving.removeAll { $0.isOver }

@@ -6,7 +6,7 @@ import RuledWire
 /// the share to the owner.
 ///
 /// Confined to the thread with the clients.
-final class OwnSubjects {
+final class FollowerEvents {
   /// A request that was passed on.
   private struct Sent {
     let connection: ConnectionToken
