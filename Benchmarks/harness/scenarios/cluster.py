@@ -43,8 +43,9 @@ def processor_seconds(processes):
 
 # Commits
 
-def commits(cluster, load, arguments, say):
-  """The owner's commits under each load, and in turns what a C program commits with the same batches."""
+def commits(cluster, folder, load, arguments, say):
+  """The owner's commits under each load, and in turns what a C program commits with the same batches: alone, and beside a daemon with an
+  embedded store that decides as many events meanwhile, so that the processors have as much to do."""
   owner, database = cluster.owner, cluster.database
   results = []
   for number in range(arguments.rounds):
@@ -57,10 +58,21 @@ def commits(cluster, load, arguments, say):
       ours = {**figures, "rate": written / seconds, "mean_us": took / count * 1e6, "bytes": size, "events": figures["throughput"] * seconds / written,
               "database_cpu_us": (processor_seconds(database.processes) - begun) / written * 1e6}
       theirs = nodes.bare(database, arguments.seconds, 1, "one")
-      results.append({"shape": shape, "ours": ours, "bare": theirs})
+      beside = bare_beside(folder / "beside", load, database, arguments, {**options, "rate": int(figures["throughput"])})
+      results.append({"shape": shape, "ours": ours, "bare": theirs, "beside": beside})
       say(f"round {number + 1} {shape}: {ours['rate']:.0f} batches/s of {ours['events']:.1f} events and {size:,.0f} bytes, "
-          f"{ours['mean_us']:.0f} µs each; the C program {theirs['rate']:.0f}/s, {1e6 / theirs['rate']:.0f} µs")
+          f"{ours['mean_us']:.0f} µs each; the C program {1e6 / theirs['rate']:.0f} µs alone, {1e6 / beside['rate']:.0f} µs beside as many events")
   return results
+
+
+def bare_beside(folder, load, database, arguments, options):
+  """What the C program commits while a daemon with an embedded store takes a load."""
+  with servers.streaks(folder, "interval") as server, concurrent.futures.ThreadPoolExecutor() as pool:
+    loaded = pool.submit(load.once, server, subjects=arguments.subjects, **options)
+    time.sleep(load.warmup)
+    figures = nodes.bare(database, arguments.seconds, 1, "one")
+    loaded.result()
+  return figures
 
 
 def flights(cluster, arguments, say):
@@ -86,14 +98,15 @@ def milliseconds(microseconds, digits=2):
 
 
 def commits_table(results):
-  rows = table("load", "batches/s", "events in a batch", "bytes of a batch", "a commit", "of the C program's", "C program, batches/s", "a commit")
+  rows = table("load", "batches/s", "events in a batch", "bytes of a batch", "a commit", "of the C program's beside as many events", "of the C program's alone",
+               "C program beside, a commit", "alone")
   for shape in SHAPES:
     rounds = [result for result in results if result["shape"] == shape]
     ours = lambda name: middle([one["ours"][name] for one in rounds])
-    ratio = middle([one["ours"]["mean_us"] * one["bare"]["rate"] / 1e6 for one in rounds])
-    rate = middle([one["bare"]["rate"] for one in rounds])
+    ratio = lambda side: f"{middle([one['ours']['mean_us'] * one[side]['rate'] / 1e6 for one in rounds]):.2f} ×"
+    took = lambda side: f"{1e6 / middle([one[side]['rate'] for one in rounds]):,.0f} µs"
     rows.append(row(TITLES[shape], f"{ours('rate'):,.0f}", f"{ours('events'):.1f}", f"{ours('bytes'):,.0f}", f"{ours('mean_us'):,.0f} µs",
-                    f"{ratio:.2f} ×", f"{rate:,.0f}", f"{1e6 / rate:,.0f} µs"))
+                    ratio("beside"), ratio("bare"), took("beside"), took("bare")))
   return rows
 
 
@@ -351,7 +364,7 @@ def run(arguments, folder, say):
   if {"commits", "flights", "clients", "catch-up"} & set(wanted):
     with nodes.Cluster(folder / "cluster", 3, lease="10s") as cluster:
       load.fill(cluster.owner, arguments.subjects)
-      part("commits", "Commits of the log, against a bare C program", lambda: commits(cluster, load, arguments, say), commits_table)
+      part("commits", "Commits of the log, against a bare C program", lambda: commits(cluster, folder, load, arguments, say), commits_table)
       part("flights", "Several commits in flight", lambda: flights(cluster, arguments, say), flights_table)
       part("clients", "Clients of a node that follows", lambda: clients(cluster, load, arguments, say), clients_table)
       part("catch-up", "Bytes, and a new node", lambda: catching_up(cluster, arguments, load, say), catching_up_table)
