@@ -1,6 +1,7 @@
 """What is promised of a subject holds whichever node evaluates for it: its data, limits, ends of nodes."""
 
 import ctypes.util
+import http.server
 import json
 import signal
 import threading
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 RULES = """
-plugin { name = "tally", version = "1.0.0", sinks = { "nowhere" } }
+plugin { name = "tally", version = "1.0.0", sinks = { "nowhere", "picky" } }
 rule "where" { on = "where", run = function(event) log.info("is here: " .. event.data.mark) end }
 rule "add" { on = "add", run = function(_, state) state.n = (state.n or 0) + 1 end }
 rule "hold" { on = "hold", run = function(_, state)
@@ -28,18 +29,57 @@ rule "hold" { on = "hold", run = function(_, state)
   emit("nowhere", "thing", {})
 end }
 rule "fail" { on = "fail", run = function() error("wrong") end }
+rule "need" { on = "need", run = function(event, state)
+  if not state.is_open then error("closed") end
+  state.numbers = state.numbers or {}
+  table.insert(state.numbers, event.data.number)
+end }
+rule "open" { on = "open", run = function(_, state) state.is_open = true end }
+rule "close" { on = "close", run = function(_, state) state.is_open, state.numbers = false, nil end }
+rule "tell" { on = "tell", run = function() emit("picky", "thing", {}) end }
 rule "send" { on = "send", run = function(event) for _ = 1, event.data.count do send(event.data.to, "add", {}) end end }
 rule "emit" { on = "emit", run = function() for _ = 1, 9 do emit("nowhere", "thing", { text = string.rep("x", 100000) }) end end }
 """
 
 
+class Receiver:
+    """An HTTP server that effects are sent to; it refuses them until it is told to take them."""
+
+    def __init__(self):
+        self.takes, self.taken = False, []
+        receiver = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                self.rfile.read(int(self.headers["Content-Length"]))
+                if receiver.takes:
+                    receiver.taken.append(self.headers["Idempotency-Key"])
+                self.send_response(200 if receiver.takes else 400)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
+def receiver():
+    receiver = Receiver()
+    yield receiver
+    receiver.server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory, receiver):
     cluster = Cluster(tmp_path_factory)
     for node in cluster.nodes:
         node.write_rules(RULES)
         configuration = node.folder / "ruled.conf.lua"
-        configuration.write_text(configuration.read_text() + 'sinks = { nowhere = { url = "http://127.0.0.1:9/" } }\n')
+        sinks = f'sinks = {{ nowhere = {{ url = "http://127.0.0.1:9/" }}, picky = {{ url = "{receiver.url}" }} }}\n'
+        configuration.write_text(configuration.read_text() + sinks)
         node.process.send_signal(signal.SIGHUP)
     assert "result" in cluster.owners[0].call("reload")
     yield cluster
@@ -142,3 +182,91 @@ def test_clients_notice_nothing_when_a_node_that_evaluates_is_shut_down(cluster)
         assert owner.call("state", {"subject": subject})["result"]["plugins"]["tally"]["n"] == count
     leaver.start()
     await_shares(cluster)
+
+
+def park(cluster, subjects, numbers):
+    for subject in subjects:
+        for number in numbers:
+            assert cluster.owners[0].call("event", event("need", subject, number=number)["params"])["result"]["failures"]
+
+
+def numbers(cluster, subject):
+    return cluster.owners[0].call("state", {"subject": subject})["result"]["plugins"]["tally"].get("numbers", [])
+
+
+def test_parked_events_of_lent_subjects_are_retried_and_dropped_by_each_node(cluster):
+    here = places(cluster, "parked")
+    for node in cluster.nodes:
+        subjects = [here[name][0] for name in here]
+        for subject in subjects:
+            assert "result" in node.call("event", event("close", subject)["params"])
+        park(cluster, subjects, range(4))
+        parked = node.call("parked", {"plugin": "tally"})["result"]["parked"]
+        assert sorted(entry["subject"] for entry in parked) == sorted(subjects * 4)
+        ids = {subject: [entry["id"] for entry in parked if entry["subject"] == subject] for subject in subjects}
+        for subject in subjects:
+            assert node.call("retry", {"parked": ids[subject][0]})["result"]["failed"] == 1
+            assert node.call("drop", {"parked": ids[subject][0]})["result"] == {"dropped": 1}
+            assert node.call("drop", {"parked": ids[subject][0]})["error"]["data"]["code"] == "not_found"
+            assert "result" in node.call("event", event("open", subject)["params"])
+            assert node.call("retry", {"parked": ids[subject][1]})["result"]["succeeded"] == 1
+            assert numbers(cluster, subject) == [1]
+        await_shares(cluster)
+        assert node.call("retry", {"plugin": "tally"})["result"]["succeeded"] == 6
+        assert [numbers(cluster, subject) for subject in subjects] == [[1, 2, 3]] * 3
+        for subject in subjects:
+            assert "result" in node.call("event", event("close", subject)["params"])
+        await_shares(cluster)
+        park(cluster, subjects, range(2))
+        assert node.call("drop", {"plugin": "tally"})["result"] == {"dropped": 6}
+        assert node.call("parked")["result"]["parked"] == []
+        assert cluster.owners[0].call("health")["result"]["parked"] == {}
+
+
+def test_effects_of_lent_subjects_are_sent_again_and_dropped_by_each_node(cluster, receiver):
+    here = places(cluster, "refused")
+    subjects = [here[name][0] for name in here]
+    for node in cluster.nodes:
+        receiver.takes = False
+        await_shares(cluster)
+        for subject in subjects:
+            for _ in range(3):
+                assert "result" in node.call("event", event("tell", subject)["params"])
+        failed = lambda: node.call("effects", {"sink": "picky", "status": "failed"})["result"]["effects"]  # noqa: E731
+        eventually(lambda: len(failed()) == 9)
+        first = {subject: next(effect for effect in failed() if effect["subject"] == subject) for subject in subjects}
+        await_shares(cluster)
+        for effect in first.values():
+            assert node.call("drop_effects", {"id": effect["id"]})["result"] == {"dropped": 1}
+            assert node.call("effect", {"id": effect["id"]})["error"]["data"]["code"] == "not_found"
+        again = failed()[0]
+        receiver.takes, receiver.taken = True, []
+        assert node.call("resend", {"keys": [again["key"]]})["result"] == {"resent": 1}
+        eventually(lambda: receiver.taken == [again["id"]])
+        await_shares(cluster)
+        left = [effect["id"] for effect in failed()]
+        assert len(left) == 5
+        assert node.call("resend", {"sink": "picky", "status": "failed"})["result"] == {"resent": 5}
+        eventually(lambda: sorted(receiver.taken) == sorted([again["id"], *left]))
+        eventually(lambda: node.call("effects")["result"]["effects"] == [])
+
+
+@pytest.mark.parametrize("killed", ["asked", "other", "owner"])
+def test_a_parked_event_is_retried_once_whatever_is_killed_meanwhile(cluster, killed):
+    subjects = sum(places(cluster, f"once-{killed}").values(), [])
+    owner, (asked, other) = cluster.owners[0], cluster.standbys
+    park(cluster, subjects, range(20))
+    for subject in subjects:
+        assert "result" in owner.call("event", event("open", subject)["params"])
+    await_shares(cluster)
+    victim = {"asked": asked, "other": other, "owner": owner}[killed]
+    asking = threading.Thread(target=asked.call, args=("retry", {"plugin": "tally"}, 60))
+    asking.start()
+    eventually(lambda: any(numbers(cluster, subject) for subject in subjects))
+    victim.end(signal.SIGKILL)
+    asking.join()
+    victim.start()
+    await_shares(cluster)
+    assert asked.call("retry", {"plugin": "tally"})["result"]["failed"] == 0
+    assert [numbers(cluster, subject) for subject in subjects] == [list(range(20))] * len(subjects)
+    assert asked.call("parked")["result"]["parked"] == []

@@ -140,6 +140,7 @@ extension Worker {
   /// Ends this worker's use of a durable submission, which is then recycled unless other workers still use it.
   func release(_ durable: Submission) {
     guard durable.release() else { return }
+    durable.batch.awaited.removeAll()  // who waited may keep all subjects here until then
     evaluator.recycle(durable.batch)
     if spareSubmissions.count < Self.spareLimit { spareSubmissions.append(durable) }
   }

@@ -1,4 +1,5 @@
 import Glibc
+import RuledEngine
 import RuledThreads
 import TestSupport
 import Testing
@@ -31,6 +32,23 @@ struct LendingTests {
     lending.publish(Lending.Overview(nodes: ["b": 128], moves: 3))
     caller.join()
     #expect(lending.overview.isEven)
+  }
+
+  @Test func `Subjects are lent again once what needed all of them is durable, though nothing else happens`() throws {
+    let rig = try SharingRig()
+    defer { rig.stop() }
+    #expect(eventually { rig.lent == 128 })
+    let moves = rig.lending.overview.moves
+    let worker = rig.owner.services.workers[0]
+    rig.owner.services.withAllSubjects { hold in
+      let cascade = Cascade { withExtendedLifetime(hold) {} }
+      worker.send(.perform { $0.evaluator.batch.awaited.append(cascade) })
+    }
+    let areBack = eventually {
+      let overview = rig.lending.overview
+      return overview.moves > moves && overview.nodes["b"] == 128
+    }
+    #expect(areBack)
   }
 
   @Test func `Rebalancing has nothing to wait for where no other node takes part`() {
