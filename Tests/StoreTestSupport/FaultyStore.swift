@@ -24,6 +24,8 @@ package final class FaultyStore: StateStore {
     var appended: [WriteSet] = []
     var lastAppended: UInt64 = 0
     var lastCommitted: UInt64 = 0
+    /// What each sync does first.
+    var syncing: (@Sendable () -> Void)?
   }
 
   private let store: any StateStore
@@ -39,6 +41,9 @@ package final class FaultyStore: StateStore {
       faults.reopensToFail = reopens
     }
   }
+
+  /// Has each sync call `body` first: what was appended can't be read before `body` ends.
+  package func beforeSyncs(_ body: @escaping @Sendable () -> Void) { faults.withLock { $0.syncing = body } }
 
   /// Makes every look-up of a key fail, or ends that.
   package func failReads(_ fails: Bool) { faults.withLock { $0.readsFail = fails } }
@@ -105,6 +110,7 @@ package final class FaultyStore: StateStore {
 
   @discardableResult
   package func sync() throws(StoreError) -> UInt64 {
+    faults.withLock { $0.syncing }?()
     let (appended, last) = faults.withLock { faults in
       defer { faults.appended.removeAll() }
       return (faults.appended, faults.lastAppended)

@@ -26,7 +26,7 @@ final class RulesLoader {
   /// What the folder of this node of a cluster held when it took over other rules: as long as it does, only who asks has it loaded.
   private var foreignFolder: String?
   /// Keeps all subjects here while rules change.
-  private(set) var hold: Lending.Hold?
+  var hold: Lending.Hold?
   /// Counts the candidate's failures from time to time.
   private(set) var rolloutCheck: LoopTimer?
 
@@ -304,7 +304,7 @@ final class RulesLoader {
     guard !plugins.isEmpty else { return }
     let hold = hold
     for worker in services.workers {
-      _ = worker.send(.perform { $0.inbox.retryParked(of: Set(plugins), holding: hold) })
+      _ = worker.send(.perform { $0.retryParked(of: Set(plugins), holding: hold) })
     }
   }
 }

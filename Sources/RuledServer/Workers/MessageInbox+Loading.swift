@@ -178,12 +178,11 @@ extension MessageInbox {
     let hold: Lending.Hold?
   }
 
-  /// Tries each event again, once, that is parked for these plugins: some in each tick, as messages are applied.
+  /// Tries each event again, once, that is stored and was parked for these plugins before a sequence: some in each tick, as messages are applied.
   ///
   /// A `hold` is kept until then.
-  func retryParked(of plugins: Set<String>, holding hold: Lending.Hold? = nil) {
-    retries = ParkedWalk(
-      plugins: plugins.union(retries?.plugins ?? []), before: services.context.nextSequence(), hold: hold)
+  func retryParked(of plugins: Set<String>, before: UInt64, holding hold: Lending.Hold?) {
+    retries = ParkedWalk(plugins: plugins.union(retries?.plugins ?? []), before: before, hold: hold)
   }
 
   /// Tries some parked events again, until the time `end`, but one at least.

@@ -157,6 +157,18 @@ extension Worker {
     do throws(RequestError) { return .success(try evaluator.retry(key)) } catch { return .failure(error) }
   }
 
+  /// Tries each event again, once, that is parked for these plugins, as soon as all of them are stored: what is under way has to be durable.
+  ///
+  /// A `hold` is kept until then.
+  func retryParked(of plugins: Set<String>, holding hold: Lending.Hold? = nil) {
+    let (services, index, before) = (services, index, services.context.nextSequence())
+    evaluator.batch.awaited.append(
+      Cascade {
+        _ = services.workers[index].send(
+          .perform { $0.inbox.retryParked(of: plugins, before: before, holding: hold) })
+      })
+  }
+
   /// Drops a parked event; false when it is no longer parked.
   func drop(_ key: ParkedKey) -> Result<Bool, RequestError> {
     do throws(RequestError) { return .success(try evaluator.drop(key)) } catch { return .failure(error) }

@@ -141,10 +141,46 @@ struct MessageInboxTests {
     }
     worker.send(
       .perform { worker in
-        worker.inbox.retryParked(of: ["p"])
+        worker.inbox.retryParked(of: ["p"], before: .max, holding: nil)
         look(worker)
       })
     #expect(eventually { hadMessages.load(ordering: .relaxed) })
+  }
+
+  @Test func `an event that was parked but is not yet durable is tried again too`() throws {
+    let rules = """
+      plugin { name = "p", version = "1" }
+      rule "need" { on = "need", run = function(event, state) if not state.open then error("closed") end end }
+      rule "open" { on = "open", run = function(event, state) state.open = true end }
+      """
+    let store = FaultyStore(MemoryStore())
+    let rig = try ServerRig(store: store, rules: rules)
+    defer { rig.stop() }
+    let (isSyncing, mayGoOn, hasLooked) = (Signal<Bool>(), Signal<Bool>(), Signal<Bool>())
+    store.beforeSyncs {
+      isSyncing.set(true)
+      _ = mayGoOn.wait()
+    }
+    rig.services.inFlight.wrappingAdd(1, ordering: .relaxed)  // so that the worker leaves the sync to the committer
+    let client = rig.client()
+    let lines = ["need", "open"].map {
+      #"{"jsonrpc":"2.0","id":1,"method":"event","params":{"type":"\#($0)","subject":"s"}}"# + "\n"
+    }
+    client.send(lines.joined())
+    _ = isSyncing.wait()
+    @Sendable func look(_ worker: Worker) {
+      guard worker.inbox.retries != nil else { return hasLooked.set(true) }
+      _ = worker.services.workers[worker.index].send(.perform { look($0) })
+    }
+    rig.services.workers[rig.services.worker(for: Array("s".utf8))].send(
+      .perform { worker in
+        worker.retryParked(of: ["p"])
+        look(worker)
+      })
+    _ = hasLooked.wait()
+    mayGoOn.set(true)
+    #expect(client.receive(lines: 2).contains("closed"))
+    #expect(eventually { rig.services.context.parkedCounts.all.isEmpty })
   }
 
   @Test func `a message that can't be read delays only its own subject, is logged once, and is applied in order later`()
