@@ -3,7 +3,7 @@
 
 PREFIX ?= /usr/local
 # The end-to-end tests that make test-cluster runs against three nodes, which start anew for each.
-ON_A_CLUSTER := EndToEndTests.*(MethodTests|LineTests|BatchTests|ClockTests|SocketTests|ExplainTests|BacktestTests|AccountDeletionTests|IsolationTests|JournalTests|LookingBackTests|RevisionTests|ShippedRulesTests)
+ON_A_CLUSTER := EndToEndTests.*(MethodTests|LineTests|BatchTests|ClockTests|SocketTests|ExplainTests|BacktestTests|AccountDeletionTests|IsolationTests|JournalTests|LookingBackTests|RevisionTests|ShippedRulesTests|CheckTests|EditTests|LoadingTests|ReplayTests|RolloutTests|ShadowTests)
 
 help:
 	@echo "make run           build, start the daemon with the shipped rules, send it the examples, keep serving"

@@ -179,7 +179,9 @@ extension EndToEnd {
       #expect(failures.isEmpty, "\(failures.count), such as \(failures.first ?? "")")
     }
 
-    @Test("500 reloads under load fail no request and leak neither memory nor files")
+    @Test(
+      "500 reloads under load fail no request and leak neither memory nor files",
+      .oneDaemon("it measures one process"))
     func reloadsLeaveNothing() throws {
       let daemon = try RuledDaemon(rules: ["numbered/plugin.lua": Self.rules(1)])
       let client = try daemon.client()
