@@ -93,6 +93,7 @@ package final class Daemon {
       if let membership, let loss = membership.lossError {
         try? store.close()
         membership.end()
+        if isEnding { return false }
         throw StartError(
           "the daemon ends since it does not own the log of commits any more (\(loss)); start it again to follow the owner"
         )
