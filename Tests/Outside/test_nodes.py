@@ -209,7 +209,9 @@ class Load:
         for thread in self.threads:
             thread.join()
         for subject, count in enumerate(self.acknowledged):
-            numbers = node.call("state", {"subject": f"s:{subject}"})["result"]["plugins"]["tally"]["numbers"]
+            reply = node.call("state", {"subject": f"s:{subject}"})
+            assert "result" in reply, reply
+            numbers = reply["result"]["plugins"]["tally"]["numbers"]
             assert numbers == list(range(len(numbers)))
             assert len(numbers) in (count, count + 1)
 
