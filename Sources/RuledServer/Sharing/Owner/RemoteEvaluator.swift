@@ -46,6 +46,8 @@ final class RemoteEvaluator {
   var clock: Int64?
   /// Until when it may answer reads, in nanoseconds of the owner's monotonic clock.
   private(set) var validUntil: UInt64 = 0
+  /// Whether it has loaded the rules, and may answer reads from now on: it asked for that.
+  var isReady: Bool { validUntil > 0 }
   /// How many requests of its clients it has not got replies to.
   var unanswered = 0
   /// Whether it wants to take no more part.

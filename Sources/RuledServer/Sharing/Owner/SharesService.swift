@@ -11,8 +11,8 @@ import RuledThreads
 final class SharesService {
   /// How often it looks at what is to be done, in milliseconds.
   private static let period: UInt64 = 20
-  /// How long a node may send nothing, in nanoseconds.
-  private static let silence: UInt64 = 2_000_000_000
+  /// How long a node may send nothing, in nanoseconds: once it evaluates, and while it prepares for that.
+  private static let (silence, preparation): (UInt64, UInt64) = (2_000_000_000, 60_000_000_000)
   /// How many partitions move at a time.
   private static let moveSize = 32
   /// How long nothing is lent after subjects were taken back for somebody, in nanoseconds.
@@ -206,8 +206,10 @@ final class SharesService {
   /// Goes on with the move that is under way, or begins the next one.
   private func check() {
     let now = EngineClock.monotonic
-    for evaluator in evaluators where evaluator.loss == nil && now > evaluator.channel.lastInput + Self.silence {
-      evaluator.loss = "it has sent nothing for \(Self.silence / 1_000_000_000) s"
+    for evaluator in evaluators where evaluator.loss == nil {
+      let silence = evaluator.isReady ? Self.silence : Self.preparation
+      guard now > evaluator.channel.lastInput + silence else { continue }
+      evaluator.loss = "it has sent nothing for \(silence / 1_000_000_000) s"
     }
     if let current = move {
       if current.check(now: now) {
@@ -270,7 +272,7 @@ final class SharesService {
     }
     if needsAll { return lending.noteAllHere() }
     guard now >= lendsAt, !isWaiting else { return }
-    let ready = evaluators.filter { $0.loss == nil }
+    let ready = evaluators.filter { $0.loss == nil && $0.isReady }
     guard !ready.isEmpty else { return }
     let share = Partition.count / (ready.count + 1)
     if let rich = ready.first(where: { $0.partitions.count > share }) {
