@@ -170,6 +170,9 @@ KNOWN = "pipelined, to the node of the subject"
 HALVES = ("0-127", "128-255")
 # The game tells analytics of each event; together they take several times as long as the rule of the other loads.
 SHIPPED = "pipelined, with the shipped rules"
+KNOWN_SHIPPED = "pipelined, to the node of the subject, with the shipped rules"
+# The load on one node that the other nodes' is compared with, if it is another one.
+ALONE = {KNOWN: "pipelined", KNOWN_SHIPPED: SHIPPED}
 
 
 def sharing(arguments, folder, load, say):
@@ -177,17 +180,18 @@ def sharing(arguments, folder, load, say):
 
   Subjects are chosen at random, whatever the node; with two nodes, also by clients that know the node of each subject. At last with
   the shipped rules."""
-  results = {count: {shape: [] for shape in [*SHAPES, *([KNOWN] if count == 2 else []), SHIPPED]} for count in (1, 2, 3)}
+  results = {count: {shape: [] for shape in [*SHAPES, *([KNOWN] if count == 2 else []), SHIPPED, *([KNOWN_SHIPPED] if count == 2 else [])]}
+             for count in (1, 2, 3)}
   for number in range(arguments.rounds):
     for (count, shapes), is_shipped in itertools.product(results.items(), (False, True)):
       with nodes.Cluster(folder / "sharing", count, lease="10s", plugins=servers.shipped() if is_shipped else nodes.STREAKS) as cluster:
         load.fill(cluster.owner, arguments.subjects)
         nodes.wait(lambda: cluster.shares_are_even, "the partitions are not shared out")
-        for shape in (shape for shape in shapes if (shape == SHIPPED) == is_shipped):
+        for shape in (shape for shape in shapes if (shape in (SHIPPED, KNOWN_SHIPPED)) == is_shipped):
           options = dict(SHAPES.get(shape, SHAPES["pipelined"]))
           if "rate" in options:
             options["rate"] //= count
-          each = [dict(options, partitions=half) for half in HALVES] if shape == KNOWN else [options] * count
+          each = [dict(options, partitions=half) for half in HALVES] if shape in ALONE else [options] * count
           before = [processor_seconds([node.pid]) for node in cluster.nodes]
           with concurrent.futures.ThreadPoolExecutor(count) as pool:
             figures = list(pool.map(lambda node, one: load.once(node, subjects=arguments.subjects, **one), cluster.nodes, each))
@@ -206,7 +210,7 @@ def sharing_table(results):
   for count, shapes in results.items():
     for shape, rounds in shapes.items():
       figure = lambda name: middle([one[name] for one in rounds])
-      times = middle([alone["owner_us"] / max(one["owner_us"], one["follower_us"]) for one, alone in zip(rounds, results[1]["pipelined" if shape == KNOWN else shape])])
+      times = middle([alone["owner_us"] / max(one["owner_us"], one["follower_us"]) for one, alone in zip(rounds, results[1][ALONE.get(shape, shape)])])
       follower = f"{figure('follower_us'):.1f} µs" if count > 1 else ""
       title = TITLES.get(shape, shape.replace("pipelined", TITLES["pipelined"]))
       rows.append(row(COUNTS[count], title, f"{figure('throughput'):,.0f}", milliseconds(figure("p50_us")), milliseconds(figure("p99_us")),
