@@ -68,6 +68,7 @@ extension PluginTally {
   fileprivate func write(into buffer: ByteBuffer) {
     buffer.append(counted: name)
     buffer.append(bigEndian: runs)
+    buffer.append(bigEndian: lastStops)
     buffer.append(isSuspended ? 1 : 0)
     buffer.append(bigEndian: UInt32(failures.count))
     for (cause, count) in failures {
@@ -79,10 +80,11 @@ extension PluginTally {
 
   /// Reads a tally; nil if there is none.
   fileprivate init?(reading reader: inout BytesReader) {
-    guard let name = reader.text(), let runs = reader.word(), let isSuspended = reader.byte(), isSuspended < 2,
-      let count = reader.word32()
+    guard let name = reader.text(), let runs = reader.word(), let lastStops = reader.word(),
+      let isSuspended = reader.byte(),
+      isSuspended < 2, let count = reader.word32()
     else { return nil }
-    self.init(name: name, runs: runs, isSuspended: isSuspended == 1)
+    self.init(name: name, runs: runs, lastStops: lastStops, isSuspended: isSuspended == 1)
     for _ in 0..<count {
       guard let rule = reader.text(), let kind = reader.text().flatMap(Failure.Kind.init(rawValue:)),
         let count = reader.word()

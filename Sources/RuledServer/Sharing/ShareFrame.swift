@@ -72,7 +72,7 @@ enum ShareFrame {
 /// What a node says of itself when it joins.
 struct ShareJoin: Equatable {
   /// The format of the frames that it writes; another one is refused.
-  static let format: UInt8 = 3
+  static let format: UInt8 = 4
 
   /// The node's name.
   let node: String
@@ -133,6 +133,8 @@ struct PluginTally: Equatable {
   var runs: UInt64 = 0
   /// How many of them it failed on.
   var failures: [PluginRuntime.Cause: UInt64] = [:]
+  /// How many of the last events in a row it was stopped on.
+  var lastStops: UInt64 = 0
   /// Whether it was suspended on the node.
   var isSuspended = false
 }

@@ -137,6 +137,29 @@ import Testing
     #expect(!runtime.isSuspended)
   }
 
+  /// The letters are stops and successes, upper case on the node; three stops in a row on one of both are enough.
+  @Test(arguments: [
+    ("sSs", true), ("SsS", true), ("sSS", true), ("SSs", true), ("sSas", false), ("SsAs", false), ("SsaS", false),
+    ("sSAS", false), ("SSasS", true),
+  ])
+  func `stops in a row are counted over the nodes`(_ runs: String, _ isSuspended: Bool) throws {
+    let rig = try SharingRig(rules: Self.rules)
+    defer { rig.stop() }
+    #expect(eventually { rig.lent == 128 })
+    let (client, runtime) = (rig.owner.client(), try Self.plugin(rig))
+    let there = try #require(Self.subjects(1, lent: true, rig).first)
+    let here = try #require(Self.subjects(1, lent: false, rig).first)
+    for run in runs {
+      client.send(Self.event(run.lowercased() == "s" ? "spin" : "add", run.isUppercase ? there : here))
+      #expect(!client.receive(lines: 1).contains("suspended"))
+    }
+    #expect(runtime.isSuspended == isSuspended)
+    for subject in [there, here] {
+      client.send(Self.event("add", subject))
+      #expect(client.receive(lines: 1).contains("the plugin is suspended") == isSuspended)
+    }
+  }
+
   @Test func `a node that joins anew learns which plugin is suspended`() throws {
     let rig = try SharingRig(rules: Self.rules)
     defer { rig.stop() }

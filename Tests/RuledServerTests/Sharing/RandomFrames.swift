@@ -107,7 +107,7 @@ final class RandomFrames {
     var counts = ShareCounts(events: number(), queries: number(), duplicates: number(), damaged: number())
     for code in RequestError.Code.allCases where flag() { counts.errors[code] = number() }
     counts.plugins = list {
-      var tally = PluginTally(name: text(), runs: number(), isSuspended: flag())
+      var tally = PluginTally(name: text(), runs: number(), lastStops: number(), isSuspended: flag())
       for kind in Failure.Kind.allCases where flag() { tally.failures[.init(rule: text(), kind: kind)] = number() }
       return tally
     }

@@ -87,7 +87,8 @@ extension UntoldCounts.Plugin {
   fileprivate mutating func take() -> PluginTally? {
     let (now, suspends) = (runtime.runs, runtime.isSuspended && !isSuspended)
     guard now != runs || runtime.failures != failures || suspends else { return nil }
-    var tally = PluginTally(name: name, runs: UInt64(now - runs), isSuspended: suspends)
+    var tally = PluginTally(
+      name: name, runs: UInt64(now - runs), lastStops: UInt64(runtime.lastStops), isSuspended: suspends)
     runs = now
     isSuspended = isSuspended || suspends
     guard runtime.failures != failures else { return tally }

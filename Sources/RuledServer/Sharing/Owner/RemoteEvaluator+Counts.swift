@@ -10,15 +10,15 @@ extension RemoteEvaluator {
     guard let catalog = services.status.catalog, catalog.revision == revision else { return }
     for tally in counts.plugins {
       guard let runtime = catalog.plugins.first(where: { $0.name == tally.name })?.runtime else { continue }
-      runtime.add(
-        runs: Int(truncatingIfNeeded: tally.runs), causes: tally.failures.mapValues { Int(truncatingIfNeeded: $0) })
-      guard tally.isSuspended else { continue }
-      suspended.insert(tally.name)
-      guard runtime.suspend() else { continue }
+      let suspendsHere = runtime.add(
+        runs: Int(truncatingIfNeeded: tally.runs), causes: tally.failures.mapValues { Int(truncatingIfNeeded: $0) },
+        lastStops: Int(truncatingIfNeeded: tally.lastStops))
+      if tally.isSuspended { suspended.insert(tally.name) }
+      guard suspendsHere || (tally.isSuspended && runtime.suspend()) else { continue }
       services.context.log.write(
         LogLine(
-          .error, "the plugin is suspended, as it was stopped three times in a row on node \(node)", plugin: tally.name)
-      )
+          .error, "the plugin is suspended, as it was stopped three times in a row, the last time on node \(node)",
+          plugin: tally.name))
     }
   }
 

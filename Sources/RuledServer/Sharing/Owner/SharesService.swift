@@ -60,6 +60,7 @@ final class SharesService {
     for (slot, mailbox) in shares.receivers.enumerated() {
       try mailbox.attach(to: loop) { [unowned self] messages in
         guard let evaluator = evaluators.first(where: { $0.slot == slot }) else { return drop(messages) }
+        if evaluator.loss == nil { tell(evaluator) }  // of plugins that were suspended before a client sent this
         for message in messages { evaluator.receive(message) }
       }
     }
