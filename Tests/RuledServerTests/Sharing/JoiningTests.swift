@@ -1,4 +1,3 @@
-import Glibc
 import RuledEngine
 import RuledThreads
 import Synchronization
@@ -18,8 +17,7 @@ import Testing
     /// Joins an owner.
     init(_ name: String, _ lending: Lending, revision: String) throws {
       loop = try LoopThread()
-      var ends: [Int32] = [0, 0]
-      guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0 else { fatalError("no socket pair") }
+      let ends = Client.sockets()
       let near = ends[0]
       lending.adopt(ends[1])
       loop.post { [self] loop in
