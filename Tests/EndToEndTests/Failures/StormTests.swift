@@ -112,7 +112,8 @@ extension EndToEnd {
       #expect(daemon.end(SIGTERM) == 0)
     }
 
-    @Test func `at shutdown, a request that waits for a storm is answered with a pending cascade`() throws {
+    @Test(.oneDaemon("a node that ends answers what waits with unavailable, and a repeat finds the outcome"))
+    func `at shutdown, a request that waits for a storm is answered with a pending cascade`() throws {
       // One worker applies all of it.
       let daemon = try RuledDaemon(rules: Self.rules(Self.storm(10, to: "'s'", Self.slow)))
       let client = try daemon.client()
