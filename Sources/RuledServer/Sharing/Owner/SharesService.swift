@@ -148,34 +148,18 @@ final class SharesService {
       channel.close("\(Shares.mostNodes) other nodes evaluate already")
       return nil
     }
-    if let problem = problem(of: join.revision) {
+    if let problem = services.reasonNotToShare(join.revision) {
       channel.close(problem)
       return nil
     }
     joins += 1
-    let evaluator = RemoteEvaluator(join, terms: terms, number: joins, slot: slot, services, lending, channel)
+    let evaluator = RemoteEvaluator(
+      join, terms: services.shareTerms, number: joins, slot: slot, services, lending, channel)
     evaluators.append(evaluator)
     services.context.log.write(LogLine(.info, "node \(join.node) evaluates for a part of the subjects"))
     publish()
     return evaluator
   }
-
-  private var terms: ShareTerms {
-    let clock = services.context.clock
-    return ShareTerms(
-      manualClock: manualClock, now: clock.now.microseconds, steady: clock.steady, journals: journals)
-  }
-
-  private var journals: Bool { services.context.journals.load(ordering: .relaxed) }
-
-  /// Why a node with these rules can't evaluate now; nil if it can.
-  private func problem(of revision: String) -> String? {
-    if isRollingOut { return "a rollout runs: the owner evaluates for all" }
-    let live = services.status.catalog?.revision ?? ""
-    return revision == live ? nil : "revision \(live) is in force, not \(revision)"
-  }
-
-  private var isRollingOut: Bool { services.status.rollout?.stage == .running }
 
   private func receive(_ frame: ShareFrame, from evaluator: RemoteEvaluator) {
     switch frame {
@@ -255,10 +239,11 @@ final class SharesService {
       partitions.formUnion(lost.coming)
       return begin(.recover(lost.fail(lost.loss ?? "")), partitions, lost)
     }
-    let needsAll = lending.isHeld || isRollingOut
+    let needsAll = lending.isHeld || services.isRollingOut
     var isWaiting = false
     for evaluator in evaluators where evaluator.loss == nil {
-      let isOutdated = problem(of: evaluator.revision) != nil || evaluator.terms.journals != journals
+      let isOutdated =
+        services.reasonNotToShare(evaluator.revision) != nil || evaluator.terms.journals != services.hasJournals
       guard needsAll || isOutdated || evaluator.isLeaving else { continue }
       if !evaluator.partitions.isEmpty { return begin(.takeBack, evaluator.partitions, evaluator) }
       guard evaluator.unanswered == 0 else {
@@ -291,12 +276,7 @@ final class SharesService {
   /// Tells a node what holds for all subjects.
   private func tell(_ evaluator: RemoteEvaluator) {
     let suspended = (services.status.catalog?.plugins ?? []).filter(\.runtime.isSuspended).map(\.name)
-    evaluator.tell(suspended: Set(suspended), clock: manualClock)
-  }
-
-  private var manualClock: Int64? {
-    let clock = services.context.clock
-    return clock.isManual ? clock.now.microseconds : nil
+    evaluator.tell(suspended: Set(suspended), clock: services.manualClock)
   }
 
   /// Tells all nodes what is wrong with this one and the others, so that each can say so.
