@@ -51,6 +51,18 @@ struct LendingTests {
     #expect(areBack)
   }
 
+  @Test func `A node is not taken for silent because the owner itself did not look`() throws {
+    let rig = try SharingRig()
+    defer { rig.stop() }
+    #expect(eventually { rig.lent == 128 })
+    let moves = rig.lending.overview.moves
+    rig.log.stall.store(2_500, ordering: .relaxed)
+    #expect(eventually { rig.log.stall.load(ordering: .relaxed) == 0 })
+    usleep(4_000_000)
+    #expect(rig.lending.overview.moves == moves && rig.lent == 128)
+    #expect(!rig.owner.log.text.contains("does not evaluate any more"))
+  }
+
   @Test func `Rebalancing has nothing to wait for where no other node takes part`() {
     Lending(position: { 0 }, leaseLeft: { 1000 }).rebalance()
   }

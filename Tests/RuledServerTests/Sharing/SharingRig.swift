@@ -22,7 +22,15 @@ final class SharingRig {
       let body: @Sendable (WriteSet) -> Void
     }
 
+    /// For how many milliseconds the thread that lends is next held up.
+    let stall = Atomic<UInt32>(0)
+
     init(_ store: any StateStore) { self.store = store }
+
+    func leaseLeft() -> Int {
+      usleep(stall.exchange(0, ordering: .relaxed) * 1000)
+      return 10_000
+    }
 
     var position: Int64 { played.withLock { $0.last } }
 
@@ -93,7 +101,7 @@ final class SharingRig {
   ) throws {
     let log = Log(store)
     self.log = log
-    let lending = Lending(position: { log.position }, leaseLeft: { 10_000 })
+    let lending = Lending(position: { log.position }, leaseLeft: { log.leaseLeft() })
     self.lending = lending
     let catalog = try ServerRig.catalog(rules)
     let set = WriteSet(capacity: 4096)

@@ -13,6 +13,8 @@ final class SharesService {
   private static let period: UInt64 = 20
   /// How long a node may send nothing, in nanoseconds: once it evaluates, and while it prepares for that.
   private static let (silence, preparation): (UInt64, UInt64) = (2_000_000_000, 60_000_000_000)
+  /// How late this thread may be to look at what is to be done, in nanoseconds, so that the time until then counts as silence of a node.
+  private static let mostLate: UInt64 = 500_000_000
   /// How many partitions move at a time.
   private static let moveSize = 32
   /// How long nothing is lent after subjects were taken back for somebody, in nanoseconds.
@@ -34,6 +36,8 @@ final class SharesService {
   /// How many nodes have joined so far.
   private var joins = 0
   private var lendsAt: UInt64 = 0
+  /// When this thread last looked at what is to be done, and since when it has always done so in time.
+  private var (lookedAt, inTimeSince) = (EngineClock.monotonic, EngineClock.monotonic)
   private var numbersAt: UInt64 = EngineClock.monotonic + numbersInterval
   private var problemsAt: UInt64 = 0
   private var isEnding = false
@@ -191,9 +195,12 @@ final class SharesService {
   /// Goes on with the move that is under way, or begins the next one.
   private func check() {
     let now = EngineClock.monotonic
+    // Input that came while this thread was held up is not read yet.
+    if now > lookedAt + Self.mostLate { inTimeSince = now }
+    lookedAt = now
     for evaluator in evaluators where evaluator.loss == nil {
       let silence = evaluator.isReady ? Self.silence : Self.preparation
-      guard now > evaluator.channel.lastInput + silence else { continue }
+      guard now > max(evaluator.channel.lastInput, inTimeSince) + silence else { continue }
       evaluator.loss = "it has sent nothing for \(silence / 1_000_000_000) s"
     }
     if let current = move {
