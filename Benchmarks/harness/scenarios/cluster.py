@@ -178,8 +178,8 @@ ALONE = {KNOWN: "pipelined", KNOWN_SHIPPED: SHIPPED}
 def sharing(arguments, folder, load, say):
   """The same load through every node at once, with one, two and three nodes: how much processor time each of them takes for an event.
 
-  Subjects are chosen at random, whatever the node; with two nodes, also by clients that know the node of each subject. At last with
-  the shipped rules."""
+  Subjects are chosen at random, whatever the node; with two nodes, also by clients that know the node of each subject. Those send as many
+  events to each node, which need not take as long: otherwise the faster node would get more than its half. At last with the shipped rules."""
   results = {count: {shape: [] for shape in [*SHAPES, *([KNOWN] if count == 2 else []), SHIPPED, *([KNOWN_SHIPPED] if count == 2 else [])]}
              for count in (1, 2, 3)}
   for number in range(arguments.rounds):
@@ -191,11 +191,15 @@ def sharing(arguments, folder, load, say):
           options = dict(SHAPES.get(shape, SHAPES["pipelined"]))
           if "rate" in options:
             options["rate"] //= count
-          each = [dict(options, partitions=half) for half in HALVES] if shape in ALONE else [options] * count
+          each = [options] * count
+          if shape in ALONE:
+            half = int(results[1][ALONE[shape]][number]["throughput"] * load.seconds / 2)
+            each = [dict(options, partitions=part, requests=half, warmup=0, seconds=600) for part in HALVES]
           before = [processor_seconds([node.pid]) for node in cluster.nodes]
           with concurrent.futures.ThreadPoolExecutor(count) as pool:
             figures = list(pool.map(lambda node, one: load.once(node, subjects=arguments.subjects, **one), cluster.nodes, each))
-          events = sum(one["throughput"] for one in figures) * (load.seconds + load.warmup)
+          events = sum(one["answered"] for one in figures) if shape in ALONE else (
+            sum(one["throughput"] for one in figures) * (load.seconds + load.warmup))
           costs = [(processor_seconds([node.pid]) - start) / events * 1e6 for node, start in zip(cluster.nodes, before)]
           shapes[shape].append({"throughput": sum(one["throughput"] for one in figures), "owner_us": costs[0],
                                 "follower_us": max(costs[1:], default=0), "p50_us": middle([one["p50_us"] for one in figures]),
