@@ -33,7 +33,7 @@ package struct PeerLimits: Sendable {
   package var silenceMilliseconds: UInt64 = 5_000
   /// How long a client may take to close its side after the other side was closed, in milliseconds.
   package var lingerMilliseconds: UInt64 = 2_000
-  /// How long a client may take to read what arrived before its tunnel ended, in milliseconds.
+  /// How long the last bytes of a tunnel may take to the other node, and a client to read them, in milliseconds.
   package var stallMilliseconds: UInt64 = 60_000
   /// The most connections of a listener.
   package var connections = 4_096

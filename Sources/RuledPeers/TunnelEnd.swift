@@ -96,7 +96,8 @@ final class TunnelEnd: StreamOwner, Watched, @unchecked Sendable {  // confined 
     inputEnded = true
     guard let connection else { return close() }
     connection.send(PeerFrame.writeEnd)
-    if local == .daemon { deadline = loop.now + limits.silenceMilliseconds }
+    // The peer ends the connection once it has read all; a dead one is noticed by its silence.
+    if local == .daemon { deadline = loop.now + limits.stallMilliseconds }
   }
 
   func ended(_ reason: String) {

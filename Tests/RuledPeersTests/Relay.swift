@@ -20,6 +20,7 @@ final class Relay: Sendable {
 
   private struct State {
     var passes = Directions.both
+    var isSlow = false
     var resets = false
     var isEnded = false
   }
@@ -64,6 +65,9 @@ final class Relay: Sendable {
   /// Lets bytes pass in these directions only; connections stay open, and nobody is told.
   func pass(_ directions: Directions) { state.withLock { $0.passes = directions } }
 
+  /// Lets at most 300 bytes a millisecond pass in each direction from now on.
+  func slowDown() { state.withLock { $0.isSlow = true } }
+
   /// Resets all connections, as the kernel does for a process that was killed.
   func reset() {
     state.withLock { $0.resets = true }
@@ -98,12 +102,14 @@ final class Relay: Sendable {
         polled.append(Self.wish(pair.there, passes: now.passes.contains(.there)))
         polled.append(Self.wish(pair.back, passes: now.passes.contains(.back)))
       }
+      if now.isSlow { usleep(1000) }
+      let most = now.isSlow ? 300 : 64 << 10
       guard poll(&polled, nfds_t(polled.count), 1) > 0 else { continue }
       var kept: [Pair] = []
       for (index, var pair) in pairs.enumerated() {
         let isWhole =
-          (polled[1 + 2 * index].revents == 0 || Self.move(&pair.there))
-          && (polled[2 + 2 * index].revents == 0 || Self.move(&pair.back))
+          (polled[1 + 2 * index].revents == 0 || Self.move(&pair.there, upTo: most))
+          && (polled[2 + 2 * index].revents == 0 || Self.move(&pair.back, upTo: most))
         if isWhole, !(pair.there.isEnded && pair.back.isEnded) { kept.append(pair) } else { Self.reset(pair) }
       }
       pairs = kept
@@ -119,10 +125,10 @@ final class Relay: Sendable {
     return pollfd(fd: flow.from, events: Int16(POLLIN), revents: 0)
   }
 
-  /// Moves what is there and fits; false when the connection is broken.
-  private static func move(_ flow: inout Flow) -> Bool {
+  /// Moves what is there and fits, at most `most` bytes; false when the connection is broken.
+  private static func move(_ flow: inout Flow, upTo most: Int) -> Bool {
     if flow.pending.isEmpty {
-      var buffer = [UInt8](repeating: 0, count: 64 << 10)
+      var buffer = [UInt8](repeating: 0, count: most)
       let count = recv(flow.from, &buffer, buffer.count, Int32(MSG_DONTWAIT))
       if count < 0 { return errno == EAGAIN }
       flow.pending = buffer[..<count]
