@@ -101,6 +101,21 @@ def places(cluster, prefix):
     return found
 
 
+def test_each_node_says_where_a_subject_is_evaluated(cluster):
+    here = places(cluster, "where")
+    for name, subjects in here.items():
+        for node in cluster.nodes:
+            code, answer, _ = tool(node, "where", subjects[0])
+            assert (code, answer["subject"], answer["node"]) == (0, subjects[0], name)
+            assert 0 <= answer["partition"] < 256
+    lender = cluster.standbys[0]
+    subject = here[lender.name][0]
+    assert tool(cluster.owners[0], "drain", lender.name)[0] == 0
+    eventually(lambda: all(tool(node, "where", subject)[1]["node"] != lender.name for node in cluster.nodes))
+    assert tool(cluster.owners[0], "undrain", lender.name)[0] == 0
+    assert "required" in lender.call("cluster_where")["error"]["message"]
+
+
 def test_a_lent_subject_is_exported_and_forgotten_by_each_node(cluster):
     here = places(cluster, "forgotten")
     owner, (lender, third) = cluster.owners[0], cluster.standbys

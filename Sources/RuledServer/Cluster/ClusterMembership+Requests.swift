@@ -132,6 +132,19 @@ extension Control {
     }
   }
 
+  /// Shows which node evaluates for a subject now.
+  func clusterWhere(_ subject: String, for caller: ControlCaller) {
+    guard let membership = services.membership else { return reply(.failure(Self.isAlone), to: caller) }
+    let partition = Partition(of: Array(subject.utf8))
+    // While a node is lost, its subjects wait for this one.
+    let node = services.shares?[partition].flatMap { services.lending?.overview.names[$0] }
+    let result: JSONValue = [
+      "subject": .string(subject), "partition": .integer(Int64(partition.index)),
+      "node": .string(node ?? membership.node.identity.name),
+    ]
+    reply(.success(result), to: caller)
+  }
+
   private static let isAlone = RequestError(
     .notFound, "this daemon is not a node of a cluster: its store is its own; docs/cluster.md says how to set one up"
   )

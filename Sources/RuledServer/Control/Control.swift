@@ -150,6 +150,7 @@ final class Control {
     case .journal: bringJournalUpToDate(for: caller)
     case .backtest(let params): backtest(params, for: caller)
     case .cluster(let params): cluster(params, for: caller)
+    case .clusterWhere(let subject): clusterWhere(subject, for: caller)
     }
   }
 
@@ -249,6 +250,8 @@ enum ControlTask: Sendable {
   case backtest(BacktestParams)
   /// Show the cluster, drain a node of it, or share the subjects out anew.
   case cluster(ClusterParams)
+  /// Show which node of the cluster evaluates for a subject.
+  case clusterWhere(String)
 }
 
 /// A client that waits for a reply of the control thread, or of the outbox.

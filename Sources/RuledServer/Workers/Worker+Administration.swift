@@ -8,7 +8,7 @@ extension Worker {
   static func isForControl(_ method: Method) -> Bool {
     switch method {
     case .reload, .retry, .drop, .clock, .backup, .release, .log, .journal, .backtest, .explainPast,
-      .cluster, .clusterDrain, .clusterUndrain, .clusterRebalance:
+      .cluster, .clusterDrain, .clusterUndrain, .clusterRebalance, .clusterWhere:
       true
     default: false
     }
@@ -34,8 +34,8 @@ extension Worker {
       case .journal:
         _ = try EmptyParams(request)
         task = .journal
-      case .cluster, .clusterDrain, .clusterUndrain, .clusterRebalance:
-        task = .cluster(try ClusterParams(request))
+      case .cluster, .clusterDrain, .clusterUndrain, .clusterRebalance: task = .cluster(try ClusterParams(request))
+      case .clusterWhere: task = .clusterWhere(try SubjectParams(request).subject)
       case .retry: task = .retry(try ParkedSelection(request))
       case .drop: task = .drop(try ParkedSelection(request))
       default: task = .clock(try ClockParams(request))

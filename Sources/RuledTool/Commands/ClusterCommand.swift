@@ -6,9 +6,9 @@ internal import RuledReports
 package enum ClusterCommand: Command {
   /// Name, options and help.
   package static let spec = CommandSpec(
-    "cluster", "Shows the nodes of a cluster, has one give the log of commits up, or shares the load out anew.",
-    synopsis: ["", "drain NODE [--force]", "undrain NODE", "rebalance"],
-    optional: 2, completes: .words(["drain", "undrain", "rebalance"]),
+    "cluster", "Shows the nodes of a cluster or the node of a subject, drains a node, or shares the load out anew.",
+    synopsis: ["", "drain NODE [--force]", "undrain NODE", "rebalance", "where SUBJECT"],
+    optional: 2, completes: .words(["drain", "undrain", "rebalance", "where"]),
     options: [
       OptionSpec("force", "With 'drain': also if no other node follows closely, so that nobody may serve afterwards."),
       .json,
@@ -18,11 +18,13 @@ package enum ClusterCommand: Command {
       owns the log, another node takes over at once; this command shows who. A drained node evaluates for no subjects.
       'rebalance' has the owner take all subjects back and share them out evenly among the nodes that can take part.
       It does so by itself when nodes come and go.
+      'where' shows the node that evaluates for SUBJECT now: its log has what rules print and how they fail.
       Any node answers, whoever owns the log. The exit code of 'cluster' is 1 while no node owns the log.
       """,
     examples: [
       .init("rulectl cluster", "nodes, how they share the load, log and database"),
       .init("rulectl cluster drain a && apt-get upgrade", "before the host of node a is changed"),
+      .init("rulectl cluster where user:1", "the node in whose log to look for user:1"),
     ])
 
   /// How many seconds another node may take to own the log after 'drain'.
@@ -37,14 +39,23 @@ package enum ClusterCommand: Command {
       environment.show(result, arguments) { text($0, environment.style) }
       return result.member("owner")?.stringValue == nil ? .no : .done
     }
-    guard ["drain", "undrain", "rebalance"].contains(action) else {
-      throw UsageError("there is no 'cluster \(action)'; write drain, undrain or rebalance")
+    guard ["drain", "undrain", "rebalance", "where"].contains(action) else {
+      throw UsageError("there is no 'cluster \(action)'; write drain, undrain, rebalance or where")
     }
     if action != "drain", arguments.has("force") { throw UsageError("--force belongs to 'rulectl cluster drain NODE'") }
     if action == "rebalance" {
       guard words.count == 1 else { throw UsageError("'rulectl cluster rebalance' is about all nodes: name none") }
       let result = try environment.connect().call("cluster_rebalance", [:])
       environment.show(result, arguments) { text($0, environment.style) }
+      return .done
+    }
+    if action == "where" {
+      guard words.count == 2 else { throw UsageError("name the subject: rulectl cluster where SUBJECT") }
+      let result = try environment.connect().call("cluster_where", ["subject": .string(words[1])])
+      environment.show(result, arguments) { result in
+        let node = result.member("node")?.brief.printable ?? "?"
+        return "node \(node) evaluates for \(words[1].printable), which is in partition \(result.count("partition"))\n"
+      }
       return .done
     }
     guard words.count == 2 else { throw UsageError("name the node: rulectl cluster \(action) NODE") }

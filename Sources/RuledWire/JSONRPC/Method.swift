@@ -8,7 +8,7 @@ package enum Method: Sendable, Hashable, CaseIterable {
   case effects, effect, resend, dropEffects, lease, confirm
   case revisions, revision, rollback, unpin
   case shadowStart, shadowStatus, shadowStop
-  case cluster, clusterDrain, clusterUndrain, clusterRebalance
+  case cluster, clusterDrain, clusterUndrain, clusterRebalance, clusterWhere
   case rolloutStart, rolloutSet, rolloutStatus, rolloutPromote, rolloutAbort
   /// None of ours; the request holds its name.
   case unknown
@@ -71,6 +71,7 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .clusterDrain: "cluster_drain"
     case .clusterUndrain: "cluster_undrain"
     case .clusterRebalance: "cluster_rebalance"
+    case .clusterWhere: "cluster_where"
     case .unknown: ""
     }
   }
@@ -83,7 +84,7 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .state: ["subject", "plugin", "at", "version"]
     case .explainPast: ["subject", "id", "rules", "no_values"]
     case .subjects: ["prefix", "after", "limit"]
-    case .export, .forget: ["subject"]
+    case .export, .forget, .clusterWhere: ["subject"]
     case .watch: ["subject", "prefix", "plugins", "after"]
     case .unwatch: ["watch"]
     case .rules, .reload, .health, .samples, .backup, .release, .revisions, .unpin, .journal, .rolloutStatus,

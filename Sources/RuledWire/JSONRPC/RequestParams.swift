@@ -45,7 +45,7 @@ package struct StateParams: Sendable, Equatable {
   }
 }
 
-/// What `export` and `forget` take.
+/// What `export`, `forget` and `cluster_where` take.
 package struct SubjectParams: Sendable, Equatable {
   /// The subject.
   package let subject: String

@@ -53,12 +53,23 @@ struct ClusterCommandTests {
     #expect(daemon.requests.first?.params == [:])
   }
 
+  @Test func `The node that evaluates for a subject is named`() throws {
+    let daemon = try FakeDaemon(result: ["subject": "user:1", "partition": 17, "node": "b"])
+    defer { daemon.stop() }
+    let run = Run("cluster", "where", "user:1", on: daemon)
+    #expect(run.output == "node b evaluates for user:1, which is in partition 17\n" && run.exit == .done)
+    #expect(daemon.requests.map(\.method) == ["cluster_where"])
+    #expect(daemon.requests.first?.params == ["subject": "user:1"])
+  }
+
   @Test(arguments: [
+    (["where"], "name the subject: rulectl cluster where SUBJECT"),
+    (["where", "user:1", "--force"], "--force belongs to 'rulectl cluster drain NODE'"),
     (["rebalance", "a"], "'rulectl cluster rebalance' is about all nodes: name none"),
     (["rebalance", "--force"], "--force belongs to 'rulectl cluster drain NODE'"),
     (["undrain", "a", "--force"], "--force belongs to 'rulectl cluster drain NODE'"),
     (["drain"], "name the node: rulectl cluster drain NODE"),
-    (["balance"], "there is no 'cluster balance'; write drain, undrain or rebalance"),
+    (["balance"], "there is no 'cluster balance'; write drain, undrain, rebalance or where"),
   ])
   func `Words that don't belong together are refused`(_ words: [String], _ message: String) throws {
     let run = Run(words: ["cluster"] + words)

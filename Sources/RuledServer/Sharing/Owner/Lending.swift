@@ -42,6 +42,8 @@ final class Lending: Sendable {
   struct Overview: Sendable, Equatable {
     /// How many partitions each other node evaluates.
     var nodes: [String: Int] = [:]
+    /// The nodes by the receivers that stand for them in `Shares`.
+    var names: [Int: String] = [:]
     /// How often partitions have moved.
     var moves = 0
 

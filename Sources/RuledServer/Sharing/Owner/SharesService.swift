@@ -313,6 +313,7 @@ final class SharesService {
     var overview = Lending.Overview(moves: Int(moves))
     for evaluator in evaluators {
       overview.nodes[evaluator.node] = evaluator.partitions.count
+      overview.names[evaluator.slot] = evaluator.node
     }
     lending.publish(overview)
     services.membership?.node.setShares(overview.nodes, moves: overview.moves)
