@@ -5,6 +5,7 @@ import http.server
 import json
 import signal
 import threading
+import time
 
 import pytest
 
@@ -264,6 +265,24 @@ def test_effects_of_lent_subjects_are_sent_again_and_dropped_by_each_node(cluste
         assert node.call("resend", {"sink": "picky", "status": "failed"})["result"] == {"resent": 5}
         eventually(lambda: sorted(receiver.taken) == sorted([again["id"], *left]))
         eventually(lambda: node.call("effects")["result"]["effects"] == [])
+
+
+def test_subjects_stay_lent_while_a_receiver_refuses_effects(cluster, receiver):
+    here = places(cluster, "lent")
+    receiver.takes = False
+    owner = await_shares(cluster)
+    count, lent = 160, []
+    for _ in range(count):
+        assert "result" in owner.call("event", event("tell", here[owner.name][0])["params"])
+        lent.append(sum(node["partitions"] for node in owner.call("cluster")["result"]["nodes"] if node["role"] != "owner"))
+        time.sleep(0.025)  # one effect after the other is given up
+    assert sum(lent) / count > 85, f"half of what is usually lent; {lent}"
+    eventually(lambda: owner.call("health")["result"]["sinks"]["picky"]["given_up"] == count)
+    await_shares(cluster)
+    receiver.takes = True
+    eventually(lambda: len(owner.call("effects", {"sink": "picky", "status": "failed", "limit": 1000})["result"]["effects"]) == count)
+    assert owner.call("resend", {"sink": "picky", "status": "failed"})["result"] == {"resent": count}
+    eventually(lambda: owner.call("effects", {"sink": "picky"})["result"]["effects"] == [])
 
 
 @pytest.mark.parametrize("killed", ["asked", "other", "owner"])
