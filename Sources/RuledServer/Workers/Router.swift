@@ -182,8 +182,11 @@ final class Router: ConnectionHandler {
       guard let bundle = bundles[owner] else { continue }
       bundles[owner] = nil
       let isLone = mayBorrow && bundle.entries.count == 1 && bundles[index] == nil
-      if isLone, owner < services.workers.count, worker.execute(bundle, inPlaceOf: owner) { continue }
-      services.receivers[owner].send(.requests(bundle))
+      if isLone, owner < services.workers.count {
+        worker.executeOrSend(bundle, to: owner)
+      } else {
+        services.receivers[owner].send(.requests(bundle))
+      }
     }
   }
 
