@@ -40,7 +40,7 @@ class Place:
     self.nodes, self.disks, self.calls = [], [], {}
     try:
       if self.network:
-        self.add_disk(folder / "db/primary", 1024)
+        self.add_disk(folder / "db/primary", 3072)  # an event takes 750 bytes, and the log is cut late
       self.database = Servers(folder / "db", self.network and self.network.addresses[""])
       self.services = Services(self.nodes, seconds=0.2)
       copy_rules(folder)
@@ -499,4 +499,8 @@ class Hands:
         wait(lambda: self.failure or sum(self.history().progress) > before, 90, f"no client goes on after: {words}")
         time.sleep(choice.uniform(0, 0.5))
     except Exception as error:
-      self.failure = error if isinstance(error, Failure) else Failure(f"a fault can't be made: {error!r}")
+      text = str(error) if isinstance(error, Failure) else f"a fault can't be made: {error!r}"
+      if not self.database.is_running("primary"):
+        free = shutil.disk_usage(self.place.folder / "db/primary").free >> 20
+        text += f"; the primary has ended, and its disk has {free} MiB left"
+      self.failure = Failure(text)
