@@ -94,7 +94,10 @@ final class TunnelEnd: StreamOwner, Watched, @unchecked Sendable {  // confined 
   func inputDidEnd() {
     isReading = false
     inputEnded = true
-    guard let connection else { return close() }
+    guard let connection else {
+      if hasEndedWriting { close() }  // otherwise what waits is written first
+      return
+    }
     connection.send(PeerFrame.writeEnd)
     // The peer ends the connection once it has read all; a dead one is noticed by its silence.
     if local == .daemon { deadline = loop.now + limits.stallMilliseconds }

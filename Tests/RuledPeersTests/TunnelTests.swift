@@ -82,6 +82,20 @@ import Testing
     #expect(eventually { rig.outcomes.items.count == 1 })
   }
 
+  @Test func `the last words reach a client that reads late and ends its side in between`() throws {
+    let rig = try PeerRig()
+    #expect(rig.waitForLink())
+    let (client, daemon) = try rig.tunnel()
+    let words = [UInt8](repeating: 1, count: 900_000)  // more than the client's socket takes, less than a tunnel holds
+    daemon.send(words)
+    daemon.close()
+    #expect(eventually { rig.notesOfB.items.contains { if case .left = $0 { true } else { false } } })
+    client.endWriting()
+    usleep(100_000)  // so long that the end of the client's side is noticed
+    #expect(client.receiveAll().count == words.count)
+    #expect(eventually { rig.outcomes.items.count == 1 })
+  }
+
   @Test func `the last words arrive over a slow network`() throws {
     let rig = try PeerRig()
     #expect(rig.waitForLink())
@@ -154,6 +168,8 @@ import Testing
     for thread in [sender, answerer, reader] { thread.join() }
     let isBeginning = there.starts(with: received.items[0])
     #expect(isBeginning)
+    #expect(eventually { rig.outcomes.items.count == 1 })
+    #expect(rig.outcomes.items == [.ended("the tunnel is over")])
     #expect(rig.breaks.isEmpty)
   }
 
