@@ -627,12 +627,36 @@ def test_a_drained_owner_ends_by_a_signal_at_any_time_and_follows_when_started_a
         load.go_on()
         assert "result" in asked.call("cluster_drain", {"node": owner.name})
         time.sleep(milliseconds / 1000)
-        # A signal that comes while the node becomes a follower ends it at once.
-        assert owner.end(signal.SIGTERM) in (0, -signal.SIGTERM)
+        assert owner.end(signal.SIGTERM) == 0
         owner.start()
         eventually(lambda: owner.status == "standby", seconds=60)
         # A node that becomes the owner closes the connections of its clients.
         eventually(lambda: "result" in (asked.call("cluster_undrain", {"node": owner.name}) or {}))
+    load.check(cluster.owners[0])
+
+
+def test_a_node_that_changes_its_role_can_be_told_to_reload_at_any_time(cluster):
+    load = Load(cluster.nodes)
+    is_over = threading.Event()
+
+    def hang_up():
+        while not is_over.wait(0.003):
+            for node in cluster.nodes:
+                node.process.send_signal(signal.SIGHUP)
+
+    thread = threading.Thread(target=hang_up)
+    thread.start()
+    try:
+        for _ in range(3):
+            load.go_on()
+            owner, asked = cluster.owners[0], cluster.standbys[0]
+            assert tool(asked, "drain", owner.name)[0] == 0
+            eventually(lambda owner=owner: owner.status == "standby", seconds=60)
+            assert tool(owner, "undrain", owner.name)[0] == 0
+    finally:
+        is_over.set()
+        thread.join()
+    assert [node.process.poll() for node in cluster.nodes] == [None] * 3, "nobody ended"
     load.check(cluster.owners[0])
 
 

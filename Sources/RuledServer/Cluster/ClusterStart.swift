@@ -53,12 +53,14 @@ struct ClusterStart {
   }
 
   /// Closes a store that is empty or behind the log and replaces it with a snapshot, unless a signal interrupts that.
-  func replace(_ store: RocksStore, notifier: SystemdNotifier) throws(StartError) -> Outcome {
+  func replace(
+    _ store: RocksStore, notifier: SystemdNotifier, signals: ProcessSignals
+  ) throws(StartError) -> Outcome {
     do {
       guard let need = try start({ false }).need(of: store) else { return .kept }
       let path = store.path
       try store.close()
-      return try run(need, path: path, notifier) ? .closed : .ended
+      return try run(need, path: path, notifier, signals) ? .closed : .ended
     } catch { throw StartError("the node can't join its cluster: \(error)") }
   }
 
@@ -70,12 +72,14 @@ struct ClusterStart {
   }
 
   /// Runs the start on a thread, while this one waits for signals; returns false after a signal.
-  private func run(_ need: SnapshotStart.Need, path: String, _ notifier: SystemdNotifier) throws -> Bool {
+  private func run(
+    _ need: SnapshotStart.Need, path: String, _ notifier: SystemdNotifier, _ signals: ProcessSignals
+  ) throws -> Bool {
     let loop = try EventLoop()
     let flow = Flow()
     let ended = Mailbox<Bool>()
     try ended.attach(to: loop) { _ in loop.stop() }
-    let signals = try SignalWatcher(on: loop, [.terminate, .interrupt, .hangUp]) { signal in
+    let signalPoll = try signals.attach(to: loop) { signal in
       if signal != .hangUp { flow.isInterrupted.store(true, ordering: .relaxed) }
     }
     let watchdog = try notifier.watchdogTimer(on: loop) { notifier.watchdog() }
@@ -88,7 +92,7 @@ struct ClusterStart {
     notifier.ready(status: "starting from a snapshot")
     loop.run()
     watchdog?.close()
-    signals.close()
+    signalPoll.close()
     ended.close()
     thread.join()
     loop.close()

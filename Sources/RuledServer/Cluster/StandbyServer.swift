@@ -95,11 +95,11 @@ final class StandbyServer: ConnectionHandler {
   /// The sockets stay open.
   static func run(
     _ membership: ClusterMembership, _ configuration: Configuration, _ sockets: DaemonSockets,
-    _ journal: JournalService?, connections: Int, notifier: SystemdNotifier
+    _ journal: JournalService?, connections: Int, notifier: SystemdNotifier, signals: ProcessSignals
   ) throws(StartError) -> LogWriter? {
     do {
       let server = try StandbyServer(membership, configuration, sockets, journal, connections: connections)
-      return try server.serve(notifier)
+      return try server.serve(notifier, signals)
     } catch {
       throw StartError("the node can't follow its cluster: \(error)")
     }
@@ -108,14 +108,14 @@ final class StandbyServer: ConnectionHandler {
   /// How often the owner and timeouts are checked, in milliseconds.
   private static let period: UInt64 = 100
 
-  private func serve(_ notifier: SystemdNotifier) throws -> LogWriter? {
+  private func serve(_ notifier: SystemdNotifier, _ signals: ProcessSignals) throws -> LogWriter? {
     let holder = Holder()
     try ended.attach(to: loop) { [unowned self] _ in stop() }
     try ownClients.events.attach(to: loop) { [unowned self] events in
       for event in events { followerEvents.receive(event) }
     }
     try late.attach(to: loop) { [unowned self] replies in for reply in replies { send(reply) } }
-    let signals = try SignalWatcher(on: loop, [.terminate, .interrupt, .hangUp]) { [unowned self] signal in
+    let signalPoll = try signals.attach(to: loop) { [unowned self] signal in
       if signal == .hangUp { return membership.links?.reloadIdentity() ?? () }
       notifier.stopping()
       drain()
@@ -153,7 +153,7 @@ final class StandbyServer: ConnectionHandler {
     watchdog?.close()
     for listener in listeners { listener.stop() }
     listeners = []
-    signals.close()
+    signalPoll.close()
     for web in webs.values { web.close() }
     table.close()
     ended.close()

@@ -14,7 +14,7 @@ final class Control {
   let timers: TimerService
   private var listener: Listener?
   private var webListeners: [Listener] = []
-  private var signals: SignalWatcher?
+  private var signals: DescriptorPoll?
   private var nextWorker = 0
   private var watchdog: Watchdog?
   private var sampling: LoopTimer?
@@ -39,12 +39,12 @@ final class Control {
     timers = try TimerService(services: services, loop: loop)
   }
 
-  /// Begins to serve on the socket.
-  func start(listening socket: consuming ListeningSocket) throws(SystemError) {
+  /// Begins to serve on the socket, and to answer signals.
+  func start(listening socket: consuming ListeningSocket, _ signals: ProcessSignals) throws(SystemError) {
     try services.control.attach(to: loop) { [unowned self] messages in
       for message in messages { receive(message) }
     }
-    signals = try SignalWatcher(on: loop, [.terminate, .interrupt, .hangUp]) { [unowned self] signal in
+    self.signals = try signals.attach(to: loop) { [unowned self] signal in
       signal == .hangUp ? services.reloads.request(.configuration) : onStop(.signal)
     }
     listener = try Listener(on: loop, socket) { [unowned self] in assign($0) }

@@ -12,6 +12,7 @@ package final class Daemon {
   let log: any EventLog
   private let isManual: Bool
   let notifier = SystemdNotifier.fromEnvironment()
+  private let signals = ProcessSignals()
   private var workers: [Thread] = []
   private var committer: Thread?
   private var outbox: Thread?
@@ -54,7 +55,8 @@ package final class Daemon {
   private func serveOnce(workers count: Int, connections: Int) throws(StartError) -> Bool {
     guard let sockets else { return false }
     let opening = StoreOpening(
-      configuration, sockets: sockets, connections: connections, isManual: isManual, notifier: notifier, log: log)
+      configuration, sockets: sockets, connections: connections, isManual: isManual, notifier: notifier,
+      signals: signals, log: log)
     guard let opened = try opening.run() else { return false }
     let (store, journal) = (opened.store, opened.journal)
     membership = opened.membership
@@ -214,7 +216,7 @@ package final class Daemon {
     try startHTTP(services, started)
     guard let served = try sockets?.lines.copy() else { return }
     let path = served.path ?? configuration.socket
-    try started.start(listening: served)
+    try started.start(listening: served, signals)
     notifier.ready(status: services.status.line)
     log.write(
       LogLine(

@@ -19,18 +19,20 @@ struct StoreOpening {
   private let connections: Int
   private let isManual: Bool
   private let notifier: SystemdNotifier
+  private let signals: ProcessSignals
   private let log: any EventLog
 
   /// The opening of the configured store; a follower serves up to `connections` clients on `sockets`, and may have a manual clock.
   init(
     _ configuration: Configuration, sockets: DaemonSockets, connections: Int, isManual: Bool,
-    notifier: SystemdNotifier, log: any EventLog
+    notifier: SystemdNotifier, signals: ProcessSignals, log: any EventLog
   ) {
     self.configuration = configuration
     self.sockets = sockets
     self.connections = connections
     self.isManual = isManual
     self.notifier = notifier
+    self.signals = signals
     self.log = log
   }
 
@@ -43,7 +45,7 @@ struct StoreOpening {
       return Opened(store: store, journal: journal)
     }
     let start = ClusterStart(url, configuration, log: log)
-    switch try start.replace(store, notifier: notifier) {
+    switch try start.replace(store, notifier: notifier, signals: signals) {
     case .kept: return try follow(start, store, journal)
     case .ended: return nil
     case .closed:
@@ -84,7 +86,8 @@ struct StoreOpening {
     }
     do throws(SystemError) { try keeper?.start() } catch { throw StartError("the daemon can't run: \(error)") }
     let writer = try StandbyServer.run(
-      membership, configuration, sockets, journal, connections: connections, notifier: notifier)
+      membership, configuration, sockets, journal, connections: connections, notifier: notifier,
+      signals: signals)
     keeper?.end()
     guard let writer else {
       membership.end()

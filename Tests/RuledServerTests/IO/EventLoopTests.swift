@@ -91,6 +91,21 @@ import Testing
     #expect(seen == [.hangUp])
   }
 
+  @Test func signalsBetweenTwoLoopsWaitForTheSecond() throws {
+    let signals = ProcessSignals()
+    var seen: [SignalWatcher.Signal] = []
+    for next in [SIGHUP, SIGINT, nil] {
+      let loop = try EventLoop()
+      let poll = try signals.attach(to: loop) { seen.append($0) }
+      try loop.timer(after: 20) { loop.stop() }
+      loop.run()
+      poll.close()
+      loop.close()
+      if let next { kill(getpid(), next) }
+    }
+    #expect(seen == [.hangUp, .interrupt])
+  }
+
   @Test func aLoopThatIsDroppedUnusedClosesItself() throws {
     weak var weakLoop: EventLoop?
     do {

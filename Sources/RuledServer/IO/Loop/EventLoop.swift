@@ -74,6 +74,12 @@ package final class EventLoop {
     endTick()
   }
 
+  /// Handles what has come, without waiting for more.
+  func runOnce() {
+    assertOnLoop()
+    uv_run(raw, UV_RUN_NOWAIT)
+  }
+
   /// Makes `run` return after the present tick.
   package func stop() {
     assertOnLoop()
