@@ -237,6 +237,13 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
 }
 
 extension StoreError {
+  /// What commits fail with after one that failed; `message` says until when.
+  package static func poisoned(by failure: StoreError, _ message: String) -> StoreError {
+    var error = StoreError(.poisoned, message, underlying: failure.description)
+    error.isOutcomeUnknown = failure.isOutcomeUnknown  // the caller's commit may have failed in another thread's sync
+    return error
+  }
+
   /// What every call fails with once the store at `path` is closed.
   static func closed(_ path: String) -> StoreError { StoreError(.closed, "the store at \(path) has been closed") }
 

@@ -87,11 +87,8 @@ final class LogTail: @unchecked Sendable {  // `lock` guards `state`
     case .open, .sealing: return
     case .closed: throw .closed(path)
     case .failed(let failure), .suspended(let failure):
-      var error = StoreError(
-        .poisoned, "the store at \(path) takes no commit until it is reopened, since an earlier one failed",
-        underlying: failure.description)
-      error.isOutcomeUnknown = failure.isOutcomeUnknown  // the caller's commit may have failed in another thread's sync
-      throw error
+      throw .poisoned(
+        by: failure, "the store at \(path) takes no commit until it is reopened, since an earlier one failed")
     }
   }
 }

@@ -135,10 +135,7 @@ package final class ClusterStore: StateStore, @unchecked Sendable {  // `lock` a
     case .open, .sealing: return
     case .closed: throw StoreError(.closed, "the store of the cluster's node has been closed")
     case .failed(let failure), .suspended(let failure):
-      var error = StoreError(
-        .poisoned, "this node takes no commit since an earlier one failed", underlying: failure.description)
-      error.isOutcomeUnknown = failure.isOutcomeUnknown
-      throw error
+      throw .poisoned(by: failure, "this node takes no commit since an earlier one failed")
     }
   }
 

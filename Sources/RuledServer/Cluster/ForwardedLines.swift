@@ -112,21 +112,19 @@ final class ForwardedLines {
   }
 
   private func openTunnel() {
-    var pair: [Int32] = [-1, -1]
-    let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
     let outcome = TunnelOutcome()
     self.outcome = outcome
-    guard socketpair(AF_UNIX, kind, 0, &pair) == 0 else {
-      return outcome.set(.refused("there is no socket for a tunnel: \(SystemError.text(of: errno))"))
-    }
-    let far = pair[1]
-    do throws(SystemError) {
-      poll = try DescriptorPoll(on: loop, pair[0]) { [unowned self] events in handle(events) }
-    } catch {
-      for socket in pair { SystemCalls.close(socket) }
+    let (near, far): (Int32, Int32)
+    do throws(SystemError) { (near, far) = try SystemCalls.socketPair("tunnel") } catch {
       return outcome.set(.refused("there is no tunnel: \(error)"))
     }
-    socket = pair[0]
+    do throws(SystemError) {
+      poll = try DescriptorPoll(on: loop, near) { [unowned self] events in handle(events) }
+    } catch {
+      for socket in [near, far] { SystemCalls.close(socket) }
+      return outcome.set(.refused("there is no tunnel: \(error)"))
+    }
+    socket = near
     hasEndedWriting = false
     route.open(far, for: client) { result in
       outcome.set(result)

@@ -44,6 +44,14 @@ package enum SystemCalls {
     return value
   }
 
+  /// Two sockets that are connected to each other: socketpair(2).
+  static func socketPair(_ context: String) throws(SystemError) -> (near: Int32, far: Int32) {
+    var pair: [Int32] = [-1, -1]
+    let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+    try check("socketpair", context) { socketpair(AF_UNIX, kind, 0, &pair) }
+    return (pair[0], pair[1])
+  }
+
   // MARK: Transfers
 
   /// Reads what is there and fits behind the bytes of `span`, without blocking: recv(2).

@@ -176,19 +176,16 @@ final class FollowerShare: Sendable {
     guard isWanted else { return End(reason: "the owner of the log has changed") }
     defer { lock.locked { state.session = nil } }
     let loop = try EventLoop()
-    var pair: [Int32] = [-1, -1]
-    let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-    try SystemCalls.check("socketpair", "share") { socketpair(AF_UNIX, kind, 0, &pair) }
+    let (near, far) = try SystemCalls.socketPair("share")
     let session: ShareSession
     do {
-      session = try ShareSession(node, catalog, with: route.owner, on: loop, pair[0], mailbox: mailbox)
+      session = try ShareSession(node, catalog, with: route.owner, on: loop, near, mailbox: mailbox)
     } catch {
-      SystemCalls.close(pair[1])
+      SystemCalls.close(far)
       throw error
     }
     lock.locked { state.shares = session.shares }
     defer { lock.locked { state.shares = nil } }
-    let far = pair[1]
     route.open(far) { reason in mailbox.send(.refused(reason, ShareSession.FarEnd(far))) }
     let reason = session.run()
     loop.close()

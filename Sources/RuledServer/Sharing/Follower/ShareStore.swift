@@ -186,10 +186,7 @@ final class ShareStore: StateStore, @unchecked Sendable {  // `lock` guards what
   /// Throws if nothing may be appended; called under `lock`.
   private func check() throws(StoreError) {
     guard let failure = current.failure else { return }
-    var error = StoreError(
-      .poisoned, "this node takes no commit since an earlier one failed", underlying: failure.description)
-    error.isOutcomeUnknown = failure.isOutcomeUnknown
-    throw error
+    throw .poisoned(by: failure, "this node takes no commit since an earlier one failed")
   }
 
   func reopen() throws(StoreError) {
