@@ -759,7 +759,7 @@ def test_the_rules_in_force_are_those_of_the_log(cluster):
     assert "the rules folder of this node has others" in taker.problems and "the rules folder of this node has others" in taker.log
     shown = [entry for entry in taker.call("revisions")["result"] if entry["live"]]
     assert [entry["revision"] for entry in shown] == [revision]
-    # What the folder of a follower holds changes nothing, nor does its start; who asks for it gets the new owner's folder.
+    # What the folder of a follower holds changes nothing, nor does its start.
     owner.start()
     eventually(lambda: owner.status == "standby", seconds=60)
     taker.write_rules(decides("other"))
@@ -767,6 +767,66 @@ def test_the_rules_in_force_are_those_of_the_log(cluster):
     assert "others" not in taker.problems
     load.go_on()
     load.check(taker)
+
+
+def test_the_node_that_is_told_to_reload_has_its_folder_loaded(cluster):
+    owner, (follower, other) = cluster.owners[0], cluster.standbys
+    before = owner.call("health")["result"]["revision"]
+    follower.write_rules(decides("told"))
+    # The parameter is what nodes tell each other.
+    assert owner.call("reload", {"offered": "0123"})["error"]["data"]["code"] == "reload_failed"
+    assert other.call("reload")["result"] == {"revision": before, "changed": False}, "its own folder has not changed"
+    reply = follower.call("reload")["result"]
+    revision = owner.call("health")["result"]["revision"]
+    assert reply == {"revision": revision, "changed": True} and revision != before
+    assert [node.add() for node in cluster.nodes] == ["told"] * 3
+    assert "the rules folder of this node has others" in owner.problems
+    assert follower.call("reload")["result"] == {"revision": revision, "changed": False}
+    # A folder that does not load changes nothing, and file and line are named.
+    follower.write_rules("plugin {\n  name = 7\n}\n")
+    error = follower.call("reload")["error"]["data"]
+    assert error["code"] == "reload_failed" and error["errors"][0]["file"] == "tally/plugin.lua"
+    assert owner.call("health")["result"]["revision"] == revision
+    # Requests behind it on the same connection are answered, too.
+    follower.write_rules(decides("later"))
+    client = Client(follower.socket)
+    client.send(*({"id": number, "method": method} for number, method in enumerate(["reload", "health", "counters"])))
+    assert sorted(client.line()["id"] for _ in range(3)) == [0, 1, 2]
+    eventually(lambda: other.add() == "later")
+    # Whoever owns the log next serves them, and the folder of the former owner counts once it is told.
+    owner.end(signal.SIGKILL)
+    eventually(lambda: len(cluster.owners) == 1, seconds=60)
+    assert cluster.owners[0].add() == "later"
+    owner.start()
+    eventually(lambda: owner.status == "standby" and owner.call("health")["result"]["owner_reachable"], seconds=60)
+    assert owner.call("reload")["result"] == {"revision": before, "changed": True}
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="other users take root")
+def test_a_node_that_follows_reads_its_configuration_again(cluster):
+    follower = cluster.standbys[0]
+    for path in [follower.folder, *follower.folder.parents]:
+        if path.owner() == "root" and path.stat().st_mode & 0o077 == 0:
+            path.chmod(0o711)
+    os.chmod(follower.socket, 0o666)
+    is_admin = lambda: "result" in (connect_as_nobody(follower.socket).call("counters") or {})
+    assert not is_admin()
+    file = follower.folder / "ruled.conf.lua"
+    text = file.read_text()
+    file.write_text(text + "admins = { 7 }\n")
+    follower.process.send_signal(signal.SIGHUP)
+    eventually(lambda: "admins" in follower.problems)
+    assert follower.status == "degraded"
+    file.write_text(text.replace("workers = 2", "workers = 3") + 'admins = { "nobody" }\n')
+    follower.process.send_signal(signal.SIGHUP)
+    eventually(is_admin)
+    assert follower.problems == "" and "the configuration changes workers, which takes a restart" in follower.log
+    # It holds after a change of roles.
+    assert tool(follower, "drain", cluster.owners[0].name)[0] == 0
+    other = next(node for node in cluster.standbys if node is not follower)
+    assert tool(follower, "drain", other.name)[0] == 0
+    eventually(lambda: follower.is_owner, seconds=60)
+    assert is_admin()
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="the time zones of a node are hidden as root only")

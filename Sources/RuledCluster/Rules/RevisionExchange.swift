@@ -3,8 +3,8 @@ package import RuledStore
 
 /// Lets the nodes of a cluster agree on a revision of the rules before it comes into force; one thread at a time uses it.
 ///
-/// They do so through tables of the database. The owner offers the revision's content. Each live follower loads it and reports. The tables
-/// only tell who could load it; a record in the log puts the revision in force.
+/// They do so through tables of the database. The owner offers the revision's content, or another node does, whose folder the owner is to
+/// take. Each live follower loads it and reports. The tables only tell who could load it; a record in the log puts the revision in force.
 package final class RevisionExchange {
   /// A live follower's report on a revision.
   package struct Report: Sendable, Equatable {
@@ -27,7 +27,7 @@ package final class RevisionExchange {
     self.identity = identity
   }
 
-  // MARK: The owner
+  // MARK: Offers
 
   private static let offerStatement = PostgresStatement(
     """
@@ -45,6 +45,14 @@ package final class RevisionExchange {
     _ = try client.execute(
       Self.offerStatement, [.text(revision), .bytes(content), .text(identity.name)], "the revision can't be offered")
     _ = try client.execute(Self.trimStatement, [.integer(Self.kept)], "old revisions can't be removed")
+  }
+
+  private static let contentStatement = PostgresStatement("SELECT content FROM ruled.revisions WHERE revision = $1::text")
+
+  /// The content of an offered revision; nil if it is not among the offers, or no longer.
+  package func content(of revision: String) throws(StoreError) -> [UInt8]? {
+    let rows = try client.execute(Self.contentStatement, [.text(revision)], "the offered revision can't be read")
+    return rows.count == 1 ? rows.bytes(0, 0).map { Array($0) } : nil
   }
 
   private static let reportsStatement = PostgresStatement(

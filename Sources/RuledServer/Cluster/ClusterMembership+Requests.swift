@@ -1,17 +1,36 @@
 import RuledCluster
 import RuledCore
+import RuledEngine
 import RuledJSON
 import RuledStore
 import RuledThreads
 import RuledWire
 
 extension ClusterMembership {
-  /// Executes a request on a thread of its own, since the database may take seconds, and calls `then` there with the result.
+  /// Executes a request, and calls `then` on another thread with the result.
   ///
   /// `lending` is that of the owner of the log, where it lends subjects.
   func answer(
     _ params: ClusterParams, lending: Lending? = nil,
     then: @escaping @Sendable (Result<JSONValue, RequestError>) -> Void
+  ) {
+    ask({ [self] in execute(params, lending) }, then: then)
+  }
+
+  /// Offers the rules in this node's folder to the owner, and calls `then` on another thread with their revision.
+  func offerFolder(
+    of configuration: Configuration, then: @escaping @Sendable (Result<String, RequestError>) -> Void
+  ) {
+    ask(
+      { [agreement] in
+        Result { () throws(ReloadError) in try agreement.offerFolder(of: configuration) }.mapError(\.requestError)
+      }, then: then)
+  }
+
+  /// Executes `body` on a thread of its own, since the database may take seconds, and calls `then` there with the result.
+  private func ask<Value>(
+    _ body: @escaping @Sendable () -> Result<Value, RequestError>,
+    then: @escaping @Sendable (Result<Value, RequestError>) -> Void
   ) {
     guard requests.wrappingAdd(1, ordering: .relaxed).newValue <= Self.mostRequests else {
       requests.wrappingSubtract(1, ordering: .relaxed)
@@ -22,7 +41,7 @@ extension ClusterMembership {
     }
     do throws(ThreadError) {
       _ = try Thread(name: "ruled-cluster") { [self] in
-        let result = execute(params, lending)
+        let result = body()
         requests.wrappingSubtract(1, ordering: .relaxed)
         then(result)
       }

@@ -68,13 +68,10 @@ final class RulesAgreement: Sendable {
   ///
   /// `isWaiting` is called at each check, and ends the wait if it returns false.
   func agree(on catalog: Catalog, while isWaiting: () -> Bool) throws(ReloadError) {
-    let revision = RevisionArchive.Revision(catalog, from: .folder)
-    let content = ByteBuffer(capacity: 64 << 10)
-    RevisionDocument.json(revision).write(to: content)
     let exchange = RevisionExchange(settings, identity: node.identity)
     let end = MonotonicClock.milliseconds + Self.timeout
     do throws(StoreError) {
-      try exchange.offer(catalog.revision, content: content.bytes)
+      try Self.offer(catalog, in: exchange)
       while true {
         let reports = try exchange.reports(on: catalog.revision)
         if let failed = reports.first(where: { !$0.problem.isEmpty }) {
@@ -91,10 +88,41 @@ final class RulesAgreement: Sendable {
         }
         usleep(UInt32(Self.ownerInterval) * 1000)
       }
-    } catch { throw ReloadError([LoadError(file: "", line: 0, error.description)]) }
+    } catch { throw Self.failure(error) }
+  }
+
+  /// The rules that another node has offered.
+  func offer(of revision: String) throws(ReloadError) -> RevisionArchive.Revision {
+    do throws(StoreError) {
+      guard let content = try RevisionExchange(settings, identity: node.identity).content(of: revision),
+        let found = content.withView(LiveRules.parse)
+      else { throw StoreError(.refused, "no node offers a revision \(revision) that this version of ruled can read") }
+      return found
+    } catch { throw Self.failure(error) }
+  }
+
+  private static func offer(_ catalog: Catalog, in exchange: RevisionExchange) throws(StoreError) {
+    let content = ByteBuffer(capacity: 64 << 10)
+    RevisionDocument.json(RevisionArchive.Revision(catalog, from: .folder)).write(to: content)
+    try exchange.offer(catalog.revision, content: content.bytes)
+  }
+
+  private static func failure(_ error: StoreError) -> ReloadError {
+    ReloadError([LoadError(file: "", line: 0, error.description)])
   }
 
   // MARK: A follower
+
+  /// Offers the rules in the folder of this node, with the settings of its configuration; returns their revision.
+  func offerFolder(of configuration: Configuration) throws(ReloadError) -> String {
+    let catalog = try CatalogBuilder.build(
+      try RulesFolder.read(configuration.rules), configuration: configuration.plugins, previous: nil,
+      worker: LuaWorker(), now: EngineClock.wall)
+    do throws(StoreError) {
+      try Self.offer(catalog, in: RevisionExchange(settings, identity: node.identity))
+    } catch { throw Self.failure(error) }
+    return catalog.revision
+  }
 
   /// Loads offered rules and reports on them, until `stop`.
   func follow() {

@@ -14,6 +14,8 @@ extension StandbyServer {
       return ask(request, connection)
     } else if case .single(.request(let request)) = parsed, request.method == .health {
       guard answer(.request(request)) else { return }
+    } else if case .single(.request(let request)) = parsed, isForThisFolder(request), admins.include(connection) {
+      return offerFolder(request, connection)
     } else if let client = client(connection) {
       if client.shared > 0 { return client.delay(line) }
       return client.forward(line, parsed, about: followerEvents.partition(of: parsed))
@@ -99,6 +101,47 @@ extension StandbyServer {
     }
   }
 
+  /// Whether a request is to put the rules in this node's folder in force: a `reload` that names no offer.
+  private func isForThisFolder(_ request: RequestView) -> Bool {
+    guard request.method == .reload, let route, route.hasLink, let params = try? ReloadParams(request) else {
+      return false
+    }
+    return params.offered == nil
+  }
+
+  /// Offers the rules in this node's folder, and then has the owner take them, which replies.
+  private func offerFolder(_ request: RequestView, _ connection: Connection) {
+    let (token, late, id) = (connection.token.raw, late, request.id.map { Array($0) })
+    connection.beginRequest()
+    membership.offerFolder(of: configuration) { result in
+      let answer: LateAnswer =
+        switch result {
+        case .success(let revision): .offered(revision)
+        case .failure(let error): .reply(.failure(error))
+        }
+      _ = late.send(Late(connection: token, id: id, answer: answer))
+    }
+  }
+
+  /// Sends the owner a client's `reload` of the rules that this node has offered.
+  private func reload(offered revision: String, _ id: [UInt8]?, of client: ForwardedLines) {
+    let line = ByteBuffer(capacity: 1024)
+    var writer = JSONWriter(line)
+    writer.beginObject()
+    writer.member("jsonrpc", plain: "2.0")
+    if let id {
+      writer.member("id")
+      id.withView { writer.raw($0) }
+    }
+    writer.member("method", plain: "reload")
+    writer.member("params")
+    writer.beginObject()
+    writer.member("offered", revision)
+    writer.endObject()
+    writer.endObject()
+    client.forward(line.bytes, parser.parse(line.bytes), about: nil)
+  }
+
   /// Executes a request on a thread that asks the database; the reply comes through `late`.
   private func ask(_ request: RequestView, _ connection: Connection) {
     guard let id = request.id.map({ Array($0) }) else { return }
@@ -109,22 +152,33 @@ extension StandbyServer {
         throw Router.adminsOnly
       }
       membership.answer(try ClusterParams(request)) {
-        _ = late.send(LateReply(connection: token, id: id, result: $0))
+        _ = late.send(Late(connection: token, id: id, answer: .reply($0)))
       }
-    } catch { send(LateReply(connection: token, id: id, result: .failure(error))) }
+    } catch { finish(Late(connection: token, id: id, answer: .reply(.failure(error)))) }
   }
 
-  func send(_ late: LateReply) {
+  /// Replies to a request that another thread has worked on, or sends the owner what follows from it.
+  func finish(_ late: Late) {
     guard let connection = table[ConnectionToken(raw: late.connection)] else { return }
-    reply.removeAll()
-    late.id.withView { id in
-      switch late.result {
-      case .success(let value): ReplyWriter.result(value, id: id, to: reply)
-      case .failure(let error): ReplyWriter.error(error, id: id, to: reply)
+    var answer = late.answer
+    if case .offered(let revision) = answer {
+      if let client = client(connection) {
+        reload(offered: revision, late.id, of: client)
+      } else {
+        answer = .reply(.failure(refusal))
       }
     }
-    ReplyWriter.endLine(to: reply)
-    connection.send(reply.bytes)
+    if case .reply(let result) = answer, let id = late.id {
+      reply.removeAll()
+      id.withView { id in
+        switch result {
+        case .success(let value): ReplyWriter.result(value, id: id, to: reply)
+        case .failure(let error): ReplyWriter.error(error, id: id, to: reply)
+        }
+      }
+      ReplyWriter.endLine(to: reply)
+      connection.send(reply.bytes)
+    }
     connection.endRequest()
   }
 

@@ -15,7 +15,9 @@ import Synchronization
 /// log, or a signal asks the daemon to end.
 final class StandbyServer: ConnectionHandler {
   let membership: ClusterMembership
-  let configuration: Configuration
+  /// The configuration: that of the start, except for what SIGHUP may change.
+  private(set) var configuration: Configuration
+  private let readConfiguration: ConfigurationReader
   /// The node's journal; nil when it is off.
   let journal: JournalService?
   /// What new clients connect to.
@@ -29,8 +31,8 @@ final class StandbyServer: ConnectionHandler {
   private let ended = Mailbox<Bool>()
   /// When the node began to follow.
   let start = EngineClock.wall
-  let admins: Administrators
-  let couriers: Administrators
+  private(set) var admins: Administrators
+  private(set) var couriers: Administrators
   let route: OwnerRoute?
   /// Evaluates for the owner; nil without links to other nodes.
   let share: FollowerShare?
@@ -39,15 +41,25 @@ final class StandbyServer: ConnectionHandler {
     clients[$0]?.noteAnswered(to: self)
   }
   private let ownClients = OwnClients()
-  /// Replies from the threads that ask the database.
-  let late = Mailbox<LateReply>()
+  /// Answers from the threads that ask the database.
+  let late = Mailbox<Late>()
 
-  struct LateReply: Sendable {
+  /// An answer to a request of a client, whose id is nil if it wants no reply.
+  struct Late: Sendable {
     let connection: UInt64
-    let id: [UInt8]
-    let result: Result<JSONValue, RequestError>
+    let id: [UInt8]?
+    let answer: LateAnswer
   }
 
+  /// What became of a request.
+  enum LateAnswer: Sendable {
+    case reply(Result<JSONValue, RequestError>)
+    /// This node has offered the revision in its folder: the owner is to take it.
+    case offered(String)
+  }
+
+  /// What is wrong in the configuration that SIGHUP had read; nil if nothing is.
+  private(set) var configurationError: String?
   /// What takes new clients, until the daemon ends.
   var listeners: [Listener] = []
   /// When the node ends at the latest, in nanoseconds of the monotonic clock; nil as long as no signal asks for the end.
@@ -67,8 +79,9 @@ final class StandbyServer: ConnectionHandler {
 
   private init(
     _ membership: ClusterMembership, _ configuration: Configuration, _ sockets: DaemonSockets,
-    _ journal: JournalService?, connections: Int
+    _ journal: JournalService?, connections: Int, readConfiguration: @escaping ConfigurationReader
   ) throws(SystemError) {
+    self.readConfiguration = readConfiguration
     self.membership = membership
     self.configuration = configuration
     self.journal = journal
@@ -92,13 +105,16 @@ final class StandbyServer: ConnectionHandler {
 
   /// Serves until the node owns the log; returns the log's writer, or nil after a signal.
   ///
-  /// The sockets stay open.
+  /// The sockets stay open. SIGHUP has `configuration` read again.
   static func run(
-    _ membership: ClusterMembership, _ configuration: Configuration, _ sockets: DaemonSockets,
-    _ journal: JournalService?, connections: Int, notifier: SystemdNotifier, signals: ProcessSignals
+    _ membership: ClusterMembership, _ configuration: inout Configuration, _ sockets: DaemonSockets,
+    _ journal: JournalService?, connections: Int, notifier: SystemdNotifier, signals: ProcessSignals,
+    readConfiguration: @escaping ConfigurationReader
   ) throws(StartError) -> LogWriter? {
     do {
-      let server = try StandbyServer(membership, configuration, sockets, journal, connections: connections)
+      let server = try StandbyServer(
+        membership, configuration, sockets, journal, connections: connections, readConfiguration: readConfiguration)
+      defer { configuration = server.configuration }
       return try server.serve(notifier, signals)
     } catch {
       throw StartError("the node can't follow its cluster: \(error)")
@@ -114,9 +130,9 @@ final class StandbyServer: ConnectionHandler {
     try ownClients.events.attach(to: loop) { [unowned self] events in
       for event in events { followerEvents.receive(event) }
     }
-    try late.attach(to: loop) { [unowned self] replies in for reply in replies { send(reply) } }
+    try late.attach(to: loop) { [unowned self] replies in for reply in replies { finish(reply) } }
     let signalPoll = try signals.attach(to: loop) { [unowned self] signal in
-      if signal == .hangUp { return membership.links?.reloadIdentity() ?? () }
+      if signal == .hangUp { return reconfigure() }
       notifier.stopping()
       drain()
     }
@@ -163,6 +179,22 @@ final class StandbyServer: ConnectionHandler {
     follower.join()
     loop.close()
     return try holder.value.get()
+  }
+
+  /// Reads the configuration and the certificates again: from now on they decide about new connections.
+  private func reconfigure() {
+    membership.links?.reloadIdentity()
+    do throws(StartError) {
+      let next = try readConfiguration()
+      configurationError = nil
+      configuration.logRereading(of: next, to: membership.log)
+      configuration.adopt(next)
+      if next.journal.isOn { journal?.journal.adopt(next.journal) }
+      (admins, couriers) = (Administrators(configuration.admins), Administrators(configuration.couriers))
+    } catch {
+      configurationError = error.description
+      Configuration.report(error, to: membership.log)
+    }
   }
 
   /// Ends the tunnels, which answers their open requests, and the loop.

@@ -13,7 +13,7 @@ final class RulesLoader {
   private let loop: EventLoop
   let lua = LuaWorker()
   let path: String
-  let readConfiguration: @Sendable () throws(StartError) -> Configuration
+  let readConfiguration: ConfigurationReader
   private var watcher: DirectoryWatcher?
   /// The rules in force.
   private(set) var catalog: Catalog
@@ -32,7 +32,7 @@ final class RulesLoader {
 
   /// Loads the rules that the daemon starts with, then serves until `Reloads.close`.
   static func run(
-    _ services: Services, readConfiguration: @escaping @Sendable () throws(StartError) -> Configuration
+    _ services: Services, readConfiguration: @escaping ConfigurationReader
   ) {
     Thread.Priority.background.apply()
     let loop: EventLoop
@@ -52,7 +52,7 @@ final class RulesLoader {
 
   private init(
     _ services: Services, on loop: EventLoop,
-    readConfiguration: @escaping @Sendable () throws(StartError) -> Configuration
+    readConfiguration: @escaping ConfigurationReader
   ) throws(StartError) {
     self.services = services
     self.loop = loop
@@ -222,32 +222,56 @@ final class RulesLoader {
   /// Builds and adopts the rules in the folder; the result is whether anything changed.
   func reload() -> Result<Bool, ReloadError> {
     if let folderWaits { return .failure(ReloadError([folderWaits])) }
-    let previous = catalog
-    let next: Catalog
-    var isHeld = false
     do throws(ReloadError) {
       var source = try RulesFolder.read(path)
+      var origin = RulesOrigin.folder
       if let held, held.reason == .promoted(folder: source.revision) {
         source = held.revision.rules
-        isHeld = true
+        origin = .promoted
       }
-      next = try Self.build(source, previous: previous, services, lua)
-      try Self.agreeAndCommit(next, services)
+      let hasChanged = try adopt(try Self.build(source, previous: catalog, services, lua), as: origin)
+      foreignFolder = nil
+      return .success(hasChanged)
     } catch {
       services.status.reloadErrors = error
       return .failure(error)
     }
-    services.status.reloadErrors = nil
-    foreignFolder = nil
-    if !isHeld { releaseHeld() }
-    guard next.revision != previous.revision else {
-      services.status.serve(previous, as: isHeld ? .promoted : .folder)
-      for plugin in previous.plugins where plugin.runtime.isSuspended { plugin.runtime.resume() }
-      return .success(false)
+  }
+
+  /// Puts the rules in force that another node of the cluster has offered from its folder.
+  func takeOffer(of revision: String) throws(RequestError) -> JSONValue {
+    guard let agreement = services.agreement else {
+      throw RequestError(.notFound, "no other node offers rules: this daemon is not a node of a cluster")
     }
-    keep(next, from: isHeld ? .promoted : .folder)
-    putInForce(next, as: isHeld ? .promoted : .folder)
-    return .success(true)
+    defer { services.notifyStatus() }
+    do throws(ReloadError) {
+      if let folderWaits { throw ReloadError([folderWaits]) }
+      let next = try Self.build(try agreement.offer(of: revision), previous: catalog, services, lua)
+      let foreign = Self.foreignFolder(beside: next, services)
+      let hasChanged = try adopt(next, as: foreign == nil ? .folder : .log)
+      foreignFolder = foreign
+      services.status.noteReload(isSuccess: true)
+      services.context.log.write(LogLine(.info, "rules of another node's folder loaded, revision \(revision)"))
+      return ["revision": .string(revision), "changed": .bool(hasChanged)]
+    } catch {
+      services.status.noteReload(isSuccess: false)
+      throw error.requestError
+    }
+  }
+
+  /// Puts rules in force once all nodes of the cluster have loaded them; returns whether they are others than before.
+  private func adopt(_ next: Catalog, as origin: RulesOrigin) throws(ReloadError) -> Bool {
+    try Self.agreeAndCommit(next, services)
+    services.status.reloadErrors = nil
+    if origin != .promoted { releaseHeld() }
+    guard next.revision != catalog.revision else {
+      services.status.serve(catalog, as: origin)
+      for plugin in catalog.plugins where plugin.runtime.isSuspended { plugin.runtime.resume() }
+      return false
+    }
+    keep(next, from: origin == .promoted ? .promoted : .folder)
+    putInForce(next, as: origin)
+    return true
   }
 
   /// Puts other rules in force on all workers, with `adopt` if given, and tries again what is parked for the plugins that changed.

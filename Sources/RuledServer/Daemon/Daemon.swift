@@ -8,7 +8,8 @@ import RuledThreads
 
 /// The daemon: opens the store, loads the rules, starts the threads, and serves until a signal ends it.
 package final class Daemon {
-  private let configuration: Configuration
+  /// The configuration: that of the start, except for what was read again before the node's last change of roles.
+  private var configuration: Configuration
   let log: any EventLog
   private let isManual: Bool
   let notifier = SystemdNotifier.fromEnvironment()
@@ -19,7 +20,7 @@ package final class Daemon {
   private var loader: Thread?
   private var lending: Thread?
   private var keeper: JournalKeeper?
-  private let readConfiguration: @Sendable () throws(StartError) -> Configuration
+  private let readConfiguration: ConfigurationReader
   var membership: ClusterMembership?
   var isStopping = false
   /// Whether a signal asked the daemon to end: then a node that is drained does not follow afterwards.
@@ -56,9 +57,10 @@ package final class Daemon {
     guard let sockets else { return false }
     let opening = StoreOpening(
       configuration, sockets: sockets, connections: connections, isManual: isManual, notifier: notifier,
-      signals: signals, log: log)
+      signals: signals, log: log, readConfiguration: readConfiguration)
     guard let opened = try opening.run() else { return false }
     let (store, journal) = (opened.store, opened.journal)
+    configuration = opened.configuration
     membership = opened.membership
     let clock = try makeClock(store)
     let context = EngineContext(store: store, clock: clock, configuration: configuration, log: log)
@@ -89,6 +91,7 @@ package final class Daemon {
       try serve(services, catalog)
       if isHandingOver {
         try handOver(store, context)
+        configuration = services.configuration
         return true
       }
       keeper?.end()

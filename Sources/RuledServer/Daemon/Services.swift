@@ -119,15 +119,7 @@ package final class Services: Sendable {
     membership?.links?.reloadIdentity()
     if next.journal.isOn { journal?.journal.adopt(next.journal) }
     current.withLock { current in
-      current.configuration.plugins = next.plugins
-      current.configuration.sinks = next.sinks
-      current.configuration.admins = next.admins
-      current.configuration.metrics = next.metrics
-      current.configuration.journal = next.journal
-      current.configuration.dedupWindow = next.dedupWindow
-      current.configuration.limits.stateKiB = next.limits.stateKiB
-      current.configuration.limits.counters = next.limits.counters
-      current.configuration.couriers = next.couriers
+      current.configuration.adopt(next)
       current.admins = Administrators(next.admins)
       current.couriers = Administrators(next.couriers)
     }

@@ -12,6 +12,8 @@ struct StoreOpening {
     var journal: JournalService?
     /// The node's part in its cluster; nil for a store of this host alone.
     var membership: ClusterMembership?
+    /// The configuration, which may have been read again while the node followed.
+    let configuration: Configuration
   }
 
   private let configuration: Configuration
@@ -21,12 +23,15 @@ struct StoreOpening {
   private let notifier: SystemdNotifier
   private let signals: ProcessSignals
   private let log: any EventLog
+  private let readConfiguration: ConfigurationReader
 
   /// The opening of the configured store; a follower serves up to `connections` clients on `sockets`, and may have a manual clock.
   init(
     _ configuration: Configuration, sockets: DaemonSockets, connections: Int, isManual: Bool,
-    notifier: SystemdNotifier, signals: ProcessSignals, log: any EventLog
+    notifier: SystemdNotifier, signals: ProcessSignals, log: any EventLog,
+    readConfiguration: @escaping ConfigurationReader
   ) {
+    self.readConfiguration = readConfiguration
     self.configuration = configuration
     self.sockets = sockets
     self.connections = connections
@@ -38,11 +43,11 @@ struct StoreOpening {
 
   /// Opens the store; nil after a signal.
   func run() throws(StartError) -> Opened? {
-    guard let path = configuration.storeFolder else { return Opened(store: MemoryStore()) }
+    guard let path = configuration.storeFolder else { return Opened(store: MemoryStore(), configuration: configuration) }
     let (store, journal) = try openFolder(path)
     guard case .postgresql(let url) = configuration.store else {
       try ClusterStart.leave(store, log)
-      return Opened(store: store, journal: journal)
+      return Opened(store: store, journal: journal, configuration: configuration)
     }
     let start = ClusterStart(url, configuration, log: log)
     switch try start.replace(store, notifier: notifier, signals: signals) {
@@ -85,14 +90,16 @@ struct StoreOpening {
       JournalKeeper($0, log: log) { (isManual ? try? StoredClock.read(from: store) : nil) ?? EngineClock.wall }
     }
     do throws(SystemError) { try keeper?.start() } catch { throw StartError("the daemon can't run: \(error)") }
+    var current = configuration
     let writer = try StandbyServer.run(
-      membership, configuration, sockets, journal, connections: connections, notifier: notifier,
-      signals: signals)
+      membership, &current, sockets, journal, connections: connections, notifier: notifier,
+      signals: signals, readConfiguration: readConfiguration)
     keeper?.end()
     guard let writer else {
       membership.end()
       return nil
     }
-    return Opened(store: membership.store(writtenBy: writer), journal: journal, membership: membership)
+    return Opened(
+      store: membership.store(writtenBy: writer), journal: journal, membership: membership, configuration: current)
   }
 }

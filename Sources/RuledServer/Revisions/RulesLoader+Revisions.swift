@@ -14,6 +14,7 @@ extension RulesLoader {
       case .revision(let revision): try show(revision)
       case .rollback(let revision): try rollBack(to: revision)
       case .unpin: try unpin()
+      case .takeOffer(let revision): try takeOffer(of: revision)
       case .rolloutStart(let params): try startRollout(params)
       case .rolloutSet(let percent): try setRollout(percent: percent)
       case .rolloutStatus: try rolloutStatus()

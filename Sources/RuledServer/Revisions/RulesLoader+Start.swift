@@ -158,7 +158,8 @@ extension RulesLoader {
     }
   }
 
-  private static func build(
+  /// Builds rules with the settings that belong to them.
+  static func build(
     _ revision: RevisionArchive.Revision, previous: Catalog?, _ services: Services, _ lua: LuaWorker
   ) throws(ReloadError) -> Catalog {
     try build(

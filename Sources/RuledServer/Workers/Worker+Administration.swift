@@ -16,11 +16,14 @@ extension Worker {
 
   /// Leaves a request to the control thread, which replies to the target.
   func sendToControl(_ request: RequestView, _ target: ReplyTarget) {
+    let caller = ControlCaller(id: request.id.map { Array($0) }, target: target)
     do throws(RequestError) {
       let task: ControlTask
       switch request.method {
       case .reload:
-        _ = try EmptyParams(request)
+        if let revision = try ReloadParams(request).offered {
+          return services.reloads.request(.task(.takeOffer(revision), caller))
+        }
         task = .reload
       case .backup:
         _ = try EmptyParams(request)
@@ -40,7 +43,6 @@ extension Worker {
       case .drop: task = .drop(try ParkedSelection(request))
       default: task = .clock(try ClockParams(request))
       }
-      let caller = ControlCaller(id: request.id.map { Array($0) }, target: target)
       _ = services.control.send(.task(task, caller))
     } catch { replies.sendError(error, for: request, to: target) }
   }

@@ -87,7 +87,8 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .export, .forget, .clusterWhere: ["subject"]
     case .watch: ["subject", "prefix", "plugins", "after"]
     case .unwatch: ["watch"]
-    case .rules, .reload, .health, .samples, .backup, .release, .revisions, .unpin, .journal, .rolloutStatus,
+    case .reload: ["offered"]
+    case .rules, .health, .samples, .backup, .release, .revisions, .unpin, .journal, .rolloutStatus,
       .rolloutPromote, .rolloutAbort, .shadowStatus, .shadowStop, .cluster, .clusterRebalance:
       []
     case .clusterDrain: ["node", "force"]

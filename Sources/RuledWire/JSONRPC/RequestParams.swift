@@ -273,7 +273,7 @@ package enum ClusterParams: Sendable, Equatable {
   }
 }
 
-/// What `rules`, `reload`, `health` and `samples` take: an object; its members are ignored.
+/// What `rules`, `health` and `samples` take: an object; its members are ignored.
 package struct EmptyParams: Sendable, Equatable {
   /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) { _ = try ParamsReader(request) }

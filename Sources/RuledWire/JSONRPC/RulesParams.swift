@@ -15,6 +15,17 @@ package struct RevisionParams: Sendable, Equatable {
   }
 }
 
+/// What `reload` takes.
+package struct ReloadParams: Sendable, Equatable {
+  /// The revision that another node of the cluster has offered; nil for the rules in the folder.
+  package let offered: String?
+
+  /// Reads the params of a request.
+  package init(_ request: RequestView) throws(RequestError) {
+    offered = try ParamsReader(request).string("offered")
+  }
+}
+
 /// What `rollout_start` takes.
 package struct RolloutStartParams: Sendable {
   /// The rules to try, as `RulesSource.encoded` gives them.
