@@ -47,7 +47,8 @@ package final class RevisionExchange {
     _ = try client.execute(Self.trimStatement, [.integer(Self.kept)], "old revisions can't be removed")
   }
 
-  private static let contentStatement = PostgresStatement("SELECT content FROM ruled.revisions WHERE revision = $1::text")
+  private static let contentStatement = PostgresStatement(
+    "SELECT content FROM ruled.revisions WHERE revision = $1::text")
 
   /// The content of an offered revision; nil if it is not among the offers, or no longer.
   package func content(of revision: String) throws(StoreError) -> [UInt8]? {

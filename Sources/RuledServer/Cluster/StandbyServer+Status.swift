@@ -60,6 +60,7 @@ extension StandbyServer {
   var problems: [String] { ownProblems + [route?.problem].compactMap { $0 } + (share?.problems.told ?? []) }
 
   private var ownProblems: [String] {
-    membership.problems.map(\.description) + [configurationError].compactMap { $0 } + (journal?.problems ?? []) + (share?.problems.own ?? [])
+    membership.problems.map(\.description) + [configurationError].compactMap { $0 } + (journal?.problems ?? [])
+      + (share?.problems.own ?? [])
   }
 }

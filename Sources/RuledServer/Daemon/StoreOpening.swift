@@ -43,7 +43,9 @@ struct StoreOpening {
 
   /// Opens the store; nil after a signal.
   func run() throws(StartError) -> Opened? {
-    guard let path = configuration.storeFolder else { return Opened(store: MemoryStore(), configuration: configuration) }
+    guard let path = configuration.storeFolder else {
+      return Opened(store: MemoryStore(), configuration: configuration)
+    }
     let (store, journal) = try openFolder(path)
     guard case .postgresql(let url) = configuration.store else {
       try ClusterStart.leave(store, log)
