@@ -15,10 +15,9 @@ import time
 
 import httpx
 import pytest
-import yaml
 
 from daemon import PROGRAMS, ROOT, eventually, free_port
-from test_metrics import ALERTS, names, samples
+from test_metrics import expressions, names, samples
 from throwaway_postgres import Postgres, is_installed
 
 pytestmark = pytest.mark.skipif(
@@ -682,11 +681,15 @@ def test_a_daemon_with_a_store_of_its_own_is_no_cluster(start):
     assert code == 1 and answer is None and problem.strip().endswith("docs/cluster.md says how to set one up")
 
 
-def metrics(node):
+def read_metrics(node):
     with httpx.Client(transport=httpx.HTTPTransport(uds=node.socket), base_url="http://localhost") as web:
         reply = web.get("/metrics")
         assert reply.status_code == 200
-        return samples(reply.text)
+        return reply.text
+
+
+def metrics(node):
+    return samples(read_metrics(node))
 
 
 def test_the_metrics_of_an_owner(cluster):
@@ -699,9 +702,55 @@ def test_the_metrics_of_an_owner(cluster):
     assert found["ruled_cluster_sequence"] == found["ruled_cluster_commit_seconds_count"] >= 20
     assert 0 < found["ruled_cluster_lease_seconds"] <= 2 and found["ruled_cluster_connections_total"] == 3
     assert found["ruled_cluster_commits_doubtful_total"] == found["ruled_cluster_commits_refused_total"] == 0
-    rules = [rule["expr"] for rule in yaml.safe_load(ALERTS.read_text())["groups"][0]["rules"]]
-    used = set().union(*(names(rule) for rule in rules if "_cluster_" in rule))
-    assert len(used) >= 6 and used <= {name.split("{")[0] for name in found}
+    assert found["ruled_cluster_can_take_over"] == 0
+    assert not any("snapshot" in name for name in found), "without cluster.snapshots"
+    for node in cluster.standbys:
+        eventually(lambda node=node: metrics(node)["ruled_cluster_can_take_over"] == 1)
+
+
+def test_a_drained_node_and_one_without_links_say_so_in_the_metrics(tmp_path_factory):
+    cluster = Cluster(tmp_path_factory, names="ab", tunnels=False)
+    try:
+        owner, follower = cluster.owners[0], cluster.standbys[0]
+        assert "ruled_cluster_owner_reachable" not in metrics(follower)
+        for action, value in [("drain", 0), ("undrain", 1)]:
+            assert tool(owner, action, follower.name)[0] == 0
+            eventually(lambda value=value: metrics(follower)["ruled_cluster_can_take_over"] == value)
+            assert metrics(owner)["ruled_cluster_can_take_over"] == 0
+    finally:
+        cluster.stop()
+
+
+def test_the_metrics_of_snapshots(tmp_path_factory, tool):
+    snapshots = tmp_path_factory.mktemp("snapshots")
+    cluster = Cluster(tmp_path_factory, names="ab", snapshots=snapshots)
+    try:
+        owner, follower = cluster.owners[0], cluster.standbys[0]
+        event = {"type": "tally.add", "subject": "x", "data": {"number": 1}}
+        assert "result" in owner.call("event", event)
+        for node in cluster.nodes:
+            eventually(lambda node=node: "ruled_cluster_snapshot_age_seconds" in metrics(node), seconds=60)
+            assert metrics(node)["ruled_cluster_snapshot_up"] == 1
+        gone = snapshots.rename(f"{snapshots}.gone")
+        assert "result" in owner.call("event", event)
+        eventually(lambda: metrics(follower)["ruled_cluster_snapshot_up"] == 0, seconds=60)
+        assert "mount it" in follower.problems
+        eventually(lambda: metrics(follower)["ruled_cluster_snapshot_due_seconds"] > 2)
+        assert metrics(follower)["ruled_cluster_snapshot_age_seconds"] > 2
+        gone.rename(snapshots)
+        for node in cluster.nodes:
+            eventually(lambda node=node: metrics(node)["ruled_cluster_snapshot_up"] == 1, seconds=60)
+        eventually(lambda: metrics(follower)["ruled_cluster_snapshot_due_seconds"] == 0, seconds=60)
+
+        text = "".join(read_metrics(node) for node in cluster.nodes)
+        known = {name.split("{")[0] for name in samples(text)}
+        used = set().union(*(names(expression) for expression in expressions() if "_cluster_" in expression))
+        assert len(used) >= 15 and used <= known
+        for node in cluster.nodes:
+            found = subprocess.run([tool("promtool"), "check", "metrics"], input=read_metrics(node), capture_output=True, text=True)
+            assert (found.returncode, found.stdout, found.stderr) == (0, "", "")
+    finally:
+        cluster.stop()
 
 
 def test_nothing_is_lost_or_done_twice_when_the_database_dies(cluster):
@@ -852,6 +901,7 @@ def test_a_node_that_cannot_load_a_revision_holds_it_up(cluster):
     follower.end(signal.SIGTERM)
     follower.start("unshare", "-m", "sh", "-c", hide)
     eventually(lambda: follower.status == "degraded" and "can't take over" in follower.problems, seconds=60)
+    assert metrics(follower)["ruled_cluster_can_take_over"] == 0 and metrics(follower)["ruled_cluster_up"] == 1
     for node in cluster.nodes:
         if node is not follower and node is not owner:
             other = node

@@ -280,7 +280,7 @@ extension Cluster {
       let follower = try Thread(name: "follow") { _ = try? second.node.awaitOwnership() }
       let client = LogClient(settings)
       try Cluster.wait { second.node.position.sequence == 5 && second.node.figures.owner?.name == "a" }
-      try Cluster.wait { try client.snapshotNeed(every: 1, for: node.node.identity).others == 1 }
+      try Cluster.wait { try client.snapshotNeed(for: node.node.identity).others == 1 }
       let keepers = [node, second].map { SnapshotKeeper(quick, node: $0.node) { _, _ in } }
       let threads = try keepers.map { keeper in try Thread(name: "snapshot") { keeper.run() } }
       for count in 1...2 {
@@ -298,6 +298,34 @@ extension Cluster {
       threads[0].join()
       node.end()
       try second.played.store.close()
+      try store.close()
+    }
+
+    @Test func `a keeper knows the age of the latest snapshot, since when one is due, and why none was written`() throws
+    {
+      let (settings, node, store, place) = try Cluster.owner(5)
+      var quick = place.settings
+      quick.every = 1_000_000
+      let moved = place.folder.path + ".gone"
+      #expect(rename(place.folder.path, moved) == 0)
+      let keeper = SnapshotKeeper(quick, node: node.node) { _, _ in }
+      #expect(keeper.figures.problem == nil && keeper.figures.age == nil && keeper.figures.dueTime == 0)
+      let thread = try Thread(name: "snapshot") { keeper.run() }
+      try Cluster.wait { keeper.figures.problem != nil }
+      #expect(keeper.figures.age == nil, "there is none")
+      let due = keeper.figures.dueTime
+      try Cluster.wait { keeper.figures.dueTime > due + 1_000 }
+      #expect(rename(moved, place.folder.path) == 0)
+      try Cluster.wait { keeper.figures.problem == nil && keeper.figures.age != nil && keeper.figures.dueTime == 0 }
+      let age = try #require(keeper.figures.age)
+      try Cluster.wait { keeper.figures.age ?? 0 > age + 2_000 }
+      #expect(keeper.figures.dueTime == 0, "nothing was committed since")
+      try store.commit(Cluster.writes("more"), durable: true)
+      try Cluster.wait { keeper.figures.age ?? age < age + 1_000 }
+      #expect(try LogClient(settings).snapshots().map(\.position.sequence) == [6, 5])
+      keeper.stop()
+      thread.join()
+      node.end()
       try store.close()
     }
 

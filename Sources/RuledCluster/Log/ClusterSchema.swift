@@ -117,7 +117,7 @@ struct ClusterSchema: Sendable {
       DO $do$ DECLARE found text; BEGIN IF to_regclass('ruled.cluster') IS NULL THEN RETURN; END IF; \
       IF (SELECT format FROM ruled.cluster) >= \(newest) THEN RETURN; END IF; \
       LOCK TABLE ruled.nodes IN SHARE ROW EXCLUSIVE MODE; \
-      SELECT string_agg(n.node, ', ' ORDER BY n.node) INTO found FROM ruled.nodes n WHERE \(Self.isLacking("\(newest)")); \
+      found := (\("\(Self.lacking)".replacing("$1", with: "\(newest)"))); \
       IF found IS NOT NULL THEN RAISE EXCEPTION USING ERRCODE = '\(Self.objectInUse)', MESSAGE = \
       'these nodes read no format after ' || (SELECT format FROM ruled.cluster) || ', this version needs \(newest): ' || found || \
       '; end them, or install a version between there first'; END IF; END $do$;
@@ -142,13 +142,13 @@ struct ClusterSchema: Sendable {
   static let readers =
     "CREATE TABLE IF NOT EXISTS ruled.readers (node text PRIMARY KEY, incarnation text NOT NULL, newest int8 NOT NULL);"
 
-  /// Whether the node `n` may be alive and does not say that it reads a format; after an outage of the database all leases are over for a moment.
-  static func isLacking(_ format: String) -> String {
+  /// A query for the nodes that may be alive and do not say that they read the format `$1`, separated by commas.
+  ///
+  /// After an outage of the database all leases are over for a moment.
+  static let lacking: StaticString = """
+    SELECT string_agg(n.node, ', ' ORDER BY n.node) FROM ruled.nodes n WHERE n.lease >= clock_timestamp() - interval '1 minute' \
+    AND NOT EXISTS (SELECT 1 FROM ruled.readers r WHERE r.node = n.node AND r.incarnation = n.incarnation AND r.newest >= $1::int8)
     """
-    n.lease >= clock_timestamp() - interval '1 minute' AND NOT EXISTS (SELECT 1 FROM ruled.readers r \
-    WHERE r.node = n.node AND r.incarnation = n.incarnation AND r.newest >= \(format))
-    """
-  }
 
   private static let objectInUse = "55006"
   /// How long a change of the schema may take, in milliseconds.

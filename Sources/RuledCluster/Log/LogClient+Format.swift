@@ -18,11 +18,7 @@ extension LogClient {
     FROM (SELECT set_config('synchronous_commit', 'local', true)) AS s \
     ON CONFLICT (node) DO UPDATE SET incarnation = excluded.incarnation, newest = excluded.newest
     """)
-  private static let lackingStatement = PostgresStatement(
-    """
-    SELECT string_agg(n.node, ', ' ORDER BY n.node) FROM ruled.nodes n WHERE n.lease >= clock_timestamp() - interval '1 minute' \
-    AND NOT EXISTS (SELECT 1 FROM ruled.readers r WHERE r.node = n.node AND r.incarnation = n.incarnation AND r.newest >= $1::int8)
-    """)
+  private static let lackingStatement = PostgresStatement(ClusterSchema.lacking)
 
   /// Says which format `node` reads, if that is a later one than the tables have; the owner brings them to it once all others read it.
   ///

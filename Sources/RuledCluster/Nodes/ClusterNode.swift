@@ -82,6 +82,12 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
   /// Whether the node has its lease, by its own steady clock: until it ends no other node takes the log over.
   package var hasLease: Bool { lock.locked { current.leaseEnd > MonotonicClock.milliseconds } }
 
+  /// Whether the node follows, and would take over if the owner died now.
+  package var canTakeOver: Bool { lock.locked { mayOwn && !current.isOwner && current.problem == nil } }
+
+  /// Whether nothing that the node knows of itself keeps it from owning the log; read it under `lock`.
+  private var mayOwn: Bool { isLeased && !current.isDrained && current.rulesProblem == nil }
+
   /// Sets why the node can't load the rules in force, which keeps it from taking over; nil if it can.
   package func setRulesProblem(_ reason: StoreError?) { lock.locked { current.rulesProblem = reason } }
 
@@ -223,8 +229,7 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
     while true {
       do throws(StoreError) {
         let head = try follow(client)
-        let mayOwn = lock.locked { isLeased && !current.isDrained && current.rulesProblem == nil }
-        if mayOwn, isFree(head), try writer.takeOver(from: head) {
+        if lock.locked({ mayOwn }), isFree(head), try writer.takeOver(from: head) {
           while let end = writer.end, played.position != end { try follow(client) }
           if let epoch = writer.epoch {
             lock.locked {

@@ -15,14 +15,14 @@ struct Snapshot: Sendable, Equatable {
   var format: Int
 }
 
-/// Whether a snapshot is due, as the database says.
+/// What the database knows of whether a snapshot is due.
 struct SnapshotNeed: Sendable, Equatable {
   /// The end of the log.
   let end: Int64
   /// The sequence of the latest snapshot; -1 without one.
   let last: Int64
-  /// Whether the latest snapshot is older than the interval between snapshots; true without one.
-  let isOld: Bool
+  /// The age of the latest snapshot by the database's clock, in microseconds; nil without one.
+  let age: Int64?
   /// The number of other live nodes.
   let others: Int64
 }
@@ -45,20 +45,21 @@ extension LogClient {
   private static let needStatement = PostgresStatement(
     """
     SELECT l.sequence, coalesce((SELECT max(sequence) FROM ruled.snapshots), -1), \
-    coalesce((SELECT max(time) FROM ruled.snapshots) + $2::int8 * interval '1 microsecond' <= clock_timestamp(), true), \
-    (SELECT count(*) FROM ruled.nodes WHERE node <> $3::text AND lease >= clock_timestamp()) \
+    coalesce((extract(epoch FROM clock_timestamp() - (SELECT max(time) FROM ruled.snapshots)) * 1000000)::int8, 0), \
+    (SELECT count(*) FROM ruled.nodes WHERE node <> $2::text AND lease >= clock_timestamp()) \
     FROM ruled.logs l WHERE l.log = $1::int8
     """)
 
-  /// Whether `node` should write a snapshot, if there is to be one every `every` microseconds.
-  func snapshotNeed(every: Int64, for node: NodeIdentity) throws(StoreError) -> SnapshotNeed {
+  /// What decides whether `node` should write a snapshot.
+  func snapshotNeed(for node: NodeIdentity) throws(StoreError) -> SnapshotNeed {
     let rows = try execute(
-      Self.needStatement, [.integer(Self.log), .integer(every), .text(node.name)], "the snapshots can't be listed")
+      Self.needStatement, [.integer(Self.log), .text(node.name)], "the snapshots can't be listed")
     guard rows.count == 1 else {
       throw StoreError(.corrupt, "the database has no log of commits: restore it from a backup")
     }
+    let last = rows.integer(0, 1)
     return SnapshotNeed(
-      end: rows.integer(0, 0), last: rows.integer(0, 1), isOld: rows.boolean(0, 2), others: rows.integer(0, 3))
+      end: rows.integer(0, 0), last: last, age: last < 0 ? nil : rows.integer(0, 2), others: rows.integer(0, 3))
   }
 
   // MARK: Turns

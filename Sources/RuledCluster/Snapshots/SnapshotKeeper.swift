@@ -21,6 +21,16 @@ package struct SnapshotSettings: Sendable {
   static let turn = 60_000
 }
 
+/// What a node knows of its cluster's snapshots.
+package struct SnapshotFigures: Sendable {
+  /// Why a snapshot that is due could not be written, or the log not be cut; nil if both succeeded.
+  package var problem: StoreError?
+  /// The age of the latest snapshot, in milliseconds; nil without one, or if the database was not asked yet.
+  package var age: Int?
+  /// For how long a snapshot has been due, in milliseconds; 0 while none is.
+  package var dueTime: Int
+}
+
 /// Writes snapshots of a node's store when they are due, and drops what the log has before the second last one.
 ///
 /// One node of the cluster at a time does so, a follower if there is one.
@@ -37,8 +47,9 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
   private let lock = Condition()
   private var isStopping = false
   private var failure: StoreError?
+  /// When the latest snapshot was written, and since when one has been due, in milliseconds of the monotonic clock.
+  private var (latestTime, dueSince): (Int?, Int?)
   // Of the keeper's thread alone, in milliseconds of the monotonic clock.
-  private var neededSince: Int?
   private var retryAt = 0
   private var renewAt = 0
 
@@ -53,8 +64,14 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
     client = LogClient(node.settings)
   }
 
-  /// Why a snapshot that is due could not be written, or the log not be cut; nil if both succeeded.
-  package var problem: StoreError? { lock.locked { failure } }
+  /// What the node knows of the snapshots, as of when it last asked the database.
+  package var figures: SnapshotFigures {
+    let now = MonotonicClock.milliseconds
+    return lock.locked {
+      SnapshotFigures(
+        problem: failure, age: latestTime.map { max(0, now - $0) }, dueTime: dueSince.map { max(0, now - $0) } ?? 0)
+    }
+  }
 
   /// Ends `run`, even in the middle of a snapshot.
   package func stop() { lock.signal { isStopping = true } }
@@ -89,19 +106,18 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
   ///
   /// The owner does so only if there is no other live node, or if none did within half the interval between snapshots.
   private func lastSequenceIfDue() throws(StoreError) -> Int64? {
-    let need = try client.snapshotNeed(every: settings.every, for: node.identity)
-    guard need.isOld, need.end > max(0, need.last) else {
-      neededSince = nil
-      return nil
+    let need = try client.snapshotNeed(for: node.identity)
+    let now = MonotonicClock.milliseconds
+    let isDue = (need.age.map { $0 >= settings.every } ?? true) && need.end > max(0, need.last)
+    let since = lock.locked {
+      latestTime = need.age.map { now - Int($0 / 1000) }
+      dueSince = isDue ? dueSince ?? now : nil
+      return dueSince
     }
     let position = node.position.sequence
-    guard position > need.last, position + Self.mostBehind >= need.end else { return nil }
-    let since = neededSince ?? MonotonicClock.milliseconds
-    neededSince = since
+    guard let since, position > need.last, position + Self.mostBehind >= need.end else { return nil }
     let isOwner = node.figures.owner?.incarnation == node.identity.incarnation
-    guard !isOwner || need.others == 0 || MonotonicClock.milliseconds - since >= Int(settings.every / 2000) else {
-      return nil
-    }
+    guard !isOwner || need.others == 0 || now - since >= Int(settings.every / 2000) else { return nil }
     return need.last
   }
 

@@ -93,13 +93,13 @@ final class ClusterMembership: Sendable {
     if let time = try? StoredTime.steady(in: played.store) { played.store.expire(before: time) }
   }
 
-  /// Why a snapshot that is due could not be written; nil if it could.
-  var snapshotProblem: StoreError? { keeper?.problem }
+  /// What the node knows of the snapshots; nil without `cluster.snapshots`.
+  var snapshotFigures: SnapshotFigures? { keeper?.figures }
 
   /// The problems of the membership.
   var problems: [StoreError] {
     let figures = node.figures
-    return [figures.problem, figures.leaseProblem, figures.rulesProblem, snapshotProblem].compactMap { $0 }
+    return [figures.problem, figures.leaseProblem, figures.rulesProblem, snapshotFigures?.problem].compactMap { $0 }
   }
 
   /// The store of the node as the owner of the log, which `writer` writes.

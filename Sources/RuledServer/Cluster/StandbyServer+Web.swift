@@ -52,7 +52,8 @@ extension StandbyServer {
     return HTTPResponse(
       200, type: MetricsWriter.contentType,
       ClusterMetrics.text(
-        membership, ClusterMetrics.Load(partitions: share?.partitions ?? 0), start: start, reachesOwner: reachesOwner))
+        membership, ClusterMetrics.Load(partitions: share?.partitions ?? 0), start: start,
+        reachesOwner: route == nil ? nil : reachesOwner))
   }
 
   private func carry(_ socket: Int32, _ client: PeerClient, _ bytes: [UInt8]) {

@@ -128,7 +128,7 @@ package final class DaemonStatus: Sendable {
     if let error = now.storeError { found.degrade(["the store failed: \(error)"]) }
     if let problem = now.backgroundProblem { found.degrade(["the store: \(problem)"]) }
     // The log grows meanwhile, but the node serves.
-    if let problem = services.membership?.snapshotProblem { found.note(["snapshots: \(problem)"]) }
+    if let problem = services.membership?.snapshotFigures?.problem { found.note(["snapshots: \(problem)"]) }
     if let notice = now.origin.notice(now.catalog?.revision ?? "") { found.note([notice]) }
     if now.origin == .stored { found.isReady = false }
     if let rollout = now.rollout, rollout.stage == .running { found.note([rollout.notice]) }

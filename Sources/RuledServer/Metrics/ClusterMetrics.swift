@@ -13,11 +13,13 @@ struct ClusterMetrics {
   }
 
   private let node: ClusterNode
+  private let snapshots: SnapshotFigures?
   private let load: Load
 
   /// Those of `membership`.
   init(_ membership: ClusterMembership, _ load: Load) {
     node = membership.node
+    snapshots = membership.snapshotFigures
     self.load = load
   }
 
@@ -29,13 +31,17 @@ struct ClusterMetrics {
   }
 
   /// What a node that follows shows: it has no other metrics than these and those of its process.
-  static func text(_ membership: ClusterMembership, _ load: Load, start: Timestamp, reachesOwner: Bool) -> [UInt8] {
+  ///
+  /// `reachesOwner` is nil where the node has no links to the other nodes.
+  static func text(_ membership: ClusterMembership, _ load: Load, start: Timestamp, reachesOwner: Bool?) -> [UInt8] {
     let text = MetricsWriter()
     text.info("ruled_build_info", "The version of the daemon.", [[("version", Version.current)]])
     ClusterMetrics(membership, load).write(to: text)
-    text.gauge(
-      "ruled_cluster_owner_reachable", "Whether the node can carry its clients' connections to the owner of the log.",
-      reachesOwner ? 1 : 0)
+    if let reachesOwner {
+      text.gauge(
+        "ruled_cluster_owner_reachable", "Whether the node can carry its clients' connections to the owner of the log.",
+        reachesOwner ? 1 : 0)
+    }
     ProcessMetrics.write(start: start, to: text)
     return text.text
   }
@@ -64,6 +70,10 @@ struct ClusterMetrics {
       "ruled_cluster_up", "Whether the node can renew its lease and follow the log.",
       figures.problem == nil && figures.leaseProblem == nil ? 1 : 0)
     text.gauge(
+      "ruled_cluster_can_take_over",
+      "Whether the node follows and would take over: it is not drained, and can load the rules in force.",
+      node.canTakeOver ? 1 : 0)
+    text.gauge(
       "ruled_cluster_partitions", "How many of the 256 partitions of the subjects the node evaluates.",
       Double(load.partitions))
     if let moves = load.moves {
@@ -83,5 +93,19 @@ struct ClusterMetrics {
       "ruled_cluster_connections_total",
       "Connections to the database that were opened: the first ones, and each after one broke.",
       counts.connections)
+    if let snapshots { write(snapshots, to: text) }
+  }
+
+  private func write(_ snapshots: SnapshotFigures, to text: MetricsWriter) {
+    text.gauge(
+      "ruled_cluster_snapshot_up", "Whether the node could write the last snapshot that it had to.",
+      snapshots.problem == nil ? 1 : 0)
+    if let age = snapshots.age {
+      text.gauge("ruled_cluster_snapshot_age_seconds", "The age of the cluster's latest snapshot.", Double(age) / 1000)
+    }
+    text.gauge(
+      "ruled_cluster_snapshot_due_seconds",
+      "For how long a snapshot has been due: the latest is old enough, and something was committed since; 0 while none is.",
+      Double(snapshots.dueTime) / 1000)
   }
 }
