@@ -141,6 +141,7 @@ class Cluster:
     if self.database:
       self.database.stop()
     shutil.rmtree(self.folder, ignore_errors=True)
+    os.sync()  # so that the removal does not hold up what is measured next
 
   def __enter__(self):
     return self
@@ -159,9 +160,9 @@ def wait(condition, problem, seconds=120):
   return time.monotonic() - begun
 
 
-def bare(database, seconds, connections, logs):
-  """What a C program commits to the same database, with the batches that the nodes have written last."""
-  command = [place.BUILD / "commits", database.primary.url, str(seconds), str(connections), logs]
+def bare(database, seconds, connections=1, logs="one", rate=None):
+  """What a C program commits to the same database, with the batches that the nodes have written last, so many a second if a rate is given."""
+  command = [place.BUILD / "commits", database.primary.url, str(seconds), str(connections), logs, *([f"{rate:.2f}"] if rate else [])]
   done = subprocess.run(command, capture_output=True, text=True)
   if done.returncode:
     place.fail(done.stderr.strip())

@@ -7,13 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "load.h"
 
 static const char usage[] =
-    "usage: commits URL SECONDS CONNECTIONS one|each\n"
+    "usage: commits URL SECONDS CONNECTIONS one|each [RATE]\n"
     "The batches are the latest ones of ruled.commits, in turns. The tables are those of the daemon, in the schema `bare`.\n"
-    "one: all connections write one log, so that each waits for the row of that log; each: each connection writes a log of its own.\n";
+    "one: all connections write one log, so that each waits for the row of that log; each: each connection writes a log of its own.\n"
+    "RATE: so many commits a second are begun on each connection; without it, each begins when the one before has ended.\n";
 
 static const char tables[] =
     "SET client_min_messages = warning; SET synchronous_commit = on; DROP SCHEMA IF EXISTS bare CASCADE; CREATE SCHEMA bare;"
@@ -41,11 +43,14 @@ static int batch_count;
 static const char *url, *statement;
 static bool is_each;
 static uint64_t ends;
+// The nanoseconds between the beginnings of two commits; 0 for none.
+static uint64_t pace;
 
 struct writer {
   pthread_t thread;
   int number;
   struct histogram latency;
+  uint64_t waited;
 };
 
 __attribute__((noreturn)) static void fail(const char *what, const char *why) {
@@ -73,6 +78,13 @@ static void take_batches(PGconn *connection) {
   PQclear(rows);
 }
 
+// Sleeps until a time, if it has not passed.
+static void await(uint64_t due) {
+  if (now_ns() >= due) return;
+  struct timespec until = { .tv_sec = (time_t)(due / 1000000000u), .tv_nsec = (long)(due % 1000000000u) };
+  clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
+
 static void *write_batches(void *context) {
   struct writer *writer = context;
   PGconn *connection = connected();
@@ -80,7 +92,10 @@ static void *write_batches(void *context) {
   if (PQresultStatus(result) != PGRES_COMMAND_OK) fail("prepare", PQerrorMessage(connection));
   PQclear(result);
   char previous[DIGEST_BYTES] = "", digest[DIGEST_BYTES] = "";
+  uint64_t due = now_ns();
   for (int64_t sequence = 0;; sequence++) {
+    due += pace;
+    await(due);
     uint64_t begin = now_ns();
     if (begin >= ends) break;
     int64_t log = htobe64((uint64_t)(is_each ? writer->number : 0)), epoch = htobe64(1), expected = htobe64((uint64_t)sequence);
@@ -92,7 +107,9 @@ static void *write_batches(void *context) {
     if (PQresultStatus(result) != PGRES_COMMAND_OK) fail("append", PQerrorMessage(connection));
     if (strcmp(PQcmdTuples(result), "1") != 0) fail("append", "no row was written");
     PQclear(result);
-    histogram_add(&writer->latency, now_ns() - begin);
+    uint64_t took = now_ns() - begin;
+    histogram_add(&writer->latency, took);
+    writer->waited += took;
     memcpy(previous, digest, sizeof previous);
   }
   PQfinish(connection);
@@ -100,7 +117,7 @@ static void *write_batches(void *context) {
 }
 
 int main(int count, char **arguments) {
-  if (count != 5) {
+  if (count != 5 && count != 6) {
     fputs(usage, stderr);
     return 2;
   }
@@ -108,6 +125,7 @@ int main(int count, char **arguments) {
   double seconds = atof(arguments[2]);
   int connections = atoi(arguments[3]);
   is_each = strcmp(arguments[4], "each") == 0;
+  if (count == 6) pace = (uint64_t)(1e9 / atof(arguments[5]));
   if (connections < 1 || connections > MOST_CONNECTIONS) fail("CONNECTIONS", "out of range");
   statement = connections == 1 || is_each ? append_alone : append_beside;
   PGconn *connection = connected();
@@ -125,18 +143,19 @@ int main(int count, char **arguments) {
     if (pthread_create(&writers[i].thread, NULL, write_batches, &writers[i]) != 0) fail("thread", "can't be made");
   }
   static struct histogram latency;
-  double bytes = 0;
+  double bytes = 0, waited = 0;
   for (int i = 0; i < connections; i++) {
     pthread_join(writers[i].thread, NULL);
     histogram_merge(&latency, &writers[i].latency);
+    waited += (double)writers[i].waited;
   }
   for (int i = 0; i < batch_count; i++) bytes += batches[i].count;
   double took = (double)(now_ns() - begin) / 1e9;
   struct usage after = usage_now(0);
   double commits = latency.total ? (double)latency.total : 1;
-  printf("{\"connections\":%d,\"logs\":\"%s\",\"bytes\":%.0f,\"commits\":%.0f,\"rate\":%.1f,\"p50_us\":%.1f,\"p99_us\":%.1f,"
+  printf("{\"connections\":%d,\"logs\":\"%s\",\"bytes\":%.0f,\"commits\":%.0f,\"rate\":%.1f,\"mean_us\":%.1f,\"p50_us\":%.1f,\"p99_us\":%.1f,"
          "\"client_cpu_us\":%.1f,\"machine_cpu_us\":%.1f}\n",
-         connections, arguments[4], bytes / batch_count, commits, commits / took, histogram_quantile(&latency, 0.5) / 1e3,
+         connections, arguments[4], bytes / batch_count, commits, commits / took, waited / commits / 1e3, histogram_quantile(&latency, 0.5) / 1e3,
          histogram_quantile(&latency, 0.99) / 1e3, (after.client - before.client) * 1e6 / commits,
          (after.machine - before.machine) * 1e6 / commits);
   result = PQexec(connection, "DROP SCHEMA bare CASCADE");

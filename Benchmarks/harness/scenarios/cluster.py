@@ -44,8 +44,9 @@ def processor_seconds(processes):
 # Commits
 
 def commits(cluster, folder, load, arguments, say):
-  """The owner's commits under each load, and in turns what a C program commits with the same batches: alone, and beside a daemon with an
-  embedded store that decides as many events meanwhile, so that the processors have as much to do."""
+  """The owner's commits under each load, and in turns what a C program commits with the same batches: alone, one after the other; and as
+  many a second as the owner, beside a daemon with an embedded store that decides as many events, so that the processors have as much to do
+  and as long to rest."""
   owner, database = cluster.owner, cluster.database
   results = []
   for number in range(arguments.rounds):
@@ -57,20 +58,20 @@ def commits(cluster, folder, load, arguments, say):
       size = database.number(f"SELECT avg(length(batch)) FROM ruled.commits WHERE sequence > {sequence}")
       ours = {**figures, "rate": written / seconds, "mean_us": took / count * 1e6, "bytes": size, "events": figures["throughput"] * seconds / written,
               "database_cpu_us": (processor_seconds(database.processes) - begun) / written * 1e6}
-      theirs = nodes.bare(database, arguments.seconds, 1, "one")
-      beside = bare_beside(folder / "beside", load, database, arguments, {**options, "rate": int(figures["throughput"])})
+      theirs = nodes.bare(database, arguments.seconds)
+      beside = bare_beside(folder / "beside", load, database, arguments, {**options, "rate": int(figures["throughput"])}, ours["rate"])
       results.append({"shape": shape, "ours": ours, "bare": theirs, "beside": beside})
       say(f"round {number + 1} {shape}: {ours['rate']:.0f} batches/s of {ours['events']:.1f} events and {size:,.0f} bytes, "
-          f"{ours['mean_us']:.0f} µs each; the C program {1e6 / theirs['rate']:.0f} µs alone, {1e6 / beside['rate']:.0f} µs beside as many events")
+          f"{ours['mean_us']:.0f} µs each; the C program {theirs['mean_us']:.0f} µs alone, {beside['mean_us']:.0f} µs beside as many events")
   return results
 
 
-def bare_beside(folder, load, database, arguments, options):
-  """What the C program commits while a daemon with an embedded store takes a load."""
+def bare_beside(folder, load, database, arguments, options, rate):
+  """What the C program commits at a rate, while a daemon with an embedded store takes a load."""
   with servers.streaks(folder, "interval") as server, concurrent.futures.ThreadPoolExecutor() as pool:
     loaded = pool.submit(load.once, server, subjects=arguments.subjects, **options)
     time.sleep(load.warmup)
-    figures = nodes.bare(database, arguments.seconds, 1, "one")
+    figures = nodes.bare(database, arguments.seconds, rate=rate)
     loaded.result()
   return figures
 
@@ -98,13 +99,13 @@ def milliseconds(microseconds, digits=2):
 
 
 def commits_table(results):
-  rows = table("load", "batches/s", "events in a batch", "bytes of a batch", "a commit", "of the C program's beside as many events", "of the C program's alone",
-               "C program beside, a commit", "alone")
+  rows = table("load", "batches/s", "events in a batch", "bytes of a batch", "a commit", "of the C program's, as often beside as many events",
+               "of the C program's alone, one after the other", "C program beside, a commit", "alone")
   for shape in SHAPES:
     rounds = [result for result in results if result["shape"] == shape]
     ours = lambda name: middle([one["ours"][name] for one in rounds])
-    ratio = lambda side: f"{middle([one['ours']['mean_us'] * one[side]['rate'] / 1e6 for one in rounds]):.2f} ×"
-    took = lambda side: f"{1e6 / middle([one[side]['rate'] for one in rounds]):,.0f} µs"
+    ratio = lambda side: f"{middle([one['ours']['mean_us'] / one[side]['mean_us'] for one in rounds]):.2f} ×"
+    took = lambda side: f"{middle([one[side]['mean_us'] for one in rounds]):,.0f} µs"
     rows.append(row(TITLES[shape], f"{ours('rate'):,.0f}", f"{ours('events'):.1f}", f"{ours('bytes'):,.0f}", f"{ours('mean_us'):,.0f} µs",
                     ratio("beside"), ratio("bare"), took("beside"), took("bare")))
   return rows
@@ -132,35 +133,40 @@ def events(arguments, folder, load, say):
           measure_events(server, load, arguments, results[count])
       else:
         with nodes.Cluster(folder / "cluster", count, lease="10s") as cluster:
-          measure_events(cluster.owner, load, arguments, results[count], cluster.nodes[1:])
+          measure_events(cluster.owner, load, arguments, results[count], cluster.nodes[1:], cluster.database)
       for shape, rounds in results[count].items():
         say(f"round {number + 1} {count} nodes, {shape}: {rounds[-1]['throughput']:,}/s, cpu {rounds[-1]['server_cpu_us']:.1f} µs, "
-            f"each follower {rounds[-1]['follower_cpu_us']:.1f} µs")
+            f"of which the way to the database {rounds[-1]['way_cpu_us']:.1f} µs, each follower {rounds[-1]['follower_cpu_us']:.1f} µs")
   return results
 
 
-def measure_events(server, load, arguments, results, followers=()):
+def measure_events(server, load, arguments, results, followers=(), database=None):
+  """Figures of each load, with the processor time that its commits take a C program for each event: what libpq and the socket cost."""
   load.fill(server, arguments.subjects)
   for shape, options in SHAPES.items():
-    before = processor_seconds([node.pid for node in followers])
+    before, sequence = processor_seconds([node.pid for node in followers]), database.sequence if database else 0
     figures = load.once(server, subjects=arguments.subjects, **options)
     # What the followers use in the warm-up is in their figure, and so are its events.
     answered = figures["throughput"] * (load.seconds + load.warmup)
     figures["follower_cpu_us"] = (processor_seconds([node.pid for node in followers]) - before) / answered / max(1, len(followers)) * 1e6
+    figures["way_cpu_us"] = nodes.bare(database, arguments.seconds)["client_cpu_us"] * (database.sequence - sequence) / answered if database else 0
     results[shape].append(figures)
 
 
 def events_table(results):
-  rows = table("", "load", "events/s", "of the embedded store's", "p50", "p99", "owner's processor time", "of the embedded store's", "each follower's")
+  rows = table("", "load", "events/s", "of the embedded store's", "p50", "p99", "owner's processor time", "of the embedded store's",
+               "without the way to the database", "each follower's")
   for count, shapes in results.items():
     for shape, rounds in shapes.items():
       alone = results[0][shape]
       figure = lambda name: middle([one[name] for one in rounds])
       ratio = lambda name: middle([one[name] / other[name] for one, other in zip(rounds, alone)])
+      apart = middle([(one["server_cpu_us"] - one["way_cpu_us"]) / other["server_cpu_us"] for one, other in zip(rounds, alone)])
       follower = f"{figure('follower_cpu_us'):.1f} µs" if count > 1 else ""
       rows.append(row(COUNTS[count], TITLES[shape], f"{figure('throughput'):,.0f}", f"{ratio('throughput'):.2f} ×", milliseconds(figure("p50_us")),
-                      milliseconds(figure("p99_us")), f"{figure('server_cpu_us'):.1f} µs", f"{ratio('server_cpu_us'):.2f} ×", follower))
-  return rows
+                      milliseconds(figure("p99_us")), f"{figure('server_cpu_us'):.1f} µs", f"{ratio('server_cpu_us'):.2f} ×",
+                      f"{apart:.2f} ×" if count else "", follower))
+  return rows + ["", "The way to the database is what the same commits take a C program with libpq alone."]
 
 
 # The load shared out

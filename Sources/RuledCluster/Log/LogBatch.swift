@@ -10,6 +10,8 @@ package final class LogBatch {
   private static let headerBytes = 4
 
   private let buffer = ByteBuffer(capacity: 4096)
+  /// The writes of all commits, for the store of the node that writes the batch: it need not read them from the bytes.
+  let writes = WriteSet(capacity: 4096)
 
   /// A batch without commits.
   package init() { removeAll() }
@@ -18,6 +20,7 @@ package final class LogBatch {
   package func removeAll() {
     buffer.removeAll()
     buffer.append(Self.format)
+    writes.removeAll()
   }
 
   /// Whether it has no commits.
@@ -33,6 +36,7 @@ package final class LogBatch {
   package func append(_ writes: WriteSet) {
     buffer.append(bigEndian: UInt32(writes.byteCount))
     buffer.append(writes.records)
+    self.writes.append(writes)
   }
 
   /// Calls `body` with the writes of each commit in `bytes`, in order; the set is valid only during the call.

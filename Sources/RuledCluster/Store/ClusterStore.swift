@@ -121,7 +121,7 @@ package final class ClusterStore: StateStore, @unchecked Sendable {  // `lock` a
   private func write(_ batch: LogBatch) throws(StoreError) {
     try writer.append(batch)
     guard let end = writer.end else { preconditionFailure("an owner that has appended knows the end of its log") }
-    do throws(StoreError) { try played.apply(batch.bytes, to: end) } catch {
+    do throws(StoreError) { try played.apply(batch, to: end) } catch {
       isBehind = true
       var unknown = error
       unknown.isOutcomeUnknown = true  // the database has the batch: the next owner plays it back

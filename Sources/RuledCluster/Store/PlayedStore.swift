@@ -129,6 +129,14 @@ package final class PlayedStore: Sendable {
     current.withLock { $0 = next }
   }
 
+  /// As `apply`, for a batch that this node has written to the log itself; the batch is of no use afterwards.
+  func apply(_ batch: LogBatch, to next: LogPosition) throws(StoreError) {
+    guard batch.writes.byteCount < Self.fullBytes else { return try apply(batch.bytes, to: next) }
+    putPosition(next, in: batch.writes)
+    try append(batch.writes)
+    current.withLock { $0 = next }
+  }
+
   private func writePosition(_ position: LogPosition) throws(StoreError) {
     let writes = WriteSet(capacity: 256)
     putPosition(position, in: writes)
