@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-/* What libpq declares; its binary interface has been the same since PostgreSQL 8. */
+/* What libpq declares; its binary interface has been the same since PostgreSQL 9.0. */
 typedef struct pg_conn PGconn;
 typedef struct pg_result PGresult;
 typedef void (*notice_receiver)(void *context, const PGresult *result);

@@ -52,13 +52,13 @@ enum ShareFrame {
   ///
   /// `now` is the owner's time, in microseconds since 1970, which rules see on all nodes.
   case pong(time: UInt64, validity: UInt64, now: Int64)
-  /// A plugin is suspended at the owner; or it runs again, and the node has no partitions.
+  /// The plugin is suspended on the owner (true), or runs again (false; sent only while the node has no partitions).
   case suspended(plugin: String, isSuspended: Bool)
-  /// Who sent the requests that follow may know of so many batches of the log.
+  /// Clients whose requests follow may have seen the log up to here: play it back that far before reading.
   case position(Int64)
   /// What is wrong with the owner and the nodes that evaluate for it, a sentence each, whenever that changes.
   case problems([String])
-  /// The owner's manual clock stands there, in microseconds since 1970; the node has no partitions.
+  /// Where the owner's manual clock stands, in microseconds since 1970; sent only while the node has no partitions.
   case clock(Int64)
 
   // MARK: From both

@@ -19,7 +19,8 @@ package enum ClusterCommand: Command {
       'rebalance' has the owner take all subjects back and share them out evenly among the nodes that can take part.
       It does so by itself when nodes come and go.
       'where' shows the node that evaluates for SUBJECT now: its log has what rules print and how they fail.
-      Any node answers, whoever owns the log. The exit code of 'cluster' is 1 while no node owns the log.
+      Any node answers, whoever owns the log; only 'rebalance' and 'where' need the owner. The exit code of 'cluster'
+      is 1 while no node owns the log.
       """,
     examples: [
       .init("rulectl cluster", "nodes, how they share the load, log and database"),

@@ -48,7 +48,7 @@ final class OwnerReplies: OwnersEvaluation {
       details: [.init("retry_after_ms", 500)])
   }
 
-  /// How many batches of the log whoever has sent a request by the owner may know of.
+  /// Clients whose requests came by the owner may have seen the log up to here: play it back that far before reading.
   var ownerPosition: Int64 { known.load(ordering: .acquiring) }
 
   // MARK: The session

@@ -216,7 +216,7 @@ final class ShareSession {
     case .accept(let terms): begin(terms)
     case .committed(let round, let result, let after):
       engine?.store.answer(round, result, after: after)
-      // What the log has, nobody here knows before all of it is played back: the next grant says how far.
+      // Some of it may be in the log. The session ends; the next grant says how far to play back.
       if result == .unknown { end("the owner does not know the result of a commit") }
     case .ended(let number, let isWhole): engine?.store.endCascade(number, isWhole: isWhole)
     case .pong(let time, let validity, let now):

@@ -38,15 +38,15 @@ final class RemoteEvaluator {
   var suspended: Set<String> = []
   /// What is wrong with what it evaluates.
   var health = ShareHealth()
-  /// What it knows to be wrong with the others.
+  /// The problems that the node was last sent.
   var toldProblems: [String] = []
-  /// How many batches of the log it knows clients to know of.
+  /// The last position that was sent to the node.
   private var toldPosition: Int64 = 0
   /// Where it knows the manual clock to stand.
   var clock: Int64?
   /// Until when it may answer reads, in nanoseconds of the owner's monotonic clock.
   private(set) var validUntil: UInt64 = 0
-  /// Whether it has loaded the rules, and may answer reads from now on: it asked for that.
+  /// Whether it has sent its first ping, and so has loaded the rules.
   var isReady: Bool { validUntil > 0 }
   /// How many requests of its clients it has not got replies to.
   var unanswered = 0
