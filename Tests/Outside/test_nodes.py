@@ -787,6 +787,39 @@ def test_a_new_node_starts_from_a_snapshot_and_takes_over(tmp_path_factory):
         cluster.stop()
 
 
+def test_a_cluster_goes_back_to_an_earlier_moment_with_its_database(tmp_path_factory):
+    cluster = Cluster(tmp_path_factory, snapshots=tmp_path_factory.mktemp("snapshots"))
+    try:
+        database = cluster.database
+        add = lambda node, number: node.call(
+            "event", {"type": "tally.add", "subject": "x", "id": str(number), "source": "s", "data": {"number": number}})
+        assert all("result" in add(cluster.nodes[number % 3], number) for number in range(3))
+        kept = tmp_path_factory.mktemp("backup") / "data"
+        database.stop()
+        shutil.copytree(database.data, kept, symlinks=True)
+        database.start()
+        eventually(lambda: len(cluster.owners) == 1 and "result" in add(cluster.owners[0], 3), seconds=60)
+        for node in cluster.nodes:
+            node.end(signal.SIGTERM)
+        database.stop()
+        shutil.rmtree(database.data)
+        shutil.copytree(kept, database.data, symlinks=True)
+        database.start()
+        first = cluster.nodes[0]
+        first.start()
+        assert first.process.wait(60) == 2 and "or others" in first.log, "its store is ahead of the log"
+        for node in cluster.nodes:
+            (node.folder / "store").rename(node.folder / "before")
+            node.start()
+        eventually(lambda: len(cluster.owners) == 1 and len(cluster.standbys) == 2, seconds=60)
+        owner = cluster.owners[0]
+        assert owner.call("state", {"subject": "x"})["result"]["plugins"]["tally"]["numbers"] == [0, 1, 2]
+        assert add(owner, 2)["result"]["duplicate"] and not add(owner, 3)["result"]["duplicate"]
+        assert owner.call("state", {"subject": "x"})["result"]["plugins"]["tally"]["numbers"] == [0, 1, 2, 3]
+    finally:
+        cluster.stop()
+
+
 def decides(kind):
     """The tally, with a decision of this kind."""
     return TALLY.replace("run = function(event, state)", f'run = function(event, state)\n    decide("kind", "{kind}")')
