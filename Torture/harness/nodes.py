@@ -84,6 +84,13 @@ class Hosts:
     """What gives the primary once it is another host, else None."""
     return lambda: next((name for name in [self.primary] if name != host), None)
 
+  def fail_over(self, host):
+    """Waits until another host is the primary, and until its commits reach its standbys; gives its name, and how many seconds each took."""
+    successor, promotion = wait(self.primary_other_than(host), 120, "no standby becomes the primary")
+    begin = time.monotonic()
+    self.run("commits")
+    return successor, promotion, time.monotonic() - begin
+
   def is_whole(self):
     roles = [host["role"] for host in json.loads(self.run("status"))["hosts"].values()]
     return sorted(map(str, roles)) == ["leader", "sync_standby", "sync_standby"]

@@ -14,7 +14,17 @@ extension ClusterMembership {
     _ params: ClusterParams, lending: Lending? = nil,
     then: @escaping @Sendable (Result<JSONValue, RequestError>) -> Void
   ) {
-    ask({ [self] in execute(params, lending) }, then: then)
+    guard requests.wrappingAdd(1, ordering: .relaxed).newValue <= Self.mostRequests else {
+      requests.wrappingSubtract(1, ordering: .relaxed)
+      return then(
+        .failure(
+          RequestError(
+            .overloaded, "the database is being asked by others; try again", details: [.init("retry_after_ms", 500)])))
+    }
+    ask({ [self] in execute(params, lending) }) { [self] result in
+      requests.wrappingSubtract(1, ordering: .relaxed)
+      then(result)
+    }
   }
 
   /// Offers the rules in this node's folder to the owner, and calls `then` on another thread with their revision.
@@ -32,21 +42,7 @@ extension ClusterMembership {
     _ body: @escaping @Sendable () -> Result<Value, RequestError>,
     then: @escaping @Sendable (Result<Value, RequestError>) -> Void
   ) {
-    guard requests.wrappingAdd(1, ordering: .relaxed).newValue <= Self.mostRequests else {
-      requests.wrappingSubtract(1, ordering: .relaxed)
-      return then(
-        .failure(
-          RequestError(
-            .overloaded, "the database is being asked by others; try again", details: [.init("retry_after_ms", 500)])))
-    }
-    do throws(ThreadError) {
-      _ = try Thread(name: "ruled-cluster") { [self] in
-        let result = body()
-        requests.wrappingSubtract(1, ordering: .relaxed)
-        then(result)
-      }
-    } catch {
-      requests.wrappingSubtract(1, ordering: .relaxed)
+    do throws(ThreadError) { _ = try Thread(name: "ruled-cluster") { then(body()) } } catch {
       then(.failure(RequestError(.unavailable, "the database can't be asked: error \(error.number)")))
     }
   }

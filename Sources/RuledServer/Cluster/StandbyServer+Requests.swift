@@ -15,7 +15,7 @@ extension StandbyServer {
     } else if case .single(.request(let request)) = parsed, request.method == .health {
       guard answer(.request(request)) else { return }
     } else if case .single(.request(let request)) = parsed, isForThisFolder(request), admins.include(connection) {
-      return offerFolder(request, connection)
+      return offerFolder(for: request, connection)
     } else if let client = client(connection) {
       if client.shared > 0 { return client.delay(line) }
       return client.forward(line, parsed, about: followerEvents.partition(of: parsed))
@@ -46,7 +46,7 @@ extension StandbyServer {
   }
 
   /// The client of a connection, with its tunnel to the owner; nil without a link to the owner.
-  private func client(_ connection: Connection) -> ForwardedLines? {
+  func client(_ connection: Connection) -> ForwardedLines? {
     if let client = clients[connection.token] { return client }
     guard let route, route.hasLink else { return nil }
     let rights = PeerClient(
@@ -101,85 +101,40 @@ extension StandbyServer {
     }
   }
 
-  /// Whether a request is to put the rules in this node's folder in force: a `reload` that names no offer.
-  private func isForThisFolder(_ request: RequestView) -> Bool {
-    guard request.method == .reload, let route, route.hasLink, let params = try? ReloadParams(request) else {
-      return false
-    }
-    return params.offered == nil
-  }
-
-  /// Offers the rules in this node's folder, and then has the owner take them, which replies.
-  private func offerFolder(_ request: RequestView, _ connection: Connection) {
-    let (token, late, id) = (connection.token.raw, late, request.id.map { Array($0) })
-    connection.beginRequest()
-    membership.offerFolder(of: configuration) { result in
-      let answer: LateAnswer =
-        switch result {
-        case .success(let revision): .offered(revision)
-        case .failure(let error): .reply(.failure(error))
-        }
-      _ = late.send(Late(connection: token, id: id, answer: answer))
-    }
-  }
-
-  /// Sends the owner a client's `reload` of the rules that this node has offered.
-  private func reload(offered revision: String, _ id: [UInt8]?, of client: ForwardedLines) {
-    let line = ByteBuffer(capacity: 1024)
-    var writer = JSONWriter(line)
-    writer.beginObject()
-    writer.member("jsonrpc", plain: "2.0")
-    if let id {
-      writer.member("id")
-      id.withView { writer.raw($0) }
-    }
-    writer.member("method", plain: "reload")
-    writer.member("params")
-    writer.beginObject()
-    writer.member("offered", revision)
-    writer.endObject()
-    writer.endObject()
-    client.forward(line.bytes, parser.parse(line.bytes), about: nil)
-  }
-
   /// Executes a request on a thread that asks the database; the reply comes through `late`.
   private func ask(_ request: RequestView, _ connection: Connection) {
     guard let id = request.id.map({ Array($0) }) else { return }
-    let (token, late) = (connection.token.raw, late)
+    let (token, late) = (connection.token, late)
     connection.beginRequest()
     do throws(RequestError) {
       guard admins.include(connection) else {
         throw Router.adminsOnly
       }
       membership.answer(try ClusterParams(request)) {
-        _ = late.send(Late(connection: token, id: id, answer: .reply($0)))
+        _ = late.send(LateReply(connection: token, id: id, result: $0))
       }
-    } catch { finish(Late(connection: token, id: id, answer: .reply(.failure(error)))) }
+    } catch { finish(LateReply(connection: token, id: id, result: .failure(error))) }
   }
 
-  /// Replies to a request that another thread has worked on, or sends the owner what follows from it.
-  func finish(_ late: Late) {
-    guard let connection = table[ConnectionToken(raw: late.connection)] else { return }
-    var answer = late.answer
-    if case .offered(let revision) = answer {
-      if let client = client(connection) {
-        reload(offered: revision, late.id, of: client)
-      } else {
-        answer = .reply(.failure(refusal))
-      }
-    }
-    if case .reply(let result) = answer, let id = late.id {
-      reply.removeAll()
-      id.withView { id in
-        switch result {
-        case .success(let value): ReplyWriter.result(value, id: id, to: reply)
-        case .failure(let error): ReplyWriter.error(error, id: id, to: reply)
-        }
-      }
-      ReplyWriter.endLine(to: reply)
-      connection.send(reply.bytes)
-    }
+  /// Replies to a request that another thread has worked on.
+  func finish(_ late: LateReply) {
+    guard let connection = table[late.connection] else { return }
+    sendLate(late.result, late.id, connection)
     connection.endRequest()
+  }
+
+  /// Sends a reply, unless the request has no id.
+  func sendLate(_ result: Result<JSONValue, RequestError>, _ id: [UInt8]?, _ connection: Connection) {
+    guard let id else { return }
+    reply.removeAll()
+    id.withView { id in
+      switch result {
+      case .success(let value): ReplyWriter.result(value, id: id, to: reply)
+      case .failure(let error): ReplyWriter.error(error, id: id, to: reply)
+      }
+    }
+    ReplyWriter.endLine(to: reply)
+    connection.send(reply.bytes)
   }
 
   func reportSkippedLine(_ reason: LineFramer.SkipReason, on connection: Connection) {

@@ -41,21 +41,16 @@ final class StandbyServer: ConnectionHandler {
     clients[$0]?.noteAnswered(to: self)
   }
   private let ownClients = OwnClients()
-  /// Answers from the threads that ask the database.
-  let late = Mailbox<Late>()
+  /// Replies from the threads that ask the database.
+  let late = Mailbox<LateReply>()
+  var offers = FolderOffers()
+  /// The revision in this node's folder, once it is offered to the owner.
+  let offered = Mailbox<Result<String, RequestError>>()
 
-  /// An answer to a request of a client, whose id is nil if it wants no reply.
-  struct Late: Sendable {
-    let connection: UInt64
-    let id: [UInt8]?
-    let answer: LateAnswer
-  }
-
-  /// What became of a request.
-  enum LateAnswer: Sendable {
-    case reply(Result<JSONValue, RequestError>)
-    /// This node has offered the revision in its folder: the owner is to take it.
-    case offered(String)
+  struct LateReply: Sendable {
+    let connection: ConnectionToken
+    let id: [UInt8]
+    let result: Result<JSONValue, RequestError>
   }
 
   /// What is wrong in the configuration that SIGHUP had read; nil if nothing is.
@@ -131,6 +126,7 @@ final class StandbyServer: ConnectionHandler {
       for event in events { followerEvents.receive(event) }
     }
     try late.attach(to: loop) { [unowned self] replies in for reply in replies { finish(reply) } }
+    try offered.attach(to: loop) { [unowned self] results in for result in results { finishOffer(result) } }
     let signalPoll = try signals.attach(to: loop) { [unowned self] signal in
       if signal == .hangUp { return reconfigure() }
       notifier.stopping()
@@ -174,6 +170,7 @@ final class StandbyServer: ConnectionHandler {
     table.close()
     ended.close()
     late.close()
+    offered.close()
     ownClients.events.close()
     if endsAt != nil { return nil }  // the process ends, and with it the thread
     follower.join()

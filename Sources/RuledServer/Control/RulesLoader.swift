@@ -92,7 +92,7 @@ final class RulesLoader {
     let problem: ReloadError
     do throws(ReloadError) {
       let source = try RulesFolder.read(configuration.rules)
-      let catalog = try build(source, previous: nil, services, lua)
+      let catalog = try build(source, services, lua)
       keep(catalog, from: .folder, services)
       services.reloads.withStore { StoredRules.write(source, to: services.context) }
       services.status.serve(catalog)
@@ -110,7 +110,7 @@ final class RulesLoader {
       throw StartError("the rules do not load, and no earlier revision is kept to serve instead:\n\(reasons)")
     }
     do throws(ReloadError) {
-      let catalog = try build(stored, previous: nil, services, lua)
+      let catalog = try build(stored, services, lua)
       services.status.reloadErrors = problem
       services.status.serve(catalog, as: .stored)
       services.context.log.write(
@@ -122,10 +122,9 @@ final class RulesLoader {
   }
 
   private static func build(
-    _ source: RulesSource, previous: Catalog?, _ services: Services, _ lua: LuaWorker
+    _ source: RulesSource, _ services: Services, _ lua: LuaWorker
   ) throws(ReloadError) -> Catalog {
-    try build(
-      source, services.configuration.plugins, previous: previous, services, lua, at: services.context.clock.now)
+    try build(source, services.configuration.plugins, previous: nil, services, lua, at: services.context.clock.now)
   }
 
   /// Builds rules with what is configured for their plugins; they were loaded at `time`.
@@ -223,15 +222,7 @@ final class RulesLoader {
   func reload() -> Result<Bool, ReloadError> {
     if let folderWaits { return .failure(ReloadError([folderWaits])) }
     do throws(ReloadError) {
-      var source = try RulesFolder.read(path)
-      var origin = RulesOrigin.folder
-      if let held, held.reason == .promoted(folder: source.revision) {
-        source = held.revision.rules
-        origin = .promoted
-      }
-      let hasChanged = try adopt(try Self.build(source, previous: catalog, services, lua), as: origin)
-      foreignFolder = nil
-      return .success(hasChanged)
+      return .success(try adopt(try RulesFolder.read(path), services.configuration.plugins, isOwn: true))
     } catch {
       services.status.reloadErrors = error
       return .failure(error)
@@ -246,30 +237,38 @@ final class RulesLoader {
     defer { services.notifyStatus() }
     do throws(ReloadError) {
       if let folderWaits { throw ReloadError([folderWaits]) }
-      let next = try Self.build(try agreement.offer(of: revision), previous: catalog, services, lua)
-      let foreign = Self.foreignFolder(beside: next, services)
-      let hasChanged = try adopt(next, as: foreign == nil ? .folder : .log)
-      foreignFolder = foreign
+      let found = try agreement.offer(of: revision)
+      let hasChanged = try adopt(found.rules, found.configuration, isOwn: false)
       services.status.noteReload(isSuccess: true)
-      services.context.log.write(LogLine(.info, "rules of another node's folder loaded, revision \(revision)"))
-      return ["revision": .string(revision), "changed": .bool(hasChanged)]
+      services.context.log.write(
+        LogLine(.info, "rules loaded from the folder of another node, revision \(catalog.revision)"))
+      return ["revision": .string(catalog.revision), "changed": .bool(hasChanged)]
     } catch {
       services.status.noteReload(isSuccess: false)
       throw error.requestError
     }
   }
 
-  /// Puts rules in force once all nodes of the cluster have loaded them; returns whether they are others than before.
-  private func adopt(_ next: Catalog, as origin: RulesOrigin) throws(ReloadError) -> Bool {
+  /// Puts the rules of a folder in force, once all nodes of the cluster have loaded them; returns whether they are others than before.
+  ///
+  /// Promoted rules stay as long as the folder is the one that they were promoted over.
+  private func adopt(
+    _ folder: RulesSource, _ configuration: [String: Configuration.Plugin], isOwn: Bool
+  ) throws(ReloadError) -> Bool {
+    let promoted = held.flatMap { $0.reason == .promoted(folder: folder.revision) ? $0.revision.rules : nil }
+    let next = try Self.build(
+      promoted ?? folder, configuration, previous: catalog, services, lua, at: services.context.clock.now)
     try Self.agreeAndCommit(next, services)
     services.status.reloadErrors = nil
-    if origin != .promoted { releaseHeld() }
+    foreignFolder = isOwn ? nil : Self.foreignFolder(beside: next, services)
+    if promoted == nil { releaseHeld() }
+    let origin: RulesOrigin = promoted != nil ? .promoted : foreignFolder == nil ? .folder : .log
     guard next.revision != catalog.revision else {
       services.status.serve(catalog, as: origin)
       for plugin in catalog.plugins where plugin.runtime.isSuspended { plugin.runtime.resume() }
       return false
     }
-    keep(next, from: origin == .promoted ? .promoted : .folder)
+    keep(next, from: promoted == nil ? .folder : .promoted)
     putInForce(next, as: origin)
     return true
   }

@@ -158,8 +158,7 @@ extension RulesLoader {
     }
   }
 
-  /// Builds rules with the settings that belong to them.
-  static func build(
+  private static func build(
     _ revision: RevisionArchive.Revision, previous: Catalog?, _ services: Services, _ lua: LuaWorker
   ) throws(ReloadError) -> Catalog {
     try build(
