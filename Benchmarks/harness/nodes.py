@@ -63,7 +63,7 @@ class Node(servers.Ruled):
       f'store = "{cluster.database.primary.url}"\n'
       f'cluster = {{ node = "{name}", folder = "{cluster.folder / name}/store", lease = "{lease}", '
       f'listen = "127.0.0.1:{throwaway_postgres.free_port()}", certificate = "{tls}/{name}/node.pem", key = "{tls}/{name}/node.key", '
-      f'authority = "{tls}/authority.pem"{snapshots} }}')
+      f'authority = "{tls}/authority.pem", share = {"true" if cluster.shares else "false"}{snapshots} }}')
     super().__init__(f"node {name}", cluster.folder / name, "commit", plugins=cluster.plugins, settings=settings)
 
   @property
@@ -99,8 +99,9 @@ class Node(servers.Ruled):
 class Cluster:
   """A new database with nodes, of which the first one owns the log."""
 
-  def __init__(self, folder, count, names="abcd", snapshots=False, every="20s", lease="2s", plugins=STREAKS):
-    self.folder, self.every, self.lease, self.plugins, self.nodes, self.database = folder, every, lease, plugins, [], None
+  def __init__(self, folder, count, names="abcd", snapshots=False, every="20s", lease="2s", plugins=STREAKS, shares=True):
+    self.folder, self.every, self.lease, self.plugins, self.shares = folder, every, lease, plugins, shares
+    self.nodes, self.database = [], None
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     self.snapshots = folder / "snapshots" if snapshots else None

@@ -17,7 +17,9 @@ TITLES = {"single": "one connection, one in flight", "paced": "4,000 events/s of
 # How many commits of the bare program are in flight, and whether all are for one log.
 FLIGHTS = {"1 for one log": (1, "one"), "4 for one log": (4, "one"), "16 for one log": (16, "one"), "4 for a log each": (4, "each"),
            "16 for a log each": (16, "each")}
-COUNTS = {0: "embedded store", 1: "one node", 2: "two nodes", 3: "three nodes"}
+# How many nodes, and whether they share the load.
+STORES = {"embedded store": (0, False), "one node": (1, True), "two nodes": (2, True), "three nodes": (3, True),
+          "three nodes that do not share the load": (3, False)}
 LEASE = "2s"
 
 
@@ -125,17 +127,17 @@ def flights_table(results):
 
 def events(arguments, folder, load, say):
   """The same load on the embedded store and on one, two and three nodes, in turns."""
-  results = {name: {shape: [] for shape in SHAPES} for name in COUNTS}
+  results = {name: {shape: [] for shape in SHAPES} for name in STORES}
   for number in range(arguments.rounds):
-    for count in results:
+    for name, (count, shares) in STORES.items():
       if count == 0:
         with servers.streaks(folder / "embedded", "commit") as server:
-          measure_events(server, load, arguments, results[count])
+          measure_events(server, load, arguments, results[name])
       else:
-        with nodes.Cluster(folder / "cluster", count, lease="10s") as cluster:
-          measure_events(cluster.owner, load, arguments, results[count], cluster.nodes[1:], cluster.database)
-      for shape, rounds in results[count].items():
-        say(f"round {number + 1} {count} nodes, {shape}: {rounds[-1]['throughput']:,}/s, cpu {rounds[-1]['server_cpu_us']:.1f} µs, "
+        with nodes.Cluster(folder / "cluster", count, lease="10s", shares=shares) as cluster:
+          measure_events(cluster.owner, load, arguments, results[name], cluster.nodes[1:], cluster.database)
+      for shape, rounds in results[name].items():
+        say(f"round {number + 1} {name}, {shape}: {rounds[-1]['throughput']:,}/s, cpu {rounds[-1]['server_cpu_us']:.1f} µs, "
             f"of which the way to the database {rounds[-1]['way_cpu_us']:.1f} µs, each follower {rounds[-1]['follower_cpu_us']:.1f} µs")
   return results
 
@@ -156,14 +158,15 @@ def measure_events(server, load, arguments, results, followers=(), database=None
 def events_table(results):
   rows = table("", "load", "events/s", "of the embedded store's", "p50", "p99", "owner's processor time", "of the embedded store's",
                "without the way to the database", "each follower's")
-  for count, shapes in results.items():
+  for name, shapes in results.items():
+    count, _ = STORES[name]
     for shape, rounds in shapes.items():
-      alone = results[0][shape]
-      figure = lambda name: middle([one[name] for one in rounds])
-      ratio = lambda name: middle([one[name] / other[name] for one, other in zip(rounds, alone)])
+      alone = results["embedded store"][shape]
+      figure = lambda key: middle([one[key] for one in rounds])
+      ratio = lambda key: middle([one[key] / other[key] for one, other in zip(rounds, alone)])
       apart = middle([(one["server_cpu_us"] - one["way_cpu_us"]) / other["server_cpu_us"] for one, other in zip(rounds, alone)])
       follower = f"{figure('follower_cpu_us'):.1f} µs" if count > 1 else ""
-      rows.append(row(COUNTS[count], TITLES[shape], f"{figure('throughput'):,.0f}", f"{ratio('throughput'):.2f} ×", milliseconds(figure("p50_us")),
+      rows.append(row(name, TITLES[shape], f"{figure('throughput'):,.0f}", f"{ratio('throughput'):.2f} ×", milliseconds(figure("p50_us")),
                       milliseconds(figure("p99_us")), f"{figure('server_cpu_us'):.1f} µs", f"{ratio('server_cpu_us'):.2f} ×",
                       f"{apart:.2f} ×" if count else "", follower))
   return rows + ["", "The way to the database is what the same commits take a C program with libpq alone."]
@@ -223,7 +226,7 @@ def sharing_table(results):
       times = middle([alone["owner_us"] / max(one["owner_us"], one["follower_us"]) for one, alone in zip(rounds, results[1][ALONE.get(shape, shape)])])
       follower = f"{figure('follower_us'):.1f} µs" if count > 1 else ""
       title = TITLES.get(shape, shape.replace("pipelined", TITLES["pipelined"]))
-      rows.append(row(COUNTS[count], title, f"{figure('throughput'):,.0f}", milliseconds(figure("p50_us")), milliseconds(figure("p99_us")),
+      rows.append(row(("one node", "two nodes", "three nodes")[count - 1], title, f"{figure('throughput'):,.0f}", milliseconds(figure("p50_us")), milliseconds(figure("p99_us")),
                       f"{figure('owner_us'):.1f} µs", follower, f"{times:.2f} ×"))
   return rows + ["", "Processor times are for one event of the whole cluster. The last column is what the processor time of the busiest node allows, "
                      "where each node has processors of its own."]
