@@ -1,5 +1,6 @@
 """Nodes over PostgreSQL with two synchronous standbys: the commits of the log against a bare C program, events against the embedded store,
-the load shared among nodes, what a follower costs its clients, catch-up, take-over, and a sustained run with snapshots and vacuum."""
+the load shared among nodes, what a follower costs its clients, moves of partitions, catch-up, take-over, and a sustained run with snapshots and
+vacuum."""
 import concurrent.futures
 import itertools
 import os
@@ -261,6 +262,40 @@ def clients_table(results):
   return rows
 
 
+# Partitions that move
+
+def moves(cluster, load, arguments, say):
+  """How long events wait while the owner takes all partitions back and lends them again, and without that, in turns."""
+  owner, results = cluster.owner, {"at rest": [], "while partitions move": []}
+  nodes.wait(lambda: cluster.shares_are_even, "the partitions are not shared out")
+  for number in range(arguments.rounds):
+    for name, rounds in results.items():
+      took = []
+      with concurrent.futures.ThreadPoolExecutor() as pool:
+        loaded = pool.submit(load.once, owner, subjects=arguments.subjects, **SHAPES["paced"])
+        while not loaded.done():
+          time.sleep(0.3)
+          if name != "at rest" and not loaded.done():
+            begun = time.monotonic()
+            owner.ask("cluster_rebalance")
+            took.append(time.monotonic() - begun)
+            nodes.wait(lambda: cluster.shares_are_even, "the partitions are not shared out again")
+        rounds.append({**loaded.result(), "took": took})
+      say(f"round {number + 1} {name}: p50 {rounds[-1]['p50_us'] / 1000:.1f} ms, p99 {rounds[-1]['p99_us'] / 1000:.1f} ms, longest "
+          f"{rounds[-1]['max_us'] / 1000:.0f} ms, {len(took)} times all partitions moved")
+  return results
+
+
+def moves_table(results):
+  rows = table(TITLES["paced"], "p50", "p99", "longest wait", "all partitions moved", "which took")
+  for name, rounds in results.items():
+    took = sorted(seconds for one in rounds for seconds in one["took"])
+    rows.append(row(name, *(milliseconds(middle([one[key] for one in rounds]), 1) for key in ("p50_us", "p99_us")),
+                    milliseconds(max(one["max_us"] for one in rounds), 0), f"{len(took)} times" if took else "",
+                    f"{took[0]:.2f} to {took[-1]:.2f} s" if took else ""))
+  return rows
+
+
 # The database, and nodes that come and go
 
 def catching_up(cluster, arguments, load, say):
@@ -378,12 +413,13 @@ def run(arguments, folder, say):
       raw[name] = measure()
       lines.extend([f"### {heading}", "", *table(raw[name]), ""])
 
-  if {"commits", "flights", "clients", "catch-up"} & set(wanted):
+  if {"commits", "flights", "clients", "moves", "catch-up"} & set(wanted):
     with nodes.Cluster(folder / "cluster", 3, lease="10s") as cluster:
       load.fill(cluster.owner, arguments.subjects)
       part("commits", "Commits of the log, against a bare C program", lambda: commits(cluster, folder, load, arguments, say), commits_table)
       part("flights", "Several commits in flight", lambda: flights(cluster, arguments, say), flights_table)
       part("clients", "Clients of a node that follows", lambda: clients(cluster, load, arguments, say), clients_table)
+      part("moves", "Partitions that move", lambda: moves(cluster, load, arguments, say), moves_table)
       part("catch-up", "Bytes, and a new node", lambda: catching_up(cluster, arguments, load, say), catching_up_table)
   if "take-over" in wanted:
     with nodes.Cluster(folder / "take-over", 3, lease=LEASE) as cluster:

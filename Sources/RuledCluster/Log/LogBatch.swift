@@ -11,7 +11,9 @@ package final class LogBatch {
 
   private let buffer = ByteBuffer(capacity: 4096)
   /// The writes of all commits, for the store of the node that writes the batch: it need not read them from the bytes.
-  let writes = WriteSet(capacity: 4096)
+  private(set) var writes = WriteSet(capacity: 4096)
+  /// The most bytes of writes whose memory is kept for the next batch.
+  private static let mostKeptBytes = 4 << 20
 
   /// A batch without commits.
   package init() { removeAll() }
@@ -20,7 +22,7 @@ package final class LogBatch {
   package func removeAll() {
     buffer.removeAll()
     buffer.append(Self.format)
-    writes.removeAll()
+    if writes.capacity > Self.mostKeptBytes { writes = WriteSet(capacity: 4096) } else { writes.removeAll() }
   }
 
   /// Whether it has no commits.
