@@ -166,7 +166,7 @@ class DenseFaults:
     kinds = [self.kill_owner, self.kill_owner, self.stop_owner, self.stop_owner, self.expel_owner, self.expel_owner, self.end_owner]
     kinds += [self.kill_follower, self.stop_follower, self.drain, self.end_sessions, self.end_sessions, self.cancel_waits, self.stop_standby]
     kinds += [self.stop_standbys, self.kill_database, self.fail_calls, self.delay_calls, self.rejoin, self.stop_database, self.kill_two]
-    kinds += [self.set_clock]
+    kinds += [self.set_clock] + [self.interrupt_commit] * 3
     if self.network:
       kinds += [self.cut_from_database] * 2 + [self.lose_answers] * 2 + [self.cut_apart, self.fill_disk, self.fill_database]
     if place.other_programs:
@@ -455,6 +455,31 @@ class DenseFaults:
     page.clear()
     return f"{node.name}: {fault}, hit {hits} calls" if hits else None
 
+  def interrupt_commit(self):
+    """Kills or stops the owner at a step of a commit: the batch leaves for the database, the answer comes, it is written to the node's own log."""
+    node = self.owner()
+    page = node and self.place.calls[node.name]
+    if not page or page.count:
+      return None
+    port = f"port:{self.database.servers['primary'].port}"
+    step, calls, pattern = self.choice.choice([
+      ("it sends a batch to the database", "send", port), ("it reads the database's answer", "receive", port),
+      ("it writes a batch to its own log", ("pwrite", "write"), f"{node.folder}/store/*.log"),
+    ])
+    action = self.choice.choice(["kill_before", "kill_after", "stop_before", "stop_after"])
+    page.arm(Fault(calls, pattern, action=action, skip=self.choice.randrange(30)))
+    end = time.monotonic() + 3
+    while not sum(page.hits()) and time.monotonic() < end:
+      time.sleep(0.01)
+    hits = sum(page.hits())
+    page.clear()
+    verb, moment = action.split("_")
+    if verb == "stop":
+      if hits:
+        self.pause(0.1, 3 * LEASE)
+      node.signal(signal.SIGCONT)  # it may have been hit just now
+    return hits and f"{'killed' if verb == 'kill' else 'stopped'} the owner {node.name} {moment} {step}"
+
   def set_clock(self):
     """Sets the clock of a node's host hours off, until it is set again."""
     node = self.choice.choice(self.nodes)
@@ -500,7 +525,8 @@ class Hands:
         time.sleep(choice.uniform(0, 0.5))
     except Exception as error:
       text = str(error) if isinstance(error, Failure) else f"a fault can't be made: {error!r}"
-      if not self.database.is_running("primary"):
-        free = shutil.disk_usage(self.place.folder / "db/primary").free >> 20
+      place = self.faults.place
+      if not place.database.is_running("primary"):
+        free = shutil.disk_usage(place.folder / "db/primary").free >> 20
         text += f"; the primary has ended, and its disk has {free} MiB left"
       self.failure = Failure(text)

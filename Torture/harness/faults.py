@@ -4,10 +4,12 @@ import mmap
 import struct
 
 CALLS = {name: 1 << index for index, name in enumerate(
-  ["pwrite", "write", "fdatasync", "fsync", "ftruncate", "rename", "open", "link", "unlink", "fallocate", "sync_range", "mmap", "pread"])}
+  ["pwrite", "write", "fdatasync", "fsync", "ftruncate", "rename", "open", "link", "unlink", "fallocate", "sync_range", "mmap", "pread", "send",
+   "receive"])}
 SYNCS = ("fdatasync", "fsync")
 WRITES = ("pwrite", "write")
-ACTIONS = {name: index for index, name in enumerate(["fail", "drop", "fail_after", "short", "kill_before", "kill_after", "flip", "delay"])}
+ACTIONS = {name: index for index, name in enumerate(["fail", "drop", "fail_after", "short", "kill_before", "kill_after", "flip", "delay", "stop_before",
+                                                 "stop_after"])}
 
 HEAD = struct.Struct("<IIII")
 RULE = struct.Struct("<IIIIiiIIQ128s")
@@ -27,7 +29,7 @@ class Fault:
     self.waits, self.arms = waits, arms
 
   def __str__(self):
-    what = self.action if self.action.startswith("kill") or self.action in ("flip", "short") else f"{self.error} ({self.action})"
+    what = self.action if self.action.startswith(("kill", "stop")) or self.action in ("flip", "short") else f"{self.error} ({self.action})"
     if self.milliseconds:
       what = f"{self.milliseconds} ms more"
     often = "always" if self.times < 0 else f"{self.times} times"

@@ -1,4 +1,4 @@
-// Makes chosen calls of a program on chosen files fail, or kills it right before or after one; sets its clock off. Preloaded into the
+// Makes chosen calls of a program on chosen files fail, or kills or stops it right before or after one; sets its clock off. Preloaded into the
 // daemon. The driver chooses at run time, through a page of memory that both map (`TORTURE_CONTROL` names its file).
 //
 // A failed sync may also drop what was written since the last successful one, as a real system may: each write since then saves the bytes
@@ -16,7 +16,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <netinet/in.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/uio.h>
@@ -25,7 +27,7 @@
 
 enum call {
   PWRITE = 1 << 0, WRITE = 1 << 1, FDATASYNC = 1 << 2, FSYNC = 1 << 3, FTRUNCATE = 1 << 4, RENAME = 1 << 5, OPEN = 1 << 6,
-  LINK = 1 << 7, UNLINK = 1 << 8, FALLOCATE = 1 << 9, SYNC_RANGE = 1 << 10, MMAP = 1 << 11, PREAD = 1 << 12,
+  LINK = 1 << 7, UNLINK = 1 << 8, FALLOCATE = 1 << 9, SYNC_RANGE = 1 << 10, MMAP = 1 << 11, PREAD = 1 << 12, SEND = 1 << 13, RECEIVE = 1 << 14,
 };
 
 enum action {
@@ -37,6 +39,8 @@ enum action {
   KILL_AFTER,       // kills the process after the call
   FLIP,             // a read that returns one wrong bit
   DELAY,            // takes so many milliseconds longer as the rule's error says
+  STOP_BEFORE,      // stops the process before the call, until somebody lets it go on
+  STOP_AFTER,       // stops the process after the call
 };
 
 struct rule {
@@ -82,6 +86,8 @@ static struct {
   int (*sync_file_range)(int, off64_t, off64_t, unsigned int);
   void *(*mmap)(void *, size_t, int, int, int, off_t);
   int (*clock_gettime)(clockid_t, struct timespec *);
+  ssize_t (*send)(int, const void *, size_t, int);
+  ssize_t (*recv)(int, void *, size_t, int);
 } real;
 
 static void map_control(void) {
@@ -97,7 +103,7 @@ static void resolve(void) {
 #define FIND(name) *(void **)&real.name = dlsym(RTLD_NEXT, #name)
   FIND(pwrite), FIND(pwritev), FIND(write), FIND(pread), FIND(fdatasync), FIND(fsync), FIND(ftruncate), FIND(rename), FIND(link);
   FIND(unlink), FIND(fallocate), FIND(posix_fallocate), FIND(sync_file_range), FIND(mmap), FIND(open);
-  FIND(clock_gettime);
+  FIND(clock_gettime), FIND(send), FIND(recv);
   map_control();
 }
 
@@ -161,6 +167,22 @@ static struct rule *find_for(uint32_t call, int descriptor) {
   return rule;
 }
 
+// As `find_for`, for a connection over TCP: its path is `port:` and the port of the other end.
+static struct rule *find_for_port(uint32_t call, int descriptor) {
+  if (!is_armed(call)) return NULL;
+  int error = errno;
+  struct sockaddr_in peer;
+  socklen_t length = sizeof peer;
+  struct rule *rule = NULL;
+  if (getpeername(descriptor, (struct sockaddr *)&peer, &length) == 0 && peer.sin_family == AF_INET) {
+    char path[32];
+    snprintf(path, sizeof path, "port:%d", ntohs(peer.sin_port));
+    rule = find(call, path);
+  }
+  errno = error;
+  return rule;
+}
+
 // MARK: The clock
 
 int clock_gettime(clockid_t clock, struct timespec *time) {
@@ -195,6 +217,7 @@ static void die(void) {
 static int is_refused(struct rule *rule) {
   if (!rule) return 0;
   if (rule->action == KILL_BEFORE) die();
+  if (rule->action == STOP_BEFORE) raise(SIGSTOP);
   if (rule->action == DELAY) usleep(rule->error * 1000);
   if (rule->action != FAIL && rule->action != FAIL_DROPPING) return 0;
   errno = (int)rule->error;
@@ -205,6 +228,7 @@ static int is_refused(struct rule *rule) {
 static long told(struct rule *rule, long result) {
   if (!rule) return result;
   if (rule->action == KILL_AFTER) die();
+  if (rule->action == STOP_AFTER) raise(SIGSTOP);
   if (rule->action != FAIL_AFTER || result < 0) return result;
   errno = (int)rule->error;
   return -1;
@@ -341,6 +365,20 @@ ssize_t pread(int descriptor, void *bytes, size_t count, off_t offset) {
 }
 
 ssize_t pread64(int descriptor, void *bytes, size_t count, off64_t offset) { return pread(descriptor, bytes, count, offset); }
+
+ssize_t send(int descriptor, const void *bytes, size_t count, int flags) {
+  begin();
+  struct rule *rule = find_for_port(SEND, descriptor);
+  return is_refused(rule) ? -1 : told(rule, real.send(descriptor, bytes, count, flags));
+}
+
+// Only calls that get bytes count: the program has not seen them before the call returns.
+ssize_t recv(int descriptor, void *bytes, size_t count, int flags) {
+  begin();
+  ssize_t done = real.recv(descriptor, bytes, count, flags);
+  struct rule *rule = done > 0 ? find_for_port(RECEIVE, descriptor) : NULL;
+  return is_refused(rule) ? -1 : told(rule, done);
+}
 
 static int sync_file(uint32_t call, int descriptor, int (*sync)(int)) {
   struct rule *rule = find_for(call, descriptor);
