@@ -158,6 +158,29 @@ extension Cluster {
       try store.close()
     }
 
+    @Test func `a former owner has no lease when it renews that again, before it knows that it was replaced`() throws {
+      var settings = try Cluster.settings()
+      settings.lease = 300
+      let node = try Node("a", settings)
+      let store = try node.own()
+      let hadLease = Mutex<Bool?>(nil)
+      let owner = node.node
+      owner.serve { _ in hadLease.withLock { $0 = owner.hasLease } }
+      #expect(owner.hasLease)
+      // The node can't renew its lease for longer than it lasts, and another one takes the log over meanwhile.
+      let database = try PostgresConnection(settings.url, seconds: 5)
+      try database.run(script: "BEGIN; LOCK TABLE ruled.nodes IN ACCESS EXCLUSIVE MODE", milliseconds: 5000)
+      try Cluster.wait { !owner.hasLease }
+      try database.run(
+        script: "UPDATE ruled.logs SET epoch = epoch + 1, owner = 'b', incarnation = 'b'; COMMIT", milliseconds: 5000)
+      try Cluster.wait { hadLease.withLock { $0 != nil } }
+      #expect(hadLease.withLock { $0 } == false, "another node may have committed by then")
+      usleep(300_000)
+      #expect(!owner.hasLease, "the store that it serves lacks what the other one commits")
+      node.end()
+      try store.close()
+    }
+
     @Test func `a drained node gives the log up, and does not take it until that is over`() throws {
       var settings = try Cluster.settings()
       settings.lease = 600

@@ -62,6 +62,8 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
   private var leasedSince = 0
   /// Called with the events of an owner; nil while the node does not serve as the owner.
   private var onEvent: (@Sendable (OwnerEvent) -> Void)?
+  /// Whether the node has begun to serve as the owner: it then serves as nothing else, until it ends.
+  private var hasServed = false
   /// What the node has lent as the owner; nil while it is not.
   private var loans: Loans?
   /// What was told last of an upgrade; the lease's thread alone uses it.
@@ -146,9 +148,9 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
           isLeased = isDrained != nil
           current.leaseProblem = problem
           current.isDrained = isDrained ?? current.isDrained
-          current.leaseEnd = isDrained == nil ? 0 : start + settings.lease
         }
-        try tellOwner(client)
+        let holds = try tellOwner(client)
+        lock.locked { current.leaseEnd = isDrained == nil || !holds ? 0 : start + settings.lease }
         if isDrained != nil { try keepFormat(client) }
       } catch {
         if error.code == .unsafeDatabase || error.code == .newerFormat { writer.setProblem(error) }
@@ -169,28 +171,34 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
   package func serve(_ handler: @escaping @Sendable (OwnerEvent) -> Void) {
     lock.signal {
       onEvent = handler
+      hasServed = true
       current.isOwner = true
       loans = Loans([:], moves: 0)
     }
   }
 
-  private func tellOwner(_ client: LogClient) throws(StoreError) {
-    guard let handler = lock.locked({ onEvent }) else { return }
+  /// Tells a node that serves as the owner if it has to stop; returns whether its lease, which it has just renewed, lets it answer reads.
+  ///
+  /// A node that was replaced renews its lease all the same.
+  private func tellOwner(_ client: LogClient) throws(StoreError) -> Bool {
+    guard lock.locked({ hasServed }) else { return true }
     let head = try client.readHead()
     let isReplaced = head.owner?.incarnation != identity.incarnation
-    let event: OwnerEvent? = lock.locked {
-      // A primary that was cut off may show an earlier owner.
-      guard head.epoch >= current.epoch else { return nil }
+    // A primary that was cut off may show an earlier owner.
+    let isOld = lock.locked { head.epoch < current.epoch }
+    guard !isOld else { return false }
+    let event: (handler: (OwnerEvent) -> Void, OwnerEvent)? = lock.locked {
       current.owner = head.owner
       current.epoch = head.epoch
       current.end = head.position.sequence
-      guard isReplaced || current.isDrained else { return nil }
+      guard isReplaced || current.isDrained, let handler = onEvent else { return nil }
       onEvent = nil
       current.isOwner = false
       loans = nil
-      return isReplaced ? .replaced(Self.replaced) : .drained
+      return (handler, isReplaced ? .replaced(Self.replaced) : .drained)
     }
-    if let event { handler(event) }
+    if let (handler, event) = event { handler(event) }
+    return !isReplaced
   }
 
   /// Brings the tables to the latest format that all nodes read, as the owner, and tells of it.
