@@ -477,7 +477,9 @@ class DenseFaults:
     if verb == "stop":
       if hits:
         self.pause(0.1, 3 * LEASE)
-      node.signal(signal.SIGCONT)  # it may have been hit just now
+      for _ in range(2):  # it may have been hit just now
+        node.signal(signal.SIGCONT)
+        time.sleep(0.1)
     return hits and f"{'killed' if verb == 'kill' else 'stopped'} the owner {node.name} {moment} {step}"
 
   def set_clock(self):
