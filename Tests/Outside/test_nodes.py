@@ -799,6 +799,9 @@ def test_a_cluster_goes_back_to_an_earlier_moment_with_its_database(tmp_path_fac
         shutil.copytree(database.data, kept, symlinks=True)
         database.start()
         eventually(lambda: len(cluster.owners) == 1 and "result" in add(cluster.owners[0], 3), seconds=60)
+        end = lambda: int(database.sql("SELECT sequence FROM ruled.logs"))
+        played = lambda node: node.is_owner or node.call("health")["result"]["sequence"] >= end()
+        eventually(lambda: all(played(node) for node in cluster.nodes))
         for node in cluster.nodes:
             node.end(signal.SIGTERM)
         database.stop()
