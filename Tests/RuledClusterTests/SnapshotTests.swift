@@ -329,6 +329,24 @@ extension Cluster {
       try store.close()
     }
 
+    @Test func `a node that has played nothing back yet writes no snapshot`() throws {
+      let (settings, node, store, place) = try Cluster.owner(5)
+      let follower = try Cluster.Node("b", settings)
+      try Cluster.wait { follower.node.hasLease }
+      let keeper = SnapshotKeeper(place.settings, node: follower.node) { _, _ in }
+      let thread = try Thread(name: "snapshot") { keeper.run() }
+      try Cluster.wait { keeper.figures.dueTime > 0 }
+      usleep(500_000)
+      #expect(keeper.figures.problem == nil && follower.node.position == .start)
+      #expect(try LogClient(settings).snapshots().isEmpty)
+      keeper.stop()
+      thread.join()
+      follower.end()
+      try follower.played.store.close()
+      node.end()
+      try store.close()
+    }
+
     @Test func `nodes start while the log is cut again and again`() throws {
       let (settings, node, store, place) = try Cluster.owner(30)
       try place.write(node, settings)

@@ -115,7 +115,7 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
       return dueSince
     }
     let position = node.position.sequence
-    guard let since, position > need.last, position + Self.mostBehind >= need.end else { return nil }
+    guard let since, position > max(0, need.last), position + Self.mostBehind >= need.end else { return nil }
     let isOwner = node.figures.owner?.incarnation == node.identity.incarnation
     guard !isOwner || need.others == 0 || now - since >= Int(settings.every / 2000) else { return nil }
     return need.last
