@@ -227,7 +227,8 @@ def sharing_table(results):
       times = middle([alone["owner_us"] / max(one["owner_us"], one["follower_us"]) for one, alone in zip(rounds, results[1][ALONE.get(shape, shape)])])
       follower = f"{figure('follower_us'):.1f} µs" if count > 1 else ""
       title = TITLES.get(shape, shape.replace("pipelined", TITLES["pipelined"]))
-      rows.append(row(("one node", "two nodes", "three nodes")[count - 1], title, f"{figure('throughput'):,.0f}", milliseconds(figure("p50_us")), milliseconds(figure("p99_us")),
+      name = next(name for name, store in STORES.items() if store == (count, True))
+      rows.append(row(name, title, f"{figure('throughput'):,.0f}", milliseconds(figure("p50_us")), milliseconds(figure("p99_us")),
                       f"{figure('owner_us'):.1f} µs", follower, f"{times:.2f} ×"))
   return rows + ["", "Processor times are for one event of the whole cluster. The last column is what the processor time of the busiest node allows, "
                      "where each node has processors of its own."]

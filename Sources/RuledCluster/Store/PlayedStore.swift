@@ -129,7 +129,9 @@ package final class PlayedStore: Sendable {
     current.withLock { $0 = next }
   }
 
-  /// As `apply`, for a batch that this node has written to the log itself; the batch is of no use afterwards.
+  /// As `apply(_:to:)` for bytes, for a batch that this node has written to the log itself.
+  ///
+  /// The position joins the batch's writes, so empty the batch afterwards.
   func apply(_ batch: LogBatch, to next: LogPosition) throws(StoreError) {
     guard batch.writes.byteCount < Self.fullBytes else { return try apply(batch.bytes, to: next) }
     putPosition(next, in: batch.writes)

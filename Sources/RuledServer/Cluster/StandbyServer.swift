@@ -178,7 +178,7 @@ final class StandbyServer: ConnectionHandler {
     return try holder.value.get()
   }
 
-  /// Reads the configuration and the certificates again: from now on they decide about new connections.
+  /// Reads the configuration and the certificates again: from now on requests and new tunnels are judged by them.
   private func reconfigure() {
     membership.links?.reloadIdentity()
     do throws(StartError) {
