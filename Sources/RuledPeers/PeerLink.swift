@@ -2,7 +2,7 @@ internal import Glibc
 package import RuledCore
 internal import Synchronization
 
-/// A link to another node: a permanent connection, which shows whether the node can be reached, and a further connection for each tunnel.
+/// A link to another node: a permanent connection, which shows whether the node can be reached, and a further connection for each errand.
 ///
 /// While the link is open, it reconnects the permanent connection after a failure.
 package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  // the loop's thread has all but `state`
@@ -27,7 +27,7 @@ package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  /
   /// The address of the last attempt, and that of the last one that succeeded.
   private var attempted: NumericAddress?
   private var reached: NumericAddress?
-  private var tunnels: [ObjectIdentifier: Tunnel] = [:]
+  private var errands: [ObjectIdentifier: any Errand] = [:]
 
   /// A link to `node`; it begins to connect.
   package init(on loop: PeerLoop, to node: String, at address: NodeAddress, _ settings: PeerSettings) {
@@ -59,7 +59,7 @@ package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  /
     }
   }
 
-  // MARK: Tunnels
+  // MARK: Further connections
 
   /// How a tunnel ended.
   package enum Outcome: Sendable, Equatable {
@@ -75,22 +75,41 @@ package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  /
   package func open(
     _ socket: Int32, for client: PeerClient, after bytes: [UInt8] = [], ended: @escaping @Sendable (Outcome) -> Void
   ) {
-    let tunnel = Tunnel(socket, client, bytes, ended)
+    begin(Tunnel(socket, client, bytes, ended)) { ended(.refused(Self.hasStopped)) }
+  }
+
+  /// Connects to the other node for this node itself, and hands the connection over; `done` is called once, on the loop's thread, and must not block.
+  package func handOver(for client: PeerClient, to done: @escaping @Sendable (Result<PeerSocket, Refusal>) -> Void) {
+    begin(HandOver(client, done)) { done(.failure(Refusal(reason: Self.hasStopped))) }
+  }
+
+  /// Why a connection is not handed over.
+  package struct Refusal: Error {
+    /// The reason, in words.
+    package let reason: String
+
+    /// A refusal.
+    package init(reason: String) { self.reason = reason }
+  }
+
+  private static let hasStopped = "the thread of the links has stopped"
+
+  private func begin(_ errand: some Errand, stopped: () -> Void) {
     let isAccepted = loop.post { [self] loop in
-      // While the node can't be reached, tunnels are refused at once.
-      if failures > 0 || state.withLock({ $0.isClosed }) { return tunnel.refuse(problem ?? "the link is closed") }
-      let id = ObjectIdentifier(tunnel)
-      tunnels[id] = tunnel
-      tunnel.forget = { [weak self] in self?.tunnels[id] = nil }
-      if let reached { return tunnel.connect(on: loop, to: node, at: reached, settings) }
+      // While the node can't be reached, all are refused at once.
+      if failures > 0 || state.withLock({ $0.isClosed }) { return errand.refuse(problem ?? "the link is closed") }
+      let id = ObjectIdentifier(errand)
+      errands[id] = errand
+      errand.forget = { [weak self] in self?.errands[id] = nil }
+      if let reached { return errand.connect(on: loop, to: node, at: reached, settings) }
       address.resolve(on: loop) { [settings, node] addresses, failure in
         guard let first = addresses.first else {
-          return tunnel.refuse("\(failure ?? PeerError.unknownHost("no address"))")
+          return errand.refuse("\(failure ?? PeerError.unknownHost("no address"))")
         }
-        tunnel.connect(on: loop, to: node, at: first, settings)
+        errand.connect(on: loop, to: node, at: first, settings)
       }
     }
-    if !isAccepted { ended(.refused("the thread of the links has stopped")) }
+    if !isAccepted { stopped() }
   }
 
   // MARK: The permanent connection
@@ -133,7 +152,7 @@ package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  /
       state.problem = "the link is closed"
     }
     connection?.end("node \(settings.name) has closed the link", tells: true)
-    for tunnel in tunnels.values { tunnel.end("node \(settings.name) has closed the link") }
+    for errand in errands.values { errand.end("node \(settings.name) has closed the link") }
     loopState = nil
   }
 
@@ -149,75 +168,5 @@ package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  /
   func ended(_ connection: PeerConnection, reason: String) {
     self.connection = nil
     fail(reason)
-  }
-}
-
-/// The client's side of a tunnel; confined to the loop.
-private final class Tunnel: ConnectionOwner, @unchecked Sendable {  // confined to the loop's thread
-  private let socket: Int32
-  private let client: PeerClient
-  private let first: [UInt8]
-  private let outcome: @Sendable (PeerLink.Outcome) -> Void
-  private var connection: PeerConnection?
-  private var loop: LoopState?
-  private var limits = PeerLimits()
-  private var end: TunnelEnd?
-  private var isOver = false
-  /// Removes the tunnel from its link.
-  var forget: () -> Void = {}
-
-  init(
-    _ socket: Int32, _ client: PeerClient, _ first: [UInt8], _ outcome: @escaping @Sendable (PeerLink.Outcome) -> Void
-  ) {
-    self.socket = socket
-    self.client = client
-    self.first = first
-    self.outcome = outcome
-  }
-
-  func connect(on loop: LoopState, to node: String, at address: NumericAddress, _ settings: PeerSettings) {
-    guard !isOver else { return }
-    self.loop = loop
-    limits = settings.limits
-    do throws(PeerError) {
-      try PeerConnection.open(on: loop, settings, to: node, at: address, owner: self) { connection = $0 }
-    } catch {
-      if let connection { connection.end("\(error)") } else { refuse("\(error)") }
-    }
-  }
-
-  /// Returns the socket to the caller.
-  func refuse(_ reason: String) {
-    guard !isOver else { return }
-    isOver = true
-    forget()
-    outcome(.refused(reason))
-  }
-
-  /// Ends the tunnel.
-  func end(_ reason: String) {
-    if let connection { connection.end(reason, tells: true) } else { refuse(reason) }
-  }
-
-  func ready(_ connection: PeerConnection, peer: String) {
-    guard let loop else { return }
-    do throws(PeerError) {
-      let end = try TunnelEnd(on: loop, socket, .client, connection, limits) {}
-      self.end = end
-      connection.send { PeerFrame.writeOpen(client, into: $0) }
-      first.withView { end.begin(after: $0) }
-    } catch { connection.end("\(error)", tells: true) }
-  }
-
-  func receive(_ frame: PeerFrame, on connection: PeerConnection) -> Bool { end?.receive(frame) ?? false }
-
-  func ended(_ connection: PeerConnection, reason: String) {
-    self.connection = nil
-    guard let end else { return refuse(reason) }
-    guard !isOver else { return }
-    isOver = true
-    forget()
-    outcome(.ended(reason))
-    end.connectionEnded()
   }
 }

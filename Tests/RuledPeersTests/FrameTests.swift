@@ -44,7 +44,7 @@ import Testing
     PeerFrame.writeOpen(PeerClient(.web), into: frame)
     PeerFrame.writeData(ByteView("abc"), into: frame)
     PeerFrame.writeRoom(1, into: frame)
-    PeerFrame.writeHello(name: "a", into: frame)
+    PeerFrame.writeHello(PeerFrame.versions, name: "a", into: frame)
     var refused = 0
     for _ in 0..<20_000 {
       var bytes = Array(frame.bytes)

@@ -9,7 +9,8 @@ import Testing
 
 /// Two hosts of this machine, as network namespaces with a link between them; root only.
 private final class TwoHosts: Sendable {
-  private let tag = "ruledt\(getpid())"
+  private static let made = Atomic<Int>(0)
+  private let tag = "ruledt\(getpid())n\(made.wrappingAdd(1, ordering: .relaxed).newValue)"
 
   init() {
     Certificates.shell(
@@ -60,9 +61,11 @@ private final class TwoHosts: Sendable {
     let listener = try PeerListener(
       on: b, at: address,
       PeerSettings(name: "b", identity: Certificates.shared.identity("b"), limits: PeerRig.limits)
-    ) { _, socket in
-      clients.add(Socket(socket))
-      return nil
+    ) { _ in
+      .carry { socket in
+        clients.add(Socket(socket))
+        return nil
+      }
     }
     let link = PeerLink(
       on: a, to: "b", at: address,

@@ -29,7 +29,7 @@ import Testing
 
   @Test(arguments: [
     PeerClient(.lines), PeerClient(.lines, isAdmin: true), PeerClient(.web, isCourier: true), PeerClient(.api),
-    PeerClient(.sites), PeerClient(.share),
+    PeerClient(.sites),
   ])
   func `the other node is told who the client is, and first gets what was read before`(client: PeerClient) throws {
     let rig = try PeerRig()

@@ -11,11 +11,12 @@ internal import RuledCore
 /// | data | bytes from the client, or for it |
 /// | room | how many more bytes of data the receiver of the frame may send, 4 bytes |
 /// | end | none; no data follows |
+/// | handed | none; the sender hands the connection over |
 /// | ping, pong | none |
 /// | farewell | why the sender ends the connection, as text |
 ///
 /// A connection with `open` is a tunnel for one client. Each side may send `window` bytes of data at first, and then as many as `room`
-/// grants.
+/// grants. A connection for the node itself is handed over instead: after `handed`, what either side sends is no frame of this kind.
 enum PeerFrame {
   /// The sender's name and versions; the first frame in each direction.
   case hello(lowest: UInt16, highest: UInt16, name: String)
@@ -27,6 +28,8 @@ enum PeerFrame {
   case room(Int)
   /// The sender has no more data.
   case end
+  /// Answers `open` where the connection is handed over.
+  case handed
   /// Asks for a pong.
   case ping
   /// The answer to a ping.
@@ -34,10 +37,12 @@ enum PeerFrame {
   /// The last frame of its sender.
   case farewell(String)
 
-  private enum Kind: UInt8 { case hello = 1, open, data, room, end, ping, pong, farewell }
+  private enum Kind: UInt8 { case hello = 1, open, data, room, end, ping, pong, farewell, handed }
 
   /// The versions that this program speaks.
-  static let versions: ClosedRange<UInt16> = 1...1
+  static let versions: ClosedRange<UInt16> = 1...2
+  /// The first version in which a connection can be handed over.
+  static let handOver: UInt16 = 2
   /// The number of bytes before the body.
   static let headBytes = 5
   /// The most bytes of a frame before the peer's `hello`.
@@ -55,7 +60,7 @@ enum PeerFrame {
     buffer.append(kind.rawValue)
   }
 
-  static func writeHello(name: String, into buffer: ByteBuffer) {
+  static func writeHello(_ versions: ClosedRange<UInt16>, name: String, into buffer: ByteBuffer) {
     begin(.hello, 9 + name.utf8.count, in: buffer)
     buffer.append(magic)
     for version in [versions.lowerBound, versions.upperBound] {
@@ -82,6 +87,8 @@ enum PeerFrame {
   }
 
   static func writeEnd(into buffer: ByteBuffer) { begin(.end, 0, in: buffer) }
+
+  static func writeHanded(into buffer: ByteBuffer) { begin(.handed, 0, in: buffer) }
 
   static func writePing(into buffer: ByteBuffer) { begin(.ping, 0, in: buffer) }
 
@@ -118,6 +125,7 @@ enum PeerFrame {
       guard body.count == 4 else { return nil }
       self = .room(Int(UInt32(bigEndian: body.load(at: 0, as: UInt32.self))))
     case .end: self = .end
+    case .handed: self = .handed
     case .ping: self = .ping
     case .pong: self = .pong
     case .farewell: self = .farewell(String(decoding: body, as: UTF8.self))

@@ -19,14 +19,25 @@ final class NodeLinks: Sendable {
     var links: [PeerLink] = []
   }
 
-  /// Receives the sockets of tunnels; has no body while the node does not own the log.
+  /// Receives the connections of other nodes; has no target while the node does not own the log.
   private final class Receiver: Sendable {
-    /// What a lock has as its value: a bare closure would be wrapped once more with each access.
     struct Target {
-      var body: (@Sendable (PeerClient, Int32) -> Bool)?
+      /// Takes a socket that speaks for a client; false if it did not.
+      let carry: @Sendable (PeerClient, Int32) -> Bool
+      /// Takes the connections of nodes that want to evaluate; nil if nothing is lent.
+      let lending: Lending?
     }
 
-    let target = Mutex(Target())
+    let target = Mutex<Target?>(nil)
+
+    /// What becomes of a connection to the node `name`.
+    func receive(_ client: PeerClient, at name: String) -> PeerListener.Reception {
+      let isNoOwner = "node \(name) does not own the log of commits"
+      guard let target = target.withLock({ $0 }) else { return .refuse(isNoOwner) }
+      guard client.listener == .share else { return .carry { target.carry(client, $0) ? nil : isNoOwner } }
+      guard let lending = target.lending else { return .refuse("node \(name) lends no subjects") }
+      return .handOver { lending.adopt($0) }
+    }
   }
 
   /// Listens for the other nodes, and refuses their tunnels until `serve`.
@@ -45,11 +56,7 @@ final class NodeLinks: Sendable {
       settings.limits.connections = connections + Self.standing
       state = Mutex(State(settings: settings))
       loop = try PeerLoop()
-      listener = try PeerListener(on: loop, at: tunnel.listen, settings) { client, socket in
-        let take = receiver.target.withLock { $0.body }
-        if let take, take(client, socket) { return nil }
-        return "node \(name) does not own the log of commits"
-      }
+      listener = try PeerListener(on: loop, at: tunnel.listen, settings) { receiver.receive($0, at: name) }
     } catch .identity(let why) {
       throw StartError("cluster: \(why)")
     } catch {
@@ -103,12 +110,15 @@ final class NodeLinks: Sendable {
     }
   }
 
-  /// Passes the sockets of other nodes' clients to `body` from now on; it returns false if it did not take one.
-  func serve(_ body: @escaping @Sendable (PeerClient, Int32) -> Bool) { receiver.target.withLock { $0.body = body } }
+  /// Passes the sockets of other nodes' clients to `carry` from now on, which returns false if it did not take one, and the connections of nodes that want to
+  /// evaluate to `lending`; nil if nothing is lent.
+  func serve(_ lending: Lending?, carry: @escaping @Sendable (PeerClient, Int32) -> Bool) {
+    receiver.target.withLock { $0 = Receiver.Target(carry: carry, lending: lending) }
+  }
 
   /// Accepts no further tunnels; open ones stay.
   func stopAccepting() {
-    receiver.target.withLock { $0.body = nil }
+    receiver.target.withLock { $0 = nil }
     listener.stopAccepting()
   }
 

@@ -87,14 +87,14 @@ final class Control {
 
   // MARK: Connections
 
-  /// Takes over a socket that speaks for the client of another node, or for the node itself.
+  /// Takes over a socket that speaks for the client of another node.
   func adopt(_ descriptor: Int32, for client: PeerClient) {
     switch client.listener {
     case .lines: assign(descriptor, ClientRights(isAdmin: client.isAdmin, isCourier: client.isCourier))
     case .web: services.adoptHTTP(descriptor, from: .node(isAdmin: client.isAdmin))
     case .api: services.adoptHTTP(descriptor, from: .nodeWithoutCredentials(isVisitor: false))
     case .sites: services.adoptHTTP(descriptor, from: .nodeWithoutCredentials(isVisitor: true))
-    case .share: services.adoptShare(descriptor)
+    case .share: preconditionFailure("the connection of a node itself is handed over")
     }
   }
 

@@ -227,7 +227,9 @@ package final class Daemon {
     services.reloads.serve()
     try startLending(services)
     membership?.whenOwnershipEnds { _ = services.control.send(.perform { $0.end() }) }
-    membership?.links?.serve { client, socket in services.control.send(.perform { $0.adopt(socket, for: client) }) }
+    membership?.links?.serve(services.lending) { client, socket in
+      services.control.send(.perform { $0.adopt(socket, for: client) })
+    }
     loop.run()
     started.close()
     control = nil

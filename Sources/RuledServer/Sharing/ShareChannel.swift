@@ -1,12 +1,12 @@
 import RuledCore
 import RuledEngine
+import RuledPeers
 
-/// Sends and receives frames over a connected socket, confined to a loop.
+/// Sends and receives frames over a connection, confined to a loop.
 ///
 /// What is sent gathers, and is written at the end of the tick. Frames are received in order, each as soon as it is whole. An open channel keeps itself alive.
 final class ShareChannel {
-  /// How many bytes are read at once, and how often at most in one tick.
-  private static let readBytes = 256 << 10
+  /// How often is read at most in one tick.
   private static let mostReads = 16
   /// The size in bytes from which on no further request or reply is added to a frame.
   private static let fullBytes = 1 << 20
@@ -19,7 +19,7 @@ final class ShareChannel {
   private let mostBytes: Int
   private var receive: ((ShareFrame) -> Void)?
   private var ended: ((String) -> Void)?
-  private var socket: Int32?
+  private var socket: (any ShareSocket)?
   private var poll: DescriptorPoll?
 
   /// When bytes came last, in nanoseconds of the monotonic clock.
@@ -38,12 +38,12 @@ final class ShareChannel {
   /// Whether the channel will end in the next tick, so that nothing more is sent.
   private var isFailing = false
 
-  /// A channel over a socket, which it owns unless this throws.
+  /// A channel over a socket.
   ///
   /// `ended` is called once, with the reason, unless `close` ends the channel; no frame is received after that. It is never called from within a method
   /// of the channel. `senders` count the messages of submissions that are received.
   init(
-    on loop: EventLoop, _ descriptor: Int32, senders: MessageSenders, mostBytes: Int = ShareFrame.mostBytes,
+    on loop: EventLoop, _ socket: any ShareSocket, senders: MessageSenders, mostBytes: Int = ShareFrame.mostBytes,
     receive: @escaping (ShareFrame) -> Void,
     ended: @escaping (String) -> Void
   ) throws(SystemError) {
@@ -52,12 +52,11 @@ final class ShareChannel {
     self.mostBytes = mostBytes
     self.receive = receive
     self.ended = ended
-    poll = try DescriptorPoll(on: loop, descriptor) { [self] events in handle(events) }
-    socket = descriptor
+    poll = try DescriptorPoll(on: loop, socket.descriptor) { [self] events in handle(events) }
+    self.socket = socket
     updateInterest()
+    if socket.hasInput { loop.onNextTick { [self] in read() } }
   }
-
-  deinit { if let socket { SystemCalls.close(socket) } }
 
   /// Whether the channel has neither ended nor been closed.
   var isOpen: Bool { socket != nil }
@@ -122,15 +121,15 @@ final class ShareChannel {
   func flush() {
     guard let socket, !isFailing else { return }
     endGrowing()
-    guard unsent > 0, !isFailing else { return }
-    switch SystemCalls.send(socket, output.bytes.extracting(sent...)) {
+    guard unsent > 0 || socket.hasUnsent, !isFailing else { return }
+    switch unsent > 0 ? socket.send(output.bytes.extracting(sent...)) : socket.flush() {
     case .moved(let count): sent += count
     case .wouldBlock: break
     case .ended: return fail("the connection can't be written")
-    case .failed(let number): return fail("the connection can't be written: \(SystemError.text(of: number))")
+    case .failed(let why): return fail("the connection can't be written: \(why)")
     }
     compactOutput()
-    isBlocked = unsent > 0
+    isBlocked = unsent > 0 || socket.hasUnsent
     updateInterest()
   }
 
@@ -167,26 +166,26 @@ final class ShareChannel {
 
   private func read() {
     for _ in 0..<Self.mostReads {
-      guard let count = readOnce(), count == Self.readBytes else { return }
+      guard readOnce() else { return }
     }
   }
 
   /// Reads all that is there, for a connection that can't be written any more.
-  private func readRest() { while readOnce() != nil {} }
+  private func readRest() { while readOnce() {} }
 
-  /// Reads once and delivers the frames that became whole; returns the number of bytes, or nil if there is nothing more.
-  private func readOnce() -> Int? {
-    guard let socket else { return nil }
-    switch input.append(upTo: Self.readBytes, { SystemCalls.receive(socket, into: &$0) }) {
-    case .moved(let count):
+  /// Reads once and delivers the frames that became whole; returns whether there may be more.
+  private func readOnce() -> Bool {
+    guard let socket else { return false }
+    switch socket.receive(into: input) {
+    case .moved:
       lastInput = MonotonicClock.nanoseconds
       deliver()
-      return count
+      return true
     case .wouldBlock: break
     case .ended: end("the peer has ended the connection")
-    case .failed(let number): end("the connection broke: \(SystemError.text(of: number))")
+    case .failed(let why): end("the connection broke: \(why)")
     }
-    return nil
+    return false
   }
 
   private func deliver() {
@@ -251,7 +250,7 @@ final class ShareChannel {
     guard let socket else { return }
     poll?.close()
     poll = nil
-    SystemCalls.close(socket)
+    socket.close()
     self.socket = nil
     receive = nil
     ended = nil

@@ -51,11 +51,13 @@ final class FakeOwner: Sendable {
 
   /// The route of a node to this owner.
   func route() -> FollowerShare.Route {
-    FollowerShare.Route(owner: "owner", id: ObjectIdentifier(self)) { [self] socket, refused in
-      guard state.withLock({ $0.isAccepting }) else { return refused("it is not there") }
+    FollowerShare.Route(owner: "owner", id: ObjectIdentifier(self)) { [self] done in
+      guard state.withLock({ $0.isAccepting }) else { return done(.failure(.init(reason: "it is not there"))) }
+      let (near, far) = PlainSocket.pair()
+      done(.success(far))
       loop.post { [self] loop in
         do throws(SystemError) {
-          channel.value = try ShareChannel(on: loop, socket, senders: MessageSenders()) { [self] in
+          channel.value = try ShareChannel(on: loop, near, senders: MessageSenders()) { [self] in
             receive($0)
           } ended: { [self] reason in
             state.withLock { $0.received.ends.append(reason) }

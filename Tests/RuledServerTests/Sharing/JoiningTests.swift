@@ -17,9 +17,8 @@ import Testing
     /// Joins an owner.
     init(_ name: String, _ lending: Lending, revision: String) throws {
       loop = try LoopThread()
-      let ends = Client.sockets()
-      let near = ends[0]
-      lending.adopt(ends[1])
+      let (near, far) = PlainSocket.pair()
+      lending.adopt(far)
       loop.post { [self] loop in
         do throws(SystemError) {
           channel.value = try ShareChannel(on: loop, near, senders: MessageSenders()) { [self] in

@@ -186,7 +186,7 @@ private final class ChannelRig {
     let pair = Client.sockets()
     let senders = MessageSenders()
     far = try ShareChannel(
-      on: loop, pair[0], senders: senders,
+      on: loop, PlainSocket(pair[0]), senders: senders,
       receive: { [unowned self] frame in
         received.append(frame.content)
         if case .requests(let list) = frame { requests += list.count }
@@ -196,7 +196,7 @@ private final class ChannelRig {
       socket = pair[1]
     } else {
       nearChannel = try ShareChannel(
-        on: loop, pair[1], senders: senders, mostBytes: Self.mostBytes,
+        on: loop, PlainSocket(pair[1]), senders: senders, mostBytes: Self.mostBytes,
         receive: { [unowned self] in answers.append($0.content) },
         ended: { [unowned self] in nearEnds.append($0) })
     }

@@ -133,7 +133,11 @@ final class SharingRig {
   func join() {
     let lending = lending
     share.use(
-      .init(owner: "a", id: ObjectIdentifier(lending)) { socket, _ in lending.adopt(socket) })
+      .init(owner: "a", id: ObjectIdentifier(lending)) { done in
+        let (near, far) = PlainSocket.pair()
+        lending.adopt(near)
+        done(.success(far))
+      })
   }
 
   /// Cuts the node off.

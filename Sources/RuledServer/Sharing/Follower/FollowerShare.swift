@@ -16,13 +16,15 @@ final class FollowerShare: Sendable {
     let id: ObjectIdentifier
     /// Whether the owner can be reached.
     let isUp: @Sendable () -> Bool
-    /// Carries a socket to the owner, and owns it unless it calls `refused`.
-    let open: @Sendable (Int32, _ refused: @escaping @Sendable (String) -> Void) -> Void
+    /// Connects to the owner; the closure gets the connection, or why there is none, on any thread.
+    let open: @Sendable (@escaping @Sendable (Result<any ShareSocket, Refusal>) -> Void) -> Void
+
+    typealias Refusal = PeerLink.Refusal
 
     /// A route.
     init(
       owner: String, id: ObjectIdentifier, isUp: @escaping @Sendable () -> Bool = { true },
-      open: @escaping @Sendable (Int32, _ refused: @escaping @Sendable (String) -> Void) -> Void
+      open: @escaping @Sendable (@escaping @Sendable (Result<any ShareSocket, Refusal>) -> Void) -> Void
     ) {
       self.owner = owner
       self.id = id
@@ -32,10 +34,8 @@ final class FollowerShare: Sendable {
 
     /// The route over a link.
     init(_ link: PeerLink) {
-      self.init(owner: link.node, id: ObjectIdentifier(link), isUp: { link.isUp }) { socket, refused in
-        link.open(socket, for: PeerClient(.share)) { outcome in
-          if case .refused(let reason) = outcome { refused(reason) }
-        }
+      self.init(owner: link.node, id: ObjectIdentifier(link), isUp: { link.isUp }) { done in
+        link.handOver(for: PeerClient(.share)) { done($0.map { $0 }) }
       }
     }
   }
@@ -176,17 +176,15 @@ final class FollowerShare: Sendable {
     guard isWanted else { return End(reason: "the owner of the log has changed") }
     defer { lock.locked { state.session = nil } }
     let loop = try EventLoop()
-    let (near, far) = try SystemCalls.socketPair("share")
-    let session: ShareSession
-    do {
-      session = try ShareSession(node, catalog, with: route.owner, on: loop, near, mailbox: mailbox)
-    } catch {
-      SystemCalls.close(far)
-      throw error
-    }
+    let session = try ShareSession(node, catalog, with: route.owner, on: loop, mailbox: mailbox)
     lock.locked { state.shares = session.shares }
     defer { lock.locked { state.shares = nil } }
-    route.open(far) { reason in mailbox.send(.refused(reason, ShareSession.FarEnd(far))) }
+    route.open { result in
+      switch result {
+      case .success(let socket): mailbox.send(.connected(socket))
+      case .failure(let refusal): mailbox.send(.end(refusal.reason))
+      }
+    }
     let reason = session.run()
     loop.close()
     return End(reason: reason, wasAccepted: session.engine != nil)

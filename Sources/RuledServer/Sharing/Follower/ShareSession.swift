@@ -10,6 +10,8 @@ import RuledWire
 final class ShareSession {
   /// What other threads have for it.
   enum Message: Sendable {
+    /// The connection to the owner.
+    case connected(any ShareSocket)
     /// A round of submissions for the owner.
     case submit(round: UInt64, [SharedSubmission])
     /// Requests of this node's clients for the owner, with the clients' numbers.
@@ -28,19 +30,12 @@ final class ShareSession {
     case leave
     /// The session has to end.
     case end(String)
-    /// The owner can't be reached.
-    case refused(String, FarEnd)
-  }
-
-  /// The other end of the session's socket, which nobody took; closed with its last reference.
-  final class FarEnd: Sendable {
-    private let socket: OwnedDescriptor
-
-    init(_ socket: Int32) { self.socket = OwnedDescriptor(owning: socket) }
   }
 
   /// How often the owner is asked whether the node still evaluates for it, in milliseconds.
   private static let period: UInt64 = 100
+  /// How long the owner may send nothing, in nanoseconds.
+  private static let silence: UInt64 = 5_000_000_000
 
   let node: EvaluatingNode
   private let catalog: Catalog
@@ -60,6 +55,9 @@ final class ShareSession {
   /// How many requests of this node's clients the owner has not answered.
   private var unanswered = 0
 
+  /// When the owner's silence was last looked at, and since when this thread has always done so in time.
+  private var (checkedAt, inTimeSince) = (MonotonicClock.nanoseconds, MonotonicClock.nanoseconds)
+
   /// Up to where the log is known to be played back.
   private var playedTo: Int64 = 0
   /// What was granted and waits until the log is played back that far; what came behind it waits, too.
@@ -70,12 +68,11 @@ final class ShareSession {
   let parser = RequestParser()
   let text = ByteBuffer(capacity: 4096)
 
-  /// A session over a socket, which it owns even if this throws; joins `owner` with `catalog`, the rules in force in the log.
+  /// A session that joins `owner` with `catalog`, the rules in force in the log, once it has a connection.
   ///
   /// `mailbox` is where others reach it.
   init(
-    _ node: EvaluatingNode, _ catalog: Catalog, with owner: String, on loop: EventLoop, _ socket: Int32,
-    mailbox: Mailbox<Message>
+    _ node: EvaluatingNode, _ catalog: Catalog, with owner: String, on loop: EventLoop, mailbox: Mailbox<Message>
   ) throws(SystemError) {
     self.node = node
     self.catalog = catalog
@@ -83,24 +80,22 @@ final class ShareSession {
     self.loop = loop
     self.mailbox = mailbox
     replies = OwnerReplies(node.clients)
+    try mailbox.attach(to: loop) { [unowned self] messages in for message in messages { receive(message) } }
+    try replies.attach(to: loop) { [unowned self] in sendReplies() }
+    try loop.timer(after: Self.period, every: Self.period) { [unowned self] in
+      checkSilence()
+      ping()
+    }
+  }
+
+  private func join(over socket: any ShareSocket) {
     do throws(SystemError) {
       channel = try ShareChannel(on: loop, socket, senders: MessageSenders()) { [unowned self] in
         receive($0)
       } ended: { [unowned self] in
         end($0)
       }
-    } catch {
-      SystemCalls.close(socket)
-      throw error
-    }
-    do throws(SystemError) {
-      try mailbox.attach(to: loop) { [unowned self] messages in for message in messages { receive(message) } }
-      try replies.attach(to: loop) { [unowned self] in sendReplies() }
-      try loop.timer(after: Self.period, every: Self.period) { [unowned self] in ping() }
-    } catch {
-      channel?.close("this node can't evaluate: \(error)")
-      throw error
-    }
+    } catch { return end("this node can't evaluate: \(error)") }
     send(.join(ShareJoin(node: node.name, incarnation: node.incarnation, revision: catalog.revision)))
   }
 
@@ -181,6 +176,7 @@ final class ShareSession {
   private func receive(_ message: Message) {
     guard endReason == nil else { return }
     switch message {
+    case .connected(let socket): join(over: socket)
     case .submit(let round, let submissions):
       sendCounts()
       send(.submit(round: round, submissions))
@@ -205,7 +201,7 @@ final class ShareSession {
       sendCounts()
       send(.released(move: move, sequence: engine?.services.context.lastSequence ?? 0))
     case .leave: send(.leave)
-    case .end(let reason), .refused(let reason, _): end(reason)
+    case .end(let reason): end(reason)
     }
   }
 
@@ -269,6 +265,16 @@ final class ShareSession {
     } catch {
       end("this node can't evaluate: \(error)")
     }
+  }
+
+  /// Ends the session if the owner has sent nothing for so long that it must be gone.
+  private func checkSilence() {
+    let now = MonotonicClock.nanoseconds
+    defer { checkedAt = now }
+    // What came while this process was held up is not read yet.
+    if now - checkedAt > Self.silence / 2 { inTimeSince = now }
+    guard let channel, now > max(channel.lastInput, inTimeSince) + Self.silence else { return }
+    end("the owner has sent nothing for \(Self.silence / 1_000_000_000) s")
   }
 
   /// Asks the owner to confirm that this node evaluates for it, unless other rules are in force by now.

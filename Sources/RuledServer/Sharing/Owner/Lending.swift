@@ -11,7 +11,7 @@ final class Lending: Sendable {
   /// What the thread that lends is asked to do.
   enum Command: Sendable {
     /// A node wants to evaluate: its connection.
-    case adopt(Int32)
+    case adopt(any ShareSocket)
     /// Somebody waits for all subjects to be here, or does not need that any more.
     case holdsChanged
     /// All workers have done what was asked of them.
@@ -78,9 +78,7 @@ final class Lending: Sendable {
   var isAllHere: Bool { state.withLock { $0.isAllHere } }
 
   /// Takes over the connection of a node that wants to evaluate.
-  func adopt(_ descriptor: Int32) {
-    if !commands.send(.adopt(descriptor)) { SystemCalls.close(descriptor) }
-  }
+  func adopt(_ socket: any ShareSocket) { _ = commands.send(.adopt(socket)) }
 
   /// Takes all subjects back, and calls `body` once they are here, on any thread; they stay as long as somebody keeps the hold.
   func takeBack(then body: @escaping @Sendable (Hold) -> Void) {
@@ -149,11 +147,6 @@ final class Lending: Sendable {
 }
 
 extension Services {
-  /// Takes over a socket that carries the share connection of another node; closes it if this daemon lends nothing.
-  func adoptShare(_ descriptor: Int32) {
-    if let lending { lending.adopt(descriptor) } else { SystemCalls.close(descriptor) }
-  }
-
   /// Calls `body` while all subjects are evaluated by this daemon, on any thread: at once where nothing is lent.
   func withAllSubjects(_ body: @escaping @Sendable (Lending.Hold?) -> Void) {
     if let lending { lending.takeBack(then: body) } else { body(nil) }

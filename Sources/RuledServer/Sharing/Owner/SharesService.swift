@@ -101,7 +101,7 @@ final class SharesService {
 
   private func execute(_ command: Lending.Command) {
     switch command {
-    case .adopt(let descriptor): adopt(descriptor)
+    case .adopt(let socket): adopt(socket)
     case .holdsChanged:
       if !lending.isHeld { lendsAt = EngineClock.monotonic + Self.rest }
       check()
@@ -116,11 +116,11 @@ final class SharesService {
 
   // MARK: Nodes
 
-  private func adopt(_ descriptor: Int32) {
+  private func adopt(_ socket: any ShareSocket) {
     var channel: ShareChannel?
     var joined: RemoteEvaluator?
     do throws(SystemError) {
-      let made = try ShareChannel(on: loop, descriptor, senders: services.context.senders) { [unowned self] frame in
+      let made = try ShareChannel(on: loop, socket, senders: services.context.senders) { [unowned self] frame in
         guard let channel else { return }
         if let joined { return receive(frame, from: joined) }
         joined = join(frame, channel)
