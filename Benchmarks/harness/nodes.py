@@ -33,6 +33,11 @@ class Database:
     wanted = f"SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'"
     wait(lambda: self.number(wanted) == len(STANDBYS), "the standbys don't become synchronous")
 
+  def another(self, name):
+    """A further database of the same servers; gives its URL."""
+    self.primary.sql(f"CREATE DATABASE {name}")
+    return self.primary.url.replace("///postgres?", f"///{name}?")
+
   def number(self, statement):
     return float(self.primary.sql(statement) or 0)
 
@@ -51,6 +56,13 @@ class Database:
     for server in (self.primary, *self.standbys):
       server.stop(signal.SIGQUIT)
 
+  def __enter__(self):
+    return self
+
+  def __exit__(self, *_):
+    self.stop()
+    shutil.rmtree(self.folder, ignore_errors=True)
+
 
 class Node(servers.Ruled):
   """A node, as a daemon that is measured like any other."""
@@ -60,7 +72,7 @@ class Node(servers.Ruled):
     tls = cluster.folder / "tls"
     snapshots = f', snapshots = "{cluster.snapshots}", snapshot_every = "{cluster.every}"' if cluster.snapshots else ""
     settings = (
-      f'store = "{cluster.database.primary.url}"\n'
+      f'store = "{cluster.url}"\n'
       f'cluster = {{ node = "{name}", folder = "{cluster.folder / name}/store", lease = "{lease}", '
       f'listen = "127.0.0.1:{throwaway_postgres.free_port()}", certificate = "{tls}/{name}/node.pem", key = "{tls}/{name}/node.key", '
       f'authority = "{tls}/authority.pem", share = {"true" if cluster.shares else "false"}{snapshots} }}')
@@ -99,7 +111,8 @@ class Node(servers.Ruled):
 class Cluster:
   """A new database with nodes, of which the first one owns the log."""
 
-  def __init__(self, folder, count, names="abcd", snapshots=False, every="20s", lease="2s", plugins=STREAKS, shares=True):
+  def __init__(self, folder, count, names="abcd", snapshots=False, every="20s", lease="2s", plugins=STREAKS, shares=True, url=None):
+    """A cluster with servers of its own, unless it is given the URL of a database."""
     self.folder, self.every, self.lease, self.plugins, self.shares = folder, every, lease, plugins, shares
     self.nodes, self.database = [], None
     shutil.rmtree(folder, ignore_errors=True)
@@ -110,7 +123,9 @@ class Cluster:
     try:
       subprocess.run([place.CHECKOUT / "examples/cluster/make-certificates", folder / "tls", *[f"{name}=127.0.0.1" for name in names]],
                      check=True)
-      self.database = Database(folder / "db")
+      if not url:
+        self.database = Database(folder / "db")
+      self.url = url or self.database.primary.url
       for name in names[:count]:
         self.join(name)
     except BaseException:

@@ -2,6 +2,7 @@
 the load shared among nodes, what a follower costs its clients, moves of partitions, catch-up, take-over, and a sustained run with snapshots and
 vacuum."""
 import concurrent.futures
+import contextlib
 import itertools
 import os
 import pathlib
@@ -181,57 +182,84 @@ HALVES = ("0-127", "128-255")
 # The game tells analytics of each event; together they take several times as long as the rule of the other loads.
 SHIPPED = "pipelined, with the shipped rules"
 KNOWN_SHIPPED = "pipelined, to the node of the subject, with the shipped rules"
-# The load on one node that the other nodes' is compared with, if it is another one.
-ALONE = {KNOWN: "pipelined", KNOWN_SHIPPED: SHIPPED}
+# The load of nodes on their own that these are compared with.
+UNKNOWN = {KNOWN: "pipelined", KNOWN_SHIPPED: SHIPPED}
 
 
 def sharing(arguments, folder, load, say):
-  """The same load through every node at once, with one, two and three nodes: how much processor time each of them takes for an event.
+  """The same load through every node at once: how much processor time each node takes for an event of the whole cluster, and in turns, how much
+  as many nodes take that have nothing to do with each other, each a cluster of its own on the same database servers. So both sides share
+  processors and caches with as many others.
 
   Subjects are chosen at random, whatever the node; with two nodes, also by clients that know the node of each subject. Those send as many
   events to each node, which need not take as long: otherwise the faster node would get more than its half. At last with the shipped rules."""
-  results = {count: {shape: [] for shape in [*SHAPES, *([KNOWN] if count == 2 else []), SHIPPED, *([KNOWN_SHIPPED] if count == 2 else [])]}
-             for count in (1, 2, 3)}
-  for number in range(arguments.rounds):
-    for (count, shapes), is_shipped in itertools.product(results.items(), (False, True)):
-      with nodes.Cluster(folder / "sharing", count, lease="10s", plugins=servers.shipped() if is_shipped else nodes.STREAKS) as cluster:
-        load.fill(cluster.owner, arguments.subjects)
-        nodes.wait(lambda: cluster.shares_are_even, "the partitions are not shared out")
-        for shape in (shape for shape in shapes if (shape in (SHIPPED, KNOWN_SHIPPED)) == is_shipped):
-          options = dict(SHAPES.get(shape, SHAPES["pipelined"]))
-          if "rate" in options:
-            options["rate"] //= count
-          each = [options] * count
-          if shape in ALONE:
-            half = int(results[1][ALONE[shape]][number]["throughput"] * load.seconds / 2)
-            each = [dict(options, partitions=part, requests=half, warmup=0, seconds=600) for part in HALVES]
-          before = [processor_seconds([node.pid]) for node in cluster.nodes]
-          with concurrent.futures.ThreadPoolExecutor(count) as pool:
-            figures = list(pool.map(lambda node, one: load.once(node, subjects=arguments.subjects, **one), cluster.nodes, each))
-          events = sum(one["answered"] for one in figures) if shape in ALONE else (
-            sum(one["throughput"] for one in figures) * (load.seconds + load.warmup))
-          costs = [(processor_seconds([node.pid]) - start) / events * 1e6 for node, start in zip(cluster.nodes, before)]
-          shapes[shape].append({"throughput": sum(one["throughput"] for one in figures), "owner_us": costs[0],
-                                "follower_us": max(costs[1:], default=0), "p50_us": middle([one["p50_us"] for one in figures]),
-                                "p99_us": max(one["p99_us"] for one in figures)})
-          say(f"round {number + 1} {count} nodes, {shape}: {shapes[shape][-1]['throughput']:,.0f}/s, processor time of an event "
-              + ", ".join(f"{cost:.1f}" for cost in costs) + " µs")
+  results = {count: {} for count in (1, 2, 3)}
+  for number, (count, shapes), is_shipped in itertools.product(range(arguments.rounds), results.items(), (False, True)):
+    plugins = servers.shipped() if is_shipped else nodes.STREAKS
+    wanted = [SHIPPED] if is_shipped else list(SHAPES)
+    with nodes.Database(folder / "apart-servers") as database, contextlib.ExitStack() as stack:
+      apart = [stack.enter_context(nodes.Cluster(folder / f"apart-{index}", 1, lease="10s", plugins=plugins, url=database.another(f"cluster{index}")))
+               for index in range(count)]
+      for one in apart:
+        load.fill(one.owner, arguments.subjects)
+      alone = {shape: shared_load([one.owner for one in apart], [dict(options_of(shape, count))] * count, load, arguments) for shape in wanted}
+    if count == 1:
+      for shape, figures in alone.items():
+        note_shared(shapes, shape, figures, figures, number, count, say)
+      continue
+    with nodes.Cluster(folder / "sharing", count, lease="10s", plugins=plugins) as cluster:
+      load.fill(cluster.owner, arguments.subjects)
+      nodes.wait(lambda: cluster.shares_are_even, "the partitions are not shared out")
+      for shape in wanted + ([KNOWN_SHIPPED if is_shipped else KNOWN] if count == 2 else []):
+        beside = alone[UNKNOWN.get(shape, shape)]
+        each = [dict(options_of(shape, count))] * count
+        if shape in UNKNOWN:
+          half = int(beside["throughput"] * load.seconds / 2)
+          each = [dict(options, partitions=part, requests=half, warmup=0, seconds=600) for options, part in zip(each, HALVES)]
+        note_shared(shapes, shape, shared_load(cluster.nodes, each, load, arguments), beside, number, count, say)
   return results
 
 
+def options_of(shape, count):
+  """The options of a load on each of so many nodes."""
+  options = dict(SHAPES.get(shape, SHAPES["pipelined"]))
+  return dict(options, rate=options["rate"] // count) if "rate" in options else options
+
+
+def shared_load(loaded, each, load, arguments):
+  """Puts a load on each of some nodes at once; gives the figures of all together, and the processor seconds of each node."""
+  before = [processor_seconds([node.pid]) for node in loaded]
+  with concurrent.futures.ThreadPoolExecutor(len(loaded)) as pool:
+    figures = list(pool.map(lambda node, options: load.once(node, subjects=arguments.subjects, **options), loaded, each))
+  answered = [one["answered"] if "requests" in options else one["throughput"] * (load.seconds + load.warmup) for one, options in zip(figures, each)]
+  return {"throughput": sum(one["throughput"] for one in figures), "events": answered,
+          "seconds": [processor_seconds([node.pid]) - start for node, start in zip(loaded, before)],
+          "p50_us": middle([one["p50_us"] for one in figures]), "p99_us": max(one["p99_us"] for one in figures)}
+
+
+def note_shared(shapes, shape, figures, alone, number, count, say):
+  """Adds a round: the processor time that each node takes for an event of the cluster, and a node on its own for one of its events."""
+  costs = [seconds / sum(figures["events"]) * 1e6 for seconds in figures["seconds"]]
+  alone_us = sum(alone["seconds"]) / sum(alone["events"]) * 1e6
+  shapes.setdefault(shape, []).append({**figures, "owner_us": costs[0], "follower_us": max(costs[1:], default=0), "alone_us": alone_us,
+                                       "times": alone_us / max(costs) if count > 1 else 1})
+  say(f"round {number + 1} {count} nodes, {shape}: {figures['throughput']:,.0f}/s, processor time of an event "
+      + (", ".join(f"{cost:.1f}" for cost in costs) + " µs; " if count > 1 else "") + f"{alone_us:.1f} µs for a node on its own")
+
+
 def sharing_table(results):
-  rows = table("", "load, through each node", "events/s here", "p50", "p99", "owner's processor time", "the busiest follower's", "decides, of one node")
+  rows = table("", "load, through each node", "events/s here", "p50", "p99", "owner's processor time", "the busiest follower's",
+               "a node's on its own beside as many", "decides, of one node")
   for count, shapes in results.items():
     for shape, rounds in shapes.items():
       figure = lambda name: middle([one[name] for one in rounds])
-      times = middle([alone["owner_us"] / max(one["owner_us"], one["follower_us"]) for one, alone in zip(rounds, results[1][ALONE.get(shape, shape)])])
-      follower = f"{figure('follower_us'):.1f} µs" if count > 1 else ""
       title = TITLES.get(shape, shape.replace("pipelined", TITLES["pipelined"]))
       name = next(name for name, store in STORES.items() if store == (count, True))
+      shared = [f"{figure('owner_us'):.1f} µs", f"{figure('follower_us'):.1f} µs"] if count > 1 else ["", ""]
       rows.append(row(name, title, f"{figure('throughput'):,.0f}", milliseconds(figure("p50_us")), milliseconds(figure("p99_us")),
-                      f"{figure('owner_us'):.1f} µs", follower, f"{times:.2f} ×"))
-  return rows + ["", "Processor times are for one event of the whole cluster. The last column is what the processor time of the busiest node allows, "
-                     "where each node has processors of its own."]
+                      *shared, f"{figure('alone_us'):.1f} µs", f"{figure('times'):.2f} ×"))
+  return rows + ["", "Processor times are for one event of the whole cluster, those of a node on its own for one of its events. The last column is what the "
+                     "processor time of the busiest node allows, where each node has processors of its own."]
 
 
 # Clients of a follower
