@@ -68,7 +68,7 @@ let package = Package(
     module("RuledLua", ["RuledCore", "RuledJSON", "CLuaBridge"]),
     module("RuledStore", ["RuledCore", "RuledThreads", "CLinux", "CRocksDB", "CRocksEnv"]),
     module("RuledJournal", ["RuledCore", "RuledJSON", "RuledThreads", "RuledStore", "CLinux", "CZstd"]),
-    module("RuledCluster", ["RuledCore", "RuledThreads", "RuledStore", "CPQ"]),
+    module("RuledCluster", ["RuledCore", "RuledThreads", "RuledStore", "CCurl", "CPQ"]),
     module("RuledEngine", ["RuledCore", "RuledJSON", "RuledJournal", "RuledLua", "RuledStore", "CLinux"]),
     module(
       "RuledReplay",

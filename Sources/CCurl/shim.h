@@ -15,6 +15,19 @@ static inline CURLcode ruled_curl_set_body(CURL *easy, const void *bytes, curl_o
   return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, bytes);
 }
 
+typedef int (*ruled_curl_seek)(void *context, curl_off_t offset, int origin);
+
+/* Sends `count` bytes that `read` gives as the body, with PUT; `seek` goes back in them when libcurl has to send them again. */
+static inline CURLcode ruled_curl_set_upload(
+    CURL *easy, curl_off_t count, size_t (*read)(char *bytes, size_t size, size_t count, void *context), ruled_curl_seek seek, void *context) {
+  CURLcode code = curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+  if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, count);
+  if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_READFUNCTION, read);
+  if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_READDATA, context);
+  if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, seek);
+  return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_SEEKDATA, context);
+}
+
 static inline CURLcode ruled_curl_set_headers(CURL *easy, struct curl_slist *headers) {
   return curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
 }

@@ -9,7 +9,7 @@ import Testing
     "RuledJSON": ["RuledCore", "CJSON"],
     "RuledLua": ["RuledCore", "RuledJSON", "CLuaBridge"],
     "RuledStore": ["RuledCore", "RuledThreads", "CLinux", "CRocksDB", "CRocksEnv"],
-    "RuledCluster": ["RuledCore", "RuledThreads", "RuledStore", "CPQ"],
+    "RuledCluster": ["RuledCore", "RuledThreads", "RuledStore", "CCurl", "CPQ"],
     "RuledJournal": ["RuledCore", "RuledJSON", "RuledThreads", "RuledStore", "CLinux", "CZstd"],
     "RuledEngine": ["RuledCore", "RuledJSON", "RuledJournal", "RuledLua", "RuledStore", "CLinux"],
     "RuledReplay": [

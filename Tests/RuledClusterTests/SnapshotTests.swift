@@ -13,7 +13,7 @@ extension Cluster {
   struct SnapshotPlace {
     let folder = TemporaryFolder()
 
-    var settings: SnapshotSettings { SnapshotSettings(folder: folder.path, every: 3_600_000_000) }
+    var settings: SnapshotSettings { SnapshotSettings(.folder(folder.path), every: 3_600_000_000) }
 
     /// The folder of a snapshot.
     func path(_ snapshot: Snapshot, of settings: ClusterSettings) throws -> String {

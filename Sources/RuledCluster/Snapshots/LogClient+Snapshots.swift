@@ -3,7 +3,7 @@ import RuledStore
 
 /// A verified snapshot, as the database lists it.
 struct Snapshot: Sendable, Equatable {
-  /// The name of its folder.
+  /// Its name in the place of the snapshots.
   var name: String
   /// The position up to which its store has played the log back.
   var position: LogPosition

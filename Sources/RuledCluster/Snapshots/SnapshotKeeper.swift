@@ -1,17 +1,17 @@
-import RuledCore
+package import RuledCore
 package import RuledStore
 import RuledThreads
 
 /// Where a cluster's snapshots are kept, and how often one is written.
 package struct SnapshotSettings: Sendable {
-  /// A folder that all nodes share.
-  package var folder: String
+  /// The place, which all nodes reach.
+  package var location: SnapshotLocation
   /// The interval between snapshots, in microseconds.
   package var every: Int64
 
   /// Settings.
-  package init(folder: String, every: Int64) {
-    self.folder = folder
+  package init(_ location: SnapshotLocation, every: Int64) {
+    self.location = location
     self.every = every
   }
 
@@ -19,6 +19,8 @@ package struct SnapshotSettings: Sendable {
   static let kept = 3
   /// How long a turn lasts unless its node extends it, in milliseconds.
   static let turn = 60_000
+  /// How long a node that ends goes on removing what an unfinished snapshot left, in milliseconds.
+  static let longestEnd = 1_000
 }
 
 /// What a node knows of its cluster's snapshots.
@@ -127,23 +129,24 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
     defer { try? client.endSnapshotTurn(of: node.identity) }
     renewAt = MonotonicClock.milliseconds + SnapshotSettings.turn / 3
     guard let cluster = client.cluster else { return }
-    let folder = SnapshotFolder(root: settings.folder, cluster: cluster.id)
+    let place = try settings.place(of: cluster.id)
+    let progress = { (_: Int) throws(StoreError) in try self.keepTurn() }
     let listed = try client.snapshots()
     if let last, (listed.first?.position.sequence ?? -1) != last { return }
-    try folder.clean(listed: listed)
+    try place.clean(listed: listed, progress: progress)
     let snapshot: Snapshot
     do throws(StoreError) {
-      snapshot = try folder.write(node.played, by: node.identity.name) { (_) throws(StoreError) in try keepTurn() }
+      snapshot = try place.write(node.played, by: node.identity.name, progress: progress)
       guard try client.record(snapshot, for: node.identity) else { throw Self.turnLost }
     } catch {
-      try? folder.clean(listed: try client.snapshots())
+      try? removeUnfinished(from: place)
       throw error
     }
     report(
       "snapshot \(snapshot.name) of the cluster was written and read back: sequence \(snapshot.position.sequence), \(snapshot.bytes) bytes",
       false)
     try client.forgetSnapshots(keeping: SnapshotSettings.kept)
-    try folder.clean(listed: try client.snapshots())
+    try place.clean(listed: try client.snapshots(), progress: progress)
     var count = 0
     do throws(StoreError) { count = try client.cut() } catch {
       // A reader holds a lock on the table. The next snapshot tries again.
@@ -152,9 +155,19 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
     if count > 0 { report("the log of commits was cut: \(count) of its partitions were dropped", false) }
   }
 
+  /// Removes what a failed attempt left, if this node still has the turn; a node that ends waits a second at most for the place.
+  private func removeUnfinished(from place: any SnapshotPlace) throws(StoreError) {
+    guard try client.takeSnapshotTurn(for: node.identity, milliseconds: SnapshotSettings.turn) else { return }
+    let end = MonotonicClock.milliseconds + SnapshotSettings.longestEnd
+    try place.clean(listed: try client.snapshots()) { (_) throws(StoreError) in
+      if lock.locked({ isStopping }), MonotonicClock.milliseconds >= end { throw Self.ending }
+      if !lock.locked({ isStopping }) { try keepTurn() }
+    }
+  }
+
   /// Extends the turn while a snapshot is written; throws if the turn is lost, or `stop` was called.
   private func keepTurn() throws(StoreError) {
-    if lock.locked({ isStopping }) { throw StoreError(.interrupted, "the node ends") }
+    if lock.locked({ isStopping }) { throw Self.ending }
     guard MonotonicClock.milliseconds >= renewAt else { return }
     renewAt = MonotonicClock.milliseconds + SnapshotSettings.turn / 3
     guard try client.takeSnapshotTurn(for: node.identity, milliseconds: SnapshotSettings.turn) else {
@@ -162,6 +175,7 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
     }
   }
 
+  private static let ending = StoreError(.interrupted, "the node ends")
   private static let turnLost = StoreError(
     .interrupted, "another node writes the snapshot: this one did not finish it in time")
 }

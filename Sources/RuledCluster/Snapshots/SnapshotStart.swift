@@ -58,10 +58,10 @@ package struct SnapshotStart {
   /// If there is none, an empty store stays and plays back the whole log; for a store that is behind, this throws what to do. Throws
   /// `interrupted` if `isInterrupted` returns true.
   package func run(_ need: Need, path: String) throws(StoreError) {
-    guard let snapshots else { throw Self.behind("set cluster.snapshots to the folder that has the others' snapshots") }
+    guard let snapshots else { throw Self.behind("set cluster.snapshots to the place of the others' snapshots") }
     _ = try client.connection()
     guard let cluster = client.cluster else { return }
-    let folder = SnapshotFolder(root: snapshots.folder, cluster: cluster.id)
+    let place = try snapshots.place(of: cluster.id)
     var tried: Set<String> = []
     var last: StoreError?
     do throws(StoreError) {
@@ -73,7 +73,7 @@ package struct SnapshotStart {
           continue
         }
         do throws(StoreError) {
-          try copy(snapshot, from: folder, to: path)
+          try copy(snapshot, from: place, to: path)
           return
         } catch {
           guard error.code != .interrupted, error.code != .inUse else { throw error }
@@ -98,14 +98,14 @@ package struct SnapshotStart {
     StoreError(.behind, "the log was cut, and no longer has what comes behind this node's store: \(hint)")
   }
 
-  private func copy(_ snapshot: Snapshot, from folder: SnapshotFolder, to path: String) throws(StoreError) {
+  private func copy(_ snapshot: Snapshot, from place: any SnapshotPlace, to path: String) throws(StoreError) {
     report(
       "the node starts from the snapshot \(snapshot.name) of node \(snapshot.node): sequence \(snapshot.position.sequence), "
         + "\(snapshot.bytes) bytes", false)
     let replacement = try StoreReplacement(of: path)
     var (done, reportAt, renewAt) = (0, MonotonicClock.milliseconds + Self.reportInterval, 0)
     do throws(StoreError) {
-      try folder.copy(snapshot, to: replacement.folder) { (bytes) throws(StoreError) in
+      try place.copy(snapshot, to: replacement.folder) { (bytes) throws(StoreError) in
         done += bytes
         if isInterrupted() { throw Self.interrupted }
         let now = MonotonicClock.milliseconds

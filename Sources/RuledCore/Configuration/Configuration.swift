@@ -76,8 +76,8 @@ package struct Configuration: Sendable, Equatable {
     package var folder = "/var/lib/ruled"
     /// How long the node's lease runs, in microseconds.
     package var lease: Int64 = 5_000_000
-    /// The folder of the cluster's snapshots, which all nodes reach; nil for none.
-    package var snapshots: String?
+    /// Where the cluster's snapshots are, which all nodes reach; nil for none.
+    package var snapshots: SnapshotLocation?
     /// How often a snapshot is made, in microseconds.
     package var snapshotEvery: Int64 = 3_600_000_000
     /// Where the node takes what other nodes' clients send to it as the owner, and how it proves to them who it is; nil if it neither takes

@@ -13,6 +13,7 @@ package struct HostReview {
   package init(_ configuration: Configuration, sinks: [String]?) {
     reviewSocket(configuration.socket)
     if let path = configuration.storeFolder { reviewStore(path) }
+    if case .bucket(let bucket) = configuration.cluster.snapshots { review(bucket) }
     for name in HostAccounts.unknown(configuration.admins) {
       let kind = name.hasPrefix("@") ? "group" : "user"
       add(["admins"], "this host has no \(kind) '\(name)'; add it, or remove it from admins")
@@ -27,6 +28,16 @@ package struct HostReview {
 
   private mutating func add(_ path: [String], _ message: String) {
     problems.append(ConfigurationProblem(path: path, message: "\(path.joined(separator: ".")): \(message)"))
+  }
+
+  /// The files of an object store; the environment of the service is not known here.
+  private mutating func review(_ bucket: ObjectBucket) {
+    if let path = bucket.credentialsFile {
+      do throws(RegularFile.Refusal) { _ = try ObjectCredentials.read(path) } catch {
+        add(["cluster", "s3", "credentials_file"], "\(path) \(error)")
+      }
+    }
+    if let path = bucket.authority { reviewCertificates(path, ["cluster", "s3", "authority"]) }
   }
 
   // MARK: Sinks
@@ -44,12 +55,15 @@ package struct HostReview {
       }
     }
     for (key, path) in [("cert", sink.certificateFile), ("ca", sink.authoritiesFile)] {
-      guard let path else { continue }
-      do throws(RegularFile.Refusal) { _ = try RegularFile.read(path, limit: Self.maximumCertificateBytes) } catch {
-        add(["sinks", name, key], "\(path) \(error)")
-      }
+      if let path { reviewCertificates(path, ["sinks", name, key]) }
     }
     if let path = sink.file { reviewLines(path, ["sinks", name, "file"]) }
+  }
+
+  private mutating func reviewCertificates(_ path: String, _ key: [String]) {
+    do throws(RegularFile.Refusal) { _ = try RegularFile.read(path, limit: Self.maximumCertificateBytes) } catch {
+      add(key, "\(path) \(error)")
+    }
   }
 
   /// The file of a sink, which is made where it does not exist yet.

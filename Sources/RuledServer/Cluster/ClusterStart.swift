@@ -27,7 +27,7 @@ struct ClusterStart {
       name: configuration.cluster.node, address: configuration.cluster.address,
       listen: configuration.cluster.tunnel?.listen.description ?? "")
     let every = configuration.cluster.snapshotEvery
-    snapshots = configuration.cluster.snapshots.map { SnapshotSettings(folder: $0, every: every) }
+    snapshots = configuration.cluster.snapshots.map { SnapshotSettings($0, every: every) }
   }
 
   /// Turns the store of a former node into that of a daemon outside of a cluster; does nothing for any other store.
@@ -57,6 +57,7 @@ struct ClusterStart {
     _ store: RocksStore, notifier: SystemdNotifier, signals: ProcessSignals
   ) throws(StartError) -> Outcome {
     do {
+      try snapshots?.review()
       guard let need = try start({ false }).need(of: store) else { return .kept }
       let path = store.path
       try store.close()

@@ -1,0 +1,209 @@
+internal import CCurl
+import Glibc
+import RuledCore
+import RuledStore
+
+/// A request to an object store.
+struct ObjectRequest {
+  /// What a request sends.
+  enum Body {
+    /// Nothing.
+    case none
+    /// These bytes.
+    case bytes([UInt8])
+    /// The open file, which has so many bytes.
+    case file(descriptor: Int32, bytes: Int)
+  }
+
+  /// The method in capital letters.
+  var method: String
+  /// The URL, whose query is sorted and escaped as the signature has it.
+  var url: String
+  /// The body.
+  var body = Body.none
+  /// The SHA-256 of the body, in hexadecimal digits.
+  var digest = SHA256.hash("").hex
+
+  /// How many bytes the body has.
+  var bodyBytes: Int {
+    switch body {
+    case .none: 0
+    case .bytes(let bytes): bytes.count
+    case .file(_, let bytes): bytes
+    }
+  }
+}
+
+/// One attempt at a request: libcurl's easy handle with what belongs to it; the signature is libcurl's.
+final class ObjectTransfer {
+  /// How a transfer ended.
+  enum Result {
+    /// The store answered.
+    case answered(ObjectAnswer)
+    /// There was no whole answer; another attempt may get one unless `isFinal`.
+    case failed(String, isFinal: Bool)
+  }
+
+  /// The handle; it must have left the multi handle before the transfer is released.
+  let easy: UnsafeMutableRawPointer
+  private let request: ObjectRequest
+  /// Takes the body of an answer that has what was asked for; nil to keep it.
+  private let receiver: FileReceiver?
+  private var headers: UnsafeMutablePointer<curl_slist>?
+  private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+  /// How many bytes of the request's body libcurl has taken.
+  private var sent = 0
+  /// How many bytes of the body were sent or received.
+  private(set) var count = 0
+  /// The body of the answer that was kept.
+  private var body: [UInt8] = []
+  /// Why a callback ended the transfer.
+  private(set) var problem: StoreError?
+
+  /// The longest body that is kept: 1,000 names of objects are at most 2 MiB.
+  private static let longestBody = 4 << 20
+  /// A transfer that moves less than so many bytes a second for so many seconds has stalled.
+  private static let (slowest, stallSeconds) = (1_000, 30)
+
+  /// A transfer of a request to a bucket; nil without memory for it.
+  init?(_ request: ObjectRequest, to bucket: ObjectBucket, _ credentials: ObjectCredentials, receiver: FileReceiver?) {
+    guard let easy = curl_easy_init() else { return nil }
+    self.easy = easy
+    self.request = request
+    self.receiver = receiver
+    errorText.pointee = 0
+    // The store refuses a body that does not have this digest, so that it keeps what was read from the disk.
+    var lines = ["x-amz-content-sha256: \(request.digest)"]
+    if let token = credentials.sessionToken { lines.append("x-amz-security-token: \(token)") }
+    for line in lines {
+      guard let longer = curl_slist_append(headers, line) else { return nil }
+      headers = longer
+    }
+    guard configure(bucket, credentials) else { return nil }
+  }
+
+  deinit {
+    curl_easy_cleanup(easy)
+    curl_slist_free_all(headers)
+    errorText.deallocate()
+  }
+
+  private func configure(_ bucket: ObjectBucket, _ credentials: ObjectCredentials) -> Bool {
+    let (easy, errorText, headers) = (easy, errorText, headers)
+    let context = Unmanaged.passUnretained(self).toOpaque()
+    let bytes = curl_off_t(request.bodyBytes)
+    let (url, method) = (request.url, request.method)
+    let steps: [() -> CURLcode] = [
+      { ruled_curl_set_text(easy, CURLOPT_PROTOCOLS_STR, "http,https") },
+      { ruled_curl_set_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)) },
+      { ruled_curl_set_text(easy, CURLOPT_URL, url) },
+      {
+        method == "PUT"
+          ? ruled_curl_set_upload(easy, bytes, sendCallback, seekCallback, context)
+          : ruled_curl_set_text(easy, CURLOPT_CUSTOMREQUEST, method)
+      },
+      { ruled_curl_set_text(easy, CURLOPT_AWS_SIGV4, "aws:amz:\(bucket.region):s3") },
+      { ruled_curl_set_text(easy, CURLOPT_USERNAME, credentials.keyID) },
+      { ruled_curl_set_text(easy, CURLOPT_PASSWORD, credentials.secret) },
+      { ruled_curl_set_headers(easy, headers) },
+      { ruled_curl_set_text(easy, CURLOPT_USERAGENT, "ruled") },
+      { ruled_curl_set_long(easy, CURLOPT_NOSIGNAL, 1) },
+      { ruled_curl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, 10_000) },
+      { ruled_curl_set_long(easy, CURLOPT_LOW_SPEED_LIMIT, Self.slowest) },
+      { ruled_curl_set_long(easy, CURLOPT_LOW_SPEED_TIME, Self.stallSeconds) },
+      { ruled_curl_set_write(easy, receiveCallback, context) },
+      { ruled_curl_set_error_text(easy, errorText) },
+      { bucket.authority.map { ruled_curl_set_text(easy, CURLOPT_CAINFO, $0) } ?? CURLE_OK },
+    ]
+    return steps.allSatisfy { $0() == CURLE_OK }
+  }
+
+  // MARK: Callbacks
+
+  /// Gives libcurl the next bytes of the body; nil to end the transfer.
+  fileprivate func send(_ room: UnsafeMutableRawBufferPointer) -> Int? {
+    let wanted = min(room.count, request.bodyBytes - sent)
+    switch request.body {
+    case .none: return 0
+    case .bytes(let bytes): room.copyBytes(from: bytes[sent..<(sent + wanted)])
+    case .file(let descriptor, _):
+      var done = 0
+      while done < wanted {
+        let count = pread(descriptor, room.baseAddress.map { $0 + done }, wanted - done, off_t(sent + done))
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else {
+          problem = StoreError(
+            .inputOutput, "a file of the snapshot can't be read", underlying: String(cString: strerror(errno)))
+          return nil
+        }
+        done += count
+      }
+    }
+    sent += wanted
+    count = max(count, sent)
+    return wanted
+  }
+
+  /// Goes back in the body, to send it again.
+  fileprivate func seek(to offset: Int) { sent = offset }
+
+  /// Takes bytes of the answer's body; false to end the transfer.
+  fileprivate func receive(_ bytes: ByteView) -> Bool {
+    guard let receiver, ruled_curl_status(easy) == 200 else {
+      guard body.count + bytes.count <= Self.longestBody else { return false }
+      body += bytes
+      return true
+    }
+    do throws(StoreError) {
+      try receiver.append(bytes)
+      count += bytes.count
+      return true
+    } catch {
+      problem = error
+      return false
+    }
+  }
+
+  // MARK: The result
+
+  /// The result of the transfer, which has ended with that code.
+  func result(of code: CURLcode) -> Result {
+    if code == CURLE_OK {
+      let answer = ObjectAnswer(
+        status: Int(ruled_curl_status(easy)), retryAfter: Int(ruled_curl_retry_after(easy)), body: body)
+      return .answered(answer)
+    }
+    // What libcurl writes of these says what is wrong; of others it has times that differ each time.
+    let hasDetails = [CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CACERT_BADFILE].contains(code)
+    let detail = hasDetails ? String(cString: errorText) : ""
+    let isFinal = [
+      CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL,
+      CURLE_NOT_BUILT_IN,
+    ].contains(code)
+    return .failed(detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail, isFinal: isFinal)
+  }
+}
+
+private func transfer(_ context: UnsafeMutableRawPointer?) -> ObjectTransfer? {
+  context.map { Unmanaged<ObjectTransfer>.fromOpaque($0).takeUnretainedValue() }
+}
+
+private func sendCallback(
+  _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> Int {
+  let room = UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
+  return transfer(context)?.send(room) ?? Int(CURL_READFUNC_ABORT)
+}
+
+private func seekCallback(_ context: UnsafeMutableRawPointer?, _ offset: curl_off_t, _ origin: Int32) -> Int32 {
+  guard origin == SEEK_SET, let transfer = transfer(context) else { return Int32(CURL_SEEKFUNC_FAIL) }
+  transfer.seek(to: Int(offset))
+  return Int32(CURL_SEEKFUNC_OK)
+}
+
+private func receiveCallback(
+  _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> Int {
+  guard let transfer = transfer(context) else { return 0 }
+  return transfer.receive(ByteView(start: bytes, count: size * count)) ? size * count : 0
+}
