@@ -66,6 +66,8 @@ class Node:
         (folder / "token").write_text("secret")
         durability = options.get("durability", "primary")
         more = f', snapshots = "{options["snapshots"]}", snapshot_every = "1s"' if "snapshots" in options else ""
+        if "s3" in options:
+            more += f", s3 = {{ {options['s3']} }}"
         if not options.get("share", True):
             more += ", share = false"
         tunnel = ""
