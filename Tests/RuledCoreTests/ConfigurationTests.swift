@@ -69,6 +69,57 @@ import Testing
     #expect(!configuration.cluster.share)
   }
 
+  @Test(arguments: [
+    (#""snapshots":"/srv/x""#, SnapshotLocation.folder("/srv/x")),
+    (
+      #""snapshots":"s3://b-1/of/ours/","s3":{"region":"eu-central-1","credentials_file":"/c"}"#,
+      .bucket(
+        ObjectBucket(
+          name: "b-1", prefix: "of/ours", endpoint: "https://s3.eu-central-1.amazonaws.com", region: "eu-central-1",
+          credentialsFile: "/c"))
+    ),
+    (
+      #""snapshots":"s3://bucket","s3":{"endpoint":"https://minio:9000/","authority":"/a"}"#,
+      .bucket(
+        ObjectBucket(
+          name: "bucket", prefix: "", endpoint: "https://minio:9000", region: "us-east-1", authority: "/a"))
+    ),
+  ])
+  func `Snapshots are in a folder or in an object store`(keys: String, expected: SnapshotLocation) throws {
+    let text = #"{"store":"postgresql://db/x","cluster":{"node":"a",\#(keys)}}"#
+    #expect(try Configuration.decode(JSONValue(parsing: text)).get().cluster.snapshots == expected)
+  }
+
+  @Test(arguments: [
+    (#""snapshots":"s3://b/x""#, "cluster.snapshots: expected a folder or \"s3://bucket/prefix\""),
+    (#""snapshots":"s3://bucket/a b""#, "cluster.snapshots: expected a folder"),
+    (#""snapshots":"s3://bucket/../x""#, "cluster.snapshots: expected a folder"),
+    (#""snapshots":"gs://bucket/x","s3":{"region":"a"}"#, "cluster.snapshots: expected a folder"),
+    (#""snapshots":"s3://bucket""#, "cluster.s3: needed with s3://…"),
+    (#""snapshots":"s3://bucket","s3":{}"#, "cluster.s3.region: needed without endpoint"),
+    (#""snapshots":"s3://bucket","s3":{"region":"a:b"}"#, "cluster.s3.region: expected a region"),
+    (#""snapshots":"s3://bucket","s3":{"endpoint":"minio:9000"}"#, "cluster.s3.endpoint: expected the URL"),
+    (#""snapshots":"s3://bucket","s3":{"endpoint":"https://a?b"}"#, "cluster.s3.endpoint: expected the URL"),
+    (#""snapshots":"s3://bucket","s3":{"endpoint":"https://u:p@a"}"#, "cluster.s3.endpoint: expected the URL"),
+    (
+      #""snapshots":"s3://bucket","s3":{"endpoint":"http://a","authority":"/x"}"#,
+      "cluster.s3.authority: belongs to an endpoint with https"
+    ),
+    (
+      #""snapshots":"s3://bucket","s3":{"region":"a","endpiont":"https://a"}"#,
+      "cluster.s3.endpiont: unknown key; did you mean \"endpoint\"?"
+    ), (#""snapshots":"/x","s3":{"region":"a"}"#, "cluster.s3: belongs to snapshots in an object store"),
+    (#""s3":{"region":"a"}"#, "cluster.s3: belongs to snapshots in an object store"),
+  ])
+  func `What is wrong with an object store is named`(keys: String, message: String) throws {
+    let text = #"{"store":"postgresql://db/x","cluster":{"node":"a",\#(keys)}}"#
+    guard case .failure(let found) = Configuration.decode(try JSONValue(parsing: text)) else {
+      Issue.record("\(keys) is accepted")
+      return
+    }
+    #expect(found.errors.count == 1 && found.errors[0].description.hasPrefix(message), "\(found)")
+  }
+
   @Test(arguments: ["10.0.0.5:7433", "db1:7433", "[fd00::5]:7433"])
   func `A node has an address that others reach, and what it proves its name with`(listen: String) throws {
     let text = """

@@ -55,6 +55,27 @@ import Testing
     }
   }
 
+  @Test func `credentials of an object store that are missing or incomplete are found`() {
+    let found = { (file: String, authority: String?) in
+      problems {
+        $0.cluster.snapshots = .bucket(
+          ObjectBucket(
+            name: "bucket", prefix: "", endpoint: "https://a", region: "b", credentialsFile: folder(file),
+            authority: authority))
+      }
+    }
+    folder.write("aws", "[default]\naws_access_key_id = id\naws_secret_access_key = a/b+c=\n")
+    folder.write("half", "AWS_ACCESS_KEY_ID=id\n")
+    folder.write("two", folder.read("aws") + folder.read("aws"))
+    #expect(found("aws", nil).isEmpty)
+    for (name, reason) in [("none", "can't be read"), ("half", "has no aws_secret_access_key"), ("two", "twice")] {
+      let problems = found(name, nil)
+      #expect(problems.count == 1 && problems[0].hasPrefix("cluster.s3.credentials_file: \(folder(name)) "))
+      #expect(problems[0].contains(reason) && !problems[0].contains("a/b"))
+    }
+    #expect(found("aws", folder("none"))[0].hasPrefix("cluster.s3.authority: "))
+  }
+
   @Test func `folders that are missing, and files in the place of folders, are found`() {
     folder.write("file", "")
     #expect(problems { $0.socket = folder("made/at/start/ruled.sock") }.isEmpty)

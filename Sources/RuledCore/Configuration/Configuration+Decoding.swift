@@ -69,7 +69,7 @@ extension Configuration.Cluster {
     section.text("lease", expected: "a duration from \"1s\" to \"5m\"") { text in
       DurationText.parse(text).flatMap { (1_000_000...300_000_000).contains($0) ? $0 : nil }
     }.map { lease = $0 }
-    readSnapshots(section)
+    snapshots = SnapshotLocation(section)
     section.text("snapshot_every", expected: "a duration from \"1s\" on, such as \"1h\"") { text in
       DurationText.parse(text).flatMap { $0 >= 1_000_000 ? $0 : nil }
     }.map { snapshotEvery = $0 }
@@ -77,51 +77,6 @@ extension Configuration.Cluster {
     readTunnel(section)
     section.boolean("share").map { share = $0 }
     section.finish()
-  }
-
-  /// Reads where the snapshots are: a folder, or a bucket with the keys of `s3`.
-  private mutating func readSnapshots(_ section: ConfigurationSection) {
-    let place = section.path("snapshots")
-    let bucket = place.flatMap(SnapshotLocation.bucket)
-    if let place, bucket == nil {
-      if place.contains("://") {
-        section.note(
-          ["snapshots"], "expected a folder or \"s3://bucket/prefix\", of letters, digits, '-', '_' and '.' alone")
-      }
-      snapshots = .folder(place)
-    }
-    guard section.names.contains("s3") else {
-      if bucket != nil {
-        section.note(["s3"], "needed with s3://…: { region = … } for Amazon, { endpoint = … } for others")
-      }
-      section.section("s3") { _ in }
-      return
-    }
-    section.section("s3") { table in
-      let region = table.text("region", expected: "a region such as \"eu-central-1\"", SnapshotLocation.region)
-      let endpoint = table.text(
-        "endpoint", expected: "the URL of the store, such as \"https://minio.example:9000\"", SnapshotLocation.endpoint)
-      let credentials = table.path("credentials_file")
-      let authority = table.path("authority")
-      table.finish()
-      guard let bucket else {
-        if place != nil || !section.names.contains("snapshots") {
-          table.note([], "belongs to snapshots in an object store, as in \"s3://bucket/prefix\"")
-        }
-        return
-      }
-      if !table.names.contains("region"), !table.names.contains("endpoint") {
-        table.note(["region"], "needed without endpoint: the region of the bucket at Amazon")
-      }
-      let url = endpoint ?? ObjectBucket.amazon(region ?? ObjectBucket.defaultRegion)
-      if authority != nil, !url.lowercased().hasPrefix("https:") {
-        table.note(["authority"], "belongs to an endpoint with https")
-      }
-      snapshots = .bucket(
-        ObjectBucket(
-          name: bucket.name, prefix: bucket.prefix, endpoint: url, region: region ?? ObjectBucket.defaultRegion,
-          credentialsFile: credentials, authority: authority))
-    }
   }
 
   /// Reads the four keys that belong together.

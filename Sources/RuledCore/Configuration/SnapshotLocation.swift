@@ -45,11 +45,36 @@ package struct ObjectBucket: Sendable, Equatable {
 }
 
 extension SnapshotLocation {
+  /// The location in the section `cluster`: a folder, or a bucket with the keys of `s3`; nil for none, or if something is wrong, which is noted.
+  init?(_ section: ConfigurationSection) {
+    let place = section.path("snapshots")
+    guard let place, let (name, prefix) = Self.bucket(in: place) else {
+      let isURL = place?.contains("://") == true
+      if isURL {
+        section.note(
+          ["snapshots"], "expected a folder or \"s3://bucket/prefix\", of letters, digits, '-', '_' and '.' alone")
+      }
+      section.section("s3") { table in
+        if !isURL { table.note([], "belongs to snapshots in an object store, as in \"s3://bucket/prefix\"") }
+      }
+      guard let place else { return nil }
+      self = .folder(place)
+      return
+    }
+    var bucket: ObjectBucket?
+    section.section("s3") { bucket = ObjectBucket(name: name, prefix: prefix, $0) }
+    if !section.names.contains("s3") {
+      section.note(["s3"], "needed with s3://…: { region = … } for Amazon, { endpoint = … } for others")
+    }
+    guard let bucket else { return nil }
+    self = .bucket(bucket)
+  }
+
   /// The longest prefix in bytes: an object's name has at most 1,024.
   private static let longestPrefix = 512
 
   /// Bucket and prefix of `s3://bucket/prefix`; nil if the text is no such URL.
-  static func bucket(in text: String) -> (name: String, prefix: String)? {
+  private static func bucket(in text: String) -> (name: String, prefix: String)? {
     let scheme = "s3://"
     guard text.hasPrefix(scheme) else { return nil }
     var parts = text.dropFirst(scheme.count).split(separator: "/", omittingEmptySubsequences: false)
@@ -60,7 +85,7 @@ extension SnapshotLocation {
   }
 
   /// Whether a part of an object's path needs no escapes, in the URL and in what is signed.
-  private static func isPlain(_ part: Substring) -> Bool {
+  fileprivate static func isPlain(_ part: Substring) -> Bool {
     !part.isEmpty && part != "." && part != ".." && part.utf8.allSatisfy(isPlain)
   }
 
@@ -73,18 +98,41 @@ extension SnapshotLocation {
     }
   }
 
+}
+
+extension ObjectBucket {
+  /// A bucket with the keys of the section `s3`.
+  fileprivate init(name: String, prefix: String, _ section: ConfigurationSection) {
+    let region = section.text("region", expected: "a region such as \"eu-central-1\"", Self.region)
+    let endpoint = section.text(
+      "endpoint", expected: "the URL of the store, such as \"https://minio.example:9000\"", Self.endpoint)
+    self.init(
+      name: name, prefix: prefix, endpoint: endpoint ?? Self.amazon(region ?? Self.defaultRegion),
+      region: region ?? Self.defaultRegion, credentialsFile: section.path("credentials_file"),
+      authority: section.path("authority"))
+    if !section.names.contains("region"), !section.names.contains("endpoint") {
+      section.note(["region"], "needed without endpoint: the region of the bucket at Amazon")
+    }
+    if authority != nil, !self.endpoint.lowercased().hasPrefix("https:") {
+      section.note(["authority"], "belongs to an endpoint with https")
+    }
+    section.finish()
+  }
+
   /// The endpoint that a text states, without a slash at its end; nil if it is no `http` or `https` URL of a store.
-  static func endpoint(_ text: String) -> String? {
+  private static func endpoint(_ text: String) -> String? {
     guard let url = try? URLText.parse(text), ["http", "https"].contains(url.scheme), url.userInfo == nil,
       !text.utf8.contains(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") })
     else { return nil }
     let parts = url.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
     guard
-      parts.isEmpty || parts.dropLast().allSatisfy(isPlain) && parts.suffix(1).allSatisfy({ $0.isEmpty || isPlain($0) })
+      parts.isEmpty
+        || parts.dropLast().allSatisfy(SnapshotLocation.isPlain)
+          && parts.suffix(1).allSatisfy({ $0.isEmpty || SnapshotLocation.isPlain($0) })
     else { return nil }
     return text.hasSuffix("/") ? String(text.dropLast()) : text
   }
 
   /// The region that a text states; nil if no region is called like that.
-  static func region(_ text: String) -> String? { isPlain(text[...]) ? text : nil }
+  private static func region(_ text: String) -> String? { SnapshotLocation.isPlain(text[...]) ? text : nil }
 }
