@@ -14,7 +14,7 @@ cluster = {
   certificate = "/etc/ruled/tls/node.pem",
   key = "/etc/ruled/tls/node.key",
   authority = "/etc/ruled/tls/authority.pem",
-  snapshots = "/srv/ruled-snapshots",  -- one folder for all hosts, such as an NFS export; without it the log is never cut
+  snapshots = "/srv/ruled-snapshots",  -- one folder for all hosts, such as an NFS export, or "s3://bucket"; without it the log is never cut
 }
 
 -- ruled-courier.service delivers effects, as after the installation.
