@@ -134,6 +134,8 @@ extension Cluster {
       #expect(TemporaryFolder.size(folder("large")) == bytes.count)
       fail([.status(429)])
       #expect(try store.get("none") { _ in } == nil)
+      try store.put([], as: "empty") { _ in }
+      #expect(try store.get("empty") { _ in } == [])
     }
 
     @Test func `an error that stays is not tried again, and says what to do`() throws {
