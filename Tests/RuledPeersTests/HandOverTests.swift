@@ -95,7 +95,8 @@ import Testing
     let new = try PeerRig(versionsOfA: 1...1)
     #expect(new.waitForLink())
     _ = new.open(PeerClient(.share))  // as earlier versions ask for it
-    #expect(eventually { new.outcomes.items == [.ended("the peer says: node b has a later version; upgrade this one")] })
+    let refusal = "the peer says: node b has a later version; upgrade this one"
+    #expect(eventually { new.outcomes.items == [.ended(refusal)] })
     #expect(new.handedOver.items.isEmpty)
     let (client, daemon) = try new.tunnel()
     client.send("x")
