@@ -50,7 +50,7 @@ package final class MemoryStore: StateStore {
     }
   }
 
-  package func makeRoom(for set: WriteSet) {}
+  package func makeRoom(for byteCount: Int) {}
 
   @discardableResult
   package func sync() throws(StoreError) -> UInt64 {

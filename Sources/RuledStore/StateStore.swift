@@ -35,8 +35,8 @@ package protocol StateStore: AnyObject, Sendable {
   /// again.
   func append(_ set: WriteSet, isCommitted: Bool) throws(StoreError) -> UInt64?
 
-  /// Waits for the disk until `set` can be appended.
-  func makeRoom(for set: WriteSet) throws(StoreError)
+  /// Waits for the disk until a set of `byteCount` bytes can be appended: as many as the set had that `append` did not take.
+  func makeRoom(for byteCount: Int) throws(StoreError)
 
   /// Makes all appends durable and commits them; returns the number of the last committed append.
   ///
@@ -91,7 +91,7 @@ extension StateStore {
   package func append(_ set: WriteSet) throws(StoreError) -> UInt64 {
     while true {
       if let number = try append(set, isCommitted: false) { return number }
-      try makeRoom(for: set)
+      try makeRoom(for: set.byteCount)
     }
   }
 

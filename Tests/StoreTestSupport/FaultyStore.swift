@@ -26,6 +26,19 @@ package final class FaultyStore: StateStore {
     var lastCommitted: UInt64 = 0
     /// What each sync does first.
     var syncing: (@Sendable () -> Void)?
+    /// Whether each append needs room made for it first, and whether there is room for the next one.
+    var needsRoom = false
+    var hasRoom = false
+    /// The bytes of the sets that found no room, and those for which room was made.
+    var rooms: (missing: [Int], made: [Int]) = ([], [])
+
+    /// Whether there is no room for a set; notes its size then.
+    mutating func lacksRoom(for set: WriteSet) -> Bool {
+      guard needsRoom else { return false }
+      if !hasRoom { rooms.missing.append(set.byteCount) }
+      defer { hasRoom = false }
+      return !hasRoom
+    }
   }
 
   private let store: any StateStore
@@ -44,6 +57,12 @@ package final class FaultyStore: StateStore {
 
   /// Has each sync call `body` first: what was appended can't be read before `body` ends.
   package func beforeSyncs(_ body: @escaping @Sendable () -> Void) { faults.withLock { $0.syncing = body } }
+
+  /// Has each append find no room at first.
+  package func requireRoom() { faults.withLock { $0.needsRoom = true } }
+
+  /// The bytes of the sets that found no room, and those for which room was made, in their order.
+  package var rooms: (missing: [Int], made: [Int]) { faults.withLock { $0.rooms } }
 
   /// Makes every look-up of a key fail, or ends that.
   package func failReads(_ fails: Bool) { faults.withLock { $0.readsFail = fails } }
@@ -95,6 +114,7 @@ package final class FaultyStore: StateStore {
 
   package func append(_ set: WriteSet, isCommitted: Bool) throws(StoreError) -> UInt64? {
     if isCommitted, faults.withLock({ !$0.appended.isEmpty }) { return nil }
+    if faults.withLock({ $0.lacksRoom(for: set) }) { return nil }
     try passOrFail()
     if isCommitted { try store.commit(set, durable: false) }
     let copy = WriteSet(capacity: set.byteCount)
@@ -106,7 +126,14 @@ package final class FaultyStore: StateStore {
     }
   }
 
-  package func makeRoom(for set: WriteSet) throws(StoreError) { try sync() }
+  package func makeRoom(for byteCount: Int) throws(StoreError) {
+    faults.withLock { faults in
+      guard faults.needsRoom else { return }
+      faults.hasRoom = true
+      faults.rooms.made.append(byteCount)
+    }
+    try sync()
+  }
 
   @discardableResult
   package func sync() throws(StoreError) -> UInt64 {

@@ -91,7 +91,7 @@ package final class ClusterStore: StateStore, @unchecked Sendable {  // `lock` a
     }
   }
 
-  package func makeRoom(for set: WriteSet) throws(StoreError) { try sync() }
+  package func makeRoom(for byteCount: Int) throws(StoreError) { try sync() }
 
   @discardableResult
   package func sync() throws(StoreError) -> UInt64 {

@@ -156,6 +156,6 @@ package final class PlayedStore: Sendable {
   }
 
   private func append(_ writes: WriteSet) throws(StoreError) {
-    while try store.append(writes, isCommitted: true) == nil { try store.makeRoom(for: writes) }
+    while try store.append(writes, isCommitted: true) == nil { try store.makeRoom(for: writes.byteCount) }
   }
 }

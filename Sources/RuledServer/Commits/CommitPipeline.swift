@@ -101,13 +101,13 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   ) -> StoreError? {
     do throws(StoreError) {
       while true {
-        let isDone = try lock.locked { () throws(StoreError) in
-          guard try appendIfRoom(submission, of: worker, isAwaited: isAwaited) else { return false }
-          then()
-          return true
+        let missing = try lock.locked { () throws(StoreError) -> Int? in
+          let missing = try appendIfRoom(submission, of: worker, isAwaited: isAwaited)
+          if missing == nil { then() }
+          return missing
         }
-        if isDone { return nil }
-        try store.makeRoom(for: submission.batch.writes)
+        guard let missing else { return nil }
+        try store.makeRoom(for: missing)
       }
     } catch {
       lock.locked {
@@ -118,29 +118,33 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
     }
   }
 
-  /// Appends a submission or refuses it, under `lock`; false when the store must make room before.
-  private func appendIfRoom(_ submission: Submission, of worker: Int, isAwaited: Bool) throws(StoreError) -> Bool {
+  /// Appends a submission or refuses it, under `lock`, and returns nil; or returns for how many bytes the store must make room before.
+  ///
+  /// These are more than the batch has afterwards: it holds counters' values and the sequence of its last change only while it is appended.
+  private func appendIfRoom(_ submission: Submission, of worker: Int, isAwaited: Bool) throws(StoreError) -> Int? {
     guard !clients[worker].isUnaware, !submission.batch.isEmpty || store.state.failure == nil else {
       refuse(submission, of: worker, isAwaited: isAwaited)
-      return true
+      return nil
     }
     if let share {
       guard let number = submission.batch.isEmpty ? lastAppended : try append(submission, to: share) else {
-        return false
+        return submission.batch.writes.byteCount
       }
       lastAppended = number
       queue.append(submission, of: worker, isAwaited: isAwaited, number: number)
-      return true
+      return nil
     }
+    var byteCount = 0
     let isAppended = try queue.append(submission, of: worker, isAwaited: isAwaited, after: hub.last) {
       (writes) throws(StoreError) in
       guard !writes.isEmpty else { return lastAppended }
+      byteCount = writes.byteCount
       guard let number = try store.append(writes, isCommitted: !isDurable) else { return nil }
       lastAppended = number
       return number
     }
     if !isDurable { complete(through: lastAppended) }
-    return isAppended
+    return isAppended ? nil : byteCount
   }
 
   /// Appends a submission to what goes to the owner, under `lock`; nil when the store must make room before.

@@ -123,7 +123,7 @@ package final class RocksStore: StateStore {
 
   package func commit(_ set: WriteSet, durable: Bool) throws(StoreError) {
     guard durable else {
-      if !set.isEmpty { while try append(set, isCommitted: true) == nil { try makeRoom(for: set) } }
+      if !set.isEmpty { while try append(set, isCommitted: true) == nil { try makeRoom(for: set.byteCount) } }
       return
     }
     try committing.locked { () throws(StoreError) in
@@ -140,7 +140,7 @@ package final class RocksStore: StateStore {
     try log.append(set.records, isCommitted: isCommitted)
   }
 
-  package func makeRoom(for set: WriteSet) throws(StoreError) { try log.makeRoom(for: set.byteCount) }
+  package func makeRoom(for byteCount: Int) throws(StoreError) { try log.makeRoom(for: byteCount) }
 
   @discardableResult
   package func sync() throws(StoreError) -> UInt64 { try log.sync() }

@@ -32,7 +32,7 @@ final class CountingStore: StateStore {
     return try store.append(set, isCommitted: isCommitted)
   }
 
-  func makeRoom(for set: WriteSet) {}
+  func makeRoom(for byteCount: Int) {}
 
   func sync() throws(StoreError) -> UInt64 { try store.sync() }
 

@@ -51,4 +51,26 @@ struct CommitFailureTests {
     }
     #expect(rig.services.hub.last == UInt64(rounds * 60))
   }
+
+  /// The log made room for a batch without its counters and the sequence of its change.
+  ///
+  /// If the segment had just that room, the worker tried for ever.
+  @Test(arguments: [Durability.commit, .interval])
+  func `room is made for all that is appended`(durability: Durability) throws {
+    let store = FaultyStore(MemoryStore())
+    store.requireRoom()
+    let rig = try ServerRig(store: store) { $0.durability = durability }
+    defer { rig.stop() }
+    let client = rig.client()
+    for number in 1...4 {
+      client.send(ServerRig.event("r", number, subject: number))
+      #expect(try JSONValue(parsing: client.receive(lines: 1))["result"] != nil)
+    }
+    let params = #"{"type":"tell","subject":"s1","data":{"how":"aloud"}}"#
+    client.send(#"{"jsonrpc":"2.0","id":5,"method":"event","params":\#(params)}"# + "\n")
+    #expect(try JSONValue(parsing: client.receive(lines: 1))["result"] != nil)
+    let rooms = store.rooms
+    #expect(rooms.missing.count == 5)
+    #expect(rooms.made == rooms.missing)
+  }
 }

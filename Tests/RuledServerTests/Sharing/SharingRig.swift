@@ -78,7 +78,7 @@ final class SharingRig {
       play(set)
       return number
     }
-    func makeRoom(for set: WriteSet) throws(StoreError) { try store.makeRoom(for: set) }
+    func makeRoom(for byteCount: Int) throws(StoreError) { try store.makeRoom(for: byteCount) }
     func sync() throws(StoreError) -> UInt64 { try store.sync() }
     func reopen() throws(StoreError) { try store.reopen() }
     func checkpoint(to path: String) throws(StoreError) { try store.checkpoint(to: path) }

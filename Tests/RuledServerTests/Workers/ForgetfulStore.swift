@@ -21,7 +21,7 @@ final class ForgetfulStore: StateStore {
     return 0
   }
 
-  func makeRoom(for set: WriteSet) {}
+  func makeRoom(for byteCount: Int) {}
 
   func sync() -> UInt64 { 0 }
 

@@ -127,7 +127,7 @@ final class ShareStore: StateStore, @unchecked Sendable {  // `lock` guards what
     return numbers
   }
 
-  func makeRoom(for set: WriteSet) throws(StoreError) { try sync() }
+  func makeRoom(for byteCount: Int) throws(StoreError) { try sync() }
 
   /// Has the owner commit what was appended, as one round, and waits until this node has played it back.
   @discardableResult
