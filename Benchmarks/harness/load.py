@@ -33,8 +33,9 @@ class Load:
     if done.returncode not in (0, 1):
       place.fail(f"{server.name}: {done.stderr.strip()}")
     figures = json.loads(done.stdout)
-    if figures["failed"] or figures["duplicates"]:
-      place.fail(f"{server.name}: {figures['failed']} failed, {figures['duplicates']} duplicates: {done.stderr[:600]}")
+    if figures["failed"] or figures["duplicates"] or figures["unfinished"]:
+      place.fail(f"{server.name}: {figures['failed']} failed, {figures['duplicates']} duplicates, "
+                 f"{figures['unfinished']} without a reply: {done.stderr[:600]}")
     return figures
 
   def measure(self, server, **options):

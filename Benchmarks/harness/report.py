@@ -26,12 +26,23 @@ def median(rounds, shape, figure):
   return statistics.median(figures[shape][figure] for figures in rounds)
 
 
-def ratio(table, key, shape, figure, peer):
-  """The median of the rounds' ratios, only of quiet rounds if there are any, and the number of quiet rounds."""
+def ratios(table, key, shape, figure, peer):
+  """The rounds' ratios in ascending order, only of quiet rounds if there are any, and the number of quiet rounds."""
   pairs = [(ours[shape], theirs[shape]) for ours, theirs in zip(table[key], table[peer])]
   quiet = [pair for pair in pairs if max(figures["other_cpus"] for figures in pair) <= QUIET]
-  ratios = [ours[figure] / max(theirs[figure], 1e-9) for ours, theirs in quiet or pairs]
-  return statistics.median(ratios), len(quiet)
+  return sorted(ours[figure] / max(theirs[figure], 1e-9) for ours, theirs in quiet or pairs), len(quiet)
+
+
+def ratio(table, key, shape, figure, peer):
+  """The median of the rounds' ratios, only of quiet rounds if there are any, and the number of quiet rounds."""
+  found, quiet = ratios(table, key, shape, figure, peer)
+  return statistics.median(found), quiet
+
+
+def spread(table, key, shape, figure, peer):
+  """The same with the lowest and the highest ratio: a median means little while 1 lies well within them."""
+  found, quiet = ratios(table, key, shape, figure, peer)
+  return f"{statistics.median(found):.3f} × ({found[0]:.2f} to {found[-1]:.2f}; {quiet})"
 
 
 def shape_table(table, shape):
@@ -62,7 +73,7 @@ def before_table(table):
   rows = ["| this build, of the one before | " + " | ".join(NAMES[key] for key, _ in pairs) + " |", "|---|" + "--:|" * len(pairs)]
   for shape in comparison.SHAPES:
     for figure, title in [("throughput", "throughput"), ("server_cpu_us", "processor time of an event")]:
-      cells = ["{:.3f} × ({})".format(*ratio(table, key, shape, figure, before)) for key, before in pairs]
+      cells = [spread(table, key, shape, figure, before) for key, before in pairs]
       rows.append(f"| {title}, {comparison.TITLES[shape]} | " + " | ".join(cells) + " |")
   return rows
 
@@ -83,7 +94,7 @@ def comparison_report(results, arguments):
   lines = [f"{arguments.rounds} rounds in turns, {arguments.seconds:g} s a figure after 0.5 s of warm-up, {arguments.subjects:,} "
            f"subjects chosen uniformly, every one known before; {pinned}. Medians of the rounds; a ratio is the "
            f"median of each round's ratio over the quiet rounds (others took {QUIET} processors at most), of all rounds "
-           "if none was quiet; the number of quiet rounds is in brackets.", ""]
+           "if none was quiet; the number of quiet rounds is in brackets, for the build before behind the lowest and the highest ratio.", ""]
   for durability, table in results.items():
     lines += [f"### {DURABILITIES[durability]}", "", *goal_table(table), ""]
     if any(key.endswith("-before") for key in table):
