@@ -2,7 +2,8 @@ internal import Glibc
 package import RuledCore
 internal import Synchronization
 
-/// A link to another node: a permanent connection, which shows whether the node can be reached, and a further connection for each errand.
+/// A link to another node: a permanent connection, which shows whether the node can be reached, and further ones for one
+/// purpose each.
 ///
 /// While the link is open, it reconnects the permanent connection after a failure.
 package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  // the loop's thread has all but `state`
@@ -27,7 +28,7 @@ package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  /
   /// The address of the last attempt, and that of the last one that succeeded.
   private var attempted: NumericAddress?
   private var reached: NumericAddress?
-  private var errands: [ObjectIdentifier: any Errand] = [:]
+  private var dedicated: [ObjectIdentifier: any DedicatedConnection] = [:]
 
   /// A link to `node`; it begins to connect.
   package init(on loop: PeerLoop, to node: String, at address: NodeAddress, _ settings: PeerSettings) {
@@ -94,19 +95,19 @@ package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  /
 
   private static let hasStopped = "the thread of the links has stopped"
 
-  private func begin(_ errand: some Errand, stopped: () -> Void) {
+  private func begin(_ connection: some DedicatedConnection, stopped: () -> Void) {
     let isAccepted = loop.post { [self] loop in
       // While the node can't be reached, all are refused at once.
-      if failures > 0 || state.withLock({ $0.isClosed }) { return errand.refuse(problem ?? "the link is closed") }
-      let id = ObjectIdentifier(errand)
-      errands[id] = errand
-      errand.forget = { [weak self] in self?.errands[id] = nil }
-      if let reached { return errand.connect(on: loop, to: node, at: reached, settings) }
+      if failures > 0 || state.withLock({ $0.isClosed }) { return connection.refuse(problem ?? "the link is closed") }
+      let id = ObjectIdentifier(connection)
+      dedicated[id] = connection
+      connection.forget = { [weak self] in self?.dedicated[id] = nil }
+      if let reached { return connection.connect(on: loop, to: node, at: reached, settings) }
       address.resolve(on: loop) { [settings, node] addresses, failure in
         guard let first = addresses.first else {
-          return errand.refuse("\(failure ?? PeerError.unknownHost("no address"))")
+          return connection.refuse("\(failure ?? PeerError.unknownHost("no address"))")
         }
-        errand.connect(on: loop, to: node, at: first, settings)
+        connection.connect(on: loop, to: node, at: first, settings)
       }
     }
     if !isAccepted { stopped() }
@@ -152,7 +153,7 @@ package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  /
       state.problem = "the link is closed"
     }
     connection?.end("node \(settings.name) has closed the link", tells: true)
-    for errand in errands.values { errand.end("node \(settings.name) has closed the link") }
+    for connection in dedicated.values { connection.end("node \(settings.name) has closed the link") }
     loopState = nil
   }
 

@@ -1,7 +1,7 @@
 internal import RuledCore
 
-/// What a link makes a connection of its own for; confined to the loop.
-protocol Errand: ConnectionOwner, Sendable {
+/// A connection that a link makes for one purpose; confined to the loop.
+protocol DedicatedConnection: ConnectionOwner, Sendable {
   /// Removes it from its link.
   var forget: () -> Void { get set }
   /// Begins to connect.
@@ -13,7 +13,7 @@ protocol Errand: ConnectionOwner, Sendable {
 }
 
 /// The client's side of a tunnel; confined to the loop.
-final class Tunnel: Errand, @unchecked Sendable {  // confined to the loop's thread
+final class Tunnel: DedicatedConnection, @unchecked Sendable {  // confined to the loop's thread
   private let socket: Int32
   private let client: PeerClient
   private let first: [UInt8]
@@ -81,7 +81,7 @@ final class Tunnel: Errand, @unchecked Sendable {  // confined to the loop's thr
 }
 
 /// A connection that is handed over to another thread once the other node has agreed; confined to the loop.
-final class HandOver: Errand, @unchecked Sendable {  // confined to the loop's thread
+final class HandOver: DedicatedConnection, @unchecked Sendable {  // confined to the loop's thread
   private let client: PeerClient
   private var done: ((Result<PeerSocket, PeerLink.Refusal>) -> Void)?
   private var connection: PeerConnection?
