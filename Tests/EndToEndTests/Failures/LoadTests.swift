@@ -29,6 +29,26 @@ extension EndToEnd {
       try kill(6, rules, events: 20_000)
     }
 
+    /// A commit gets its counters when it is written to the log.
+    ///
+    /// The log once made room at the end of a segment for the rest alone, and the worker tried for ever.
+    @Test("commits that consist of counters are written at the ends of segments", .timeLimit(.minutes(5)))
+    func writesCountersAtEndsOfSegments() throws {
+      let daemon = try RuledDaemon(rules: [
+        "counting/plugin.lua": """
+        plugin { name = "counting", version = "1" }
+        local long = string.rep("x", 450)
+        rule "count" { on = "hit", run = function()
+          for number = 1, 100 do count("counting.hits", { number = tostring(number), long = long }) end
+        end }
+        """
+      ])
+      let load = Load((1...3_000).map { Load.event("e\($0)", "hit", "s\($0 % 16)", "{}") }, window: 1)
+      load.run(daemon.socket)
+      #expect(load.isDone && load.errors.isEmpty)
+      #expect(daemon.end(SIGTERM) == 0)
+    }
+
     /// Kills the daemon that many times under load, restarts it each time, and checks the data in the end.
     private func kill(_ times: Int, _ rules: [String: String], events: Int) throws {
       let daemon = try RuledDaemon(rules: rules)
