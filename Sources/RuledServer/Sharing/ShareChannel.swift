@@ -6,8 +6,8 @@ import RuledPeers
 ///
 /// What is sent gathers, and is written at the end of the tick. Frames are received in order, each as soon as it is whole. An open channel keeps itself alive.
 final class ShareChannel {
-  /// How often is read at most in one tick.
-  private static let mostReads = 16
+  /// How often is read at most in one tick, and from how many bytes on there may be more to read at once.
+  private static let (mostReads, manyBytes) = (16, 128 << 10)
   /// The size in bytes from which on no further request or reply is added to a frame.
   private static let fullBytes = 1 << 20
   /// The most bytes that an empty buffer keeps.
@@ -166,26 +166,26 @@ final class ShareChannel {
 
   private func read() {
     for _ in 0..<Self.mostReads {
-      guard readOnce() else { return }
+      guard let count = readOnce(), count >= Self.manyBytes else { return }
     }
   }
 
   /// Reads all that is there, for a connection that can't be written any more.
-  private func readRest() { while readOnce() {} }
+  private func readRest() { while readOnce() != nil {} }
 
-  /// Reads once and delivers the frames that became whole; returns whether there may be more.
-  private func readOnce() -> Bool {
-    guard let socket else { return false }
+  /// Reads once and delivers the frames that became whole; returns the number of bytes, or nil if there is nothing more.
+  private func readOnce() -> Int? {
+    guard let socket else { return nil }
     switch socket.receive(into: input) {
-    case .moved:
+    case .moved(let count):
       lastInput = MonotonicClock.nanoseconds
       deliver()
-      return true
+      return count
     case .wouldBlock: break
     case .ended: end("the peer has ended the connection")
     case .failed(let why): end("the connection broke: \(why)")
     }
-    return false
+    return nil
   }
 
   private func deliver() {
