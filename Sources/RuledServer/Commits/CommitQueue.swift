@@ -147,13 +147,17 @@ final class Submission: @unchecked Sendable {  // its worker's until it is submi
   /// The most bytes that a submission may take and be recycled.
   private static let mostBytes = 1 << 20
 
-  /// How many replies another node has that wait for it.
+  /// How many replies of another node wait for it, and those of them that it has sent.
   private let repliesElsewhere: Int
+  let sentReplies: SharedReplies?
+  /// Whether the owner of the log has the replies to what it has passed on, and sends them; set before the submission leaves for it.
+  var ownerHasReplies = false
 
   /// A submission without replies here.
-  init(_ batch: CommitBatch, repliesElsewhere: Int = 0) {
+  init(_ batch: CommitBatch, repliesElsewhere: Int = 0, sent sentReplies: SharedReplies? = nil) {
     self.batch = batch
     self.repliesElsewhere = repliesElsewhere
+    self.sentReplies = sentReplies
   }
 
   /// How many replies wait for it, here and on the node that it came from.
@@ -166,6 +170,13 @@ final class Submission: @unchecked Sendable {  // its worker's until it is submi
   func append(_ reply: PendingReply) {
     replies.append(reply)
     if reply.cascade == nil, case .worker(let worker) = reply.target.receiver { recipients.insert(worker) }
+  }
+
+  /// Adds its replies to what the owner of the log has passed on, but for those that wait for a cascade too.
+  func addRepliesForOwner(to shared: SharedReplies) {
+    for reply in replies where reply.target.receiver == .owner && reply.cascade == nil {
+      shared.append(bytes(of: reply), to: reply.target.connection)
+    }
   }
 
   /// Notes that one of the clients' events belongs to it, which began at a time.
@@ -202,6 +213,7 @@ final class Submission: @unchecked Sendable {  // its worker's until it is submi
   func reuse(for batch: CommitBatch) -> Bool {
     guard replyBytes.capacity <= Self.mostBytes else { return false }
     self.batch = batch
+    ownerHasReplies = false
     replyBytes.removeAll()
     replies.removeAll(keepingCapacity: true)
     recipients = WorkerSet()

@@ -72,7 +72,7 @@ enum ShareFrame {
 /// What a node says of itself when it joins.
 struct ShareJoin: Equatable {
   /// The format of the frames that it writes; another one is refused.
-  static let format: UInt8 = 4
+  static let format: UInt8 = 5
 
   /// The node's name.
   let node: String
@@ -171,4 +171,6 @@ struct SharedSubmission {
   let cascades: [UInt64]
   /// How many requests that the owner has passed on are answered once it is durable.
   var replies = 0
+  /// The replies among them that the owner has already.
+  var sent = SharedReplies()
 }

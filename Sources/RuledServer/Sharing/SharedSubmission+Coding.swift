@@ -13,6 +13,7 @@ extension SharedSubmission {
   func write(into buffer: ByteBuffer) {
     precondition(cascades.count == batch.messages.count, "each message has the number of a cascade, or 0")
     buffer.append(bigEndian: UInt32(replies))
+    sent.write(into: buffer)
     buffer.append(counted: batch.writes.records)
     batch.changes.write(into: buffer)
     buffer.append(bigEndian: UInt32(batch.counters.count))
@@ -59,7 +60,7 @@ extension SharedSubmission {
   ///
   /// The senders of its messages are found in `senders`.
   init?(reading reader: inout BytesReader, senders: MessageSenders) {
-    guard let replies = reader.word32(), let records = reader.string(), let changes = ChangeLog(reading: &reader) else {
+    guard let replies = reader.word32(), let sent = SharedReplies(reading: &reader), let records = reader.string(), let changes = ChangeLog(reading: &reader) else {
       return nil
     }
     let batch = CommitBatch(number: 0, changes: changes, capacity: records.count + Self.spareBytes)
@@ -67,7 +68,7 @@ extension SharedSubmission {
       let cascades = Self.readMessages(&reader, into: batch, senders), Self.readTimers(&reader, into: batch),
       Self.readEffects(&reader, into: batch), Self.readParked(&reader, into: batch)
     else { return nil }
-    self.init(batch: batch, cascades: cascades, replies: Int(replies))
+    self.init(batch: batch, cascades: cascades, replies: Int(replies), sent: sent)
   }
 
   private static func readCounters(_ reader: inout BytesReader, into batch: CommitBatch) -> Bool {

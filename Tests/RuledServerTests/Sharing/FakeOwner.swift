@@ -122,7 +122,12 @@ final class FakeOwner: Sendable {
     case .submit(let round, let submissions):
       guard let result = state.withLock({ $0.result }) else { return }
       var after: Int64 = 0
-      if result == .durable { for submission in submissions { after = log.commit(submission.batch.writes) } }
+      if result == .durable {
+        for submission in submissions {
+          after = log.commit(submission.batch.writes)
+          note(submission.sent.all)
+        }
+      }
       channel.value?.send(.committed(round: round, result, after: after))
     case .ping(let time, _):
       channel.value?.send(
@@ -130,6 +135,8 @@ final class FakeOwner: Sendable {
     default: break
     }
   }
+
+  private func note(_ replies: [(number: UInt64, reply: ByteView)]) { state.withLock { $0.received.add(replies) } }
 
   private func note(_ frame: ShareFrame) {
     state.withLock { state in
@@ -139,7 +146,7 @@ final class FakeOwner: Sendable {
         state.received.submissions += submissions
         state.received.order.append("submit")
       case .replies(let replies):
-        for reply in replies { state.received.replies[reply.number] = String(decoding: reply.reply, as: UTF8.self) }
+        state.received.add(replies)
         state.received.order.append("replies")
       case .timerFailed(let timer, _): state.received.failedTimers.append(timer)
       case .released(let move, let sequence):
@@ -155,6 +162,10 @@ final class FakeOwner: Sendable {
 }
 
 extension FakeOwner.Received {
+  fileprivate mutating func add(_ more: [(number: UInt64, reply: ByteView)]) {
+    for (number, reply) in more { replies[number] = String(decoding: reply, as: UTF8.self) }
+  }
+
   /// Adds what was counted; there is one plugin.
   fileprivate mutating func add(_ more: ShareCounts) {
     counts.events += more.events

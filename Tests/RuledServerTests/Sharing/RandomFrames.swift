@@ -86,7 +86,9 @@ final class RandomFrames {
     batch.removesEffects = flag()
     for _ in 0..<count() { batch.effects.append(EffectKey(subject: bytes(), sequence: number())) }
     for _ in 0..<count() { batch.countParked(of: text(), Int.random(in: -2...2, using: &random)) }
-    return SharedSubmission(batch: batch, cascades: cascades, replies: below(1_000))
+    let sent = SharedReplies()
+    for _ in 0..<below(4) { sent.append(view(), to: number()) }
+    return SharedSubmission(batch: batch, cascades: cascades, replies: below(1_000), sent: sent)
   }
 
   /// What counts the messages of the submissions.
@@ -213,6 +215,7 @@ extension SharedSubmission {
       case .journal(let head, let text): writes.append("journal \(Array(head)) \(Array(text))")
       }
     }
+    let replies = "\(replies) \(sent.all.map { "\($0.number) \(Array($0.reply))" })"
     let timer = batch.earliestTimer.map { "\($0)" } ?? "none"
     return """
       \(writes) \(counters) \(messages) \(timer) \(batch.waitingTimers) \(batch.effects) \(batch.removesEffects) \(batch.parked) \(batch.changes.all)

@@ -249,7 +249,9 @@ final class ShareSession {
   private func begin(_ terms: ShareTerms) {
     guard engine == nil else { return end("the owner accepted twice") }
     let mailbox = mailbox
-    let store = ShareStore(node.playback, shares: shares) { mailbox.send(.submit(round: $0, $1)) }
+    let store = ShareStore(node.playback, shares: shares, mostReplyBytes: node.mostReplyBytes) {
+      mailbox.send(.submit(round: $0, $1))
+    }
     do {
       let engine = try LentEngine(store, shares, terms, node, catalog, replies: replies)
       self.engine = engine

@@ -40,6 +40,8 @@ final class ShareStore: StateStore, @unchecked Sendable {  // `lock` guards what
   let playback: Playback
   private let shares: Shares
   private let send: @Sendable (_ round: UInt64, [SharedSubmission]) -> Void
+  /// Up to how many bytes the replies of a submission leave with it.
+  private let mostReplyBytes: Int
 
   /// Held by the one thread that has a round under way; taken before `lock`.
   private let committing = Condition()
@@ -61,8 +63,10 @@ final class ShareStore: StateStore, @unchecked Sendable {  // `lock` guards what
 
   /// A store over what is played back, for the subjects that `shares` has here; `send` passes a round on to the owner, and must not block.
   init(
-    _ playback: Playback, shares: Shares, send: @escaping @Sendable (_ round: UInt64, [SharedSubmission]) -> Void
+    _ playback: Playback, shares: Shares, mostReplyBytes: Int = mostBytes,
+    send: @escaping @Sendable (_ round: UInt64, [SharedSubmission]) -> Void
   ) {
+    self.mostReplyBytes = min(mostReplyBytes, Self.mostBytes)
     self.playback = playback
     self.shares = shares
     self.send = send
@@ -106,7 +110,13 @@ final class ShareStore: StateStore, @unchecked Sendable {  // `lock` guards what
       guard next.submissions.isEmpty || next.bytes + bytes <= Self.mostBytes else { return nil }
       next.bytes += bytes
       let replies = submission.replies.count { $0.target.receiver == .owner }
-      next.submissions.append(SharedSubmission(batch: batch, cascades: takeCascades(of: batch), replies: replies))
+      let shared = SharedSubmission(batch: batch, cascades: takeCascades(of: batch), replies: replies)
+      if replies > 0, submission.replyBytes.count <= mostReplyBytes {
+        submission.addRepliesForOwner(to: shared.sent)
+        submission.ownerHasReplies = true
+        next.bytes += submission.replyBytes.count
+      }
+      next.submissions.append(shared)
       lastAppended += 1
       return lastAppended
     }

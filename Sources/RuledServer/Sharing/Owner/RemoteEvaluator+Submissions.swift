@@ -23,7 +23,7 @@ extension RemoteEvaluator {
       }
       services.context.counters.reserve(foreign: shared.batch)
       let inFlight = services.inFlight.load(ordering: .relaxed)
-      let submission = Submission(shared.batch, repliesElsewhere: shared.replies)
+      let submission = Submission(shared.batch, repliesElsewhere: shared.replies, sent: shared.sent)
       services.report(services.commits.submit(submission, of: receiver, inFlight: inFlight))
     }
   }
@@ -36,6 +36,7 @@ extension RemoteEvaluator {
     if batch.waitingTimers != 0 {
       services.context.waitingTimers.wrappingAdd(batch.waitingTimers, ordering: .relaxed)
     }
+    if let sent = submission.sentReplies { reply(sent.all) }
     var outgoing: [Int: [CommitBatch.Message]] = [:]
     for message in batch.messages {
       let owner = services.owner(of: message.subject)
