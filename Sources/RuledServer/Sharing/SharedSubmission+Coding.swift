@@ -60,9 +60,9 @@ extension SharedSubmission {
   ///
   /// The senders of its messages are found in `senders`.
   init?(reading reader: inout BytesReader, senders: MessageSenders) {
-    guard let replies = reader.word32(), let sent = SharedReplies(reading: &reader), let records = reader.string(), let changes = ChangeLog(reading: &reader) else {
-      return nil
-    }
+    guard let replies = reader.word32(), let sent = SharedReplies(reading: &reader), let records = reader.string(),
+      let changes = ChangeLog(reading: &reader)
+    else { return nil }
     let batch = CommitBatch(number: 0, changes: changes, capacity: records.count + Self.spareBytes)
     guard batch.writes.append(records: records), Self.readCounters(&reader, into: batch),
       let cascades = Self.readMessages(&reader, into: batch, senders), Self.readTimers(&reader, into: batch),

@@ -84,7 +84,7 @@ struct ShareSessionTests {
     }
   }
 
-  @Test func `a node joins and evaluates what it was lent; its replies come with the commit, what reads that waits for playback`() throws {
+  @Test func `replies of what a node was lent come with the commit, and what reads that waits for its playback`() throws {
     let rig = try Rig()
     try #require(rig.awaitJoin())
     let live = try LiveRules.revision(in: rig.store)
