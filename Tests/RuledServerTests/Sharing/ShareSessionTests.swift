@@ -84,7 +84,7 @@ struct ShareSessionTests {
     }
   }
 
-  @Test func `replies of what a node was lent come with the commit, and what reads that waits for its playback`() throws {
+  @Test func `replies about lent subjects come with the commit, and reads of it wait for its playback`() throws {
     let rig = try Rig()
     try #require(rig.awaitJoin())
     let live = try LiveRules.revision(in: rig.store)
