@@ -147,10 +147,11 @@ final class Submission: @unchecked Sendable {  // its worker's until it is submi
   /// The most bytes that a submission may take and be recycled.
   private static let mostBytes = 1 << 20
 
-  /// How many replies of another node wait for it, and those of them that it has sent.
+  /// How many replies of another node wait for it.
   private let repliesElsewhere: Int
+  /// Those of them that came with it, and leave once it is durable.
   let sentReplies: SharedReplies?
-  /// Whether the owner of the log has the replies to what it has passed on, and sends them; set before the submission leaves for it.
+  /// Whether its replies to what the owner of the log has passed on go to the owner with it.
   var ownerHasReplies = false
 
   /// A submission without replies here.

@@ -171,6 +171,6 @@ struct SharedSubmission {
   let cascades: [UInt64]
   /// How many requests that the owner has passed on are answered once it is durable.
   var replies = 0
-  /// The replies among them that the owner has already.
+  /// Those replies that come with it.
   var sent = SharedReplies()
 }
