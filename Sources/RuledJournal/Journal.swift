@@ -308,6 +308,16 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     if writeError != nil { writeError = reason }
   }
 
+  /// Resumes after a failure, without waiting for the next segment of the log.
+  package func retry() {
+    writing.locked {
+      guard writeError != nil else { return }
+      open()
+      resume()
+      publish(state.forgotten)
+    }
+  }
+
   /// Shows readers what is durable now.
   private func publish(_ forgotten: ForgottenSubjects) {
     if writeError == nil, let current { publish(current) }

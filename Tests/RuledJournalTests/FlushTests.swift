@@ -125,6 +125,26 @@ import Testing
     #expect(rig.source.gaps == gaps)
   }
 
+  @Test func `a journal whose disk has space again is written again, though nothing more is flushed`() throws {
+    let rig = try JournalRig()
+    rig.files.fail(after: 0)
+    try rig.send("a")
+    try rig.flush()
+    rig.journal.retry()
+    #expect(rig.journal.failure?.gap.last == 1)
+    rig.files.mend()
+    rig.journal.retry()
+    #expect(rig.journal.failure == nil)
+    #expect(try rig.tools.gaps.map(\.first) == [1])
+    rig.journal.retry()
+    try rig.send("b")
+    try rig.flush()
+    #expect(try rig.entries().map(\.sequence) == [2])
+    try rig.restart()
+    rig.journal.start()
+    #expect(rig.source.gaps.map(\.last) == [1])
+  }
+
   @Test func `a file of an earlier version is read, and the journal goes on in another`() throws {
     let rig = try JournalRig()
     for number in 1...30 { try rig.send("user:\(number % 4)", "{\"n\":\(number)}") }

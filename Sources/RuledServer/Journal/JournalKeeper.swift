@@ -18,6 +18,8 @@ final class JournalKeeper: Sendable {
 
   /// How often it checks what is to be done, in milliseconds.
   private static let period = 60_000
+  /// How often a journal that could not be written is tried again, in milliseconds.
+  private static let retrying = 2_000
   /// How often forgotten subjects are erased, in periods: twice a day, and ten minutes after a start.
   private static let erasing = 720
   private static let firstErasing = 10
@@ -51,9 +53,17 @@ final class JournalKeeper: Sendable {
     while shouldContinue {
       work(periods)
       periods += 1
-      let _: Void? = condition.wait(milliseconds: Self.period) { isEnding ? () : nil }
+      pause()
     }
     condition.signal { isRunning = false }
+  }
+
+  /// Waits for the next period; a journal that could not be written is tried again meanwhile: perhaps its disk has space again, and nothing is flushed.
+  private func pause() {
+    for _ in 0..<Self.period / Self.retrying where shouldContinue {
+      let _: Void? = condition.wait(milliseconds: Self.retrying) { isEnding ? () : nil }
+      if service.journal.failure != nil { service.journal.retry() }
+    }
   }
 
   private func work(_ periods: Int) {
