@@ -51,7 +51,10 @@ class Side:
 
     def is_up(self):
         assert self.process.poll() is None, (self.folder / "log").read_text()
-        return os.path.exists(self.socket) and b"result" in exchange(self.socket, b'{"jsonrpc":"2.0","id":1,"method":"counters"}')
+        try:
+            return b"result" in exchange(self.socket, b'{"jsonrpc":"2.0","id":1,"method":"counters"}')
+        except (FileNotFoundError, ConnectionRefusedError):
+            return False  # it is not there, or nobody listens yet
 
     @property
     def sockets(self):
