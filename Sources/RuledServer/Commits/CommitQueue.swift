@@ -150,15 +150,15 @@ final class Submission: @unchecked Sendable {  // its worker's until it is submi
   /// How many replies of another node wait for it.
   private let repliesElsewhere: Int
   /// Those of them that came with it, and leave once it is durable.
-  let sentReplies: SharedReplies?
-  /// Whether its replies to what the owner of the log has passed on go to the owner with it.
-  var ownerHasReplies = false
+  let enclosedReplies: ReplyBundle
+  /// Whether it goes to the owner of the log together with its replies to what the owner has passed on.
+  private(set) var enclosesReplies = false
 
   /// A submission without replies here.
-  init(_ batch: CommitBatch, repliesElsewhere: Int = 0, sent sentReplies: SharedReplies? = nil) {
+  init(_ batch: CommitBatch, repliesElsewhere: Int = 0, enclosedReplies: ReplyBundle = ReplyBundle()) {
     self.batch = batch
     self.repliesElsewhere = repliesElsewhere
-    self.sentReplies = sentReplies
+    self.enclosedReplies = enclosedReplies
   }
 
   /// How many replies wait for it, here and on the node that it came from.
@@ -173,11 +173,14 @@ final class Submission: @unchecked Sendable {  // its worker's until it is submi
     if reply.cascade == nil, case .worker(let worker) = reply.target.receiver { recipients.insert(worker) }
   }
 
-  /// Adds its replies to what the owner of the log has passed on, but for those that wait for a cascade too.
-  func addRepliesForOwner(to shared: SharedReplies) {
+  /// Its replies to what the owner of the log has passed on, to go there with it, but for those that wait for a cascade too.
+  func encloseReplies() -> ReplyBundle {
+    enclosesReplies = true
+    var bundle = ReplyBundle()
     for reply in replies where reply.target.receiver == .owner && reply.cascade == nil {
-      shared.append(bytes(of: reply), to: reply.target.connection)
+      bundle.append(bytes(of: reply), to: reply.target)
     }
+    return bundle
   }
 
   /// Notes that one of the clients' events belongs to it, which began at a time.
@@ -214,7 +217,7 @@ final class Submission: @unchecked Sendable {  // its worker's until it is submi
   func reuse(for batch: CommitBatch) -> Bool {
     guard replyBytes.capacity <= Self.mostBytes else { return false }
     self.batch = batch
-    ownerHasReplies = false
+    enclosesReplies = false
     replyBytes.removeAll()
     replies.removeAll(keepingCapacity: true)
     recipients = WorkerSet()

@@ -115,7 +115,8 @@ extension ShareFrame {
     return items
   }
 
-  private static func readReply(_ reader: inout BytesReader) -> (number: UInt64, reply: ByteView)? {
+  /// Reads one of the replies of a frame; nil if there is none.
+  static func readReply(_ reader: inout BytesReader) -> (number: UInt64, reply: ByteView)? {
     guard let number = reader.word(), let reply = reader.string() else { return nil }
     return (number, reply)
   }

@@ -171,6 +171,6 @@ struct SharedSubmission {
   let cascades: [UInt64]
   /// How many requests that the owner has passed on are answered once it is durable.
   var replies = 0
-  /// Those replies that come with it.
-  var sent = SharedReplies()
+  /// Those of their replies that come with it: the owner sends them once it is durable, while the node still plays the commit back.
+  var enclosed = ReplyBundle()
 }

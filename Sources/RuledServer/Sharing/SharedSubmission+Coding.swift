@@ -13,7 +13,8 @@ extension SharedSubmission {
   func write(into buffer: ByteBuffer) {
     precondition(cascades.count == batch.messages.count, "each message has the number of a cascade, or 0")
     buffer.append(bigEndian: UInt32(replies))
-    sent.write(into: buffer)
+    buffer.append(bigEndian: UInt32(enclosed.count))
+    enclosed.forEach { reply, target in ShareFrame.writeReply(reply, to: target.connection, into: buffer) }
     buffer.append(counted: batch.writes.records)
     batch.changes.write(into: buffer)
     buffer.append(bigEndian: UInt32(batch.counters.count))
@@ -60,7 +61,7 @@ extension SharedSubmission {
   ///
   /// The senders of its messages are found in `senders`.
   init?(reading reader: inout BytesReader, senders: MessageSenders) {
-    guard let replies = reader.word32(), let sent = SharedReplies(reading: &reader), let records = reader.string(),
+    guard let replies = reader.word32(), let enclosed = Self.readReplies(&reader), let records = reader.string(),
       let changes = ChangeLog(reading: &reader)
     else { return nil }
     let batch = CommitBatch(number: 0, changes: changes, capacity: records.count + Self.spareBytes)
@@ -68,7 +69,17 @@ extension SharedSubmission {
       let cascades = Self.readMessages(&reader, into: batch, senders), Self.readTimers(&reader, into: batch),
       Self.readEffects(&reader, into: batch), Self.readParked(&reader, into: batch)
     else { return nil }
-    self.init(batch: batch, cascades: cascades, replies: Int(replies), sent: sent)
+    self.init(batch: batch, cascades: cascades, replies: Int(replies), enclosed: enclosed)
+  }
+
+  private static func readReplies(_ reader: inout BytesReader) -> ReplyBundle? {
+    guard let count = reader.word32() else { return nil }
+    var bundle = ReplyBundle()
+    for _ in 0..<count {
+      guard let (number, reply) = ShareFrame.readReply(&reader) else { return nil }
+      bundle.append(reply, to: ReplyTarget(.owner, connection: number, isAdmin: false))
+    }
+    return bundle
   }
 
   private static func readCounters(_ reader: inout BytesReader, into batch: CommitBatch) -> Bool {

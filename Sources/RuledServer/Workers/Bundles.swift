@@ -84,7 +84,10 @@ struct ReplyBundle: Sendable {
   init() {}
 
   /// Whether there are no replies.
-  var isEmpty: Bool { storage?.entries.isEmpty ?? true }
+  var isEmpty: Bool { count == 0 }
+
+  /// How many there are.
+  var count: Int { storage?.entries.count ?? 0 }
 
   /// Adds a reply; the first one takes its storage from `pool`.
   mutating func append(_ reply: ByteView, to target: ReplyTarget, pool: BundlePool? = nil) {

@@ -114,7 +114,7 @@ extension Worker {
         cascade.cascade.leave()
       } else {
         switch reply.target.receiver {
-        case .owner where durable.ownerHasReplies: services.inFlight.wrappingSubtract(1, ordering: .relaxed)
+        case .owner where durable.enclosesReplies: services.inFlight.wrappingSubtract(1, ordering: .relaxed)
         case .worker(index), .http, .owner, .standby, .node: replies.send(durable.bytes(of: reply), to: reply.target)
         case .worker: break
         }

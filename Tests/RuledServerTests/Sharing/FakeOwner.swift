@@ -125,7 +125,7 @@ final class FakeOwner: Sendable {
       if result == .durable {
         for submission in submissions {
           after = log.commit(submission.batch.writes)
-          note(submission.sent.all)
+          note(submission.enclosed)
         }
       }
       channel.value?.send(.committed(round: round, result, after: after))
@@ -136,7 +136,9 @@ final class FakeOwner: Sendable {
     }
   }
 
-  private func note(_ replies: [(number: UInt64, reply: ByteView)]) { state.withLock { $0.received.add(replies) } }
+  private func note(_ enclosed: ReplyBundle) {
+    state.withLock { state in enclosed.forEach { state.received.add([($1.connection, $0)]) } }
+  }
 
   private func note(_ frame: ShareFrame) {
     state.withLock { state in

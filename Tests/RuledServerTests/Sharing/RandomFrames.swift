@@ -86,9 +86,9 @@ final class RandomFrames {
     batch.removesEffects = flag()
     for _ in 0..<count() { batch.effects.append(EffectKey(subject: bytes(), sequence: number())) }
     for _ in 0..<count() { batch.countParked(of: text(), Int.random(in: -2...2, using: &random)) }
-    let sent = SharedReplies()
-    for _ in 0..<below(4) { sent.append(view(), to: number()) }
-    return SharedSubmission(batch: batch, cascades: cascades, replies: below(1_000), sent: sent)
+    var enclosed = ReplyBundle()
+    for _ in 0..<below(4) { enclosed.append(view(), to: ReplyTarget(.owner, connection: number(), isAdmin: false)) }
+    return SharedSubmission(batch: batch, cascades: cascades, replies: below(1_000), enclosed: enclosed)
   }
 
   /// What counts the messages of the submissions.
@@ -215,7 +215,8 @@ extension SharedSubmission {
       case .journal(let head, let text): writes.append("journal \(Array(head)) \(Array(text))")
       }
     }
-    let replies = "\(replies) \(sent.all.map { "\($0.number) \(Array($0.reply))" })"
+    var replies = "\(replies)"
+    enclosed.forEach { replies += " \($1.connection) \(Array($0))" }
     let timer = batch.earliestTimer.map { "\($0)" } ?? "none"
     return """
       \(writes) \(counters) \(messages) \(timer) \(batch.waitingTimers) \(batch.effects) \(batch.removesEffects) \(batch.parked) \(batch.changes.all)

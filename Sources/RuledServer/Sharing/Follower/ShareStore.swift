@@ -110,10 +110,9 @@ final class ShareStore: StateStore, @unchecked Sendable {  // `lock` guards what
       guard next.submissions.isEmpty || next.bytes + bytes <= Self.mostBytes else { return nil }
       next.bytes += bytes
       let replies = submission.replies.count { $0.target.receiver == .owner }
-      let shared = SharedSubmission(batch: batch, cascades: takeCascades(of: batch), replies: replies)
+      var shared = SharedSubmission(batch: batch, cascades: takeCascades(of: batch), replies: replies)
       if replies > 0, submission.replyBytes.count <= mostReplyBytes {
-        submission.addRepliesForOwner(to: shared.sent)
-        submission.ownerHasReplies = true
+        shared.enclosed = submission.encloseReplies()
         next.bytes += submission.replyBytes.count
       }
       next.submissions.append(shared)

@@ -23,7 +23,8 @@ extension RemoteEvaluator {
       }
       services.context.counters.reserve(foreign: shared.batch)
       let inFlight = services.inFlight.load(ordering: .relaxed)
-      let submission = Submission(shared.batch, repliesElsewhere: shared.replies, sent: shared.sent)
+      let submission = Submission(
+        shared.batch, repliesElsewhere: shared.replies, enclosedReplies: shared.enclosed)
       services.report(services.commits.submit(submission, of: receiver, inFlight: inFlight))
     }
   }
@@ -36,7 +37,7 @@ extension RemoteEvaluator {
     if batch.waitingTimers != 0 {
       services.context.waitingTimers.wrappingAdd(batch.waitingTimers, ordering: .relaxed)
     }
-    if let sent = submission.sentReplies { reply(sent.all) }
+    reply(submission.enclosedReplies)
     var outgoing: [Int: [CommitBatch.Message]] = [:]
     for message in batch.messages {
       let owner = services.owner(of: message.subject)
@@ -52,6 +53,13 @@ extension RemoteEvaluator {
     services.outbox.add(batch.effects)
     if batch.removesEffects { services.outbox.recount() }
     noteResult { $0.durable += 1 }
+  }
+
+  /// Sends the replies that came with a submission, which is durable now.
+  private func reply(_ enclosed: ReplyBundle) {
+    var replies: [(number: UInt64, reply: ByteView)] = []
+    enclosed.forEach { replies.append(($1.connection, $0)) }
+    reply(replies)
   }
 
   /// Notes the result of the next submission, and answers its round if that was the last one of it.

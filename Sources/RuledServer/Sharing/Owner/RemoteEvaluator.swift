@@ -215,6 +215,7 @@ final class RemoteEvaluator {
 
   /// Sends replies of the node to their clients: all for the connections of one worker, or the clients of one node, at once.
   func reply(_ replies: [(number: UInt64, reply: ByteView)]) {
+    guard !replies.isEmpty else { return }
     var bundles = services.receivers.map { _ in ReplyBundle() }
     for (number, bytes) in replies {
       guard let target = requests.removeValue(forKey: number)?.entry.target else { continue }
