@@ -61,7 +61,7 @@ final class DatabaseProxy: Sendable {
       return late
     }
     for (descriptor, bytes) in due {
-      Self.write(bytes, to: descriptor)
+      sendAll(bytes, to: descriptor)
       // The database answers once it has executed them.
       var answer = [UInt8](repeating: 0, count: 4096)
       _ = read(descriptor, &answer, answer.count)
@@ -108,10 +108,10 @@ final class DatabaseProxy: Sendable {
       let armed = Fault(rawValue: fault.exchange(0, ordering: .sequentiallyConsistent)) ?? .none
       if armed != .none { faults.wrappingAdd(1, ordering: .sequentiallyConsistent) }
       switch armed {
-      case .none: Self.write(bytes, to: pair.server)
+      case .none: sendAll(bytes, to: pair.server)
       case .answerLost:
         pair.losesAnswer.store(true, ordering: .sequentiallyConsistent)
-        Self.write(bytes, to: pair.server)
+        sendAll(bytes, to: pair.server)
       case .statementLost:
         shutdown(pair.node, Int32(SHUT_RDWR))
         shutdown(pair.server, Int32(SHUT_RDWR))
@@ -119,7 +119,7 @@ final class DatabaseProxy: Sendable {
         pair.isHeld.store(true, ordering: .sequentiallyConsistent)
         late.withLock { $0.append((dup(pair.server), bytes)) }
         shutdown(pair.node, Int32(SHUT_RDWR))
-      case .endLost: Self.write(Array(bytes.dropLast(5)), to: pair.server)
+      case .endLost: sendAll(Array(bytes.dropLast(5)), to: pair.server)
       }
     }
     if !pair.isHeld.load(ordering: .sequentiallyConsistent) { shutdown(pair.server, Int32(SHUT_RDWR)) }
@@ -135,19 +135,10 @@ final class DatabaseProxy: Sendable {
       if pair.isHeld.load(ordering: .sequentiallyConsistent) { return }
       let count = read(pair.server, &buffer, buffer.count)
       guard count > 0, !pair.losesAnswer.load(ordering: .sequentiallyConsistent) else { break }
-      Self.write(Array(buffer[..<count]), to: pair.node)
+      sendAll(Array(buffer[..<count]), to: pair.node)
     }
     shutdown(pair.node, Int32(SHUT_RDWR))
     shutdown(pair.server, Int32(SHUT_RDWR))
-  }
-
-  private static func write(_ bytes: [UInt8], to descriptor: Int32) {
-    var offset = 0
-    while offset < bytes.count {
-      let count = bytes[offset...].withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-      guard count > 0 else { return }
-      offset += count
-    }
   }
 
   private static func withAddress(_ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {

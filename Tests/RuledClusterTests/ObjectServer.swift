@@ -1,6 +1,7 @@
 import Glibc
 import RuledThreads
 import Synchronization
+import TestSupport
 
 /// A server of the protocol of S3 with one bucket in memory; it does not check signatures, which the tests from outside do.
 final class ObjectServer: Sendable {
@@ -88,12 +89,12 @@ final class ObjectServer: Sendable {
       case .damage: if !body.isEmpty { body[body.count / 2] ^= 1 }
       case .cut: break
       }
-      Self.send(Array("HTTP/1.1 \(status) X\r\nContent-Length: \(body.count)\r\n\r\n".utf8), to: client)
+      sendAll(Array("HTTP/1.1 \(status) X\r\nContent-Length: \(body.count)\r\n\r\n".utf8), to: client)
       if case .cut = fault {
-        Self.send(Array(body.prefix(body.count / 2)), to: client)
+        sendAll(Array(body.prefix(body.count / 2)), to: client)
         return
       }
-      Self.send(body, to: client)
+      sendAll(body, to: client)
     }
   }
 
@@ -152,7 +153,7 @@ final class ObjectServer: Sendable {
     }
     let head = String(decoding: pending[..<end], as: UTF8.self)
     let length = header("content-length", of: head).flatMap { Int($0) } ?? 0
-    if header("expect", of: head) != nil { send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8), to: client) }
+    if header("expect", of: head) != nil { sendAll(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8), to: client) }
     while pending.count < end + length { guard more() else { return nil } }
     let words = head.prefix { $0 != "\r\n" }.split(separator: " ")
     let target = words[1].split(separator: "?", maxSplits: 1)
@@ -171,16 +172,5 @@ final class ObjectServer: Sendable {
       if parts.count == 2, parts[0].lowercased() == name { return String(parts[1].drop { $0 == " " }) }
     }
     return nil
-  }
-
-  private static func send(_ bytes: [UInt8], to client: Int32) {
-    var offset = 0
-    while offset < bytes.count {
-      let count = bytes[offset...].withUnsafeBytes {
-        Glibc.send(client, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-      }
-      guard count > 0 else { return }
-      offset += count
-    }
   }
 }

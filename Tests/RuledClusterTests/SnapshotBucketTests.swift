@@ -67,9 +67,8 @@ extension Cluster {
     }
 
     @Test func `requests are signed, and name the digest of what they send`() throws {
-      let (cluster, node, store, _) = try Cluster.owner(5)
+      let (_, node, store, _) = try Cluster.owner(5)
       try write(node)
-      _ = cluster
       for request in server.requests {
         let digest = request.body.withView { SHA256.hash($0) }.hex
         #expect(ObjectServer.header("x-amz-content-sha256", of: request.head) == digest)

@@ -202,7 +202,7 @@ def sharing(arguments, folder, load, say):
                for index in range(count)]
       for one in apart:
         load.fill(one.owner, arguments.subjects)
-      alone = {shape: shared_load([one.owner for one in apart], [dict(options_of(shape, count))] * count, load, arguments) for shape in wanted}
+      alone = {shape: shared_load([one.owner for one in apart], [options_of(shape, count)] * count, load, arguments) for shape in wanted}
     if count == 1:
       for shape, figures in alone.items():
         note_shared(shapes, shape, figures, figures, number, count, say)
@@ -212,7 +212,7 @@ def sharing(arguments, folder, load, say):
       nodes.wait(lambda: cluster.shares_are_even, "the partitions are not shared out")
       for shape in wanted + ([KNOWN_SHIPPED if is_shipped else KNOWN] if count == 2 else []):
         beside = alone[UNKNOWN.get(shape, shape)]
-        each = [dict(options_of(shape, count))] * count
+        each = [options_of(shape, count)] * count
         if shape in UNKNOWN:
           half = int(beside["throughput"] * load.seconds / 2)
           each = [dict(options, partitions=part, requests=half, warmup=0, seconds=600) for options, part in zip(each, HALVES)]
@@ -242,7 +242,7 @@ def note_shared(shapes, shape, figures, alone, number, count, say):
   costs = [seconds / sum(figures["events"]) * 1e6 for seconds in figures["seconds"]]
   alone_us = sum(alone["seconds"]) / sum(alone["events"]) * 1e6
   shapes.setdefault(shape, []).append({**figures, "owner_us": costs[0], "follower_us": max(costs[1:], default=0), "alone_us": alone_us,
-                                       "times": alone_us / max(costs) if count > 1 else 1})
+                                       "times": alone_us / max(costs)})
   say(f"round {number + 1} {count} nodes, {shape}: {figures['throughput']:,.0f}/s, processor time of an event "
       + (", ".join(f"{cost:.1f}" for cost in costs) + " µs; " if count > 1 else "") + f"{alone_us:.1f} µs for a node on its own")
 

@@ -1,6 +1,7 @@
 import Glibc
 import RuledCore
 import RuledJSON
+import TestSupport
 
 /// A blocking client for JSON-RPC lines, with a timeout of 90 s on each read.
 final class Client: @unchecked Sendable {  // each client is used by one thread at a time
@@ -41,17 +42,7 @@ final class Client: @unchecked Sendable {  // each client is used by one thread 
 
   /// Sends all of it; returns false if the connection is closed.
   @discardableResult
-  func send(_ bytes: [UInt8]) -> Bool {
-    var offset = 0
-    while offset < bytes.count {
-      let sent = bytes[offset...].withView {
-        Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-      }
-      guard sent > 0 else { return false }
-      offset += sent
-    }
-    return true
-  }
+  func send(_ bytes: [UInt8]) -> Bool { sendAll(bytes, to: descriptor) }
 
   /// Sends as much as possible without waiting; returns the number of bytes.
   func sendAvailable(_ bytes: [UInt8]) -> Int {

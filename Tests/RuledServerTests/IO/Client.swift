@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 
 @testable import RuledServer
 
@@ -47,16 +48,7 @@ final class Client {
 
   func send(_ text: String) { send(Array(text.utf8)) }
 
-  func send(_ bytes: [UInt8]) {
-    var offset = 0
-    while offset < bytes.count {
-      let sent = bytes[offset...].withView {
-        Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-      }
-      guard sent > 0 else { return }
-      offset += sent
-    }
-  }
+  func send(_ bytes: [UInt8]) { sendAll(bytes, to: descriptor) }
 
   /// Sends as many bytes as fit without waiting, and returns their number.
   func sendAvailable(_ bytes: [UInt8]) -> Int {

@@ -114,17 +114,8 @@ final class FakeDaemon: Sendable {
         let request = Request(json: json)
         received.withLock { $0.append(request) }
         guard let answer = script(request) else { return }
-        for line in answer { send(connection, line + "\n") }
+        for line in answer { sendAll(Array((line + "\n").utf8), to: connection) }
       }
-    }
-  }
-
-  private func send(_ connection: Int32, _ text: String) {
-    var bytes = Array(text.utf8)[...]
-    while !bytes.isEmpty {
-      let count = bytes.withView { Glibc.send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-      guard count > 0 else { return }
-      bytes = bytes.dropFirst(count)
     }
   }
 }
