@@ -3,6 +3,7 @@ import RuledJSON
 import RuledLua
 import RuledStore
 import StoreTestSupport
+import TestSupport
 import Testing
 
 @testable import RuledEngine
@@ -131,5 +132,61 @@ import Testing
     #expect(try asked(own) == 3)
     own.discardAll(from: second)
     #expect(try asked(own) == 1 && asked(other) == 1)
+  }
+
+  // MARK: Adding up
+
+  @Test func `deltas that are added up come to the same, and reserve the same`() {
+    var generator = SeededRandom(seed: 18)
+    for _ in 0..<300 {
+      let series = Int.random(in: 1...60, using: &generator)
+      let deltas = (0..<Int.random(in: 0...200, using: &generator)).map { _ in
+        var delta = delta("p.\(Int.random(in: 1...series, using: &generator))", amount(&generator))
+        delta.isFirst = Bool.random(using: &generator)
+        return delta
+      }
+      var added = deltas
+      added.addUp()
+      #expect(sums(added) == sums(deltas))
+      #expect(added.reduce(0) { $0 + $1.amounts } == deltas.count)
+      #expect(Set(added.filter(\.isFirst).map(\.key)) == Set(deltas.filter(\.isFirst).map(\.key)))
+      if series <= 32, deltas.allSatisfy({ $0.amount == .integer(1) }) { #expect(added.count <= series) }
+    }
+  }
+
+  private func amount(_ generator: inout SeededRandom) -> CounterValue {
+    switch Int.random(in: 0..<20, using: &generator) {
+    case 0: .number(0.5)
+    case 1: .integer(1 << 40)
+    case 2: .integer(-3)
+    default: .integer(1)
+    }
+  }
+
+  private func delta(_ name: String, _ amount: CounterValue) -> CounterTable.Delta {
+    Array(name.utf8).withView { name in
+      Array("{}".utf8).withView { CounterTable.Delta(name: name, labels: $0, amount: amount) }
+    }
+  }
+
+  private func sums(_ deltas: [CounterTable.Delta]) -> [CounterTable.Key: CounterValue] {
+    deltas.reduce(into: [:]) { $0[$1.key] = ($0[$1.key] ?? .integer(0)) + $1.amount }
+  }
+
+  @Test func `a batch of many events that count the same has room for each until it is committed or discarded`() throws
+  {
+    let engine = try Engine(["p": Self.counting])
+    let table = engine.local.context.counters
+    let worker = LuaWorker()
+    let evaluator = another(engine, worker)
+    for id in 1...5 { try evaluate(evaluator, "\(id)") }
+    let first = evaluator.takeBatch()
+    #expect(first.counters.map(\.amount) == [.integer(5)])
+    table.commit(first)
+    evaluator.complete(first)
+    for id in 6...9 { try evaluate(evaluator, "\(id)") }
+    evaluator.discardAll(from: evaluator.takeBatch())
+    #expect(table.contents.withLock { $0.series.values.map(\.pending) } == [0])
+    #expect(table.select(prefix: "").map(\.value) == [.integer(5)])
   }
 }

@@ -8,7 +8,7 @@ extension CounterTable.Contents {
     guard !batch.hasCounted else { return }
     batch.hasCounted = true
     if let index = underWay.firstIndex(where: { $0 === batch }) { underWay.removeFirst(index + 1) }
-    for delta in batch.counters { release(delta.key) }
+    for delta in batch.counters { release(delta) }
   }
 }
 
@@ -40,8 +40,7 @@ extension CounterTable {
         case .counter(let name, let labels)? = try? ParsedKey(key), let json = try? JSONValue(parsing: value),
         let number = CounterValue(json: json)
       else { return }
-      let counter = Key(name: String(decoding: name, as: UTF8.self), labels: String(decoding: labels, as: UTF8.self))
-      values.append((counter, number))
+      values.append((Key(name: name, labels: labels), number))
     }
     guard !values.isEmpty else { return }
     contents.withLock { contents in
@@ -56,6 +55,6 @@ extension CounterTable {
 extension WriteSet {
   /// Whether the first writes are those of another set.
   fileprivate func begins(with other: WriteSet) -> Bool {
-    other.byteCount <= byteCount && records.extracting(0..<other.byteCount).elementsEqual(other.records)
+    other.byteCount <= byteCount && ByteOrder.equal(records.extracting(0..<other.byteCount), other.records)
   }
 }

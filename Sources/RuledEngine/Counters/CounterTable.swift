@@ -9,36 +9,6 @@ import Synchronization
 /// A series is a name with its labels. It belongs to the plugin that counted it first, whatever its name. Each plugin may own a limited number of
 /// series, so that none uses up the limit of another.
 package final class CounterTable: Sendable {
-  /// A counter's name and its labels, JSON text with the members in order.
-  package struct Key: Hashable, Sendable {
-    /// The counter's name.
-    package let name: String
-    /// Its labels.
-    package let labels: String
-
-    /// A counter.
-    package init(name: String, labels: String) {
-      self.name = name
-      self.labels = labels
-    }
-  }
-
-  /// What an event adds.
-  package struct Delta: Sendable {
-    /// The counter.
-    package let key: Key
-    /// What is added.
-    package let amount: CounterValue
-    /// Whether the series is new.
-    package var isFirst = false
-
-    /// What an operation adds.
-    package init(name: ByteView, labels: ByteView, amount: CounterValue) {
-      key = Key(name: String(decoding: name, as: UTF8.self), labels: String(decoding: labels, as: UTF8.self))
-      self.amount = amount
-    }
-  }
-
   struct Series {
     /// The durable value; nil before the first commit.
     var value: CounterValue?
@@ -67,10 +37,10 @@ package final class CounterTable: Sendable {
       }
     }
 
-    /// Releases one amount of a series, and removes the series if it has no value.
-    mutating func release(_ key: Key) {
-      guard let index = series.index(forKey: key) else { return }
-      series.values[index].pending -= 1
+    /// Releases what is reserved for the amounts of a delta, and removes the series if it has no value.
+    mutating func release(_ delta: Delta) {
+      guard let index = series.index(forKey: delta.key) else { return }
+      series.values[index].pending -= delta.amounts
       guard series.values[index].pending == 0, series.values[index].value == nil else { return }
       counts[series.values[index].owner, default: 0] -= 1
       series.remove(at: index)
@@ -115,8 +85,7 @@ package final class CounterTable: Sendable {
         stored.unreadable.append(UnreadableKeys(error: error, after: Array(key.dropLast()), before: next))
         return true
       }
-      let counter = Key(name: String(decoding: name, as: UTF8.self), labels: String(decoding: labels, as: UTF8.self))
-      stored.values[counter] = number
+      stored.values[Key(name: name, labels: labels)] = number
       return true
     }
     stored.unreadable += unreadable
@@ -137,11 +106,10 @@ package final class CounterTable: Sendable {
   private func owners(in context: EngineContext) throws(StoreError) -> [Key: String] {
     var owners: [Key: String] = [:]
     try context.scan(prefix: StoreKey.counterOwners, of: .counter, passing: { _ in }) { key, value in
-      let parts = key.dropFirst(StoreKey.counterOwners.count).split(
-        separator: 0, maxSplits: 1, omittingEmptySubsequences: false)
-      if parts.count == 2 {
-        let name = String(decoding: parts[0], as: UTF8.self), labels = String(decoding: parts[1], as: UTF8.self)
-        owners[Key(name: name, labels: labels)] = String(decoding: value, as: UTF8.self)
+      let counter = key.extracting(StoreKey.counterOwners.count...)
+      if let end = counter.firstIndex(of: 0) {
+        let owned = Key(name: counter.extracting(..<end), labels: counter.extracting((end + 1)...))
+        owners[owned] = String(decoding: value, as: UTF8.self)
       }
       return true
     }
@@ -162,7 +130,7 @@ package final class CounterTable: Sendable {
           continue
         }
         guard contents.counts[plugin, default: 0] < limit else {
-          for delta in deltas[start..<index] { contents.release(delta.key) }
+          for delta in deltas[start..<index] { contents.release(delta) }
           return index
         }
         contents.series[key] = Series(pending: 1, owner: plugin)
@@ -179,11 +147,11 @@ package final class CounterTable: Sendable {
     contents.withLock { contents in
       for delta in batch.counters {
         if let index = contents.series.index(forKey: delta.key) {
-          contents.series.values[index].pending += 1
+          contents.series.values[index].pending += delta.amounts
           continue
         }
         let owner = Self.owner(of: delta.key, in: batch.writes) ?? Self.owner(byNameOf: delta.key)
-        contents.series[delta.key] = Series(pending: 1, owner: owner)
+        contents.series[delta.key] = Series(pending: delta.amounts, owner: owner)
         contents.counts[owner, default: 0] += 1
       }
     }
@@ -208,7 +176,7 @@ package final class CounterTable: Sendable {
   func release(_ deltas: some Collection<Delta>) {
     guard !deltas.isEmpty else { return }
     contents.withLock { contents in
-      for delta in deltas { contents.release(delta.key) }
+      for delta in deltas { contents.release(delta) }
     }
   }
 
@@ -219,7 +187,7 @@ package final class CounterTable: Sendable {
       guard contents.awaitPlayback == nil else { return contents.end(batch) }
       for delta in batch.counters {
         guard let index = contents.series.index(forKey: delta.key) else { continue }
-        contents.series.values[index].pending -= 1
+        contents.series.values[index].pending -= delta.amounts
         contents.series.values[index].value = (contents.series.values[index].value ?? .integer(0)) + delta.amount
       }
       batch.hasCounted = true

@@ -25,6 +25,7 @@ final class BatchQueue {
   /// Hands out the current batch, which is in flight from then on, and begins the next one.
   func take() -> CommitBatch {
     let batch = current
+    batch.counters.addUp()
     inFlight.append(batch)
     current = next(after: batch)
     return batch

@@ -102,28 +102,27 @@ struct CommitQueue {
     return lost
   }
 
-  /// Adds a batch's counts to the counters, and their new values to its writes; gives the old values.
+  /// Adds a batch's counts to the counters, and their new values to its writes; gives the old values, in order.
   private mutating func count(_ batch: CommitBatch) -> [(key: CounterTable.Key, value: CounterValue?)] {
-    guard !batch.counters.isEmpty else { return [] }
-    var replaced: [CounterTable.Key: CounterValue?] = [:]
+    var replaced: [(key: CounterTable.Key, value: CounterValue?)] = []
+    replaced.reserveCapacity(batch.counters.count)
     for delta in batch.counters {
       let old = counters[delta.key]
-      if replaced[delta.key] == nil { replaced[delta.key] = .some(old) }
-      counters[delta.key] = (old ?? .integer(0)) + delta.amount
-    }
-    for counter in replaced.keys {
+      let sum = (old ?? .integer(0)) + delta.amount
+      counters[delta.key] = sum
+      replaced.append((delta.key, old))
       key.removeAll()
-      StoreKey.counter(counter.name, labels: counter.labels, into: key)
-      if !stored.unreadable.isEmpty, stored.mayHide(key.bytes), stored.values[counter] == nil { continue }
+      StoreKey.counter(delta.key.name, labels: delta.key.labels, into: key)
+      if !stored.unreadable.isEmpty, stored.mayHide(key.bytes), stored.values[delta.key] == nil { continue }
       value.removeAll()
-      counters[counter]?.json.write(to: value)
+      sum.json.write(to: value)
       batch.writes.put(key.bytes, value.bytes)
     }
-    return replaced.map { ($0.key, $0.value) }
+    return replaced
   }
 
   private mutating func restore(_ replaced: [(key: CounterTable.Key, value: CounterValue?)]) {
-    for counter in replaced { counters[counter.key] = counter.value }
+    for counter in replaced.reversed() { counters[counter.key] = counter.value }
   }
 }
 

@@ -183,7 +183,10 @@ struct ShareSessionTests {
     let whole = try rig.owner.reply(to: 3)["result"]
     #expect(whole != nil && whole?["cascade"] == nil)
     #expect(try rig.owner.reply(to: 4)["result"] != nil)
-    #expect(eventually { rig.owner.received.submissions.flatMap(\.batch.counters).count == 4 })
+    #expect(
+      eventually {
+        rig.owner.received.submissions.flatMap(\.batch.counters).map(\.amount.double).reduce(0, +) == 4
+      })
     let sent = rig.owner.received.submissions.flatMap { submission in
       zip(submission.batch.messages, submission.cascades).map { (String(decoding: $0.0.subject, as: UTF8.self), $0.1) }
     }

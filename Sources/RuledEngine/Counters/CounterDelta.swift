@@ -1,0 +1,85 @@
+package import RuledCore
+
+extension CounterTable {
+  /// A counter's name and its labels, JSON text with the members in order.
+  ///
+  /// It is looked up several times for each amount, so it keeps its hash.
+  package struct Key: Hashable, Sendable {
+    /// The counter's name.
+    package let name: String
+    /// Its labels.
+    package let labels: String
+    private let hash: UInt64
+
+    /// A counter, by the bytes of both parts.
+    package init(name: ByteView, labels: ByteView) {
+      var name = String(decoding: name, as: UTF8.self)
+      var labels = String(decoding: labels, as: UTF8.self)
+      hash = Self.hash(of: &name) &* 31 &+ Self.hash(of: &labels)
+      self.name = name
+      self.labels = labels
+    }
+
+    /// The hash of a text's bytes, which differ from those that it was decoded from if they were not UTF-8.
+    private static func hash(of text: inout String) -> UInt64 {
+      text.withUTF8 { hash64(ByteView(UnsafeRawBufferPointer($0))) }
+    }
+
+    package static func == (left: Key, right: Key) -> Bool {
+      left.hash == right.hash && left.labels == right.labels && left.name == right.name
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(hash) }
+  }
+
+  /// What events add to a counter.
+  package struct Delta: Sendable {
+    /// The counter.
+    package let key: Key
+    /// What is added.
+    package private(set) var amount: CounterValue
+    /// How many amounts that is, for each of which room is reserved.
+    private(set) var amounts = 1
+    /// Whether the series is new.
+    package var isFirst = false
+
+    /// What an operation adds.
+    package init(name: ByteView, labels: ByteView, amount: CounterValue) {
+      key = Key(name: name, labels: labels)
+      self.amount = amount
+    }
+
+    /// Adds another delta of the same counter if both are whole numbers: floats are added one by one, in their order, as rounding depends on it.
+    fileprivate mutating func add(_ other: Delta) -> Bool {
+      guard case .integer(let a) = amount, case .integer(let b) = other.amount,
+        case let (sum, overflow) = a.addingReportingOverflow(b), !overflow
+      else { return false }
+      amount = .integer(sum)
+      amounts += other.amounts
+      isFirst = isFirst || other.isFirst
+      return true
+    }
+  }
+}
+
+extension [CounterTable.Delta] {
+  /// How many earlier deltas are searched for one of the same counter.
+  private static let searched = 32
+
+  /// Adds up neighbouring deltas of the same counters, as the events of a batch mostly count the same.
+  mutating func addUp() {
+    guard count > 1 else { return }
+    var end = 1
+    for index in 1..<count {
+      let key = self[index].key
+      if let same = self[Swift.max(0, end - Self.searched)..<end].lastIndex(where: { $0.key == key }),
+        self[same].add(self[index])
+      {
+        continue
+      }
+      if end < index { self[end] = self[index] }
+      end += 1
+    }
+    removeSubrange(end...)
+  }
+}
