@@ -5,8 +5,8 @@ internal import RuledThreads
 
 /// Accepts the tunnels of other nodes.
 package final class PeerListener: @unchecked Sendable {  // all but constants belong to the loop's thread
-  /// Called on the loop's thread with the client of a new connection; it must not block.
-  package typealias Receiver = @Sendable (_ client: PeerClient) -> Reception
+  /// Called on the loop's thread with the client of a new connection and the node that carries it; it must not block.
+  package typealias Receiver = @Sendable (_ client: PeerClient, _ node: String) -> Reception
 
   /// What becomes of a connection.
   package enum Reception {
@@ -141,10 +141,10 @@ private final class Acceptor: Watched, ConnectionOwner, @unchecked Sendable {  /
   }
 
   func receive(_ frame: PeerFrame, on connection: PeerConnection) -> Bool {
-    guard let caller = callers[ObjectIdentifier(connection)], caller.node != nil else { return false }
+    guard let caller = callers[ObjectIdentifier(connection)], let node = caller.node else { return false }
     if let tunnel = caller.tunnel { return tunnel.receive(frame) }
     guard case .open(let client) = frame else { return false }
-    switch receiver(client) {
+    switch receiver(client, node) {
     case .refuse(let reason): connection.end(reason, tells: true)
     case .carry(let take): open(connection, take)
     case .handOver(let take): handOver(connection, take)

@@ -860,8 +860,7 @@ def test_the_node_that_is_told_to_reload_has_its_folder_loaded(cluster):
     owner, (follower, other) = cluster.owners[0], cluster.standbys
     before = owner.call("health")["result"]["revision"]
     follower.write_rules(decides("told"))
-    # The parameter is what nodes tell each other.
-    assert owner.call("reload", {"offered": "0123"})["error"]["data"]["code"] == "reload_failed"
+    assert "can't be asked" in owner.call("reload", {"node": "nobody"})["error"]["message"]
     assert other.call("reload")["result"] == {"revision": before, "changed": False}, "its own folder has not changed"
     reply = follower.call("reload")["result"]
     revision = owner.call("health")["result"]["revision"]
@@ -880,6 +879,25 @@ def test_the_node_that_is_told_to_reload_has_its_folder_loaded(cluster):
     client.send(*({"id": number, "method": method} for number, method in enumerate(["reload", "health", "counters"])))
     assert sorted(client.line()["id"] for _ in range(3)) == [0, 1, 2]
     eventually(lambda: other.add() == "later")
+    # So it is in a batch, over HTTP at either socket, and for whoever names the node.
+    follower.write_rules(decides("in a batch"))
+    client = Client(follower.socket)
+    client.send([{"jsonrpc": "2.0", "id": number, "method": method} for number, method in enumerate(["counters", "reload"])])
+    assert ["result" in reply for reply in client.line()] == [True, True]
+    assert other.add() == "in a batch"
+    with httpx.Client(transport=httpx.HTTPTransport(uds=follower.socket), base_url="http://localhost", timeout=30) as web:
+        follower.write_rules(decides("over HTTP"))
+        assert web.post("/v1/rules/reload").json()["changed"] and other.add() == "over HTTP"
+        follower.write_rules("plugin {\n  name = 7\n}\n")
+        assert web.post("/v1/rules/reload").json()["data"]["errors"][0]["file"] == "tally/plugin.lua"
+    follower.write_rules(decides("by a token"))
+    url = f"http://127.0.0.1:{follower.web_port}/v1/rules/reload"
+    assert httpx.post(url, headers={"authorization": "Bearer secret"}, timeout=30).status_code == 403, "the token is a writer's"
+    follower.write_rules(decides("by its name"))
+    assert other.call("reload", {"node": follower.name})["result"]["changed"] and owner.add() == "by its name"
+    assert owner.call("reload", {"node": owner.name})["result"]["revision"] == before
+    follower.write_rules(decides("later"))
+    assert follower.call("reload")["result"]["changed"]
     # Whoever owns the log next serves them, and the folder of the former owner counts once it is told.
     owner.end(signal.SIGKILL)
     eventually(lambda: len(cluster.owners) == 1, seconds=60)

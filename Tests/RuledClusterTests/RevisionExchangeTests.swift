@@ -65,6 +65,37 @@ extension Cluster {
       #expect(try owner.reports(on: "r1").map(\.hasTried) == [false])
     }
 
+    @Test func `a node that follows is asked for its folder, and its answer ends the request`() throws {
+      var settings = try Cluster.settings()
+      settings.lease = 3_600_000
+      let owner = try exchange("a", settings)
+      let identity = Cluster.node("b")
+      #expect(try LogClient(settings).renewLease(of: identity, at: 0) != nil)
+      let node = RevisionExchange(settings, identity: identity)
+      #expect(try owner.askForFolder(of: "b") == nil, "it has not said yet that it can be asked")
+      try node.join()
+      #expect(try owner.askForFolder(of: "nobody") == nil)
+      let first = try #require(try owner.askForFolder(of: "b"))
+      let second = try #require(try owner.askForFolder(of: "b"))
+      #expect(try owner.answer(to: first).text == nil)
+      try node.answer(first, "one")
+      let left = try #require(try node.folderRequest())
+      #expect(left.name == second.name, "an answered request is not there any more")
+      #expect(try owner.answer(to: first).text == "one")
+      #expect(try owner.answer(to: first).text == nil)
+      try owner.withdraw(second)
+      #expect(try node.folderRequest() == nil)
+      try node.answer(second, "too late")
+      #expect(try owner.answer(to: second).text == nil)
+      let third = try #require(try owner.askForFolder(of: "b"))
+      #expect(try owner.answer(to: third).isAlive)
+      #expect(try owner.reports(on: "r1").map(\.hasTried) == [false], "a request is no report")
+      try LogClient(settings).releaseLease(of: identity)
+      #expect(try !owner.answer(to: third).isAlive)
+      try node.join()
+      #expect(try node.folderRequest() == nil, "a request does not outlive the start of a process")
+    }
+
     @Test func `a node tries the revision in force and the last three, the latest first`() throws {
       let settings = try Cluster.settings()
       let owner = try exchange("a", settings)

@@ -61,7 +61,7 @@ private final class TwoHosts: Sendable {
     let listener = try PeerListener(
       on: b, at: address,
       PeerSettings(name: "b", identity: Certificates.shared.identity("b"), limits: PeerRig.limits)
-    ) { _ in
+    ) { _, _ in
       .carry { socket in
         clients.add(Socket(socket))
         return nil

@@ -179,7 +179,7 @@ final class PeerRig: Sendable {
     let home = try #require(NodeAddress("127.0.0.1:0"))
     var settings = PeerSettings(name: "b", identity: identityOfB, limits: limits) { notesOfB.add($0) }
     settings.versions = versionsOfB
-    listener = try PeerListener(on: b, at: home, settings) { client in
+    listener = try PeerListener(on: b, at: home, settings) { client, _ in
       if client.listener == .share { return refusal.map { .refuse($0) } ?? .handOver { handedOver.add($0) } }
       return .carry { socket in
         if refusal == nil { clients.add((client, Socket(socket))) }

@@ -89,7 +89,7 @@ import Testing
     let settings = PeerSettings(name: "b", identity: certificates.identity("b"))
     let address = try #require(NodeAddress("127.0.0.1:\(rig.listener.port)"))
     let error = #expect(throws: PeerError.self) {
-      try PeerListener(on: rig.b, at: address, settings) { _ in .refuse("") }
+      try PeerListener(on: rig.b, at: address, settings) { _, _ in .refuse("") }
     }
     #expect(error?.description == "listen: address already in use")
   }

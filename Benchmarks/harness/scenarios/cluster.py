@@ -187,36 +187,34 @@ UNKNOWN = {KNOWN: "pipelined", KNOWN_SHIPPED: SHIPPED}
 
 
 def sharing(arguments, folder, load, say):
-  """The same load through every node at once: how much processor time each node takes for an event of the whole cluster, and in turns, how much
-  as many nodes take that have nothing to do with each other, each a cluster of its own on the same database servers. So both sides share
-  processors and caches with as many others.
+  """The same load through every node at once: how much processor time each node takes for an event of the whole cluster; and right after it,
+  how much as many nodes take that have nothing to do with each other, each a cluster of its own on the same database servers. So both sides
+  share processors and caches with as many others, at about the same time.
 
   Subjects are chosen at random, whatever the node; with two nodes, also by clients that know the node of each subject. Those send as many
   events to each node, which need not take as long: otherwise the faster node would get more than its half. At last with the shipped rules."""
   results = {count: {} for count in (1, 2, 3)}
-  for number, (count, shapes), is_shipped in itertools.product(range(arguments.rounds), results.items(), (False, True)):
-    plugins = servers.shipped() if is_shipped else nodes.STREAKS
+  for is_shipped, (count, shapes) in itertools.product((False, True), results.items()):
+    options = {"lease": "10s", "plugins": servers.shipped() if is_shipped else nodes.STREAKS}
     wanted = [SHIPPED] if is_shipped else list(SHAPES)
-    with nodes.Database(folder / "apart-servers") as database, contextlib.ExitStack() as stack:
-      apart = [stack.enter_context(nodes.Cluster(folder / f"apart-{index}", 1, lease="10s", plugins=plugins, url=database.another(f"cluster{index}")))
-               for index in range(count)]
+    with nodes.Database(folder / "sharing-servers") as database, contextlib.ExitStack() as stack:
+      make = lambda name, nodes_in_it: stack.enter_context(nodes.Cluster(folder / name, nodes_in_it, url=database.another(name), **options))
+      apart = [make(f"apart{index}", 1) for index in range(count)]
       for one in apart:
         load.fill(one.owner, arguments.subjects)
-      alone = {shape: shared_load([one.owner for one in apart], [options_of(shape, count)] * count, load, arguments) for shape in wanted}
-    if count == 1:
-      for shape, figures in alone.items():
-        note_shared(shapes, shape, figures, figures, number, count, say)
-      continue
-    with nodes.Cluster(folder / "sharing", count, lease="10s", plugins=plugins) as cluster:
-      load.fill(cluster.owner, arguments.subjects)
-      nodes.wait(lambda: cluster.shares_are_even, "the partitions are not shared out")
-      for shape in wanted + ([KNOWN_SHIPPED if is_shipped else KNOWN] if count == 2 else []):
-        beside = alone[UNKNOWN.get(shape, shape)]
+      shared = make("sharing", count) if count > 1 else None
+      if shared:
+        wanted += [KNOWN_SHIPPED if is_shipped else KNOWN] if count == 2 else []
+        nodes.wait(lambda: shared.shares_are_even, "the partitions are not shared out")
+        load.fill(shared.owner, arguments.subjects)
+      for number, shape in itertools.product(range(arguments.rounds), wanted):
         each = [options_of(shape, count)] * count
+        alone = shared_load([one.owner for one in apart], each, load, arguments)
         if shape in UNKNOWN:
-          half = int(beside["throughput"] * load.seconds / 2)
+          half = int(alone["throughput"] * load.seconds / 2)
           each = [dict(options, partitions=part, requests=half, warmup=0, seconds=600) for options, part in zip(each, HALVES)]
-        note_shared(shapes, shape, shared_load(cluster.nodes, each, load, arguments), beside, number, count, say)
+        figures = shared_load(shared.nodes, each, load, arguments) if shared else alone
+        note_shared(shapes, shape, figures, alone, number, count, say)
   return results
 
 

@@ -8,8 +8,8 @@
 /// | `commits` | a batch of commits; partitioned by sequence, so that old batches are dropped a partition at a time |
 /// | `snapshots` | a snapshot in the folder of snapshots that was verified: its name, its position in the log |
 /// | `turns` | a task that one node at a time does: which node, and until when |
-/// | `revisions` | rules that an owner has offered to the others, by revision |
-/// | `loads` | whether a node's process could load a revision; with an empty revision: the process loads what is offered |
+/// | `revisions` | rules that a node has offered to the others, by revision |
+/// | `loads` | whether a node's process could load a revision; with an empty revision: the process loads what is offered; with another name: a request for its folder |
 /// | `readers` | which format a node's process reads, if that is a later one than the tables have; there from the first such process on |
 ///
 /// The format covers the batches of the log too: who writes batches in a new way makes a new format, if only with an empty script.

@@ -78,11 +78,11 @@ package final class RevisionExchange {
   private static let joinStatement = PostgresStatement(
     """
     WITH gone AS (DELETE FROM ruled.loads WHERE node = $1::text AND revision <> '') \
-    INSERT INTO ruled.loads (node, revision, incarnation, problem) VALUES ($1::text, '', $2::text, '') \
-    ON CONFLICT (node, revision) DO UPDATE SET incarnation = excluded.incarnation
+    INSERT INTO ruled.loads (node, revision, incarnation, problem) VALUES ($1::text, '', $2::text, 'folder') \
+    ON CONFLICT (node, revision) DO UPDATE SET incarnation = excluded.incarnation, problem = excluded.problem
     """)
 
-  /// Declares that this node loads what is offered, so that owners wait for its reports while it is alive.
+  /// Declares that this node loads what is offered, so that owners wait for its reports while it is alive; and that it can be asked for its folder.
   package func join() throws(StoreError) {
     _ = try client.execute(
       Self.joinStatement, [.text(identity.name), .text(identity.incarnation)], "the node can't say that it loads rules")
@@ -117,5 +117,79 @@ package final class RevisionExchange {
       Self.reportStatement,
       [.text(identity.name), .text(revision), .text(identity.incarnation), .text(problem)],
       "the node can't report on a revision")
+  }
+
+  // MARK: A node's folder
+
+  private static let askStatement = PostgresStatement(
+    """
+    INSERT INTO ruled.loads (node, revision, incarnation, problem) \
+    SELECT n.node, 'folder ' || gen_random_uuid(), n.incarnation, '' FROM ruled.nodes n \
+    JOIN ruled.loads r ON r.node = n.node AND r.incarnation = n.incarnation AND r.revision = '' AND r.problem = 'folder' \
+    WHERE n.node = $1::text AND n.lease >= clock_timestamp() RETURNING revision, incarnation
+    """)
+
+  /// A request for the rules in a node's folder.
+  package struct FolderRequest: Sendable {
+    /// The node.
+    let node: String
+    /// The node's process.
+    let incarnation: String
+    /// What the table has in place of a revision.
+    let name: String
+  }
+
+  /// Asks a node to offer the rules in its folder; nil if it is not alive, or of a version that can't be asked.
+  package func askForFolder(of node: String) throws(StoreError) -> FolderRequest? {
+    let rows = try client.execute(Self.askStatement, [.text(node)], "node \(node) can't be asked for its rules folder")
+    guard rows.count == 1 else { return nil }
+    return FolderRequest(node: node, incarnation: rows.text(0, 1), name: rows.text(0, 0))
+  }
+
+  private static let answerStatement = PostgresStatement(
+    """
+    WITH answered AS (DELETE FROM ruled.loads WHERE node = $1::text AND revision = $2::text AND problem <> '' RETURNING problem) \
+    SELECT coalesce((SELECT problem FROM answered), ''), EXISTS (SELECT 1 FROM ruled.nodes \
+    WHERE node = $1::text AND incarnation = $3::text AND lease >= clock_timestamp())
+    """)
+
+  /// The answer to a request, which ends it, and whether the node is alive; nil as long as there is none.
+  package func answer(to request: FolderRequest) throws(StoreError) -> (text: String?, isAlive: Bool) {
+    let rows = try client.execute(
+      Self.answerStatement, [.text(request.node), .text(request.name), .text(request.incarnation)],
+      "the answer of node \(request.node) can't be read")
+    let text = rows.text(0, 0)
+    return (text.isEmpty ? nil : text, rows.boolean(0, 1))
+  }
+
+  private static let withdrawStatement = PostgresStatement(
+    "DELETE FROM ruled.loads WHERE node = $1::text AND revision = $2::text")
+
+  /// Withdraws a request that nobody waits for any longer.
+  package func withdraw(_ request: FolderRequest) throws(StoreError) {
+    _ = try client.execute(
+      Self.withdrawStatement, [.text(request.node), .text(request.name)], "a request for a folder can't be withdrawn")
+  }
+
+  private static let askedStatement = PostgresStatement(
+    """
+    SELECT revision FROM ruled.loads WHERE node = $1::text AND incarnation = $2::text AND revision LIKE 'folder %' AND problem = '' LIMIT 1
+    """)
+
+  /// A request for this node's folder that it has not answered; nil if there is none.
+  package func folderRequest() throws(StoreError) -> FolderRequest? {
+    let rows = try client.execute(
+      Self.askedStatement, [.text(identity.name), .text(identity.incarnation)], "requests to the node can't be read")
+    guard rows.count == 1 else { return nil }
+    return FolderRequest(node: identity.name, incarnation: identity.incarnation, name: rows.text(0, 0))
+  }
+
+  private static let answeringStatement = PostgresStatement(
+    "UPDATE ruled.loads SET problem = $3::text WHERE node = $1::text AND revision = $2::text")
+
+  /// Answers a request for this node's folder, once its rules are offered or can't be.
+  package func answer(_ request: FolderRequest, _ text: String) throws(StoreError) {
+    _ = try client.execute(
+      Self.answeringStatement, [.text(request.node), .text(request.name), .text(text)], "the node can't answer")
   }
 }

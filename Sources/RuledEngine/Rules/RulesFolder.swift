@@ -193,6 +193,18 @@ package struct ReloadError: Error, Sendable {
       })
   }
 
+  /// The errors of that JSON; nil if it has another form.
+  package init?(json: JSONValue) {
+    guard let list = json.arrayValue, !list.isEmpty else { return nil }
+    errors = list.compactMap { error in
+      guard let file = error["file"]?.stringValue, let line = error["line"]?.intValue,
+        let message = error["message"]?.stringValue
+      else { return nil }
+      return LoadError(file: file, line: Int(line), message)
+    }
+    guard errors.count == list.count else { return nil }
+  }
+
   /// The answer to a `reload` that was refused.
   package var requestError: RequestError {
     let first = errors.first.map(\.description) ?? "no reason is known"

@@ -27,16 +27,6 @@ extension ClusterMembership {
     }
   }
 
-  /// Offers the rules in this node's folder to the owner, and calls `then` on another thread with their revision.
-  func offerFolder(
-    of configuration: Configuration, then: @escaping @Sendable (Result<String, RequestError>) -> Void
-  ) {
-    ask(
-      { [agreement] in
-        Result { () throws(ReloadError) in try agreement.offerFolder(of: configuration) }.mapError(\.requestError)
-      }, then: then)
-  }
-
   /// Executes `body` on a thread of its own, since the database may take seconds, and calls `then` there with the result.
   private func ask<Value>(
     _ body: @escaping @Sendable () -> Result<Value, RequestError>,

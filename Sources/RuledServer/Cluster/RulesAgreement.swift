@@ -6,6 +6,7 @@ import RuledJSON
 import RuledLua
 import RuledStore
 import RuledThreads
+import Synchronization
 
 /// The rules in force of a cluster, which are in its log: an owner serves these, whatever its folder contains.
 enum LiveRules {
@@ -43,14 +44,16 @@ enum LiveRules {
 /// Lets the nodes of a cluster agree on rules: the owner offers them, each follower loads what is offered and reports.
 final class RulesAgreement: Sendable {
   /// How long the owner waits for the reports of the others, in milliseconds.
-  private static let timeout = 60_000
+  static let timeout = 60_000
   /// How often the owner checks for reports, and a follower for offers, in milliseconds.
-  private static let (ownerInterval, followerInterval) = (50, 250)
+  static let (ownerInterval, followerInterval) = (50, 250)
 
-  private let settings: ClusterSettings
-  private let node: ClusterNode
+  let settings: ClusterSettings
+  let node: ClusterNode
   private let store: RocksStore
   private let log: any EventLog
+  /// The configuration with the folder of this node; nil before `use`.
+  let configuration = Mutex<Configuration?>(nil)
   private let lock = Condition()
   private nonisolated(unsafe) var isStopping = false  // guarded by `lock`
 
@@ -91,40 +94,19 @@ final class RulesAgreement: Sendable {
     } catch { throw Self.failure(error) }
   }
 
-  /// The rules that another node has offered.
-  func offer(of revision: String) throws(ReloadError) -> RevisionArchive.Revision {
-    do throws(StoreError) {
-      guard let content = try RevisionExchange(settings, identity: node.identity).content(of: revision),
-        let found = content.withView(LiveRules.parse)
-      else { throw StoreError(.refused, "no node offers a revision \(revision) that this version of ruled can read") }
-      return found
-    } catch { throw Self.failure(error) }
-  }
-
-  private static func offer(_ catalog: Catalog, in exchange: RevisionExchange) throws(StoreError) {
+  static func offer(_ catalog: Catalog, in exchange: RevisionExchange) throws(StoreError) {
     let content = ByteBuffer(capacity: 64 << 10)
     RevisionDocument.json(RevisionArchive.Revision(catalog, from: .folder)).write(to: content)
     try exchange.offer(catalog.revision, content: content.bytes)
   }
 
-  private static func failure(_ error: StoreError) -> ReloadError {
+  static func failure(_ error: StoreError) -> ReloadError {
     ReloadError([LoadError(file: "", line: 0, error.description)])
   }
 
   // MARK: A follower
 
-  /// Offers the rules in the folder of this node, with the settings of its configuration; returns their revision.
-  func offerFolder(of configuration: Configuration) throws(ReloadError) -> String {
-    let catalog = try CatalogBuilder.build(
-      try RulesFolder.read(configuration.rules), configuration: configuration.plugins, previous: nil,
-      worker: LuaWorker(), now: EngineClock.wall)
-    do throws(StoreError) {
-      try Self.offer(catalog, in: RevisionExchange(settings, identity: node.identity))
-    } catch { throw Self.failure(error) }
-    return catalog.revision
-  }
-
-  /// Loads offered rules and reports on them, until `stop`.
+  /// Loads offered rules and reports on them, and offers those in the folder when it is asked, until `stop`.
   func follow() {
     let exchange = RevisionExchange(settings, identity: node.identity)
     var hasJoined = false
@@ -135,6 +117,7 @@ final class RulesAgreement: Sendable {
           try exchange.join()
           hasJoined = true
         }
+        try answerFolderRequest(exchange)
         let live = try LiveRules.revision(in: store)
         if let (revision, content) = try exchange.offered(live: live) {
           let problem = content.withView { Self.problem(of: $0) }

@@ -14,8 +14,6 @@ extension StandbyServer {
       return ask(request, connection)
     } else if case .single(.request(let request)) = parsed, request.method == .health {
       guard answer(.request(request)) else { return }
-    } else if case .single(.request(let request)) = parsed, isForThisFolder(request), admins.include(connection) {
-      return offerFolder(for: request, connection)
     } else if let client = client(connection) {
       if client.shared > 0 { return client.delay(line) }
       return client.forward(line, parsed, about: followerEvents.partition(of: parsed))

@@ -43,9 +43,6 @@ final class StandbyServer: ConnectionHandler {
   private let ownClients = OwnClients()
   /// Replies from the threads that ask the database.
   let late = Mailbox<LateReply>()
-  var offers = FolderOffers()
-  /// The revision in this node's folder, once it is offered to the owner.
-  let offered = Mailbox<Result<String, RequestError>>()
 
   struct LateReply: Sendable {
     let connection: ConnectionToken
@@ -126,13 +123,13 @@ final class StandbyServer: ConnectionHandler {
       for event in events { followerEvents.receive(event) }
     }
     try late.attach(to: loop) { [unowned self] replies in for reply in replies { finish(reply) } }
-    try offered.attach(to: loop) { [unowned self] results in for result in results { finishOffer(result) } }
     let signalPoll = try signals.attach(to: loop) { [unowned self] signal in
       if signal == .hangUp { return reconfigure() }
       notifier.stopping()
       drain()
     }
     let (node, ended, agreement) = (membership.node, ended, membership.agreement)
+    agreement.use(configuration)
     _ = try Thread(name: "ruled-rules") { agreement.follow() }
     defer { agreement.stop() }
     let follower = try Thread(name: "ruled-follow") {
@@ -170,7 +167,6 @@ final class StandbyServer: ConnectionHandler {
     table.close()
     ended.close()
     late.close()
-    offered.close()
     ownClients.events.close()
     if endsAt != nil { return nil }  // the process ends, and with it the thread
     follower.join()
@@ -186,6 +182,7 @@ final class StandbyServer: ConnectionHandler {
       configurationError = nil
       configuration.logRereading(of: next, to: membership.log)
       configuration.adopt(next)
+      membership.agreement.use(configuration)
       if next.journal.isOn { journal?.journal.adopt(next.journal) }
       (admins, couriers) = (Administrators(configuration.admins), Administrators(configuration.couriers))
     } catch {

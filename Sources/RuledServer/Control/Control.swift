@@ -88,24 +88,25 @@ final class Control {
   // MARK: Connections
 
   /// Takes over a socket that speaks for the client of another node.
-  func adopt(_ descriptor: Int32, for client: PeerClient) {
+  func adopt(_ descriptor: Int32, for client: PeerClient, of node: String) {
     switch client.listener {
-    case .lines: assign(descriptor, ClientRights(isAdmin: client.isAdmin, isCourier: client.isCourier))
-    case .web: services.adoptHTTP(descriptor, from: .node(isAdmin: client.isAdmin))
-    case .api: services.adoptHTTP(descriptor, from: .nodeWithoutCredentials(isVisitor: false))
-    case .sites: services.adoptHTTP(descriptor, from: .nodeWithoutCredentials(isVisitor: true))
+    case .lines:
+      assign(descriptor, for: CarriedClient(node: node, isAdmin: client.isAdmin, isCourier: client.isCourier))
+    case .web: services.adoptHTTP(descriptor, from: .node(node, isAdmin: client.isAdmin))
+    case .api: services.adoptHTTP(descriptor, from: .nodeWithoutCredentials(node, isVisitor: false))
+    case .sites: services.adoptHTTP(descriptor, from: .nodeWithoutCredentials(node, isVisitor: true))
     case .share: preconditionFailure("the connection of a node itself is handed over")
     }
   }
 
-  /// Passes a connection to the next worker in turn; with `rights`, another node has carried it here.
-  private func assign(_ descriptor: Int32, _ rights: ClientRights? = nil) {
+  /// Passes a connection to the next worker in turn; with `client`, another node has carried it here.
+  private func assign(_ descriptor: Int32, for client: CarriedClient? = nil) {
     let worker = nextWorker
     nextWorker = (nextWorker + 1) % services.workers.count
     // Counted here, so that connections on their way to a worker take no descriptor that the store needs.
     guard services.connections.load(ordering: .relaxed) < services.connectionLimit else { return reject(descriptor) }
     services.connections.wrappingAdd(1, ordering: .relaxed)
-    if !services.workers[worker].send(.perform { $0.adopt(descriptor, rights) }) {
+    if !services.workers[worker].send(.perform { $0.adopt(descriptor, for: client) }) {
       services.connections.wrappingSubtract(1, ordering: .relaxed)
       SystemCalls.close(descriptor)
     }

@@ -16,19 +16,19 @@ extension RulesLoader {
     }
   }
 
-  /// Puts the rules in force that another node of the cluster has offered from its folder.
-  func takeOffer(of revision: String) throws(RequestError) -> JSONValue {
+  /// Puts the rules in force that are in the folder of another node of the cluster.
+  func takeFolder(of node: String) throws(RequestError) -> JSONValue {
     guard let agreement = services.agreement else {
-      throw RequestError(.notFound, "no other node offers rules: this daemon is not a node of a cluster")
+      throw RequestError(.notFound, "there is no node \(node): this daemon is not a node of a cluster")
     }
     defer { services.notifyStatus() }
     do throws(ReloadError) {
       if let folderWaits { throw ReloadError([folderWaits]) }
-      let found = try agreement.offer(of: revision)
+      let found = try agreement.folder(of: node, while: Self.isWaiting(services))
       let hasChanged = try adopt(found.rules, found.configuration, isOwn: false)
       services.status.noteReload(isSuccess: true)
       services.context.log.write(
-        LogLine(.info, "rules loaded from the folder of another node, revision \(catalog.revision)"))
+        LogLine(.info, "rules loaded from the folder of node \(node), revision \(catalog.revision)"))
       return ["revision": .string(catalog.revision), "changed": .bool(hasChanged)]
     } catch {
       services.status.noteReload(isSuccess: false)

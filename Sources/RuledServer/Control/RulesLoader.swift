@@ -149,16 +149,20 @@ final class RulesLoader {
     if requests.contains(where: \.changesRules) { hold = services.lending?.takeBackAndWait() }
     defer { hold = nil }
     var (hasChanged, hasClient, readsConfiguration) = (false, false, false)
+    // As with this node's folder, one load serves all that ask for the folder of another one.
+    var folders: [String: [ControlCaller]] = [:]
     for request in requests {
       switch request {
       case .folder: hasChanged = true
       case .client: hasClient = true
       case .configuration: readsConfiguration = true
-      case .task(let task, let caller): execute(task, for: caller)
+      case .task(.folder(let node), let caller): folders[node, default: []].append(caller)
+      case .task(let task, let caller): execute(task, for: [caller])
       case .machines: break
       case .end: return loop.stop()
       }
     }
+    for (node, callers) in folders { execute(.folder(of: node), for: callers) }
     if services.reloads.isEnding { (hasChanged, readsConfiguration) = (false, false) }
     if hasChanged || hasClient || readsConfiguration {
       load(becauseOfChange: hasChanged, readingConfiguration: readsConfiguration)

@@ -38,8 +38,10 @@ struct Administrators: Sendable {
   }
 }
 
-/// What the client of a connection may do beyond what everybody may.
-struct ClientRights: Sendable, Equatable {
+/// A client whose connection another node has carried here, as that node describes it.
+struct CarriedClient: Sendable, Equatable {
+  /// The node.
+  let node: String
   /// Whether it may call every method.
   let isAdmin: Bool
   /// Whether it may lease effects.
@@ -48,8 +50,8 @@ struct ClientRights: Sendable, Equatable {
 
 extension Services {
   /// Whether the client of a connection may call every method.
-  func isAdmin(_ connection: Connection) -> Bool { connection.rights?.isAdmin ?? admins.include(connection) }
+  func isAdmin(_ connection: Connection) -> Bool { connection.carried?.isAdmin ?? admins.include(connection) }
 
   /// Whether the client of a connection may lease effects though it may not call every method.
-  func isCourier(_ connection: Connection) -> Bool { connection.rights?.isCourier ?? couriers.include(connection) }
+  func isCourier(_ connection: Connection) -> Bool { connection.carried?.isCourier ?? couriers.include(connection) }
 }

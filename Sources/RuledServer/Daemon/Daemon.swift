@@ -227,8 +227,8 @@ package final class Daemon {
     services.reloads.serve()
     try startLending(services)
     membership?.whenOwnershipEnds { _ = services.control.send(.perform { $0.end() }) }
-    membership?.links?.serve(services.lending) { client, socket in
-      services.control.send(.perform { $0.adopt(socket, for: client) })
+    membership?.links?.serve(services.lending) { client, node, socket in
+      services.control.send(.perform { $0.adopt(socket, for: client, of: node) })
     }
     loop.run()
     started.close()

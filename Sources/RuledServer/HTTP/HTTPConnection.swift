@@ -167,7 +167,7 @@ final class HTTPConnection {
     if isProxy, end == nil, bytes.count < Self.proxyLineBytes { return false }
     awaitsProxyLine = false
     if isProxy, let end, end < Self.proxyLineBytes {
-      peer = .proxied
+      peer = peer.behindProxy
       inputOffset = end + 1
     }
     return true

@@ -161,27 +161,32 @@ struct HTTPPeer: Sendable {
   let isVisitor: Bool
   /// Whether the kernel's credentials of the peer are an administrator's.
   let isAdmin: Bool
+  /// The node that has carried the connection here; nil if the client connected here.
+  let node: String?
 
-  /// A peer behind a proxy, whose credentials are not the peer's.
-  static let proxied = HTTPPeer(isAnonymous: true)
+  /// The peer behind the proxy that this one is, whose credentials are not the peer's.
+  var behindProxy: HTTPPeer { HTTPPeer(isAnonymous: true, node: node) }
 
-  private init(isAnonymous: Bool, isVisitor: Bool = false, isAdmin: Bool = false) {
+  private init(isAnonymous: Bool, isVisitor: Bool = false, isAdmin: Bool = false, node: String?) {
     self.isAnonymous = isAnonymous
     self.isVisitor = isVisitor
     self.isAdmin = isAdmin
+    self.node = node
   }
 
   /// The peer of a socket that came from `origin`.
   init(_ descriptor: Int32, from origin: HTTPOrigin, admins: Administrators) {
     switch origin {
     case .client(let isVisitor): self.init(descriptor, isVisitor: isVisitor, admins: admins)
-    case .node(isAdmin: let isAdmin): self.init(isAnonymous: false, isAdmin: isAdmin)
-    case .nodeWithoutCredentials(let isVisitor): self.init(isAnonymous: true, isVisitor: isVisitor)
+    case .node(let node, let isAdmin): self.init(isAnonymous: false, isAdmin: isAdmin, node: node)
+    case .nodeWithoutCredentials(let node, let isVisitor):
+      self.init(isAnonymous: true, isVisitor: isVisitor, node: node)
     }
   }
 
   private init(_ descriptor: Int32, isVisitor: Bool, admins: Administrators) {
     self.isVisitor = isVisitor
+    node = nil
     if let peer = PeerCredentials(of: descriptor), SystemCalls.isUnixSocket(descriptor) {
       isAnonymous = false
       isAdmin = admins.include(peer, groups: PeerCredentials.groups(of: descriptor))
@@ -197,7 +202,7 @@ enum HTTPOrigin: Sendable {
   /// From the client itself; over the listener for sites if it `isVisitor`.
   case client(isVisitor: Bool = false)
   /// From another node, at whose Unix socket the client connected.
-  case node(isAdmin: Bool)
+  case node(String, isAdmin: Bool)
   /// From another node, at one of whose loopback listeners the client connected: that for sites if it `isVisitor`.
-  case nodeWithoutCredentials(isVisitor: Bool)
+  case nodeWithoutCredentials(String, isVisitor: Bool)
 }

@@ -23,7 +23,7 @@ extension HTTPRouter {
     case .log: return list(.log, exchange)
     case .explainPast: return try body(.explainPast, exchange)
     case .backtest: return try backtest(exchange)
-    case .reload: return request(.reload, JSONObject())
+    case .reload: return request(.reload, exchange.peer.node.map { ["node": .string($0)] } ?? JSONObject())
     case .revisions: return list(.revisions, exchange)
     case .revision: return request(.revision, ["revision": .string(item)])
     case .rollback: return try body(.rollback, exchange)

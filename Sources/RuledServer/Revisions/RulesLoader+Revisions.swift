@@ -5,8 +5,8 @@ import RuledStore
 
 /// Revisions: listing, showing, going back to an earlier one, and keeping it in force.
 extension RulesLoader {
-  /// Executes a method and replies to its client.
-  func execute(_ task: RulesTask, for caller: ControlCaller) {
+  /// Executes a method and replies to the clients that have called it.
+  func execute(_ task: RulesTask, for callers: [ControlCaller]) {
     let result = Result { () throws(RequestError) in
       if services.reloads.isEnding { throw Reloads.ending }
       return switch task {
@@ -14,7 +14,7 @@ extension RulesLoader {
       case .revision(let revision): try show(revision)
       case .rollback(let revision): try rollBack(to: revision)
       case .unpin: try unpin()
-      case .takeOffer(let revision): try takeOffer(of: revision)
+      case .folder(let node): try takeFolder(of: node)
       case .rolloutStart(let params): try startRollout(params)
       case .rolloutSet(let percent): try setRollout(percent: percent)
       case .rolloutStatus: try rolloutStatus()
@@ -25,7 +25,7 @@ extension RulesLoader {
       case .rolloutAbort: try abortRollout(because: "an administrator aborted it")
       }
     }
-    services.reply(result, to: caller, with: ByteBuffer(capacity: 1024))
+    for caller in callers { services.reply(result, to: caller, with: ByteBuffer(capacity: 1024)) }
   }
 
   // MARK: Showing

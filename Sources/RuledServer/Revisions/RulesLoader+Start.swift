@@ -150,8 +150,13 @@ extension RulesLoader {
 
   /// Waits until all nodes of a cluster that are alive could load the rules; does nothing outside of a cluster.
   static func agree(on catalog: Catalog, _ services: Services) throws(ReloadError) {
+    try services.agreement?.agree(on: catalog, while: isWaiting(services))
+  }
+
+  /// What is called while the loader waits for other nodes, and returns whether it goes on with that.
+  static func isWaiting(_ services: Services) -> () -> Bool {
     let (notifier, reloads) = (services.notifier, services.reloads)
-    try services.agreement?.agree(on: catalog) {
+    return {
       notifier.extendTimeout()
       if !reloads.isServing { notifier.watchdog() }
       return !reloads.isEnding

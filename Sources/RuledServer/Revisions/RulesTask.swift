@@ -13,8 +13,8 @@ enum RulesTask: Sendable {
   case rollback(String?)
   /// Read the folder again.
   case unpin
-  /// Put the rules in force that another node of the cluster has offered from its folder.
-  case takeOffer(String)
+  /// Put the rules in force that are in the folder of another node of the cluster.
+  case folder(of: String)
   /// Try rules on a share of the subjects.
   case rolloutStart(RolloutStartParams)
   /// Change the share, in percent.
@@ -35,7 +35,7 @@ enum RulesTask: Sendable {
   /// Whether other rules may be in force afterwards.
   var changesRules: Bool {
     switch self {
-    case .rollback, .unpin, .takeOffer, .rolloutStart, .rolloutSet, .rolloutPromote, .rolloutAbort: true
+    case .rollback, .unpin, .folder, .rolloutStart, .rolloutSet, .rolloutPromote, .rolloutAbort: true
     case .revisions, .revision, .rolloutStatus, .shadowStart, .shadowStatus, .shadowStop: false
     }
   }

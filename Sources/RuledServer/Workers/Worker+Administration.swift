@@ -21,8 +21,10 @@ extension Worker {
       let task: ControlTask
       switch request.method {
       case .reload:
-        if let revision = try ReloadParams(request).offered {
-          return services.reloads.request(.task(.takeOffer(revision), caller))
+        if let node = try ReloadParams(request).node ?? node(of: target),
+          node != services.membership?.node.identity.name
+        {
+          return services.reloads.request(.task(.folder(of: node), caller))
         }
         task = .reload
       case .backup:
@@ -45,6 +47,11 @@ extension Worker {
       }
       _ = services.control.send(.task(task, caller))
     } catch { replies.sendError(error, for: request, to: target) }
+  }
+
+  /// The node that has carried the connection of a request here; nil if the client connected here.
+  private func node(of target: ReplyTarget) -> String? {
+    target.receiver == .worker(index) ? table[ConnectionToken(raw: target.connection)]?.carried?.node : nil
   }
 
   /// Whether only the outbox's thread can execute a method.

@@ -182,11 +182,11 @@ final class Worker {
 
   // MARK: Connections
 
-  /// Takes over an accepted connection, which `services.connections` counts already; with `rights`, another node has carried it here.
-  func adopt(_ descriptor: Int32, _ rights: ClientRights? = nil) {
+  /// Takes over an accepted connection, which `services.connections` counts already; with `client`, another node has carried it here.
+  func adopt(_ descriptor: Int32, for client: CarriedClient? = nil) {
     do throws(SystemError) {
       let connection = try table.adopt(descriptor)
-      if let rights { connection.speakLines(with: rights) }
+      if let client { connection.speakLines(for: client) }
     } catch {
       services.connections.wrappingSubtract(1, ordering: .relaxed)
       services.context.log.write(LogLine(.warn, "a connection could not be taken: \(error)"))

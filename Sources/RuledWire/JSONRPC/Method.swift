@@ -87,7 +87,7 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .export, .forget, .clusterWhere: ["subject"]
     case .watch: ["subject", "prefix", "plugins", "after"]
     case .unwatch: ["watch"]
-    case .reload: ["offered"]
+    case .reload: ["node"]
     case .rules, .health, .samples, .backup, .release, .revisions, .unpin, .journal, .rolloutStatus,
       .rolloutPromote, .rolloutAbort, .shadowStatus, .shadowStop, .cluster, .clusterRebalance:
       []

@@ -17,12 +17,12 @@ package struct RevisionParams: Sendable, Equatable {
 
 /// What `reload` takes.
 package struct ReloadParams: Sendable, Equatable {
-  /// The revision that another node of the cluster has offered; nil for the rules in the folder.
-  package let offered: String?
+  /// The node of the cluster whose folder is loaded; nil for the one where the client connected.
+  package let node: String?
 
   /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) {
-    offered = try ParamsReader(request).string("offered")
+    node = try ParamsReader(request).string("node")
   }
 }
 

@@ -20,8 +20,8 @@ package final class Connection {
   package let token: ConnectionToken
   /// The process at the other end.
   package let peer: PeerCredentials?
-  /// What the client may do if another node has carried its connection here, so that the process at the other end is not the client.
-  private(set) var rights: ClientRights?
+  /// The client if another node has carried its connection here, so that the process at the other end is not the client.
+  private(set) var carried: CarriedClient?
   /// The number of requests whose replies are still to come.
   package private(set) var requestsInFlight = 0
   /// A number for the handler's use.
@@ -73,9 +73,9 @@ package final class Connection {
     poll?.wait(for: .readable)
   }
 
-  /// Has the client speak JSON-RPC lines, with these rights.
-  func speakLines(with rights: ClientRights) {
-    self.rights = rights
+  /// The connection is one that another node has carried here for a client, which speaks JSON-RPC lines.
+  func speakLines(for client: CarriedClient) {
+    carried = client
     phase = .lines
   }
 
