@@ -41,7 +41,7 @@ final class FollowerEvents {
   private let answered: (ConnectionToken) -> Void
   private var sent: [UInt64: Sent] = [:]
   private var lastNumber: UInt64 = 0
-  private var gathered = GatheredReplies()
+  private var gathered = ReplyBundle()
   private let clients: OwnClients
   private let table: ConnectionTable
   private let parser = RequestParser()

@@ -59,7 +59,7 @@ final class RequestBundle: @unchecked Sendable {  // one thread has it at a time
   var capacity: Int { bytes.capacity }
 }
 
-/// Replies for the connections of one worker.
+/// Replies in one run of bytes, on their way from one thread to another.
 struct ReplyBundle: Sendable {
   /// One reply.
   struct Entry: Sendable {
@@ -96,6 +96,11 @@ struct ReplyBundle: Sendable {
     let start = storage.bytes.count
     storage.bytes.append(reply)
     storage.entries.append(Entry(target: target, range: start..<storage.bytes.count))
+  }
+
+  /// Removes the replies, and keeps their memory unless that is much.
+  mutating func removeAll() {
+    if let storage, storage.bytes.capacity <= BundlePool.maximumBytes { storage.removeAll() } else { storage = nil }
   }
 
   /// Calls `body` with each reply, then leaves the storage to `pool`.

@@ -32,7 +32,7 @@ import Testing
           send = way
           if partitions.count == 128 { loop.stop() }
         case .replies:
-          var gathered = GatheredReplies()
+          var gathered = ReplyBundle()
           clients.take(into: &gathered)
           gathered.forEach { replies[$1.connection] = String(decoding: $0, as: UTF8.self) }
           if replies.count == expected { loop.stop() }

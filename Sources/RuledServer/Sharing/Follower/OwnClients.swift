@@ -19,7 +19,7 @@ final class OwnClients: Sendable {
 
   /// Where the thread with the clients gets its events.
   let events = Mailbox<Event>()
-  private let gathered = Mutex(GatheredReplies())
+  private let gathered = Mutex(ReplyBundle())
 
   /// No clients yet.
   init() {}
@@ -58,7 +58,7 @@ final class OwnClients: Sendable {
   // MARK: The thread with the clients
 
   /// Moves the replies to `other`, which is made empty first.
-  func take(into other: inout GatheredReplies) {
+  func take(into other: inout ReplyBundle) {
     other.removeAll()
     gathered.withLock { swap(&$0, &other) }
   }

@@ -7,7 +7,7 @@ import Synchronization
 /// It also knows how long the node may answer reads.
 final class OwnerReplies: OwnersEvaluation {
   private struct State {
-    var gathered = GatheredReplies()
+    var gathered = ReplyBundle()
     var wake: LoopWake?
     var isOver = false
   }
@@ -66,7 +66,7 @@ final class OwnerReplies: OwnersEvaluation {
   func allowReads(until time: UInt64) { readsEnd.store(time, ordering: .relaxed) }
 
   /// Moves the replies to `other`, which is made empty first.
-  func take(into other: inout GatheredReplies) {
+  func take(into other: inout ReplyBundle) {
     other.removeAll()
     state.withLock { swap(&$0.gathered, &other) }
   }
@@ -76,40 +76,9 @@ final class OwnerReplies: OwnersEvaluation {
     readsEnd.store(0, ordering: .relaxed)
     let wake = state.withLock { state in
       state.isOver = true
-      state.gathered = GatheredReplies()
+      state.gathered = ReplyBundle()
       return state.wake
     }
     wake?.close()
-  }
-}
-
-/// Replies of several workers in one run of bytes, until the thread that sends them takes them.
-struct GatheredReplies {
-  /// How many bytes of memory are kept for the next replies.
-  private static let mostBytes = 1 << 20
-
-  private var bytes = ByteBuffer(capacity: 16 << 10)
-  private var entries: [(target: ReplyTarget, range: Range<Int>)] = []
-
-  /// How many there are.
-  var count: Int { entries.count }
-
-  /// Adds a reply.
-  mutating func append(_ reply: ByteView, to target: ReplyTarget) {
-    let start = bytes.count
-    bytes.append(reply)
-    entries.append((target, start..<bytes.count))
-  }
-
-  /// Removes all, and keeps the memory unless that is much.
-  mutating func removeAll() {
-    entries.removeAll(keepingCapacity: true)
-    if bytes.capacity > Self.mostBytes { bytes = ByteBuffer(capacity: 16 << 10) }
-    bytes.removeAll()
-  }
-
-  /// Calls `body` with each reply.
-  func forEach(_ body: (ByteView, ReplyTarget) -> Void) {
-    for entry in entries { body(bytes.bytes.extracting(entry.range), entry.target) }
   }
 }

@@ -49,7 +49,7 @@ final class ShareSession {
   private(set) var engine: LentEngine?
   /// Why it ends; nil before.
   private(set) var endReason: String?
-  private var gathered = GatheredReplies()
+  private var gathered = ReplyBundle()
   /// What the owner knows to be wrong here.
   private var toldHealth = ShareHealth()
   /// How many requests of this node's clients the owner has not answered.
