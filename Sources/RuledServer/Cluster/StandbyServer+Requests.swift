@@ -117,22 +117,16 @@ extension StandbyServer {
   /// Replies to a request that another thread has worked on.
   func finish(_ late: LateReply) {
     guard let connection = table[late.connection] else { return }
-    sendLate(late.result, late.id, connection)
-    connection.endRequest()
-  }
-
-  /// Sends a reply, unless the request has no id.
-  func sendLate(_ result: Result<JSONValue, RequestError>, _ id: [UInt8]?, _ connection: Connection) {
-    guard let id else { return }
     reply.removeAll()
-    id.withView { id in
-      switch result {
+    late.id.withView { id in
+      switch late.result {
       case .success(let value): ReplyWriter.result(value, id: id, to: reply)
       case .failure(let error): ReplyWriter.error(error, id: id, to: reply)
       }
     }
     ReplyWriter.endLine(to: reply)
     connection.send(reply.bytes)
+    connection.endRequest()
   }
 
   func reportSkippedLine(_ reason: LineFramer.SkipReason, on connection: Connection) {
