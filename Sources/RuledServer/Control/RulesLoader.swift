@@ -148,7 +148,7 @@ final class RulesLoader {
   private func receive(_ requests: [Reloads.Request]) {
     if requests.contains(where: \.changesRules) { hold = services.lending?.takeBackAndWait() }
     defer { hold = nil }
-    var (hasChanged, hasClient, readsConfiguration) = (false, false, false)
+    var (hasChanged, hasClient, readsConfiguration, isOver) = (false, false, false, false)
     // As with this node's folder, one load serves all that ask for the folder of another one.
     var folders: [String: [ControlCaller]] = [:]
     for request in requests {
@@ -159,10 +159,11 @@ final class RulesLoader {
       case .task(.folder(let node), let caller): folders[node, default: []].append(caller)
       case .task(let task, let caller): execute(task, for: [caller])
       case .machines: break
-      case .end: return loop.stop()
+      case .end: isOver = true
       }
     }
     for (node, callers) in folders { execute(.folder(of: node), for: callers) }
+    if isOver { return loop.stop() }
     if services.reloads.isEnding { (hasChanged, readsConfiguration) = (false, false) }
     if hasChanged || hasClient || readsConfiguration {
       load(becauseOfChange: hasChanged, readingConfiguration: readsConfiguration)
