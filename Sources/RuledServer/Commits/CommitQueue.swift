@@ -104,6 +104,7 @@ struct CommitQueue {
 
   /// Adds a batch's counts to the counters, and their new values to its writes; gives the old values, in order.
   private mutating func count(_ batch: CommitBatch) -> [(key: CounterTable.Key, value: CounterValue?)] {
+    guard !batch.counters.isEmpty else { return [] }
     var replaced: [(key: CounterTable.Key, value: CounterValue?)] = []
     replaced.reserveCapacity(batch.counters.count)
     for delta in batch.counters {
