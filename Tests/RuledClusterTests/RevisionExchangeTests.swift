@@ -11,7 +11,12 @@ extension Cluster {
   /// How nodes agree on rules by way of the database.
   @Suite struct RevisionExchangeTests {
     private func exchange(_ name: String, _ settings: ClusterSettings, lease: Bool = true) throws -> RevisionExchange {
-      let identity = Cluster.node(name)
+      try exchange(Cluster.node(name), settings, lease: lease)
+    }
+
+    private func exchange(
+      _ identity: NodeIdentity, _ settings: ClusterSettings, lease: Bool = true
+    ) throws -> RevisionExchange {
       if lease { #expect(try LogClient(settings).renewLease(of: identity, at: 0) != nil) }
       return RevisionExchange(settings, identity: identity)
     }
@@ -52,8 +57,7 @@ extension Cluster {
       settings.lease = 3_600_000
       let owner = try exchange("a", settings)
       let earlier = Cluster.node("b")
-      #expect(try LogClient(settings).renewLease(of: earlier, at: 0) != nil)
-      let before = RevisionExchange(settings, identity: earlier)
+      let before = try exchange(earlier, settings)
       try before.join()
       try offer("r1", by: owner)
       try before.report("r1", problem: "")
@@ -70,8 +74,7 @@ extension Cluster {
       settings.lease = 3_600_000
       let owner = try exchange("a", settings)
       let identity = Cluster.node("b")
-      #expect(try LogClient(settings).renewLease(of: identity, at: 0) != nil)
-      let node = RevisionExchange(settings, identity: identity)
+      let node = try exchange(identity, settings)
       #expect(try owner.askForFolder(of: "b") == nil, "it has not said yet that it can be asked")
       try node.join()
       #expect(try owner.askForFolder(of: "nobody") == nil)

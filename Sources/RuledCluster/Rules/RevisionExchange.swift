@@ -153,7 +153,7 @@ package final class RevisionExchange {
     WHERE node = $1::text AND incarnation = $3::text AND lease >= clock_timestamp())
     """)
 
-  /// The answer to a request, which ends it, and whether the node is alive; nil as long as there is none.
+  /// The answer to a request, nil as long as there is none, and whether the node is alive; an answer ends the request.
   package func answer(to request: FolderRequest) throws(StoreError) -> (text: String?, isAlive: Bool) {
     let rows = try client.execute(
       Self.answerStatement, [.text(request.node), .text(request.name), .text(request.incarnation)],

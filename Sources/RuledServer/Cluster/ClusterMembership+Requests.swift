@@ -28,9 +28,9 @@ extension ClusterMembership {
   }
 
   /// Executes `body` on a thread of its own, since the database may take seconds, and calls `then` there with the result.
-  private func ask<Value>(
-    _ body: @escaping @Sendable () -> Result<Value, RequestError>,
-    then: @escaping @Sendable (Result<Value, RequestError>) -> Void
+  private func ask(
+    _ body: @escaping @Sendable () -> Result<JSONValue, RequestError>,
+    then: @escaping @Sendable (Result<JSONValue, RequestError>) -> Void
   ) {
     do throws(ThreadError) { _ = try Thread(name: "ruled-cluster") { then(body()) } } catch {
       then(.failure(RequestError(.unavailable, "the database can't be asked: error \(error.number)")))
