@@ -49,10 +49,8 @@ extension Cluster {
 
     @Test func `a node that stopped within a statement does not keep others from taking over`() throws {
       let proxy = try DatabaseProxy(to: Cluster.server.folder.path)
-      let stuck = try Cluster.settings(socket: proxy.folder.path)
-      let name = try #require(stuck.url.split(separator: "?").first?.split(separator: "/").last)
-      var settings = ClusterSettings(url: Cluster.server.url(String(name)))
-      settings.allowsPrimary = true
+      let settings = try Cluster.settings()
+      let stuck = Cluster.through(proxy, settings)
       let writer = try Cluster.owner(stuck)
       try Cluster.append(["1"], by: writer)
       proxy.arm(.endLost)

@@ -44,7 +44,7 @@ extension Cluster {
       let (settings, folder) = (try Cluster.settings(), TemporaryFolder())
       _ = try Self.single(1, in: folder)
       #expect(throws: (any Error).self) {
-        try LogClient(settings).fillEmptyLog(for: Cluster.node("a")) { (append) throws(StoreError) in
+        try LogClient.fillEmptyLog(settings, for: Cluster.node("a")) { (append) throws(StoreError) in
           try append(Cluster.batch("one"))
           throw StoreError(.inputOutput, "the store can't be read")
         }

@@ -10,6 +10,7 @@
 /// | `turns` | a task that one node at a time does: which node, and until when |
 /// | `revisions` | rules that a node has offered to the others, by revision |
 /// | `loads` | whether a node's process could load a revision; with an empty revision: the process loads what is offered; with another name: a request for its folder |
+/// | `databases` | a further database with a part of the log: its id, and its name for people (`Memberships`) |
 /// | `readers` | which format a node's process reads, if that is a later one than the tables have; there from the first such process on |
 ///
 /// The format covers the batches of the log too: who writes batches in a new way makes a new format, if only with an empty script.
@@ -33,19 +34,13 @@ struct ClusterSchema: Sendable {
   private static let scripts = [
     """
     CREATE TABLE ruled.cluster (format int8 NOT NULL, id text NOT NULL, part int8 NOT NULL CHECK (part > 0));
-    CREATE TABLE ruled.logs (
-      log int8 PRIMARY KEY, epoch int8 NOT NULL, owner text, incarnation text, sequence int8 NOT NULL, digest bytea NOT NULL
-    ) WITH (fillfactor = 10);
+    \(logs)
     CREATE TABLE ruled.nodes (
       node text PRIMARY KEY, incarnation text NOT NULL, address text NOT NULL, lease timestamptz NOT NULL, sequence int8 NOT NULL
     ) WITH (fillfactor = 10);
-    CREATE TABLE ruled.commits (
-      log int8 NOT NULL, sequence int8 NOT NULL, epoch int8 NOT NULL, previous bytea NOT NULL, digest bytea NOT NULL,
-      batch bytea NOT NULL, PRIMARY KEY (log, sequence)
-    ) PARTITION BY RANGE (sequence);
-    ALTER TABLE ruled.commits ALTER batch SET STORAGE EXTERNAL;
+    \(commits)
     INSERT INTO ruled.cluster VALUES (0, gen_random_uuid()::text, :part);
-    INSERT INTO ruled.logs VALUES (0, 0, NULL, NULL, 0, '');
+    \(firstLog)
     """,
     """
     ALTER TABLE ruled.nodes ADD version text NOT NULL DEFAULT '', ADD behind int8 NOT NULL DEFAULT 0,
@@ -70,10 +65,28 @@ struct ClusterSchema: Sendable {
     """,
     "ALTER TABLE ruled.nodes ADD COLUMN listen text NOT NULL DEFAULT '';",
     "ALTER TABLE ruled.nodes ADD COLUMN lent jsonb, ADD COLUMN moves int8;",
+    "CREATE TABLE ruled.databases (id text PRIMARY KEY, name text NOT NULL);",
   ]
+
+  // The log's own tables, which each of its databases has.
+  static let logs = """
+    CREATE TABLE ruled.logs (
+      log int8 PRIMARY KEY, epoch int8 NOT NULL, owner text, incarnation text, sequence int8 NOT NULL, digest bytea NOT NULL
+    ) WITH (fillfactor = 10);
+    """
+  static let commits = """
+    CREATE TABLE ruled.commits (
+      log int8 NOT NULL, sequence int8 NOT NULL, epoch int8 NOT NULL, previous bytea NOT NULL, digest bytea NOT NULL,
+      batch bytea NOT NULL, PRIMARY KEY (log, sequence)
+    ) PARTITION BY RANGE (sequence);
+    ALTER TABLE ruled.commits ALTER batch SET STORAGE EXTERNAL;
+    """
+  static let firstLog = "INSERT INTO ruled.logs VALUES (0, 0, NULL, NULL, 0, '');"
 
   /// The first format in which the owner's row of `nodes` says what it has lent.
   static let firstWithLoans: Int64 = 6
+  /// The first format that lists further databases with a part of the log.
+  static let firstWithDatabases: Int64 = 7
 
   /// The cluster that the tables belong to.
   struct Cluster {
@@ -152,9 +165,9 @@ struct ClusterSchema: Sendable {
 
   private static let objectInUse = "55006"
   /// How long a change of the schema may take, in milliseconds.
-  private static let timeout = 60_000
+  static let timeout = 60_000
   /// The number of the advisory lock on changes of the schema: `ruled` in ASCII.
-  private static let lockNumber = 0x72_75_6c_65_64
+  static let lockNumber = 0x72_75_6c_65_64
 
   private static let exists = PostgresStatement("SELECT to_regclass('ruled.cluster') IS NOT NULL")
   private static let properties = PostgresStatement("SELECT format, id, part FROM ruled.cluster")

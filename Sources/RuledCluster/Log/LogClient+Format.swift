@@ -27,7 +27,7 @@ extension LogClient {
     let schema = settings.schema
     let found = try execute(Self.formatStatement, [], "the format of the tables can't be read").integer(0, 0)
     guard found <= schema.newest else { throw StoreError(.newerFormat, schema.later(found)) }
-    cluster?.format = found
+    noteFormat(found)
     guard found < schema.newest else { return .isNewest }
     let open = try connection()
     do throws(PostgresError) {

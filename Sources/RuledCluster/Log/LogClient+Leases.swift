@@ -36,7 +36,7 @@ extension LogClient {
     _ = try connection()
     var values: [PostgresValue] = [
       .text(node.name), .text(node.incarnation), .text(node.address), .integer(Int64(settings.lease)),
-      .integer(sequence), .text(settings.version), .integer(Self.log),
+      .integer(sequence), .text(settings.version), .integer(LogDatabase.log),
       .text(node.listen),
     ]
     let hasLoans = knowsLoans

@@ -1,107 +1,70 @@
-import Glibc
 import RuledCore
 import RuledStore
 
-/// How a node uses the database of its cluster.
-package struct ClusterSettings: Sendable {
-  /// The URL of the database, as libpq takes it.
-  package var url: String
-  /// How long a lease runs, in milliseconds.
-  package var lease = 5_000
-  /// How long a commit may take before its clients get `outcome_unknown`, in milliseconds.
-  package var commitTimeout = 20_000
-  /// Whether an acknowledged commit may be lost with the primary's disk.
-  package var allowsPrimary = false
-  /// The number of batches in a partition of a new cluster's log; old batches are dropped a partition at a time.
-  package var partitionSize: Int64 = 65_536
-
-  /// The version of the daemon, shown to the other nodes.
-  package var version = ""
-  /// The formats of the tables that this version of the daemon works with.
-  var schema = ClusterSchema.current
-
-  /// The defaults for a database.
-  package init(url: String) { self.url = url }
-}
-
-/// Reads and writes a log of commits over one connection, which it reopens after a failure; one thread at a time uses it.
+/// Reads and writes a log of commits in one database or several; one thread at a time uses it.
 ///
-/// Each write is one statement, fenced by the epoch. If an answer does not come, the outcome is unknown until `raiseEpoch` finds it out.
+/// The first database is the cluster's: it also says who owns the log, and has the nodes, the rules and the list of snapshots. Each batch is
+/// in one of the databases. After an error of a write its outcome is unknown until `raiseEpoch` finds it out.
 final class LogClient {
-  /// The number of the log; there is one so far, with all subjects.
-  static let log: Int64 = 0
-  /// How long connecting may take for each host, in seconds.
-  private static let connectionSeconds = 3
-  /// How long a statement waits for a row that another transaction has locked, in milliseconds.
-  private static let lockTimeout = 2_000
-
   let settings: ClusterSettings
-  private var open: PostgresConnection?
-  /// The cluster of the database; nil before the first connection.
-  var cluster: ClusterSchema.Cluster?
-  /// The first sequence for which there may be no partition of the table.
-  private var partitionsEnd: Int64 = 0
+  /// The databases of the log, the cluster's first.
+  private let databases: [LogDatabase]
+  private let memberships: Memberships
 
-  private let counts: ClusterCounts?
-
-  /// A client without a connection, whose connections are counted in `counts`.
+  /// A client without connections, which are counted in `counts`.
   init(_ settings: ClusterSettings, counts: ClusterCounts? = nil) {
     self.settings = settings
-    self.counts = counts
-  }
-
-  // MARK: Connecting
-
-  /// The connection, opened if there is none.
-  ///
-  /// Each new connection reviews the database, so that a failover to a server with other settings is noticed.
-  func connection() throws(StoreError) -> PostgresConnection {
-    if let open, open.isOpen { return open }
-    open = nil
-    do throws(PostgresError) {
-      let made = try PostgresConnection(settings.url, seconds: Self.connectionSeconds)
-      try made.run(script: "SET lock_timeout = \(Self.lockTimeout)", milliseconds: settings.commitTimeout)
-      let review = try DurabilityReview.read(made, milliseconds: settings.commitTimeout)
-      if let problem = review.problem(allowsPrimary: settings.allowsPrimary) { throw PostgresError(.unsafe, problem) }
-      let found = try settings.schema.prepare(made, partitionSize: settings.partitionSize)
-      if let cluster, cluster.id != found.id {
-        throw PostgresError(
-          .refused(sqlstate: ""), "the database now has another cluster: \(found.id) instead of \(cluster.id)")
+    let memberships = Memberships()
+    self.memberships = memberships
+    let first = LogDatabase(settings.url, settings, counts: counts) { (connection) throws(PostgresError) in
+      let found = try settings.schema.prepare(connection, partitionSize: settings.partitionSize)
+      try memberships.note(found, connection)
+    }
+    databases =
+      [first]
+      + settings.further.enumerated().map { index, url in
+        LogDatabase(url, settings, counts: counts) { (connection) throws(PostgresError) in
+          try memberships.prepare(index, connection)
+        }
       }
-      cluster = found
-      open = made
-      counts?.countConnection()
-      return made
-    } catch { throw error.storeError("there is no connection to the log of commits") }
   }
 
-  /// Closes the connection.
-  func disconnect() { open = nil }
+  /// The cluster's database.
+  private var first: LogDatabase { databases[0] }
 
-  /// Executes a statement on the connection; an error begins with what was attempted.
+  /// The cluster of the database; nil before the first connection.
+  var cluster: ClusterSchema.Cluster? { memberships.cluster }
+
+  /// Notes the format of the tables that was read.
+  func noteFormat(_ format: Int64) { memberships.cluster?.format = format }
+
+  /// The connection to the cluster's database, opened if there is none.
+  func connection() throws(StoreError) -> PostgresConnection { try first.connection() }
+
+  /// Closes all connections.
+  func disconnect() { databases.forEach { $0.disconnect() } }
+
+  /// Executes a statement in the cluster's database; an error begins with what was attempted.
   func execute(
     _ statement: PostgresStatement, _ values: [PostgresValue], _ attempt: String, milliseconds: Int? = nil
   ) throws(StoreError) -> PostgresRows {
-    let connection = try connection()
-    do throws(PostgresError) {
-      return try connection.execute(statement, values, milliseconds: milliseconds ?? settings.commitTimeout)
-    } catch { throw error.storeError(attempt) }
+    try first.execute(statement, values, attempt, milliseconds: milliseconds)
   }
 
-  /// Executes a command without values, such as the end of a transaction, and checks that the standbys have its commit.
+  /// Executes a command in the cluster's database, such as the end of a transaction, and checks that the standbys have its commit.
   func run(_ command: String) throws(StoreError) {
-    let connection = try connection()
-    do throws(PostgresError) { try connection.run(script: command, milliseconds: settings.commitTimeout) } catch {
-      throw error.storeError("the database did not execute \(command)")
-    }
-    try checkStandbys(have: "it")
+    try first.run(command, "the database did not execute \(command)")
+    try first.checkStandbys(have: "it")
   }
 
-  /// Throws if the server has warned, with its last answer, that it did not wait for its standbys.
-  private func checkStandbys(have what: String) throws(StoreError) {
-    guard let warning = open?.warning else { return }
-    throw StoreError(
-      .unreachable, "the database has not confirmed that its standbys have \(what)", underlying: warning)
+  /// Opens the connections that are not open; returns all databases of the log, the cluster's first.
+  ///
+  /// Throws `refused` if the settings lack a database with a part of the log.
+  func allDatabases() throws(StoreError) -> [LogDatabase] {
+    guard databases.count > 1 || memberships.hasRegistered else { return databases }
+    for database in databases { _ = try database.connection() }
+    try memberships.check()
+    return databases
   }
 
   // MARK: Reading
@@ -116,32 +79,24 @@ final class LogClient {
 
   /// Reads the end of the log, and who owns it.
   func readHead() throws(StoreError) -> LogHead {
-    let rows = try execute(Self.headStatement, [.integer(Self.log)], "the end of the log can't be read")
-    guard rows.count == 1 else {
-      throw StoreError(.corrupt, "the database has no log of commits: restore it from a backup")
-    }
+    let head = try readFirstHead()
+    var ends = [head.position]
+    for database in try allDatabases().dropFirst() { ends.append(try database.end()) }
+    return head.ending(at: ends.latest)
+  }
+
+  /// As `readHead`, with the end of what the cluster's database has of the log.
+  func readFirstHead() throws(StoreError) -> LogHead {
+    let rows = try execute(Self.headStatement, [.integer(LogDatabase.log)], "the end of the log can't be read")
+    guard rows.count == 1 else { throw LogDatabase.noLog }
     let owner = rows.text(0, 3)
     return LogHead(
-      epoch: rows.integer(0, 0), position: Self.position(rows, 1),
+      epoch: rows.integer(0, 0), position: rows.position(0, 1),
       owner: owner.isEmpty
         ? nil
         : NodeIdentity(name: owner, incarnation: rows.text(0, 4), address: rows.text(0, 5), listen: rows.text(0, 7)),
       isLeaseOver: rows.boolean(0, 6), isLeaseReleased: rows.boolean(0, 8))
   }
-
-  private static func position(_ rows: PostgresRows, _ column: Int) -> LogPosition { position(rows, 0, column) }
-
-  /// The position in two columns of a row.
-  static func position(_ rows: PostgresRows, _ row: Int, _ column: Int) -> LogPosition {
-    LogPosition(sequence: rows.integer(row, column), digest: rows.bytes(row, column + 1).map { Array($0) } ?? [])
-  }
-
-  private static let readStatement = PostgresStatement(
-    kept: "read",
-    """
-    SELECT sequence, epoch, previous, digest, batch FROM ruled.commits WHERE log = $1::int8 AND sequence > $2::int8 \
-    ORDER BY sequence LIMIT $3::int8
-    """)
 
   /// Calls `body` with each batch after `position`, at most `limit`, and the position after it; checks that each follows the one before.
   ///
@@ -149,41 +104,63 @@ final class LogClient {
   func read(
     after position: LogPosition, limit: Int, _ body: (ByteView, LogPosition) throws(StoreError) -> Void
   ) throws(StoreError) -> Int {
-    let rows = try execute(
-      Self.readStatement, [.integer(Self.log), .integer(position.sequence), .integer(Int64(limit))],
-      "the log can't be read")
-    var last = position
-    for row in 0..<rows.count {
-      let sequence = rows.integer(row, 0)
-      guard sequence == last.sequence + 1 else {
-        throw StoreError(
-          .behind,
-          "the log was cut: it goes on at \(sequence), this node has what comes before \(last.sequence + 1); start it again, so that it "
-            + "starts from a snapshot")
+    var count = 0
+    func next(upTo end: Int64) throws(StoreError) -> Int64? {
+      try readOnce(after: position, upTo: end, limit: limit) { (batch, next) throws(StoreError) in
+        try body(batch, next)
+        count += 1
       }
-      let batch = rows.bytes(row, 4) ?? .empty
-      let next = last.following(batch, epoch: rows.integer(row, 1))
-      guard rows.bytes(row, 2)?.elementsEqual(last.digest) == true,
-        rows.bytes(row, 3)?.elementsEqual(next.digest) == true
-      else {
-        throw StoreError(
-          .diverged,
-          "batch \(sequence) of the log does not follow what this node has played back: the database has lost commits, was "
-            + "restored, or was changed by hand; to take what it has for the truth, remove this node's store")
-      }
-      try body(batch, next)
-      last = next
     }
-    return rows.count
+    // With several databases each has a part of the next batches, and what one has far behind them is of no use yet.
+    let isOne = databases.count == 1
+    var later = try next(upTo: isOne ? .max : position.sequence + Int64(limit))
+    if count == 0, !isOne {
+      if later == nil { later = try next(upTo: .max) }
+      // One database may have been asked before the batch was there, and another one after its successor was: now both are.
+      if count == 0, later != nil { later = try next(upTo: .max) }
+    }
+    guard count == 0, let later else { return count }
+    try memberships.reload(first)
+    let cause = databases.count > 1 ? ", or one of its databases was restored to an earlier moment" : ""
+    throw StoreError(
+      .behind,
+      "the log was cut\(cause): it goes on at \(later), this node has what comes before \(position.sequence + 1); start it again, so that it "
+        + "starts from a snapshot")
   }
 
-  private static let digestStatement = PostgresStatement(
-    "SELECT digest FROM ruled.commits WHERE log = $1::int8 AND sequence = $2::int8")
+  /// As `read`, from what all databases have now; returns the sequence of a batch that does not follow because one before it is missing.
+  private func readOnce(
+    after position: LogPosition, upTo end: Int64, limit: Int, _ body: (ByteView, LogPosition) throws(StoreError) -> Void
+  ) throws(StoreError) -> Int64? {
+    var parts: [LogRows] = []
+    for database in try allDatabases() {
+      parts.append(try database.batches(after: position.sequence, upTo: end, limit: limit))
+    }
+    var last = position
+    while let index = parts.firstIndex(where: { $0.sequence == last.sequence + 1 }) {
+      guard let next = parts[index].position(following: last) else {
+        throw StoreError(
+          .diverged,
+          "batch \(last.sequence + 1) of the log does not follow what this node has played back: the database has lost commits, was "
+            + "restored, or was changed by hand; to take what it has for the truth, remove this node's store")
+      }
+      try body(parts[index].batch, next)
+      last = next
+      parts[index].advance()
+    }
+    return parts.compactMap(\.sequence).min()
+  }
 
   /// The digest of a batch; nil if the log does not have it, or no longer.
   func digest(of sequence: Int64) throws(StoreError) -> [UInt8]? {
-    let rows = try execute(Self.digestStatement, [.integer(Self.log), .integer(sequence)], "the log can't be read")
-    return rows.count == 1 ? rows.bytes(0, 0).map { Array($0) } : nil
+    for database in try allDatabases() { if let digest = try database.digest(of: sequence).digest { return digest } }
+    return nil
+  }
+
+  /// Whether the log has what follows a position, or ends there: false if that was cut.
+  func continues(after position: LogPosition) throws(StoreError) -> Bool {
+    if try readHead().position.sequence <= position.sequence { return true }
+    return try digest(of: position.sequence + 1) != nil
   }
 
   // MARK: Owning
@@ -199,26 +176,10 @@ final class LogClient {
   ///
   /// A drained node does not become the owner.
   func takeOver(for node: NodeIdentity, from head: LogHead) throws(StoreError) -> Ownership? {
-    do throws(StoreError) {
-      return try ownership(
-        Self.takeOverStatement, [.integer(Self.log), .integer(head.epoch), .text(node.name), .text(node.incarnation)])
-    } catch {
-      // A node that was stopped in the middle of a statement holds the row. Its lease is over, so its transaction may be ended.
-      if error.underlying.hasPrefix(Self.lockNotAvailable) { try endStuckWriters() }
-      throw error
-    }
-  }
-
-  static let lockNotAvailable = "55P03"
-  private static let endStatement = PostgresStatement(
-    """
-    SELECT pg_terminate_backend(a.pid) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid \
-    WHERE l.relation = 'ruled.logs'::regclass AND l.mode = 'RowExclusiveLock' AND l.granted AND a.wait_event = 'ClientRead'
-    """)
-
-  /// Ends the transactions that hold the row of the log while they wait for more input from their node.
-  private func endStuckWriters() throws(StoreError) {
-    _ = try execute(Self.endStatement, [], "the transaction of a node that stopped can't be ended")
+    let values: [PostgresValue] = [
+      .integer(LogDatabase.log), .integer(head.epoch), .text(node.name), .text(node.incarnation),
+    ]
+    return try raise(for: node, Self.takeOverStatement, values)
   }
 
   private static let raiseStatement = PostgresStatement(
@@ -232,26 +193,41 @@ final class LogClient {
   /// After a missing answer this settles the outcome: what the node sent earlier has the old epoch and can't take effect any more. What had
   /// taken effect is as durable as this statement, for which the standbys have answered.
   func raiseEpoch(for node: NodeIdentity) throws(StoreError) -> Ownership? {
-    try ownership(Self.raiseStatement, [.integer(Self.log), .text(node.name), .text(node.incarnation)])
+    try raise(
+      for: node, Self.raiseStatement, [.integer(LogDatabase.log), .text(node.name), .text(node.incarnation)])
   }
 
-  private func ownership(_ statement: PostgresStatement, _ values: [PostgresValue]) throws(StoreError) -> Ownership? {
-    let rows = try execute(statement, values, "the ownership of the log is not known")
-    try checkStandbys(have: "the new epoch")
-    guard rows.count == 1 else { return nil }
-    return Ownership(epoch: rows.integer(0, 0), end: Self.position(rows, 1))
+  /// Gives `node` a new epoch by a statement in the cluster's database, then in each further one; nil if another node owns the log.
+  ///
+  /// The cluster's database decides who owns the log. In a further one the epoch only rises to what that has given, so a node that was
+  /// replaced between the two can't take the further one back. The end of the log is known when the last database has the new epoch: from
+  /// then on no earlier owner can write anywhere.
+  private func raise(
+    for node: NodeIdentity, _ statement: PostgresStatement, _ values: [PostgresValue]
+  ) throws(StoreError) -> Ownership? {
+    guard let raised = try first.ownership(statement, values) else { return nil }
+    let all = try allDatabases()
+    guard all.count > 1, memberships.canRegister else { return Ownership(epoch: raised.epoch, ends: [raised.end]) }
+    var ends = [raised.end]
+    for database in all.dropFirst() {
+      guard let end = try database.follow(node, epoch: raised.epoch) else { return nil }
+      ends.append(end)
+    }
+    try memberships.register(in: first)
+    return Ownership(epoch: raised.epoch, ends: ends)
+  }
+
+  /// What became of a batch, whose sender no longer owns the log, and which it has sent in its `epoch`, to end at `next`.
+  ///
+  /// True if the log has it, false if the log does not and never will, nil if that is still open.
+  func outcome(of next: LogPosition, sentBy ownership: Ownership) throws(StoreError) -> Bool? {
+    let found = try databases[ownership.database(of: next.sequence)].digest(of: next.sequence)
+    if found.digest == next.digest { return true }
+    // Until the new owner has been to that database, a statement that is on its way may still take effect there.
+    return found.epoch > ownership.epoch ? false : nil
   }
 
   // MARK: Appending
-
-  private static let appendStatement = PostgresStatement(
-    kept: "append",
-    """
-    WITH held AS (UPDATE ruled.logs SET sequence = sequence + 1, digest = $5::bytea \
-    WHERE log = $1::int8 AND epoch = $2::int8 AND sequence = $3::int8 AND digest = $4::bytea RETURNING sequence) \
-    INSERT INTO ruled.commits (log, sequence, epoch, previous, digest, batch) \
-    SELECT $1::int8, sequence, $2::int8, $4::bytea, $5::bytea, $6::bytea FROM held
-    """)
 
   /// Appends a batch at the end that `ownership` states, in one statement; false if another node owns the log.
   ///
@@ -259,66 +235,49 @@ final class LogClient {
   func append(_ batch: ByteView, from ownership: Ownership, to next: LogPosition, milliseconds: Int) throws(StoreError)
     -> Bool
   {
-    try makePartitions(for: next.sequence)
-    let last = ownership.end
-    let rows = try last.digest.withView { (previous) throws(StoreError) in
-      try next.digest.withView { (digest) throws(StoreError) in
-        try execute(
-          Self.appendStatement,
-          [
-            .integer(Self.log), .integer(ownership.epoch), .integer(last.sequence), .bytes(previous), .bytes(digest),
-            .bytes(batch),
-          ], "a commit has no answer", milliseconds: milliseconds)
+    let index = ownership.database(of: next.sequence)
+    let database = databases[index]
+    try database.makePartitions(for: next.sequence, size: try partitionSize())
+    return try database.append(
+      batch, epoch: ownership.epoch, after: ownership.ends[index], previous: ownership.end, next: next,
+      milliseconds: milliseconds)
+  }
+
+  // MARK: Cutting
+
+  /// Drops the partitions of the log whose batches all come before `sequence`; returns how many.
+  func dropPartitions(before sequence: Int64) throws(StoreError) -> Int {
+    let size = try partitionSize()
+    var count = 0
+    for database in try allDatabases() { count += try database.dropPartitions(before: sequence, size: size) }
+    return count
+  }
+
+  /// The number of batches in a partition of the log.
+  private func partitionSize() throws(StoreError) -> Int64 {
+    if cluster == nil { _ = try first.connection() }
+    guard let cluster else { throw LogDatabase.noLog }
+    return cluster.partitionSize
+  }
+
+  // MARK: Looking
+
+  /// The databases as they are now, the cluster's first; a further one that can't be asked has a problem that says why.
+  func overviewOfDatabases() throws(StoreError) -> [ClusterOverview.Database] {
+    var found = [try first.overview()]
+    for database in databases.dropFirst() {
+      do throws(StoreError) { found.append(try database.overview()) } catch {
+        found.append(ClusterOverview.Database(problem: "\(error)"))
       }
     }
-    try checkStandbys(have: "a commit")
-    return rows.written == 1
+    return found
   }
 
-  /// Creates the partition of the table for a sequence, and the next one.
-  private func makePartitions(for sequence: Int64) throws(StoreError) {
-    guard sequence >= partitionsEnd else { return }
-    let connection = try connection()
-    guard let size = cluster?.partitionSize else { return }
-    let first = sequence / size
-    var script = ""
-    for partition in first...(first + 1) {
-      script +=
-        "CREATE TABLE IF NOT EXISTS ruled.commits_\(partition) PARTITION OF ruled.commits FOR VALUES FROM (\(partition * size)) "
-      script += "TO (\((partition + 1) * size));"
+  /// What a database could lose with its current settings; nil if none loses anything that was acknowledged.
+  func durabilityProblem() throws(StoreError) -> String? {
+    for database in try allDatabases() {
+      if let problem = database.problem(of: try database.durability()) { return problem }
     }
-    do throws(PostgresError) { try connection.run(script: script, milliseconds: settings.commitTimeout) } catch {
-      throw error.storeError("the log can't get another partition")
-    }
-    partitionsEnd = (first + 1) * size
+    return nil
   }
-
-  // MARK: For the overview
-
-  /// What the database could lose with its current settings; nil if it loses nothing that was acknowledged.
-  func durabilityProblem() throws(StoreError) -> String? { problem(of: try durability()) }
-
-  /// The current settings.
-  func durability() throws(StoreError) -> DurabilityReview {
-    let connection = try connection()
-    do throws(PostgresError) {
-      return try DurabilityReview.read(connection, milliseconds: settings.lease)
-    } catch { throw error.storeError("the settings of the database can't be read") }
-  }
-
-  /// What a database with these settings could lose although the configuration does not allow that.
-  func problem(of review: DurabilityReview) -> String? { review.problem(allowsPrimary: settings.allowsPrimary) }
-
-  /// Executes a statement of the overview.
-  func ask(_ statement: PostgresStatement, _ values: [PostgresValue] = []) throws(StoreError) -> PostgresRows {
-    try execute(statement, values, "the state of the cluster can't be read")
-  }
-}
-
-/// The right to write a log.
-package struct Ownership: Sendable, Equatable {
-  /// The epoch under which the owner writes.
-  package let epoch: Int64
-  /// The end of the log, which only the owner moves.
-  package let end: LogPosition
 }

@@ -139,8 +139,9 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
       do throws(StoreError) {
         let start = MonotonicClock.milliseconds
         let loans = lock.locked { self.loans }
-        let isDrained = try client.renewLease(of: identity, at: played.position.sequence, loans: loans)
+        // A node that does not reach all databases of the log leaves it to another one.
         let unsafe = try client.durabilityProblem()
+        let isDrained = try client.renewLease(of: identity, at: played.position.sequence, loans: loans)
         writer.setProblem(unsafe.map { StoreError(.unsafeDatabase, $0) })
         let problem = isDrained == nil ? Self.nameInUse(identity.name) : nil
         lock.locked {

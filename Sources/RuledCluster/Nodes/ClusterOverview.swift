@@ -42,6 +42,28 @@ package struct ClusterOverview: Sendable, Equatable {
     package var sync: String
   }
 
+  /// A database of the log.
+  package struct Database: Sendable, Equatable {
+    /// The address and port of its primary; empty if it can't be asked.
+    package var primary = ""
+    /// The version of PostgreSQL.
+    package var version = ""
+    /// The number of batches in the log when the last one came here.
+    package var sequence: Int64 = 0
+    /// The size of the log's tables here in bytes.
+    package var bytes: Int64 = 0
+    /// The standbys of the primary.
+    package var standbys: [Standby] = []
+    /// The setting `synchronous_commit`.
+    package var synchronousCommit = ""
+    /// The setting `synchronous_standby_names`.
+    package var synchronousStandbys = ""
+    /// What an acknowledged commit survives.
+    package var promise = ""
+    /// Why it can't be asked, or what it could lose although the configuration of this node does not allow that; nil for nothing.
+    package var problem: String?
+  }
+
   /// The nodes, by name.
   package var nodes: [Node] = []
   /// The epoch of the log's owner.
@@ -50,22 +72,13 @@ package struct ClusterOverview: Sendable, Equatable {
   package var sequence: Int64 = 0
   /// What its owner has lent; nil if that is not known.
   package var loans: Loans?
-  /// The size of its tables in bytes.
-  package var bytes: Int64 = 0
-  /// The address and port of the database's primary.
-  package var primary = ""
-  /// The version of PostgreSQL.
-  package var version = ""
-  /// The standbys of the primary.
-  package var standbys: [Standby] = []
-  /// The setting `synchronous_commit`.
-  package var synchronousCommit = ""
-  /// The setting `synchronous_standby_names`.
-  package var synchronousStandbys = ""
-  /// What an acknowledged commit survives.
-  package var promise = ""
-  /// What the database could lose although the configuration of this node does not allow that; nil for nothing.
-  package var problem: String?
+  /// The cluster's database, which has a part of the log.
+  package var database = Database()
+  /// The further databases of the log that the configuration of this node names.
+  package var further: [Database] = []
+
+  /// The size of the log's tables in bytes.
+  package var bytes: Int64 { further.reduce(database.bytes) { $0 + $1.bytes } }
 
   /// The owner; nil while there is none.
   package var owner: Node? { nodes.first { $0.role == .owner } }
@@ -125,13 +138,49 @@ package struct ClusterAdministration: Sendable {
 }
 
 extension LogClient {
+  static let attempt = "the state of the cluster can't be read"
   private static let nodesStatement = PostgresStatement(
     """
     SELECT n.node, n.incarnation, n.address, n.version, n.drained, n.lease > clock_timestamp(), \
     greatest(0, extract(epoch FROM n.lease - clock_timestamp()) * 1000)::int8, n.sequence, n.behind, \
-    l.incarnation IS NOT DISTINCT FROM n.incarnation, l.sequence \
+    l.incarnation IS NOT DISTINCT FROM n.incarnation \
     FROM ruled.nodes n, ruled.logs l WHERE l.log = 0 ORDER BY n.node
     """)
+  /// Reads the cluster as it is now.
+  func overview() throws(StoreError) -> ClusterOverview {
+    var found = ClusterOverview()
+    let head = try readFirstHead()
+    found.epoch = head.epoch
+    let all = try overviewOfDatabases()
+    found.database = all[0]
+    found.further = Array(all.dropFirst())
+    found.sequence = all.reduce(head.position.sequence) { max($0, $1.sequence) }
+    let rows = try execute(Self.nodesStatement, [], Self.attempt)
+    for row in 0..<rows.count {
+      let (isAlive, isOwner) = (rows.boolean(row, 5), rows.boolean(row, 9))
+      found.nodes.append(
+        .init(
+          identity: NodeIdentity(name: rows.text(row, 0), incarnation: rows.text(row, 1), address: rows.text(row, 2)),
+          role: !isAlive ? .gone : isOwner ? .owner : .follower, version: rows.text(row, 3),
+          isDrained: rows.boolean(row, 4), leaseLeft: rows.integer(row, 6),
+          sequence: isAlive && isOwner ? found.sequence : rows.integer(row, 7),
+          behind: !isAlive ? found.sequence - rows.integer(row, 7) : isOwner ? 0 : rows.integer(row, 8)))
+    }
+    found.loans = try loans()
+    return found
+  }
+
+  private static let markStatement = PostgresStatement(
+    "UPDATE ruled.nodes SET drained = $2::int8 <> 0 WHERE node = $1::text")
+
+  /// Sets whether a node is drained; false if there is none of that name.
+  @discardableResult
+  func mark(_ node: String, drained: Bool) throws(StoreError) -> Bool {
+    try execute(Self.markStatement, [.text(node), .integer(drained ? 1 : 0)], Self.attempt).written == 1
+  }
+}
+
+extension LogDatabase {
   private static let serverStatement = PostgresStatement(
     """
     SELECT coalesce(host(inet_server_addr()) || ':' || inet_server_port(), 'its Unix socket'), \
@@ -144,29 +193,15 @@ extension LogClient {
     FROM pg_stat_replication ORDER BY 1, 2
     """)
 
-  /// Reads the cluster as it is now.
-  func overview() throws(StoreError) -> ClusterOverview {
-    var found = ClusterOverview()
-    let head = try readHead()
-    found.epoch = head.epoch
-    found.sequence = head.position.sequence
-    let rows = try ask(Self.nodesStatement)
-    for row in 0..<rows.count {
-      let (isAlive, isOwner) = (rows.boolean(row, 5), rows.boolean(row, 9))
-      found.nodes.append(
-        .init(
-          identity: NodeIdentity(name: rows.text(row, 0), incarnation: rows.text(row, 1), address: rows.text(row, 2)),
-          role: !isAlive ? .gone : isOwner ? .owner : .follower, version: rows.text(row, 3),
-          isDrained: rows.boolean(row, 4), leaseLeft: rows.integer(row, 6),
-          sequence: isAlive && isOwner ? rows.integer(row, 10) : rows.integer(row, 7),
-          behind: !isAlive ? rows.integer(row, 10) - rows.integer(row, 7) : isOwner ? 0 : rows.integer(row, 8)))
-    }
-    found.loans = try loans()
-    let server = try ask(Self.serverStatement)
+  /// Reads the database as it is now.
+  func overview() throws(StoreError) -> ClusterOverview.Database {
+    var found = ClusterOverview.Database()
+    found.sequence = try end().sequence
+    let server = try execute(Self.serverStatement, [], LogClient.attempt)
     found.primary = server.text(0, 0)
     found.version = server.text(0, 1)
     found.bytes = server.integer(0, 2)
-    let standbys = try ask(Self.standbysStatement)
+    let standbys = try execute(Self.standbysStatement, [], LogClient.attempt)
     for row in 0..<standbys.count {
       found.standbys.append(
         .init(
@@ -179,14 +214,5 @@ extension LogClient {
     found.promise = review.promise
     found.problem = problem(of: review)
     return found
-  }
-
-  private static let markStatement = PostgresStatement(
-    "UPDATE ruled.nodes SET drained = $2::int8 <> 0 WHERE node = $1::text")
-
-  /// Sets whether a node is drained; false if there is none of that name.
-  @discardableResult
-  func mark(_ node: String, drained: Bool) throws(StoreError) -> Bool {
-    try ask(Self.markStatement, [.text(node), .integer(drained ? 1 : 0)]).written == 1
   }
 }

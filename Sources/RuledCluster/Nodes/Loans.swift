@@ -38,7 +38,7 @@ extension LogClient {
   func loans() throws(StoreError) -> Loans? {
     _ = try connection()
     guard knowsLoans else { return nil }
-    let rows = try ask(Self.loansStatement)
+    let rows = try execute(Self.loansStatement, [], Self.attempt)
     guard rows.count > 0 else { return nil }
     var loans = Loans([:], moves: Int(rows.integer(0, 0)))
     for row in 0..<rows.count where !rows.text(row, 1).isEmpty {

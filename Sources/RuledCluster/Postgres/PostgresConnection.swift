@@ -85,7 +85,7 @@ final class PostgresConnection {
       }
     }
     try check(outcome)
-    return PostgresRows(connection)
+    return PostgresRows(self, connection)
   }
 
   /// Executes statements without parameters, one after the other.
@@ -132,9 +132,14 @@ package enum PostgresLibrary {
 
 /// The rows of an answer, valid until the connection's next statement.
 struct PostgresRows {
+  /// Kept open while somebody reads the rows.
+  private let owner: PostgresConnection
   private let connection: OpaquePointer
 
-  fileprivate init(_ connection: OpaquePointer) { self.connection = connection }
+  fileprivate init(_ owner: PostgresConnection, _ connection: OpaquePointer) {
+    self.owner = owner
+    self.connection = connection
+  }
 
   /// The number of rows.
   var count: Int { Int(pq_rows(connection)) }

@@ -37,29 +37,24 @@ extension LogClient {
     let rows = try execute(Self.listStatement, [], "the snapshots can't be listed")
     return (0..<rows.count).map { row in
       Snapshot(
-        name: rows.text(row, 0), position: Self.position(rows, row, 1), bytes: Int(rows.integer(row, 3)),
+        name: rows.text(row, 0), position: rows.position(row, 1), bytes: Int(rows.integer(row, 3)),
         node: rows.text(row, 4), format: Int(rows.integer(row, 5)))
     }
   }
 
   private static let needStatement = PostgresStatement(
     """
-    SELECT l.sequence, coalesce((SELECT max(sequence) FROM ruled.snapshots), -1), \
+    SELECT coalesce((SELECT max(sequence) FROM ruled.snapshots), -1), \
     coalesce((extract(epoch FROM clock_timestamp() - (SELECT max(time) FROM ruled.snapshots)) * 1000000)::int8, 0), \
-    (SELECT count(*) FROM ruled.nodes WHERE node <> $2::text AND lease >= clock_timestamp()) \
-    FROM ruled.logs l WHERE l.log = $1::int8
+    (SELECT count(*) FROM ruled.nodes WHERE node <> $1::text AND lease >= clock_timestamp())
     """)
 
   /// What decides whether `node` should write a snapshot.
   func snapshotNeed(for node: NodeIdentity) throws(StoreError) -> SnapshotNeed {
-    let rows = try execute(
-      Self.needStatement, [.integer(Self.log), .text(node.name)], "the snapshots can't be listed")
-    guard rows.count == 1 else {
-      throw StoreError(.corrupt, "the database has no log of commits: restore it from a backup")
-    }
-    let last = rows.integer(0, 1)
-    return SnapshotNeed(
-      end: rows.integer(0, 0), last: last, age: last < 0 ? nil : rows.integer(0, 2), others: rows.integer(0, 3))
+    let end = try readHead().position.sequence
+    let rows = try execute(Self.needStatement, [.text(node.name)], "the snapshots can't be listed")
+    let last = rows.integer(0, 0)
+    return SnapshotNeed(end: end, last: last, age: last < 0 ? nil : rows.integer(0, 1), others: rows.integer(0, 2))
   }
 
   // MARK: Turns
@@ -131,17 +126,6 @@ extension LogClient {
 
   // MARK: Cutting
 
-  private static let hasStatement = PostgresStatement(
-    "SELECT EXISTS (SELECT 1 FROM ruled.commits WHERE log = $1::int8 AND sequence = $2::int8)")
-
-  /// Whether the log has what follows a position, or ends there: false if that was cut.
-  func continues(after position: LogPosition) throws(StoreError) -> Bool {
-    if try readHead().position.sequence <= position.sequence { return true }
-    return try execute(
-      Self.hasStatement, [.integer(Self.log), .integer(position.sequence + 1)], "the log can't be read"
-    ).boolean(0, 0)
-  }
-
   private static let unneededStatement = PostgresStatement(
     """
     SELECT least((SELECT sequence FROM ruled.snapshots ORDER BY sequence DESC OFFSET 1 LIMIT 1), s.sequence) \
@@ -155,34 +139,4 @@ extension LogClient {
     guard rows.count == 1 else { return 0 }
     return try dropPartitions(before: rows.integer(0, 0) + 1)
   }
-
-  private static let partitionsStatement = PostgresStatement(
-    """
-    SELECT substr(c.relname, 9)::int8 FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid \
-    WHERE i.inhparent = 'ruled.commits'::regclass ORDER BY 1
-    """)
-
-  /// Drops the partitions whose batches all come before `sequence`; returns how many.
-  ///
-  /// Each drop delays commits by 0.2 s at most. It fails if it would have to wait longer for a reader.
-  func dropPartitions(before sequence: Int64) throws(StoreError) -> Int {
-    let rows = try execute(Self.partitionsStatement, [], "the partitions of the log can't be listed")
-    guard let size = cluster?.partitionSize else { return 0 }
-    let old = (0..<rows.count).map { rows.integer($0, 0) }.filter { ($0 + 1) * size <= sequence }
-    for partition in old {
-      let connection = try connection()
-      // The drop holds a lock that commits need, so it does not wait for the standbys. A failover that undoes the drop does no harm.
-      let script = """
-        DO $do$ BEGIN PERFORM set_config('lock_timeout', '200', true), set_config('synchronous_commit', 'local', true); \
-        DROP TABLE IF EXISTS ruled.commits_\(partition); END $do$
-        """
-      do throws(PostgresError) { try connection.run(script: script, milliseconds: Self.dropMilliseconds) } catch {
-        throw error.storeError("old partitions of the log can't be dropped")
-      }
-    }
-    return old.count
-  }
-
-  /// How long dropping a partition may take, in milliseconds.
-  private static let dropMilliseconds = 20_000
 }

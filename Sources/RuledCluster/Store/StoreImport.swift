@@ -16,12 +16,12 @@ package struct StoreImport {
   /// How often progress is reported, in milliseconds.
   private static let reportInterval = 5_000
 
-  private let client: LogClient
+  private let settings: ClusterSettings
   private let node: NodeIdentity
 
   /// An import by the node `node`.
   package init(_ settings: ClusterSettings, node: NodeIdentity) {
-    client = LogClient(settings)
+    self.settings = settings
     self.node = node
   }
 
@@ -34,7 +34,7 @@ package struct StoreImport {
         .refused, "the store at \(store.path) is that of a cluster's node: what it has is in that cluster's log")
     }
     var report = Report()
-    try client.fillEmptyLog(for: node) { (append) throws(StoreError) in
+    try LogClient.fillEmptyLog(settings, for: node) { (append) throws(StoreError) in
       let writes = WriteSet(capacity: Self.batchBytes)
       func send() throws(StoreError) {
         let batch = LogBatch()
@@ -66,29 +66,33 @@ package struct StoreImport {
 extension LogClient {
   /// Appends the batches that `body` gives to a log without any, in one transaction: all of them or none.
   ///
-  /// Throws `refused` if the log has a batch or an owner. After an error that says that the outcome is unknown the log may have all of them.
-  func fillEmptyLog(
-    for node: NodeIdentity, _ body: (_ append: (LogBatch) throws(StoreError) -> Void) throws(StoreError) -> Void
+  /// All are in the cluster's database; further ones join with the log's first owner. Throws `refused` if the log has a batch or an owner. After
+  /// an error that says that the outcome is unknown the log may have all of them.
+  static func fillEmptyLog(
+    _ settings: ClusterSettings, for node: NodeIdentity,
+    _ body: (_ append: (LogBatch) throws(StoreError) -> Void) throws(StoreError) -> Void
   ) throws(StoreError) {
+    var alone = settings
+    alone.further = []
+    let client = LogClient(alone)
     // To close the connection rolls the transaction back.
-    defer { disconnect() }
-    try run("BEGIN")
-    let head = try readHead()
-    guard head.position == .start, head.owner == nil, let owned = try takeOver(for: node, from: head) else {
+    defer { client.disconnect() }
+    try client.run("BEGIN")
+    let head = try client.readHead()
+    guard head.position == .start, head.owner == nil, var ownership = try client.takeOver(for: node, from: head) else {
       throw StoreError(
         .refused,
         "the log of the cluster is not empty: it can be filled before its first node has owned it; to begin again, end the nodes, drop the "
           + "schema 'ruled' of the database, and remove the nodes' stores")
     }
-    var end = owned.end
     try body { (batch) throws(StoreError) in
-      let next = end.following(batch.bytes, epoch: owned.epoch)
-      let isAppended = try append(
-        batch.bytes, from: Ownership(epoch: owned.epoch, end: end), to: next, milliseconds: settings.commitTimeout)
+      let next = ownership.end.following(batch.bytes, epoch: ownership.epoch)
+      let isAppended = try client.append(
+        batch.bytes, from: ownership, to: next, milliseconds: settings.commitTimeout)
       precondition(isAppended, "the transaction holds the row of the log")
-      end = next
+      ownership = ownership.appended(next)
     }
-    do throws(StoreError) { try run("COMMIT") } catch {
+    do throws(StoreError) { try client.run("COMMIT") } catch {
       var unknown = error
       unknown.isOutcomeUnknown = true
       throw unknown

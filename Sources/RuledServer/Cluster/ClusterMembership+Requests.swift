@@ -95,20 +95,25 @@ extension ClusterMembership {
         "epoch": .integer(cluster.epoch), "sequence": .integer(cluster.sequence), "bytes": .integer(cluster.bytes),
         "moves": loans.map { .integer(Int64($0.moves)) } ?? .null,
       ]),
-      "database": .object([
-        "primary": .string(cluster.primary), "version": .string(cluster.version),
-        "standbys": .array(
-          cluster.standbys.map {
-            .object([
-              "name": .string($0.name), "address": .string($0.address), "state": .string($0.state),
-              "sync": .string($0.sync),
-            ])
-          }),
-        "synchronous_commit": .string(cluster.synchronousCommit),
-        "synchronous_standby_names": .string(cluster.synchronousStandbys),
-        "promise": .string(cluster.promise),
-        "problem": cluster.problem.map { .string($0) } ?? .null,
-      ]),
+      "database": Self.json(cluster.database),
+      "databases": .array(cluster.further.map { Self.json($0) }),
+    ])
+  }
+
+  private static func json(_ database: ClusterOverview.Database) -> JSONValue {
+    .object([
+      "primary": .string(database.primary), "version": .string(database.version), "bytes": .integer(database.bytes),
+      "standbys": .array(
+        database.standbys.map {
+          .object([
+            "name": .string($0.name), "address": .string($0.address), "state": .string($0.state),
+            "sync": .string($0.sync),
+          ])
+        }),
+      "synchronous_commit": .string(database.synchronousCommit),
+      "synchronous_standby_names": .string(database.synchronousStandbys),
+      "promise": .string(database.promise),
+      "problem": database.problem.map { .string($0) } ?? .null,
     ])
   }
 

@@ -138,11 +138,15 @@ package enum ClusterCommand: Command {
         text += "moves     \(moves) since node \(owner.printable) owns the log\n"
       }
     }
-    return text + (result.member("database").map { database($0, style) } ?? "")
+    let databases = [result.member("database")].compactMap(\.self) + (result.member("databases")?.arrayValue ?? [])
+    return databases.reduce(text) { $0 + database($1, style) }
   }
 
   private static func database(_ database: JSONValue, _ style: Style) -> String {
     func word(_ name: String) -> String { database.member(name)?.brief.printable ?? "?" }
+    guard !word("primary").isEmpty else {
+      return "database  \(style.red(word("problem")))\n"
+    }
     var text = "database  primary at \(word("primary")), PostgreSQL \(word("version"))\n"
     for standby in database.member("standbys")?.arrayValue ?? [] {
       let words = ["name", "address", "state", "sync"].compactMap { standby.member($0)?.stringValue }.filter {

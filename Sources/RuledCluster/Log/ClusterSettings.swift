@@ -1,0 +1,23 @@
+/// How a node uses the databases of its cluster.
+package struct ClusterSettings: Sendable {
+  /// The URL of the cluster's database, as libpq takes it: it has the nodes, the rules and the snapshots, and a part of the log.
+  package var url: String
+  /// The URLs of further databases, each of which has a part of the log.
+  package var further: [String] = []
+  /// How long a lease runs, in milliseconds.
+  package var lease = 5_000
+  /// How long a commit may take before its clients get `outcome_unknown`, in milliseconds.
+  package var commitTimeout = 20_000
+  /// Whether an acknowledged commit may be lost with the primary's disk.
+  package var allowsPrimary = false
+  /// The number of batches in a partition of a new cluster's log; old batches are dropped a partition at a time.
+  package var partitionSize: Int64 = 65_536
+
+  /// The version of the daemon, shown to the other nodes.
+  package var version = ""
+  /// The formats of the tables that this version of the daemon works with.
+  var schema = ClusterSchema.current
+
+  /// The defaults for a database.
+  package init(url: String) { self.url = url }
+}
