@@ -112,6 +112,8 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
 
   func ended(_ reason: String) { end(reason) }
 
+  func writeFailed(_ reason: String) { end(reason) }
+
   func wrote() {
     isWriting = false
     lastWritten = loop.now

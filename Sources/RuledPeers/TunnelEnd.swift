@@ -103,6 +103,13 @@ final class TunnelEnd: StreamOwner, Watched, @unchecked Sendable {  // confined 
     if local == .daemon { deadline = loop.now + limits.stallMilliseconds }
   }
 
+  func writeFailed(_ reason: String) {
+    // The daemon may have said its last words before it closed its side: they are read up to the end.
+    guard local == .daemon, connection != nil, !inputEnded else { return ended(reason) }
+    isBroken = true
+    waiting.removeAll()
+  }
+
   func ended(_ reason: String) {
     isBroken = true
     waiting.removeAll()

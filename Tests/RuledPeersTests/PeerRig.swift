@@ -214,7 +214,7 @@ final class PeerRig: Sendable {
   func tunnel() throws -> (client: Socket, daemon: Socket) {
     let count = clients.items.count
     let client = open()
-    #expect(eventually { clients.items.count == count + 1 })
+    try #require(eventually { clients.items.count == count + 1 })
     return (client, try #require(clients.items.last).socket)
   }
 

@@ -96,6 +96,24 @@ import Testing
     #expect(eventually { rig.outcomes.items.count == 1 })
   }
 
+  @Test func `the last words of a daemon that closes arrive while the client still sends`() throws {
+    let rig = try PeerRig()
+    #expect(rig.waitForLink())
+    for round in 0..<60 {
+      let (client, daemon) = try rig.tunnel()
+      let writer = try Thread(name: "writer") {
+        let piece = [UInt8](repeating: 1, count: 2000)
+        for _ in 0..<20_000 { if client.sendNow(piece[...]) == 0, errno != EAGAIN { break } }
+      }
+      for _ in 0..<(1 + round % 7) { _ = daemon.receive() }
+      daemon.send([UInt8](repeating: 7, count: 5000))
+      daemon.close()
+      #expect(client.receiveAll().count == 5000)
+      client.close()
+      writer.join()
+    }
+  }
+
   @Test func `the last words arrive over a slow network`() throws {
     let rig = try PeerRig()
     #expect(rig.waitForLink())

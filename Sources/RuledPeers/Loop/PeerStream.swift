@@ -14,6 +14,8 @@ protocol StreamOwner: AnyObject {
   func inputDidEnd()
   /// The connection broke.
   func ended(_ reason: String)
+  /// Nothing can be written any more; what the peer sent before can still be read.
+  func writeFailed(_ reason: String)
 }
 
 /// A stream socket of any kind, which libuv handles as TCP; confined to its loop.
@@ -177,7 +179,7 @@ final class PeerStream {
     if status == 0 {
       owner?.wrote()
     } else {
-      owner?.ended(PeerError.text(of: -status))
+      owner?.writeFailed(PeerError.text(of: -status))
     }
   }
 }
