@@ -3,7 +3,7 @@ import RuledStore
 /// Which databases the log is in, as the cluster's database lists them and as the further ones say themselves; one thread at a time uses it.
 ///
 /// A further database has, in its schema `ruled`, the log's own tables and a table `membership` with one row: its unique id, the id of its
-/// cluster, the number of batches in a partition of the log. An owner of the log lists it in the cluster's database before it writes there.
+/// cluster, the format of these tables. An owner of the log lists it in the cluster's database before it writes there.
 final class Memberships {
   /// The cluster; nil before the first connection to its database.
   var cluster: ClusterSchema.Cluster?
@@ -72,11 +72,13 @@ final class Memberships {
 
   // MARK: Further databases
 
+  /// The format of the tables in a further database.
+  private static let format: Int64 = 1
   private static let existsStatement = PostgresStatement(
     "SELECT to_regclass('ruled.membership') IS NOT NULL, to_regclass('ruled.cluster') IS NOT NULL")
   private static let membershipStatement = PostgresStatement(
     """
-    SELECT id, cluster, current_database() || coalesce(' at ' || host(inet_server_addr()) || ':' || inet_server_port(), '') \
+    SELECT id, cluster, format, current_database() || coalesce(' at ' || host(inet_server_addr()) || ':' || inet_server_port(), '') \
     FROM ruled.membership
     """)
 
@@ -89,15 +91,16 @@ final class Memberships {
     guard !exists.boolean(0, 1) else {
       throw PostgresError(
         .refused(sqlstate: ""),
-        "'databases' names the database of a cluster, this one's or another's: each part of the log needs a database of its own")
+        "'databases' names the database of a cluster, this one's or another's: each part of the log needs a database of its own"
+      )
     }
     if !exists.boolean(0, 0) {
       let script = """
         BEGIN; SELECT pg_advisory_xact_lock(\(ClusterSchema.lockNumber)); CREATE SCHEMA IF NOT EXISTS ruled; \
         DO $do$ BEGIN IF to_regclass('ruled.membership') IS NOT NULL THEN RETURN; END IF; \
-        CREATE TABLE ruled.membership (id text NOT NULL, cluster text NOT NULL, part int8 NOT NULL, format int8 NOT NULL); \
+        CREATE TABLE ruled.membership (id text NOT NULL, cluster text NOT NULL, format int8 NOT NULL); \
         \(ClusterSchema.logs) \(ClusterSchema.commits) \(ClusterSchema.firstLog) \
-        INSERT INTO ruled.membership VALUES (gen_random_uuid()::text, '\(cluster.id)', \(cluster.partitionSize), 1); \
+        INSERT INTO ruled.membership VALUES (gen_random_uuid()::text, '\(cluster.id)', \(Self.format)); \
         END $do$; COMMIT;
         """
       do throws(PostgresError) { try connection.run(script: script, milliseconds: ClusterSchema.timeout) } catch {
@@ -108,15 +111,21 @@ final class Memberships {
     guard rows.count == 1 else {
       throw PostgresError(.refused(sqlstate: ""), "the table ruled.membership has not one row, but \(rows.count)")
     }
-    guard rows.text(0, 1) == cluster.id else {
+    let (id, owner, format, name) = (rows.text(0, 0), rows.text(0, 1), rows.integer(0, 2), rows.text(0, 3))
+    guard format == Self.format else {
       throw PostgresError(
         .refused(sqlstate: ""),
-        "'databases' names \(rows.text(0, 2)), which has a part of the log of the cluster \(rows.text(0, 1)), not of \(cluster.id)")
+        "a later version of ruled made the tables of \(name) (format \(format), this one reads \(Self.format)): install that version here"
+      )
     }
-    let id = rows.text(0, 0)
+    guard owner == cluster.id else {
+      throw PostgresError(
+        .refused(sqlstate: ""),
+        "'databases' names \(name), which has a part of the log of the cluster \(owner), not of \(cluster.id)")
+    }
     if let known = found[index], known.id != id {
-      throw PostgresError(.refused(sqlstate: ""), "\(rows.text(0, 2)) is another database than before")
+      throw PostgresError(.refused(sqlstate: ""), "\(name) is another database than before")
     }
-    found[index] = (id, rows.text(0, 2))
+    found[index] = (id, name)
   }
 }

@@ -239,8 +239,11 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
       do throws(StoreError) {
         let head = try follow(client)
         if lock.locked({ mayOwn }), isFree(head), try writer.takeOver(from: head) {
-          while let end = writer.end, played.position != end { try follow(client) }
-          if let epoch = writer.epoch {
+          while let end = writer.end, played.position.sequence < end.sequence, !lock.locked({ isStopping }) {
+            try follow(client)
+          }
+          // If the node was stopped meanwhile, another one may have written what it has just played back.
+          if let epoch = writer.epoch, writer.end == played.position {
             lock.locked {
               current.owner = identity
               current.epoch = epoch

@@ -14,9 +14,8 @@ extension Configuration {
     section.text("store", expected: "\"rocksdb:/path\", \"memory:\" or \"postgresql://…\"", StoreURL.init).map {
       store = $0
     }
-    section.read("databases", expected: "an array of URLs such as \"postgresql://…\", each one once", Self.databases).map {
-      databases = $0
-    }
+    let urls = "an array of URLs such as \"postgresql://…\", each one once"
+    section.read("databases", expected: urls, Self.databases).map { databases = $0 }
     section.text("durability", expected: "\"commit\", \"interval\" or \"primary\"", Durability.init).map {
       durability = $0
     }
