@@ -70,6 +70,7 @@ class Node:
             more += f", s3 = {{ {options['s3']} }}"
         if not options.get("share", True):
             more += ", share = false"
+        further = ", ".join(f'"{database.url}"' for database in options.get("further", []))
         tunnel = ""
         if certificates:
             tls = f"{certificates}/{options.get('certificate_of', name)}"
@@ -77,6 +78,7 @@ class Node:
             tunnel += f', authority = "{certificates}/authority.pem"'
         (folder / "ruled.conf.lua").write_text(
             f'socket = "{self.socket}"\nrules = "{folder}/rules"\nstore = "{database.url}"\ndurability = "{durability}"\nworkers = 2\n'
+            f'databases = {{ {further} }}\n'
             f'cluster = {{ node = "{name}", address = "{self.socket}", folder = "{folder}/store", lease = "2s"{tunnel}{more} }}\n'
             f'http = {{ listen = "127.0.0.1:{self.web_port}", token_file = "{folder}/token", role = "writer" }}\n'
         )

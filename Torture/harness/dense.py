@@ -30,18 +30,20 @@ def run(*words):
 class Place:
   """Three nodes over PostgreSQL with two standbys in a folder: as root in a network of namespaces, with disks that can be filled."""
 
-  def __init__(self, folder, programs, seed, other_programs=None):
-    """The nodes run `programs`; with `other_programs`, of another version, they change between the two."""
+  def __init__(self, folder, programs, seed, other_programs=None, databases=1):
+    """The nodes run `programs`; with `other_programs`, of another version, they change between the two. The log is in so many databases."""
     self.folder, self.programs, self.other_programs = folder, programs, other_programs
     self.network = Network(folder, NAMES) if is_allowed() else None
     if not self.network:
       say("nothing is cut or filled: that takes root")
-    self.database = self.services = None
-    self.nodes, self.disks, self.calls = [], [], {}
+    self.services = None
+    self.nodes, self.disks, self.calls, self.databases = [], [], {}, []
     try:
-      if self.network:
-        self.add_disk(folder / "db/primary", 3072)  # an event takes 750 bytes, and the log is cut late
-      self.database = Servers(folder / "db", self.network and self.network.addresses[""])
+      for number in range(databases):
+        servers = folder / f"db{number}"
+        if self.network:
+          self.add_disk(servers / "primary", 3072 // databases)  # an event takes 750 bytes, and the log is cut late
+        self.databases.append(Servers(servers, self.network and self.network.addresses[""]))
       self.services = Services(self.nodes, seconds=0.2)
       copy_rules(folder)
       (folder / "rules/stream").mkdir()
@@ -87,8 +89,8 @@ class Place:
       })
     self.calls[name] = Faults(place / "calls", seed, collections.Counter())
     prefix += self.preloaded(self.calls[name])
-    store = f"{self.database.store}&application_name={name}"
-    self.nodes.append(Node(name, self.folder, store, self.programs, prefix, lease=LEASE, **more))
+    store, *further = [f"{database.store}&application_name={name}" for database in self.databases]
+    self.nodes.append(Node(name, self.folder, store, self.programs, prefix, lease=LEASE, further=further, **more))
 
   def add_disk(self, folder, mib):
     folder.mkdir(parents=True)
@@ -100,11 +102,13 @@ class Place:
     node = self.nodes.pop()
     wait(lambda: node.status == "ready", 60, f"no node comes up; see {node.folder}/log")
     node.end(signal.SIGTERM)
-    names = self.sql("SELECT string_agg(inhrelid::regclass::text, ', ') FROM pg_inherits WHERE inhparent = 'ruled.commits'::regclass")
-    self.sql(
-      f"DROP TABLE {names}; UPDATE ruled.cluster SET part = {PART}; DELETE FROM ruled.snapshots; DELETE FROM ruled.nodes; "
-      "UPDATE ruled.logs SET epoch = 0, owner = NULL, incarnation = NULL, sequence = 0, digest = ''"
-    )
+    for database in self.databases:
+      names = database.sql("SELECT string_agg(inhrelid::regclass::text, ', ') FROM pg_inherits WHERE inhparent = 'ruled.commits'::regclass")
+      database.sql(
+        (f"DROP TABLE {names}; " if names else "") +
+        "UPDATE ruled.logs SET epoch = 0, owner = NULL, incarnation = NULL, sequence = 0, digest = ''"
+      )
+    self.sql(f"UPDATE ruled.cluster SET part = {PART}; DELETE FROM ruled.snapshots; DELETE FROM ruled.nodes")
     self.empty(node)
     shutil.rmtree(self.folder / "snapshots")
     (self.folder / "snapshots").mkdir()
@@ -127,7 +131,8 @@ class Place:
     return {}
 
   def sql(self, statement):
-    return self.database.sql(statement)
+    """What a statement returns in the cluster's database, which is the first one."""
+    return self.databases[0].sql(statement)
 
   @staticmethod
   def empty(node):
@@ -145,8 +150,8 @@ class Place:
     for node in self.nodes:
       node.signal(signal.SIGCONT)
       node.end(signal.SIGKILL)
-    if self.database:
-      self.database.end()
+    for database in self.databases:
+      database.end()
     for disk in self.disks:
       run("umount", "-l", disk)
     if self.network:
@@ -158,8 +163,8 @@ class DenseFaults:
 
   def __init__(self, place, choice):
     self.place, self.choice = place, choice
-    self.nodes, self.database, self.network = place.nodes, place.database, place.network
-    # Held by who kills the primary, until it runs again.
+    self.nodes, self.network = place.nodes, place.network
+    # Held by who kills a primary, until it runs again.
     self.starting = threading.Lock()
     # How many faults hit a follower, or the owner, while followers evaluated.
     self.hits = collections.Counter()
@@ -328,58 +333,70 @@ class DenseFaults:
 
   # The database
 
+  def database(self):
+    """One of the databases, and words that tell it from others."""
+    number = self.choice.randrange(len(self.place.databases))
+    return self.place.databases[number], f" of database {number + 1}" if len(self.place.databases) > 1 else ""
+
   def end_sessions(self):
     if node := self.owner():
+      database, words = self.database()
       times = self.choice.randrange(1, 5)
       for _ in range(times):
-        self.place.sql(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '{node.name}'")
+        database.sql(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '{node.name}'")
         self.pause(0, 0.2)
-      return f"ended the sessions of the owner {node.name}, {times} times"
+      return f"ended the sessions{words} of the owner {node.name}, {times} times"
 
-  def freeze(self, servers):
+  @staticmethod
+  def freeze(database, servers):
     for server in servers:
-      self.database.signal(server, signal.SIGSTOP)
+      database.signal(server, signal.SIGSTOP)
 
-  def thaw(self, servers):
+  @staticmethod
+  def thaw(database, servers):
     for server in servers:
-      self.database.signal(server, signal.SIGCONT)
+      database.signal(server, signal.SIGCONT)
+
+  def stop_servers(self, database, servers, seconds):
+    self.freeze(database, servers)
+    time.sleep(seconds)
+    self.thaw(database, servers)
 
   def stop_standby(self):
+    database, words = self.database()
     server = self.choice.choice(STANDBYS)
-    self.freeze([server])
-    self.pause(0.2, 3)
-    self.thaw([server])
-    return f"stopped the standby {server}"
+    self.stop_servers(database, [server], self.choice.uniform(0.2, 3))
+    return f"stopped the standby {server}{words}"
 
   def stop_standbys(self):
-    self.freeze(STANDBYS)
-    self.pause(0.2, 3)
-    self.thaw(STANDBYS)
-    return "stopped both standbys"
+    database, words = self.database()
+    self.stop_servers(database, STANDBYS, self.choice.uniform(0.2, 3))
+    return f"stopped both standbys{words}"
 
   def cancel_waits(self):
-    self.freeze(STANDBYS)
+    database, words = self.database()
+    self.freeze(database, STANDBYS)
     count = 0
     for _ in range(self.choice.randrange(1, 6)):
       self.pause(0, 0.3)
-      found = self.place.sql("SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+      found = database.sql("SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
       count += int(found or 0)
-    self.thaw(STANDBYS)
-    return f"cancelled {count} waits for standbys" if count else None
+    self.thaw(database, STANDBYS)
+    return f"cancelled {count} waits for standbys{words}" if count else None
 
   def stop_database(self):
+    database, words = self.database()
     seconds = self.choice.uniform(0.2, 3)
-    self.freeze(["primary"])
-    time.sleep(seconds)
-    self.thaw(["primary"])
-    return f"stopped the primary for {seconds:.1f} s"
+    self.stop_servers(database, ["primary"], seconds)
+    return f"stopped the primary{words} for {seconds:.1f} s"
 
   def kill_database(self):
+    database, words = self.database()
     with self.starting:
-      self.database.kill("primary")
+      database.kill("primary")
       self.pause(0, 2)
-      self.database.start("primary")
-    return "killed the primary, and started it again"
+      database.start("primary")
+    return f"killed the primary{words}, and started it again"
 
   # Ways
 
@@ -424,12 +441,13 @@ class DenseFaults:
 
   def fill_database(self):
     """The primary ends when it can't write its log."""
+    database, words = self.database()
     with self.starting:
-      self.fill(self.place.folder / "db/primary")
-      ended = not self.database.is_running("primary")
+      self.fill(database.folder / "primary")
+      ended = not database.is_running("primary")
       if ended:
-        self.database.start("primary")
-    return f"filled the disk of the primary, which {'ended, and was started again' if ended else 'went on'}"
+        database.start("primary")
+    return f"filled the disk of the primary{words}, which {'ended, and was started again' if ended else 'went on'}"
 
   def fail_calls(self):
     node = self.choice.choice(self.nodes)
@@ -461,7 +479,8 @@ class DenseFaults:
     page = node and self.place.calls[node.name]
     if not page or page.count:
       return None
-    port = f"port:{self.database.servers['primary'].port}"
+    database, words = self.database()
+    port = f"port:{database.servers['primary'].port}"
     step, calls, pattern = self.choice.choice([
       ("it sends a batch to the database", "send", port), ("it reads the database's answer", "receive", port),
       ("it writes a batch to its own log", ("pwrite", "write"), f"{node.folder}/store/*.log"),
@@ -480,7 +499,7 @@ class DenseFaults:
       for _ in range(2):  # it may have been hit just now
         node.signal(signal.SIGCONT)
         time.sleep(0.1)
-    return hits and f"{'killed' if verb == 'kill' else 'stopped'} the owner {node.name} {moment} {step}"
+    return hits and f"{'killed' if verb == 'kill' else 'stopped'} the owner {node.name} {moment} {step}{words if calls in ('send', 'receive') else ''}"
 
   def set_clock(self):
     """Sets the clock of a node's host hours off, until it is set again."""
@@ -528,7 +547,8 @@ class Hands:
     except Exception as error:
       text = str(error) if isinstance(error, Failure) else f"a fault can't be made: {error!r}"
       place = self.faults.place
-      if not place.database.is_running("primary"):
-        free = shutil.disk_usage(place.folder / "db/primary").free >> 20
-        text += f"; the primary has ended, and its disk has {free} MiB left"
+      for database in place.databases:
+        if not database.is_running("primary"):
+          free = shutil.disk_usage(database.folder / "primary").free >> 20
+          text += f"; the primary in {database.folder} has ended, and its disk has {free} MiB left"
       self.failure = Failure(text)

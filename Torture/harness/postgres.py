@@ -20,6 +20,7 @@ class Servers:
   """A primary and two standbys in a folder; the primary listens at a further address if one is given."""
 
   def __init__(self, folder, address=None):
+    self.folder = folder
     # A server ends with the thread that has started it.
     self.starter = concurrent.futures.ThreadPoolExecutor(1)
     settings = {

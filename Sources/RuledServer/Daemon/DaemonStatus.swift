@@ -126,7 +126,9 @@ package final class DaemonStatus: Sendable {
   ) -> Findings {
     var found = Findings()
     if let error = now.storeError { found.degrade(["the store failed: \(error)"]) }
-    if let problem = now.backgroundProblem { found.degrade(["the store: \(problem)"]) }
+    // The committer tells of it only once its commit has an end, for which it may wait as long as for the database.
+    let lease = services.membership?.node.figures.leaseProblem.map { "\($0)" }
+    if let problem = lease ?? now.backgroundProblem { found.degrade(["the store: \(problem)"]) }
     // The log grows meanwhile, but the node serves.
     if let problem = services.membership?.snapshotFigures?.problem { found.note(["snapshots: \(problem)"]) }
     if let notice = now.origin.notice(now.catalog?.revision ?? "") { found.note([notice]) }

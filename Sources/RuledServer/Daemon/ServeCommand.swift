@@ -25,18 +25,30 @@ package enum ServeCommand {
       if let backup = options.restores { return try restore(backup, options) }
       if let store = options.imports { return try importStore(store, options) }
       guard !options.holdsEffects else { throw StartError("--hold-effects belongs to --restore DIR") }
-      let configuration = try options.configuration()
-      try Daemon(
-        configuration: configuration, manualClock: options.hasManualClock, log: JournalLog() ?? StandardErrorLog(),
-        readConfiguration: options.configuration
-      ).run()
-      // A thread may still load a plugin. It must not meet what the libraries' destructors leave, so they don't run: the store is closed.
-      fflush(nil)
-      _exit(0)
+      serve(try options.configuration(), options)
     } catch {
       complain(error.description)
       return 2
     }
+  }
+
+  /// Runs the daemon, and ends the process.
+  ///
+  /// A thread may still load a plugin, or wait for the database of a cluster. It must not meet what the libraries' destructors leave, so they
+  /// don't run.
+  private static func serve(_ configuration: Configuration, _ options: ServeOptions) -> Never {
+    var code: Int32 = 0
+    do throws(StartError) {
+      try Daemon(
+        configuration: configuration, manualClock: options.hasManualClock, log: JournalLog() ?? StandardErrorLog(),
+        readConfiguration: options.configuration
+      ).run()
+    } catch {
+      complain(error.description)
+      code = 2
+    }
+    fflush(nil)
+    _exit(code)
   }
 
   /// Saves what can be read of a damaged store, and prints what is lost.
