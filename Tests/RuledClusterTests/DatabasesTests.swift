@@ -170,9 +170,21 @@ extension Cluster {
           """, milliseconds: 5000)
       #expect(Cluster.code { _ = try node.node.review() } == .diverged)
       let message = Self.message { _ = try Cluster.texts(settings) }
-      #expect(message.contains("one of its databases was restored to an earlier moment"), "\(message)")
+      #expect(message.contains("one of its databases was restored to an earlier moment: it goes on at 4"), "\(message)")
+      #expect(message.contains("this node has what comes before 3"), "\(message)")
       node.end()
       try store.close()
+      // As docs/cluster.md says.
+      for url in [settings.url] + settings.further {
+        try PostgresConnection(url, seconds: 5).run(
+          script: """
+            DELETE FROM ruled.commits WHERE sequence > 3;
+            UPDATE ruled.logs SET (sequence, digest) = (SELECT sequence, digest FROM ruled.commits ORDER BY sequence DESC LIMIT 1)
+              WHERE sequence > 3;
+            """, milliseconds: 5000)
+      }
+      try Cluster.append(["a", "b", "c"], by: try Cluster.owner(settings, "b"))
+      #expect(try Cluster.texts(settings) == ["0", "1", "a", "b", "c"])
     }
   }
 }
