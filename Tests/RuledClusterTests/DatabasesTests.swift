@@ -74,6 +74,39 @@ extension Cluster {
       #expect(Cluster.code { _ = try LogClient(lacking).readHead() } == .refused)
     }
 
+    @Test func `a node that does not know of a database does not take over from an owner that wrote there`() throws {
+      let settings = try Cluster.settings(databases: 2)
+      let lacking = Self.settings(settings, further: [])
+      // Both of its connections are older than what the other owner does.
+      let (writer, client) = (try Cluster.owner(lacking), LogClient(lacking))
+      try Cluster.append(["1", "2"], by: writer)
+      _ = try client.readHead()
+      try Cluster.append(["3"], by: try Cluster.owner(settings, "b"))
+      #expect(try Self.counts(settings) == [2, 1])
+      #expect(try client.readHead().position.sequence == 2)
+      #expect(Cluster.code { _ = try writer.takeOver(from: client.readHead()) } == .refused)
+      #expect(Cluster.code { try Cluster.append(["x"], by: writer) } == .fenced)
+      #expect(try Cluster.texts(settings) == ["1", "2", "3"])
+    }
+
+    @Test func `an owner that was replaced lists no database`() throws {
+      let settings = try Cluster.settings(databases: 2)
+      let lacking = Self.settings(settings, further: [])
+      let replaced = try #require(Cluster.owner(lacking).epoch)
+      let epoch = try #require(Cluster.owner(lacking, "b").epoch)
+      let memberships = Memberships()
+      let first = LogDatabase(settings.url, settings, counts: nil) { _ in }
+      let further = LogDatabase(settings.further[0], settings, counts: nil) { (connection) throws(PostgresError) in
+        try memberships.prepare(0, connection)
+      }
+      try memberships.reload(first)
+      _ = try further.end()
+      #expect(try !memberships.register(in: first, epoch: replaced))
+      #expect(try Cluster.owner(lacking).end == .start)
+      #expect(try memberships.register(in: first, epoch: epoch + 1))
+      #expect(Cluster.code { _ = try LogClient(lacking).readHead() } == .refused)
+    }
+
     @Test func `only a database of the cluster's own takes a part of its log`() throws {
       let settings = try Cluster.settings(databases: 2)
       let other = try Cluster.settings(databases: 2)

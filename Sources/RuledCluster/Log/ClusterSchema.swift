@@ -173,7 +173,7 @@ struct ClusterSchema: Sendable {
   private static let properties = PostgresStatement("SELECT format, id, part FROM ruled.cluster")
 
   /// The cluster of the tables; nil if there are none.
-  private static func read(_ connection: PostgresConnection) throws(PostgresError) -> Cluster? {
+  static func read(_ connection: PostgresConnection) throws(PostgresError) -> Cluster? {
     guard try connection.execute(exists, milliseconds: timeout).boolean(0, 0) else { return nil }
     let rows = try connection.execute(properties, milliseconds: timeout)
     guard rows.count == 1 else { return nil }

@@ -121,6 +121,7 @@ final class LogClient {
     }
     guard count == 0, let later else { return count }
     try memberships.reload(first)
+    _ = try allDatabases()
     let cause = databases.count > 1 ? ", or one of its databases was restored to an earlier moment" : ""
     throw StoreError(
       .behind,
@@ -206,6 +207,8 @@ final class LogClient {
     for node: NodeIdentity, _ statement: PostgresStatement, _ values: [PostgresValue]
   ) throws(StoreError) -> Ownership? {
     guard let raised = try first.ownership(statement, values) else { return nil }
+    // An earlier owner may have listed a database that this node does not know. From now on none can.
+    try memberships.reload(first)
     let all = try allDatabases()
     guard all.count > 1, memberships.canRegister else { return Ownership(epoch: raised.epoch, ends: [raised.end]) }
     var ends = [raised.end]
@@ -213,7 +216,7 @@ final class LogClient {
       guard let end = try database.follow(node, epoch: raised.epoch) else { return nil }
       ends.append(end)
     }
-    try memberships.register(in: first)
+    guard try memberships.register(in: first, epoch: raised.epoch) else { return nil }
     return Ownership(epoch: raised.epoch, ends: ends)
   }
 

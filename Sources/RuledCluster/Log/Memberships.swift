@@ -34,14 +34,13 @@ final class Memberships {
     registered = Dictionary(uniqueKeysWithValues: (0..<rows.count).map { (rows.text($0, 0), rows.text($0, 1)) })
   }
 
-  /// Reads the list again, and checks it.
+  /// Reads the list again, from tables that may have a later format by now; `check` tells what follows.
   func reload(_ first: LogDatabase) throws(StoreError) {
-    guard let cluster else { return }
     let connection = try first.connection()
-    do throws(PostgresError) { try note(cluster, connection) } catch {
-      throw error.storeError("the databases of the log can't be listed")
-    }
-    try check()
+    do throws(PostgresError) {
+      guard let cluster = try ClusterSchema.read(connection) else { return }
+      try note(cluster, connection)
+    } catch { throw error.storeError("the databases of the log can't be listed") }
   }
 
   /// Checks that the settings name each listed database, and each one once; call it when all are connected.
@@ -58,16 +57,22 @@ final class Memberships {
   }
 
   private static let registerStatement = PostgresStatement(
-    "INSERT INTO ruled.databases (id, name) VALUES ($1::text, $2::text) ON CONFLICT (id) DO NOTHING")
+    """
+    WITH held AS (SELECT FROM ruled.logs WHERE log = $1::int8 AND epoch = $2::int8 FOR UPDATE) \
+    INSERT INTO ruled.databases (id, name) SELECT $3::text, $4::text FROM held
+    """)
 
-  /// Lists the further databases of the settings that are not listed yet.
-  func register(in first: LogDatabase) throws(StoreError) {
+  /// Lists the further databases of the settings that are not listed yet, for the owner of that epoch; false if another node owns the log.
+  func register(in first: LogDatabase, epoch: Int64) throws(StoreError) -> Bool {
     for (id, name) in found.values where registered[id] == nil {
-      _ = try first.execute(
-        Self.registerStatement, [.text(id), .text(name)], "the database \(name) can't be listed")
+      let rows = try first.execute(
+        Self.registerStatement, [.integer(LogDatabase.log), .integer(epoch), .text(id), .text(name)],
+        "the database \(name) can't be listed")
       try first.checkStandbys(have: "the list of databases")
+      guard rows.written == 1 else { return false }
       registered[id] = name
     }
+    return true
   }
 
   // MARK: Further databases
