@@ -7,8 +7,8 @@ import RuledStore
 ///
 /// While the window holds all messages, new ones join it as they are committed. A message that finds the window full stays in the store. From then on
 /// all messages are read from the store in the order of their keys, until a walk through them finds no new one, so that no message overtakes an
-/// earlier one to its subject. Messages of a plugin that has few waiting go ahead of such a backlog, together with the earlier messages to the same
-/// subject. A message that is found twice is applied once: its key is gone by then.
+/// earlier one to its subject. Messages of a plugin that has few waiting go ahead of such a backlog, and of a window with those of a plugin that has
+/// many waiting, together with the earlier messages to the same subject. A message that is found twice is applied once: its key is gone by then.
 final class MessageInbox {
   /// The sizes and times of an inbox.
   struct Settings: Sendable {
@@ -122,6 +122,7 @@ final class MessageInbox {
 
   /// Adds committed messages.
   func add(_ messages: [CommitBatch.Message]) {
+    let isCrowded = waiting.values.contains { $0.sender.waiting > settings.expressLimit }
     for message in messages {
       guard evaluates(message.subject) else {
         // It is in the store, where the place finds it that its partition is on the way to.
@@ -132,14 +133,17 @@ final class MessageInbox {
       if let cascade = message.cascade { remember(cascade, awaiting: message) }
       add(
         Entry(subject: message.subject, sequence: message.sequence),
-        isExpress: (message.sender?.waiting ?? 0) <= settings.expressLimit)
+        isExpress: (message.sender?.waiting ?? 0) <= settings.expressLimit, isCrowded: isCrowded)
     }
   }
 
-  private func add(_ entry: Entry, isExpress: Bool) {
+  /// Adds a message: of a plugin that has few waiting if it is express, while another plugin has many waiting if the inbox is crowded.
+  private func add(_ entry: Entry, isExpress: Bool, isCrowded: Bool) {
     guard !held.contains(entry.subject), gaps.isEmpty || !isInGap(entry) else { return }
     switch walk {
-    case .notNeeded where window.count < settings.capacity: return window.append(entry)
+    case .notNeeded where window.count < settings.capacity:
+      window.append(entry)
+      guard isCrowded else { return }
     case .notNeeded: walk = .needed(expressFirst: false)
     case .reading(let position, false):
       key.removeAll()

@@ -125,6 +125,40 @@ struct MessageInboxTests {
     #expect(eventually { rig.services.messages.waiting == 0 })
   }
 
+  @Test func `a message of a quiet plugin goes ahead of those of a busy one, after the earlier ones to its subject`() throws {
+    let store = MemoryStore()
+    var settings = MessageInbox.Settings()
+    settings.expressLimit = 10
+    let rig = try ServerRig(store: store, rules: Self.rules, inbox: settings)
+    defer { rig.stop() }
+    let senders = rig.services.context.senders
+    let index = rig.services.worker(for: Array("to".utf8))
+    let others = (0...).lazy.map { "other:\($0)" }.filter { rig.services.worker(for: Array($0.utf8)) == index }.prefix(5)
+    let other = Array(others)
+    // The 300th message of the busy plugin is to the subject to which the quiet one sends then.
+    var all = (1...599).map { n in (subject: n == 300 ? "to" : other[n % 5], sequence: UInt64(n), plugin: "busy") }
+    all.append((subject: "to", sequence: 600, plugin: "p"))
+    try Self.store(all.map { ($0.subject, $0.sequence, Self.passed($0.subject, Int($0.sequence))) }, in: store)
+    let messages = all.map {
+      CommitBatch.Message(subject: Array($0.subject.utf8), sequence: $0.sequence, sender: senders[$0.plugin])
+    }
+    let found = Signal<[UInt64]>()
+    rig.services.workers[index].send(
+      .perform { worker in
+        for message in messages { worker.inbox.add([message]) }
+        var first: [UInt64] = []
+        var express = worker.inbox.express
+        while let entry = express.popFirst() { first.append(entry.sequence) }
+        found.set(first)
+      })
+    #expect(found.wait() == [300, 600])
+    let client = rig.client()
+    #expect(try eventually { try Self.got("to", client)["old"] == [300, 600] })
+    let rest = (1...599).filter { $0 != 300 && $0 % 5 == 0 }.map { JSONValue.integer(Int64($0)) }
+    #expect(try eventually { try Self.got(other[0], client)["old"] == .array(rest) })
+    #expect(eventually { rig.services.messages.waiting == 0 })
+  }
+
   @Test func `parked events are tried again though messages wait`() throws {
     let store = MemoryStore()
     try Self.store((1...500).map { ("to:0", UInt64($0), Self.passed("to:0", $0)) }, in: store)
