@@ -125,7 +125,9 @@ struct MessageInboxTests {
     #expect(eventually { rig.services.messages.waiting == 0 })
   }
 
-  @Test func `a message of a quiet plugin goes ahead of those of a busy one, after the earlier ones to its subject`() throws {
+  @Test func `a message of a quiet plugin goes ahead of those of a busy one, after the earlier ones to its subject`()
+    throws
+  {
     let store = MemoryStore()
     var settings = MessageInbox.Settings()
     settings.expressLimit = 10
@@ -133,7 +135,8 @@ struct MessageInboxTests {
     defer { rig.stop() }
     let senders = rig.services.context.senders
     let index = rig.services.worker(for: Array("to".utf8))
-    let others = (0...).lazy.map { "other:\($0)" }.filter { rig.services.worker(for: Array($0.utf8)) == index }.prefix(5)
+    let others = (0...).lazy.map { "other:\($0)" }.filter { rig.services.worker(for: Array($0.utf8)) == index }.prefix(
+      5)
     let other = Array(others)
     // The 300th message of the busy plugin is to the subject to which the quiet one sends then.
     var all = (1...599).map { n in (subject: n == 300 ? "to" : other[n % 5], sequence: UInt64(n), plugin: "busy") }
