@@ -25,6 +25,18 @@ import Testing
     #expect(throws: Never.self) { try RocksStore(path: folder.path) }
   }
 
+  @Test func `a store whose folder was removed takes no durable commit`() throws {
+    let store = try RocksStore(path: folder.path + "/a")
+    try store.put("ra", "1", durable: true)
+    TemporaryFolder.remove(folder.path + "/a")
+    let error = #expect(throws: StoreError.self) { try store.put("ra", "2", durable: true) }
+    #expect(error?.code == .removed)
+    // Nor does it begin anew in another folder of that name.
+    try SystemFiles().createFolder(folder.path + "/a/log")
+    #expect(throws: StoreError.self) { try store.reopen() }
+    #expect(throws: StoreError.self) { try store.put("ra", "3", durable: true) }
+  }
+
   @Test func `a store of a later format is refused`() throws {
     let store = try RocksStore(path: folder.path)
     try store.put("_format", "\(RocksStore.format + 1)")

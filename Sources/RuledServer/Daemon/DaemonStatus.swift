@@ -131,6 +131,9 @@ package final class DaemonStatus: Sendable {
     if let problem = lease ?? now.backgroundProblem { found.degrade(["the store: \(problem)"]) }
     // The log grows meanwhile, but the node serves.
     if let problem = services.membership?.snapshotFigures?.problem { found.note(["snapshots: \(problem)"]) }
+    if let error = now.configurationError { found.note(["the configuration was refused, the old one holds: \(error)"]) }
+    let settings = now.catalog?.problems(in: services.configuration) ?? []
+    found.note(settings.map { "the configuration: \($0.message)" })
     if let notice = now.origin.notice(now.catalog?.revision ?? "") { found.note([notice]) }
     if now.origin == .stored { found.isReady = false }
     if let rollout = now.rollout, rollout.stage == .running { found.note([rollout.notice]) }

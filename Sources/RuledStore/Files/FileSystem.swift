@@ -52,7 +52,7 @@ package protocol StoreFile: AnyObject, Sendable {
   /// Writes bytes at `offset`; the kernel has them when this returns.
   func write(_ bytes: ByteView, at offset: Int) throws(StoreError)
 
-  /// Returns once all that was written, and the file's size, is on the disk.
+  /// Returns once all that was written, and the file's size, is on the disk; an error too if somebody has removed the file.
   ///
   /// After an error the kernel may have dropped any bytes that were not synced before, without an error of a later sync.
   func sync() throws(StoreError)
@@ -123,10 +123,14 @@ package struct SystemFiles: FileSystem {
 private final class SystemFile: StoreFile {
   let path: String
   private let descriptor: Int32
+  /// Whether the file had a name when it was opened, as far as the file system tells.
+  private let hadName: Bool
 
   init(path: String, descriptor: Int32) {
     self.path = path
     self.descriptor = descriptor
+    var status = stat()
+    hadName = fstat(descriptor, &status) == 0 && status.st_nlink > 0
   }
 
   deinit { close(descriptor) }
@@ -169,6 +173,11 @@ private final class SystemFile: StoreFile {
 
   func sync() throws(StoreError) {
     guard fdatasync(descriptor) == 0 else { throw StoreError.system("the file \(path) can't be synced", errno) }
+    // What is in a file without a name is on the disk, but nobody finds it again.
+    var status = stat()
+    guard hadName, fstat(descriptor, &status) == 0, status.st_nlink == 0 else { return }
+    throw StoreError(
+      .removed, "the file \(path) was removed while the daemon ran: end it, and restore the store from a backup")
   }
 
   func resize(to bytes: Int) throws(StoreError) {

@@ -48,6 +48,8 @@ extension RedoLog {
   /// The other segment's header says that the failed one ends where it was durable; what is committed beyond that begins the other one.
   /// When it fails it is not known whether the next start will find what was appended and not committed.
   private func replaceFile(after reason: StoreError) throws(StoreError) {
+    // A new file beside what else was removed would make no store.
+    if reason.code == .removed { throw reason }
     if let full = tail.locked({ segments.fullBacklog }) { throw full }
     tail.locked { segments.discardUncommitted() }
     let failed = segments.active

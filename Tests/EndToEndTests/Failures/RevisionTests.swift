@@ -97,6 +97,34 @@ extension EndToEnd {
       #expect(try client.failure("rollback", ["revision": ""])["data"]?["code"] == "invalid_params")
     }
 
+    @Test(.oneDaemon("the nodes of the script share a folder of rules, not what they say of their configuration"))
+    func `health names a configuration that was refused, and settings of another kind than the rules expect`() throws {
+      let daemon = try RuledDaemon(
+        rules: ["numbered/plugin.lua": Self.rules(1)],
+        configuration: "plugins = { numbered = { extra = 10 } }")
+      let client = try daemon.client()
+      func problem(after configuration: String) throws -> String {
+        daemon.folder.replace("ruled.conf.lua", with: configuration)
+        daemon.signal(SIGHUP)
+        for _ in 0..<3000 {
+          let health = try client.call("health")
+          #expect(health["status"] == "ready")
+          if let problem = health["problems"]?[0]?.stringValue { return problem }
+          usleep(10_000)
+        }
+        return ""
+      }
+      let refused = try problem(after: "wrkers = 1")
+      #expect(refused.contains("the configuration was refused") && refused.contains("ruled.conf.lua:1"), "\(refused)")
+      #expect(try decided(client) == 11)
+      daemon.folder.replace("ruled.conf.lua", with: "plugins = { numbered = { extra = 20 } }")
+      daemon.signal(SIGHUP)
+      for _ in 0..<3000 where try decided(client) != 21 { usleep(10_000) }
+      #expect(try client.call("health")["problems"] == [])
+      let setting = try problem(after: "plugins = { numbered = { extra = 'soon' } }")
+      #expect(setting.contains("the configuration: ") && setting.contains("'extra'"), "\(setting)")
+    }
+
     @Test(.oneDaemon("it is about the files of a store"))
     func `a damaged archive file hinders only who asks for that revision`() throws {
       let daemon = try RuledDaemon(rules: ["numbered/plugin.lua": Self.rules(1)])

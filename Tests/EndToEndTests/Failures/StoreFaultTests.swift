@@ -29,6 +29,19 @@ extension EndToEnd {
       func clear() { unlink("\(folder.path)/ballast") }
     }
 
+    @Test func `nothing is acknowledged once the store's folder was removed`() throws {
+      let daemon = try RuledDaemon(rules: Tally.rules)
+      let client = try daemon.client()
+      let event: JSONValue = ["type": "hit", "subject": "s", "data": ["n": 1, "to": "collector:0"]]
+      #expect(try client.reply("event", event)["result"]?["version"] == 1)
+      TemporaryFolder.remove(daemon.store)
+      #expect(try client.reply("event", event)["error"]?["data"]?["code"] == "outcome_unknown")
+      for _ in 0..<3 { #expect(try client.reply("event", event)["error"]?["data"]?["code"] == "unavailable") }
+      let health = try client.call("health")
+      #expect(health["status"] == "degraded")
+      #expect(health["problems"]?.text.contains("was removed while the daemon ran") == true, "\(health.text)")
+    }
+
     @Test(
       "on a full disk events are unavailable and not applied, the daemon is degraded, and it recovers",
       .enabled(if: SmallDisk.isAvailable))
