@@ -20,6 +20,8 @@ package final class Client {
   /// The offset in `incoming` up to which there is no further line end.
   private var searched = 0
   private var isWritable = true
+  /// Whether the daemon closed the connection, so that no further reply comes.
+  private(set) var isClosed = false
   private var lastID: Int64 = 0
 
   /// Connects to the daemon that listens on `path`.
@@ -62,15 +64,18 @@ package final class Client {
   }
 
   /// Sends a request and waits for its result.
+  ///
+  /// - Throws: `DaemonError` for what the daemon refused, `ToolError` when no reply came.
   package func call(_ method: String, _ params: JSONValue) throws -> JSONValue {
     let id = submit(method, params)
     while true {
-      guard case .reply(id, let result) = try receive() else { continue }
-      do throws(DaemonError) { return try result.get() } catch {
-        var error = error
-        error.method = method
-        throw error
+      let message: Message
+      do { message = try receive() } catch let error as ToolError where isClosed {
+        guard let note = LostReply.note(on: method, params) else { throw error }
+        throw ToolError("\(error.message); \(note)")
       }
+      guard case .reply(id, let result) = message else { continue }
+      return try result.mapError { $0.answering(method) }.get()
     }
   }
 
@@ -137,6 +142,7 @@ package final class Client {
   private func read() throws(ToolError) {
     let count = incoming.receive(from: descriptor)
     if count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR) {
+      isClosed = true
       throw ToolError("the daemon on \(path) closed the connection; 'rulectl health' shows whether it is back")
     }
   }
@@ -240,6 +246,13 @@ package struct DaemonError: Error, Sendable {
     ])
   }
 
+  /// The same error as the answer to a call of `method`.
+  func answering(_ method: String) -> DaemonError {
+    var error = self
+    error.method = method
+    return error
+  }
+
   /// The exit code of a program that ends with this error.
   package var exit: ExitCode {
     switch code {
@@ -260,12 +273,17 @@ package struct DaemonError: Error, Sendable {
     case "forbidden":
       return ["\(message); call as root or as one of the daemon's 'admins'"]
     case "unavailable":
-      return [message.contains("again") ? message : "\(message); nothing was applied, so send it again"]
+      let needsAdvice = method == "event" && !message.contains("again") && !message.contains("nothing was applied")
+      return [needsAdvice ? "\(message); nothing was applied, so send it again" : message]
     case "overloaded":
       guard let wait = data?.member("retry_after_ms")?.intValue else { return [message] }
       return ["\(message); try again in \(wait) ms"]
     case "reload_failed":
-      return [message] + (data?.member("errors")?.arrayValue ?? []).map(\.locatedMessage)
+      let problems = data?.member("errors")?.arrayValue ?? []
+      let reasons = problems.map(\.locatedMessage)
+      guard reasons.count == 1, message.hasSuffix(reasons[0]) else { return [message] + reasons }
+      // without a file, the rules have no mistake: a rollout runs, say, so that they are not read
+      return problems[0].member("file")?.stringValue == "" ? reasons : [message]
     default:
       return [message]
     }

@@ -1,3 +1,4 @@
+internal import Glibc
 package import RuledCore
 internal import RuledReports
 internal import RuledStore
@@ -167,7 +168,15 @@ package enum BackupCommand: Command {
   private static func take(
     to path: String, _ environment: ToolEnvironment
   ) throws -> (folder: BackupFolder, summary: BackupFolder.Summary) {
+    let isNew = access(path, F_OK) != 0
     let folder = try BackupFolder(path)
+    do { return (folder, try fill(folder, environment)) } catch {
+      if isNew { rmdir(path) }  // which fails if something is in it
+      throw error
+    }
+  }
+
+  private static func fill(_ folder: BackupFolder, _ environment: ToolEnvironment) throws -> BackupFolder.Summary {
     let answer = try environment.connect().call("backup", [:])
     guard let checkpoint = answer.member("checkpoint")?.stringValue,
       let time = answer.member("at")?.stringValue.flatMap({ Timestamp(rfc3339: $0) })
@@ -183,7 +192,7 @@ package enum BackupCommand: Command {
         progress.show(share: all > 0 ? Double(done) / Double(all) : 1, count: done >> 20, "MiB", plural: "MiB")
       }
       try StoreCheckpoints.remove(checkpoint)
-      return (folder, summary)
+      return summary
     } catch let error as StoreError where error.underlying == "Permission denied" {
       throw ToolError("\(error.description); run this as root or as the daemon's user")
     }

@@ -36,7 +36,8 @@ package enum EventCommand: Command {
       With --follow, the event is sent with --wait, and then each event of its cascade is explained from the journal, as
       'rulectl explain SUBJECT EVENT-ID' does. Timers that are not due yet are shown with their time. With --dry-run too,
       the event alone is explained, with the messages that it would send and the timers that it would set: nothing
-      comes of these, as they are not stored.
+      comes of these, as they are not stored. Without a journal, as with a store in memory, an event that is no dry run
+      is sent all the same, and its outcome is printed.
       """,
     examples: [
       .init("rulectl event app.launched device:9f2c platform=ios", "one event with data"),
@@ -54,13 +55,7 @@ package enum EventCommand: Command {
     let event = try event(arguments)
     let client = try environment.connect()
     let outcome = try client.call("event", .object(event))
-    if arguments.has("follow") {
-      let root =
-        arguments.has("dry-run")
-        ? FollowedEvent(dryRun: event, outcome: outcome)
-        : try FollowedEvent.follow(
-          subject: outcome.member("subject")?.stringValue ?? "", id: outcome.member("id")?.stringValue ?? "", on: client
-        )
+    if arguments.has("follow"), let root = followed(event, outcome, on: client, arguments, environment) {
       return show(root, outcome, arguments, environment)
     }
     if arguments.has("json") {
@@ -74,6 +69,24 @@ package enum EventCommand: Command {
       environment.output.write("\n" + tree(outcome, arguments, environment).text(type: type))
     }
     return .done
+  }
+
+  /// The event with what followed; nil if the daemon does not tell, for which standard error gets the reason.
+  ///
+  /// That is no failure of the command: whoever sends the event again, as it failed, would apply it twice.
+  private static func followed(
+    _ event: JSONObject, _ outcome: JSONValue, on client: Client, _ arguments: Arguments, _ environment: ToolEnvironment
+  ) -> FollowedEvent? {
+    if arguments.has("dry-run") { return FollowedEvent(dryRun: event, outcome: outcome) }
+    do {
+      return try FollowedEvent.follow(
+        subject: outcome.member("subject")?.stringValue ?? "", id: outcome.member("id")?.stringValue ?? "", on: client)
+    } catch {
+      let refusal = (error as? DaemonError)?.lines.joined(separator: "; ")
+      let reason = refusal ?? (error as? ToolError)?.message ?? "\(error)"
+      environment.errors.write("can't follow: \(reason.printable); the event is applied, this is its outcome\n")
+      return nil
+    }
   }
 
   private static func show(

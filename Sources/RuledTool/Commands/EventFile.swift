@@ -80,6 +80,11 @@ struct EventFile {
       progress.clear()
       let unanswered = pending.first.map { "line \($0.number) and those after it are not answered; before them: " }
       environment.errors.write("\(unanswered ?? "")\(summary.text)\n")
+      if !pending.isEmpty, client.isClosed, !summary.isDryRun {
+        environment.errors.write(
+          "it is not known which of those without an answer were applied; send them again: the daemon finds the first "
+            + "outcome of each event that has an id of its own\n")
+      }
       throw error
     }
     progress.clear()
@@ -112,7 +117,7 @@ struct EventFile {
     if pending.first?.result == nil, case .reply(let id, let result) = try client.receive(),
       let index = indexByID.removeValue(forKey: id)
     {
-      pending[index - reported].result = result
+      pending[index - reported].result = result.mapError { $0.answering("event") }
     }
     let answered = pending.prefix { $0.result != nil }
     for line in answered {

@@ -8,8 +8,8 @@ package enum ExplainCommand: Command {
   /// Name, options and help.
   package static let spec = CommandSpec(
     "explain", "Shows which rules an event would fire, or a past event did, and why not the others; stores nothing.",
-    synopsis: ["EVENT.json|-", "SUBJECT EVENT-ID [--rules DIR]"], required: ["EVENT.json|SUBJECT"], optional: 1,
-    completes: .files,
+    synopsis: ["EVENT.json|-", "SUBJECT EVENT-ID [--rules DIR]"], required: ["EVENT.json|SUBJECT"],
+    optional: CommandSpec.any, completes: .files,
     options: [
       OptionSpec(
         "rules", value: "DIR", "For a past event, also what the rules in DIR would have said.", completes: .folders),
@@ -18,7 +18,8 @@ package enum ExplainCommand: Command {
       .json,
     ],
     details: """
-      The file holds one CloudEvent; '-' is standard input. The event is sent as a dry run.
+      The file holds one CloudEvent; '-' is standard input. The event is sent as a dry run, as
+      'rulectl event TYPE SUBJECT [key=value …] --explain --dry-run' does with one that is typed.
       A past event is explained from the journal: with the rules, settings and state of then. The last one with that id
       counts; 'rulectl log SUBJECT' lists the ids.
       """,
@@ -30,6 +31,11 @@ package enum ExplainCommand: Command {
 
   /// Explains the event and prints its trace as a tree.
   package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+    if let unexpected = arguments.operand(2) {
+      throw UsageError(
+        "unexpected argument '\(unexpected)'; write 'rulectl explain SUBJECT EVENT-ID', or for an event that has not "
+          + "happened 'rulectl event TYPE SUBJECT [key=value …] --explain --dry-run'")
+    }
     if let id = arguments.operand(1) {
       return try explainPast(arguments.operands[0], id, arguments, environment)
     }

@@ -86,7 +86,10 @@ package enum SubjectsCommand: Command {
     synopsis: ["[PATTERN | --prefix PREFIX] [--limit N] [--after NEXT] [--all]"], optional: 1,
     options: [OptionSpec("prefix", value: "PREFIX", "Lists only subjects that begin with PREFIX.")] + PagedList.options
       + [.json],
-    details: "In PATTERN, * stands for any run of characters; quote it for the shell.",
+    details: """
+      Lists the first \(Limits.listDefault), or as many as --limit says, or with --all every one.
+      In PATTERN, * stands for any run of characters; quote it for the shell.
+      """,
     examples: [
       .init("rulectl subjects 'user:*' --all | wc -l", "the number of users"),
       .init("rulectl subjects --limit 10 --json", "ten, and where the next page begins"),

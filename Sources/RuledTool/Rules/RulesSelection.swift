@@ -36,7 +36,9 @@ struct RulesSelection: Sendable {
   /// The rules folder of a path, and the plugin whose folder it is, if it is one.
   private static func split(_ path: String) throws(ToolError) -> (root: String, plugin: String?) {
     guard let folder = absolute(path) else {
-      throw ToolError("there is no folder '\(path)'; name the rules folder or one plugin's folder")
+      let inRules = "rules/\(path)"
+      let advice = exists(inRules) ? "did you mean '\(inRules)'?" : "name the rules folder or one plugin's folder"
+      throw ToolError("there is no folder '\(path)'; \(advice)")
     }
     guard exists(folder + "/.") else { throw ToolError("'\(path)' is no folder; name the rules folder") }
     guard exists(folder + "/plugin.lua"), let slash = folder.lastIndex(of: "/") else { return (folder, nil) }

@@ -128,7 +128,7 @@ final class TestDriver: TestHost {
   }
 
   private func advance(_ arguments: TestArguments) throws -> [JSONValue] {
-    let text = try arguments.text(0, "a duration")
+    let text = try arguments.text(0, "a duration such as \"90s\"")
     guard let duration = DurationText.parse(text) else {
       throw TestFailure("t:advance takes a duration such as \"90s\", \"5m\", \"48h\" or \"14d\", not '\(text)'")
     }

@@ -244,6 +244,8 @@ extension EndToEnd {
       let daemon = try RuledDaemon(rules: Self.rules, store: "memory:")
       let backup = rulectl(daemon, "backup", daemon.folder("backups"))
       #expect(backup.code == 2 && backup.output.holds("a store in memory has no backups"), "\(backup.output)")
+      #expect(access(daemon.folder("backups"), F_OK) != 0, "a refused backup leaves no folder")
+      daemon.folder.makeFolder("backups")
       let nothing = restore(daemon.folder("backups"), to: daemon.folder("restored"))
       #expect(nothing.code == 2 && nothing.output.holds("there is no backup in"), "\(nothing.output)")
       let alone = Program.run("\(RuledDaemon.programs)/ruled", ["--hold-effects", "--store", "memory:"])

@@ -51,13 +51,39 @@ struct ClientTests {
     let retry = RequestError(.overloaded, "too much", details: [.init("retry_after_ms", 50)])
     let expected = [
       (RequestError(.forbidden, "no"), "no; call as root or as one of the daemon's 'admins'"),
-      (RequestError(.unavailable, "shut"), "shut; nothing was applied, so send it again"),
+      (RequestError(.unavailable, "shut"), "shut"),
       (retry, "too much; try again in 50 ms"), (RequestError(.tooLarge, "big"), "big"),
     ]
     for (error, line) in expected {
       let buffer = ByteBuffer()
       error.write(to: buffer)
       #expect(JSONValue(text: buffer.text).map { DaemonError($0).lines } == [line])
+    }
+  }
+
+  @Test func `Only who sent an event is told to send it again`() throws {
+    let daemon = try FakeDaemon(error: RequestError(.unavailable, "shut"))
+    defer { daemon.stop() }
+    #expect(Run("event", "t", "s", on: daemon).errors == "rulectl: shut; nothing was applied, so send it again\n")
+    for words in [["log"], ["explain", "s", "e"]] {
+      #expect(Run(words: words, on: daemon).errors == "rulectl: shut\n")
+    }
+    let damaged = try FakeDaemon(error: RequestError(.unavailable, "the state can't be read, nothing was applied"))
+    defer { damaged.stop() }
+    let run = Run("event", "t", "s", on: damaged)
+    #expect(run.errors == "rulectl: the state can't be read, nothing was applied\n")
+  }
+
+  @Test func `A lost reply to what changes something leaves open whether it took effect`() throws {
+    let daemon = try FakeDaemon { _ in nil }
+    defer { daemon.stop() }
+    func errors(_ words: String...) -> String { Run(words: words, on: daemon).errors }
+    #expect(errors("event", "t", "s", "--id", "e").contains("send it again with the same --id: the daemon finds"))
+    #expect(errors("event", "t", "s", "--id", "e", "--source", "x").contains("with the same --id and --source: "))
+    #expect(errors("event", "t", "s").contains("as it had no --id, sending it again may apply it twice"))
+    #expect(errors("forget", "s").contains("it is not known whether 'forget' took effect"))
+    for words in [["health"], ["event", "t", "s", "--dry-run"]] {
+      #expect(Run(words: words, on: daemon).errors.hasSuffix("'rulectl health' shows whether it is back\n"))
     }
   }
 

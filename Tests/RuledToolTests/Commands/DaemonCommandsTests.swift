@@ -71,6 +71,20 @@ struct DaemonCommandsTests {
     #expect(run.errors == "rulectl: the old rules keep serving\nrulectl: a.lua:1: x\nrulectl: b.lua:2: y\n")
   }
 
+  @Test(arguments: [
+    ("", "a rollout runs, so changes wait", "a rollout runs, so changes wait"),
+    ("a.lua", "a.lua:1: x", "the rules do not load: a.lua:1: x"),
+  ])
+  func `The only reason against a reload is said once`(file: String, reason: String, line: String) throws {
+    let errors: JSONValue = [["file": .string(file), "line": 1, "message": .string(reason)]]
+    let daemon = try FakeDaemon(
+      error: RequestError(.reloadFailed, "the rules do not load: \(reason)", details: [.init("errors", errors)]))
+    defer { daemon.stop() }
+    let run = Run("reload", on: daemon)
+    #expect(run.exit == .no)
+    #expect(run.errors == "rulectl: \(line)\n")
+  }
+
   @Test func `Parked events are a table`() throws {
     let daemon = try FakeDaemon(result: [
       "parked": [

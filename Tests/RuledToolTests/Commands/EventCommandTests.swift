@@ -111,6 +111,20 @@ struct EventCommandTests {
     #expect(run.exit == .failed)
     #expect(run.errors == "rulectl: params.type: is empty\n")
   }
+
+  @Test func `An event that can't be followed is done all the same, and its outcome is shown`() throws {
+    let daemon = try FakeDaemon { request in
+      request.method == "event"
+        ? [request.result(Self.outcome)] : [request.error(RequestError(.unavailable, "there is no journal"))]
+    }
+    defer { daemon.stop() }
+    let run = Run("event", "t", "device:1", "--follow", on: daemon)
+    #expect(run.exit == .done)
+    #expect(run.output.hasPrefix("device:1  version 3  event e1\n"))
+    #expect(run.errors == "can't follow: there is no journal; the event is applied, this is its outcome\n")
+    #expect(daemon.requests.map(\.method) == ["event", "explain_past"])
+    #expect(Run("event", "t", "device:1", "--follow", "--json", on: daemon).output == Self.outcome.text + "\n")
+  }
 }
 
 /// `rulectl explain` and the tree it draws.
@@ -317,6 +331,10 @@ struct ExplainCommandTests {
     defer { daemon.stop() }
     for input in ["", "[1]", "{"] { #expect(Run("explain", "-", on: daemon, input: input).exit == .failed) }
     #expect(Run("explain", "/nonexistent.json", on: daemon).errors.contains("cannot read '/nonexistent.json'"))
+    let typed = Run("explain", "invite.accepted", "user:2", "by=user:1", on: daemon)
+    #expect(typed.exit == .failed)
+    #expect(typed.errors.hasPrefix("rulectl: unexpected argument 'by=user:1'; write 'rulectl explain SUBJECT "))
+    #expect(typed.errors.hasSuffix("'rulectl event TYPE SUBJECT [key=value …] --explain --dry-run'\n"))
     #expect(daemon.requests.isEmpty)
   }
 }

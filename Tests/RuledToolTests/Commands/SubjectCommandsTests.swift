@@ -77,6 +77,7 @@ struct SubjectCommandsTests {
     #expect(daemon.requests.first?.params == ["prefix": "x", "limit": 2])
     #expect(daemon.requests.last?.params == ["after": "c"])
     #expect(Run("subjects", "--limit", "0", on: daemon).exit == .failed)
+    #expect(Run("subjects", "--help").output.contains("Lists the first 100, "))
   }
 
   @Test func `Empty lists say so`() throws {

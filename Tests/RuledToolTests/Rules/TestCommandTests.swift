@@ -1,3 +1,4 @@
+import Glibc
 import RuledCore
 import RuledJSON
 import Testing
@@ -13,6 +14,14 @@ import Testing
 
   private func run(_ folder: RulesFolderOnDisk, _ options: [String] = []) -> Run {
     Run(words: ["test", folder.path] + options)
+  }
+
+  @Test(.enabled(if: access("rules/onboarding", F_OK) == 0, "runs in the repository"))
+  func aPluginWithoutItsRulesFolderIsSuggested() {
+    let run = Run("test", "onboarding")
+    #expect(run.exit == .failed)
+    #expect(run.errors == "rulectl: there is no folder 'onboarding'; did you mean 'rules/onboarding'?\n")
+    #expect(Run("test", "onbording").errors.contains("name the rules folder or one plugin's folder"))
   }
 
   @Test func everyMethodOfTheDriverDoesAsItSays() {
