@@ -114,6 +114,7 @@ struct rb_vm {
   unsigned event_fields;     /* the fields that are set in its store */
   const void *event_store;   /* its store while fields are missing in it, else NULL */
   bool explain, extended;
+  bool checks_data; /* the host checks the data of events that rules make */
   rb_zone zones[RB_ZONES];
   unsigned next_zone;
 
@@ -289,7 +290,9 @@ void rb_begin_cost(rb_vm *vm, int rule, int64_t begun);
 void rb_end_cost(rb_vm *vm);
 /* Counts instructions of the event at hand. Returns whether the hook's share is to be taken from the budget now. */
 bool rb_counts_for_budget(rb_vm *vm, bool coroutine, int instructions);
-/* Calls the host with the arguments from `first` to the top and pushes the results. */
+/* Calls the host and pushes the results; raises its refusal. */
+int rb_ask_host(lua_State *L, rb_call call, const rb_value *arguments, int count);
+/* The same with the arguments from `first` to the top. */
 int rb_call_host(lua_State *L, rb_call call, int first);
 void rb_push_value(lua_State *L, const rb_value *value);
 /* declare.c */

@@ -45,13 +45,9 @@ static void take_argument(lua_State *L, int index, rb_value *value) {
   }
 }
 
-int rb_call_host(lua_State *L, rb_call call, int first) {
+int rb_ask_host(lua_State *L, rb_call call, const rb_value *arguments, int count) {
   rb_vm *vm = rb_vm_of(L);
-  rb_value arguments[MAX_ARGUMENTS] = {0}, results[MAX_RESULTS] = {0};
-  int count = lua_gettop(L) - first + 1;
-  if (count < 0) count = 0;
-  if (count > MAX_ARGUMENTS) count = MAX_ARGUMENTS;
-  for (int i = 0; i < count; i++) take_argument(L, first + i, &arguments[i]);
+  rb_value results[MAX_RESULTS] = {0};
   if (!vm->host.call) return luaL_error(L, "not offered here");
   rb_enter_host(vm);
   int answered = vm->host.call(vm->context, call, arguments, count, results);
@@ -61,6 +57,15 @@ int rb_call_host(lua_State *L, rb_call call, int first) {
   luaL_checkstack(L, MAX_RESULTS, NULL);
   for (int i = 0; i < answered; i++) rb_push_value(L, &results[i]);
   return answered;
+}
+
+int rb_call_host(lua_State *L, rb_call call, int first) {
+  rb_value arguments[MAX_ARGUMENTS] = {0};
+  int count = lua_gettop(L) - first + 1;
+  if (count < 0) count = 0;
+  if (count > MAX_ARGUMENTS) count = MAX_ARGUMENTS;
+  for (int i = 0; i < count; i++) take_argument(L, first + i, &arguments[i]);
+  return rb_ask_host(L, call, arguments, count);
 }
 
 /* A function that only calls the host. Upvalue: the rb_call. */

@@ -123,15 +123,60 @@ int rb_host_decide(lua_State *L) {
   return 0;
 }
 
+/* Has the host check the data of an event that a rule makes by calling `function`; raises its refusal. */
+static void check_data(lua_State *L, const char *function, rb_slice type, uint32_t at, uint32_t length) {
+  rb_vm *vm = rb_vm_of(L);
+  if (!vm->checks_data) return;
+  rb_value arguments[] = {{.type = RB_STRING, .text = {function, strlen(function)}},
+                          {.type = RB_STRING, .text = type},
+                          {.type = RB_STRING, .text = {vm->op_bytes.bytes + at, length}}};
+  rb_ask_host(L, RB_CALL_CHECK_DATA, arguments, 3);
+}
+
+typedef enum { OPTION_NONE, OPTION_ID, OPTION_KEY } effect_option;
+
+/* The option that the key at index names. */
+static effect_option option_at(lua_State *L, int index) {
+  if (lua_type(L, index) != LUA_TSTRING) return OPTION_NONE;
+  size_t length;
+  const char *name = lua_tolstring(L, index, &length);
+  if (length == 2 && memcmp(name, "id", 2) == 0) return OPTION_ID;
+  return length == 3 && memcmp(name, "key", 3) == 0 ? OPTION_KEY : OPTION_NONE;
+}
+
+/* Raises the error on the table at index, which has a key that is no option. Of several it names the first as text, whatever their order. */
+static int refuse_options(lua_State *L, int index) {
+  lua_pushnil(L);
+  int named = lua_gettop(L);
+  lua_pushnil(L);
+  while (lua_next(L, index)) {
+    lua_pop(L, 1);
+    if (option_at(L, -1) != OPTION_NONE) continue;
+    rb_push_display(L, -1);
+    if (lua_isnil(L, named) || strcmp(lua_tostring(L, -1), lua_tostring(L, named)) < 0) {
+      lua_replace(L, named);
+    } else {
+      lua_pop(L, 1);
+    }
+  }
+  return rb_raise(L, RB_KIND_VALUE, "emit: no option '%.64s'; the options are id and key", lua_tostring(L, named));
+}
+
 /* Pushes `id` and `key` of the table at `index`. */
 static void push_options(lua_State *L, int index) {
+  int id = lua_gettop(L) + 1, key = id + 1, options = id + 2;
+  lua_settop(L, key);
   if (!rb_push_store(L, index)) {
     if (lua_getmetatable(L, index)) rb_raise(L, RB_KIND_VALUE, "an effect's options have a metatable: give a plain table");
     lua_pushvalue(L, index);
   }
-  rb_push_member(L, -1, "id");
-  rb_push_member(L, -2, "key");
-  lua_remove(L, -3);
+  lua_pushnil(L);
+  while (lua_next(L, options)) {
+    effect_option option = option_at(L, -2);
+    if (option == OPTION_NONE) refuse_options(L, options);
+    lua_replace(L, option == OPTION_ID ? id : key);
+  }
+  lua_settop(L, key);
 }
 
 int rb_host_emit(lua_State *L) {
@@ -174,6 +219,7 @@ int rb_host_raise(lua_State *L) {
   rb_op noted = {0};
   copy_to(vm, type, &noted.a, &noted.a_length);
   encode_to(L, 2, "event's data", "{}", &noted.b, &noted.b_length);
+  check_data(L, "raise", type, noted.b, noted.b_length);
   rb_slice chain = {vm->chain.bytes, vm->chain.length};
   copy_to(vm, chain, &noted.c, &noted.c_length);
   noted.integer = vm->depth + 1;
@@ -189,6 +235,7 @@ int rb_host_send(lua_State *L) {
   copy_to(vm, subject, &noted.a, &noted.a_length);
   copy_to(vm, type, &noted.b, &noted.b_length);
   encode_to(L, 3, "message's data", "{}", &noted.c, &noted.c_length);
+  check_data(L, "send", type, noted.c, noted.c_length);
   add_noted(vm, RB_OP_SEND, noted);
   return 0;
 }
@@ -253,6 +300,7 @@ int rb_host_timer_set(lua_State *L) {
   copy_to(vm, name, &noted.a, &noted.a_length);
   copy_to(vm, type, &noted.b, &noted.b_length);
   encode_to(L, 4, "timer's data", "{}", &noted.c, &noted.c_length);
+  check_data(L, "timer.set", type, noted.c, noted.c_length);
   noted.number = when;
   add_noted(vm, RB_OP_TIMER_SET, noted);
   return 0;

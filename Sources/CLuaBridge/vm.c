@@ -35,7 +35,8 @@ static void on_tick(int number, siginfo_t *information, void *machine) {
   worker->ticks = worker->ticks + 1;
   rb_vm *vm = worker->current;
   if (!vm || !vm->running || (int32_t)(worker->ticks - vm->deadline) < 0) return;
-  if (vm->in_host) {
+  /* While a plugin loads, the next hook stops it, as that knows the line. What reaches no hook is stopped by the next tick. */
+  if (vm->in_host || (vm->phase == RB_PHASE_LOAD && !vm->expired)) {
     vm->expired = 1;
   } else {
     rb_leave(vm, RB_TIME);
@@ -115,14 +116,15 @@ static void on_count(lua_State *L, lua_Debug *activation) {
     if (!rb_counts_for_budget(vm, coroutine, lua_gethookcount(L))) return;
     vm->instructions_left -= coroutine ? RB_COROUTINE_COUNT : RB_HOOK_COUNT;
   }
-  if (vm->instructions_left >= 0) return;
+  rb_status status = vm->instructions_left < 0 ? RB_INSTRUCTIONS : vm->expired ? RB_TIME : RB_OK;
+  if (status == RB_OK) return;
   /* The position at which the rule was stopped. The name is in the arena, which is freed only after the failure was reported. */
   lua_getinfo(L, "Sl", activation);
   if (activation->source[0] == '@') {
     vm->stopped_source = activation->source + 1;
     vm->stopped_line = activation->currentline > 0 ? activation->currentline : 0;
   }
-  rb_leave(vm, RB_INSTRUCTIONS);
+  rb_leave(vm, status);
 }
 
 void rb_set_hook(rb_vm *vm) {
@@ -440,6 +442,8 @@ void rb_vm_free(rb_vm *vm) {
 void rb_vm_move(rb_vm *vm, rb_worker *worker) { vm->worker = worker; }
 
 void rb_vm_set_context(rb_vm *vm, void *context) { vm->context = context; }
+
+void rb_vm_set_checking(rb_vm *vm, bool checking) { vm->checks_data = checking; }
 
 bool rb_vm_dead(const rb_vm *vm) { return vm->dead; }
 size_t rb_vm_memory(const rb_vm *vm) { return vm->arena.used; }

@@ -135,10 +135,24 @@ import Testing
     (#"{"limits":{"conections":1}}"#, #"limits.conections: unknown key; did you mean "connections"?"#),
     (#"{"dedup":{"xyz":1}}"#, "dedup.xyz: unknown key; known are window"),
     (#"{"sinks":{"a":{"uri":"x"}}}"#, #"sinks.a.uri: unknown key; did you mean "url"?"#),
-    (#"{"workers":"2"}"#, "workers: expected an integer from 0 to 1024, not this string"),
-    (#"{"workers":2.5}"#, "workers: expected an integer from 0 to 1024, not this number"),
-    (#"{"workers":-1}"#, "workers: expected an integer from 0 to 1024, not this number"),
-    (#"{"store":"sqlite:/x"}"#, #"store: expected "rocksdb:/path", "memory:" or "postgresql://…", not this string"#),
+    (#"{"workers":"2"}"#, #"workers: expected an integer from 0 to 1024, not "2""#),
+    (#"{"workers":2.5}"#, "workers: expected an integer from 0 to 1024, not 2.5"),
+    (#"{"workers":-1}"#, "workers: expected an integer from 0 to 1024, not -1"),
+    (#"{"workers":true}"#, "workers: expected an integer from 0 to 1024, not true"),
+    (#"{"workers":{}}"#, "workers: expected an integer from 0 to 1024, not a table"),
+    (#"{"store":"sqlite:/x"}"#, #"store: expected "rocksdb:/path", "memory:" or "postgresql://…", not "sqlite:/x""#),
+    (
+      #"{"store":"postgres:user:secret@db"}"#,
+      #"store: expected "rocksdb:/path", "memory:" or "postgresql://…", not this string"#
+    ),
+    (
+      #"{"store":"password=secret"}"#,
+      #"store: expected "rocksdb:/path", "memory:" or "postgresql://…", not this string"#
+    ),
+    (
+      #"{"delivery":"by a courier who comes to the door once a day"}"#,
+      #"delivery: expected "daemon" or "courier", not "by a courier who comes to the door once …""#
+    ),
     (
       #"{"store":"postgresql://db/x"}"#,
       #"cluster: needed with a store in PostgreSQL: { node = "a name of this node's own" }"#
@@ -151,15 +165,15 @@ import Testing
     (#"{"durability":"primary"}"#, #"durability: "primary" belongs to a store in PostgreSQL"#),
     (
       #"{"store":"postgresql://db/x","cluster":{"node":"a","lease":"1ms"}}"#,
-      #"cluster.lease: expected a duration from "1s" to "5m", not this string"#
+      #"cluster.lease: expected a duration from "1s" to "5m", not "1ms""#
     ),
     (
       #"{"store":"postgresql://db/x","cluster":{"node":"a","listen":"0.0.0.0:1","certificate":"/c","key":"/k","authority":"/a"}}"#,
-      #"cluster.listen: expected an address that other nodes reach, like "10.0.0.5:7433", not this string"#
+      #"cluster.listen: expected an address that other nodes reach, like "10.0.0.5:7433", not "0.0.0.0:1""#
     ),
     (
       #"{"store":"postgresql://db/x","cluster":{"node":"a","listen":"fd00::5:1","certificate":"/c","key":"/k","authority":"/a"}}"#,
-      #"cluster.listen: expected an address that other nodes reach, like "10.0.0.5:7433", not this string"#
+      #"cluster.listen: expected an address that other nodes reach, like "10.0.0.5:7433", not "fd00::5:1""#
     ),
     (
       #"{"store":"postgresql://db/x","cluster":{"node":"a","listen":"db1:1","certificate":"/c","authority":"/a"}}"#,
@@ -169,17 +183,17 @@ import Testing
       #"{"store":"postgresql://db/x","cluster":{"folder":"/x"}}"#,
       "cluster.node: needed: a name that no other node has"
     ),
-    (#"{"dedup":{"window":48}}"#, #"dedup.window: expected a duration such as "48h", not this number"#),
-    (#"{"admins":"root"}"#, "admins: expected an array of users and @groups, not this string"),
+    (#"{"dedup":{"window":48}}"#, #"dedup.window: expected a duration such as "48h", not 48"#),
+    (#"{"admins":"root"}"#, #"admins: expected an array of users and @groups, not "root""#),
     (#"{"http":[]}"#, "http: expected a table, not an array"), ("[]", "expected a table, not an array"),
     (#"{"http":{"listen":"127.0.0.1:1"}}"#, "http.token_file: needed with listen: the file of the bearer token"),
-    (#"{"plugins":{"x":{"enabled":1}}}"#, "plugins.x.enabled: expected true or false, not this number"),
+    (#"{"plugins":{"x":{"enabled":1}}}"#, "plugins.x.enabled: expected true or false, not 1"),
     (#"{"sinks":{"a":{"url":"https://x","file":"/y"}}}"#, "sinks.a: only one of url, file, log and lease"),
     (#"{"sinks":{"a":{"lease":true,"file":"/y"}}}"#, "sinks.a: only one of url, file, log and lease"),
     (#"{"sinks":{"a":{"url":"http://x","ca":"/y"}}}"#, "sinks.a.ca: belongs to an https URL"),
     (#"{"sinks":{"a":{"file":"/x","cert":"/y"}}}"#, "sinks.a.cert: belongs to an https URL"),
-    (#"{"delivery":"post"}"#, #"delivery: expected "daemon" or "courier", not this string"#),
-    (#"{"couriers":"@x"}"#, "couriers: expected an array of users and @groups, not this string"),
+    (#"{"delivery":"post"}"#, #"delivery: expected "daemon" or "courier", not "post""#),
+    (#"{"couriers":"@x"}"#, #"couriers: expected an array of users and @groups, not "@x""#),
     (#"{"sinks":{"a":{"url":"ftp://x"}}}"#, "sinks.a.url: expected an http or https URL, not this string"),
   ])
   func `What is wrong is said with its path`(text: String, message: String) throws {

@@ -75,8 +75,44 @@ import Testing
       let failure = try engine.send("x", [:], ["explain": .bool(explain)])["failures"]?[0]
       #expect(failure?["kind"] == "value" && failure?["rule"] == "sayer" && failure?["plugin"] == "q")
       #expect(failure?["message"]?.stringValue == message)
+      #expect(failure?["file"] == "q/plugin.lua" && failure?["line"] == 1)
     }
     #expect(try engine.state("q") == nil)
+  }
+
+  @Test func `What a rule raises is checked before the plugin's own rules see it`() throws {
+    let engine = try Engine([
+      "p": """
+      event 'typed' { n = 'integer' }
+      rule 'a' { on = 'x', run = function()
+        raise('typed', { n = '5' })
+      end }
+      rule 'b' { on = 'typed', run = function(e, s) s.n = e.data.n.none.none end }
+      """
+    ])
+    let failure = try engine.send("x")["failures"]?[0]
+    #expect(failure?["kind"] == "value" && failure?["rule"] == "a" && failure?["line"] == 3)
+    #expect(failure?["message"] == "raise of 'typed': data.n must be an integer, not a string")
+  }
+
+  @Test func `An event keeps its data while those that its rules raise are checked`() throws {
+    let engine = try Engine([
+      "a": "rule 'r' { on = 'x', run = function() raise('y', { n = 1 }) end }",
+      "b": "event 'typed' { n = 'integer' } "
+        + "rule 'r' { on = 'y', run = function(e, s) raise('typed', { n = 2 }) s.n = e.data.n end }",
+    ])
+    #expect(try engine.send("x").failureKinds == [])
+    #expect(try engine.state("b")?["n"] == 1)
+  }
+
+  @Test func `A plugin that stays is checked as long as another one declares the event`() throws {
+    let sayer = "rule 'sayer' { on = 'x', run = function() raise('promo.redeemed', {}) end }"
+    let engine = try Engine(["q": sayer])
+    #expect(try engine.send("x").failureKinds == [])
+    try engine.adopt(["p": Self.declared, "q": sayer])
+    #expect(try engine.send("x", [:], to: "user:2").failureKinds == ["value"])
+    try engine.adopt(["q": sayer])
+    #expect(try engine.send("x", [:], to: "user:3").failureKinds == [])
   }
 
   @Test func `What waits is not judged by rules that came later`() throws {

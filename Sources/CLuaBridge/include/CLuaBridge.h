@@ -98,6 +98,7 @@ typedef enum {
   RB_CALL_GEO_DISTANCE,
   RB_CALL_TEST, /* the test driver's own calls: name, json... -> anything */
   RB_CALL_COVERED, /* integer: a function or a branch of that number begins */
+  RB_CALL_CHECK_DATA, /* function, type, text of the data: an error if it makes an event whose data is not as declared */
 } rb_call;
 
 /* What a file of a plugin declares while it loads. */
@@ -198,6 +199,8 @@ rb_vm *rb_vm_new(rb_worker *worker, const rb_host *host, void *context);
 /* Moves a VM in which nothing runs to another worker, or with NULL to none until it is moved again. */
 void rb_vm_move(rb_vm *vm, rb_worker *worker);
 void rb_vm_set_context(rb_vm *vm, void *context);
+/* Whether the host is asked, by RB_CALL_CHECK_DATA, about each event that a rule raises, sends or sets a timer for. */
+void rb_vm_set_checking(rb_vm *vm, bool checking);
 void rb_vm_free(rb_vm *vm);
 bool rb_vm_dead(const rb_vm *vm);
 /* How many bytes of the arena are in use. */

@@ -195,7 +195,7 @@ final class ConfigurationSection {
   init(_ value: JSONValue, path: [String]) {
     self.path = path
     members = value.objectValue ?? [:]
-    if value.objectValue == nil { note([], "expected a table, not \(value.kindName)") }
+    if value.objectValue == nil { note([], "expected a table, not \(value.shown)") }
   }
 
   /// The names that the table has, for tables whose keys are free.
@@ -209,7 +209,7 @@ final class ConfigurationSection {
     known.append(key)
     guard let value = members[key] else { return nil }
     let converted = convert(value)
-    if converted == nil { note([key], "expected \(expected), not \(value.kindName)") }
+    if converted == nil { note([key], "expected \(expected), not \(value.shown)") }
     return converted
   }
 
@@ -263,17 +263,26 @@ final class ConfigurationSection {
 }
 
 extension JSONValue {
-  /// What kind of value it is, in words that never show the value.
-  fileprivate var kindName: String {
+  /// The value as an error shows it: a long string in part, and one that may hold a secret not at all.
+  fileprivate var shown: String {
     switch self {
     case .null: "null"
-    case .bool: "a boolean"
-    case .integer, .number: "this number"
-    case .string: "this string"
+    case .bool(let value): "\(value)"
+    case .integer(let value): "\(value)"
+    case .number(let value): "\(value)"
+    case .string(let text): text.mayHoldSecret ? "this string" : text.shortened.debugDescription
     case .array: "an array"
     case .object: "a table"
     }
   }
+}
+
+extension String {
+  /// Whether it may hold a password or a token: it looks like a URL, an address with a user, or a list of settings.
+  fileprivate var mayHoldSecret: Bool { contains("//") || contains("=") || dropFirst().contains("@") }
+
+  /// Its first 40 characters, with a mark if there are more.
+  fileprivate var shortened: String { count > 40 ? "\(prefix(40))…" : self }
 }
 
 /// One thing that is wrong in the configuration.

@@ -43,6 +43,7 @@ final class WorkerPlugins {
     all = next.plugins.enumerated().map { index, entry in
       WorkerPlugin(entry, index: index, vm: vms[entry.generation])
     }
+    for plugin in all { plugin.vm?.checksData = next.checksEvents }
     listeners = ListenerTable()
   }
 
@@ -78,6 +79,7 @@ final class WorkerPlugins {
   /// Makes a VM of this thread the plugin's.
   func install(_ vm: PluginVM, for plugin: WorkerPlugin) {
     vm.host = host
+    vm.checksData = catalog.checksEvents
     if let costMask { vm.recordCosts(mask: costMask) }
     plugin.vm = vm
   }

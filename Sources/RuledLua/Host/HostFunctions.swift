@@ -19,6 +19,7 @@ extension PluginVM {
     case RB_CALL_SHA256: answers.add(SHA256.hash(try arguments.bytes(0, "hash.sha256's argument")).hex)
     case RB_CALL_GEO_DISTANCE: try answerDistance(arguments, &answers)
     case RB_CALL_TEST: try answerTest(arguments, &answers)
+    case RB_CALL_CHECK_DATA: try checkData(arguments)
     case RB_CALL_COVERED: coverage?.note(Int(try arguments.number(0, "the part")))
     default: try answerCalendar(call, arguments, &answers)
     }
@@ -44,6 +45,18 @@ extension PluginVM {
         return answers.addNil()
       }
       answers.addBuffer(RB_JSON_FROZEN)
+    }
+  }
+
+  /// Has the host check the data of an event that a rule makes: the function it calls, the event's type, and the data.
+  private func checkData(_ arguments: HostArguments) throws(HostRefusal) {
+    guard let host else { return }
+    let type = try arguments.bytes(1, "an event's type")
+    let data = try arguments.bytes(2, "an event's data")
+    do throws(SchemaMismatch) { try host.check(data, ofType: type) } catch {
+      let function = try arguments.text(0, "the function")
+      throw HostRefusal(
+        "\(function) of '\(String(decoding: type, as: UTF8.self))': \(error.path) \(error.detail)", kind: .value)
     }
   }
 
@@ -234,6 +247,8 @@ package protocol RuleHost: AnyObject {
   func timerDue(_ name: ByteView, of vm: PluginVM) -> Int64?
   /// Appends the counters whose name begins with `prefix` as a JSON array.
   func counters(prefix: ByteView, into buffer: ByteBuffer)
+  /// Checks the data of an event that a rule makes, as JSON, against what plugins declare about the type.
+  func check(_ data: ByteView, ofType type: ByteView) throws(SchemaMismatch)
   /// Appends another plugin's state before the event as JSON; false when there is none.
   func peek(plugin: ByteView, into buffer: ByteBuffer) -> Bool
   /// Appends what identifies the event; the ids that rules make are derived from it.

@@ -34,7 +34,9 @@ struct ManifestBuilder {
     guard manifest.name.isEmpty else { throw Refusal("plugin is declared twice") }
     guard let object = json.objectValue else { throw Refusal("plugin takes a table of named values") }
     try check(object.names, known: Self.pluginKeys, of: "plugin")
-    let name = try text(object, "name") ?? ""
+    guard let name = try text(object, "name"), !name.isEmpty else {
+      throw Refusal("plugin has no name; write name = \"\(folder)\"")
+    }
     guard name == folder else {
       throw Refusal("plugin.name is '\(name)', but the folder is called '\(folder)'; they must be equal")
     }

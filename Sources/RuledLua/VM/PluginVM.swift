@@ -14,6 +14,10 @@ package final class PluginVM {
   ///
   /// The one who sets it keeps it alive while rules run.
   package unowned(unsafe) var host: (any RuleHost)?
+  /// Whether the host checks the data of each event that a rule raises, sends or sets a timer for.
+  package var checksData = false {
+    didSet { rb_vm_set_checking(handle, checksData) }
+  }
   /// Drives the plugin's tests.
   package weak var testHost: (any TestHost)?
 

@@ -33,7 +33,12 @@ import Testing
     ("while true do end", .instructions, 4, "instructions"),
     ("('x'):rep(1 << 30)", .memory, nil, "memory"),
     ("(('a'):rep(30000)):find(('.-'):rep(20) .. 'b')", .time, nil, "processor time"),
-    ("emit('nowhere', 'x')", .value, 4, "nowhere"), ("timer.set('x', 0/0, 'y')", .value, 4, "due"),
+    ("emit('nowhere', 'x')", .value, 4, "nowhere"),
+    ("emit('client', 'x', {}, { kye = 'a' })", .value, 4, "emit: no option 'kye'; the options are id and key"),
+    ("emit('client', 'x', {}, { z = 1, key = 'k', b = 1, c = 1 })", .value, 4, "emit: no option 'b'"),
+    ("emit('client', 'x', {}, { 'k' })", .value, 4, "emit: no option '1'"),
+    ("emit('client', 'x', {}, array { 'k' })", .value, 4, "options have a metatable"),
+    ("timer.set('x', 0/0, 'y')", .value, 4, "due"),
     ("count('x', {}, 'many')", .value, 4, "counts numbers"),
     ("send('', 'x')", .value, 4, "empty"), ("raise(('x'):rep(257))", .value, 4, "longer than 256"),
     ("raise('a\\nb')", .value, 4, "control"),
@@ -65,7 +70,7 @@ import Testing
     ("rule 'a' { on = 'x', run = 1 }", 2, "function"),
     ("rule 'a' { on = 'x', colour = 1, run = function() end }", 2, "colour"),
     ("local f\n\nlocal function g() f = 1 end rule 'a' { on = 'x', run = function() g() end }", 4, "assigns 'f'"),
-    ("require 'a'", 1, "requires itself"), ("while true do end", 0, "processor time"),
+    ("require 'a'", 1, "requires itself"), ("\nwhile true do end", 3, "processor time"),
   ]
 
   @Test(arguments: loading.indices)
@@ -84,6 +89,13 @@ import Testing
       #expect(error.message.contains(message), "\(error)")
       #expect(error.file.hasPrefix("t/"), "\(error)")
     }
+  }
+
+  @Test(arguments: ["plugin {}", "plugin { name = '' }"])
+  func `A plugin without a name is told which to write`(source: String) throws {
+    let error = #expect(throws: LoadError.self) { try Bench(source) }
+    #expect(error?.message == "plugin has no name; write name = \"t\"")
+    #expect(error?.line == 1)
   }
 
   @Test func aLongPathIsNamedWhole() throws {

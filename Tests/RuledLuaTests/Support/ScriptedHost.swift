@@ -25,6 +25,8 @@ final class ScriptedHost: RuleHost {
 
   func counters(prefix: ByteView, into buffer: ByteBuffer) { buffer.append(contentsOf: counters) }
 
+  func check(_ data: ByteView, ofType type: ByteView) throws(SchemaMismatch) {}
+
   func peek(plugin: ByteView, into buffer: ByteBuffer) -> Bool {
     guard let state = states[String(decoding: plugin, as: UTF8.self)] else { return false }
     buffer.append(contentsOf: state)

@@ -45,6 +45,8 @@ final class EventTransaction {
   var timer: DueTimer?
   /// Parses the data of the raised event at hand.
   let raisedData = TapeDocument()
+  /// Parses the data of an event that a rule makes, while it reads that of the event at hand.
+  let checkedData = TapeDocument()
   /// The encoded states of the plugins that ran.
   let states = ByteBuffer(capacity: 4096)
   /// The parts of the outcome.

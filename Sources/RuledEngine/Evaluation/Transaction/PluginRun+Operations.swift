@@ -33,9 +33,6 @@ extension PluginRun {
       default: break
       }
     }
-    if transaction.plugins.catalog.checksEvents {
-      try transaction.checkData(operations[checked...], of: plugin.entry)
-    }
     checked = operations.count
     if counts.count > counted { try counts.reserve(from: counted, of: plugin.entry.name, in: transaction.context) }
     if newSends > 0 { try checkSends(sends + newSends, in: transaction) }
