@@ -129,8 +129,7 @@ private final class SystemFile: StoreFile {
   init(path: String, descriptor: Int32) {
     self.path = path
     self.descriptor = descriptor
-    var status = stat()
-    hadName = fstat(descriptor, &status) == 0 && status.st_nlink > 0
+    hadName = cl_links(descriptor) > 0
   }
 
   deinit { close(descriptor) }
@@ -174,8 +173,7 @@ private final class SystemFile: StoreFile {
   func sync() throws(StoreError) {
     guard fdatasync(descriptor) == 0 else { throw StoreError.system("the file \(path) can't be synced", errno) }
     // What is in a file without a name is on the disk, but nobody finds it again.
-    var status = stat()
-    guard hadName, fstat(descriptor, &status) == 0, status.st_nlink == 0 else { return }
+    guard hadName, cl_links(descriptor) == 0 else { return }
     throw StoreError(
       .removed, "the file \(path) was removed while the daemon ran: end it, and restore the store from a backup")
   }
