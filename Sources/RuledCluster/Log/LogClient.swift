@@ -220,9 +220,9 @@ final class LogClient {
     return Ownership(epoch: raised.epoch, ends: ends)
   }
 
-  /// What became of a batch, whose sender no longer owns the log, and which it has sent in its `epoch`, to end at `next`.
+  /// Whether the log has a batch that ends at `next`, which a node sent under `ownership` before another node took the log over.
   ///
-  /// True if the log has it, false if the log does not and never will, nil if that is still open.
+  /// False if it never will; nil if that is still open.
   func outcome(of next: LogPosition, sentBy ownership: Ownership) throws(StoreError) -> Bool? {
     let found = try databases[ownership.database(of: next.sequence)].digest(of: next.sequence)
     if found.digest == next.digest { return true }
