@@ -34,7 +34,9 @@ final class Memberships {
     registered = Dictionary(uniqueKeysWithValues: (0..<rows.count).map { (rows.text($0, 0), rows.text($0, 1)) })
   }
 
-  /// Reads the list again, from tables that may have a later format by now. Call `check` afterwards.
+  /// Reads the list again, from tables that may have a later format by now.
+  ///
+  /// Call `check` afterwards.
   func reload(_ first: LogDatabase) throws(StoreError) {
     let connection = try first.connection()
     do throws(PostgresError) {
@@ -43,7 +45,9 @@ final class Memberships {
     } catch { throw error.storeError("the databases of the log can't be listed") }
   }
 
-  /// Checks that the settings name each listed database, and none twice. All that they name must be connected.
+  /// Checks that the settings name each listed database, and none twice.
+  ///
+  /// All that they name must be connected.
   func check() throws(StoreError) {
     let ids = Set(found.values.map(\.id))
     guard ids.count == found.count else {
