@@ -33,11 +33,6 @@ class Database:
     wanted = f"SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'"
     wait(lambda: self.number(wanted) == len(STANDBYS), "the standbys don't become synchronous")
 
-  def another(self, name):
-    """A further database of the same servers; gives its URL."""
-    self.primary.sql(f"CREATE DATABASE {name}")
-    return self.primary.url.replace("///postgres?", f"///{name}?")
-
   def number(self, statement):
     return float(self.primary.sql(statement) or 0)
 
@@ -72,11 +67,11 @@ class Node(servers.Ruled):
     tls = cluster.folder / "tls"
     snapshots = f', snapshots = "{cluster.snapshots}", snapshot_every = "{cluster.every}"' if cluster.snapshots else ""
     settings = (
-      f'store = "{cluster.url}"\n'
+      f'store = "{cluster.database.primary.url}"\n'
       f'cluster = {{ node = "{name}", folder = "{cluster.folder / name}/store", lease = "{lease}", '
       f'listen = "127.0.0.1:{throwaway_postgres.free_port()}", certificate = "{tls}/{name}/node.pem", key = "{tls}/{name}/node.key", '
-      f'authority = "{tls}/authority.pem", share = {"true" if cluster.shares else "false"}{snapshots} }}')
-    super().__init__(f"node {name}", cluster.folder / name, "commit", plugins=cluster.plugins, settings=settings)
+      f'authority = "{tls}/authority.pem"{snapshots} }}')
+    super().__init__(f"node {name}", cluster.folder / name, "commit", plugins=STREAKS, settings=settings)
 
   @property
   def health(self):
@@ -111,9 +106,8 @@ class Node(servers.Ruled):
 class Cluster:
   """A new database with nodes, of which the first one owns the log."""
 
-  def __init__(self, folder, count, names="abcd", snapshots=False, every="20s", lease="2s", plugins=STREAKS, shares=True, url=None):
-    """A cluster with servers of its own, unless it is given the URL of a database."""
-    self.folder, self.every, self.lease, self.plugins, self.shares = folder, every, lease, plugins, shares
+  def __init__(self, folder, count, names="abcd", snapshots=False, every="20s", lease="2s"):
+    self.folder, self.every, self.lease = folder, every, lease
     self.nodes, self.database = [], None
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -123,9 +117,7 @@ class Cluster:
     try:
       subprocess.run([place.CHECKOUT / "examples/cluster/make-certificates", folder / "tls", *[f"{name}=127.0.0.1" for name in names]],
                      check=True)
-      if not url:
-        self.database = Database(folder / "db")
-      self.url = url or self.database.primary.url
+      self.database = Database(folder / "db")
       for name in names[:count]:
         self.join(name)
     except BaseException:
@@ -144,12 +136,6 @@ class Cluster:
   @property
   def owner(self):
     return next(node for node in self.nodes if node.process.poll() is None and node.is_owner)
-
-  @property
-  def shares_are_even(self):
-    """Whether each node evaluates for about as many partitions as the others."""
-    rows = (self.owner.result("cluster") or {}).get("nodes", [])
-    return all((one.get("partitions") or 0) >= 256 // len(self.nodes) for one in rows) and len(rows) == len(self.nodes)
 
   def stop(self):
     for node in reversed(self.nodes):

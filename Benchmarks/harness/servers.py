@@ -192,8 +192,3 @@ def gamification(folder, durability, processor=None, **more):
   shipped = place.CHECKOUT / "rules"
   return Ruled("ruled, gamification", folder, durability, processor,
                plugins=[shipped / "gamification", shipped / "lib"], **more)
-
-
-def shipped():
-  """The folders of the shipped rules."""
-  return sorted(path for path in (place.CHECKOUT / "rules").iterdir() if path.is_dir())

@@ -52,27 +52,3 @@ void template_stamp(char *bytes, const struct template *request, uint32_t subjec
   if (!request->slot_is_binary) return stamp_decimal(number, SLOT_DIGITS, SLOT_BASE + slot);
   for (int i = 3; i >= 0; i--, slot >>= 8) number[i] = (char)(slot & 255);
 }
-
-static uint64_t mixed(uint64_t left, uint64_t right) {
-  unsigned __int128 product = (unsigned __int128)left * right;
-  return (uint64_t)(product >> 64) ^ (uint64_t)product;
-}
-
-static uint64_t word32(const char *at) {
-  uint32_t word;
-  memcpy(&word, at, sizeof word);
-  return word;
-}
-
-// The first byte of wyhash, as `Partition` has it in Sources/RuledServer/Sharing, for a name of 4 to 16 bytes.
-unsigned event_partition(uint32_t subject) {
-  static const uint64_t key = 0x72756c6564, secret0 = 0x2d358dccaa6c78a5, secret1 = 0x8bb84b93962eacc9;
-  char name[] = "user:00000000";
-  size_t count = sizeof name - 1, middle = (count >> 3) << 2;
-  stamp_decimal(name + count - SUBJECT_DIGITS, SUBJECT_DIGITS, subject);
-  uint64_t seed = key ^ mixed(key ^ secret0, secret1);
-  uint64_t first = word32(name) << 32 | word32(name + middle);
-  uint64_t second = word32(name + count - 4) << 32 | word32(name + count - 4 - middle);
-  unsigned __int128 product = (unsigned __int128)(first ^ secret1) * (second ^ seed);
-  return (unsigned)(mixed((uint64_t)product ^ secret0 ^ count, (uint64_t)(product >> 64) ^ secret1) >> 56);
-}

@@ -43,7 +43,6 @@ struct options {
   const char *socket, *function, *type, *data, *run;
   unsigned connections, pipeline, subjects, seed;
   bool sequential;    // subjects 0, 1, 2 … instead of uniformly random ones
-  unsigned first_partition, last_partition;  // only subjects of these of a cluster's 256 partitions
   double rate;        // requests a second, offered whatever the replies do; 0: closed loop
   double warmup, seconds;
   uint64_t requests;  // 0: by time alone
@@ -78,8 +77,6 @@ struct results {
 void event_compose(struct template *event, const struct options *options);
 void template_append(struct template *template, const void *bytes, size_t count);
 void template_append_event(struct template *request, const struct template *event);
-// The partition in which a cluster has the subject with that number.
-unsigned event_partition(uint32_t subject);
 void template_stamp(char *bytes, const struct template *request, uint32_t subject, uint32_t event, uint32_t slot);
 
 // Runs the load; exits with a message when the server can't be reached or breaks the protocol.

@@ -13,7 +13,6 @@ static const char usage[] =
     "  --pipeline N      requests in flight on each (1)\n"
     "  --subjects N      how many subjects, chosen uniformly at random (100000)\n"
     "  --sequential      take the subjects in order instead\n"
-    "  --partitions A-B  only subjects of these of the 256 partitions of a cluster\n"
     "  --rate R          offer R requests a second, latency from the time each was due; 0: as fast as replies come\n"
     "  --warmup S        seconds before the measurement (0)\n"
     "  --seconds S       seconds of the measurement (5)\n"
@@ -35,7 +34,7 @@ static const struct option long_options[] = {
     { "data", required_argument, 0, 'a' },        { "run", required_argument, 0, 'i' },
     { "seed", required_argument, 0, 'e' },        { "server", required_argument, 0, 'v' },
     { "show", no_argument, 0, 'o' },              { "help", no_argument, 0, 'h' },
-    { "partitions", required_argument, 0, 'b' },  { 0, 0, 0, 0 } };
+    { 0, 0, 0, 0 } };
 
 __attribute__((noreturn)) static void refuse(const char *why) {
   fprintf(stderr, "load: %s; see load --help\n", why);
@@ -79,7 +78,7 @@ int main(int count, char **arguments) {
   struct options options = {
     .function = "event", .type = "flirt.revealed", .run = "run", .connections = 50, .pipeline = 1,
     .data = "{\"reveal_method\":\"scroll\",\"scroll_duration_ms\":840,\"flirt_index\":2,\"tone_used\":\"playful\"}",
-    .subjects = 100000, .last_partition = 255, .seconds = 5, .seed = 1 };
+    .subjects = 100000, .seconds = 5, .seed = 1 };
   for (int option; (option = getopt_long(count, arguments, "h", long_options, NULL)) != -1;) {
     switch (option) {
       case 'p': options.protocol = protocol_named(optarg); break;
@@ -98,11 +97,6 @@ int main(int count, char **arguments) {
       case 'i': options.run = optarg; break;
       case 'e': options.seed = (unsigned)number(optarg, 0, 1e9); break;
       case 'v': options.server = (pid_t)number(optarg, 1, 1e9); break;
-      case 'b':
-        if (sscanf(optarg, "%u-%u", &options.first_partition, &options.last_partition) != 2 ||
-            options.first_partition > options.last_partition || options.last_partition > 255)
-          refuse("--partitions takes two numbers up to 255");
-        break;
       case 'o': options.show = true; break;
       case 'h': fputs(usage, stdout); return 0;
       default: refuse("unknown option");

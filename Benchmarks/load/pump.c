@@ -70,22 +70,12 @@ static void open_connection(struct pump *pump, struct connection *connection, ui
   if (epoll_ctl(pump->epoll, EPOLL_CTL_ADD, connection->descriptor, &event) < 0) fail("epoll_ctl");
 }
 
-static uint32_t choose_any_subject(struct pump *pump) {
+static uint32_t choose_subject(struct pump *pump) {
   if (pump->options->sequential) return pump->next_subject++ % pump->options->subjects;
   pump->random ^= pump->random << 13;
   pump->random ^= pump->random >> 7;
   pump->random ^= pump->random << 17;
   return (uint32_t)(((pump->random >> 32) * pump->options->subjects) >> 32);
-}
-
-static uint32_t choose_subject(struct pump *pump) {
-  const struct options *options = pump->options;
-  if (options->first_partition == 0 && options->last_partition == 255) return choose_any_subject(pump);
-  for (;;) {
-    uint32_t subject = choose_any_subject(pump);
-    unsigned partition = event_partition(subject);
-    if (partition >= options->first_partition && partition <= options->last_partition) return subject;
-  }
 }
 
 static void watch_room(struct pump *pump, struct connection *connection, bool wanted) {

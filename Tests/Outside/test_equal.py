@@ -30,10 +30,6 @@ DIFFERS = re.compile(
     rb'"loaded_at":"[^"]*"|"(' + DATES + rb')T[0-9:.]+Z"|"(micros|p50_us|p99_us|took_ms|took_s|behind_s|events_per_s)":[0-9.e+-]+|"run_times":\[[^]]*\]|"folder":"[^"]*"'
     rb"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b[0-9a-f]{15,16}-(?=[a-z]+:)|\ndate: [^\r]*(?=\r)", re.IGNORECASE)
 
-# Each subject's events have one order. Those of several subjects that follow from one event may be committed in any, as nodes share the work.
-SEQUENCE = re.compile(rb'"sequence":[0-9]+')
-ENTRIES = re.compile(rb'(?<="entries":)\[.*\](?=,"gaps")')
-
 
 class Side:
     """A daemon, or what takes its place, with the shipped rules and a clock that is set by hand."""
@@ -87,26 +83,12 @@ def web(path, method, target, body=b"", *fields):
             return reply.read()
 
 
-def by_subject(entries):
-    """Entries of the journal, those of several subjects in the order of these."""
-    listed = json.loads(entries[0])
-    if len({entry["subject"] for entry in listed}) < 2:
-        return entries[0]
-    listed.sort(key=lambda entry: entry["subject"])
-    return json.dumps(listed, separators=(",", ":")).encode()
-
-
-def without_differences(text):
-    """A reply without what differs each time."""
-    return SEQUENCE.sub(b"~", DIFFERS.sub(b"~", ENTRIES.sub(by_subject, text)))
-
-
 def ask(path, request):
     """The answer to a request, which is a line or the parts of one over HTTP; without what differs each time."""
     if isinstance(request, bytes):
-        return without_differences(exchange(path, request))
+        return DIFFERS.sub(b"~", exchange(path, request))
     head, _, body = web(path, *request).partition(b"\r\n\r\n")
-    same = without_differences(body)
+    same = DIFFERS.sub(b"~", body)
     if same != body:
         head = re.sub(rb"content-length: \d+", b"~", head)
     return DIFFERS.sub(b"~", head) + same
@@ -208,11 +190,6 @@ def result(path, method, **params):
     return json.loads(exchange(path, line(method, **params)))["result"]
 
 
-def await_shares(owner):
-    """Waits until the owner has lent each other node its part of the subjects."""
-    eventually(lambda: sorted(node["partitions"] for node in result(owner, "cluster")["nodes"]) == [85, 85, 86])
-
-
 def test_each_node_answers_as_one_daemon_does(tmp_path_factory):
     sides = []
     try:
@@ -222,21 +199,17 @@ def test_each_node_answers_as_one_daemon_does(tmp_path_factory):
         assert len(three) == 3
         asked = 0
         for number, request in enumerate(changes(random.Random(SEED))):
-            await_shares(three[0])  # what concerns all subjects has them all taken back
             check_equal(ask(three[number % 3], request), ask(one, request), request)
             asked += 1
         plugins = result(one, "rules")["plugins"]
         assert len(plugins) >= 5
         queries = sorted(name for plugin in plugins for name in plugin["queries"])
         entries = [entry for entry in result(one, "log", limit=200)["entries"] if entry.get("event", {}).get("id")]
-        await_shares(three[0])
-        moves = result(three[0], "cluster")["log"]["moves"]
         for path in three:
             for request in looks(sorted(result(one, "subjects")["subjects"])[:12], queries, entries[::10]):
                 check_equal(ask(path, request), ask(one, request), request)
                 asked += 1
         assert asked > 300
-        assert result(three[0], "cluster")["log"]["moves"] == moves
     finally:
         for side in sides:
             side.stop()

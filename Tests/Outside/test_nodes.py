@@ -4,6 +4,7 @@ import ctypes.util
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -68,8 +69,6 @@ class Node:
         more = f', snapshots = "{options["snapshots"]}", snapshot_every = "1s"' if "snapshots" in options else ""
         if "s3" in options:
             more += f", s3 = {{ {options['s3']} }}"
-        if not options.get("share", True):
-            more += ", share = false"
         further = ", ".join(f'"{database.url}"' for database in options.get("further", []))
         tunnel = ""
         if certificates:
@@ -331,6 +330,64 @@ def test_large_requests_and_replies_pass_through_each_node(cluster):
         assert client.line()["id"] == 2
 
 
+def test_requests_of_a_connection_keep_their_order_in_every_form(cluster):
+    choice = random.Random(5)
+    for node in cluster.nodes:
+        client = Client(node.socket)
+        sent, expected, lines = dict.fromkeys([f"order-{node.name}-{number}" for number in range(8)], 0), {}, []
+
+        def request():
+            subject = choice.choice(list(sent))
+            if choice.random() < 0.1:
+                read = {"jsonrpc": "2.0", "id": f"{subject} state {len(expected)}", "method": "state", "params": {"subject": subject}}
+                expected[read["id"]] = sent[subject]
+                return read
+            sent[subject] += 1
+            params = {"type": "tally.add", "subject": subject, "data": {"number": sent[subject]}}
+            return {"jsonrpc": "2.0", "id": f"{subject} {sent[subject]}", "method": "event", "params": params}
+
+        for _ in range(600):
+            form = choice.random()
+            if form < 0.7:
+                lines.append(json.dumps(request(), separators=(",", ":")))  # its subject is found without parsing
+            elif form < 0.9:
+                lines.append(json.dumps(dict(reversed(request().items()))))
+            else:
+                lines.append(json.dumps([request() for _ in range(3)]))
+        client.socket.sendall("".join(f"{line}\n" for line in lines).encode())
+        for _ in lines:
+            reply = client.line()
+            for one in reply if isinstance(reply, list) else [reply]:
+                if one["id"] not in expected:
+                    assert "result" in one, one
+                elif count := expected[one["id"]]:
+                    assert one["result"]["plugins"]["tally"]["numbers"] == list(range(1, count + 1))
+                else:
+                    assert one["error"]["data"]["code"] == "not_found"
+        client.socket.close()
+
+
+def test_a_follower_that_is_shut_down_answers_what_it_has_and_others_notice_nothing(cluster):
+    owner, (leaver, other) = cluster.owners[0], cluster.standbys
+    here = Client(leaver.socket)
+    event = {"type": "tally.add", "subject": "here", "data": {"number": 1}}
+    here.send(*[{"id": number, "method": "event", "params": event} for number in range(50)])
+    assert "result" in here.line(), "the owner has begun"
+    load = Load([owner, other])
+    load.go_on()
+    assert leaver.end(signal.SIGTERM) == 0
+    replies = [here.line() for _ in range(49)]
+    assert all("result" in reply for reply in replies) and here.line() is None
+    assert owner.call("state", {"subject": "here"})["result"]["version"] == 50
+    load.go_on()
+    load.check(owner)
+
+
+def test_the_journal_of_each_node_is_kept_in_order(cluster):
+    for node in cluster.nodes:
+        eventually(lambda: list((node.folder / "store" / "journal" / "snapshots").glob("*")))
+
+
 def test_a_node_that_follows_tells_of_itself(cluster):
     owner = cluster.owners[0]
     for node in cluster.standbys:
@@ -497,10 +554,6 @@ def test_without_certificates_a_standby_names_the_owner(tmp_path_factory):
                 assert web.get("/livez").status_code == 200 and web.get("/readyz").status_code == 503
             maps = pathlib.Path(f"/proc/{node.process.pid}/task")
             assert "ruled-peers" not in [(task / "comm").read_text().strip() for task in maps.iterdir()]
-            assert f"node {owner.name} owns it: ask that one, at {owner.socket}" in tool(node, "rebalance")[2]
-        code, _, problem = tool(owner, "rebalance")
-        assert code == 1 and "'cluster.listen' is not set" in problem
-        eventually(lambda: shares(cluster.standbys[0]) == {node.name: 256 if node is owner else 0 for node in cluster.nodes})
     finally:
         cluster.stop()
 
@@ -553,54 +606,6 @@ def tool(node, *words):
     command = [PROGRAMS / "rulectl", "--socket", node.socket, "cluster", *words, "--json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     return done.returncode, json.loads(done.stdout) if done.stdout else None, done.stderr
-
-
-def shares(node):
-    """How many partitions each node evaluates, as one of them says."""
-    return {one["name"]: one["partitions"] for one in tool(node)[1]["nodes"]}
-
-
-def test_each_node_says_how_the_load_is_shared_and_shares_it_anew(cluster):
-    owner = cluster.owners[0]
-    even = {node.name: 86 if node is owner else 85 for node in cluster.nodes}
-    load = Load(cluster.nodes)
-    for node in cluster.nodes:
-        eventually(lambda node=node: shares(node) == even, seconds=60)
-        before = tool(owner)[1]["log"]["moves"]
-        load.go_on()
-        code, answer, _ = tool(node, "rebalance")
-        assert code == 0 and answer["node"] == answer["owner"] == owner.name, "the owner answers"
-        assert {one["name"]: one["partitions"] for one in answer["nodes"]} == even
-        assert answer["log"]["moves"] >= before + 2 + 6, "two give back what they have, and get it in parts of 32"
-        assert metrics(node)["ruled_cluster_partitions"] == even[node.name]
-        load.go_on()
-    assert metrics(owner)["ruled_cluster_partition_moves_total"] == tool(owner)[1]["log"]["moves"]
-    assert not any("partition_moves" in name for name in metrics(cluster.standbys[0]))
-    load.check(owner)
-
-
-def test_a_drained_node_gives_its_partitions_back_in_order(cluster):
-    owner, (drained, other) = cluster.owners[0], cluster.standbys
-    load = Load(cluster.nodes, count=16)
-    client, replies, is_over = Client(owner.socket), [], threading.Event()
-
-    def ask():
-        while not is_over.is_set():
-            for number in range(32):
-                replies.append(client.call("event", {"type": "tally.add", "subject": f"d:{number}", "data": {"number": 1}}))
-
-    asking = threading.Thread(target=ask, daemon=True)
-    asking.start()
-    for action, counts in [("drain", (128, 0, 128)), ("undrain", (86, 85, 85))]:
-        assert tool(owner, action, drained.name)[0] == 0
-        expected = {node.name: count for node, count in zip((owner, drained, other), counts)}
-        eventually(lambda expected=expected: shares(owner) == expected, seconds=60)
-        eventually(lambda counts=counts: metrics(drained)["ruled_cluster_partitions"] == counts[1])
-        load.go_on()
-    is_over.set()
-    asking.join()
-    assert replies and not any("error" in reply for reply in replies), "no request is refused"
-    load.check(owner)
 
 
 def test_a_drained_owner_gives_the_log_up_and_follows(cluster):

@@ -122,14 +122,6 @@ class Place:
     new.write_text(f"{PLUGIN}-- Revision {self.revision}.\n")
     new.rename(self.folder / "rules/stream/plugin.lua")
 
-  def partitions(self):
-    """How many partitions each node evaluates, as a node tells that answers first; empty if none does."""
-    for node in self.nodes:
-      reply = node.call("cluster", seconds=2) if node.process.poll() is None else None
-      if reply and "result" in reply:
-        return {one["name"]: one["partitions"] or 0 for one in reply["result"]["nodes"]}
-    return {}
-
   def sql(self, statement):
     """What a statement returns in the cluster's database, which is the first one."""
     return self.databases[0].sql(statement)
@@ -166,22 +158,16 @@ class DenseFaults:
     self.nodes, self.network = place.nodes, place.network
     # Held by who kills a primary, until it runs again.
     self.starting = threading.Lock()
-    # How many faults hit a follower, or the owner, while followers evaluated.
-    self.hits = collections.Counter()
     kinds = [self.kill_owner, self.kill_owner, self.stop_owner, self.stop_owner, self.expel_owner, self.expel_owner, self.end_owner]
-    kinds += [self.kill_follower, self.stop_follower, self.drain, self.end_sessions, self.end_sessions, self.cancel_waits, self.stop_standby]
+    kinds += [self.kill_follower, self.stop_follower, self.end_follower, self.drain, self.drain_follower, self.reload, self.end_sessions, self.end_sessions, self.cancel_waits, self.stop_standby]
     kinds += [self.stop_standbys, self.kill_database, self.fail_calls, self.delay_calls, self.rejoin, self.stop_database, self.kill_two]
     kinds += [self.set_clock] + [self.interrupt_commit] * 3
     if self.network:
-      kinds += [self.cut_from_database] * 2 + [self.lose_answers] * 2 + [self.cut_apart, self.fill_disk, self.fill_database]
+      kinds += [self.cut_from_database] * 2 + [self.lose_answers] * 2 + [self.cut_apart, self.cut_follower_from_database]
+      kinds += [self.fill_disk, self.fill_database]
     if place.other_programs:
       kinds += [self.change_version] * 3
-    shared = [self.kill_evaluator, self.stop_evaluator, self.stop_evaluator, self.drain_evaluator, self.rebalance, self.rebalance]
-    shared += [self.reload, self.end_evaluator, self.lose_evaluating_owner]
-    if self.network:
-      shared += [self.cut_evaluator] * 2 + [self.cut_evaluator_from_database]
-    self.kinds = kinds + shared
-    self.shared = shared
+    self.kinds = kinds
 
   def pause(self, least, most):
     time.sleep(self.choice.uniform(least, most))
@@ -231,64 +217,10 @@ class DenseFaults:
   def stop_follower(self):
     return self.stop(self.follower(), "the follower")
 
-  # Nodes that evaluate for the owner
-
-  def evaluator(self):
-    """A follower that evaluates, once there is one; None if there is none for some seconds."""
-    end = time.monotonic() + 6
-    while time.monotonic() < end:
-      owner, partitions = self.owner(), self.place.partitions()
-      found = [node for node in self.nodes if node is not owner and partitions.get(node.name)]
-      if found:
-        self.hits["with partitions"] += 1
-        return self.choice.choice(found)
-      time.sleep(0.1)
-    self.hits["without partitions"] += 1
-    return None
-
-  def kill_evaluator(self):
-    if node := self.evaluator():
-      node.end(signal.SIGKILL)
-      return f"killed {node.name}, which evaluates"
-
-  def end_evaluator(self):
-    if node := self.evaluator():
-      node.end(signal.SIGTERM)
-      return f"ended {node.name}, which evaluates"
-
-  def stop_evaluator(self):
-    if node := self.evaluator():
-      return self.stop(node, "the evaluating", self.choice.choice([0.3, 0.9, 1.5, 2.2, 3, 4, 6]))
-
-  def drain_evaluator(self):
-    if node := self.evaluator():
-      self.place.sql(f"UPDATE ruled.nodes SET drained = true WHERE node = '{node.name}'")
-      self.pause(0.1, 3 * LEASE)
-      wait(lambda: self.place.sql(f"UPDATE ruled.nodes SET drained = false WHERE node = '{node.name}'") is not None, 60, "no node is undrained")
-      return f"drained {node.name}, which evaluates"
-
-  def cut_evaluator(self):
-    if (node := self.evaluator()) and (owner := self.owner()):
-      ways = [(node.name, owner.name), (owner.name, node.name)]
-      ways = self.choice.choice([ways, ways[:1], ways[1:]])
-      return self.cut(ways, f"{node.name}, which evaluates, off from the owner {owner.name}, {len(ways)} ways from {ways[0][0]}")
-
-  def cut_evaluator_from_database(self):
-    if node := self.evaluator():
-      return self.cut([(node.name, ""), ("", node.name)], f"{node.name}, which evaluates, off from the database")
-
-  def lose_evaluating_owner(self):
-    """The owner is killed or stopped while others evaluate for it."""
-    if self.evaluator() and (owner := self.owner()):
-      if self.choice.random() < 0.5:
-        owner.end(signal.SIGKILL)
-        return f"killed the owner {owner.name} while others evaluate"
-      return self.stop(owner, "while others evaluate the owner", self.choice.choice([0.5, 0.9, 1.5, 3]))
-
-  def rebalance(self):
-    times = self.choice.randrange(1, 4)
-    done = sum("result" in (self.choice.choice(self.nodes).call("cluster_rebalance", seconds=10) or {}) for _ in range(times))
-    return f"shared out anew {done} of {times} times"
+  def end_follower(self):
+    node = self.follower()
+    node.end(signal.SIGTERM)
+    return f"ended the follower {node.name}"
 
   def reload(self):
     if node := self.owner():
@@ -304,10 +236,16 @@ class DenseFaults:
 
   def drain(self):
     if node := self.owner():
-      self.place.sql(f"UPDATE ruled.nodes SET drained = true WHERE node = '{node.name}'")
-      self.pause(0.1, 2 * LEASE)
-      wait(lambda: self.place.sql(f"UPDATE ruled.nodes SET drained = false WHERE node = '{node.name}'") is not None, 60, "no node is undrained")
-      return f"drained the owner {node.name}"
+      return self.drain_for_a_while(node, "the owner")
+
+  def drain_follower(self):
+    return self.drain_for_a_while(self.follower(), "the follower")
+
+  def drain_for_a_while(self, node, words):
+    self.place.sql(f"UPDATE ruled.nodes SET drained = true WHERE node = '{node.name}'")
+    self.pause(0.1, 2 * LEASE)
+    wait(lambda: self.place.sql(f"UPDATE ruled.nodes SET drained = false WHERE node = '{node.name}'") is not None, 60, "no node is undrained")
+    return f"drained {words} {node.name}"
 
   def rejoin(self):
     """A follower loses its store, and starts from a snapshot while the log is cut."""
@@ -412,6 +350,10 @@ class DenseFaults:
   def cut_from_database(self):
     if node := self.owner():
       return self.cut([(node.name, ""), ("", node.name)], f"the owner {node.name} off from the database")
+
+  def cut_follower_from_database(self):
+    node = self.follower()
+    return self.cut([(node.name, ""), ("", node.name)], f"the follower {node.name} off from the database")
 
   def lose_answers(self):
     if node := self.owner():

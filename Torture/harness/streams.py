@@ -1,4 +1,4 @@
-"""Clients with many events in flight about subjects in all partitions, and whether one process could have answered so."""
+"""Clients with many events in flight about many subjects, and whether one process could have answered so."""
 
 import collections
 import json

@@ -1,9 +1,7 @@
 """Nodes over PostgreSQL with two synchronous standbys: the commits of the log against a bare C program, events against the embedded store,
-the load shared among nodes, what a follower costs its clients, moves of partitions, catch-up, take-over, and a sustained run with snapshots and
+what a follower costs its clients, catch-up, take-over, and a sustained run with snapshots and
 vacuum."""
 import concurrent.futures
-import contextlib
-import itertools
 import os
 import pathlib
 import statistics
@@ -19,9 +17,8 @@ TITLES = {"single": "one connection, one in flight", "paced": "4,000 events/s of
 # How many commits of the bare program are in flight, and whether all are for one log.
 FLIGHTS = {"1 for one log": (1, "one"), "4 for one log": (4, "one"), "16 for one log": (16, "one"), "4 for a log each": (4, "each"),
            "16 for a log each": (16, "each")}
-# How many nodes, and whether they share the load.
-STORES = {"embedded store": (0, False), "one node": (1, True), "two nodes": (2, True), "three nodes": (3, True),
-          "three nodes that do not share the load": (3, False)}
+# How many nodes.
+STORES = {"embedded store": 0, "one node": 1, "two nodes": 2, "three nodes": 3}
 LEASE = "2s"
 
 
@@ -131,12 +128,12 @@ def events(arguments, folder, load, say):
   """The same load on the embedded store and on one, two and three nodes, in turns."""
   results = {name: {shape: [] for shape in SHAPES} for name in STORES}
   for number in range(arguments.rounds):
-    for name, (count, shares) in STORES.items():
+    for name, count in STORES.items():
       if count == 0:
         with servers.streaks(folder / "embedded", "commit") as server:
           measure_events(server, load, arguments, results[name])
       else:
-        with nodes.Cluster(folder / "cluster", count, lease="10s", shares=shares) as cluster:
+        with nodes.Cluster(folder / "cluster", count, lease="10s") as cluster:
           measure_events(cluster.owner, load, arguments, results[name], cluster.nodes[1:], cluster.database)
       for shape, rounds in results[name].items():
         say(f"round {number + 1} {name}, {shape}: {rounds[-1]['throughput']:,}/s, cpu {rounds[-1]['server_cpu_us']:.1f} µs, "
@@ -161,7 +158,7 @@ def events_table(results):
   rows = table("", "load", "events/s", "of the embedded store's", "p50", "p99", "owner's processor time", "of the embedded store's",
                "without the way to the database", "each follower's")
   for name, shapes in results.items():
-    count, _ = STORES[name]
+    count = STORES[name]
     for shape, rounds in shapes.items():
       alone = results["embedded store"][shape]
       figure = lambda key: middle([one[key] for one in rounds])
@@ -172,92 +169,6 @@ def events_table(results):
                       milliseconds(figure("p99_us")), f"{figure('server_cpu_us'):.1f} µs", f"{ratio('server_cpu_us'):.2f} ×",
                       f"{apart:.2f} ×" if count else "", follower))
   return rows + ["", "The way to the database is what the same commits take a C program with libpq alone."]
-
-
-# The load shared out
-
-# With two nodes, the first one keeps the lower half of the partitions: what clients send that know their subjects' nodes.
-KNOWN = "pipelined, to the node of the subject"
-HALVES = ("0-127", "128-255")
-# The game tells analytics of each event; together they take several times as long as the rule of the other loads.
-SHIPPED = "pipelined, with the shipped rules"
-KNOWN_SHIPPED = "pipelined, to the node of the subject, with the shipped rules"
-# The load of nodes on their own that these are compared with.
-UNKNOWN = {KNOWN: "pipelined", KNOWN_SHIPPED: SHIPPED}
-
-
-def sharing(arguments, folder, load, say):
-  """The same load through every node at once: how much processor time each node takes for an event of the whole cluster; and right after it,
-  how much as many nodes take that have nothing to do with each other, each a cluster of its own on the same database servers. So both sides
-  share processors and caches with as many others, at about the same time.
-
-  Subjects are chosen at random, whatever the node; with two nodes, also by clients that know the node of each subject. Those send as many
-  events to each node, which need not take as long: otherwise the faster node would get more than its half. At last with the shipped rules."""
-  results = {count: {} for count in (1, 2, 3)}
-  for is_shipped, (count, shapes) in itertools.product((False, True), results.items()):
-    options = {"lease": "10s", "plugins": servers.shipped() if is_shipped else nodes.STREAKS}
-    wanted = [SHIPPED] if is_shipped else list(SHAPES)
-    with nodes.Database(folder / "sharing-servers") as database, contextlib.ExitStack() as stack:
-      make = lambda name, nodes_in_it: stack.enter_context(nodes.Cluster(folder / name, nodes_in_it, url=database.another(name), **options))
-      apart = [make(f"apart{index}", 1) for index in range(count)]
-      for one in apart:
-        load.fill(one.owner, arguments.subjects)
-      shared = make("sharing", count) if count > 1 else None
-      if shared:
-        wanted += [KNOWN_SHIPPED if is_shipped else KNOWN] if count == 2 else []
-        nodes.wait(lambda: shared.shares_are_even, "the partitions are not shared out")
-        load.fill(shared.owner, arguments.subjects)
-      for number, shape in itertools.product(range(arguments.rounds), wanted):
-        each = [options_of(shape, count)] * count
-        alone = shared_load([one.owner for one in apart], each, load, arguments)
-        if shape in UNKNOWN:
-          half = int(alone["throughput"] * load.seconds / 2)
-          each = [dict(options, partitions=part, requests=half, warmup=0, seconds=600) for options, part in zip(each, HALVES)]
-        figures = shared_load(shared.nodes, each, load, arguments) if shared else alone
-        note_shared(shapes, shape, figures, alone, number, count, say)
-  return results
-
-
-def options_of(shape, count):
-  """The options of a load on each of so many nodes."""
-  options = dict(SHAPES.get(shape, SHAPES["pipelined"]))
-  return dict(options, rate=options["rate"] // count) if "rate" in options else options
-
-
-def shared_load(loaded, each, load, arguments):
-  """Puts a load on each of some nodes at once; gives the figures of all together, and the processor seconds of each node."""
-  before = [processor_seconds([node.pid]) for node in loaded]
-  with concurrent.futures.ThreadPoolExecutor(len(loaded)) as pool:
-    figures = list(pool.map(lambda node, options: load.once(node, subjects=arguments.subjects, **options), loaded, each))
-  answered = [one["answered"] if "requests" in options else one["throughput"] * (load.seconds + load.warmup) for one, options in zip(figures, each)]
-  return {"throughput": sum(one["throughput"] for one in figures), "events": answered,
-          "seconds": [processor_seconds([node.pid]) - start for node, start in zip(loaded, before)],
-          "p50_us": middle([one["p50_us"] for one in figures]), "p99_us": max(one["p99_us"] for one in figures)}
-
-
-def note_shared(shapes, shape, figures, alone, number, count, say):
-  """Adds a round: the processor time that each node takes for an event of the cluster, and a node on its own for one of its events."""
-  costs = [seconds / sum(figures["events"]) * 1e6 for seconds in figures["seconds"]]
-  alone_us = sum(alone["seconds"]) / sum(alone["events"]) * 1e6
-  shapes.setdefault(shape, []).append({**figures, "owner_us": costs[0], "follower_us": max(costs[1:], default=0), "alone_us": alone_us,
-                                       "times": alone_us / max(costs)})
-  say(f"round {number + 1} {count} nodes, {shape}: {figures['throughput']:,.0f}/s, processor time of an event "
-      + (", ".join(f"{cost:.1f}" for cost in costs) + " µs; " if count > 1 else "") + f"{alone_us:.1f} µs for a node on its own")
-
-
-def sharing_table(results):
-  rows = table("", "load, through each node", "events/s here", "p50", "p99", "owner's processor time", "the busiest follower's",
-               "a node's on its own beside as many", "decides, of one node")
-  for count, shapes in results.items():
-    for shape, rounds in shapes.items():
-      figure = lambda name: middle([one[name] for one in rounds])
-      title = TITLES.get(shape, shape.replace("pipelined", TITLES["pipelined"]))
-      name = next(name for name, store in STORES.items() if store == (count, True))
-      shared = [f"{figure('owner_us'):.1f} µs", f"{figure('follower_us'):.1f} µs"] if count > 1 else ["", ""]
-      rows.append(row(name, title, f"{figure('throughput'):,.0f}", milliseconds(figure("p50_us")), milliseconds(figure("p99_us")),
-                      *shared, f"{figure('alone_us'):.1f} µs", f"{figure('times'):.2f} ×"))
-  return rows + ["", "Processor times are for one event of the whole cluster, those of a node on its own for one of its events. The last column is what the "
-                     "processor time of the busiest node allows, where each node has processors of its own."]
 
 
 # Clients of a follower
@@ -286,40 +197,6 @@ def clients_table(results):
       figure = lambda key: middle([one[key] for one in rounds])
       rows.append(row(TITLES[shape], f"the {name}", f"{figure('throughput'):,.0f}", milliseconds(figure("p50_us")), milliseconds(figure("p99_us")),
                       f"{figure('owner_us'):.1f} µs", f"{figure('follower_us'):.1f} µs"))
-  return rows
-
-
-# Partitions that move
-
-def moves(cluster, load, arguments, say):
-  """How long events wait while the owner takes all partitions back and lends them again, and without that, in turns."""
-  owner, results = cluster.owner, {"at rest": [], "while partitions move": []}
-  nodes.wait(lambda: cluster.shares_are_even, "the partitions are not shared out")
-  for number in range(arguments.rounds):
-    for name, rounds in results.items():
-      took = []
-      with concurrent.futures.ThreadPoolExecutor() as pool:
-        loaded = pool.submit(load.once, owner, subjects=arguments.subjects, **SHAPES["paced"])
-        while not loaded.done():
-          time.sleep(0.3)
-          if name != "at rest" and not loaded.done():
-            begun = time.monotonic()
-            owner.ask("cluster_rebalance")
-            took.append(time.monotonic() - begun)
-            nodes.wait(lambda: cluster.shares_are_even, "the partitions are not shared out again")
-        rounds.append({**loaded.result(), "took": took})
-      say(f"round {number + 1} {name}: p50 {rounds[-1]['p50_us'] / 1000:.1f} ms, p99 {rounds[-1]['p99_us'] / 1000:.1f} ms, longest "
-          f"{rounds[-1]['max_us'] / 1000:.0f} ms, {len(took)} times all partitions moved")
-  return results
-
-
-def moves_table(results):
-  rows = table(TITLES["paced"], "p50", "p99", "longest wait", "all partitions moved", "which took")
-  for name, rounds in results.items():
-    took = sorted(seconds for one in rounds for seconds in one["took"])
-    rows.append(row(name, *(milliseconds(middle([one[key] for one in rounds]), 1) for key in ("p50_us", "p99_us")),
-                    milliseconds(max(one["max_us"] for one in rounds), 0), f"{len(took)} times" if took else "",
-                    f"{took[0]:.2f} to {took[-1]:.2f} s" if took else ""))
   return rows
 
 
@@ -440,19 +317,17 @@ def run(arguments, folder, say):
       raw[name] = measure()
       lines.extend([f"### {heading}", "", *table(raw[name]), ""])
 
-  if {"commits", "flights", "clients", "moves", "catch-up"} & set(wanted):
+  if {"commits", "flights", "clients", "catch-up"} & set(wanted):
     with nodes.Cluster(folder / "cluster", 3, lease="10s") as cluster:
       load.fill(cluster.owner, arguments.subjects)
       part("commits", "Commits of the log, against a bare C program", lambda: commits(cluster, folder, load, arguments, say), commits_table)
       part("flights", "Several commits in flight", lambda: flights(cluster, arguments, say), flights_table)
       part("clients", "Clients of a node that follows", lambda: clients(cluster, load, arguments, say), clients_table)
-      part("moves", "Partitions that move", lambda: moves(cluster, load, arguments, say), moves_table)
       part("catch-up", "Bytes, and a new node", lambda: catching_up(cluster, arguments, load, say), catching_up_table)
   if "take-over" in wanted:
     with nodes.Cluster(folder / "take-over", 3, lease=LEASE) as cluster:
       count = 3 if arguments.quick else 20
       part("take-over", f"Take-over after the owner was killed, lease {LEASE}", lambda: take_overs(cluster, count, say), take_over_table)
   part("events", "Events, against the embedded store", lambda: events(arguments, folder, load, say), events_table)
-  part("sharing", "The load shared out", lambda: sharing(arguments, folder, load, say), sharing_table)
   part("sustained", "A sustained run", lambda: sustained(folder, arguments, say), sustained_table)
   return title, lines, raw
