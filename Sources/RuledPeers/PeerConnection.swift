@@ -12,9 +12,9 @@ protocol ConnectionOwner: AnyObject {
 
 /// A connection between two nodes: frames over TLS over TCP, confined to the loop.
 ///
-/// It stays idle, to show that the other node can be reached, or carries the bytes of one client, or is handed over to another thread.
+/// It either stays idle, to show that the other node can be reached, or carries the bytes of one client.
 final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // confined to the loop's thread
-  private enum Phase { case connecting, shaking, greeting, ready, leaving, closed }
+  private enum Phase { case connecting, shaking, greeting, ready, closed }
 
   /// How many bytes one write encrypts at most.
   private static let writeBytes = 256 << 10
@@ -26,8 +26,6 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
   private let settings: PeerSettings
   private let expected: String?
   private weak var owner: (any ConnectionOwner)?
-  /// The latest version of the frames that both sides speak; 0 before they have sent `hello`.
-  private(set) var version: UInt16 = 0
   private var phase = Phase.connecting
   private let started: UInt64
 
@@ -39,8 +37,6 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
   private var outgoing = ByteBuffer()
   private var isWriting = false
   private var isQueued = false
-  /// What gets the socket once everything is sent; nil if nothing will.
-  private var taker: ((PeerSocket) -> Void)?
   /// Why the connection will end once everything is sent; nil if it will not.
   private var lastReason: String?
 
@@ -118,7 +114,7 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
     isWriting = false
     lastWritten = loop.now
     Self.empty(&outgoing)
-    if unsent > 0 || phase == .leaving {
+    if unsent > 0 {
       queue()
     } else if let lastReason {
       end(lastReason, tells: true)
@@ -134,7 +130,7 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
     case .ended: end("the peer has ended the handshake")
     case .done:
       phase = .greeting
-      if expected != nil { send { PeerFrame.writeHello(settings.versions, name: settings.name, into: $0) } }
+      if expected != nil { send { PeerFrame.writeHello(name: settings.name, into: $0) } }
     }
   }
 
@@ -153,7 +149,7 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
 
   private func takeFrames() {
     var offset = 0
-    while phase == .greeting || phase == .ready {
+    while phase != .closed {
       let rest = input.bytes.extracting(offset..<input.count)
       guard let length = PeerFrame.length(rest) else { break }
       let limit = phase == .ready ? PeerFrame.mostBytes : PeerFrame.helloBytes
@@ -185,13 +181,13 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
       return phase == .ready
     case .pong:
       return phase == .ready
-    case .open, .data, .room, .end, .handed:
+    case .open, .data, .room, .end:
       return phase == .ready && owner?.receive(frame, on: self) == true
     }
   }
 
   private func greet(lowest: UInt16, highest: UInt16, name: String) {
-    let versions = settings.versions
+    let versions = PeerFrame.versions
     guard lowest <= versions.upperBound, highest >= versions.lowerBound else {
       return end(
         "node \(settings.name) speaks versions \(versions), node \(name) \(lowest)...\(highest); upgrade the older one",
@@ -199,8 +195,7 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
     }
     guard expected == nil || name == expected else { return end("it is node \(name)", tells: true) }
     guard session.isPeer(name) else { return end("the certificate is not for node \(name)", tells: true) }
-    if expected == nil { send { PeerFrame.writeHello(settings.versions, name: settings.name, into: $0) } }
-    version = min(highest, versions.upperBound)
+    if expected == nil { send { PeerFrame.writeHello(name: settings.name, into: $0) } }
     phase = .ready
     owner?.ready(self, peer: name)
   }
@@ -222,27 +217,6 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
     lastReason = reason
   }
 
-  /// Hands the socket over to `taker`, for another thread, once everything is sent: all that comes from now on is for that thread.
-  ///
-  /// The owner gets no more calls, but for `ended` if the connection ends before.
-  func handOver(to taker: @escaping (PeerSocket) -> Void) {
-    guard phase == .ready else { return }
-    phase = .leaving
-    self.taker = taker
-    stream.stopReading()
-    queue()
-  }
-
-  private func leave() {
-    guard let taker else { return }
-    self.taker = nil
-    guard let descriptor = stream.duplicate() else { return end("the node has no descriptor for it") }
-    phase = .closed
-    stream.close()
-    loop.unwatch(self)
-    taker(PeerSocket(owning: descriptor, session, after: input))
-  }
-
   private func queue() {
     guard !isQueued, phase != .closed else { return }
     isQueued = true
@@ -254,7 +228,7 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
     isQueued = false
     guard phase != .closed, phase != .connecting, !isWriting else { return }
     if let why = encrypt(upTo: Self.writeBytes) { return end(why) }
-    guard outgoing.count > 0 else { return phase == .leaving ? leave() : () }
+    guard outgoing.count > 0 else { return }
     isWriting = true
     lastWritten = loop.now
     unwritten = outgoing.count
@@ -329,7 +303,6 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
       if outgoing.count > 0 { stream.tryWrite(outgoing.bytes) }
     }
     phase = .closed
-    taker = nil
     stream.close()
     loop.unwatch(self)
     owner?.ended(self, reason: reason)

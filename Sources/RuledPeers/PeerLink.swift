@@ -2,8 +2,7 @@ internal import Glibc
 package import RuledCore
 internal import Synchronization
 
-/// A link to another node: a permanent connection, which shows whether the node can be reached, and further ones for one
-/// purpose each.
+/// A link to another node: a permanent connection, which shows whether the node can be reached, and tunnels.
 ///
 /// While the link is open, it reconnects the permanent connection after a failure.
 package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  // the loop's thread has all but `state`
@@ -28,7 +27,7 @@ package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  /
   /// The address of the last attempt, and that of the last one that succeeded.
   private var attempted: NumericAddress?
   private var reached: NumericAddress?
-  private var dedicated: [ObjectIdentifier: any DedicatedConnection] = [:]
+  private var tunnels: [ObjectIdentifier: Tunnel] = [:]
 
   /// A link to `node`; it begins to connect.
   package init(on loop: PeerLoop, to node: String, at address: NodeAddress, _ settings: PeerSettings) {
@@ -60,7 +59,7 @@ package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  /
     }
   }
 
-  // MARK: Further connections
+  // MARK: Tunnels
 
   /// How a tunnel ended.
   package enum Outcome: Sendable, Equatable {
@@ -76,41 +75,22 @@ package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  /
   package func open(
     _ socket: Int32, for client: PeerClient, after bytes: [UInt8] = [], ended: @escaping @Sendable (Outcome) -> Void
   ) {
-    begin(Tunnel(socket, client, bytes, ended)) { ended(.refused(Self.hasStopped)) }
-  }
-
-  /// Connects to the other node for this node itself, and hands the connection over; `done` is called once, on the loop's thread, and must not block.
-  package func handOver(for client: PeerClient, to done: @escaping @Sendable (Result<PeerSocket, Refusal>) -> Void) {
-    begin(HandOver(client, done)) { done(.failure(Refusal(reason: Self.hasStopped))) }
-  }
-
-  /// Why a connection is not handed over.
-  package struct Refusal: Error {
-    /// The reason, in words.
-    package let reason: String
-
-    /// A refusal.
-    package init(reason: String) { self.reason = reason }
-  }
-
-  private static let hasStopped = "the thread of the links has stopped"
-
-  private func begin(_ connection: some DedicatedConnection, stopped: () -> Void) {
+    let tunnel = Tunnel(socket, client, bytes, ended)
     let isAccepted = loop.post { [self] loop in
-      // While the node can't be reached, all are refused at once.
-      if failures > 0 || state.withLock({ $0.isClosed }) { return connection.refuse(problem ?? "the link is closed") }
-      let id = ObjectIdentifier(connection)
-      dedicated[id] = connection
-      connection.forget = { [weak self] in self?.dedicated[id] = nil }
-      if let reached { return connection.connect(on: loop, to: node, at: reached, settings) }
+      // While the node can't be reached, tunnels are refused at once.
+      if failures > 0 || state.withLock({ $0.isClosed }) { return tunnel.refuse(problem ?? "the link is closed") }
+      let id = ObjectIdentifier(tunnel)
+      tunnels[id] = tunnel
+      tunnel.forget = { [weak self] in self?.tunnels[id] = nil }
+      if let reached { return tunnel.connect(on: loop, to: node, at: reached, settings) }
       address.resolve(on: loop) { [settings, node] addresses, failure in
         guard let first = addresses.first else {
-          return connection.refuse("\(failure ?? PeerError.unknownHost("no address"))")
+          return tunnel.refuse("\(failure ?? PeerError.unknownHost("no address"))")
         }
-        connection.connect(on: loop, to: node, at: first, settings)
+        tunnel.connect(on: loop, to: node, at: first, settings)
       }
     }
-    if !isAccepted { stopped() }
+    if !isAccepted { ended(.refused("the thread of the links has stopped")) }
   }
 
   // MARK: The permanent connection
@@ -153,7 +133,7 @@ package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  /
       state.problem = "the link is closed"
     }
     connection?.end("node \(settings.name) has closed the link", tells: true)
-    for connection in dedicated.values { connection.end("node \(settings.name) has closed the link") }
+    for tunnel in tunnels.values { tunnel.end("node \(settings.name) has closed the link") }
     loopState = nil
   }
 

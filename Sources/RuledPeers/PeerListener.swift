@@ -5,18 +5,10 @@ internal import RuledThreads
 
 /// Accepts the tunnels of other nodes.
 package final class PeerListener: @unchecked Sendable {  // all but constants belong to the loop's thread
-  /// Called on the loop's thread with the client of a new connection and the node that carries it; it must not block.
-  package typealias Receiver = @Sendable (_ client: PeerClient, _ node: String) -> Reception
-
-  /// What becomes of a connection.
-  package enum Reception {
-    /// It is refused, for this reason.
-    case refuse(String)
-    /// Its bytes are carried to and from a socket, which the closure takes over and returns nil, or returns why it refuses the client.
-    case carry((_ socket: Int32) -> String?)
-    /// It is handed over itself.
-    case handOver((PeerSocket) -> Void)
-  }
+  /// Called on the loop's thread with the client of a new tunnel, the node that carries it, and a socket that carries its bytes.
+  ///
+  /// It must not block. It takes the socket over and returns nil, or returns why it refuses the client.
+  package typealias Receiver = @Sendable (_ client: PeerClient, _ node: String, _ socket: Int32) -> String?
 
   /// The port that the listener is bound to.
   package let port: UInt16
@@ -144,27 +136,16 @@ private final class Acceptor: Watched, ConnectionOwner, @unchecked Sendable {  /
     guard let caller = callers[ObjectIdentifier(connection)], let node = caller.node else { return false }
     if let tunnel = caller.tunnel { return tunnel.receive(frame) }
     guard case .open(let client) = frame else { return false }
-    switch receiver(client, node) {
-    case .refuse(let reason): connection.end(reason, tells: true)
-    case .carry(let take): open(connection, take)
-    case .handOver(let take): handOver(connection, take)
+    if let client {
+      open(client, of: node, connection)
+    } else {
+      connection.end("node \(settings.name) has no use for a connection of this kind", tells: true)
     }
     return true
   }
 
-  private func handOver(_ connection: PeerConnection, _ take: @escaping (PeerSocket) -> Void) {
-    guard connection.version >= PeerFrame.handOver else {
-      return connection.end("node \(settings.name) has a later version; upgrade this one", tells: true)
-    }
-    connection.send(PeerFrame.writeHanded)
-    connection.handOver { [self] socket in
-      callers[ObjectIdentifier(connection)] = nil
-      take(socket)
-    }
-  }
-
-  /// Makes the connection a tunnel for a client; `take` gets the socket at its other end.
-  private func open(_ connection: PeerConnection, _ take: (Int32) -> String?) {
+  /// Makes the connection a tunnel for a client; the receiver gets the socket at its other end.
+  private func open(_ client: PeerClient, of node: String, _ connection: PeerConnection) {
     guard let loop else { return }
     var pair: [Int32] = [-1, -1]
     let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
@@ -172,7 +153,7 @@ private final class Acceptor: Watched, ConnectionOwner, @unchecked Sendable {  /
       return connection.end(
         "node \(settings.name) has no socket for a tunnel: \(PeerError.text(of: errno))", tells: true)
     }
-    if let refusal = take(pair[1]) {
+    if let refusal = receiver(client, node, pair[1]) {
       for socket in pair { Glibc.close(socket) }
       return connection.end(refusal, tells: true)
     }

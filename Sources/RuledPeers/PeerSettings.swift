@@ -8,8 +8,6 @@ package struct PeerSettings: Sendable {
   package var identity: PeerIdentity
   /// Limits of time, memory and connections.
   package var limits: PeerLimits
-  /// The versions of the frames that the node speaks.
-  var versions = PeerFrame.versions
   /// Called when connections are made, end or are refused, on the loop's thread.
   package var note: @Sendable (PeerNote) -> Void
 
@@ -58,8 +56,6 @@ package struct PeerClient: Sendable, Equatable {
     case api
     /// The loopback listener for the plugins' sites.
     case sites
-    /// Nowhere: the node itself, which evaluates for the owner and gets the connection handed over.
-    case share
   }
 
   /// Where it connected.

@@ -142,7 +142,7 @@ final class TunnelEnd: StreamOwner, Watched, @unchecked Sendable {  // confined 
       outputEnded = true
       // Nothing follows the end of a daemon's data.
       if local == .client { connection?.end("the tunnel is over", tells: true) } else { write() }
-    case .hello, .open, .handed, .ping, .pong, .farewell: return false
+    case .hello, .open, .ping, .pong, .farewell: return false
     }
     return true
   }

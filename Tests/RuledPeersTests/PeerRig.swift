@@ -151,8 +151,6 @@ final class PeerRig: Sendable {
   let notesOfB = Journal<PeerNote>()
   /// The clients that came to node b, with the sockets that speak for them.
   let clients: Journal<(client: PeerClient, socket: Socket)>
-  /// The connections that were handed over at node b.
-  let handedOver = Journal<PeerSocket>()
   /// What became of the tunnels.
   let outcomes = Journal<PeerLink.Outcome>()
 
@@ -168,27 +166,21 @@ final class PeerRig: Sendable {
 
   init(
     a nameOfA: String = "a", identityOfA: PeerIdentity = Certificates.shared.identity("a"),
-    identityOfB: PeerIdentity = Certificates.shared.identity("b"), limits: PeerLimits = limits, refusal: String? = nil,
-    versionsOfA: ClosedRange<UInt16> = PeerFrame.versions, versionsOfB: ClosedRange<UInt16> = PeerFrame.versions
+    identityOfB: PeerIdentity = Certificates.shared.identity("b"), limits: PeerLimits = limits, refusal: String? = nil
   ) throws {
     a = try PeerLoop()
     b = try PeerLoop()
-    let (notesOfA, notesOfB, handedOver) = (notesOfA, notesOfB, handedOver)
+    let (notesOfA, notesOfB) = (notesOfA, notesOfB)
     let clients = Journal<(client: PeerClient, socket: Socket)>()
     self.clients = clients
     let home = try #require(NodeAddress("127.0.0.1:0"))
     var settings = PeerSettings(name: "b", identity: identityOfB, limits: limits) { notesOfB.add($0) }
-    settings.versions = versionsOfB
-    listener = try PeerListener(on: b, at: home, settings) { client, _ in
-      if client.listener == .share { return refusal.map { .refuse($0) } ?? .handOver { handedOver.add($0) } }
-      return .carry { socket in
-        if refusal == nil { clients.add((client, Socket(socket))) }
-        return refusal
-      }
+    listener = try PeerListener(on: b, at: home, settings) { client, _, socket in
+      if refusal == nil { clients.add((client, Socket(socket))) }
+      return refusal
     }
     relay = try Relay(to: listener.port)
     settings = PeerSettings(name: nameOfA, identity: identityOfA, limits: limits) { notesOfA.add($0) }
-    settings.versions = versionsOfA
     link = PeerLink(on: a, to: "b", at: try #require(NodeAddress("127.0.0.1:\(relay.port)")), settings)
   }
 
@@ -216,13 +208,6 @@ final class PeerRig: Sendable {
     let client = open()
     try #require(eventually { clients.items.count == count + 1 })
     return (client, try #require(clients.items.last).socket)
-  }
-
-  /// What becomes of a connection of node a itself.
-  func handOver() -> Journal<Result<PeerSocket, PeerLink.Refusal>> {
-    let results = Journal<Result<PeerSocket, PeerLink.Refusal>>()
-    link.handOver(for: PeerClient(.share)) { results.add($0) }
-    return results
   }
 
   /// Why the link broke, or could not be made, each time.

@@ -127,7 +127,6 @@ struct ParamsTests {
   @Test("What is asked of a cluster, and of which node")
   func cluster() throws {
     #expect(try Wire.request("cluster", "{}") { try ClusterParams($0) } == .show)
-    #expect(try Wire.request("cluster_rebalance", "{}") { try ClusterParams($0) } == .rebalance)
     #expect(try Wire.request("cluster_undrain", #"{"node":"a"}"#) { try ClusterParams($0) } == .undrain(node: "a"))
     #expect(
       try Wire.request("cluster_drain", #"{"node":"a"}"#) { try ClusterParams($0) } == .drain(node: "a", force: false))

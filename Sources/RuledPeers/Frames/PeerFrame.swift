@@ -7,29 +7,26 @@ internal import RuledCore
 /// | kind | body |
 /// | --- | --- |
 /// | hello | `ruled`, the lowest and the highest version that the sender speaks, two bytes each, its node's name |
-/// | open | where the client connected, or that the node itself speaks, 1 byte; its rights, 1 byte |
+/// | open | where the client connected, 1 byte; its rights, 1 byte |
 /// | data | bytes from the client, or for it |
 /// | room | how many more bytes of data the receiver of the frame may send, 4 bytes |
 /// | end | none; no data follows |
-/// | handed | none; the sender hands the connection over |
 /// | ping, pong | none |
 /// | farewell | why the sender ends the connection, as text |
 ///
 /// A connection with `open` is a tunnel for one client. Each side may send `window` bytes of data at first, and then as many as `room`
-/// grants. A connection for the node itself is handed over instead: after `handed`, what either side sends is no frame of this kind.
+/// grants.
 enum PeerFrame {
   /// The sender's name and versions; the first frame in each direction.
   case hello(lowest: UInt16, highest: UInt16, name: String)
-  /// Makes the connection a tunnel for a client; sent by the side that connected.
-  case open(PeerClient)
+  /// Makes the connection a tunnel for a client; sent by the side that connected. Nil stands for a kind of client that this version does not know.
+  case open(PeerClient?)
   /// Bytes of a tunnel.
   case data(ByteView)
   /// Grants that many more bytes.
   case room(Int)
   /// The sender has no more data.
   case end
-  /// Answers `open` where the connection is handed over.
-  case handed
   /// Asks for a pong.
   case ping
   /// The answer to a ping.
@@ -37,12 +34,10 @@ enum PeerFrame {
   /// The last frame of its sender.
   case farewell(String)
 
-  private enum Kind: UInt8 { case hello = 1, open, data, room, end, ping, pong, farewell, handed }
+  private enum Kind: UInt8 { case hello = 1, open, data, room, end, ping, pong, farewell }
 
-  /// The versions that this program speaks.
+  /// The versions that this program speaks; the second one had a further kind of `open`, which is refused.
   static let versions: ClosedRange<UInt16> = 1...2
-  /// The first version in which a connection can be handed over.
-  static let handOver: UInt16 = 2
   /// The number of bytes before the body.
   static let headBytes = 5
   /// The most bytes of a frame before the peer's `hello`.
@@ -60,7 +55,7 @@ enum PeerFrame {
     buffer.append(kind.rawValue)
   }
 
-  static func writeHello(_ versions: ClosedRange<UInt16>, name: String, into buffer: ByteBuffer) {
+  static func writeHello(name: String, into buffer: ByteBuffer) {
     begin(.hello, 9 + name.utf8.count, in: buffer)
     buffer.append(magic)
     for version in [versions.lowerBound, versions.upperBound] {
@@ -87,8 +82,6 @@ enum PeerFrame {
   }
 
   static func writeEnd(into buffer: ByteBuffer) { begin(.end, 0, in: buffer) }
-
-  static func writeHanded(into buffer: ByteBuffer) { begin(.handed, 0, in: buffer) }
 
   static func writePing(into buffer: ByteBuffer) { begin(.ping, 0, in: buffer) }
 
@@ -118,14 +111,16 @@ enum PeerFrame {
       self = .hello(
         lowest: lowest, highest: highest, name: String(decoding: body.extracting(9..<body.count), as: UTF8.self))
     case .open:
-      guard body.count == 2, let listener = PeerClient.Listener(rawValue: body[0]), body[1] < 4 else { return nil }
-      self = .open(PeerClient(listener, isAdmin: body[1] & 1 != 0, isCourier: body[1] & 2 != 0))
+      guard body.count == 2, body[1] < 4 else { return nil }
+      self = .open(
+        PeerClient.Listener(rawValue: body[0]).map {
+          PeerClient($0, isAdmin: body[1] & 1 != 0, isCourier: body[1] & 2 != 0)
+        })
     case .data: self = .data(body)
     case .room:
       guard body.count == 4 else { return nil }
       self = .room(Int(UInt32(bigEndian: body.load(at: 0, as: UInt32.self))))
     case .end: self = .end
-    case .handed: self = .handed
     case .ping: self = .ping
     case .pong: self = .pong
     case .farewell: self = .farewell(String(decoding: body, as: UTF8.self))

@@ -129,16 +129,6 @@ final class PeerStream {
   /// How many bytes of the write the system has not accepted yet.
   var unwritten: Int { uv_stream_get_write_queue_size(handle) }
 
-  /// Another descriptor of the same socket, which stays open after `close`; nil if the process can have no more.
-  func duplicate() -> Int32? {
-    var descriptor: uv_os_fd_t = -1
-    guard uv_fileno(UnsafeMutableRawPointer(tcp).assumingMemoryBound(to: uv_handle_t.self), &descriptor) == 0 else {
-      return nil
-    }
-    let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
-    return copy < 0 ? nil : copy
-  }
-
   /// Closes the stream; the owner gets no more calls.
   func close() {
     guard !isClosed else { return }

@@ -26,13 +26,6 @@ package struct Table {
     rows.append(cells.map(\.printable))
   }
 
-  /// Removes a column.
-  package mutating func remove(column: Int) {
-    headings.remove(at: column)
-    alignments.remove(at: column)
-    for row in rows.indices { rows[row].remove(at: column) }
-  }
-
   /// The table as text, each line after `indent`.
   package func text(_ style: Style, indent: String = "") -> String {
     var widths = headings.map(\.count)

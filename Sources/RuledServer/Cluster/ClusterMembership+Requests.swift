@@ -8,12 +8,7 @@ import RuledWire
 
 extension ClusterMembership {
   /// Executes a request, and calls `then` on another thread with the result.
-  ///
-  /// `lending` is that of the owner of the log, where it lends subjects.
-  func answer(
-    _ params: ClusterParams, lending: Lending? = nil,
-    then: @escaping @Sendable (Result<JSONValue, RequestError>) -> Void
-  ) {
+  func answer(_ params: ClusterParams, then: @escaping @Sendable (Result<JSONValue, RequestError>) -> Void) {
     guard requests.wrappingAdd(1, ordering: .relaxed).newValue <= Self.mostRequests else {
       requests.wrappingSubtract(1, ordering: .relaxed)
       return then(
@@ -21,7 +16,7 @@ extension ClusterMembership {
           RequestError(
             .overloaded, "the database is being asked by others; try again", details: [.init("retry_after_ms", 500)])))
     }
-    ask({ [self] in execute(params, lending) }) { [self] result in
+    ask({ [self] in execute(params) }) { [self] result in
       requests.wrappingSubtract(1, ordering: .relaxed)
       then(result)
     }
@@ -39,27 +34,22 @@ extension ClusterMembership {
 
   private static let mostRequests = 4
 
-  private func execute(_ params: ClusterParams, _ lending: Lending?) -> Result<JSONValue, RequestError> {
+  private func execute(_ params: ClusterParams) -> Result<JSONValue, RequestError> {
     let administration = ClusterAdministration(settings)
     do throws(StoreError) {
       switch params {
-      case .show: return .success(json(try administration.overview(), lending))
-      case .rebalance:
-        guard let lending else { return .failure(Self.lendsNothing) }
-        log.write(LogLine(.info, "the subjects are shared out anew"))
-        lending.rebalance()
-        return .success(json(try administration.overview(), lending))
+      case .show: return .success(json(try administration.overview()))
       case .undrain(let name):
         guard let overview = try administration.undrain(name) else { return .failure(Self.unknown(name)) }
         log.write(LogLine(.info, "node \(name) may own the log of commits again"))
-        return .success(json(overview, lending))
+        return .success(json(overview))
       case .drain(let name, let force):
         switch try administration.drain(name, force: force) {
         case .success(let overview):
           log.write(
             LogLine(
               .info, "node \(name) is drained: it does not own the log of commits until 'rulectl cluster undrain'"))
-          return .success(json(overview, lending))
+          return .success(json(overview))
         case .failure(.unknown): return .failure(Self.unknown(name))
         case .failure(.alone(let reason)):
           return .failure(
@@ -75,25 +65,14 @@ extension ClusterMembership {
     RequestError(.notFound, "the cluster has no node \(name); 'rulectl cluster' lists them")
   }
 
-  private static let lendsNothing = RequestError(
-    .notFound,
-    "the owner of the log evaluates for all subjects, since 'cluster.listen' is not set, or 'cluster.share' is false; "
-      + "docs/cluster.md says how nodes share the load"
-  )
-
   /// The result of all requests about the cluster.
-  private func json(_ cluster: ClusterOverview, _ lending: Lending?) -> JSONValue {
-    let isOwner = cluster.owner?.identity.incarnation == node.identity.incarnation
-    // The database knows what was lent when the owner last renewed its lease; the owner itself knows what is lent now.
-    let now = isOwner ? lending?.overview : nil
-    let loans = now.map { Loans($0.nodes, moves: $0.moves) } ?? cluster.loans
-    return .object([
+  private func json(_ cluster: ClusterOverview) -> JSONValue {
+    .object([
       "node": .string(node.identity.name),
       "owner": cluster.owner.map { .string($0.identity.name) } ?? .null,
-      "nodes": .array(cluster.nodes.map { Self.json($0, loans) }),
+      "nodes": .array(cluster.nodes.map { Self.json($0) }),
       "log": .object([
         "epoch": .integer(cluster.epoch), "sequence": .integer(cluster.sequence), "bytes": .integer(cluster.bytes),
-        "moves": loans.map { .integer(Int64($0.moves)) } ?? .null,
       ]),
       "database": Self.json(cluster.database),
       "databases": .array(cluster.further.map { Self.json($0) }),
@@ -117,15 +96,11 @@ extension ClusterMembership {
     ])
   }
 
-  private static func json(_ node: ClusterOverview.Node, _ loans: Loans?) -> JSONValue {
-    let partitions = loans.map { loans in
-      let lent = loans.partitions.values.reduce(0, +)
-      return node.role == .owner ? Partition.count - lent : loans.partitions[node.identity.name] ?? 0
-    }
-    return .object([
+  private static func json(_ node: ClusterOverview.Node) -> JSONValue {
+    .object([
       "name": .string(node.identity.name), "address": .string(node.identity.address),
       "role": .string(node.role.rawValue), "drained": .bool(node.isDrained),
-      "partitions": partitions.map { .integer(Int64($0)) } ?? .null, "lease_left_ms": .integer(node.leaseLeft),
+      "lease_left_ms": .integer(node.leaseLeft),
       "sequence": .integer(node.sequence), "behind": .integer(node.behind), "version": .string(node.version),
       "process": .string(node.identity.incarnation),
     ])
@@ -133,26 +108,13 @@ extension ClusterMembership {
 }
 
 extension Control {
-  /// Shows the cluster, drains a node of it, or shares the subjects out anew.
+  /// Shows the cluster, or drains a node of it.
   func cluster(_ params: ClusterParams, for caller: ControlCaller) {
     guard let membership = services.membership else { return reply(.failure(Self.isAlone), to: caller) }
     let mailbox = services.control
-    membership.answer(params, lending: services.lending) { result in
+    membership.answer(params) { result in
       _ = mailbox.send(.perform { $0.reply(result, to: caller) })
     }
-  }
-
-  /// Shows which node evaluates for a subject now.
-  func clusterWhere(_ subject: String, for caller: ControlCaller) {
-    guard let membership = services.membership else { return reply(.failure(Self.isAlone), to: caller) }
-    let partition = Partition(of: Array(subject.utf8))
-    // While a node is lost, its subjects wait for this one.
-    let node = services.shares?[partition].flatMap { services.lending?.overview.names[$0] }
-    let result: JSONValue = [
-      "subject": .string(subject), "partition": .integer(Int64(partition.index)),
-      "node": .string(node ?? membership.node.identity.name),
-    ]
-    reply(.success(result), to: caller)
   }
 
   private static let isAlone = RequestError(

@@ -1,4 +1,3 @@
-import CLinux
 import RuledCluster
 import RuledCore
 import RuledEngine
@@ -66,25 +65,6 @@ final class ClusterMembership: Sendable {
         snapshots = nil
       }
     } catch { throw StartError("the daemon can't run: a thread can't be started (error \(error.number))") }
-  }
-
-  /// What the node brings along to evaluate for the owner of the log; nil without links to the other nodes, or if it is not to take part.
-  func evaluatingNode(_ configuration: Configuration, clients: OwnClients) -> EvaluatingNode? {
-    guard links != nil, configuration.cluster.share else { return nil }
-    let (node, played) = (node, played)
-    let playback = ShareStore.Playback(store: played.store) {
-      node.position.sequence
-    } whenPlayed: { position, body in
-      node.whenPlayed(position, body)
-    } awaitPlayed: { position in
-      _ = node.awaitPlayed(position, milliseconds: 1_000)
-    } observe: { body in
-      played.observe(body)
-    }
-    return EvaluatingNode(
-      name: node.identity.name, incarnation: node.identity.incarnation, configuration: configuration,
-      workers: configuration.workers > 0 ? configuration.workers : Int(cl_processors()), clients: clients,
-      playback: playback, log: log)
   }
 
   /// Lets the node's own store drop outcomes that have expired by the time in the log, as the owner's does.

@@ -14,16 +14,6 @@ final class ForwardedLines {
   private let client: PeerClient
   private let route: OwnerRoute
   private var requests = UnansweredRequests()
-  /// The generation of this node's own partitions that the client knows, and how many lines had been sent to the owner then.
-  private var generation = 0
-  private var passMark = 0
-  /// For partitions, how many lines had been sent to the owner when the last one about one of its subjects was.
-  private var marks: [Partition: Int] = [:]
-
-  /// How many events that went over the share to the owner have no answer.
-  private(set) var shared = 0
-  /// A line that waits for their answers, in the order of the client's lines; no further line is delivered meanwhile.
-  private var delayed: ByteBuffer?
 
   /// The socket of the tunnel; nil without a tunnel.
   private var socket: Int32?
@@ -51,57 +41,10 @@ final class ForwardedLines {
 
   // MARK: Requests
 
-  /// Whether an event about a subject in a partition may overtake the lines that went through the tunnel.
-  ///
-  /// It must not overtake one that may be about the same subject: what was sent before the last partitions came to this node, which `generation`
-  /// tells, and what went through the tunnel since.
-  func mayPass(_ partition: Partition?, _ generation: Int) -> Bool {
-    if generation != self.generation {
-      self.generation = generation
-      passMark = requests.added
-    }
-    let settled = requests.settled
-    guard settled >= passMark, requests.batches == 0, !requests.hasUnanswerable else { return false }
-    guard let partition, let mark = marks[partition] else { return true }
-    guard settled >= mark else { return false }
-    marks[partition] = nil
-    return true
-  }
-
-  /// Whether partitions have come to this node since the client's last event that did not go through the tunnel.
-  func isBehind(_ generation: Int) -> Bool { generation != self.generation }
-
-  /// Notes that an event goes over the share.
-  func noteShared() { shared += 1 }
-
-  /// Lets a line wait until the events that went over the share are answered: the other ways may be faster.
-  func delay(_ line: ByteView) {
-    let copy = ByteBuffer(capacity: line.count + LineFramer.padding)
-    copy.append(line)
-    delayed = copy
-    connection.holdLines()
-  }
-
-  /// Notes the answer to an event that went over the share; delivers the line that waited for the last one to `handler`.
-  func noteAnswered(to handler: any ConnectionHandler) {
-    shared -= 1
-    guard shared == 0, let line = delayed else { return }
-    delayed = nil
-    guard connection.isOpen else { return }
-    handler.receive(line: line.bytes, on: connection)
-    resumeLines()
-  }
-
-  /// Delivers the client's lines again, unless something else still holds them.
-  private func resumeLines() { if !holdsLines, delayed == nil { connection.resumeLines() } }
-
-  /// Sends a line through the tunnel to the owner; `parsed` is the parsed line, `partition` that of its subject while this node has any.
-  func forward(_ line: ByteView, _ parsed: RequestLine, about partition: Partition?) {
+  /// Sends a line through the tunnel to the owner; `parsed` is the parsed line.
+  func forward(_ line: ByteView, _ parsed: RequestLine) {
     if socket == nil { openTunnel() }
-    if requests.add(parsed) {
-      connection.beginRequest()
-      if let partition { marks[partition] = requests.added }
-    }
+    if requests.add(parsed) { connection.beginRequest() }
     guard socket != nil else { return breakTunnel() }
     output.append(line)
     output.append(UInt8(ascii: "\n"))
@@ -152,7 +95,7 @@ final class ForwardedLines {
     }
     if holdsLines, output.count - sent <= connection.table.limits.unsentBytes / 2 {
       holdsLines = false
-      resumeLines()
+      connection.resumeLines()
     }
     if output.count == 0, clientHasEnded, !hasEndedWriting {
       hasEndedWriting = true
@@ -162,9 +105,7 @@ final class ForwardedLines {
   }
 
   /// Whether all lines of the client have come.
-  private var clientHasEnded: Bool {
-    !connection.isOpen || connection.inputEnded && connection.framer == nil && delayed == nil
-  }
+  private var clientHasEnded: Bool { !connection.isOpen || connection.inputEnded && connection.framer == nil }
 
   private func updateInterest() {
     var events: DescriptorPoll.Events = []
@@ -239,14 +180,12 @@ final class ForwardedLines {
     let replies = ByteBuffer()
     let count = requests.refuse(error, to: replies)
     requests = UnansweredRequests()
-    passMark = 0
-    marks = [:]
     guard connection.isOpen else { return }
     if mayGoOn { connection.send(replies.bytes) }
     for _ in 0..<count { connection.endRequest() }
     if holdsLines {
       holdsLines = false
-      resumeLines()
+      connection.resumeLines()
     }
     guard !mayGoOn else { return }
     connection.write()

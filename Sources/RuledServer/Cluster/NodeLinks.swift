@@ -19,26 +19,13 @@ final class NodeLinks: Sendable {
     var links: [PeerLink] = []
   }
 
-  /// Receives the connections of other nodes; has no target while the node does not own the log.
+  /// Receives the sockets of other nodes' clients; has no body while the node does not own the log.
   private final class Receiver: Sendable {
-    struct Target {
-      /// Takes a socket that speaks for a client of the named node; false if it did not.
-      let carry: @Sendable (PeerClient, _ node: String, Int32) -> Bool
-      /// Takes the connections of nodes that want to evaluate; nil if nothing is lent.
-      let lending: Lending?
-    }
-
-    let target = Mutex<Target?>(nil)
-
-    /// What becomes of a connection to the node `name`.
-    func receive(_ client: PeerClient, of node: String, at name: String) -> PeerListener.Reception {
-      let isNoOwner = "node \(name) does not own the log of commits"
-      guard let target = target.withLock({ $0 }) else { return .refuse(isNoOwner) }
-      guard client.listener == .share else { return .carry { target.carry(client, node, $0) ? nil : isNoOwner } }
-      guard let lending = target.lending else { return .refuse("node \(name) lends no subjects") }
-      return .handOver { lending.adopt($0) }
-    }
+    let body = Mutex<Carrier?>(nil)
   }
+
+  /// Takes a socket that speaks for a client of the named node; false if it did not.
+  typealias Carrier = @Sendable (PeerClient, _ node: String, Int32) -> Bool
 
   /// Listens for the other nodes, and refuses their tunnels until `serve`.
   ///
@@ -56,7 +43,11 @@ final class NodeLinks: Sendable {
       settings.limits.connections = connections + Self.standing
       state = Mutex(State(settings: settings))
       loop = try PeerLoop()
-      listener = try PeerListener(on: loop, at: tunnel.listen, settings) { receiver.receive($0, of: $1, at: name) }
+      listener = try PeerListener(on: loop, at: tunnel.listen, settings) { client, node, socket in
+        let take = receiver.body.withLock { $0 }
+        if let take, take(client, node, socket) { return nil }
+        return "node \(name) does not own the log of commits"
+      }
     } catch .identity(let why) {
       throw StartError("cluster: \(why)")
     } catch {
@@ -110,15 +101,12 @@ final class NodeLinks: Sendable {
     }
   }
 
-  /// Passes the sockets of other nodes' clients to `carry` from now on, which returns false if it did not take one, and the connections of nodes that want to
-  /// evaluate to `lending`; nil if nothing is lent.
-  func serve(_ lending: Lending?, carry: @escaping @Sendable (PeerClient, _ node: String, Int32) -> Bool) {
-    receiver.target.withLock { $0 = Receiver.Target(carry: carry, lending: lending) }
-  }
+  /// Passes the sockets of other nodes' clients to `body` from now on.
+  func serve(_ body: @escaping Carrier) { receiver.body.withLock { $0 = body } }
 
   /// Accepts no further tunnels; open ones stay.
   func stopAccepting() {
-    receiver.target.withLock { $0 = nil }
+    receiver.body.withLock { $0 = nil }
     listener.stopAccepting()
   }
 

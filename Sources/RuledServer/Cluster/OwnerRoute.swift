@@ -8,8 +8,7 @@ import Synchronization
 final class OwnerRoute {
   private let node: ClusterNode
   private let links: NodeLinks
-  /// The link to the owner; nil without one.
-  private(set) var link: PeerLink?
+  private var link: PeerLink?
   private var owner: NodeIdentity?
 
   /// A route from `node` to the owner.

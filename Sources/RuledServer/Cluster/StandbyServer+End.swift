@@ -6,7 +6,7 @@ extension StandbyServer {
   /// How long the node takes to end at most, in nanoseconds.
   private static let longestEnd = UInt64(Limits.shutdownTime - 1_000_000) * 1_000
 
-  /// Takes no new clients, answers what has been received, has the owner take back what it has lent, and then stops.
+  /// Takes no new clients, answers what has been received, and then stops.
   func drain() {
     guard endsAt == nil else { return }
     endsAt = EngineClock.monotonic + Self.longestEnd
@@ -14,7 +14,6 @@ extension StandbyServer {
     for listener in listeners { listener.stop() }
     listeners = []
     table.drain()
-    share?.leave()
     do throws(SystemError) {
       try loop.timer(after: Self.drainPeriod, every: Self.drainPeriod) { [unowned self] in stopIfDrained() }
     } catch { stop() }
@@ -25,7 +24,7 @@ extension StandbyServer {
 
   private func stopIfDrained() {
     guard let endsAt else { return }
-    let isDone = table.count == 0 && leaving.isEmpty && share?.isServing != true
+    let isDone = table.count == 0 && leaving.isEmpty
     if isDone || EngineClock.monotonic >= endsAt { stop() }
   }
 }

@@ -4,10 +4,9 @@ import RuledJSON
 import RuledPeers
 import RuledWire
 
-/// Requests of a follower's clients: evaluated here, sent to the owner, asked of the database, or refused.
+/// Requests of a follower's clients: sent to the owner, asked of the database, or refused.
 extension StandbyServer {
   func receive(line: ByteView, on connection: Connection) {
-    if let way = followerEvents.way(of: line), pass(line, way, connection) { return }
     reply.removeAll()
     let parsed = parser.parse(line, readable: line.count + LineFramer.padding)
     if case .single(.request(let request)) = parsed, Self.isForDatabase(request.method) {
@@ -15,32 +14,12 @@ extension StandbyServer {
     } else if case .single(.request(let request)) = parsed, request.method == .health {
       guard answer(.request(request)) else { return }
     } else if let client = client(connection) {
-      if client.shared > 0 { return client.delay(line) }
-      return client.forward(line, parsed, about: followerEvents.partition(of: parsed))
+      return client.forward(line, parsed)
     } else {
       guard refuse(parsed) else { return }
     }
     ReplyWriter.endLine(to: reply)
     connection.send(reply.bytes)
-  }
-
-  /// Passes an event on to a worker or over the share, or lets it wait; returns false if it has to go through the tunnel.
-  private func pass(_ line: ByteView, _ way: FollowerEvents.Way, _ connection: Connection) -> Bool {
-    var known = clients[connection.token]
-    if case .owner = way {
-      known = known ?? client(connection)
-      if known == nil { return false }
-    }
-    if let client = known {
-      if client.shared > 0, client.isBehind(followerEvents.generation) {
-        client.delay(line)
-        return true
-      }
-      guard client.mayPass(way.partition, followerEvents.generation) else { return false }
-      if case .owner = way { client.noteShared() }
-    }
-    followerEvents.forward(line, way, isAdmin: admins.include(connection), from: connection)
-    return true
   }
 
   /// The client of a connection, with its tunnel to the owner; nil without a link to the owner.

@@ -56,11 +56,10 @@ extension StandbyServer {
   /// Whether clients of this node get to the owner.
   var reachesOwner: Bool { route.map { $0.problem == nil } ?? false }
 
-  /// The node's problems, and those that the owner tells of itself and others, a sentence each.
-  var problems: [String] { ownProblems + [route?.problem].compactMap { $0 } + (share?.problems.told ?? []) }
+  /// The node's problems, and why it does not reach the owner, a sentence each.
+  var problems: [String] { ownProblems + [route?.problem].compactMap { $0 } }
 
   private var ownProblems: [String] {
     membership.problems.map(\.description) + [configurationError].compactMap { $0 } + (journal?.problems ?? [])
-      + (share?.problems.own ?? [])
   }
 }

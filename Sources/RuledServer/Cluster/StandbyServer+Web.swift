@@ -51,9 +51,7 @@ extension StandbyServer {
     if client.listener == .web, !client.isAdmin { return HTTPResponse(HTTPRouter.notAllowed) }
     return HTTPResponse(
       200, type: MetricsWriter.contentType,
-      ClusterMetrics.text(
-        membership, ClusterMetrics.Load(partitions: share?.partitions ?? 0), start: start,
-        reachesOwner: route == nil ? nil : reachesOwner))
+      ClusterMetrics.text(membership, start: start, reachesOwner: route == nil ? nil : reachesOwner))
   }
 
   private func carry(_ socket: Int32, _ client: PeerClient, _ bytes: [UInt8]) {

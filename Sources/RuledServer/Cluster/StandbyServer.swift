@@ -34,13 +34,6 @@ final class StandbyServer: ConnectionHandler {
   private(set) var admins: Administrators
   private(set) var couriers: Administrators
   let route: OwnerRoute?
-  /// Evaluates for the owner; nil without links to other nodes.
-  let share: FollowerShare?
-  /// Passes the events of the clients on to where their subjects are.
-  private(set) lazy var followerEvents = FollowerEvents(ownClients, table) { [unowned self] in
-    clients[$0]?.noteAnswered(to: self)
-  }
-  private let ownClients = OwnClients()
   /// Replies from the threads that ask the database.
   let late = Mailbox<LateReply>()
 
@@ -82,7 +75,6 @@ final class StandbyServer: ConnectionHandler {
     admins = Administrators(configuration.admins)
     couriers = Administrators(configuration.couriers)
     route = membership.links.map { OwnerRoute(membership.node, $0) }
-    share = membership.evaluatingNode(configuration, clients: ownClients).map { FollowerShare($0) }
     loop = try EventLoop()
     var limits = ConnectionLimits()
     limits.lineBytes = configuration.limits.requestBytes
@@ -119,9 +111,6 @@ final class StandbyServer: ConnectionHandler {
   private func serve(_ notifier: SystemdNotifier, _ signals: ProcessSignals) throws -> LogWriter? {
     let holder = Holder()
     try ended.attach(to: loop) { [unowned self] _ in stop() }
-    try ownClients.events.attach(to: loop) { [unowned self] events in
-      for event in events { followerEvents.receive(event) }
-    }
     try late.attach(to: loop) { [unowned self] replies in for reply in replies { finish(reply) } }
     let signalPoll = try signals.attach(to: loop) { [unowned self] signal in
       if signal == .hangUp { return reconfigure() }
@@ -138,11 +127,6 @@ final class StandbyServer: ConnectionHandler {
         holder.set(.success(writer))
       } catch { holder.set(.failure(error)) }
       _ = ended.send(true)
-    }
-    let evaluation = try share?.start()
-    defer {
-      share?.stop()
-      evaluation?.join()
     }
     listeners = [try Listener(on: loop, try sockets.lines.copy()) { [unowned self] in adopt($0) }]
     listeners += try [(sockets.api, PeerClient.Listener.api), (sockets.sites, .sites)].compactMap {
@@ -167,7 +151,6 @@ final class StandbyServer: ConnectionHandler {
     table.close()
     ended.close()
     late.close()
-    ownClients.events.close()
     if endsAt != nil { return nil }  // the process ends, and with it the thread
     follower.join()
     loop.close()
@@ -193,10 +176,8 @@ final class StandbyServer: ConnectionHandler {
 
   /// Ends the tunnels, which answers their open requests, and the loop.
   func stop() {
-    followerEvents.end("it ends")
     for client in clients.values { client.end() }
     for client in leaving { client.end() }
-    share?.stop()
     route?.close()
     loop.stop()
   }
@@ -207,19 +188,11 @@ final class StandbyServer: ConnectionHandler {
       expiresAt = EngineClock.monotonic + Self.expiryInterval
       membership.expireOutcomes()
     }
-    if endsAt == nil { chooseShare() }
     for web in webs.values { web.checkTime() }
-  }
-
-  /// Takes part in the evaluation for the present owner, or in none while the node is drained.
-  private func chooseShare() {
-    if membership.node.figures.isDrained { return share?.leave() ?? () }
-    share?.use(route?.link.map { FollowerShare.Route($0) })
   }
 
   /// Writes what clients sent to the tunnels; called at the end of a tick.
   private func flush() {
-    followerEvents.flush()
     for client in clients.values { client.flush() }
     for client in leaving { client.flush() }
     leaving.removeAll { $0.isOver }

@@ -14,13 +14,6 @@ struct UnansweredRequests {
   private var entries: [Entry] = []
   /// How many entries at the start are answered.
   private var answered = 0
-  /// How many lines were added that want an answer, and how many of these were removed from the start.
-  private(set) var added = 0
-  private var removed = 0
-  /// How many batches have no answer.
-  private(set) var batches = 0
-  /// Whether there were lines that want no answer, so that nobody learns when they are done.
-  private(set) var hasUnanswerable = false
   /// How many watches are open: their client gets notifications that answer no request.
   private(set) var watches = 0
 
@@ -29,9 +22,6 @@ struct UnansweredRequests {
 
   /// The number of lines without an answer.
   var count: Int { entries.count { !$0.isAnswered } }
-
-  /// How many lines are answered, counted from the first one up to the first one without an answer.
-  var settled: Int { removed + answered }
 
   /// Notes a line that is sent; returns false if it wants no answer.
   mutating func add(_ line: RequestLine) -> Bool {
@@ -44,12 +34,7 @@ struct UnansweredRequests {
     case .invalid: entry.ids.append(Self.null)
     }
     watches += entry.watches
-    guard !entry.ids.isEmpty else {
-      hasUnanswerable = true
-      return false
-    }
-    added += 1
-    if entry.isBatch { batches += 1 }
+    guard !entry.ids.isEmpty else { return false }
     entries.append(entry)
     return true
   }
@@ -78,11 +63,9 @@ struct UnansweredRequests {
     // A watch that was refused is not open.
     if case .answer(_, isError: true) = head { watches -= entries[found].watches }
     entries[found].isAnswered = true
-    if entries[found].isBatch { batches -= 1 }
     while answered < entries.count, entries[answered].isAnswered { answered += 1 }
     if answered == entries.count || answered >= 256 {
       entries.removeFirst(answered)
-      removed += answered
       answered = 0
     }
     return true

@@ -19,8 +19,6 @@ enum CommitResult: Sendable {
 /// Each worker gets the results of its submissions in their order. What to do with them is decided by the store's state (`StoreState`): after a failure it
 /// takes none until `reopen`. A worker that lost a submission has evaluated on top of it, so that all that it submits is refused until it knows of the loss.
 ///
-/// Where the owner of a cluster's log commits for this node (`ShareStore`), the owner adds counters and sequences, and has the watchers.
-///
 /// Two locks, `syncing` before `lock`; `LogTail` has the table of all locks.
 final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   /// What the pipeline knows of a worker.
@@ -35,8 +33,6 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   /// Whether each commit is synced; otherwise a submission is committed at once, and synced once a second.
   let isDurable: Bool
   private let store: any StateStore
-  /// The store again where the owner of the log commits for this node.
-  private let share: ShareStore?
   private let counters: CounterTable
   private let hub: WatchHub
   /// Held by the one thread that syncs or reopens, until it has told the workers the results.
@@ -55,7 +51,6 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   /// A pipeline to the store of `context`, which publishes changes to `hub` and tells `workers` the results of their submissions.
   init(context: EngineContext, hub: WatchHub, workers: [Mailbox<WorkerMessage>]) {
     store = context.store
-    share = context.store as? ShareStore
     counters = context.counters
     self.hub = hub
     clients = workers.map { Client(mailbox: $0) }
@@ -126,14 +121,6 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
       refuse(submission, of: worker, isAwaited: isAwaited)
       return nil
     }
-    if let share {
-      guard let number = submission.batch.isEmpty ? lastAppended : try append(submission, to: share) else {
-        return submission.batch.writes.byteCount
-      }
-      lastAppended = number
-      queue.append(submission, of: worker, isAwaited: isAwaited, number: number)
-      return nil
-    }
     var byteCount = 0
     let isAppended = try queue.append(submission, of: worker, isAwaited: isAwaited, after: hub.last) {
       (writes) throws(StoreError) in
@@ -145,19 +132,6 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
     }
     if !isDurable { complete(through: lastAppended) }
     return isAppended ? nil : byteCount
-  }
-
-  /// Appends a submission to what goes to the owner, under `lock`; nil when the store must make room before.
-  private func append(_ submission: Submission, to share: ShareStore) throws(StoreError) -> UInt64? {
-    counters.begin(submission.batch)
-    do throws(StoreError) {
-      if let number = try share.append(submission) { return number }
-      counters.takeBack(submission.batch)
-      return nil
-    } catch {
-      counters.takeBack(submission.batch)
-      throw error
-    }
   }
 
   private func refuse(_ submission: Submission, of worker: Int, isAwaited: Bool) {
@@ -206,10 +180,8 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   private func complete(through number: UInt64) {
     let removed = queue.removeDurable(through: number)
     for entry in removed where entry.number != nil { counters.commit(entry.submission.batch) }
-    if share == nil {
-      let changes = removed.lazy.filter { $0.number != nil }.map(\.submission.batch.changes).filter { !$0.isEmpty }
-      if !changes.isEmpty { hub.publish(Array(changes)) }
-    }
+    let changes = removed.lazy.filter { $0.number != nil }.map(\.submission.batch.changes).filter { !$0.isEmpty }
+    if !changes.isEmpty { hub.publish(Array(changes)) }
     var durable: [DurableSubmission] = []
     var concerned = WorkerSet()
     for entry in removed where entry.number != nil && !entry.isAwaited {

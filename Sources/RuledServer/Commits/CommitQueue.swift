@@ -40,7 +40,7 @@ struct CommitQueue {
   var waitingSubmissions: Int { entries.count { !$0.isAwaited } }
 
   /// How many replies those have.
-  var waitingReplies: Int { entries.reduce(0) { $1.isAwaited ? $0 : $0 + $1.submission.replyCount } }
+  var waitingReplies: Int { entries.reduce(0) { $1.isAwaited ? $0 : $0 + $1.submission.replies.count } }
 
   /// Adds a submission if `write` appends its writes and gives their number; false when it gives nil.
   ///
@@ -70,13 +70,6 @@ struct CommitQueue {
       restore(replaced)
       throw error
     }
-  }
-
-  /// Adds a submission whose writes were appended as they are, under that number.
-  mutating func append(_ submission: Submission, of worker: Int, isAwaited: Bool, number: UInt64) {
-    changes += submission.batch.changes.count
-    entries.append(
-      Entry(submission: submission, worker: worker, number: number, isAwaited: isAwaited, replaced: []))
   }
 
   /// Adds a submission that was refused.
@@ -147,22 +140,8 @@ final class Submission: @unchecked Sendable {  // its worker's until it is submi
   /// The most bytes that a submission may take and be recycled.
   private static let mostBytes = 1 << 20
 
-  /// How many replies of another node wait for it.
-  private let repliesElsewhere: Int
-  /// Those of them that came with it, and leave once it is durable.
-  let enclosedReplies: ReplyBundle
-  /// Whether it goes to the owner of the log together with its replies to what the owner has passed on.
-  private(set) var enclosesReplies = false
-
-  /// A submission without replies here.
-  init(_ batch: CommitBatch, repliesElsewhere: Int = 0, enclosedReplies: ReplyBundle = ReplyBundle()) {
-    self.batch = batch
-    self.repliesElsewhere = repliesElsewhere
-    self.enclosedReplies = enclosedReplies
-  }
-
-  /// How many replies wait for it, here and on the node that it came from.
-  var replyCount: Int { replies.count + repliesElsewhere }
+  /// A submission without replies.
+  init(_ batch: CommitBatch) { self.batch = batch }
 
   /// Whether there is neither anything to write nor anybody who waits.
   var isEmpty: Bool { batch.isEmpty && replies.isEmpty && batch.awaited.isEmpty }
@@ -171,16 +150,6 @@ final class Submission: @unchecked Sendable {  // its worker's until it is submi
   func append(_ reply: PendingReply) {
     replies.append(reply)
     if reply.cascade == nil, case .worker(let worker) = reply.target.receiver { recipients.insert(worker) }
-  }
-
-  /// Its replies to what the owner of the log has passed on, to go there with it, but for those that wait for a cascade too.
-  func encloseReplies() -> ReplyBundle {
-    enclosesReplies = true
-    var bundle = ReplyBundle()
-    for reply in replies where reply.target.receiver == .owner && reply.cascade == nil {
-      bundle.append(bytes(of: reply), to: reply.target)
-    }
-    return bundle
   }
 
   /// Notes that one of the clients' events belongs to it, which began at a time.
@@ -217,7 +186,6 @@ final class Submission: @unchecked Sendable {  // its worker's until it is submi
   func reuse(for batch: CommitBatch) -> Bool {
     guard replyBytes.capacity <= Self.mostBytes else { return false }
     self.batch = batch
-    enclosesReplies = false
     replyBytes.removeAll()
     replies.removeAll(keepingCapacity: true)
     recipients = WorkerSet()
@@ -247,14 +215,6 @@ struct ReplyTarget: Sendable {
     case worker(Int)
     /// The HTTP server.
     case http
-    /// The owner of the log, which has lent the request's subject to this node; `connection` is the owner's number for the request.
-    case owner
-    /// Another node, whose client has sent the request by way of its share: its index among `Shares.receivers`.
-    ///
-    /// `connection` is that node's number for the request, `slot` the number of its share.
-    case node(Int)
-    /// The thread with the clients of this node, which evaluates for the owner of the log; `connection` is that thread's number for the request.
-    case standby
   }
 
   /// The connection's token, or the token of the HTTP exchange.

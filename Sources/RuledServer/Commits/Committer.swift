@@ -49,7 +49,7 @@ final class Committer {
     reopen()
     reportBackground()
     services.context.store.expire(before: services.context.clock.steady)
-    if services.evaluation == nil { keepTime() }
+    keepTime()
     if !services.commits.isDurable { services.report(services.commits.sync()) }
   }
 

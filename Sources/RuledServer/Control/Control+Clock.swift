@@ -52,7 +52,7 @@ extension Control {
     if timer.due > clock.now.microseconds { clock.set(Timestamp(microseconds: timer.due)) }
     let mailbox = services.control
     let cascade = Cascade { _ = mailbox.send(.perform { $0.advance(to: time, caller) }) }
-    _ = services.receivers[services.owner(of: timer.subject)].send(.fire(timer, cascade))
+    _ = services.workers[services.worker(for: timer.subject)].send(.perform { $0.fire(timer, cascade) })
   }
 
   /// Stores the clock's value, so that it continues from there after a restart.

@@ -19,8 +19,6 @@ final class Control {
   private var watchdog: Watchdog?
   private var sampling: LoopTimer?
   private let onStop: (StopReason) -> Void
-  /// Ends the workers, while somebody keeps all subjects here.
-  var onDrain: (Lending.Hold?) -> Void = { _ in }
   private let replyBuffer = ByteBuffer(capacity: 1024)
 
   /// Why the daemon stops to serve.
@@ -73,9 +71,6 @@ final class Control {
   /// Begins the shutdown of a node that does not own the log any more.
   func end() { onStop(.ownership) }
 
-  /// Goes on with the shutdown: all subjects are here.
-  func drain(_ hold: Lending.Hold?) { onDrain(hold) }
-
   /// Closes what is open on the loop.
   func close() {
     signals?.close()
@@ -95,7 +90,6 @@ final class Control {
     case .web: services.adoptHTTP(descriptor, from: .node(node, isAdmin: client.isAdmin))
     case .api: services.adoptHTTP(descriptor, from: .nodeWithoutCredentials(node, isVisitor: false))
     case .sites: services.adoptHTTP(descriptor, from: .nodeWithoutCredentials(node, isVisitor: true))
-    case .share: preconditionFailure("the connection of a node itself is handed over")
     }
   }
 
@@ -125,11 +119,6 @@ final class Control {
     switch message {
     case .task(let task, let caller): execute(task, for: caller)
     case .timerSet(let due): timers.set(due)
-    case .timerFailed(let timer, let error): timers.hold(timer, after: error)
-    case .timerMoved(let timer): timers.postpone(timer)
-    case .partitionsOpened:
-      timers.retryHeld()
-      timers.set(.min)
     case .storeReopened:
       timers.retryHeld()
       timers.fireDue()
@@ -141,9 +130,9 @@ final class Control {
   private func execute(_ task: ControlTask, for caller: ControlCaller) {
     switch task {
     case .reload: if !services.reloads.add(caller) { reply(.failure(Reloads.ending), to: caller) }
-    case .retry(let selection): onAllSubjects(caller) { $0.retry(selection, $1) }
-    case .drop(let selection): onAllSubjects(caller) { $0.drop(selection, $1) }
-    case .clock(let params): onAllSubjects(caller) { $0.setClock(params, $1) }
+    case .retry(let selection): retry(selection, caller)
+    case .drop(let selection): drop(selection, caller)
+    case .clock(let params): setClock(params, caller)
     case .backup: backup(for: caller)
     case .release: release(for: caller)
     case .log(let params): log(params, for: caller)
@@ -151,16 +140,6 @@ final class Control {
     case .journal: bringJournalUpToDate(for: caller)
     case .backtest(let params): backtest(params, for: caller)
     case .cluster(let params): cluster(params, for: caller)
-    case .clusterWhere(let subject): clusterWhere(subject, for: caller)
-    }
-  }
-
-  /// Calls `body` once all subjects are evaluated by this daemon, which stays so until the caller has its reply.
-  private func onAllSubjects(_ caller: ControlCaller, _ body: @escaping @Sendable (Control, ControlCaller) -> Void) {
-    guard services.lending != nil else { return body(self, caller) }
-    let mailbox = services.control
-    services.withAllSubjects { hold in
-      _ = mailbox.send(.perform { body($0, ControlCaller(id: caller.id, target: caller.target, hold: hold)) })
     }
   }
 
@@ -215,12 +194,6 @@ enum ControlMessage: Sendable {
   case task(ControlTask, ControlCaller)
   /// A timer was set that is due at this time, in microseconds.
   case timerSet(Int64)
-  /// A timer can't fire.
-  case timerFailed(DueTimer, RequestError)
-  /// A timer's subject is on its way to or from another node.
-  case timerMoved(DueTimer)
-  /// Subjects that another node evaluated for are evaluated here again.
-  case partitionsOpened
   /// The store takes commits again.
   case storeReopened
   /// Run a closure on the control thread.
@@ -249,10 +222,8 @@ enum ControlTask: Sendable {
   case journal
   /// Play the journal with other rules.
   case backtest(BacktestParams)
-  /// Show the cluster, drain a node of it, or share the subjects out anew.
+  /// Show the cluster, or drain a node of it.
   case cluster(ClusterParams)
-  /// Show which node of the cluster evaluates for a subject.
-  case clusterWhere(String)
 }
 
 /// A client that waits for a reply of the control thread, or of the outbox.
@@ -261,6 +232,4 @@ struct ControlCaller: Sendable {
   let id: [UInt8]?
   /// Where the reply goes.
   let target: ReplyTarget
-  /// Keeps all subjects here until the request is done; nil if it does not need that.
-  var hold: Lending.Hold?
 }

@@ -21,15 +21,6 @@ final class Reloads: Sendable {
     case machines
     /// End the thread.
     case end
-
-    /// Whether other rules or settings may be in force afterwards.
-    var changesRules: Bool {
-      switch self {
-      case .folder, .client, .configuration: true
-      case .task(let task, _): task.changesRules
-      case .machines, .end: false
-      }
-    }
   }
 
   /// Where the loader gets its requests.

@@ -68,13 +68,11 @@ extension RulesLoader {
     catalog = next
     noteUse(of: next.revision, until: nil)
     if next.revision != previous.revision { noteUse(of: previous.revision, until: services.context.clock.now) }
-    let hold = hold
     for worker in services.workers {
       _ = worker.send(
         .perform { worker in
           if let adopt { adopt(worker) } else { worker.evaluator.adopt(next) }
           if worker.index == 0 { worker.evaluator.journal(next) }
-          withExtendedLifetime(hold) {}
         })
     }
     services.status.serve(next, as: origin)
@@ -112,9 +110,8 @@ extension RulesLoader {
   /// Tries each event again, once, that is parked for plugins that have changed.
   func retryParked(of plugins: [String]) {
     guard !plugins.isEmpty else { return }
-    let hold = hold
     for worker in services.workers {
-      _ = worker.send(.perform { $0.retryParked(of: Set(plugins), holding: hold) })
+      _ = worker.send(.perform { $0.retryParked(of: Set(plugins)) })
     }
   }
 }

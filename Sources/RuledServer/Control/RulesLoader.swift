@@ -25,8 +25,6 @@ final class RulesLoader {
   var candidate: Catalog?
   /// What the folder of this node of a cluster held when it took over other rules: as long as it does, only who asks has it loaded.
   var foreignFolder: String?
-  /// Keeps all subjects here while rules change.
-  var hold: Lending.Hold?
   /// Counts the candidate's failures from time to time.
   private(set) var rolloutCheck: LoopTimer?
 
@@ -146,8 +144,6 @@ final class RulesLoader {
 
   /// Executes all requests that have gathered, with one load.
   private func receive(_ requests: [Reloads.Request]) {
-    if requests.contains(where: \.changesRules) { hold = services.lending?.takeBackAndWait() }
-    defer { hold = nil }
     var (hasChanged, hasClient, readsConfiguration, isOver) = (false, false, false, false)
     // As with this node's folder, one load serves all that ask for the folder of another one.
     var folders: [String: [ControlCaller]] = [:]

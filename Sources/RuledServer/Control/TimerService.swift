@@ -12,8 +12,6 @@ import Synchronization
 final class TimerService {
   /// How many timers fire at a time.
   private static let shareSize = 256
-  /// How long a timer waits whose subject moves, in milliseconds.
-  private static let moveTime: UInt64 = 20
   /// How many timers that can't fire are remembered one by one; if there are more, all timers wait.
   private static let heldLimit = 10_000
 
@@ -57,10 +55,10 @@ final class TimerService {
   /// Closes what is open on the loop.
   func close() { alarm?.close() }
 
-  /// A timer was set that is due at this time, in microseconds; `.min` looks at all timers again.
+  /// A timer was set that is due at this time, in microseconds.
   func set(_ due: Int64) {
     floor = min(floor, due)
-    if due != .min { services.timers.earliest.min(due, ordering: .relaxed) }
+    services.timers.earliest.min(due, ordering: .relaxed)
     if !isFiring { fireDue() }
   }
 
@@ -104,7 +102,7 @@ final class TimerService {
     let all = Cascade { _ = mailbox.send(.perform { $0.timers.finish(due) }) }
     for timer in due {
       all.enter()
-      _ = services.receivers[services.owner(of: timer.subject)].send(.fire(timer, all))
+      _ = services.workers[services.worker(for: timer.subject)].send(.perform { $0.fire(timer, all) })
     }
     all.leave()
   }
@@ -115,7 +113,7 @@ final class TimerService {
     for timer in timers {
       guard let hold = held[timer], hold.notBefore <= loop.now else { continue }
       held[timer] = nil
-      if hold.tries > 0 { log(timer, .info, "a timer fires again that could not") }
+      log(timer, .info, "a timer fires again that could not")
     }
     if services.status.storeIsWell, held.count < Self.heldLimit {
       fireDue()
@@ -136,9 +134,6 @@ final class TimerService {
     held[timer] = hold
     if hold.tries == 1 { log(timer, .error, "a timer can't fire, it is tried again: \(error.message)") }
   }
-
-  /// Looks at a timer again in a moment, since its subject is on its way to or from another node.
-  func postpone(_ timer: DueTimer) { held[timer] = Hold(notBefore: loop.now + Self.moveTime) }
 
   /// Whether a timer is held.
   func holds(_ timer: DueTimer) -> Bool { held[timer] != nil }

@@ -51,7 +51,7 @@ struct AddressReview {
       let loop = try PeerLoop()
       defer { loop.stop() }
       let settings = PeerSettings(name: configuration.cluster.node, identity: identity)
-      _ = try PeerListener(on: loop, at: tunnel.listen, settings) { _, _ in .refuse("this is a check") }
+      _ = try PeerListener(on: loop, at: tunnel.listen, settings) { _, _, _ in "this is a check" }
     } catch .identity(let why) {
       problems.append(ConfigurationProblem(path: ["cluster", "certificate"], message: "cluster: \(why)"))
     } catch .system("listen", number: EADDRINUSE)

@@ -22,10 +22,7 @@ extension Daemon {
     membership?.links?.stopAccepting()
     services.reloads.end()
     services.outbox.endWaits()
-    let mailbox = services.control
-    services.withAllSubjects { hold in
-      _ = mailbox.send(.perform { $0.drain(hold) })
-    }
+    drain(services, control)
     do throws(SystemError) {
       try control.loop.timer(after: Self.loadingTime) {
         for caller in services.reloads.refuse() { control.reply(.failure(Reloads.ending), to: caller) }
@@ -37,13 +34,12 @@ extension Daemon {
   }
 
   /// Lets the workers answer and commit what they received, and then ends the threads.
-  func drain(_ services: Services, _ control: Control, _ hold: Lending.Hold?) {
+  private func drain(_ services: Services, _ control: Control) {
     let isHandingOver = isHandingOver
     let mailbox = services.control
     let drained = Cascade {
       services.outbox.stop(within: isHandingOver ? Self.handOverTime : Self.deliveryTime) {
         _ = mailbox.send(.perform { Daemon.end($0) })
-        withExtendedLifetime(hold) {}
       }
     }
     for worker in services.workers {
@@ -65,7 +61,6 @@ extension Daemon {
   private static func end(_ control: Control) {
     control.services.outbox.stop(within: 0)
     for worker in control.services.workers { _ = worker.send(.perform { $0.loop.stop() }) }
-    _ = control.services.lending?.commands.send(.end)
     control.services.commits.stop()
     control.loop.stop()
   }

@@ -18,7 +18,6 @@ package final class Daemon {
   private var committer: Thread?
   private var outbox: Thread?
   private var loader: Thread?
-  private var lending: Thread?
   private var keeper: JournalKeeper?
   private let readConfiguration: ConfigurationReader
   var membership: ClusterMembership?
@@ -64,14 +63,9 @@ package final class Daemon {
     membership = opened.membership
     let clock = try makeClock(store)
     let context = EngineContext(store: store, clock: clock, configuration: configuration, log: log)
-    let lending = membership.flatMap { (membership) -> Lending? in
-      let node = membership.node
-      guard configuration.cluster.share, membership.links != nil else { return nil }
-      return Lending(position: { node.position.sequence }, leaseLeft: { node.figures.leaseLeft })
-    }
     let services = Services(
       context: context, workers: count, notifier: notifier, connectionLimit: connections, journal: journal,
-      membership: membership, shares: lending.map { _ in .ofOwner() }, lending: lending)
+      membership: membership)
     context.journals.store(journal != nil, ordering: .relaxed)
     let catalog = try startLoader(services)
     services.warnOfUnknownNames(catalog)
@@ -180,17 +174,6 @@ package final class Daemon {
     }
   }
 
-  /// Starts the thread that lends subjects to other nodes of a cluster.
-  private func startLending(_ services: Services) throws(SystemError) {
-    guard let shares = services.shares, let lending = services.lending else { return }
-    let log = log
-    self.lending = try Thread.start(name: "ruled-shares") {
-      do throws(SystemError) { try SharesService.run(services, shares, lending) } catch {
-        Self.endProcess(log, "the lending of subjects to other nodes can't run: \(error)")
-      }
-    }
-  }
-
   private func startWorkers(_ services: Services, _ catalog: Catalog) throws(SystemError) {
     let log = log
     for index in services.workers.indices {
@@ -214,7 +197,6 @@ package final class Daemon {
     let started = try Control(services: services, loop: loop) { [unowned self] in
       if let control { stop(services, control, for: $0) }
     }
-    started.onDrain = { [unowned self, unowned started] in drain(services, started, $0) }
     control = started
     try startHTTP(services, started)
     guard let served = try sockets?.lines.copy() else { return }
@@ -225,16 +207,14 @@ package final class Daemon {
       LogLine(
         .info, "serving on \(path), revision \(catalog.revision), \(catalog.plugins.count) plugins"))
     services.reloads.serve()
-    try startLending(services)
     membership?.whenOwnershipEnds { _ = services.control.send(.perform { $0.end() }) }
-    membership?.links?.serve(services.lending) { client, node, socket in
+    membership?.links?.serve { client, node, socket in
       services.control.send(.perform { $0.adopt(socket, for: client, of: node) })
     }
     loop.run()
     started.close()
     control = nil
     for worker in workers { worker.join() }
-    lending?.join()
     services.stopHTTP()
     membership?.links?.awaitTunnels()
     committer?.join()

@@ -100,27 +100,23 @@ package final class DaemonStatus: Sendable {
   }
 
   /// What is wrong.
-  struct Findings {
+  private struct Findings {
     /// A sentence each.
     var problems: [String] = []
     /// Whether the daemon serves in full nevertheless.
     var isReady = true
 
     /// Adds problems that leave the daemon ready.
-    fileprivate mutating func note(_ more: [String]) { problems += more }
+    mutating func note(_ more: [String]) { problems += more }
 
     /// Adds problems that degrade the daemon.
-    fileprivate mutating func degrade(_ more: [String]) {
+    mutating func degrade(_ more: [String]) {
       problems += more
       if !more.isEmpty { isReady = false }
     }
   }
 
   /// What is wrong with this daemon; `monotonic` is the time by which failures are measured, in nanoseconds.
-  func findings(_ services: Services, monotonic: UInt64 = EngineClock.monotonic) -> Findings {
-    findings(services, values.withLock { $0 }, services.messageProblems, monotonic: monotonic)
-  }
-
   private func findings(
     _ services: Services, _ now: Values, _ messages: [String], monotonic: UInt64
   ) -> Findings {
@@ -161,9 +157,7 @@ package final class DaemonStatus: Sendable {
     let configured = services.configuration.sinks
     let waiting = Set(plugins.flatMap(\.manifest.sinks)).filter { $0 != "client" && configured[$0]?.delivers != true }
     let messages = services.messages
-    var found = findings(services, now, messages.problems, monotonic: monotonic)
-    let elsewhere = services.lending?.health ?? []
-    for (node, health) in elsewhere { found.degrade(health.problems.map { "node \(node): \($0)" }) }
+    let found = findings(services, now, messages.problems, monotonic: monotonic)
     let suspended = plugins.filter(\.runtime.isSuspended).map { JSONValue.string($0.name) }
     let effectsAreHeld = services.effectsAreHeld.load(ordering: .relaxed)
     let clock = services.context.clock.now
@@ -176,9 +170,7 @@ package final class DaemonStatus: Sendable {
     let limit = services.context.counterLimit
     let counters = services.context.counters.usage(limit: limit)
     let rollout = now.rollout.flatMap { $0.stage == .running ? $0 : nil }
-    var unreadable = services.context.damage.entries.listed.map(\.json)
-    for (node, health) in elsewhere { unreadable += Self.unreadable(node, health) }
-    unreadable = Array(unreadable.prefix(Self.listedLimit))
+    let unreadable = services.context.damage.entries.listed.prefix(Self.listedLimit).map(\.json)
     return .object([
       "status": .string(found.isReady ? "ready" : "degraded"),
       "revision": .string(now.catalog?.revision ?? ""),
@@ -203,24 +195,6 @@ package final class DaemonStatus: Sendable {
       "reload_errors": now.reloadErrors?.json ?? .array([]),
       "unreadable": .array(unreadable),
     ])
-  }
-
-  /// The entries that another node can't read.
-  private static func unreadable(_ node: String, _ health: ShareHealth) -> [JSONValue] {
-    health.unreadable.compactMap { text in
-      guard var entry = (try? JSONValue(parsing: text))?.objectValue else { return nil }
-      entry["node"] = .string(node)
-      return .object(entry)
-    }
-  }
-
-  /// What is wrong with what a node evaluates for the owner of the log.
-  static func shareHealth(_ services: Services) -> ShareHealth {
-    // The owner counts damaged messages.
-    return ShareHealth(
-      heldSubjects: UInt64(services.figures.reduce(0) { $0 + $1.heldSubjects.load(ordering: .relaxed) }),
-      problems: [problem(services.context.damage)].compactMap { $0 } + services.applyingProblems,
-      unreadable: services.context.damage.entries.listed.prefix(listedLimit).map(\.json.text))
   }
 
   /// How many unreadable entries of the store `health` lists one by one.

@@ -9,14 +9,6 @@ package final class Services: Sendable {
   package let context: EngineContext
   /// Where each worker gets its messages.
   let workers: [Mailbox<WorkerMessage>]
-  /// The subjects that are lent to other nodes, or that this node was lent; nil where none can be.
-  let shares: Shares?
-  /// Lends subjects to other nodes; nil where that can't be.
-  let lending: Lending?
-  /// The evaluation for the owner of the log; nil on a daemon that commits itself.
-  let evaluation: (any OwnersEvaluation)?
-  /// Where each evaluator of subjects gets its messages: the workers, then those that stand for other nodes.
-  let receivers: [Mailbox<WorkerMessage>]
   /// Lets other workers borrow each worker while it sleeps.
   let borrowable: [BorrowableWorker]
   /// What makes batches durable.
@@ -35,9 +27,7 @@ package final class Services: Sendable {
   package let status = DaemonStatus()
   /// What the control thread counts for the metrics.
   let timers = TimerFigures()
-  /// What is counted for the metrics of requests about subjects that are evaluated elsewhere; nil where there can be none.
-  let elsewhere: WorkerFigures?
-  /// What is counted for the metrics: by each worker, and `elsewhere`.
+  /// What each worker counts for the metrics.
   let figures: [WorkerFigures]
   /// The server for clients that speak HTTP, while there is one.
   let http = Mutex<HTTPServer?>(nil)
@@ -76,12 +66,8 @@ package final class Services: Sendable {
 
   init(
     context: EngineContext, workers count: Int, notifier: SystemdNotifier = .silent, connectionLimit: Int? = nil,
-    journal: JournalService? = nil, membership: ClusterMembership? = nil, shares: Shares? = nil,
-    lending: Lending? = nil, evaluation: (any OwnersEvaluation)? = nil
+    journal: JournalService? = nil, membership: ClusterMembership? = nil
   ) {
-    self.lending = lending
-    self.shares = shares
-    self.evaluation = evaluation
     self.journal = journal
     self.membership = membership
     self.connectionLimit = connectionLimit ?? context.configuration.limits.connections
@@ -89,13 +75,11 @@ package final class Services: Sendable {
     self.notifier = notifier
     revisions = RevisionArchive(folder: context.configuration.storeFolder.map { "\($0)/\(RevisionArchive.folder)" })
     workers = (0..<count).map { _ in Mailbox<WorkerMessage>() }
-    receivers = workers + (shares?.receivers ?? [])
     borrowable = (0..<count).map { _ in BorrowableWorker() }
     hub = WatchHub(spare: context.changeLogs)
-    commits = CommitPipeline(context: context, hub: hub, workers: receivers)
+    commits = CommitPipeline(context: context, hub: hub, workers: workers)
     lineMemory = LineMemory(max(Limits.lineBytes, 4 * context.configuration.limits.requestBytes))
-    elsewhere = shares == nil ? nil : WorkerFigures()
-    figures = (0..<count).map { _ in WorkerFigures() } + [elsewhere].compactMap(\.self)
+    figures = (0..<count).map { _ in WorkerFigures() }
     let configuration = context.configuration
     current = Mutex(
       (configuration, Administrators(configuration.admins), Administrators(configuration.couriers)))
@@ -146,20 +130,10 @@ package final class Services: Sendable {
   /// Passes replies to the thread that has the connections.
   func send(_ bundle: ReplyBundle, to receiver: ReplyTarget.Receiver) {
     switch receiver {
-    case .worker, .node: index(of: receiver).map { _ = receivers[$0].send(.replies(bundle)) }
+    case .worker(let worker): workers[worker].send(.replies(bundle))
     case .http:
       guard let server = http.withLock({ $0 }) else { return }
       bundle.forEach { server.receive($0, for: $1) }
-    case .owner, .standby: evaluation?.reply(bundle, recyclingTo: nil)
-    }
-  }
-
-  /// The index among `receivers` of what gets such replies; nil if they go another way.
-  func index(of receiver: ReplyTarget.Receiver) -> Int? {
-    switch receiver {
-    case .worker(let worker): worker
-    case .node(let slot): workers.count + slot
-    case .http, .owner, .standby: nil
     }
   }
 }
@@ -191,7 +165,7 @@ extension Services {
     var last: UInt64 = 0
     do throws(StoreError) {
       try StoreListing.forEachMessage(context) { subject, sequence, plugin in
-        counts[owner(of: subject)][plugin, default: 0] += 1
+        counts[worker(for: subject)][plugin, default: 0] += 1
         last = max(last, sequence)
       }
     } catch {
@@ -204,41 +178,14 @@ extension Services {
     }
   }
 
-  /// How many messages wait in the store, `mostStored` at most: where other nodes apply some, nobody else knows; nil where this daemon applies all.
-  private var storedMessages: Int? {
-    guard let lending, !lending.isAllHere else { return nil }
-    var count = 0
-    try? context.store.scan(prefix: StoreKey.prefix(.message)) { _, _ in
-      count += 1
-      return count < Self.mostStored
-    }
-    return count
-  }
-
-  private static var mostStored: Int { 100_000 }
-
   /// The state of the messages.
   var messages: MessageStatus {
-    messageStatus(
-      waiting: storedMessages ?? context.senders.summary.waiting,
-      damaged: context.damagedMessages.load(ordering: .relaxed))
-  }
-
-  /// What is wrong with the messages that this daemon applies, and with those that are parked, a sentence each.
-  var messageProblems: [String] {
-    messageStatus(waiting: 0, damaged: context.damagedMessages.load(ordering: .relaxed)).problems
-  }
-
-  /// What is wrong with the messages that this daemon applies, a sentence each.
-  var applyingProblems: [String] { messageStatus(waiting: 0, damaged: 0).problems }
-
-  private func messageStatus(waiting: Int, damaged: Int) -> MessageStatus {
-    let held = figures.reduce(0) { $0 + $1.heldSubjects.load(ordering: .relaxed) }
+    let summary = context.senders.summary
     return MessageStatus(
-      waiting: waiting, storming: context.senders.summary.storming, heldSubjects: held,
-      heldHere: held - (elsewhere?.heldSubjects.load(ordering: .relaxed) ?? 0),
+      waiting: summary.waiting, storming: summary.storming,
+      heldSubjects: figures.reduce(0) { $0 + $1.heldSubjects.load(ordering: .relaxed) },
       areReadable: figures.allSatisfy { !$0.failsToRead.load(ordering: .relaxed) },
-      damaged: damaged)
+      damaged: context.damagedMessages.load(ordering: .relaxed))
   }
 }
 
@@ -250,8 +197,6 @@ struct MessageStatus {
   let storming: [String]
   /// The number of subjects whose messages are held, as one could not be applied.
   let heldSubjects: Int
-  /// How many of them this daemon evaluates; for those of other nodes, these say what is wrong.
-  let heldHere: Int
   /// Whether the messages in the store can be read.
   let areReadable: Bool
   /// How many messages were parked since the start because they could not be read.
@@ -260,8 +205,8 @@ struct MessageStatus {
   /// What is wrong, one sentence each.
   var problems: [String] {
     var found = storming.map { "the plugin \($0) storms: its messages cause ever more, or more than can be applied" }
-    if heldHere > 0 {
-      found.append("messages of \(heldHere) subjects can't be applied, as the log says; they are tried again")
+    if heldSubjects > 0 {
+      found.append("messages of \(heldSubjects) subjects can't be applied, as the log says; they are tried again")
     }
     if !areReadable { found.append("messages can't be read from the store, as the log says; that is tried again") }
     if damaged > 0 {

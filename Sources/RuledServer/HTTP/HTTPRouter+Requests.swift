@@ -92,7 +92,7 @@ extension HTTPRouter {
     request(method, JSONRPCRequest.params(of: exchange.target, for: method))
   }
 
-  /// A request about a subject; the worker passes it on if another node evaluates for the subject.
+  /// A request for the worker that owns a subject.
   private func request(
     _ method: Method, about subject: String, _ params: JSONObject = JSONObject()
   ) -> RPCRequests {

@@ -134,7 +134,6 @@ final class BacktestService: Sendable {
     let token = caller.target.connection
     switch caller.target.receiver {
     case .http: return services.http.withLock { $0 }?.isAwaited(token) ?? false
-    case .owner, .standby, .node: preconditionFailure("only requests about one subject come that way")
     case .worker(let index):
       _ = services.workers[index].send(
         .perform { worker in

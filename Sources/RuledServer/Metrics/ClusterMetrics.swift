@@ -4,39 +4,22 @@ import RuledEngine
 
 /// The metrics of a node of a cluster, the owner's and a follower's.
 struct ClusterMetrics {
-  /// The load that a node takes.
-  struct Load {
-    /// How many partitions of the subjects it evaluates.
-    var partitions: Int
-    /// How often it has lent partitions or taken them back; nil if it does not own the log.
-    var moves: Int?
-  }
-
   private let node: ClusterNode
   private let snapshots: SnapshotFigures?
-  private let load: Load
 
   /// Those of `membership`.
-  init(_ membership: ClusterMembership, _ load: Load) {
+  init(_ membership: ClusterMembership) {
     node = membership.node
     snapshots = membership.snapshotFigures
-    self.load = load
-  }
-
-  /// Those of the owner of the log.
-  init(_ membership: ClusterMembership, _ services: Services) {
-    let lent = services.lending?.overview ?? Lending.Overview()
-    let load = Load(partitions: Partition.count - lent.nodes.values.reduce(0, +), moves: lent.moves)
-    self.init(membership, load)
   }
 
   /// What a node that follows shows: it has no other metrics than these and those of its process.
   ///
   /// `reachesOwner` is nil where the node has no links to the other nodes.
-  static func text(_ membership: ClusterMembership, _ load: Load, start: Timestamp, reachesOwner: Bool?) -> [UInt8] {
+  static func text(_ membership: ClusterMembership, start: Timestamp, reachesOwner: Bool?) -> [UInt8] {
     let text = MetricsWriter()
     text.info("ruled_build_info", "The version of the daemon.", [[("version", Version.current)]])
-    ClusterMetrics(membership, load).write(to: text)
+    ClusterMetrics(membership).write(to: text)
     if let reachesOwner {
       text.gauge(
         "ruled_cluster_owner_reachable", "Whether the node can carry its clients' connections to the owner of the log.",
@@ -73,14 +56,6 @@ struct ClusterMetrics {
       "ruled_cluster_can_take_over",
       "Whether the node follows and would take over: it is not drained, and can load the rules in force.",
       node.canTakeOver ? 1 : 0)
-    text.gauge(
-      "ruled_cluster_partitions", "How many of the 256 partitions of the subjects the node evaluates.",
-      Double(load.partitions))
-    if let moves = load.moves {
-      text.counter(
-        "ruled_cluster_partition_moves_total",
-        "How often the owner has lent partitions to another node, or taken them back.", moves)
-    }
     text.histogram(
       "ruled_cluster_commit_seconds",
       "How long batches took from the owner to the database, its standbys and back, including the time to find out what became of a batch.",

@@ -24,7 +24,7 @@ struct DaemonMetrics {
     metrics.writeJournal()
     metrics.writeQueues()
     metrics.writeSinks()
-    if let membership = services.membership { ClusterMetrics(membership, services).write(to: metrics.text) }
+    if let membership = services.membership { ClusterMetrics(membership).write(to: metrics.text) }
     CountedMetrics(services.configuration.metrics).write(services.context, to: metrics.text)
     ProcessMetrics.write(start: services.status.start, to: metrics.text)
     return metrics.text.text

@@ -1,7 +1,7 @@
 import RuledCore
 import Synchronization
 
-/// What one worker counts for the metrics, or what was counted elsewhere for the subjects that are evaluated there.
+/// What one worker counts for the metrics.
 ///
 /// Only that worker writes. It counts in memory of its own, and publishes here once per tick and once per commit, never per event. What was
 /// counted elsewhere is added.
@@ -28,17 +28,6 @@ final class WorkerFigures: Sendable {
   let rollout = RolloutFigures()
   private let results = Mutex(CommitFigures())
   private let refusals = Mutex<[RequestError.Code: Int]>([:])
-
-  /// Adds what another node has counted.
-  func add(_ counts: ShareCounts) {
-    events.wrappingAdd(Int(truncatingIfNeeded: counts.events), ordering: .relaxed)
-    queries.wrappingAdd(Int(truncatingIfNeeded: counts.queries), ordering: .relaxed)
-    duplicates.wrappingAdd(Int(truncatingIfNeeded: counts.duplicates), ordering: .relaxed)
-    guard !counts.errors.isEmpty else { return }
-    refusals.withLock { refusals in
-      for (code, count) in counts.errors { refusals[code, default: 0] &+= Int(truncatingIfNeeded: count) }
-    }
-  }
 
   /// What it has committed so far.
   var commits: CommitFigures { results.withLock { $0 } }

@@ -121,8 +121,6 @@ extension RulesLoader {
   /// Aborts the rollout if its candidate fails too often.
   func checkRollout() {
     guard let rollout, isRollingOut, let reason = rollout.excess(services.rolloutCounts) else { return }
-    hold = services.lending?.takeBackAndWait()
-    defer { hold = nil }
     do throws(RequestError) { _ = try abortRollout(because: reason) } catch {
       services.context.log.write(LogLine(.error, "the rollout can't be aborted, this is tried again: \(error)"))
     }

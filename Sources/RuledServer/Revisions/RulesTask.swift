@@ -31,14 +31,6 @@ enum RulesTask: Sendable {
   case shadowStatus
   /// End that.
   case shadowStop
-
-  /// Whether other rules may be in force afterwards.
-  var changesRules: Bool {
-    switch self {
-    case .rollback, .unpin, .folder, .rolloutStart, .rolloutSet, .rolloutPromote, .rolloutAbort: true
-    case .revisions, .revision, .rolloutStatus, .shadowStart, .shadowStatus, .shadowStop: false
-    }
-  }
 }
 
 extension Worker {

@@ -46,20 +46,15 @@ extension Worker {
   /// Whether nothing is under way and nothing waits that would have to come first.
   var canBeBorrowed: Bool { isIdle && services.workers[index].isEmpty }
 
-  /// Executes requests in the place of the worker that owns their subjects, if that one sleeps; otherwise sends them to it, and returns false.
-  ///
-  /// Either comes before what has come to this worker meanwhile: that may say that this worker's routing is finished.
-  @discardableResult
-  func executeOrSend(_ bundle: RequestBundle, to owner: Int) -> Bool {
-    var isDone = false
+  /// Executes requests in the place of the worker that owns their subjects, if that one sleeps; otherwise sends them to it.
+  func executeOrSend(_ bundle: RequestBundle, to owner: Int) {
     let messages = services.workers[index].collect {
-      isDone = services.borrowable[owner].borrow { owner in
+      let isDone = services.borrowable[owner].borrow { owner in
         owner.executeRequests(in: bundle, for: self)
         owner.flush()
       }
       if !isDone { services.workers[owner].send(.requests(bundle)) }
     }
     for message in messages { receive(message) }
-    return isDone
   }
 }

@@ -7,10 +7,6 @@ struct ForwardedRequest: Sendable {
   let text: [UInt8]
   /// Where the reply goes.
   let target: ReplyTarget
-  /// The hash of the name of the subject that it is about; 0 where only the one who executes it has to know that.
-  var subject: UInt64 = 0
-  /// The partition of that subject; nil if it is about none, or where no subjects are lent.
-  var partition: Partition?
 }
 
 /// Requests from one worker's connections for the subjects of one worker, in the order in which they were sent.
@@ -23,8 +19,6 @@ final class RequestBundle: @unchecked Sendable {  // one thread has it at a time
     let range: Range<Int>
     /// The hash of the subject's name.
     let subject: UInt64
-    /// The subject's partition; nil where no subjects are lent.
-    let partition: Partition?
   }
 
   /// The texts, each followed by `LineFramer.padding` bytes that parsers may read.
@@ -33,21 +27,15 @@ final class RequestBundle: @unchecked Sendable {  // one thread has it at a time
   private(set) var entries: [Entry] = []
 
   /// Adds a request about the subject whose name has the hash `subject`.
-  func append(_ text: ByteView, to target: ReplyTarget, subject: UInt64, partition: Partition? = nil) {
+  func append(_ text: ByteView, to target: ReplyTarget, subject: UInt64) {
     let start = bytes.count
     bytes.append(text)
     bytes.reserve(LineFramer.padding)
-    entries.append(Entry(target: target, range: start..<bytes.count, subject: subject, partition: partition))
+    entries.append(Entry(target: target, range: start..<bytes.count, subject: subject))
   }
 
   /// The text of a request; the `LineFramer.padding` bytes after it can be read.
   func text(of entry: Entry) -> ByteView { bytes.bytes.extracting(entry.range) }
-
-  /// A request by itself.
-  func request(_ entry: Entry) -> ForwardedRequest {
-    ForwardedRequest(
-      text: Array(text(of: entry)), target: entry.target, subject: entry.subject, partition: entry.partition)
-  }
 
   /// Removes the requests and keeps the memory.
   func removeAll() {
@@ -84,10 +72,7 @@ struct ReplyBundle: Sendable {
   init() {}
 
   /// Whether there are no replies.
-  var isEmpty: Bool { count == 0 }
-
-  /// How many there are.
-  var count: Int { storage?.entries.count ?? 0 }
+  var isEmpty: Bool { storage?.entries.isEmpty ?? true }
 
   /// Adds a reply; the first one takes its storage from `pool`.
   mutating func append(_ reply: ByteView, to target: ReplyTarget, pool: BundlePool? = nil) {
@@ -96,11 +81,6 @@ struct ReplyBundle: Sendable {
     let start = storage.bytes.count
     storage.bytes.append(reply)
     storage.entries.append(Entry(target: target, range: start..<storage.bytes.count))
-  }
-
-  /// Removes the replies, and keeps their memory unless that is much.
-  mutating func removeAll() {
-    if let storage, storage.bytes.capacity <= BundlePool.maximumBytes { storage.removeAll() } else { storage = nil }
   }
 
   /// Calls `body` with each reply, then leaves the storage to `pool`.

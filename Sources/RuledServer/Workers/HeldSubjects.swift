@@ -50,9 +50,6 @@ struct HeldSubjects {
   /// Removes those that are due.
   mutating func removeDue() { holds = holds.filter { $0.value.until != nil } }
 
-  /// Removes those for which `isGone` is true.
-  mutating func removeAll(where isGone: (_ subject: [UInt8]) -> Bool) { holds = holds.filter { !isGone($0.key) } }
-
   /// Removes all.
   mutating func removeAll() { holds.removeAll() }
 }

@@ -55,12 +55,12 @@ extension MessageInbox {
   private func apply(_ entry: Entry) {
     guard !uncommitted.contains(entry.sequence), !held.contains(entry.subject) else { return }
     let message = CommitBatch.Message(
-      subject: entry.subject, sequence: entry.sequence, cascade: awaited[entry.sequence]?.cascade)
+      subject: entry.subject, sequence: entry.sequence, cascade: awaited[entry.sequence])
     do throws(RequestError) {
       if try evaluator.deliver(message) {
         uncommitted.insert(entry.sequence)
       } else {
-        awaited.removeValue(forKey: entry.sequence)?.cascade.leave()
+        awaited.removeValue(forKey: entry.sequence)?.leave()
       }
       if held.remove(entry.subject) {
         updateHeldFigure()

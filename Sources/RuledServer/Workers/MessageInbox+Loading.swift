@@ -128,7 +128,7 @@ extension MessageInbox {
         return false
       }
       count += 1
-      guard !isSkipped, evaluates(subject), !uncommitted.contains(sequence) else { return true }
+      guard !isSkipped, isOwn(subject), !uncommitted.contains(sequence) else { return true }
       let entry = Entry(subject: Array(subject), sequence: sequence)
       if held.contains(entry.subject) {
         next = Self.keyAfterMessages(to: entry.subject)
@@ -174,15 +174,11 @@ extension MessageInbox {
     var position = StoreKey.prefix(.parked)
     /// Events that were parked with this sequence or a later one are not tried.
     let before: UInt64
-    /// Keeps all subjects here meanwhile; nil where they can't be elsewhere.
-    let hold: Lending.Hold?
   }
 
   /// Tries each event again, once, that is stored and was parked for these plugins before a sequence: some in each tick, as messages are applied.
-  ///
-  /// A `hold` is kept until then.
-  func retryParked(of plugins: Set<String>, before: UInt64, holding hold: Lending.Hold?) {
-    retries = ParkedWalk(plugins: plugins.union(retries?.plugins ?? []), before: before, hold: hold)
+  func retryParked(of plugins: Set<String>, before: UInt64) {
+    retries = ParkedWalk(plugins: plugins.union(retries?.plugins ?? []), before: before)
   }
 
   /// Tries some parked events again, until the time `end`, but one at least.
@@ -199,7 +195,7 @@ extension MessageInbox {
           return false
         }
         count += 1
-        guard case .parked(let subject, let sequence)? = try? ParsedKey(key), evaluates(subject),
+        guard case .parked(let subject, let sequence)? = try? ParsedKey(key), isOwn(subject),
           sequence < walk.before, let plugin = document.plugin(of: value), walk.plugins.contains(plugin)
         else { return true }
         found.append(ParkedKey(subject: Array(subject), sequence: sequence))
@@ -243,13 +239,6 @@ struct MessageQueue {
       head = 0
     }
     return entry
-  }
-
-  /// Removes the messages for which `isGone` is true.
-  mutating func removeAll(where isGone: (MessageInbox.Entry) -> Bool) {
-    entries.removeFirst(head)
-    head = 0
-    entries.removeAll(where: isGone)
   }
 
   /// Removes all messages.

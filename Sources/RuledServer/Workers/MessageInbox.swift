@@ -77,10 +77,8 @@ final class MessageInbox {
   var held = HeldSubjects()
   /// The sequences of the messages that are applied and not yet durable.
   var uncommitted: Set<UInt64> = []
-  /// The partitions whose messages wait until the worker opens them.
-  var heldPartitions = PartitionSet()
-  /// The cascades that wait for messages, by sequence, with the partitions of these where subjects can move.
-  var awaited: [UInt64: (cascade: Cascade, partition: Partition?)] = [:]
+  /// The cascades that wait for messages, by sequence.
+  var awaited: [UInt64: Cascade] = [:]
   /// How many messages of each plugin wait here.
   private var waiting: [ObjectIdentifier: (sender: MessageSender, count: Int)] = [:]
   var retries: ParkedWalk?
@@ -124,13 +122,8 @@ final class MessageInbox {
   func add(_ messages: [CommitBatch.Message]) {
     let isCrowded = waiting.values.contains { $0.sender.waiting > settings.expressLimit }
     for message in messages {
-      guard evaluates(message.subject) else {
-        // It is in the store, where the place finds it that its partition is on the way to.
-        message.cascade?.leave(isCommitted: false)
-        continue
-      }
       if let sender = message.sender { countWaiting(sender, 1) }
-      if let cascade = message.cascade { remember(cascade, awaiting: message) }
+      if let cascade = message.cascade { remember(cascade, awaiting: message.sequence) }
       add(
         Entry(subject: message.subject, sequence: message.sequence),
         isExpress: (message.sender?.waiting ?? 0) <= settings.expressLimit, isCrowded: isCrowded)
@@ -154,43 +147,11 @@ final class MessageInbox {
     if isExpress, express.count < settings.capacity { expedite(entry) }
   }
 
-  /// Whether the worker evaluates the events of a subject now.
-  func evaluates(_ subject: ByteView) -> Bool {
-    guard services.shares != nil else { return services.owner(of: subject) == worker }
-    let place = services.place(of: subject)
-    return place.owner == worker && place.partition.map { heldPartitions.contains($0) } != true
-  }
+  /// Whether a subject is one of the worker's.
+  func isOwn(_ subject: ByteView) -> Bool { services.worker(for: subject) == worker }
 
-  private func evaluates(_ subject: [UInt8]) -> Bool {
-    services.shares == nil || subject.withView { evaluates($0) }
-  }
-
-  /// Leaves the messages of partitions that go elsewhere in the store.
-  func giveUp(_ partitions: PartitionSet) {
-    let isGone = { (entry: Entry) in partitions.contains(Partition(of: entry.subject)) }
-    window.removeAll(where: isGone)
-    express.removeAll(where: isGone)
-    held.removeAll { partitions.contains(Partition(of: $0)) }
-    updateHeldFigure()
-    // Nobody tells here when they are applied elsewhere; those that are applied here now end with their commit.
-    for (sequence, entry) in awaited where !uncommitted.contains(sequence) {
-      guard let partition = entry.partition, partitions.contains(partition) else { continue }
-      awaited[sequence] = nil
-      entry.cascade.leave(isCommitted: false)
-    }
-  }
-
-  /// Looks for messages in the store again, since partitions have come.
-  func beginAgain() {
-    switch walk {
-    case .reading(let position, _): walk = .reading(position: position, isDirty: true)
-    case .notNeeded, .needed, .readingExpress: walk = .needed(expressFirst: true)
-    }
-  }
-
-  private func remember(_ cascade: Cascade, awaiting message: CommitBatch.Message) {
-    guard awaited.count < settings.awaitedLimit else { return cascade.leave(isCommitted: false) }
-    awaited[message.sequence] = (cascade, services.shares == nil ? nil : Partition(of: message.subject))
+  private func remember(_ cascade: Cascade, awaiting sequence: UInt64) {
+    if awaited.count < settings.awaitedLimit { awaited[sequence] = cascade } else { cascade.leave(isCommitted: false) }
   }
 
   private func countWaiting(_ sender: MessageSender, _ change: Int) {
@@ -217,11 +178,7 @@ final class MessageInbox {
   /// Restores messages: the commit that applied them has failed, and they are in the store as before.
   func restore(_ messages: [CommitBatch.Message]) {
     guard !messages.isEmpty else { return }
-    for message in messages {
-      uncommitted.remove(message.sequence)
-      if evaluates(message.subject) { continue }
-      awaited.removeValue(forKey: message.sequence)?.cascade.leave(isCommitted: false)
-    }
+    for message in messages { uncommitted.remove(message.sequence) }
     pauseAfterFailure()
   }
 
@@ -234,7 +191,7 @@ final class MessageInbox {
       guard held.isEmpty else { return }
     }
     for (sender, count) in waiting.values where count != 0 { countWaiting(sender, -count) }
-    for entry in awaited.values { entry.cascade.leave() }
+    for cascade in awaited.values { cascade.leave() }
     awaited.removeAll()
   }
 

@@ -9,10 +9,8 @@ final class ReplySender {
   private let table: ConnectionTable
   private let batches: RequestBatches
   private let pool: BundlePool
-  /// The replies of this tick for other workers' connections and other nodes' clients, by the receiver's index in `Services.receivers`.
+  /// The replies of this tick for other workers' connections, by worker.
   private var bundles: [ReplyBundle]
-  /// The replies of this tick to what came from the owner of the log, or from clients of this node, on a node that follows.
-  private var lent = ReplyBundle()
   /// Room for a reply that is written here.
   let buffer = ByteBuffer(capacity: 4096)
 
@@ -25,18 +23,16 @@ final class ReplySender {
     self.table = table
     self.batches = batches
     self.pool = pool
-    bundles = Array(repeating: ReplyBundle(), count: services.receivers.count)
+    bundles = Array(repeating: ReplyBundle(), count: services.workers.count)
   }
 
   /// Sends a reply: empty for a notification, and with a newline at its end unless it is part of a request batch.
   func send(_ bytes: ByteView, to target: ReplyTarget) {
     switch target.receiver {
     case .http: services.http.withLock { $0 }?.receive(bytes, for: target)
-    case .owner, .standby: lent.append(bytes, to: target, pool: pool)
     case .worker(worker) where target.batch == 0: sendToConnection(bytes, target)
     case .worker(worker): batches.add(bytes, to: target)
     case .worker(let other): bundles[other].append(bytes, to: target, pool: pool)
-    case .node(let slot): bundles[services.workers.count + slot].append(bytes, to: target, pool: pool)
     }
   }
 
@@ -78,16 +74,12 @@ final class ReplySender {
     bundle.forEach(recyclingTo: pool) { send($0, to: $1) }
   }
 
-  /// Hands this tick's replies for other threads' connections to these threads.
+  /// Hands this tick's replies for other workers' connections to these workers.
   func forwardBundles() {
-    if !lent.isEmpty {
-      services.evaluation?.reply(lent, recyclingTo: pool)
-      lent = ReplyBundle()
-    }
     for index in bundles.indices where !bundles[index].isEmpty {
       let bundle = bundles[index]
       bundles[index] = ReplyBundle()
-      services.receivers[index].send(.replies(bundle))
+      services.workers[index].send(.replies(bundle))
     }
   }
 

@@ -23,7 +23,7 @@ final class Router: ConnectionHandler {
     self.pool = pool
     index = worker.index
     services = worker.services
-    bundles = Array(repeating: nil, count: services.receivers.count)
+    bundles = Array(repeating: nil, count: services.workers.count)
   }
 
   /// Whether it is likely that clients send soon: requests have come since this was last true, and all of them are answered.
@@ -36,9 +36,9 @@ final class Router: ConnectionHandler {
   // MARK: Lines
 
   func receive(line: ByteView, on connection: Connection) {
-    if let place = placeBeforeParsing(line) {
+    if let hash = subjectBeforeParsing(line) {
       beginRequest(on: connection)
-      return queue(line, target(connection), place)
+      return queue(line, target(connection), subject: hash, owner: services.worker(forHash: hash))
     }
     executeOwnBundle()  // its requests came before this line
     worker.begin()
@@ -95,12 +95,12 @@ final class Router: ConnectionHandler {
     return ReplyTarget(.worker(index), connection: connection.token.raw, isAdmin: connection.tag & 1 == 1)
   }
 
-  /// The place of the subject that the line's one event is about, or nil where only parsing can tell.
+  /// The hash of the subject that the line's one event is about, or nil where only parsing can tell.
   ///
   /// While the daemon is overloaded every line is parsed, as it takes a request's id to refuse it.
-  private func placeBeforeParsing(_ line: ByteView) -> SubjectPlace? {
+  private func subjectBeforeParsing(_ line: ByteView) -> UInt64? {
     guard !isOverloaded(adding: 1), let subject = line.eventSubject else { return nil }
-    return services.place(of: subject)
+    return hash64(subject)
   }
 
   // MARK: Requests
@@ -111,23 +111,20 @@ final class Router: ConnectionHandler {
   /// `text` is the request's own.
   func route(_ request: RequestView, text: ByteView, target: ReplyTarget) {
     if let error = refusal(of: request, target) { return worker.replies.sendError(error, for: request, to: target) }
-    guard let place = place(of: request), place.owner != index || worker.isHolding(place.partition) else {
+    guard let hash = subject(of: request), case let owner = services.worker(forHash: hash), owner != index else {
       return worker.call(request, target)
     }
-    queue(text, target, place)
+    queue(text, target, subject: hash, owner: owner)
   }
 
   /// The worker that owns a request's subject; this one if any worker can execute it.
-  func owner(of request: RequestView) -> Int { place(of: request)?.owner ?? index }
+  func owner(of request: RequestView) -> Int { subject(of: request).map { services.worker(forHash: $0) } ?? index }
 
-  /// The place of the subject that a request is about, or nil when any worker can execute it.
-  func place(of request: RequestView) -> SubjectPlace? {
+  /// The hash of the subject that a request is about, or nil when any worker can execute it.
+  private func subject(of request: RequestView) -> UInt64? {
     switch request.method {
-    case .event, .query, .state, .export, .forget:
-      // The past is in the journal, which every node has.
-      if services.shares != nil, PastParams.concerns(request) { return nil }
-      return request.params?.member("subject")?.string.map { services.place(of: $0) }
-    default: return nil
+    case .event, .query, .state, .export, .forget: request.params?.member("subject")?.string.map { hash64($0) }
+    default: nil
     }
   }
 
@@ -168,25 +165,19 @@ final class Router: ConnectionHandler {
 
   // MARK: Bundles
 
-  private func queue(_ text: ByteView, _ target: ReplyTarget, _ place: SubjectPlace) {
-    let bundle = bundles[place.owner] ?? pool.requestBundle()
-    if bundles[place.owner] == nil { bundles[place.owner] = bundle }
-    bundle.append(text, to: target, subject: place.hash, partition: place.partition)
+  private func queue(_ text: ByteView, _ target: ReplyTarget, subject: UInt64, owner: Int) {
+    let bundle = bundles[owner] ?? pool.requestBundle()
+    if bundles[owner] == nil { bundles[owner] = bundle }
+    bundle.append(text, to: target, subject: subject)
   }
 
-  /// Hands this tick's requests to the other workers that own their subjects; one that sleeps is borrowed for a lone request, unless `mayBorrow` is false.
-  ///
-  /// Who borrows takes what has come to this worker meanwhile. While this worker is still at what came before, that would be overtaken.
-  func forwardBundles(mayBorrow: Bool = true) {
+  /// Hands this tick's requests to the other workers that own their subjects; one that sleeps is borrowed for a lone request.
+  func forwardBundles() {
     for owner in bundles.indices where owner != index {
       guard let bundle = bundles[owner] else { continue }
       bundles[owner] = nil
-      let isLone = mayBorrow && bundle.entries.count == 1 && bundles[index] == nil
-      if isLone, owner < services.workers.count {
-        worker.executeOrSend(bundle, to: owner)
-      } else {
-        services.receivers[owner].send(.requests(bundle))
-      }
+      let isLone = bundle.entries.count == 1 && bundles[index] == nil
+      if isLone { worker.executeOrSend(bundle, to: owner) } else { services.workers[owner].send(.requests(bundle)) }
     }
   }
 
@@ -213,54 +204,17 @@ extension LineFramer.SkipReason {
 }
 
 extension Services {
-  /// Which of the `receivers` evaluates the events of a subject.
-  func owner(of subject: ByteView) -> Int { place(of: subject).owner }
-
-  /// Which of the `receivers` evaluates the events of a subject.
-  func owner(of subject: [UInt8]) -> Int { subject.withView { owner(of: $0) } }
-
-  /// Where the events of a subject are evaluated.
-  func place(of subject: ByteView) -> SubjectPlace {
-    let hash = hash64(subject)
-    guard let shares else { return SubjectPlace(owner: worker(forHash: hash), hash: hash, partition: nil) }
-    return place(ofHash: hash, Partition(of: subject), shares)
-  }
-
-  /// Where the subject of a request is evaluated by now; nil if the request's bundle does not have its partition.
-  func place(of entry: RequestBundle.Entry) -> SubjectPlace? {
-    guard let shares, let partition = entry.partition else { return nil }
-    return place(ofHash: entry.subject, partition, shares)
-  }
-
-  private func place(ofHash hash: UInt64, _ partition: Partition, _ shares: Shares) -> SubjectPlace {
-    let owner = shares[partition].map { workers.count + $0 } ?? worker(forHash: hash)
-    return SubjectPlace(owner: owner, hash: hash, partition: partition)
-  }
-
   /// Throws if another node may own the log by now, so that a read here may miss its commits.
-  func checkRead() throws(RequestError) {
-    try membership?.checkRead()
-    try evaluation?.checkRead()
-  }
+  func checkRead() throws(RequestError) { try membership?.checkRead() }
 
-  /// The worker of this node for a subject, wherever its events are evaluated.
+  /// The worker that owns a subject.
   func worker(for subject: ByteView) -> Int { worker(forHash: hash64(subject)) }
 
-  /// The worker of this node for a subject, wherever its events are evaluated.
+  /// The worker that owns a subject.
   func worker(for subject: [UInt8]) -> Int { subject.withView { worker(for: $0) } }
 
-  /// The worker of this node for a subject with that hash, wherever its events are evaluated.
+  /// The worker that owns the subjects whose names have that hash.
   func worker(forHash hash: UInt64) -> Int {
     workers.count == 1 ? 0 : Int(truncatingIfNeeded: hash >> 33) % workers.count
   }
-}
-
-/// Where the events of a subject are evaluated.
-struct SubjectPlace {
-  /// The index among `Services.receivers`.
-  let owner: Int
-  /// The hash of the subject's name.
-  let hash: UInt64
-  /// The subject's partition; nil where no subjects are lent.
-  let partition: Partition?
 }

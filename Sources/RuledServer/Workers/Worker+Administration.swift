@@ -8,7 +8,7 @@ extension Worker {
   static func isForControl(_ method: Method) -> Bool {
     switch method {
     case .reload, .retry, .drop, .clock, .backup, .release, .log, .journal, .backtest, .explainPast,
-      .cluster, .clusterDrain, .clusterUndrain, .clusterRebalance, .clusterWhere:
+      .cluster, .clusterDrain, .clusterUndrain:
       true
     default: false
     }
@@ -39,8 +39,7 @@ extension Worker {
       case .journal:
         _ = try EmptyParams(request)
         task = .journal
-      case .cluster, .clusterDrain, .clusterUndrain, .clusterRebalance: task = .cluster(try ClusterParams(request))
-      case .clusterWhere: task = .clusterWhere(try SubjectParams(request).subject)
+      case .cluster, .clusterDrain, .clusterUndrain: task = .cluster(try ClusterParams(request))
       case .retry: task = .retry(try ParkedSelection(request))
       case .drop: task = .drop(try ParkedSelection(request))
       default: task = .clock(try ClockParams(request))

@@ -59,11 +59,8 @@ extension Worker {
   }
 
   /// Whether this worker waits for the disk itself, as nothing else is left to do: all requests in flight wait for this commit.
-  ///
-  /// It never waits for another node, which takes longer than for the committer to wake.
   private func isWorthSyncing(_ submission: Submission) -> Bool {
-    if services.evaluation != nil { return false }
-    return !services.commits.isDurable || submission.replies.count >= services.inFlight.load(ordering: .relaxed)
+    !services.commits.isDurable || submission.replies.count >= services.inFlight.load(ordering: .relaxed)
   }
 
   /// Completes a submission of this worker: sends all that waited for it, or refuses it with all later ones, which build on it.
@@ -114,8 +111,7 @@ extension Worker {
         cascade.cascade.leave()
       } else {
         switch reply.target.receiver {
-        case .owner where durable.enclosesReplies: services.inFlight.wrappingSubtract(1, ordering: .relaxed)
-        case .worker(index), .http, .owner, .standby, .node: replies.send(durable.bytes(of: reply), to: reply.target)
+        case .worker(index), .http: replies.send(durable.bytes(of: reply), to: reply.target)
         case .worker: break
         }
       }
@@ -141,7 +137,6 @@ extension Worker {
   /// Ends this worker's use of a durable submission, which is then recycled unless other workers still use it.
   func release(_ durable: Submission) {
     guard durable.release() else { return }
-    durable.batch.awaited.removeAll()  // who waited may keep all subjects here until then
     evaluator.recycle(durable.batch)
     if spareSubmissions.count < Self.spareLimit { spareSubmissions.append(durable) }
   }
@@ -187,27 +182,19 @@ extension Worker {
   // MARK: Messages
 
   /// Passes committed messages to the workers that own their subjects.
-  ///
-  /// The owner of the log has those for other nodes' subjects from the submission itself.
   private func send(_ messages: [CommitBatch.Message]) {
     guard !messages.isEmpty else { return }
     var own: [CommitBatch.Message] = []
     for message in messages {
-      let owner = services.owner(of: message.subject)
-      if owner == index {
-        own.append(message)
-      } else if owner < services.workers.count || services.evaluation == nil {
-        outgoing[owner].append(message)
-      } else {
-        message.cascade?.leave(isCommitted: false)
-      }
+      let owner = services.worker(for: message.subject)
+      if owner == index { own.append(message) } else { outgoing[owner].append(message) }
     }
     inbox.add(own)
   }
 
   private func forwardMessages() {
     for worker in outgoing.indices where !outgoing[worker].isEmpty {
-      services.receivers[worker].send(.messages(outgoing[worker]))
+      services.workers[worker].send(.messages(outgoing[worker]))
       outgoing[worker] = []
     }
   }

@@ -11,7 +11,7 @@ extension Worker {
     for (index, entry) in entries.enumerated() {
       evaluator.prefetch(after: index, of: entries.count) { entries[$0].subject }
       let text = bundle.text(of: entry)
-      execute(text, readable: text.count + LineFramer.padding, entry.target, at: services.place(of: entry))
+      execute(text, readable: text.count + LineFramer.padding, entry.target)
       submitIfFull()
     }
     pool.recycle(bundle)
@@ -20,11 +20,10 @@ extension Worker {
   /// Notes the time at which the next requests begin: once for all that are executed together.
   func begin() { begun = EngineClock.monotonic }
 
-  /// Parses a request, of which `readable` bytes may be read, and calls its method; `place` is that of its subject where it is known.
-  func execute(_ text: ByteView, readable: Int, _ target: ReplyTarget, at place: SubjectPlace? = nil) {
+  /// Parses a request, of which `readable` bytes may be read, and calls its method.
+  func execute(_ text: ByteView, readable: Int, _ target: ReplyTarget) {
     switch parser.parse(text, readable: readable) {
-    case .single(.request(let request)):
-      if services.shares == nil || !redirect(request, text, target, at: place) { call(request, target) }
+    case .single(.request(let request)): call(request, target)
     case .single(.invalid(let id, let error)): replies.sendError(error, id: id, to: target)
     case .invalid(let error): replies.sendError(error, id: nil, to: target)
     case .batch: replies.sendError(RequestError(.invalidRequest, "A request is an object."), id: nil, to: target)
@@ -139,15 +138,9 @@ extension Worker {
 /// What other threads have a worker do for its subjects.
 extension Worker {
   /// Fires a timer; ends `cascade` when that is durable.
-  ///
-  /// A timer of a subject that is on its way to another place is looked at again later.
   func fire(_ timer: DueTimer, _ cascade: Cascade) {
-    if services.shares != nil, !timer.subject.withView({ inbox.evaluates($0) }) {
-      _ = services.control.send(.timerMoved(timer))
-      return cascade.leave()
-    }
     do throws(RequestError) { try evaluator.fire(timer, cascade: cascade) } catch {
-      _ = services.control.send(.timerFailed(timer, error))
+      _ = services.control.send(.perform { $0.timers.hold(timer, after: error) })
     }
     evaluator.batch.awaited.append(cascade)
   }
@@ -158,14 +151,11 @@ extension Worker {
   }
 
   /// Tries each event again, once, that is parked for these plugins, as soon as all of them are stored: what is under way has to be durable.
-  ///
-  /// A `hold` is kept until then.
-  func retryParked(of plugins: Set<String>, holding hold: Lending.Hold? = nil) {
+  func retryParked(of plugins: Set<String>) {
     let (services, index, before) = (services, index, services.context.nextSequence())
     evaluator.batch.awaited.append(
       Cascade {
-        _ = services.workers[index].send(
-          .perform { $0.inbox.retryParked(of: plugins, before: before, holding: hold) })
+        _ = services.workers[index].send(.perform { $0.inbox.retryParked(of: plugins, before: before) })
       })
   }
 

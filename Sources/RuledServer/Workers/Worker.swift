@@ -48,14 +48,6 @@ final class Worker {
   let generatedID = ByteBuffer(capacity: 40)
   /// The replies that wait for a cascade, by its key.
   var awaitingCascade: [UInt64: (target: ReplyTarget, bytes: [UInt8])] = [:]
-  /// The partitions whose requests wait.
-  var held = PartitionSet()
-  /// These requests, in their order.
-  var heldRequests: [ForwardedRequest] = []
-  /// The partitions that leave, as long as requests about them come by the former table.
-  var kept = PartitionSet()
-  /// The partitions that leave this worker.
-  var departures: [Departure] = []
   /// Its connections that have leased effects.
   var leasers: Set<UInt64> = []
   /// The key of the last cascade that a reply waits for.
@@ -87,7 +79,7 @@ final class Worker {
       cacheBytes: (configuration.limits.cacheMiB << 20) / services.workers.count)
     submission = Submission(evaluator.batch)
     inbox = MessageInbox(of: index, services: services, evaluator: evaluator, settings: settings)
-    outgoing = Array(repeating: [], count: services.receivers.count)
+    outgoing = Array(repeating: [], count: services.workers.count)
   }
 
   /// The time slice in microseconds that it asks the scheduler for: shorter than the background threads', so that it runs before them.
@@ -126,7 +118,6 @@ final class Worker {
     router.executeOwnBundle()
     flush()
     applyMessages()
-    endDepartures()
   }
 
   /// Applies some messages; what they write is committed in the next tick.
@@ -158,7 +149,6 @@ final class Worker {
     case .lost(let submission, let result): complete(submission, result)
     case .messages(let messages): inbox.add(messages)
     case .cascadeEnded(let key, let isWhole): sendReply(awaitingCascade: key, isWhole: isWhole)
-    case .fire(let timer, let cascade): fire(timer, cascade)
     case .perform(let body): body(self)
     }
   }
@@ -231,8 +221,6 @@ enum WorkerMessage: Sendable {
   case messages([CommitBatch.Message])
   /// The cascade that a reply waits for has ended, or can't be waited for any longer.
   case cascadeEnded(UInt64, isWhole: Bool)
-  /// Fire a timer of one of your subjects, and end the cascade when all that follows is durable.
-  case fire(DueTimer, Cascade)
   /// Run a closure on your thread.
   case perform(@Sendable (Worker) -> Void)
 }

@@ -5,7 +5,7 @@ enum LostReply {
   /// The methods besides `event` that change something.
   private static let changing: Set<String> = [
     "forget", "reload", "retry", "drop", "clock", "release", "resend", "drop_effects", "rollback", "unpin",
-    "shadow_start", "shadow_stop", "cluster_drain", "cluster_undrain", "cluster_rebalance", "rollout_start",
+    "shadow_start", "shadow_stop", "cluster_drain", "cluster_undrain", "rollout_start",
     "rollout_set", "rollout_promote", "rollout_abort",
   ]
 

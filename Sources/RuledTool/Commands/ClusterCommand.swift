@@ -2,36 +2,31 @@ internal import Glibc
 package import RuledCore
 internal import RuledReports
 
-/// `rulectl cluster`: the nodes over one log of commits, whether each may own it, and how they share the load.
+/// `rulectl cluster`: the nodes over one log of commits, and whether each may own it.
 package enum ClusterCommand: Command {
   /// Name, options and help.
   package static let spec = CommandSpec(
-    "cluster", "Shows the nodes of a cluster or the node of a subject, drains a node, or shares the load out anew.",
-    synopsis: ["", "drain NODE [--force]", "undrain NODE", "rebalance", "where SUBJECT"],
-    optional: 2, completes: .words(["drain", "undrain", "rebalance", "where"]),
+    "cluster", "Shows the nodes of a cluster, or has one give the log of commits up.",
+    synopsis: ["", "drain NODE [--force]", "undrain NODE"],
+    optional: 2, completes: .words(["drain", "undrain"]),
     options: [
       OptionSpec("force", "With 'drain': also if no other node follows closely, so that nobody may serve afterwards."),
       .json,
     ],
     details: """
       'drain' has NODE give the log up in order, and not take it again until 'undrain': before work on its host. If it
-      owns the log, another node takes over at once; this command shows who. A drained node evaluates for no subjects.
-      'rebalance' has the owner take all subjects back and share them out evenly among the nodes that can take part.
-      It does so by itself when nodes come and go.
-      'where' shows the node that evaluates for SUBJECT now: its log has what rules print and how they fail.
-      Any node answers, whoever owns the log; only 'rebalance' and 'where' need the owner. The exit code of 'cluster'
-      is 1 while no node owns the log.
+      owns the log, another node takes over at once; this command shows who. Any node answers, whoever owns the log.
+      The exit code of 'cluster' is 1 while no node owns the log.
       """,
     examples: [
-      .init("rulectl cluster", "nodes, how they share the load, log and database"),
+      .init("rulectl cluster", "nodes, log and database"),
       .init("rulectl cluster drain a && apt-get upgrade", "before the host of node a is changed"),
-      .init("rulectl cluster where user:1", "the node in whose log to look for user:1"),
     ])
 
   /// How many seconds another node may take to own the log after 'drain'.
   private static let timeout = 60
 
-  /// Shows, drains, undrains or rebalances.
+  /// Shows, drains or undrains.
   package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let words = arguments.operands
     guard let action = words.first else {
@@ -40,25 +35,10 @@ package enum ClusterCommand: Command {
       environment.show(result, arguments) { text($0, environment.style) }
       return result.member("owner")?.stringValue == nil ? .no : .done
     }
-    guard ["drain", "undrain", "rebalance", "where"].contains(action) else {
-      throw UsageError("there is no 'cluster \(action)'; write drain, undrain, rebalance or where")
+    guard ["drain", "undrain"].contains(action) else {
+      throw UsageError("there is no 'cluster \(action)'; write drain or undrain")
     }
     if action != "drain", arguments.has("force") { throw UsageError("--force belongs to 'rulectl cluster drain NODE'") }
-    if action == "rebalance" {
-      guard words.count == 1 else { throw UsageError("'rulectl cluster rebalance' is about all nodes: name none") }
-      let result = try environment.connect().call("cluster_rebalance", [:])
-      environment.show(result, arguments) { text($0, environment.style) }
-      return .done
-    }
-    if action == "where" {
-      guard words.count == 2 else { throw UsageError("name the subject: rulectl cluster where SUBJECT") }
-      let result = try environment.connect().call("cluster_where", ["subject": .string(words[1])])
-      environment.show(result, arguments) { result in
-        let node = result.member("node")?.brief.printable ?? "?"
-        return "node \(node) evaluates for \(words[1].printable), which is in partition \(result.count("partition"))\n"
-      }
-      return .done
-    }
     guard words.count == 2 else { throw UsageError("name the node: rulectl cluster \(action) NODE") }
     if action == "undrain" {
       let result = try environment.connect().call("cluster_undrain", ["node": .string(words[1])])
@@ -111,32 +91,25 @@ package enum ClusterCommand: Command {
   // MARK: Text
 
   private static func text(_ result: JSONValue, _ style: Style) -> String {
-    let nodes = result.member("nodes")?.arrayValue ?? []
-    // Nodes of an earlier version, and tables of an earlier format, don't say how the load is shared.
-    let showsPartitions = nodes.contains { $0.member("partitions")?.intValue != nil }
     var table = Table([
-      "node": .left, "role": .left, "partitions": .right, "lease": .right, "sequence": .right, "behind": .right,
-      "version": .left, "process": .left, "address": .left,
+      "node": .left, "role": .left, "lease": .right, "sequence": .right, "behind": .right, "version": .left,
+      "process": .left, "address": .left,
     ])
-    for node in nodes {
+    for node in result.member("nodes")?.arrayValue ?? [] {
       let isGone = node.member("role")?.stringValue == "gone"
       let role = (node.member("role")?.brief ?? "?") + (node.member("drained")?.boolValue == true ? ", drained" : "")
       table.add([
-        node.member("name")?.brief ?? "?", role, "\(node.count("partitions"))",
+        node.member("name")?.brief ?? "?", role,
         isGone ? "over" : Figures.micros(Double(node.count("lease_left_ms") * 1000)), "\(node.count("sequence"))",
         "\(node.count("behind"))", node.member("version")?.brief ?? "",
         String((node.member("process")?.brief ?? "").prefix(8)), node.member("address")?.brief ?? "",
       ])
     }
-    if !showsPartitions { table.remove(column: 2) }
     var text = table.text(style)
     if owner(result) == nil { text += style.red("no node owns the log: nobody serves") + "\n" }
     if let log = result.member("log") {
       text +=
         "\nlog       epoch \(log.count("epoch")), sequence \(log.count("sequence")), \(Figures.bytes(log.count("bytes")))\n"
-      if let moves = log.member("moves")?.intValue, let owner = owner(result) {
-        text += "moves     \(moves) since node \(owner.printable) owns the log\n"
-      }
     }
     let databases = [result.member("database")].compactMap(\.self) + (result.member("databases")?.arrayValue ?? [])
     return databases.reduce(text) { $0 + database($1, style) }

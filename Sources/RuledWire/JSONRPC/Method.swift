@@ -8,7 +8,7 @@ package enum Method: Sendable, Hashable, CaseIterable {
   case effects, effect, resend, dropEffects, lease, confirm
   case revisions, revision, rollback, unpin
   case shadowStart, shadowStatus, shadowStop
-  case cluster, clusterDrain, clusterUndrain, clusterRebalance, clusterWhere
+  case cluster, clusterDrain, clusterUndrain
   case rolloutStart, rolloutSet, rolloutStatus, rolloutPromote, rolloutAbort
   /// None of ours; the request holds its name.
   case unknown
@@ -70,8 +70,6 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .cluster: "cluster"
     case .clusterDrain: "cluster_drain"
     case .clusterUndrain: "cluster_undrain"
-    case .clusterRebalance: "cluster_rebalance"
-    case .clusterWhere: "cluster_where"
     case .unknown: ""
     }
   }
@@ -84,12 +82,12 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .state: ["subject", "plugin", "at", "version"]
     case .explainPast: ["subject", "id", "rules", "no_values"]
     case .subjects: ["prefix", "after", "limit"]
-    case .export, .forget, .clusterWhere: ["subject"]
+    case .export, .forget: ["subject"]
     case .watch: ["subject", "prefix", "plugins", "after"]
     case .unwatch: ["watch"]
     case .reload: ["node"]
     case .rules, .health, .samples, .backup, .release, .revisions, .unpin, .journal, .rolloutStatus,
-      .rolloutPromote, .rolloutAbort, .shadowStatus, .shadowStop, .cluster, .clusterRebalance:
+      .rolloutPromote, .rolloutAbort, .shadowStatus, .shadowStop, .cluster:
       []
     case .clusterDrain: ["node", "force"]
     case .clusterUndrain: ["node"]

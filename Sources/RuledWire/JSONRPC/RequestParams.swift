@@ -249,7 +249,7 @@ package struct DashboardParams: Sendable, Equatable {
   }
 }
 
-/// What `cluster`, `cluster_drain`, `cluster_undrain` and `cluster_rebalance` take.
+/// What `cluster`, `cluster_drain` and `cluster_undrain` take.
 package enum ClusterParams: Sendable, Equatable {
   /// Show the cluster.
   case show
@@ -257,8 +257,6 @@ package enum ClusterParams: Sendable, Equatable {
   case drain(node: String, force: Bool)
   /// Let a node own the log again.
   case undrain(node: String)
-  /// Share the subjects out anew among the nodes.
-  case rebalance
 
   /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) {
@@ -267,7 +265,6 @@ package enum ClusterParams: Sendable, Equatable {
     case .clusterDrain:
       self = .drain(node: try reader.required("node"), force: try reader.boolean("force") ?? false)
     case .clusterUndrain: self = .undrain(node: try reader.required("node"))
-    case .clusterRebalance: self = .rebalance
     default: self = .show
     }
   }

@@ -37,14 +37,13 @@ final class ServerRig {
   /// Starts the threads; `configure` changes the configuration first.
   init(
     store: any StateStore = MemoryStore(), token: String? = nil, rules: String = ServerRig.rules,
-    clock: EngineClock = EngineClock(), inbox: MessageInbox.Settings = .init(), shares: Shares? = nil,
-    lending: Lending? = nil,
+    clock: EngineClock = EngineClock(), inbox: MessageInbox.Settings = .init(),
     configure: (inout Configuration) -> Void = { _ in }
   ) throws {
     var configuration = Configuration()
     configure(&configuration)
     let context = EngineContext(store: store, clock: clock, configuration: configuration, log: log)
-    let services = Services(context: context, workers: 2, shares: shares, lending: lending)
+    let services = Services(context: context, workers: 2)
     self.services = services
     let catalog = try Self.catalog(rules)
     services.status.serve(catalog)

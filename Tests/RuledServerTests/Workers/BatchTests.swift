@@ -45,4 +45,21 @@ import Testing
     #expect(eventually { (try? ServerRig.count(of: 1, asking)) == 1000 })
     #expect(eventually { rig.services.inFlight.load(ordering: .relaxed) == 0 })
   }
+
+  @Test func `requests that come at once and write much become several commits`() throws {
+    let rules = """
+      plugin { name = "p", version = "1", sinks = { "nowhere" } }
+      rule "emit" { on = "emit", run = function()
+        for _ = 1, 8 do emit("nowhere", "thing", { text = string.rep("x", 100000) }) end
+      end }
+      """
+    let rig = try ServerRig(rules: rules)
+    defer { rig.stop() }
+    let client = rig.client()
+    let event = #"{"jsonrpc":"2.0","id":1,"method":"event","params":{"type":"emit","subject":"s"}}"# + "\n"
+    client.send(String(repeating: event, count: 100))
+    #expect(!client.receive(lines: 100).contains("error"))
+    let commits = rig.services.figures.reduce(0) { $0 + $1.commits.bytes.total }
+    #expect(commits >= 16, "each has about 4 MiB")
+  }
 }

@@ -4,7 +4,6 @@ import RuledJSON
 import RuledStore
 import RuledThreads
 import StoreTestSupport
-import Synchronization
 import TestSupport
 import Testing
 
@@ -41,57 +40,12 @@ struct BorrowedWorkerTests {
     #expect(!worker.canBeBorrowed)
   }
 
-  @Test func `what came earlier is done first, though routing is finished in between`() throws {
-    let rig = try ServerRig()
-    defer { rig.stop() }
-    let services = rig.services
-    let subject = try #require((0...).lazy.map { "s\($0)" }.first { services.owner(of: Array($0.utf8)) == 1 })
-    let line = #"{"jsonrpc":"2.0","method":"event","params":{"type":"n","subject":"\#(subject)"}}"#
-    let order = Order()
-    services.workers[0].send(contentsOf: [
-      .perform { worker in
-        services.workers[0].send(.perform { _ in order.add("later") })
-        worker.routeElement(Array(line.utf8), ReplyTarget(.worker(0), connection: .max, isAdmin: true))
-        services.inFlight.wrappingAdd(1, ordering: .relaxed)
-        worker.finishRouting {}
-      },
-      .perform { _ in order.add("earlier") },
-    ])
-    #expect(eventually { order.all.count == 2 })
-    #expect(order.all == ["earlier", "later"])
-  }
-
-  @Test func `a request for a worker that can't be borrowed is sent before anything else is done`() throws {
-    let rig = try ServerRig()
-    defer { rig.stop() }
-    let services = rig.services
-    let subject = try #require((0...).lazy.map { "s\($0)" }.first { services.owner(of: Array($0.utf8)) == 1 })
-    let line = #"{"jsonrpc":"2.0","method":"event","params":{"type":"n","subject":"\#(subject)"}}"#
-    let (entered, released, sent) = (Signal<Bool>(), Signal<Bool>(), Signal<Int>())
-    services.workers[1].send(
-      .perform { _ in
-        entered.set(true)
-        _ = released.wait()
-      })
-    _ = entered.wait()
-    services.workers[0].send(
-      .perform { worker in
-        worker.routeElement(Array(line.utf8), ReplyTarget(.worker(0), connection: .max, isAdmin: true))
-        services.inFlight.wrappingAdd(1, ordering: .relaxed)
-        // It comes while worker 0 tries to borrow worker 1.
-        services.workers[0].send(.perform { $0.finishRouting { sent.set(services.workers[1].count) } })
-        worker.router.forwardBundles()
-      })
-    #expect(sent.wait() == 1, "routing is finished once all is sent")
-    released.set(true)
-  }
-
   @Test func `a rule that does not end is stopped in a borrowed worker, and the worker's own thread serves on`() throws
   {
     let rig = try ServerRig()
     defer { rig.stop() }
     let services = rig.services
-    let subject = try #require((0...).lazy.map { "s\($0)" }.first { services.owner(of: Array($0.utf8)) == 1 })
+    let subject = try #require((0...).lazy.map { "s\($0)" }.first { services.worker(for: Array($0.utf8)) == 1 })
     let line = #"{"jsonrpc":"2.0","id":1,"method":"event","params":{"type":"spin","subject":"\#(subject)"}}"#
     let wasBorrowed = eventually {
       let isDone = Signal<Bool>()
@@ -149,15 +103,6 @@ struct BorrowedWorkerTests {
     for subject in 0..<subjects {
       #expect(try ServerRig.count(of: subject, client) == Int64(400 + 20 * 40) / Int64(subjects))
     }
-  }
-
-  /// What was done, in order.
-  private final class Order: Sendable {
-    private let names = Mutex([String]())
-
-    var all: [String] { names.withLock { $0 } }
-
-    func add(_ name: String) { names.withLock { $0.append(name) } }
   }
 
   /// The number of an event that was not applied; nil when it was.

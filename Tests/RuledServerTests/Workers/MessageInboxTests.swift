@@ -178,7 +178,7 @@ struct MessageInboxTests {
     }
     worker.send(
       .perform { worker in
-        worker.inbox.retryParked(of: ["p"], before: .max, holding: nil)
+        worker.inbox.retryParked(of: ["p"], before: .max)
         look(worker)
       })
     #expect(eventually { hadMessages.load(ordering: .relaxed) })
@@ -299,7 +299,7 @@ struct MessageInboxTests {
     #expect(rig.log.lines.count { $0.message.contains("set aside") } == 2)
     for entry in parked {
       let key = try #require(entry["id"]?.stringValue.flatMap { ParkedKey(text: $0) })
-      rig.services.workers[rig.services.owner(of: key.subject)].send(.perform { _ = $0.drop(key) })
+      rig.services.workers[rig.services.worker(for: key.subject)].send(.perform { _ = $0.drop(key) })
     }
     #expect(eventually { rig.services.status.health(rig.services)["status"] == "ready" })
   }

@@ -23,7 +23,6 @@ package final class EventLoop {
   private let thread = pthread_self()
   private var workHooks: [() -> Void] = []
   private var outputHooks: [() -> Void] = []
-  private var outputOnce: [() -> Void] = []
   private var queued: [() -> Void] = []
   private var isStopped = false
   private var isClosed = false
@@ -100,7 +99,6 @@ package final class EventLoop {
     isClosed = true
     workHooks = []
     outputHooks = []
-    outputOnce = []
     queued = []
     expectsInput = { false }
     uv_walk(raw, closeLoopHandle, nil)
@@ -124,12 +122,6 @@ package final class EventLoop {
     case .work: workHooks.append(body)
     case .output: outputHooks.append(body)
     }
-  }
-
-  /// Runs a closure once, at the end of this tick, after those of `atTickEnd`.
-  package func onceAtTickEnd(_ body: @escaping () -> Void) {
-    assertOnLoop()
-    outputOnce.append(body)
   }
 
   /// Runs a closure once in the next tick.
@@ -170,11 +162,6 @@ package final class EventLoop {
     beginTick()
     for hook in workHooks { hook() }
     for hook in outputHooks { hook() }
-    while !outputOnce.isEmpty {
-      let due = outputOnce
-      outputOnce = []
-      for body in due { body() }
-    }
     let polls = expectsInput() && busyPoll.isNext() && uv_backend_timeout(raw) != 0
     if isInTick {
       isInTick = false

@@ -103,19 +103,53 @@ extension OutboxService {
   }
 
   /// Ends a delivery for good: the subject's next effect follows.
-  func complete(_ delivery: Delivery) {
+  private func complete(_ delivery: Delivery) {
     delivery.sink.busySubjects.remove(delivery.key.subject)
     delivery.queue.completeFirst(of: delivery.subject)
   }
 
   /// Lets an effect be tried again, after a delay of `minimum` milliseconds or more.
-  func retry(_ delivery: Delivery, _ failure: DeliveryFailure, atLeast minimum: UInt64 = 0) {
+  private func retry(_ delivery: Delivery, _ failure: DeliveryFailure, atLeast minimum: UInt64 = 0) {
     delivery.sink.figures.countRetried()
     delivery.sink.busySubjects.remove(delivery.key.subject)
     delivery.subject.tries += 1
     delivery.subject.failure = failure
     let delay = max(settings.backoff.delay(after: delivery.subject.tries), minimum)
     delivery.queue.retryFirst(of: delivery.subject, at: loop.now + delay)
+  }
+
+  /// Leaves an effect in the store, marked as given up, until somebody asks for another try, or the next start or reload.
+  private func giveUp(_ delivery: Delivery, _ failure: DeliveryFailure) {
+    let (key, name, mailbox) = (delivery.key, delivery.sink.name, services.outbox.mailbox)
+    let text: [UInt8]
+    switch fetch(key) {
+    case .found(let effect): text = effect.emitted(value.bytes, document)
+    case .gone:
+      delivery.sink.ended(key)
+      return complete(delivery)
+    case .unreadable: return retry(delivery, failure)
+    }
+    delivery.sink.figures.countFailed()
+    log(.error, "an effect was given up, 'rulectl effects resend' tries it again: \(failure.reason)", delivery)
+    let mark = StoredEffect.Mark(
+      at: EngineClock.wall.rfc3339, tries: (delivery.effect.mark?.tries ?? 0) + delivery.subject.tries + 1,
+      failure: failure, after: services.context.nextSequence())
+    let marked = StoredEffect.marked(text, mark)
+    delivery.sink.completed.insert(key)
+    delivery.sink.ended(key)
+    delivery.sink.givenUp += 1
+    let ended = Cascade { mailbox.send(.markingEnded(key, sink: name)) }
+    services.workers[services.worker(for: key.subject)].send(
+      .perform { worker in
+        do throws(RequestError) { _ = try worker.evaluator.replace(key, with: marked) } catch {
+          worker.services.context.log.write(
+            LogLine(
+              .warn, "an effect that was given up could not be marked, it is tried again: \(error.message)",
+              subjectHash: OutboxService.hash(key.subject)))
+        }
+        worker.evaluator.batch.awaited.append(ended)
+      })
+    complete(delivery)
   }
 }
 

@@ -183,26 +183,22 @@ extension OutboxService {
       if isWhole { for item in found { requeue(item.key, sink: item.sink, item.wasGivenUp, isResend: isResend) } }
       finish(isWhole)
     }
-    let services = services
-    services.withAllSubjects { hold in
-      let share = Cascade { isWhole in
-        _ = mailbox.send(.perform { $0.endChange(number, isWhole: isWhole) })
-        withExtendedLifetime(hold) {}
-      }
-      for item in found where !isResend || item.wasGivenUp {
-        let (key, text) = (item.key, item.text)
-        share.enter()
-        let isSent = services.workers[services.worker(for: key.subject)].send(
-          .perform { worker in
-            do throws(RequestError) {
-              _ = isResend ? try worker.evaluator.replace(key, with: text) : try worker.evaluator.remove(key)
-              worker.evaluator.batch.awaited.append(share)
-            } catch { share.leave(isCommitted: false) }
-          })
-        if !isSent { share.leave(isCommitted: false) }
-      }
-      share.leave()
+    let share = Cascade { isWhole in
+      _ = mailbox.send(.perform { $0.endChange(number, isWhole: isWhole) })
     }
+    for item in found where !isResend || item.wasGivenUp {
+      let (key, text) = (item.key, item.text)
+      share.enter()
+      let isSent = services.workers[services.worker(for: key.subject)].send(
+        .perform { worker in
+          do throws(RequestError) {
+            _ = isResend ? try worker.evaluator.replace(key, with: text) : try worker.evaluator.remove(key)
+            worker.evaluator.batch.awaited.append(share)
+          } catch { share.leave(isCommitted: false) }
+        })
+      if !isSent { share.leave(isCommitted: false) }
+    }
+    share.leave()
   }
 
   /// Puts a changed effect back into its queues, or removes it from them.

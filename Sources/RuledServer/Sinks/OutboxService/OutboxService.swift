@@ -19,8 +19,6 @@ final class OutboxService {
     var scanPeriod: UInt64 = 600_000
     /// How long, at least, an effect of a sink without configuration waits until such effects are counted again, in milliseconds.
     var recountDelay: UInt64 = 1_000
-    /// How long an effect that was given up may wait to be marked while other nodes evaluate, too, in milliseconds.
-    var marksDelay: UInt64 = 2_000
   }
 
   /// An effect that waits for its handler or for its receiver.
@@ -50,8 +48,6 @@ final class OutboxService {
     let leases: LoopTimer
     /// A tick that finds out which effects have waited longest.
     let oldest: LoopTimer
-    /// The marking of effects that were given up.
-    let marks: LoopTimer
   }
 
   let services: Services
@@ -62,7 +58,6 @@ final class OutboxService {
   private(set) var sinks: [String: Sink] = [:]
   var scan = Scan()
   var leases = Leases()
-  var marks = Marks()
   private(set) var isStopping = false
   /// The timers, while the service runs.
   private(set) var timers: Timers?
@@ -118,8 +113,7 @@ final class OutboxService {
         scanStore()
       },
       leases: try LoopTimer(on: loop) { [unowned self] in checkLeases() },
-      oldest: try LoopTimer(on: loop) { [unowned self] in scan.oldestIsScheduled = false },
-      marks: try LoopTimer(on: loop) { [unowned self] in writeMarks() })
+      oldest: try LoopTimer(on: loop) { [unowned self] in scan.oldestIsScheduled = false })
     timers?.scan.start(after: settings.scanPeriod, every: settings.scanPeriod)
     try services.outbox.mailbox.attach(to: loop) { [unowned self] messages in
       for message in messages { receive(message) }
