@@ -13,37 +13,19 @@ extension LogClient {
     WHERE n.incarnation = excluded.incarnation OR n.lease < clock_timestamp() RETURNING drained
     """)
 
-  /// The same with what the node has lent, for tables whose format has that; a negative number of moves stands for a node that lends nothing.
-  private static let renewWithLoansStatement = PostgresStatement(
-    kept: "renew_with_loans",
-    """
-    INSERT INTO ruled.nodes AS n (node, incarnation, address, lease, sequence, version, behind, listen, lent, moves) \
-    SELECT $1::text, $2::text, $3::text, clock_timestamp() + $4::int8 * interval '1 millisecond', $5::int8, $6::text, \
-    greatest(0, l.sequence - $5::int8), $8::text, CASE WHEN $10::int8 >= 0 THEN jsonb_object($9::text::text[]) END, \
-    CASE WHEN $10::int8 >= 0 THEN $10::int8 END FROM (SELECT set_config('synchronous_commit', 'local', true)) AS s, ruled.logs l \
-    WHERE l.log = $7::int8 \
-    ON CONFLICT (node) DO UPDATE SET incarnation = excluded.incarnation, address = excluded.address, lease = excluded.lease, \
-    sequence = excluded.sequence, version = excluded.version, behind = excluded.behind, listen = excluded.listen, \
-    lent = excluded.lent, moves = excluded.moves \
-    WHERE n.incarnation = excluded.incarnation OR n.lease < clock_timestamp() RETURNING drained
-    """)
-
-  /// Renews the lease of `node`, which has played back up to `sequence` and, as the owner, has `loans`.
+  /// Renews the lease of `node`, which has played back up to `sequence`.
   ///
   /// Returns whether the node is drained; nil while another process of its name has a lease. It waits for no standby. Nothing is lost with
   /// a lease: it only says when another node may try to take over.
-  func renewLease(of node: NodeIdentity, at sequence: Int64, loans: Loans? = nil) throws(StoreError) -> Bool? {
+  func renewLease(of node: NodeIdentity, at sequence: Int64) throws(StoreError) -> Bool? {
     _ = try connection()
-    var values: [PostgresValue] = [
+    let values: [PostgresValue] = [
       .text(node.name), .text(node.incarnation), .text(node.address), .integer(Int64(settings.lease)),
       .integer(sequence), .text(settings.version), .integer(LogDatabase.log),
       .text(node.listen),
     ]
-    let hasLoans = knowsLoans
-    if hasLoans { values += [.text(loans?.array ?? "{}"), .integer(loans.map { Int64($0.moves) } ?? -1)] }
     let rows = try execute(
-      hasLoans ? Self.renewWithLoansStatement : Self.renewStatement, values, "the lease can't be renewed",
-      milliseconds: settings.lease)
+      Self.renewStatement, values, "the lease can't be renewed", milliseconds: settings.lease)
     return rows.count == 1 ? rows.boolean(0, 0) : nil
   }
 

@@ -50,7 +50,6 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
   /// The node's name and process.
   package let identity: NodeIdentity
   let played: PlayedStore
-  let playback: Playback
   private let writer: LogWriter
   /// The node's counts.
   package let counts = ClusterCounts()
@@ -64,8 +63,6 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
   private var onEvent: (@Sendable (OwnerEvent) -> Void)?
   /// Whether the node has begun to serve as the owner: it then serves as nothing else, until it ends.
   private var hasServed = false
-  /// What the node has lent as the owner; nil while it is not.
-  private var loans: Loans?
   /// What was told last of an upgrade; the lease's thread alone uses it.
   private var toldUpgrade = FormatReview.isNewest
 
@@ -74,7 +71,6 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
     self.settings = settings
     self.identity = identity
     self.played = played
-    playback = Playback(played)
     writer = LogWriter(settings, node: identity, counts: counts)
   }
 
@@ -92,14 +88,6 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
 
   /// Sets why the node can't load the rules in force, which keeps it from taking over; nil if it can.
   package func setRulesProblem(_ reason: StoreError?) { lock.locked { current.rulesProblem = reason } }
-
-  /// Notes how many partitions the owner has lent to each other node, and how many have changed places; the others see it with the next
-  /// renewal of the lease.
-  ///
-  /// Nothing is noted for a node that does not serve as the owner.
-  package func setShares(_ partitions: [String: Int], moves: Int) {
-    lock.locked { if current.isOwner { loans = Loans(partitions, moves: moves) } }
-  }
 
   /// The position up to which the node has played the log back.
   package var position: LogPosition { played.position }
@@ -124,7 +112,6 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
   /// Ends `keepLease` and `awaitOwnership`.
   package func stop() {
     lock.signal { isStopping = true }
-    playback.stop()
     writer.stop()
   }
 
@@ -138,10 +125,9 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
     while !lock.locked({ isStopping }) {
       do throws(StoreError) {
         let start = MonotonicClock.milliseconds
-        let loans = lock.locked { self.loans }
         // A node that does not reach all databases of the log leaves it to another one.
         let unsafe = try client.durabilityProblem()
-        let isDrained = try client.renewLease(of: identity, at: played.position.sequence, loans: loans)
+        let isDrained = try client.renewLease(of: identity, at: played.position.sequence)
         writer.setProblem(unsafe.map { StoreError(.unsafeDatabase, $0) })
         let problem = isDrained == nil ? Self.nameInUse(identity.name) : nil
         lock.locked {
@@ -174,7 +160,6 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
       onEvent = handler
       hasServed = true
       current.isOwner = true
-      loans = Loans([:], moves: 0)
     }
   }
 
@@ -195,7 +180,6 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
       guard isReplaced || current.isDrained, let handler = onEvent else { return nil }
       onEvent = nil
       current.isOwner = false
-      loans = nil
       return (handler, isReplaced ? .replaced(Self.replaced) : .drained)
     }
     if let (handler, event) = event { handler(event) }
@@ -234,7 +218,6 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
   /// Throws errors that waiting does not cure: the node's own store fails, or the log does not continue what the node has played back.
   package func awaitOwnership() throws(StoreError) -> LogWriter? {
     let client = LogClient(settings, counts: counts)
-    defer { playback.end() }
     while true {
       do throws(StoreError) {
         let head = try follow(client)
@@ -253,43 +236,14 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
           }
         }
         lock.locked { current.problem = nil }
-        try followDemands(client, milliseconds: Self.interval)
       } catch {
         lock.locked { current.problem = error }
         if [.diverged, .behind, .corrupt, .newerFormat].contains(error.code) || played.store.state.failure != nil {
           throw error
         }
-        playback.pause(milliseconds: Self.interval)
       }
-      if lock.locked({ isStopping }) { return nil }
-    }
-  }
-
-  /// For so many milliseconds, plays back what somebody wants, as soon as they do.
-  ///
-  /// It reads without asking for the end of the log first, which would take as long again.
-  private func followDemands(_ client: LogClient, milliseconds: Int) throws(StoreError) {
-    let end = MonotonicClock.milliseconds + milliseconds
-    while let demand = playback.next(milliseconds: max(0, end - MonotonicClock.milliseconds)) {
-      switch demand {
-      case .stop: return
-      case .run: playback.tell()
-      case .read:
-        guard try read(client) > 0 else {
-          playback.noteMissing()
-          return  // the end of the log shows why
-        }
-        lock.locked { current.end = max(current.end, played.position.sequence) }
-      }
-      guard MonotonicClock.milliseconds < end else { return }
-    }
-  }
-
-  /// Plays back what one query reads; returns the number of batches.
-  private func read(_ client: LogClient) throws(StoreError) -> Int {
-    try client.read(after: played.position, limit: Self.readLimit) { (batch, next) throws(StoreError) in
-      try played.apply(batch, to: next)
-      playback.tell()
+      let isStopped: Bool? = lock.wait(milliseconds: Self.interval) { isStopping ? true : nil }
+      if isStopped == true { return nil }
     }
   }
 
@@ -321,7 +275,10 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
     var left = reads
     while left > 0, played.position.sequence < head.position.sequence, !lock.locked({ isStopping }) {
       left -= 1
-      guard try read(client) > 0 else {
+      let count = try client.read(after: played.position, limit: Self.readLimit) { (batch, next) throws(StoreError) in
+        try played.apply(batch, to: next)
+      }
+      guard count > 0 else {
         throw StoreError(
           .behind,
           "the log was cut: it has no batch behind \(played.position.sequence), though it ends at \(head.position.sequence); start this "

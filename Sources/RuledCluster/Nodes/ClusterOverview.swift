@@ -70,8 +70,6 @@ package struct ClusterOverview: Sendable, Equatable {
   package var epoch: Int64 = 0
   /// The number of batches in the log.
   package var sequence: Int64 = 0
-  /// What its owner has lent; nil if that is not known.
-  package var loans: Loans?
   /// The cluster's database, which has a part of the log.
   package var database = Database()
   /// The further databases of the log that the configuration of this node names.
@@ -166,7 +164,6 @@ extension LogClient {
           sequence: isAlive && isOwner ? found.sequence : rows.integer(row, 7),
           behind: !isAlive ? found.sequence - rows.integer(row, 7) : isOwner ? 0 : rows.integer(row, 8)))
     }
-    found.loans = try loans()
     return found
   }
 

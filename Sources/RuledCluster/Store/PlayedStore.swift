@@ -14,17 +14,10 @@ package final class PlayedStore: Sendable {
   /// The most bytes that are kept for the next batch.
   private static let mostKeptBytes = 4 << 20
 
-  /// What gets each commit; not the closure itself, as a lock's value wraps a bare closure once more with each access.
-  private struct Observer {
-    var body: (@Sendable (WriteSet) -> Void)?
-  }
-
   /// The underlying store.
   package let store: RocksStore
   private let current: Mutex<LogPosition>
   private let cluster: Mutex<String>
-  /// Gets each commit that is played back.
-  private let observer = Mutex(Observer())
   /// What is about to be appended; empty between two batches.
   private let writes = Mutex(WriteSet())
 
@@ -62,9 +55,6 @@ package final class PlayedStore: Sendable {
 
   /// The position up to which the log was played back.
   package var position: LogPosition { current.withLock { $0 } }
-
-  /// Has `body` called with each commit that is played back, once it is in the store, on the thread that does so; with none if it is nil.
-  package func observe(_ body: (@Sendable (WriteSet) -> Void)?) { observer.withLock { $0.body = body } }
 
   private static func isUnused(_ store: RocksStore) throws(StoreError) -> Bool {
     var isUnused = true
@@ -119,12 +109,6 @@ package final class PlayedStore: Sendable {
       }
       putPosition(next, in: writes)
       try append(writes)
-      guard let observe = observer.withLock({ $0.body }) else { return }
-      writes.removeAll()
-      try LogBatch.forEachCommit(in: batch, into: writes) { () throws(StoreError) in
-        observe(writes)
-        writes.removeAll()
-      }
     }
     current.withLock { $0 = next }
   }
