@@ -66,7 +66,6 @@ import Testing
     #expect(configuration.cluster.lease == 2_000_000)
     #expect(configuration.storeProblem == nil)
     #expect(configuration.cluster.tunnel == nil)
-    #expect(!configuration.cluster.share)
   }
 
   @Test(arguments: [

@@ -155,13 +155,6 @@ public final class ByteBuffer: @unchecked Sendable {  // confined: one thread ow
     changes.endViews()
   }
 
-  /// Writes the four bytes of `value`, the most significant first, over those from `offset` on.
-  package func overwrite(at offset: Int, bigEndian value: UInt32) {
-    precondition(offset >= 0 && offset <= used - 4)
-    UnsafeMutableRawPointer(storage + offset).storeBytes(of: value.bigEndian, as: UInt32.self)
-    changes.endViews()
-  }
-
   /// Appends the four bytes of `value`, the most significant first.
   @inlinable public func append(bigEndian value: UInt32) {
     reserve(4)

@@ -85,8 +85,6 @@ package struct Configuration: Sendable, Equatable {
     /// Where the node takes what other nodes' clients send to it as the owner, and how it proves to them who it is; nil if it neither takes
     /// nor forwards anything.
     package var tunnel: Tunnel?
-    /// Whether the node shares the evaluation of subjects with others: as the owner of the log it lends some, otherwise it borrows them.
-    package var share = true
 
     /// No node.
     package init() {}

@@ -24,8 +24,6 @@ package final class EngineClock: Sendable {
   package let isManual: Bool
   private let manual: Atomic<Int64>
   private let script: Script?
-  /// What is added to the host's time, in microseconds: 0 unless another node's clock is followed.
-  private let shift = Atomic<Int64>(0)
   /// The steady time minus the elapsed time.
   private let lead: Atomic<Int64>
 
@@ -56,18 +54,7 @@ package final class EngineClock: Sendable {
   /// The time that rules see.
   package var now: Timestamp {
     if isManual { return Timestamp(microseconds: manual.load(ordering: .acquiring)) }
-    if let script { return Timestamp(microseconds: script.wall.load(ordering: .relaxed)) }
-    return Timestamp(microseconds: Self.wall.microseconds + shift.load(ordering: .relaxed))
-  }
-
-  /// The difference in microseconds from which on another node's clock is followed: less is the way through the network.
-  private static let tolerance: UInt64 = 20_000
-
-  /// Has rules see the time of another node, whose clock shows `time` now; a manual clock stays.
-  package func follow(_ time: Timestamp) {
-    let (difference, overflow) = time.microseconds.subtractingReportingOverflow(now.microseconds)
-    guard !isManual, !overflow, difference.magnitude > Self.tolerance else { return }
-    shift.wrappingAdd(difference, ordering: .relaxed)
+    return script.map { Timestamp(microseconds: $0.wall.load(ordering: .relaxed)) } ?? Self.wall
   }
 
   /// Sets a manual clock.

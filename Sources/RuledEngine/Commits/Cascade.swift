@@ -55,8 +55,7 @@ package final class MessageSender: Sendable {
 package final class MessageSenders: Sendable {
   private let known = Mutex<[String: MessageSender]>([:])
 
-  /// No counts.
-  package init() {}
+  init() {}
 
   /// The counts of the plugin of that name.
   package subscript(name: String) -> MessageSender {

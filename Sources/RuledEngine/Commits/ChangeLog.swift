@@ -83,42 +83,6 @@ package final class ChangeLog: @unchecked Sendable {  // read-only once its batc
     )
   }
 
-  // MARK: On the way to another node
-
-  /// Appends the changes as `init(reading:)` reads them.
-  package func write(into buffer: ByteBuffer) {
-    buffer.append(counted: slice(0..<(entries.last?.end ?? 0)))
-    buffer.append(bigEndian: UInt32(entries.count))
-    for entry in entries {
-      buffer.append(bigEndian: UInt32(entry.subject.lowerBound))
-      buffer.append(bigEndian: UInt32(entry.subject.upperBound))
-      buffer.append(bigEndian: UInt32(entry.plugins.lowerBound))
-      buffer.append(bigEndian: UInt32(entry.plugins.upperBound))
-      buffer.append(bigEndian: UInt32(entry.end))
-      buffer.append(bigEndian: entry.version)
-    }
-  }
-
-  /// Reads changes; nil if there are none as `write` writes them.
-  package init?(reading reader: inout BytesReader) {
-    guard let read = reader.string(), let count = reader.word32() else { return nil }
-    var end = 0
-    for _ in 0..<count {
-      guard let subject = Self.range(&reader), let plugins = Self.range(&reader), let next = reader.word32(),
-        let version = reader.word(), subject.lowerBound >= end, subject.upperBound <= next, plugins.upperBound <= next
-      else { return nil }
-      end = Int(next)
-      entries.append(Entry(subject: subject, version: version, plugins: plugins, end: end))
-    }
-    guard end == read.count else { return nil }
-    bytes.append(read)
-  }
-
-  private static func range(_ reader: inout BytesReader) -> Range<Int>? {
-    guard let start = reader.word32(), let end = reader.word32(), start <= end else { return nil }
-    return Int(start)..<Int(end)
-  }
-
   /// Copies of all changes.
   package var all: [Change] {
     entries.indices.map { index in

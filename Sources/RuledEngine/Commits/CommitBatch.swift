@@ -27,7 +27,7 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
   /// Counts up; a later batch never becomes durable before an earlier one of the same worker.
   package private(set) var number: UInt64
   /// What is written.
-  package let writes: WriteSet
+  package let writes = WriteSet(capacity: 64 << 10)
   /// What is added to the shared counters.
   package var counters: [CounterTable.Delta] = []
   /// Whether the table of counters has added those; guarded by the table's lock.
@@ -51,9 +51,8 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
   /// The changes for watchers.
   package private(set) var changes: ChangeLog
 
-  /// An empty batch, with room for `capacity` bytes of writes.
-  package init(number: UInt64, changes: ChangeLog = ChangeLog(), capacity: Int = 64 << 10) {
-    writes = WriteSet(capacity: capacity)
+  /// An empty batch.
+  package init(number: UInt64, changes: ChangeLog = ChangeLog()) {
     self.number = number
     self.changes = changes
   }

@@ -9,7 +9,7 @@ import Synchronization
 /// A series is a name with its labels. It belongs to the plugin that counted it first, whatever its name. Each plugin may own a limited number of
 /// series, so that none uses up the limit of another.
 package final class CounterTable: Sendable {
-  struct Series {
+  private struct Series {
     /// The durable value; nil before the first commit.
     var value: CounterValue?
     /// How many amounts are reserved and not yet committed.
@@ -17,26 +17,10 @@ package final class CounterTable: Sendable {
     let owner: String
   }
 
-  struct Contents {
+  private struct Contents {
     var series: [Key: Series] = [:]
     /// How many series each plugin has.
     var counts: [String: Int] = [:]
-    /// Waits until the values are those that whoever asks may know of; nil unless the table follows a log that another node writes.
-    var awaitPlayback: (@Sendable () -> Void)?
-    /// This node's batches that are on their way into that log, in their order; lost ones stay until a later one is there.
-    var underWay: [CommitBatch] = []
-
-    /// Sets the durable value of a series; a new one belongs to `owner`.
-    mutating func set(_ key: Key, to value: CounterValue, owner: () -> String) {
-      if let index = series.index(forKey: key) {
-        series.values[index].value = value
-      } else {
-        let owner = owner()
-        series[key] = Series(value: value, owner: owner)
-        counts[owner, default: 0] += 1
-      }
-    }
-
     /// Releases what is reserved for the amounts of a delta, and removes the series if it has no value.
     mutating func release(_ delta: Delta) {
       guard let index = series.index(forKey: delta.key) else { return }
@@ -47,7 +31,7 @@ package final class CounterTable: Sendable {
     }
   }
 
-  let contents = Mutex(Contents())
+  private let contents = Mutex(Contents())
 
   /// No counters.
   package init() {}
@@ -91,10 +75,11 @@ package final class CounterTable: Sendable {
     stored.unreadable += unreadable
     let owners = try owners(in: context)
     contents.withLock { [stored] contents in
-      if contents.awaitPlayback == nil { contents = Contents() }
-      // What was played back meanwhile is later.
-      for (key, value) in stored.values where contents.series[key] == nil {
-        contents.set(key, to: value) { owners[key] ?? Self.owner(byNameOf: key) }
+      contents = Contents()
+      for (key, value) in stored.values {
+        let owner = owners[key] ?? String(key.name.prefix { $0 != "." })
+        contents.series[key] = Series(value: value, owner: owner)
+        contents.counts[owner, default: 0] += 1
       }
     }
     return stored
@@ -141,37 +126,6 @@ package final class CounterTable: Sendable {
     }
   }
 
-  /// Reserves room for the amounts of a batch that another node has evaluated, which has checked the limit.
-  package func reserve(foreign batch: CommitBatch) {
-    guard !batch.counters.isEmpty else { return }
-    contents.withLock { contents in
-      for delta in batch.counters {
-        if let index = contents.series.index(forKey: delta.key) {
-          contents.series.values[index].pending += delta.amounts
-          continue
-        }
-        let owner = Self.owner(of: delta.key, in: batch.writes) ?? Self.owner(byNameOf: delta.key)
-        contents.series[delta.key] = Series(pending: delta.amounts, owner: owner)
-        contents.counts[owner, default: 0] += 1
-      }
-    }
-  }
-
-  /// Releases the amounts of such a batch, which was not committed.
-  package func release(foreign batch: CommitBatch) { release(batch.counters) }
-
-  /// The plugin that the name of a counter begins with.
-  static func owner(byNameOf key: Key) -> String { String(key.name.prefix { $0 != "." }) }
-
-  /// The owner of a new counter that a batch stores.
-  static func owner(of key: Key, in writes: WriteSet) -> String? {
-    let bytes = StoreKey.bytes { StoreKey.counterOwner(key.name, labels: key.labels, into: $0) }
-    return bytes.withView { bytes in
-      guard case .value(let name) = writes.lookup(bytes) else { return nil }
-      return String(decoding: name, as: UTF8.self)
-    }
-  }
-
   /// Releases amounts that are not committed.
   func release(_ deltas: some Collection<Delta>) {
     guard !deltas.isEmpty else { return }
@@ -184,7 +138,6 @@ package final class CounterTable: Sendable {
   package func commit(_ batch: CommitBatch) {
     guard !batch.counters.isEmpty else { return }
     contents.withLock { contents in
-      guard contents.awaitPlayback == nil else { return contents.end(batch) }
       for delta in batch.counters {
         guard let index = contents.series.index(forKey: delta.key) else { continue }
         contents.series.values[index].pending -= delta.amounts
@@ -200,7 +153,6 @@ package final class CounterTable: Sendable {
   ///
   /// With `batches`, the answer must wait until they are durable.
   package func select(prefix: String, with batches: [CommitBatch] = []) -> [(key: Key, value: CounterValue)] {
-    contents.withLock { $0.awaitPlayback }?()
     var chosen = contents.withLock { contents in
       var chosen: [Key: CounterValue] = [:]
       for (key, series) in contents.series where key.name.utf8.starts(with: prefix.utf8) { chosen[key] = series.value }

@@ -75,7 +75,7 @@ package final class EngineContext: Sendable {
   package func nextSequence() -> UInt64 { sequence.wrappingAdd(1, ordering: .relaxed).newValue }
 
   /// The last number.
-  package var lastSequence: UInt64 { sequence.load(ordering: .relaxed) }
+  var lastSequence: UInt64 { sequence.load(ordering: .relaxed) }
 
   /// Makes the next numbers higher than `number`.
   package func advanceSequence(to number: UInt64) {

@@ -155,9 +155,6 @@ package final class Evaluator {
   /// Removes a parked part; false when it is gone.
   package func drop(_ parked: ParkedKey) throws(RequestError) -> Bool { try self.parked.drop(parked) }
 
-  /// Forgets hot subjects, which another node evaluates for from now on; none of them has an event that is not yet durable.
-  package func forget(where isGone: (ByteView) -> Bool) { subjects.removeAll(where: isGone) }
-
   /// Replaces the text of an effect that has not been delivered; false when the effect is gone.
   ///
   /// It runs on the subject's own worker, so that it never restores what was erased.

@@ -25,12 +25,6 @@ package final class PluginRuntime: Sendable {
     package let rule: String
     /// How it failed.
     package let kind: Failure.Kind
-
-    /// A cause of failures.
-    package init(rule: String, kind: Failure.Kind) {
-      self.rule = rule
-      self.kind = kind
-    }
   }
   /// The precision of `durations`.
   package static let precision = 2
@@ -62,40 +56,10 @@ package final class PluginRuntime: Sendable {
       stopsInARow.store(0, ordering: .relaxed)
       return false
     }
-    return addStops(1)
+    let stops = stopsInARow.wrappingAdd(1, ordering: .relaxed).newValue
+    guard stops >= Limits.stopsBeforeSuspension else { return false }
+    return !suspended.exchange(true, ordering: .relaxed)
   }
-
-  /// How many of the last events in a row it was stopped on.
-  package var lastStops: Int { stopsInARow.load(ordering: .relaxed) }
-
-  /// Adds what another process has counted of the same plugin; each of its failures has a cause.
-  ///
-  /// `lastStops` is the other one's value.
-  ///
-  /// - Returns: whether the stops of both in a row suspend it.
-  package func add(runs: Int, causes: [Cause: Int], lastStops: Int) -> Bool {
-    runCount.wrappingAdd(runs, ordering: .relaxed)
-    let stops = causes.reduce(0) { $1.key.kind.isStop ? $0 &+ $1.value : $0 }
-    if !causes.isEmpty {
-      failureCount.wrappingAdd(causes.values.reduce(0, &+), ordering: .relaxed)
-      failuresByCause.withLock { $0.merge(causes, uniquingKeysWith: &+) }
-    }
-    if runs > stops { stopsInARow.store(0, ordering: .relaxed) }
-    let new = min(stops, lastStops)
-    return new > 0 && addStops(new)
-  }
-
-  /// Adds stops to those in a row; returns whether they suspend it.
-  private func addStops(_ count: Int) -> Bool {
-    let stops = stopsInARow.wrappingAdd(count, ordering: .relaxed).newValue
-    return stops >= Limits.stopsBeforeSuspension && !suspended.exchange(true, ordering: .relaxed)
-  }
-
-  /// Suspends it, as another process has done.
-  ///
-  /// - Returns: whether it was not suspended before.
-  @discardableResult
-  package func suspend() -> Bool { !suspended.exchange(true, ordering: .relaxed) }
 
   /// Lets the plugin run again.
   package func resume() {

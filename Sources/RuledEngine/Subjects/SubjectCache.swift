@@ -131,14 +131,6 @@ final class SubjectCache {
     }
   }
 
-  /// Removes the subjects whose name fulfils a condition; none of them has an event that is not yet durable.
-  func removeAll(where isGone: (ByteView) -> Bool) {
-    // A removal may move another subject into the slot, which is looked at again then.
-    for slot in 0...mask {
-      while let subject = slots[slot].subject?.takeUnretainedValue(), isGone(subject.name) { remove(at: slot) }
-    }
-  }
-
   /// Removes all subjects.
   func removeAll() {
     for slot in 0...mask {
