@@ -61,11 +61,9 @@ private final class TwoHosts: Sendable {
     let listener = try PeerListener(
       on: b, at: address,
       PeerSettings(name: "b", identity: Certificates.shared.identity("b"), limits: PeerRig.limits)
-    ) { _, _ in
-      .carry { socket in
-        clients.add(Socket(socket))
-        return nil
-      }
+    ) { _, _, socket in
+      clients.add(Socket(socket))
+      return nil
     }
     let link = PeerLink(
       on: a, to: "b", at: address,

@@ -23,7 +23,7 @@ extension StandbyServer {
   }
 
   /// The client of a connection, with its tunnel to the owner; nil without a link to the owner.
-  func client(_ connection: Connection) -> ForwardedLines? {
+  private func client(_ connection: Connection) -> ForwardedLines? {
     if let client = clients[connection.token] { return client }
     guard let route, route.hasLink else { return nil }
     let rights = PeerClient(

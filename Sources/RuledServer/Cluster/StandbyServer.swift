@@ -46,14 +46,14 @@ final class StandbyServer: ConnectionHandler {
   /// What is wrong in the configuration that SIGHUP had read; nil if nothing is.
   private(set) var configurationError: String?
   /// What takes new clients, until the daemon ends.
-  var listeners: [Listener] = []
+  private var listeners: [Listener] = []
   /// When the node ends at the latest, in nanoseconds of the monotonic clock; nil as long as no signal asks for the end.
-  var endsAt: UInt64?
+  private var endsAt: UInt64?
   /// When expired outcomes are dropped next, in nanoseconds of the monotonic clock.
   private var expiresAt: UInt64 = 0
   var clients: [ConnectionToken: ForwardedLines] = [:]
   /// Clients that have disconnected and whose last lines are still being sent.
-  var leaving: [ForwardedLines] = []
+  private var leaving: [ForwardedLines] = []
   var webs: [ObjectIdentifier: ForwardedWeb] = [:]
   /// How many connections of clients that speak HTTP are carried to the owner.
   let carried = CarriedConnections()
@@ -174,13 +174,42 @@ final class StandbyServer: ConnectionHandler {
     }
   }
 
+  // MARK: The end
+
+  /// How long the node takes to end at most, in nanoseconds.
+  private static let longestEnd = UInt64(Limits.shutdownTime - 1_000_000) * 1_000
+
+  /// After a signal: takes no new clients, answers what has been received, and then stops.
+  private func drain() {
+    guard endsAt == nil else { return }
+    endsAt = EngineClock.monotonic + Self.longestEnd
+    membership.log.write(LogLine(.info, "ending: what has been received is answered first"))
+    for listener in listeners { listener.stop() }
+    listeners = []
+    table.drain()
+    do throws(SystemError) {
+      try loop.timer(after: Self.drainPeriod, every: Self.drainPeriod) { [unowned self] in stopIfDrained() }
+    } catch { stop() }
+  }
+
+  /// How often a node that ends looks whether all is done, in milliseconds.
+  private static let drainPeriod: UInt64 = 5
+
+  private func stopIfDrained() {
+    guard let endsAt else { return }
+    let isDone = table.count == 0 && leaving.isEmpty
+    if isDone || EngineClock.monotonic >= endsAt { stop() }
+  }
+
   /// Ends the tunnels, which answers their open requests, and the loop.
-  func stop() {
+  private func stop() {
     for client in clients.values { client.end() }
     for client in leaving { client.end() }
     route?.close()
     loop.stop()
   }
+
+  // MARK: Ticks
 
   private func refresh() {
     route?.refresh()
