@@ -161,4 +161,11 @@ struct JSONRPCTests {
       #expect((code == .parseError) == !example.isJSON)
     }
   }
+
+  @Test("A byte order mark before a request is named")
+  func byteOrderMark() throws {
+    let line = "\u{FEFF}" + #"{"jsonrpc":"2.0","id":1,"method":"health"}"#
+    #expect(try Wire.errors(line) == ["-32700 null"])
+    #expect(Wire.reply(to: line)?.contains("byte order mark") == true)
+  }
 }

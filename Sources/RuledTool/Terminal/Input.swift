@@ -15,6 +15,7 @@ package final class Input {
   private let buffer = ByteBuffer(capacity: 65_536)
   private var start = 0
   private var searched = 0
+  private var isAtStart = true
   private var isAtEnd = false
 
   /// Reads an open descriptor.
@@ -58,7 +59,7 @@ package final class Input {
   package func nextLine() throws(ToolError) -> [UInt8]? {
     while true {
       if let end = nextNewline() {
-        let line = Array(buffer.bytes[start..<end])
+        let line = text(start..<end)
         consumed += end + 1 - start
         start = end + 1
         searched = start
@@ -66,7 +67,7 @@ package final class Input {
       }
       if isAtEnd {
         guard start < buffer.count else { return nil }
-        let line = Array(buffer.bytes[start..<buffer.count])
+        let line = text(start..<buffer.count)
         consumed += buffer.count - start
         start = buffer.count
         return line
@@ -79,7 +80,14 @@ package final class Input {
   package func readAll() throws(ToolError) -> [UInt8] {
     while !isAtEnd { try fill() }
     defer { start = buffer.count }
-    return Array(buffer.bytes[start..<buffer.count])
+    return text(start..<buffer.count)
+  }
+
+  /// A part of the buffer; the first one without a byte order mark.
+  private func text(_ range: Range<Int>) -> [UInt8] {
+    defer { isAtStart = false }
+    let bytes = Array(buffer.bytes[range])
+    return isAtStart ? ByteOrderMark.without(bytes) : bytes
   }
 
   private func nextNewline() -> Int? {

@@ -32,7 +32,10 @@ package final class RequestParser {
   ///
   /// - Throws: `parse_error`.
   package func value(_ text: ByteView, readable: Int = 0) throws(RequestError) -> TapeValue {
-    guard text.baseAddress != nil else { throw RequestError(.parseError, "There is no JSON.") }
+    guard let first = text.first else { throw RequestError(.parseError, "There is no JSON.") }
+    if first == ByteOrderMark.bytes[0], text.starts(with: ByteOrderMark.bytes) {
+      throw RequestError(.parseError, "The text begins with a byte order mark (EF BB BF): leave it out.")
+    }
     do throws(JSONError.Reason) {
       return try document.parse(text, readable: readable)
     } catch {
