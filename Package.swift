@@ -19,6 +19,9 @@ let luaHeaders: [CSetting] = [.unsafeFlags(["-I/usr/include/lua5.4"])]
 /// Lua is linked statically, because each call into a shared library goes through a table of addresses.
 let luaArchive = ":liblua5.4.a"
 
+/// The limit on nesting of Lua's parser is replaced by one that names the line (levels.c).
+let withOwnLevels: [LinkerSetting] = [.unsafeFlags(["-Xlinker", "--wrap=luaE_incCstack"])]
+
 /// A rule may be stopped inside any C function, but never inside the dynamic loader: all symbols are bound at the start.
 let boundAtStart: [LinkerSetting] = [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"])]
 
@@ -50,7 +53,7 @@ let package = Package(
     .target(
       name: "CLuaBridge", dependencies: ["CLua", "CJSON"],
       cSettings: luaHeaders + [.define("_GNU_SOURCE"), .unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
-      linkerSettings: [.linkedLibrary(luaArchive)]),
+      linkerSettings: [.linkedLibrary(luaArchive)] + withOwnLevels),
 
     .target(
       name: "CPQ", cSettings: [.define("_GNU_SOURCE"), .unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),

@@ -211,6 +211,8 @@ void rb_grow_array(rb_vm *vm, void *array, size_t *capacity, size_t least, size_
 rb_op *rb_add_op(rb_vm *vm, rb_op_kind kind);
 /* index.c */
 void rb_clear_op_index(rb_vm *vm);
+/* Whether the current rule has read that path of the state on this event. */
+bool rb_has_read(rb_vm *vm, rb_slice path);
 /* vm.c */
 /* Appends bytes to the operations' bytes; returns their offset. */
 uint32_t rb_op_copy(rb_vm *vm, const char *bytes, size_t length);
@@ -282,6 +284,10 @@ int rb_math_random(lua_State *L);
 /* host.c */
 void rb_open_host(lua_State *L);
 void rb_seed_random(rb_vm *vm, uint64_t seed);
+
+/* levels.c */
+/* To be called with each new state, before it reads any text. */
+void rb_find_call_counter(lua_State *L);
 
 /* costs.c */
 void rb_clear_costs(rb_vm *vm, uint64_t seed);

@@ -22,6 +22,8 @@ static int note_part(lua_State *L) {
   return 1;
 }
 
+size_t rb_recorded(const rb_vm *vm) { return vm->reads; }
+
 /* Pushes the `when` of a rule; false, and pushes nothing, if it has none that is written in Lua. */
 static bool push_when(lua_State *L, int rule) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_WHENS);
@@ -72,10 +74,26 @@ static int parameters(lua_State *L, int function) {
 }
 
 typedef struct {
-  int rule;
+  int rule, lines;
   rb_slice text, path;
   bool replaced;
 } replacement;
+
+/* Reads the lines before the text, which are empty, then the text. */
+static const char *next_piece(lua_State *L, void *context, size_t *length) {
+  (void)L;
+  static const char empty[] = "\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n";
+  replacement *call = context;
+  const char *piece = call->text.bytes;
+  if (call->lines > 0) {
+    *length = call->lines < (int)sizeof empty - 1 ? (size_t)call->lines : sizeof empty - 1;
+    call->lines -= (int)*length;
+    return empty;
+  }
+  *length = call->text.length;
+  call->text.length = 0;
+  return piece;
+}
 
 static int replace_body(lua_State *L) {
   replacement *call = lua_touserdata(L, 1);
@@ -84,7 +102,7 @@ static int replace_body(lua_State *L) {
   lua_pushlstring(L, "@", 1);
   lua_pushlstring(L, call->path.bytes, call->path.length);
   lua_concat(L, 2);
-  if (luaL_loadbufferx(L, call->text.bytes, call->text.length, lua_tostring(L, 2), "t") != LUA_OK) return 0;
+  if (lua_load(L, next_piece, call, lua_tostring(L, 2), "t") != LUA_OK) return 0;
   lua_pushcfunction(L, note_part);
   lua_call(L, 1, 1);
   if (!lua_isfunction(L, 3) || parameters(L, 3) != parameters(L, 1) || !join_upvalues(L, 3, 1)) return 0;
@@ -98,8 +116,8 @@ static int replace_body(lua_State *L) {
   return 0;
 }
 
-bool rb_replace_when(rb_vm *vm, int rule, rb_slice text, rb_slice path) {
-  replacement call = {rule, text, path, false};
+bool rb_replace_when(rb_vm *vm, int rule, int lines, rb_slice text, rb_slice path) {
+  replacement call = {rule, lines, text, path, false};
   return rb_protect(vm, replace_body, &call) == RB_OK && call.replaced;
 }
 

@@ -72,9 +72,13 @@ static int host_require(lua_State *L) {
   if (vm->phase != RB_PHASE_LOAD) return luaL_error(L, "require works only while a plugin loads");
   rb_slice asked = {name, length}, text = {0}, path = {0};
   rb_enter_host(vm);
-  bool found = vm->host.find && vm->host.find(vm->context, asked, &text, &path);
+  int found = vm->host.find ? vm->host.find(vm->context, asked, &text, &path) : RB_MODULE_ABSENT;
   rb_exit_host(vm);
-  if (!found) return luaL_error(L, "there is no '%s.lua' beside plugin.lua or in lib", name);
+  if (found == RB_MODULE_ABSENT) return luaL_error(L, "there is no '%s.lua' beside plugin.lua or in lib", name);
+  if (found == RB_MODULE_REFUSED) {
+    lua_pushlstring(L, text.bytes, text.length);
+    return lua_error(L);
+  }
   lua_pushvalue(L, 1);
   lua_pushlightuserdata(L, vm);
   lua_rawset(L, 2);

@@ -1,5 +1,5 @@
 /*
- * Finds the last operation of an event on a name: a claimed once key, a timer, a decision, an effect with a key.
+ * Finds the last operation of an event on a name: a claimed once key, a timer, a decision, an effect with a key, a path that a rule read.
  *
  * Few operations are searched one by one. With more, a hash table holds the last operation on each name, so that the cost of an event stays
  * proportional to its operations. The table is filled on the first search; most events never need it.
@@ -11,8 +11,9 @@
 /* FEW: up to so many operations are searched one by one. */
 enum { FEW = 32, LEAST_SLOTS = 256 };
 
-/* Operations on the same name in different classes have nothing to do with each other. */
-typedef enum { CLASS_NONE, CLASS_DECISION, CLASS_ONCE, CLASS_TIMER, CLASS_EFFECT } op_class;
+/* Operations on the same name in different classes have nothing to do with each other. Each rule's reads are a class: CLASS_READ and its number. */
+enum { CLASS_NONE, CLASS_DECISION, CLASS_ONCE, CLASS_TIMER, CLASS_EFFECT, CLASS_READ };
+typedef unsigned op_class;
 
 static inline op_class class_of(const rb_op *op) {
   switch ((rb_op_kind)op->kind) {
@@ -21,6 +22,7 @@ static inline op_class class_of(const rb_op *op) {
     case RB_OP_TIMER_SET:
     case RB_OP_TIMER_CANCEL: return CLASS_TIMER;
     case RB_OP_EMIT: return op->flags & RB_OP_KEYED ? CLASS_EFFECT : CLASS_NONE;
+    case RB_OP_READ: return CLASS_READ + op->rule;
     default: return CLASS_NONE;
   }
 }
@@ -111,6 +113,8 @@ const rb_op *rb_find_decision(rb_vm *vm, rb_slice key) {
   size_t number = find(vm, CLASS_DECISION, key, vm->op_count);
   return number ? &vm->ops[number - 1] : NULL;
 }
+
+bool rb_has_read(rb_vm *vm, rb_slice path) { return find(vm, CLASS_READ + vm->current_rule, path, vm->op_count) != 0; }
 
 rb_known rb_known_once(lua_State *L, int key) {
   rb_vm *vm = rb_vm_of(L);

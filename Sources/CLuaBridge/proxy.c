@@ -118,12 +118,7 @@ static void push_step(lua_State *L) {
 static void note_read(lua_State *L, const char *path, size_t length) {
   rb_vm *vm = rb_vm_of(L);
   if (vm->reads >= vm->op_limit) return;
-  for (size_t i = 0; i < vm->op_count; i++) {
-    const rb_op *op = &vm->ops[i];
-    if (op->kind == RB_OP_READ && op->rule == vm->current_rule && op->a_length == length &&
-        memcmp(vm->op_bytes.bytes + op->a, path, length) == 0)
-      return;
-  }
+  if (rb_has_read(vm, (rb_slice){path, length})) return;
   uint32_t at = rb_op_copy(vm, path, length);
   rb_op *op = rb_add_op(vm, RB_OP_READ);
   vm->reads++;

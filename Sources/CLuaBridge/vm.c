@@ -408,6 +408,7 @@ rb_vm *rb_vm_new(rb_worker *worker, const rb_host *host, void *context) {
   }
   *(rb_vm **)lua_getextraspace(vm->L) = vm;
   lua_atpanic(vm->L, panic);
+  rb_find_call_counter(vm->L);
   rb_start_budget(vm, &unbounded);
   rb_seed_random(vm, 0);
   if (rb_protect(vm, open_body, NULL) != RB_OK) {

@@ -161,6 +161,24 @@ import Testing
     #expect(failed?[0]?["line"] == 4)
   }
 
+  @Test func `Many rules of a file are explained, as far as the budget of an event allows`() throws {
+    func rules(_ prefix: String, _ count: Int) -> String {
+      (0..<count).map {
+        "rule '\(prefix)\($0)' { on = 'x', when = function(e) return e.data.a == \($0) end, run = function() end }\n"
+      }.joined()
+    }
+    // Each function is compiled with the lines before it.
+    let engine = try Engine(["p": rules("r", 300), "q": String(repeating: "\n", count: 200_000) + rules("q", 9)])
+    let outcome = try engine.send("x", ["a": -1], ["explain": true])
+    #expect(outcome["failures"] == [])
+    for number in 0..<300 {
+      #expect(trace(outcome, "r\(number)")?["condition"]?["text"]?.stringValue == "e.data.a == \(number)")
+      #expect(trace(outcome, "r\(number)")?["condition"]?["line"]?.intValue == Int64(number + 1))
+    }
+    #expect(trace(outcome, "q0")?["condition"]?["text"] == "e.data.a == 0")
+    #expect(trace(outcome, "q8")?["reason"] == "'when' was false" && trace(outcome, "q8")?["condition"] == nil)
+  }
+
   @Test func `Values can be left out`() throws {
     let engine = try Engine([
       "p": "rule 'r' { on = 'x', when = function(e, s) return s.secret == 'b' end, run = function() end } "

@@ -112,11 +112,14 @@ typedef enum {
   RB_DECLARE_EVENT, /* type, json [members, options] */
 } rb_declaration;
 
+/* What `find` answers. */
+enum { RB_MODULE_ABSENT, RB_MODULE_FOUND, RB_MODULE_REFUSED };
+
 typedef struct {
   /* Answers a call: the number of results written (4 at most), or -1 with `results[0].text` the error and `.integer` its kind. */
   int (*call)(void *context, int call, const rb_value *arguments, int count, rb_value *results);
-  /* Finds the module that `require` names: its text and its path relative to the rules folder; false when there is none. */
-  bool (*find)(void *context, rb_slice name, rb_slice *text, rb_slice *path);
+  /* Finds the module that `require` names: its text and its path relative to the rules folder, or as the text why it is refused. */
+  int (*find)(void *context, rb_slice name, rb_slice *text, rb_slice *path);
   /* Takes a declaration; false with an error text when it is wrong. */
   bool (*declare)(void *context, int declaration, int index, rb_slice name, rb_slice json, rb_slice file, int line, rb_value *result,
                   rb_slice *error);
@@ -262,15 +265,17 @@ typedef struct {
 } rb_cost;
 /* The rules that ran since rb_begin, the one that failed last included; of more than 256 the first. */
 const rb_cost *rb_costs(rb_vm *vm, size_t *count);
+/* How many operations of the event only an explanation records. */
+size_t rb_recorded(const rb_vm *vm);
 /* Runs one rule on the current event. */
 rb_status rb_run_rule(rb_vm *vm, int rule);
 /* Where the `when` of a rule is written; false if it has none, or one that is not written in Lua. */
 bool rb_find_when(rb_vm *vm, int rule, rb_slice *path, int *first_line, int *last_line);
 /* The name by which a text for rb_replace_when knows the function that takes the number and the value of a part and returns the value. */
 #define RB_PART_FUNCTION "__part"
-/* Puts the function that `text` returns in the place of the rule's `when`, until rb_restore_when. It gets the upvalues of the same names.
-   Called between rb_begin and the rule. False, and nothing is changed, if it has a name or as many parameters as the `when` does not have. */
-bool rb_replace_when(rb_vm *vm, int rule, rb_slice text, rb_slice path);
+/* Puts the function that `text` returns in the place of the rule's `when`, until rb_restore_when. It gets the upvalues of the same names. So many
+   empty lines are before it. Called between rb_begin and the rule. False, and nothing is changed, if it has a name or as many parameters as the `when` does not have. */
+bool rb_replace_when(rb_vm *vm, int rule, int lines, rb_slice text, rb_slice path);
 void rb_restore_when(rb_vm *vm, int rule);
 /* Encodes the state to `rb_result`, which is empty when there is none. */
 rb_status rb_encode_state(rb_vm *vm, size_t state_limit);

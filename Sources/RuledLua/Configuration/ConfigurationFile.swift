@@ -14,7 +14,7 @@ package enum ConfigurationFile {
     do throws(RegularFile.Refusal) { text = try RegularFile.read(path, limit: Limits.sourceFileBytes) } catch {
       throw ConfigurationFileError([LoadError(file: path, line: 0, error.description)])
     }
-    return try evaluate(text, path: path)
+    return try evaluate(ByteOrderMark.without(text), path: path)
   }
 
   /// The line of the file at `path` that assigns the member at `key`, or a line near it; 0 when it is not found.
@@ -23,8 +23,24 @@ package enum ConfigurationFile {
     return text.map { ConfigurationText($0).line(of: key, endingAt: 0) } ?? 0
   }
 
+  /// Refuses a file that returns its values, as some programs want it, for nobody would read them.
+  private static func checkReturns(nothing node: SyntaxNode, _ path: String) throws(LoadError) {
+    if node.kind == .function { return }
+    if node.kind == .returnStatement, node.children.contains(where: { !$0.children.isEmpty }) {
+      throw LoadError(
+        file: path, line: node.line,
+        "what a configuration returns is not read: write its values as globals, as in socket = \"/run/ruled/ruled.sock\""
+      )
+    }
+    for child in node.children { try checkReturns(nothing: child, path) }
+  }
+
   /// Evaluates and checks a configuration's text; messages name it `path`.
   package static func evaluate(_ text: [UInt8], path: String) throws(ConfigurationFileError) -> Configuration {
+    do throws(LoadError) {
+      try SourceFile(path: path, text: text).checkLevels()
+      if let tree = try? SyntaxTree(parsing: text) { try checkReturns(nothing: tree.root, path) }
+    } catch { throw ConfigurationFileError([error]) }
     let worker = LuaWorker()
     var host = rb_host(call: nil, find: nil, declare: nil)
     guard let vm = rb_vm_new(worker.handle, &host, nil) else {

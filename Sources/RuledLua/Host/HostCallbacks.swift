@@ -28,9 +28,15 @@ func answerCall(
 func findModule(
   context: UnsafeMutableRawPointer?, name: rb_slice, text: UnsafeMutablePointer<rb_slice>?,
   path: UnsafeMutablePointer<rb_slice>?
-) -> Bool {
-  guard let vm = pluginVM(context), let file = vm.source.module(name.text) else { return false }
+) -> Int32 {
+  guard let vm = pluginVM(context), let file = vm.source.module(name.text) else { return Int32(RB_MODULE_ABSENT) }
   vm.notes?.required.insert(file.path)
+  do throws(LoadError) { try file.checkLevels() } catch {
+    vm.declarationError.removeAll()
+    vm.declarationError.append(contentsOf: error.description)
+    text?.pointee = rb_slice(vm.declarationError.bytes)
+    return Int32(RB_MODULE_REFUSED)
+  }
   let covered = vm.covered(file)
   vm.answer.removeAll()
   vm.answer.append(contentsOf: file.path)
@@ -39,7 +45,7 @@ func findModule(
   let all = vm.answer.bytes
   path?.pointee = rb_slice(all.extracting(..<length))
   text?.pointee = rb_slice(all.extracting(length...))
-  return true
+  return Int32(RB_MODULE_FOUND)
 }
 
 func takeDeclaration(

@@ -1,3 +1,5 @@
+import RuledCore
+
 /// The files of a plugin and of the shared library, as they were read at one moment.
 package struct PluginSource: Sendable, Equatable {
   /// The folder's name, which is the plugin's.
@@ -38,11 +40,28 @@ package struct SourceFile: Sendable, Equatable {
   package let path: String
   /// The content.
   package let text: [UInt8]
+  private let functions = SourceFunctions()
 
   /// A file.
+  ///
+  /// A byte order mark at its start, which some editors write, is left out.
   package init(path: String, text: [UInt8]) {
     self.path = path
-    self.text = text
+    self.text = ByteOrderMark.without(text)
+  }
+
+  package static func == (left: Self, right: Self) -> Bool { left.path == right.path && left.text == right.text }
+
+  /// Refuses a Lua text that is nested too deep, with the line.
+  package func checkLevels() throws(LoadError) {
+    guard case .failure(let error) = functions.read(text), error.isTooDeep else { return }
+    throw LoadError(file: path, line: error.line, error.message)
+  }
+
+  /// The function that begins and ends on those lines, to be explained as a `when`; nil if there is not exactly one.
+  func when(from first: Int, to last: Int) -> WhenText? {
+    guard case .success(let found) = functions.read(text) else { return nil }
+    return found[SourceFunctions.Lines(first: first, last: last)]
   }
 
   /// The last part of the path.

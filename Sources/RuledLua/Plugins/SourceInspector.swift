@@ -35,8 +35,9 @@ package final class SourceInspector {
 
   /// The uses of globals in a file, in order of its code.
   ///
-  /// - Throws: a syntax error with its line.
+  /// - Throws: a syntax error with its line, or that the text is nested too deep.
   package func uses(in file: SourceFile) throws(LoadError) -> [Use] {
+    try file.checkLevels()
     uses.removeAll()
     let context = Unmanaged.passUnretained(self).toOpaque()
     let status = file.text.withView { text in

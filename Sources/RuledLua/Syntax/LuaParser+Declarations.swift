@@ -11,7 +11,7 @@ extension LuaParser {
       try advance()
       let key = try takeName()
       let string = SyntaxNode(kind: .string, range: key.range, line: key.line, text: key.text)
-      target = node(.index, name, [target, string])
+      target = try link(.index, name, [target, string])
       if isMethod { break }
     }
     try checkAssignable(target)

@@ -19,17 +19,18 @@ extension LuaParser {
   /// Reads an expression.
   mutating func expression() throws(SyntaxError) -> SyntaxNode { try operation(above: 0) }
 
-  /// Reads an expression whose operators bind more strongly than `limit`.
-  private mutating func operation(above limit: Int) throws(SyntaxError) -> SyntaxNode {
-    try nested { (parser) throws(SyntaxError) in try parser.operationBody(above: limit) }
+  /// Reads an operator's only or right operand.
+  private mutating func operand(above limit: Int) throws(SyntaxError) -> SyntaxNode {
+    try nested { (parser) throws(SyntaxError) in try parser.operation(above: limit) }
   }
 
-  private mutating func operationBody(above limit: Int) throws(SyntaxError) -> SyntaxNode {
+  /// Reads an expression whose operators bind more strongly than `limit`.
+  private mutating func operation(above limit: Int) throws(SyntaxError) -> SyntaxNode {
     let start = token
     var left: SyntaxNode
     if isAt("not") || isAt("-") || isAt("~") || isAt("#") {
       try advance()
-      let value = try operation(above: Self.unaryPriority)
+      let value = try operand(above: Self.unaryPriority)
       left = node(.unary, start, [value], text: start.text)
       left.mark = start.range
     } else {
@@ -40,9 +41,8 @@ extension LuaParser {
     {
       let operation = token
       try advance()
-      let right = try self.operation(above: priority.right)
-      left = node(.binary, start, [left, right], text: operation.text)
-      left.mark = operation.range
+      let right = try operand(above: priority.right)
+      left = try link(.binary, start, [left, right], text: operation.text, mark: operation.range)
     }
     return left
   }
@@ -78,7 +78,7 @@ extension LuaParser {
       value = Self.name(name, scopes.find(name.text))
     } else if isAt("(") {
       try advance()
-      let inner = try expression()
+      let inner = try nested { (parser) throws(SyntaxError) in try parser.expression() }
       try expect(")", toClose: "(", at: start.line)
       value = node(.parenthesis, start, [inner])
     } else {
@@ -87,23 +87,22 @@ extension LuaParser {
     while true {
       if token.kind == .string || isAt("(") || isAt("{") {
         let arguments = try arguments()
-        value = node(.call, start, [value, arguments])
+        value = try link(.call, start, [value, arguments])
       } else if isAt(".") {
         try advance()
         let key = try takeName()
-        value = node(
+        value = try link(
           .index, start, [value, SyntaxNode(kind: .string, range: key.range, line: key.line, text: key.text)])
       } else if isAt("[") {
         try advance()
-        let key = try expression()
+        let key = try nested { (parser) throws(SyntaxError) in try parser.expression() }
         try expect("]")
-        value = node(.index, start, [value, key])
+        value = try link(.index, start, [value, key])
       } else if isAt(":") {
         try advance()
         let method = try takeName()
         let arguments = try arguments()
-        value = node(.methodCall, start, [value, arguments], text: method.text)
-        value.mark = method.range
+        value = try link(.methodCall, start, [value, arguments], text: method.text, mark: method.range)
       } else {
         return value
       }
@@ -111,6 +110,10 @@ extension LuaParser {
   }
 
   private mutating func arguments() throws(SyntaxError) -> SyntaxNode {
+    try nested { (parser) throws(SyntaxError) in try parser.argumentList() }
+  }
+
+  private mutating func argumentList() throws(SyntaxError) -> SyntaxNode {
     let start = token
     if token.kind == .string { return node(.list, start, [try simpleExpression()]) }
     if isAt("{") { return node(.list, start, [try table()]) }
@@ -124,6 +127,10 @@ extension LuaParser {
   }
 
   private mutating func table() throws(SyntaxError) -> SyntaxNode {
+    try nested { (parser) throws(SyntaxError) in try parser.fields() }
+  }
+
+  private mutating func fields() throws(SyntaxError) -> SyntaxNode {
     let start = token
     try expect("{")
     var fields: [SyntaxNode] = []

@@ -1,14 +1,15 @@
 /// Reads Lua 5.4 as its own parser does (lparser.c): the statements.
 struct LuaParser {
-  /// How deep statements and expressions may be nested, as in Lua.
-  private static let mostLevels = 195
+  /// How deep tables, calls, brackets, blocks and operators may be nested, those of a chain such as `1 + 1 + 1` too.
+  private static let mostLevels = 200
 
   private var lexer: LuaLexer
   /// The word at hand, the one after it, and the end of the one before it.
   private(set) var token: LuaToken
   private var ahead: LuaToken?
   private(set) var lastEnd = 0
-  private var levels = 0
+  /// How many levels are around the word at hand; the file's own block is none.
+  private var openLevels = -1
   /// The variables and labels.
   var scopes = LuaScopes()
 
@@ -72,14 +73,22 @@ struct LuaParser {
     SyntaxError(line: token.line, message: "\(message) near '\(token.text)'")
   }
 
-  /// Reads something nested, unless it is nested too deep.
+  /// Reads what is one level deeper.
   mutating func nested<Result>(
     _ body: (inout LuaParser) throws(SyntaxError) -> Result
   ) throws(SyntaxError) -> Result {
-    levels += 1
-    guard levels < Self.mostLevels else { throw SyntaxError(line: token.line, message: "chunk has too many levels") }
-    defer { levels -= 1 }
+    openLevels += 1
+    defer { openLevels -= 1 }
+    try checkLevels(openLevels)
     return try body(&self)
+  }
+
+  private func checkLevels(_ count: Int) throws(SyntaxError) {
+    guard count > Self.mostLevels else { return }
+    throw SyntaxError(
+      line: token.line,
+      message: "nested deeper than \(Self.mostLevels) levels (tables, calls, brackets, blocks, operators); split it",
+      isTooDeep: true)
   }
 
   func node(
@@ -87,7 +96,17 @@ struct LuaParser {
   ) -> SyntaxNode {
     SyntaxNode(
       kind: kind, range: start.range.lowerBound..<max(lastEnd, start.range.lowerBound), line: start.line, text: text,
-      children: children)
+      levels: children.reduce(0) { max($0, $1.levels) } + (kind.isLevel ? 1 : 0), children: children)
+  }
+
+  /// A node that makes what was read before it one level deeper.
+  func link(
+    _ kind: SyntaxNode.Kind, _ start: LuaToken, _ children: [SyntaxNode], text: String = "", mark: Range<Int> = 0..<0
+  ) throws(SyntaxError) -> SyntaxNode {
+    var link = node(kind, start, children, text: text)
+    link.mark = mark
+    try checkLevels(openLevels + link.levels)
+    return link
   }
 
   static func name(_ token: LuaToken, _ local: Int?) -> SyntaxNode {
@@ -102,16 +121,16 @@ struct LuaParser {
 
   /// Reads statements up to a word that ends a block.
   mutating func block() throws(SyntaxError) -> SyntaxNode {
-    let start = token
-    var statements: [SyntaxNode] = []
-    while !isBlockEnd() {
-      let isReturn = isAt("return")
-      if let statement = try nested({ (parser) throws(SyntaxError) in try parser.statement() }) {
-        statements.append(statement)
+    try nested { (parser) throws(SyntaxError) in
+      let start = parser.token
+      var statements: [SyntaxNode] = []
+      while !parser.isBlockEnd() {
+        let isReturn = parser.isAt("return")
+        if let statement = try parser.statement() { statements.append(statement) }
+        if isReturn { break }
       }
-      if isReturn { break }
+      return parser.node(.block, start, statements)
     }
-    return node(.block, start, statements)
   }
 
   private mutating func scopedBlock(isLoop: Bool = false) throws(SyntaxError) -> SyntaxNode {
@@ -264,7 +283,7 @@ struct LuaParser {
       let target = try suffixedExpression()
       try checkAssignable(target)
       targets.append(target)
-      guard targets.count < Self.mostLevels else { throw unexpected("C stack overflow") }
+      try checkLevels(targets.count)
     }
     let list = node(.list, start, targets)
     try expect("=")

@@ -1,15 +1,11 @@
 /// The variables and labels that are visible at a place of a text while it is read (lparser.c).
 struct LuaScopes {
-  private struct Label {
-    let name: String
-    let depth: Int
-  }
-
   private struct Jump {
     let name: String
     let line: Int
     /// How many variables are visible at the jump, or at the end of the block that it has left.
     var depth: Int
+    var hasLabel = false
   }
 
   private struct Block {
@@ -22,8 +18,9 @@ struct LuaScopes {
   private struct Function {
     let isVararg: Bool
     let firstVariable: Int
-    let firstLabel: Int
-    let firstBlock: Int
+    let firstJump: Int
+    /// The names of the labels that are visible.
+    var labels: Set<String> = []
   }
 
   /// How many local variables a function may have at once.
@@ -31,9 +28,14 @@ struct LuaScopes {
 
   /// All variables so far.
   private(set) var locals: [SyntaxTree.Local] = []
-  private var visible: [(name: String, local: Int)] = []
-  private var labels: [Label] = []
+  private var visible: [Int] = []
+  private var visibleByName: [String: [Int]] = [:]
+  /// The labels of the open blocks.
+  private var labels: [String] = []
+  /// The jumps of the open functions.
   private var jumps: [Jump] = []
+  /// Those without a label, by its name.
+  private var waiting: [String: [Int]] = [:]
   private var blocks: [Block] = []
   private var functions: [Function] = []
 
@@ -41,22 +43,20 @@ struct LuaScopes {
   var isVararg: Bool { functions.last?.isVararg ?? false }
 
   mutating func openFunction(isVararg: Bool) {
-    functions.append(
-      Function(
-        isVararg: isVararg, firstVariable: visible.count, firstLabel: labels.count, firstBlock: blocks.count))
+    functions.append(Function(isVararg: isVararg, firstVariable: visible.count, firstJump: jumps.count))
     openBlock()
   }
 
   mutating func closeFunction() throws(SyntaxError) {
-    let firstJump = blocks.last?.firstJump ?? 0
     try closeBlock()
-    functions.removeLast()
-    guard jumps.count > firstJump else { return }
-    let jump = jumps[firstJump]
-    throw SyntaxError(
-      line: jump.line,
-      message: jump.name == "break"
-        ? "break outside a loop at line \(jump.line)" : "no visible label '\(jump.name)' for goto")
+    let first = functions.removeLast().firstJump
+    if let jump = jumps[first...].first(where: { !$0.hasLabel }) {
+      throw SyntaxError(
+        line: jump.line,
+        message: jump.name == "break"
+          ? "break outside a loop at line \(jump.line)" : "no visible label '\(jump.name)' for goto")
+    }
+    jumps.removeSubrange(first...)
   }
 
   mutating func openBlock(isLoop: Bool = false) {
@@ -65,12 +65,12 @@ struct LuaScopes {
 
   mutating func closeBlock() throws(SyntaxError) {
     let block = blocks.removeLast()
+    for local in visible[block.depth...] { visibleByName[locals[local].name]?.removeLast() }
     visible.removeSubrange(block.depth...)
+    for label in labels[block.firstLabel...] { functions[functions.count - 1].labels.remove(label) }
     labels.removeSubrange(block.firstLabel...)
     for index in block.firstJump..<jumps.count { jumps[index].depth = min(jumps[index].depth, block.depth) }
-    if block.isLoop {
-      jumps = Array(jumps[..<block.firstJump]) + jumps[block.firstJump...].filter { $0.name != "break" }
-    }
+    if block.isLoop { _ = takeJumps(to: "break", since: block.firstJump) }
   }
 
   /// Declares a variable and returns its index; a loop's hidden variables have no name.
@@ -82,25 +82,26 @@ struct LuaScopes {
       throw SyntaxError(line: line, message: "too many local variables (limit is 200) in function")
     }
     locals.append(.init(name: name, line: line, isParameter: isParameter, isConstant: isConstant))
-    visible.append((name, locals.count - 1))
+    visible.append(locals.count - 1)
+    visibleByName[name, default: []].append(locals.count - 1)
     return locals.count - 1
   }
 
   /// The visible variable of that name.
-  func find(_ name: String) -> Int? { visible.last { $0.name == name }?.local }
+  func find(_ name: String) -> Int? { visibleByName[name]?.last }
 
   // MARK: Jumps
 
   /// Notes a `goto` or, as a jump to `break`, a `break`.
   mutating func jump(to name: String, line: Int) {
-    let first = functions.last?.firstLabel ?? 0
-    guard !labels[first...].contains(where: { $0.name == name }) else { return }
+    guard functions.last?.labels.contains(name) != true else { return }
+    waiting[name, default: []].append(jumps.count)
     jumps.append(Jump(name: name, line: line, depth: visible.count))
   }
 
   /// Refuses a label of a name that is visible.
   func checkLabel(_ name: String, line: Int) throws(SyntaxError) {
-    guard labels[(functions.last?.firstLabel ?? 0)...].contains(where: { $0.name == name }) else { return }
+    guard functions.last?.labels.contains(name) == true else { return }
     throw SyntaxError(line: line, message: "label '\(name)' already defined")
   }
 
@@ -108,12 +109,23 @@ struct LuaScopes {
   mutating func label(_ name: String, isLast: Bool) throws(SyntaxError) {
     guard let block = blocks.last else { return }
     let depth = isLast ? block.depth : visible.count
-    labels.append(Label(name: name, depth: depth))
-    for jump in jumps[block.firstJump...] where jump.name == name && jump.depth < depth {
+    labels.append(name)
+    functions[functions.count - 1].labels.insert(name)
+    for jump in takeJumps(to: name, since: block.firstJump) where jump.depth < depth {
+      let local = locals[visible[jump.depth]].name
       throw SyntaxError(
-        line: jump.line,
-        message: "<goto \(name)> at line \(jump.line) jumps into the scope of local '\(visible[jump.depth].name)'")
+        line: jump.line, message: "<goto \(name)> at line \(jump.line) jumps into the scope of local '\(local)'")
     }
-    jumps = Array(jumps[..<block.firstJump]) + jumps[block.firstJump...].filter { $0.name != name }
+  }
+
+  /// Takes the jumps to that label that wait for it since the one at `first`.
+  private mutating func takeJumps(to name: String, since first: Int) -> [Jump] {
+    var taken: [Jump] = []
+    while let last = waiting[name]?.last, last >= first {
+      waiting[name]?.removeLast()
+      jumps[last].hasLabel = true
+      taken.append(jumps[last])
+    }
+    return taken.reversed()
   }
 }

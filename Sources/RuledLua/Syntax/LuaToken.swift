@@ -30,6 +30,14 @@ package struct SyntaxError: Error, Sendable, Equatable {
   package let line: Int
   /// What is wrong.
   package let message: String
+  /// Whether the only fault so far is too deep nesting, which Lua itself does not refuse.
+  let isTooDeep: Bool
+
+  init(line: Int, message: String, isTooDeep: Bool = false) {
+    self.line = line
+    self.message = message
+    self.isTooDeep = isTooDeep
+  }
 }
 
 /// Cuts a text into words as the lexer of Lua 5.4 does (llex.c).
@@ -39,7 +47,9 @@ struct LuaLexer {
     "not",
     "or", "repeat", "return", "then", "true", "until", "while",
   ]
-  private static let symbols = ["...", "<<", ">>", "//", "==", "~=", "<=", ">=", "::", ".."].map { Array($0.utf8) }
+  private static let pairs = ["<<", ">>", "//", "==", "~=", "<=", ">=", "::", ".."].map {
+    ($0.utf8.first, $0.utf8.last)
+  }
 
   private let text: [UInt8]
   private var position = 0
@@ -70,8 +80,9 @@ struct LuaLexer {
       return token(.string, value, from: start)
     default: break
     }
-    let symbol = Self.symbols.first { text[position...].starts(with: $0) }
-    position += symbol?.count ?? 1
+    position += 1
+    if let next = peek(), Self.pairs.contains(where: { $0 == (byte, next) }) { position += 1 }
+    if byte == UInt8(ascii: "."), position == start + 2, peek() == byte { position += 1 }
     return token(.symbol, String(decoding: text[start..<position], as: UTF8.self), from: start)
   }
 

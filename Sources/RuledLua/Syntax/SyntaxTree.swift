@@ -67,6 +67,14 @@ package struct SyntaxNode: Sendable {
     case namedField
     /// Names, parameters or values, in order.
     case list
+
+    /// Whether it counts as a level of nesting.
+    var isLevel: Bool {
+      switch self {
+      case .block, .table, .call, .methodCall, .index, .parenthesis, .binary, .unary: true
+      default: false
+      }
+    }
   }
 
   /// What it is.
@@ -81,6 +89,8 @@ package struct SyntaxNode: Sendable {
   package var mark = 0..<0
   /// The index of the variable in the tree's `locals`; nil for a global.
   package var local: Int?
+  /// How many levels deep it is itself, at its deepest place.
+  var levels = 0
   /// Its parts, as the kind tells.
   package var children: [SyntaxNode] = []
 
@@ -124,7 +134,8 @@ package struct SyntaxTree: Sendable {
 
   /// Reads a text.
   ///
-  /// It accepts what Lua 5.4 accepts, but for Lua's limits on registers, constants and upvalues of one function.
+  /// It accepts what Lua 5.4 accepts, but for Lua's limits on registers, constants and upvalues of one function. Nesting ends at 200 levels, so
+  /// that a walk over the tree may call itself for each.
   ///
   /// - Throws: the first error, with its line.
   package init(parsing text: [UInt8]) throws(SyntaxError) {

@@ -28,8 +28,8 @@ package final class PluginVM {
   let coverage: Coverage?
   let notes: LoadNotes?
   private var isFindingCause = false
-  /// The conditions of rules that were explained, by rule.
-  var knownWhens: KnownWhens = [:]
+  /// How much text was compiled to explain the current event, in bytes.
+  var explainedBytes = 0
   var handle: OpaquePointer
   var builder: ManifestBuilder
   /// Holds the bytes that a callback returns to Lua, until the next callback.
@@ -102,13 +102,17 @@ package final class PluginVM {
     guard let file = source.entry else {
       throw LoadError(file: entry, line: 0, "a folder under rules/ is a plugin and needs a plugin.lua")
     }
+    try file.checkLevels()
     try run(covered(file), budget: .loading)
     guard !manifest.name.isEmpty else {
       throw LoadError(
         file: file.path, line: 1, "the file declares no plugin: begin with plugin { name = \"\(source.name)\" }")
     }
     if tests {
-      for file in source.tests { try run(file, budget: .loading) }
+      for file in source.tests {
+        try file.checkLevels()
+        try run(file, budget: .loading)
+      }
     } else {
       try check(rb_seal(handle), entry)
     }
@@ -176,6 +180,7 @@ extension PluginVM {
   ) -> RunResult {
     var native = budget.native
     drawn = 0
+    explainedBytes = 0
     return rules.withUnsafeBufferPointer { rules in
       var run = rb_progress()
       run.rules = rules.baseAddress
@@ -197,6 +202,7 @@ extension PluginVM {
   package func begin(_ event: inout RuleEvent, budget: Budget) -> CallResult {
     var native = budget.native
     drawn = 0
+    explainedBytes = 0
     return result(rb_begin(handle, &event.native, &native))
   }
 

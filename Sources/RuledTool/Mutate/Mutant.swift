@@ -35,10 +35,12 @@ struct MutantFinder {
   /// The changes.
   private(set) var mutants: [Mutant] = []
   private let file: SourceFile
+  private let lines: LineTable
 
   /// Finds the changes of a file; none if it is no Lua.
   init(_ file: SourceFile) {
     self.file = file
+    lines = LineTable(file.text)
     guard let tree = try? SyntaxTree(parsing: file.text) else { return }
     visit(tree.root)
   }
@@ -46,10 +48,11 @@ struct MutantFinder {
   private mutating func add(_ node: SyntaxNode, _ range: Range<Int>, _ replacement: String) {
     let original = String(decoding: file.text[range], as: UTF8.self)
     guard original != replacement else { return }
-    let line = file.text[..<range.lowerBound].reduce(1) { $1 == UInt8(ascii: "\n") ? $0 + 1 : $0 }
     let shown = original.split(separator: "\n").first.map(String.init) ?? original
     mutants.append(
-      Mutant(file: file.path, line: line, range: range, replacement: replacement, original: String(shown.prefix(60))))
+      Mutant(
+        file: file.path, line: lines.line(at: range.lowerBound), range: range, replacement: replacement,
+        original: String(shown.prefix(60))))
   }
 
   private func text(_ node: SyntaxNode) -> String { String(decoding: file.text[node.range], as: UTF8.self) }

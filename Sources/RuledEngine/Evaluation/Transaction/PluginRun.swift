@@ -261,8 +261,9 @@ final class PluginRun {
     guard transaction.event.isExplained else { return try runRules(rules, vm, in: transaction) }
     let type = transaction.typeText(of: queued)
     let entry = plugin.entry
+    let listening = Set(rules)
     for (index, rule) in entry.order.enumerated() {
-      guard rules.contains(rule) else {
+      guard listening.contains(rule) else {
         transaction.trace.skip([rule], of: entry, listeners: [], type: type, reason: "")
         continue
       }

@@ -14,9 +14,22 @@ final class TraceWriter {
   /// The event that is explained.
   private var event = EventInput.none
   private let identity = ByteBuffer(capacity: 256)
+  /// The state of a plugin that was encoded last, which most rules leave as it is.
+  private var lastState: (text: [UInt8], value: JSONValue) = ([], .object([:]))
+  /// The rules that ran on this event.
+  private var ran: Set<RuleName> = []
+
+  private struct RuleName: Hashable {
+    let plugin: String
+    let rule: Int
+  }
 
   /// Begins to explain an event.
-  func begin(_ event: EventInput) { self.event = event }
+  func begin(_ event: EventInput) {
+    self.event = event
+    ran.removeAll()
+    lastState = ([], .object([:]))
+  }
 
   /// Removes all entries.
   func removeAll() {
@@ -49,9 +62,10 @@ final class TraceWriter {
 
   /// Runs a rule and writes an entry for what it did.
   func run(_ rule: Int, of plugin: Catalog.Plugin, on vm: PluginVM) -> CallResult {
-    _ = vm.encodeState(limit: .max)
-    let before = try? JSONValue(parsing: vm.output)
+    let before = state(of: vm)
     let first = vm.operations.count
+    let recorded = vm.recordedCount
+    let isFirstRun = ran.insert(RuleName(plugin: plugin.name, rule: rule)).inserted
     let started = EngineClock.monotonic
     let result = vm.explain(rule: rule)
     let microseconds = Int64((EngineClock.monotonic - started) / 1000)
@@ -61,18 +75,31 @@ final class TraceWriter {
       return result
     }
     var json = beginEntry(plugin, rule, fired: result == .done, result == .done ? "its event came" : "'when' was false")
-    writeReads(of: rule, in: vm.operations, state: before ?? .object([:]), to: &json)
+    // What a rule read before is not recorded again.
+    writeReads(of: rule, in: vm.operations[(isFirstRun ? first : 0)...], state: before, to: &json)
     if result == .skipped, let condition = vm.falseCondition(of: rule, from: first) { write(condition, to: &json) }
     guard result == .done, vm.encodeState(limit: .max) != .failed else {
       endEmptyEntry(&json, microseconds: microseconds)
       return result
     }
-    let after = try? JSONValue(parsing: vm.output)
-    writeList("writes", Self.changes(from: before ?? .object([:]), to: after ?? .object([:]), at: "state"), to: &json)
+    writeList("writes", Self.changes(from: before, to: encodedState(of: vm), at: "state"), to: &json)
     writeOperations(vm.operations[first...], of: plugin, to: &json)
-    writeConsequences(vm.operations, from: first, of: plugin, to: &json)
+    writeConsequences(vm.operations[first...], after: recorded, of: plugin, to: &json)
     endEntry(&json, microseconds: microseconds)
     return result
+  }
+
+  private func state(of vm: PluginVM) -> JSONValue {
+    _ = vm.encodeState(limit: .max)
+    return encodedState(of: vm)
+  }
+
+  /// The state that a VM has just encoded.
+  private func encodedState(of vm: PluginVM) -> JSONValue {
+    if !vm.output.elementsEqual(lastState.text) {
+      lastState = (Array(vm.output), (try? JSONValue(parsing: vm.output)) ?? .object([:]))
+    }
+    return lastState.value
   }
 
   // MARK: Entries
@@ -120,10 +147,10 @@ final class TraceWriter {
 
   /// Writes which parts of the state a rule read, and the values that they had before it.
   private func writeReads(
-    of rule: Int, in operations: Operations, state: JSONValue, to json: inout JSONWriter
+    of rule: Int, in operations: Slice<Operations>, state: JSONValue, to json: inout JSONWriter
   ) {
     let reads = operations.indices.compactMap { index -> String? in
-      guard operations.rule(at: index) == rule, case .read(let path) = operations[index] else { return nil }
+      guard operations.base.rule(at: index) == rule, case .read(let path) = operations[index] else { return nil }
       return String(decoding: path, as: UTF8.self)
     }
     guard !reads.isEmpty else { return }
@@ -207,21 +234,23 @@ final class TraceWriter {
   }
 
   /// Writes the events that follow: messages and timers, with the ids that they will have.
+  ///
+  /// So many of the operations before these only an explanation records.
   private func writeConsequences(
-    _ operations: Operations, from first: Int, of plugin: Catalog.Plugin, to json: inout JSONWriter
+    _ operations: Slice<Operations>, after recorded: Int, of plugin: Catalog.Plugin, to json: inout JSONWriter
   ) {
-    var recorded = 0
+    var recorded = recorded
     var found: [JSONValue] = []
     for index in operations.indices {
       switch operations[index] {
       case .read, .part: recorded += 1
-      case .send(let subject, let type, _) where index >= first:
+      case .send(let subject, let type, _):
         let id = ConsequenceID.message(number: index - recorded, of: plugin.nameBytes, event, using: identity)
         found.append([
           "kind": "message", "id": .string(id.text), "type": .string(Self.text(type)),
           "subject": .string(Self.text(subject)),
         ])
-      case .setTimer(let name, let type, _, let seconds) where index >= first:
+      case .setTimer(let name, let type, _, let seconds):
         let due = ConsequenceID.due(seconds)
         let id = ConsequenceID.timer(name, due: due, of: plugin.nameBytes, event, using: identity)
         found.append([

@@ -1,0 +1,125 @@
+/// The text of a rule's `when`, rewritten so that it records the values of its parts, with the same meaning and on the same lines.
+///
+/// Each operand of an `and` that is returned is such a part, and so are the values in it and in the conditions of `if`.
+struct WhenText: Sendable {
+  /// A part whose value is recorded.
+  struct Part: Sendable, Equatable {
+    /// Its bytes in the file.
+    let range: Range<Int>
+    /// The line on which it begins.
+    let line: Int
+    /// Which condition it belongs to: an operand that is returned, or what an `if` asks.
+    let condition: Int
+    /// Whether it is the whole operand, whose value may be what the function returns.
+    let isResult: Bool
+    /// Whether it is a constant, which explains nothing.
+    let isConstant: Bool
+  }
+
+  /// How many empty lines stand before the rewritten text.
+  let linesBefore: Int
+  /// The parts, by their numbers.
+  private(set) var parts: [Part] = []
+  private let source: [UInt8]
+  /// From the parameters to `end`.
+  private let range: Range<Int>
+  /// The variables of the file that the function uses.
+  private let names: [String]
+  private var conditions = 0
+
+  /// The text of a function of a file.
+  init(_ source: [UInt8], _ function: SyntaxNode, using names: [String]) {
+    self.source = source
+    self.names = names
+    linesBefore = max(function.line - 1, 0)
+    range = function.children[0].range.lowerBound..<function.range.upperBound
+    markReturns(in: function.children[1])
+  }
+
+  /// How much Lua has to read to compile the rewritten text, but for what records.
+  var bytesToCompile: Int { linesBefore + range.count }
+
+  /// A part as it is written, on one line.
+  func text(of part: Part) -> String {
+    String(decoding: source[part.range], as: UTF8.self).split(whereSeparator: \.isWhitespace).joined(separator: " ")
+  }
+
+  /// A text that returns the function when it is called with the function that records.
+  ///
+  /// `recorder` names that function, which takes the number and the value of a part, and returns the value.
+  func rewritten(recordingBy recorder: String) -> [UInt8] {
+    var insertions: [(offset: Int, order: Int, text: String)] = []
+    for (number, part) in parts.enumerated() {
+      insertions.append((part.range.lowerBound, number + 1, "\(recorder)(\(number), "))
+      insertions.append((part.range.upperBound, -number - 1, ")"))
+    }
+    var text = Array("local \(([recorder] + names).joined(separator: ", ")) = ... return function".utf8)
+    var copied = range.lowerBound
+    for insertion in insertions.sorted(by: { ($0.offset, $0.order) < ($1.offset, $1.order) }) {
+      text += source[copied..<insertion.offset]
+      text += insertion.text.utf8
+      copied = insertion.offset
+    }
+    return text + source[copied..<range.upperBound]
+  }
+
+  // MARK: Parts
+
+  /// Marks what a block returns, but not what functions in it return.
+  private mutating func markReturns(in node: SyntaxNode) {
+    switch node.kind {
+    case .function: return
+    case .returnStatement:
+      guard let list = node.children.first, list.children.count == 1 else { return }
+      markOperands(of: list.children[0])
+    case .ifStatement:
+      for (index, child) in node.children.enumerated() {
+        if index % 2 == 0, index < node.children.count - 1 {
+          conditions += 1
+          markValues(in: child, of: conditions)
+        } else {
+          markReturns(in: child)
+        }
+      }
+    default:
+      for child in node.children { markReturns(in: child) }
+    }
+  }
+
+  private mutating func markOperands(of node: SyntaxNode) {
+    if node.kind == .binary, node.text == "and" {
+      for child in node.children { markOperands(of: child) }
+      return
+    }
+    if node.kind == .parenthesis, let inner = node.children.first, inner.kind == .binary, inner.text == "and" {
+      return markOperands(of: inner)
+    }
+    conditions += 1
+    let condition = conditions
+    mark(node, of: condition, isResult: true)
+    markValues(in: node, of: condition)
+  }
+
+  private mutating func markValues(in node: SyntaxNode, of condition: Int) {
+    switch node.kind {
+    case .binary where ["and", "or", "==", "~=", "<", ">", "<=", ">="].contains(node.text), .parenthesis:
+      for child in node.children { markValues(in: child, of: condition) }
+    case .unary where node.text == "not":
+      for child in node.children { markValues(in: child, of: condition) }
+    default:
+      guard !node.isConstant, node.kind != .function, node.kind != .table else { return }
+      mark(node, of: condition, isResult: false)
+    }
+  }
+
+  private mutating func mark(_ node: SyntaxNode, of condition: Int, isResult: Bool) {
+    parts.append(
+      Part(
+        range: node.range, line: node.line, condition: condition, isResult: isResult, isConstant: node.isConstant))
+  }
+}
+
+extension SyntaxNode {
+  /// Whether it is written as a constant.
+  fileprivate var isConstant: Bool { [.nil, .true, .false, .number, .string].contains(kind) }
+}

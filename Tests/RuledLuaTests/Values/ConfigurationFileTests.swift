@@ -1,0 +1,42 @@
+import RuledLua
+import TestSupport
+import Testing
+
+/// Reading a configuration file, whatever its values.
+@Suite struct ConfigurationFileTests {
+  private let folder = TemporaryFolder()
+
+  /// The errors of a file with that text; none if it is accepted.
+  private func errors(_ text: String) -> [LoadError] {
+    folder.write("ruled.conf.lua", text)
+    return errors(at: folder("ruled.conf.lua"))
+  }
+
+  private func errors(at path: String) -> [LoadError] {
+    do throws(ConfigurationFileError) {
+      _ = try ConfigurationFile.load(path)
+      return []
+    } catch { return error.errors }
+  }
+
+  @Test(arguments: [("return { workers = 2 }", 1), ("\nlocal c = {}\nreturn c", 3), ("do return 1 end", 1)])
+  func `a configuration that returns its values is refused, with what to write`(_ text: String, _ line: Int) {
+    let found = errors(text)
+    #expect(found.count == 1 && found.first?.line == line)
+    #expect(found.first?.message.contains("write its values as globals") == true)
+  }
+
+  @Test func `functions return values, and a file may return nothing`() {
+    #expect(errors("local function two() return 2 end\nworkers = two()\nreturn").isEmpty)
+  }
+
+  @Test func `a byte order mark at the start is skipped`() {
+    #expect(errors("\u{FEFF}workers = 2").isEmpty)
+    #expect(errors("\u{FEFF}workers = 'x'").first?.line == 1)
+  }
+
+  @Test(arguments: ["/tmp", "/dev/null"]) func `what is no file is not said to be in the way`(path: String) {
+    let message = errors(at: path).first?.message ?? ""
+    #expect(message.contains("only regular files are read") && !message.contains("remove"), "\(message)")
+  }
+}
