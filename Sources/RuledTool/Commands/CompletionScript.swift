@@ -25,13 +25,23 @@ extension CompletionScript {
       # Completes \(program) in bash.
       _\(program)_files() {
         compopt -o filenames 2>/dev/null
-        mapfile -t COMPREPLY < <(compgen "$1" -- "$current")
+        local file files
+        mapfile -t files < <(compgen "$1" -- "$current")
+        # compgen breaks a name at its line ends.
+        for file in "${files[@]}"; do
+          if [[ -e ${file/#\\~/$HOME} || -L $file ]]; then COMPREPLY+=("$file"); fi
+        done
       }
       _\(program)_asked() {
         if [[ $previous == = || $current == = ]]; then return; fi
         compopt -o nospace 2>/dev/null
-        local words=("${COMP_WORDS[@]:index+1:COMP_CWORD-index-1}")
-        COMPREPLY=($(compgen -W "$(\(program) completions "$1" -- "${words[@]}" 2>/dev/null)" -- "$current"))
+        local words=("${COMP_WORDS[@]:index+1:COMP_CWORD-index-1}") word found
+        mapfile -t found < <(\(program) completions "$1" -- "${words[@]//\\\\}" 2>/dev/null)
+        # The names come from rules: bash must take them as they are, here and on its command line.
+        for word in "${found[@]}"; do
+          word=$(printf %q "$word")
+          if [[ $word == "$current"* ]]; then COMPREPLY+=("$word"); fi
+        done
         if [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} != *= ]]; then COMPREPLY[0]+=" "; fi
       }
       _\(program)() {
@@ -109,7 +119,7 @@ extension CompletionScript {
       # Completes \(program) in zsh.
       _\(program)_asked() {
         local -a found
-        found=(${(f)"$(\(program) completions $1 -- ${words[2,CURRENT-1]} 2>/dev/null)"})
+        found=(${(f)"$(\(program) completions $1 -- ${(Q)words[2,CURRENT-1]} 2>/dev/null)"})
         compadd -S '' -a found
       }
       _\(program)() {

@@ -23,9 +23,9 @@ package enum CompletionsCommand: Command {
   package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let shell = arguments.operands[0]
     if shell == "event" {
-      for word in EventCompletion(environment).candidates(after: arguments.operands.dropFirst()) {
-        environment.output.write(word.printable + "\n")
-      }
+      let words = EventCompletion(environment).candidates(after: arguments.operands.dropFirst())
+      // Each line is a word, so what would have to be escaped can't be offered.
+      for word in words where word.printable == word { environment.output.write(word + "\n") }
       return .done
     }
     guard arguments.operands.count == 1 else {
