@@ -7,7 +7,7 @@ package enum Limits {
   /// The longest event `type`, in bytes of UTF-8.
   package static let typeBytes = 256
   /// The longest name of an extension attribute.
-  package static let extensionNameBytes = 20
+  package static let extensionNameBytes = 64
   /// How deep JSON may nest, counted over the whole line, and a value of a rule.
   package static let jsonDepth = 64
   /// The longest request without its newline, by default.

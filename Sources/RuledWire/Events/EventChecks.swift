@@ -66,13 +66,14 @@ enum EventChecks {
     guard let bytes = value.string, bytes.isBase64 else { throw error(path, "data_base64", "must be base64") }
   }
 
-  /// An extension attribute: `[a-z0-9]{1,20}` and a scalar.
+  /// An extension attribute: `[a-z0-9]{1,64}` and a scalar.
   static func `extension`(
     _ name: ByteView, _ value: TapeValue, _ path: String
   ) throws(RequestError) {
     guard !name.isEmpty, name.count <= Limits.extensionNameBytes, name.allSatisfy(isNameByte) else {
       throw .invalidParams(
-        path: JSONPath.member(path, name), "is no attribute: names are 1 to 20 lower-case letters and digits")
+        path: JSONPath.member(path, name),
+        "is no attribute: names are 1 to \(Limits.extensionNameBytes) lower-case letters and digits")
     }
     guard !value.isContainer else {
       throw .invalidParams(path: JSONPath.member(path, name), "must be a string, a number or a boolean")

@@ -50,8 +50,8 @@ package struct EventView {
     while let member = members.next() {
       let kind = EventAttribute(member.name)
       attributes.set(kind, member.value)
-      if kind.isExtension, !member.value.isKind(.null) {
-        try EventChecks.extension(member.name, member.value, path)
+      if kind.isStored, !member.value.isKind(.null) {
+        if kind.isExtension { try EventChecks.extension(member.name, member.value, path) }
         hasExtensions = true
       }
     }

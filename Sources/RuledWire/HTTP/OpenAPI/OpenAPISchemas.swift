@@ -87,7 +87,7 @@ enum OpenAPISchemas {
         ],
         "wait": ["enum": ["cascade", nil], "description": "Answers once all messages that follow are committed."],
       ],
-      "patternProperties": ["^[a-z0-9]{1,20}$": ["type": ["string", "number", "boolean", "null"]]],
+      "patternProperties": ["^[a-z0-9]{1,64}$": ["type": ["string", "number", "boolean", "null"]]],
       "additionalProperties": ["type": "null"],
       "anyOf": [["properties": ["data": ["type": "null"]]], ["properties": ["data_base64": ["type": "null"]]]],
     ]
@@ -159,7 +159,7 @@ enum OpenAPISchemas {
       "Retried": object(["retried": number, "succeeded": number, "failed": number, "results": array(of: retried)]),
       "Dropped": object(["dropped": number]), "Counters": array(of: counter),
       "Checkpoint": object(["checkpoint": string, "at": string, "took_ms": number]),
-      "Released": object(["released": boolean]),
+      "Released": object(["released": boolean]), "Ended": object(["ended": boolean]),
       "Health": object([
         "status": ["enum": ["ready", "degraded"]], "revision": string, "store": string, "workers": number,
         "uptime_s": number, "problems": array(of: string),
