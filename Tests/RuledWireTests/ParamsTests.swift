@@ -84,6 +84,16 @@ struct ParamsTests {
     #expect(try fault(#"{"parked":"1","plugin":"a"}"#) == "params.plugin")
   }
 
+  @Test("Many labels are read, of repeated ones the last")
+  func manyLabels() throws {
+    let labels = (0..<5000).map { "\"a\($0)\":\"x\",\"a\($0)\":\"y\"" }.joined(separator: ",")
+    try Wire.request("counters", "{\"labels\":{\(labels)}}") { request in
+      let counters = try CountersParams(request)
+      #expect(counters.labels.count == 5000 && counters.labels.allSatisfy { $0.value == "y" })
+      #expect(counters.labels.first?.name == "a0")
+    }
+  }
+
   @Test("Counters are chosen by prefix and labels")
   func counters() throws {
     let params = #"{"prefix":"a","labels":{"day":"x","n":1.0,"gone":null,"day":"y"}}"#

@@ -174,6 +174,24 @@ package enum PercentText {
     return String(decoding: decoded, as: UTF8.self)
   }
 
+  /// `text` with its escapes decoded once; nil if they give no UTF-8.
+  ///
+  /// A `%` without two hexadecimal digits stays as it is.
+  package static func decodeStrictly(_ text: String) -> String? {
+    var decoded: [UInt8] = []
+    var rest = text.utf8[...]
+    while let byte = rest.popFirst() {
+      let digits = rest.prefix(2).compactMap(HexDigit.value)
+      if byte == UInt8(ascii: "%"), digits.count == 2 {
+        decoded.append(digits[0] << 4 | digits[1])
+        rest = rest.dropFirst(2)
+      } else {
+        decoded.append(byte)
+      }
+    }
+    return String(validating: decoded, as: UTF8.self)
+  }
+
   private static func escaped(_ bytes: Slice<ByteView>, _ position: Int) -> UInt8? {
     guard position + 2 < bytes.endIndex, bytes[position] == UInt8(ascii: "%"),
       let high = HexDigit.value(bytes[position + 1]), let low = HexDigit.value(bytes[position + 2])

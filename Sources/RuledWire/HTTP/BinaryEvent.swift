@@ -21,7 +21,7 @@ package enum BinaryEvent {
       guard attributes[field.name] == nil else {
         throw .invalidParams(path: "params.\(field.name)", "is in two headers")
       }
-      attributes[field.name] = value(of: field)
+      attributes[field.name] = try value(of: field)
     }
     let contentType = headers["content-type"]
     if let contentType { attributes["datacontenttype"] = .string(contentType) }
@@ -49,8 +49,10 @@ package enum BinaryEvent {
     }
   }
 
-  private static func value(of field: HTTPHeaders.Field) -> JSONValue {
-    let text = HTTPTarget.decode(unquoted(field.value)[...])
+  private static func value(of field: HTTPHeaders.Field) throws(RequestError) -> JSONValue {
+    guard let text = PercentText.decodeStrictly(unquoted(field.value)) else {
+      throw .invalidParams(path: "params.\(field.name)", "has percent escapes that are no UTF-8")
+    }
     switch (field.name, text) {
     case ("dryrun", "true"), ("explain", "true"): return .bool(true)
     case ("dryrun", "false"), ("explain", "false"): return .bool(false)

@@ -55,6 +55,13 @@ package struct HTTPHeaders: Sendable {
   /// How many fields have that name.
   package func count(of name: String) -> Int { fields.count { $0.name == name } }
 
+  /// Whether the body is sent as it is: neither compressed nor encoded in another way.
+  package var isPlainBody: Bool {
+    fields.filter { $0.name == "content-encoding" }.allSatisfy { field in
+      field.value.split(separator: ",").allSatisfy { $0.filter { $0 != " " && $0 != "\t" }.lowercased() == "identity" }
+    }
+  }
+
   /// The CloudEvents attributes among them, without their prefix.
   package var attributes: [Field] {
     fields.compactMap { field in
@@ -249,10 +256,11 @@ package struct HTTPTarget: Sendable, Equatable {
   /// The parameters of the query in order, decoded once with `+` kept; of repeated ones the first.
   package var parameters: [(name: String, value: String)] {
     var parameters: [(name: String, value: String)] = []
+    var names: Set<String> = []
     for piece in query.split(separator: "&") {
       let equals = piece.utf8.firstIndex(of: UInt8(ascii: "=")) ?? piece.endIndex
       let name = Self.decode(piece[..<equals])
-      guard !parameters.contains(where: { $0.name == name }) else { continue }
+      guard names.insert(name).inserted else { continue }
       parameters.append((name, Self.decode(piece[equals...].dropFirst())))
     }
     return parameters

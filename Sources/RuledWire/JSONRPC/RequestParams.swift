@@ -181,18 +181,22 @@ package struct CountersParams: Sendable, Equatable {
   }
 
   private static func read(_ object: TapeValue, text: ByteView) throws(RequestError) -> [Label] {
-    var labels: [Label] = []
+    var labels: [String: (place: Int, value: String)] = [:]
     var cursor = MemberCursor(object, text: text)
+    var place = 0
     while let member = cursor.next() {
       let name = String(decoding: member.name, as: UTF8.self)
-      labels.removeAll { $0.name == name }
-      if member.value.kind == .null { continue }
+      place += 1
+      if member.value.kind == .null {
+        labels[name] = nil
+        continue
+      }
       guard !member.value.isContainer else {
         throw .invalidParams(path: JSONPath.member("params.labels", member.name), "must be a string")
       }
-      labels.append(Label(name: name, value: String(decoding: member.value.string ?? member.text, as: UTF8.self)))
+      labels[name] = (place, String(decoding: member.value.string ?? member.text, as: UTF8.self))
     }
-    return labels
+    return labels.sorted { $0.value.place < $1.value.place }.map { Label(name: $0.key, value: $0.value.value) }
   }
 }
 

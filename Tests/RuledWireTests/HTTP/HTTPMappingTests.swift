@@ -1,4 +1,5 @@
 import RuledCore
+import RuledJSON
 import Testing
 
 @testable import RuledWire
@@ -19,6 +20,41 @@ import Testing
     #expect(target.formParameters.map(\.name) == ["prefix", "x y"] && target.formParameters[0].value == "a b+c")
     #expect(target.parameters.map(\.name) == ["prefix", "x+y"] && target.parameters[0].value == "a+b+c")
     #expect(JSONRPCRequest.params(of: target, for: .subjects) == ["prefix": "a b+c"])
+  }
+
+  @Test func `of many parameters each name counts once, with its first value`() {
+    let query = (0..<4000).map { "a\($0)=1&a\($0)=2" }.joined(separator: "&")
+    let parameters = HTTPTarget("/p?\(query)").parameters
+    #expect(parameters.count == 4000 && parameters.allSatisfy { $0.value == "1" })
+    #expect(parameters.last?.name == "a3999")
+  }
+
+  @Test(arguments: [
+    ([], true), (["identity"], true), (["Identity, identity"], true), (["gzip"], false), (["identity, br"], false),
+    (["identity", "gzip"], false),
+  ])
+  func `a body is plain unless a field says how it is encoded`(_ encodings: [String], _ isPlain: Bool) {
+    var headers = HTTPHeaders()
+    for encoding in encodings { headers.append("Content-Encoding", encoding) }
+    #expect(headers.isPlainBody == isPlain)
+  }
+
+  @Test(arguments: [("%ff", nil), ("a%C3", nil), ("%C3%A9", "é"), ("100%", "100%"), ("%zz", "%zz"), ("%2525", "%25")])
+  func `an attribute in a header is percent-encoded UTF-8`(_ value: String, _ subject: String?) throws {
+    var headers = HTTPHeaders()
+    headers.append("ce-type", "t")
+    headers.append("ce-subject", value)
+    let buffer = ByteBuffer()
+    func write() throws(RequestError) {
+      try BinaryEvent.write(headers, body: .empty, parser: RequestParser(), to: buffer)
+    }
+    guard let subject else {
+      let error = #expect(throws: RequestError.self) { try write() }
+      #expect(error?.details.first?.value == "params.subject")
+      return
+    }
+    try write()
+    #expect(try JSONValue(parsing: buffer.text)["subject"] == .string(subject))
   }
 
   @Test(arguments: [
