@@ -45,6 +45,7 @@ export const shadow = () => request("GET", "/v1/shadow");
 export const rollout = () => request("GET", "/v1/rollout");
 export const retry = (id) => request("POST", `/v1/parked/${item(id)}/retry`, {});
 export const drop = (id) => request("DELETE", `/v1/parked/${item(id)}`);
+export const logOut = () => request("DELETE", "/v1/session");
 export const resend = (id, subject) => request("POST", `/v1/effects/${item(id)}/resend` + search({ subject }), {});
 
 // All elements of a listing that comes in pages, up to a bound; `isWhole` says whether that is all there is.

@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { clear } from "./charts.js";
-import { el } from "./dom.js";
+import { el, run } from "./dom.js";
 import * as overview from "./overview.js";
 import * as plugins from "./plugins.js";
 import * as parked from "./parked.js";
@@ -98,6 +98,10 @@ async function status() {
   if (headline.textContent !== text) headline.textContent = text;
 }
 
+document.getElementById("log-out").addEventListener("click", run(async () => {
+  await api.logOut();
+  location.replace("/");
+}));
 window.addEventListener("hashchange", () => show(false));
 window.addEventListener("ruled:parked", status);
 document.addEventListener("visibilitychange", () => { if (!document.hidden) schedule(); });

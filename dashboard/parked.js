@@ -28,15 +28,27 @@ async function refreshNow() {
   window.dispatchEvent(new Event("ruled:parked"));
 }
 
+// The message of several failures, with "…" for each number that is not the same in all of them.
+function shared(messages) {
+  const numbers = messages.map((message) => message.match(/\d+/g) ?? []);
+  let index = 0;
+  return messages[0].replace(/\d+/g, (number) => {
+    const isSame = numbers.every((found) => found[index] === number);
+    index += 1;
+    return isSame ? number : "…";
+  });
+}
+
 // Events that failed at the same place in the same way; numbers in a message, as in an id, make no group of its own.
 function groups(items) {
   const found = new Map();
   for (const item of items) {
     const { message, place, kind } = failureText(item.failure ?? {});
     const key = [item.plugin, item.failure?.rule, kind, place, message.replace(/\d+/g, "#")].join("\u0000");
-    if (!found.has(key)) found.set(key, { plugin: item.plugin, rule: item.failure?.rule, message, place, kind, items: [] });
+    if (!found.has(key)) found.set(key, { plugin: item.plugin, rule: item.failure?.rule, place, kind, items: [] });
     found.get(key).items.push(item);
   }
+  for (const group of found.values()) group.message = shared(group.items.map((item) => failureText(item.failure ?? {}).message));
   return [...found.values()].sort((left, right) => right.items.length - left.items.length);
 }
 
@@ -65,6 +77,7 @@ function group(group) {
     el("details", {}, el("summary", {}, "The events"), table(`Events of ${group.message}`, [
       { title: "Subject", head: true, value: (item) => el("a", { href: `#subjects/${encodeURIComponent(item.subject)}` }, item.subject) },
       { title: "Event", value: (item) => el("details", {}, el("summary", {}, (item.events ?? []).map((event) => event.type).join(", ") || "-"), json(item.events)) },
+      { title: "Failure", value: (item) => failureText(item.failure ?? {}).message },
       { title: "Parked", value: (item) => time(item.at) },
       { title: "Tries", number: true, value: (item) => item.tries },
     ], group.items.slice(0, shownEvents)),

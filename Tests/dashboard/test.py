@@ -398,6 +398,14 @@ def drive_load(daemon, stop):
                 replies.readline()
 
 
+def check_log_out(browser, daemon):
+    browser.open(daemon.rulectl("dashboard", "--no-open").stdout.strip())
+    browser.until("document.querySelector('main')?.dataset.ready === 'overview'")
+    browser.evaluate("document.getElementById('log-out').click()")
+    browser.until("document.title === 'ruled: no session'")
+    step("log out")
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="ruled-dashboard-") as folder:
         daemon = Daemon(programs, ROOT, folder)
@@ -442,6 +450,8 @@ def main():
             check(not outside, f"requests to others: {outside}")
             check(not browser.console, f"the console says: {browser.console}")
             step("no console error, no outside request")
+            # The browser's console tells of the page that needs a session.
+            check_log_out(browser, daemon)
         finally:
             browser.close()
             daemon.close()

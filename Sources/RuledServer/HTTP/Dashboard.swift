@@ -14,8 +14,7 @@ extension HTTPRouter {
   ///
   /// A request that changes something must come from the page's script: a cookie alone is sent with what other pages on this host send, too.
   func sessionRole(of exchange: HTTPExchange) throws(HTTPError) -> Role? {
-    guard let cookies = exchange.headers["cookie"],
-      let session = Self.value(of: Self.cookieName(exchange), in: cookies),
+    guard let session = Self.session(of: exchange),
       let role = services.sessions.role(of: session, now: EngineClock.monotonic)
     else { return nil }
     if exchange.method == "GET" || exchange.method == "HEAD" { return role }
@@ -38,11 +37,18 @@ extension HTTPRouter {
     var response = HTTPResponse(303, type: "text/plain; charset=utf-8", [])
     response.headers += [
       ("location", "/"), ("referrer-policy", "no-referrer"),
-      (
-        "set-cookie",
-        "\(Self.cookieName(exchange))=\(session); Path=/; Max-Age=\(DashboardSessions.sessionSeconds); HttpOnly; SameSite=Strict"
-      ),
+      Self.cookie(session, seconds: DashboardSessions.sessionSeconds, exchange),
     ]
+    return response
+  }
+
+  /// Ends the session that a request's cookie names, and has the browser forget the cookie.
+  func closeSession(_ exchange: HTTPExchange) throws(HTTPError) -> HTTPResponse {
+    guard let session = Self.session(of: exchange), services.sessions.end(session) else {
+      throw HTTPError(RequestError(.notFound, "the request's cookie names no session"))
+    }
+    var response = HTTPResponse(["ended": true])
+    response.headers.append(Self.cookie("", seconds: 0, exchange))
     return response
   }
 
@@ -90,10 +96,21 @@ extension HTTPRouter {
     return "ruled-\(port)"
   }
 
-  private static func value(of name: String, in cookies: String) -> String? {
-    for cookie in cookies.split(separator: ";") {
+  /// The header that sets the session's cookie.
+  private static func cookie(_ session: String, seconds: Int, _ exchange: HTTPExchange) -> (name: String, value: String)
+  {
+    (
+      "set-cookie",
+      "\(cookieName(exchange))=\(session); Path=/; Max-Age=\(seconds); HttpOnly; SameSite=Strict"
+    )
+  }
+
+  /// The session that a request's cookie names.
+  private static func session(of exchange: HTTPExchange) -> String? {
+    let start = "\(cookieName(exchange))="
+    for cookie in (exchange.headers["cookie"] ?? "").split(separator: ";") {
       let cookie = cookie.drop { $0 == " " }
-      if cookie.hasPrefix("\(name)=") { return String(cookie.dropFirst(name.count + 1)) }
+      if cookie.hasPrefix(start) { return String(cookie.dropFirst(start.count)) }
     }
     return nil
   }
@@ -156,6 +173,16 @@ final class DashboardSessions: Sendable {
   func role(of session: String, now: UInt64) -> Role? {
     let digest = SHA256.hash(session)
     return grants.withLock { grants in grants.sessions.first { $0.digest == digest && $0.end > now }?.role }
+  }
+
+  /// Ends a session; false for one that is unknown.
+  func end(_ session: String) -> Bool {
+    let digest = SHA256.hash(session)
+    return grants.withLock { grants in
+      let before = grants.sessions.count
+      grants.sessions.removeAll { $0.digest == digest }
+      return grants.sessions.count < before
+    }
   }
 
   private static func grant(_ secret: String, _ role: Role, seconds: Int, _ now: UInt64) -> Grant {

@@ -47,7 +47,8 @@ extension HTTPRouter {
     case .confirm: return try body(.confirm, exchange)
     case .backup: return request(.backup, JSONObject())
     case .release: return request(.release, JSONObject())
-    case .watch, .health, .alive, .ready, .metrics, .openapi, .dashboard, .dashboardFile: throw Self.unknownPath
+    case .watch, .health, .alive, .ready, .metrics, .openapi, .dashboard, .dashboardFile, .session:
+      throw Self.unknownPath
     }
   }
 

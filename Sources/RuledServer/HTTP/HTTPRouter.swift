@@ -29,6 +29,7 @@ final class HTTPRouter {
       }
       let role = try role(of: exchange, needsToken: found?.endpoint.isForProbes != true)
       if exchange.isTooLarge { throw tooLarge }
+      guard exchange.headers.isPlainBody else { throw Self.encodedBody }
       if isClaimed {
         try checkInFlight()
         return server.callWebHandler(of: host, for: exchange, on: nextWorker())
@@ -108,6 +109,10 @@ final class HTTPRouter {
         .overloaded, "too many requests are in flight; try again", details: [.init("retry_after_ms", 100)]))
   }
 
+  private static let encodedBody = HTTPError(
+    RequestError(.invalidRequest, "a compressed body is not read: send it without Content-Encoding"), status: 415,
+    headers: [.init(name: "accept-encoding", value: "identity")])
+
   private static let unknownHost = HTTPError(RequestError(.notFound, "there is nothing at this host"))
 
   static let unknownPath = HTTPError(RequestError(.unknownMethod, "there is nothing at this path"))
@@ -125,6 +130,7 @@ final class HTTPRouter {
       return connection.respond(HTTPResponse(200, type: MetricsWriter.contentType, DaemonMetrics.text(services)))
     case .openapi: return connection.respond(HTTPResponse(200, json: OpenAPIDocument.json))
     case .dashboard, .dashboardFile: return connection.respond(try dashboard(route))
+    case .session: return connection.respond(try closeSession(exchange))
     case .watch: return try watch(exchange, on: connection)
     default: break
     }

@@ -57,7 +57,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
   case effects, resend, effect, resendEffects, dropEffects, lease, confirm
   case backup, release
   case health, alive, ready, metrics, openapi
-  case dashboard, dashboardFile
+  case dashboard, dashboardFile, session
 
   /// The path; a segment in braces stands for a name.
   package var path: String {
@@ -105,6 +105,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .openapi: "/openapi.json"
     case .dashboard: "/"
     case .dashboardFile: "/dashboard/{file}"
+    case .session: "/v1/session"
     }
   }
 
@@ -117,7 +118,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
       ["POST"]
     case .rollout, .shadow: ["GET", "HEAD", "POST"]
     case .subject, .effect: ["GET", "HEAD", "DELETE"]
-    case .parkedEvent: ["DELETE"]
+    case .parkedEvent, .session: ["DELETE"]
     case .subjects, .export, .subjectLog, .log, .watch, .rules, .revisions, .revision, .parked, .counters, .samples,
       .effects, .health, .alive, .ready, .metrics,
       .openapi, .dashboard, .dashboardFile:
@@ -163,7 +164,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .backup: .backup
     case .release: .release
     case .health: .health
-    case .alive, .ready, .metrics, .openapi, .dashboard, .dashboardFile: nil
+    case .alive, .ready, .metrics, .openapi, .dashboard, .dashboardFile, .session: nil
     }
   }
 
@@ -189,7 +190,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .effect, .resend, .resendEffects, .dropEffects, .lease, .confirm, .backup, .release: .admin
     case .subject: httpMethod == "DELETE" ? .admin : .reader
     case .query, .subjects, .rules, .parked, .counters, .samples, .effects, .metrics, .openapi, .dashboard,
-      .dashboardFile:
+      .dashboardFile, .session:
       .reader
     }
   }

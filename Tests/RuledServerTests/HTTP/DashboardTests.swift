@@ -41,6 +41,20 @@ import Testing
     #expect(client.ask("POST", "/v1/rules/reload", "{}", own)?.status == 403)
   }
 
+  @Test func `a session ends when its browser asks for it`() throws {
+    let rig = try ServerRig(token: "secret")
+    defer { rig.stop() }
+    let client = HTTPClient(try rig.loopbackClient())
+    let (ended, other) = (["Cookie": Self.session(rig, client, .reader)], ["Cookie": Self.session(rig, client)])
+    let fromPage = ended.merging(["ruled-dashboard": "1"]) { $1 }
+    #expect(client.ask("DELETE", "/v1/session", nil, ended)?.status == 403)
+    let answer = client.ask("DELETE", "/v1/session", nil, fromPage)
+    #expect(answer?.status == 200 && answer?.headers["set-cookie"]?.contains("Max-Age=0") == true)
+    #expect(client.ask("GET", "/v1/rules", nil, ended)?.status == 401)
+    #expect(client.ask("GET", "/v1/rules", nil, other)?.status == 200)
+    #expect(client.ask("DELETE", "/v1/session", nil, ["Authorization": "Bearer secret"])?.status == 404)
+  }
+
   @Test func `a request by cookie that changes something comes from the page`() throws {
     let rig = try ServerRig(token: "secret")
     defer { rig.stop() }

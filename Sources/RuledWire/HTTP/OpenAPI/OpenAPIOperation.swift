@@ -139,6 +139,10 @@ struct OpenAPIOperation {
       return OpenAPIOperation(
         "showDashboard", "The dashboard.", ("text/html; charset=utf-8", ["type": "string"]), [303, 404],
         text: "A browser has a session instead of a token: 'rulectl dashboard' prints a link that begins one.")
+    case .session:
+      return OpenAPIOperation(
+        "endSession", "Ends the browser's session with the dashboard.", "Ended", [404],
+        text: "The session is the one that the request's cookie names.")
     case .dashboardFile:
       return OpenAPIOperation("showDashboardFile", "A file of the dashboard.", ("*/*", ["type": "string"]), [404])
     }
