@@ -164,6 +164,9 @@ struct HTTPPeer: Sendable {
   /// The node that has carried the connection here; nil if the client connected here.
   let node: String?
 
+  /// Whether it may call `state`; each role that may send events may do so, too.
+  var mayReadStates: Bool { isAdmin || isAnonymous }
+
   /// The peer behind the proxy that this one is, whose credentials are not the peer's.
   var behindProxy: HTTPPeer { HTTPPeer(isAnonymous: true, node: node) }
 

@@ -150,7 +150,8 @@ final class HTTPServer: Sendable {
   private func send(_ indices: Range<Int>, of exchange: HTTPExchange) {
     for index in indices {
       guard let request = exchange.request(at: index) else { continue }
-      let target = ReplyTarget(.http, connection: exchange.token, batch: 1, slot: index, isAdmin: true)
+      let target = ReplyTarget(
+        .http, connection: exchange.token, batch: 1, slot: index, isAdmin: exchange.peer.mayReadStates)
       let isSent = services.workers[request.worker].send(.request(ForwardedRequest(text: request.text, target: target)))
       if !isSent { finish(exchange.token, Self.shuttingDown) }
     }

@@ -52,7 +52,7 @@ extension Worker {
     do throws(RequestError) {
       ReplyWriter.beginResult(id: request.id, to: bytes)
       switch request.method {
-      case .event: cascade = try evaluate(request, into: bytes)
+      case .event: cascade = try evaluate(request, for: target, into: bytes)
       case .query: try query(QueryParams(request), into: bytes)
       default: try administrate(request, into: bytes)
       }
@@ -92,7 +92,7 @@ extension Worker {
   ///
   /// Returns the cascade that the reply waits for, if the client wants it to.
   private func evaluate(
-    _ request: RequestView, into bytes: ByteBuffer
+    _ request: RequestView, for target: ReplyTarget, into bytes: ByteBuffer
   ) throws(RequestError) -> (cascade: Cascade, key: UInt64)? {
     let view = try EventView(request)
     executed.events += 1
@@ -111,7 +111,8 @@ extension Worker {
     input.lacksID = view.id == nil
     input.isDryRun = view.isDryRun
     input.isExplained = view.isExplained
-    input.explainsValues = view.explainsValues
+    // The values are those that `state` gives.
+    input.explainsValues = view.explainsValues && target.isAdmin
     guard view.waitsForCascade, !request.isNotification else {
       try evaluator.evaluate(input, into: bytes)
       // What it would do shows the state, and commits nothing.

@@ -93,6 +93,40 @@ import Testing
     #expect(answer?.json?["code"] == .integer(code))
   }
 
+  @Test func `a compressed body and a byte order mark are refused by name`() throws {
+    let rig = try ServerRig()
+    defer { rig.stop() }
+    let client = HTTPClient(rig.client())
+    let event = #"{"type":"n","subject":"s"}"#
+    let compressed = client.ask("POST", "/v1/events", event, ["Content-Encoding": "gzip"])
+    #expect(compressed?.status == 415 && compressed?.json?["message"]?.text.contains("Content-Encoding") == true)
+    #expect(compressed?.headers["accept-encoding"] == "identity")
+    #expect(client.ask("POST", "/v1/events", event, ["Content-Encoding": "identity"])?.status == 200)
+    let marked = client.ask("POST", "/v1/events", "\u{FEFF}" + event)
+    #expect(marked?.status == 400 && marked?.json?["message"]?.text.contains("byte order mark") == true)
+  }
+
+  @Test func `an explanation has values for those alone who may read states`() throws {
+    let rig = try ServerRig(
+      rules: """
+        plugin { name = "p", version = "1" }
+        rule "r" { on = "n", when = function(e, s) return s.secret == "b" end, run = function() end }
+        rule "s" { on = "n", run = function(e, s) s.secret = "topsecret" end }
+        """)
+    defer { rig.stop() }
+    let (other, end) = Client.pair()
+    rig.services.adoptHTTP(end, from: .node("b", isAdmin: false))
+    let event = #"{"type":"n","subject":"s","explain":true}"#
+    let (administrator, stranger) = (HTTPClient(rig.client()), HTTPClient(other))
+    _ = administrator.ask("POST", "/v1/events", event)
+    let shown = administrator.ask("POST", "/v1/events", event)
+    #expect(shown?.body.contains("topsecret") == true)
+    let hidden = stranger.ask("POST", "/v1/events", event)
+    #expect(hidden?.status == 200 && hidden?.json?["trace"]?.arrayValue?.count == 2)
+    #expect(hidden?.body.contains("topsecret") == false, "\(hidden?.body ?? "")")
+    #expect(stranger.ask("GET", "/v1/subjects/s")?.status == 403)
+  }
+
   @Test func `JSON that is one level too deep within the request is answered`() throws {
     let rig = try ServerRig()
     defer { rig.stop() }
