@@ -13,6 +13,18 @@ import Testing
     #expect(Array(buffer.bytes) == [0x61, 0xFF, 0x7A])
   }
 
+  @Test func `What steers a terminal is escaped, in JSON with its value`() throws {
+    let steering = (0x7F...0x9F).map { $0 } + [0x61C, 0x200E, 0x200F] + Array(0x202A...0x202E) + Array(0x2066...0x2069)
+    for value in 0...0xFFFF as ClosedRange<UInt32> {
+      guard let scalar = Unicode.Scalar(value) else { continue }
+      let isEscaped = steering.contains(Int(value))
+      #expect(("a\(scalar)".withoutSteering != "a\(scalar)") == isEscaped, "U+\(String(value, radix: 16))")
+      #expect(("a\(scalar)".printable != "a\(scalar)") == (isEscaped || value < 0x20), "U+\(String(value, radix: 16))")
+    }
+    #expect("\u{1B}[1m\u{9B}2J\u{202E}é\n".withoutSteering == "\u{1B}[1m\\u009b2J\\u202eé\n")
+    #expect("\u{1B}\u{9B}\t\u{200F}".printable == "\\u{1b}\\u{9b}\\t\\u{200f}")
+  }
+
   @Test func `All white space is trimmed and nothing else`() throws {
     for value in 0...0xFFFF as ClosedRange<UInt32> {
       guard let scalar = Unicode.Scalar(value) else { continue }

@@ -17,6 +17,13 @@ import Testing
       ])
   }
 
+  @Test func `what would steer a terminal is escaped`() {
+    let line = LogLine(.info, "a\u{9B}2J", plugin: "p\u{202E}")
+    #expect(
+      JournalLog.fields(of: line).filter { !$0.contains("PRIO") && !$0.contains("SYSLOG") }
+        == [#"MESSAGE=a\u009b2J"#, #"PLUGIN=p\u202e"#, #"RULED_PLUGIN=p\u202e"#])
+  }
+
   @Test(arguments: [(LogLine.Level.debug, 7), (.info, 6), (.warn, 4), (.error, 3)])
   func `each level has the priority of syslog`(level: LogLine.Level, priority: Int) {
     let fields = JournalLog.fields(of: LogLine(level, "a"))

@@ -47,10 +47,10 @@ package final class JournalLog: EventLog {
       case .warn: LOG_WARNING
       case .error: LOG_ERR
       }
-    var fields = ["MESSAGE=\(line.message)", "PRIORITY=\(priority)", "SYSLOG_IDENTIFIER=ruled"]
+    var fields = ["MESSAGE=\(line.message.withoutSteering)", "PRIORITY=\(priority)", "SYSLOG_IDENTIFIER=ruled"]
     func add(_ names: String..., value: String?) {
       guard let value else { return }
-      for name in names { fields.append("\(name)=\(value)") }
+      for name in names { fields.append("\(name)=\(value.withoutSteering)") }
     }
     add("PLUGIN", "RULED_PLUGIN", value: line.plugin)
     add("RULE", "RULED_RULE", value: line.rule)
@@ -102,8 +102,8 @@ package final class StandardErrorLog: EventLog {
         writer.raw(line.fields)
       }
       writer.endObject()
-      buffer.append(UInt8(ascii: "\n"))
-      _ = Glibc.write(2, buffer.bytes.baseAddress, buffer.count)
+      let text = Array((buffer.text.withoutSteering + "\n").utf8)
+      _ = Glibc.write(2, text, text.count)
     }
   }
 }

@@ -127,14 +127,14 @@ package enum ServeCommand {
   /// Writes each line of a problem on standard error, after the program's name.
   static func complain(_ problem: String, as program: String = "ruled") {
     for text in problem.split(separator: "\n") {
-      let line = Array("\(program): \(text)\n".utf8)
+      let line = Array("\(program): \(String(text).printable)\n".utf8)
       _ = write(2, line, line.count)
     }
   }
 
   /// Writes findings on standard error as `rulectl check` writes them: `file:line: message`, one a line.
   private static func report(_ findings: String) {
-    let text = Array((findings + "\n").utf8)
+    let text = Array((findings.withoutSteering + "\n").utf8)
     _ = write(2, text, text.count)
   }
 

@@ -253,6 +253,7 @@ enum LuaText {
       case "\n": literal += "\\n"
       case _ where scalar.value < 0x20 || scalar.value == 0x7F:
         literal += "\\" + scalar.value.digits(3)
+      case _ where scalar.isSteering: literal += "\\u{\(String(scalar.value, radix: 16))}"
       default: literal.unicodeScalars.append(scalar)
       }
     }

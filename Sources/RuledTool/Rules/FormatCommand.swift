@@ -31,7 +31,7 @@ package enum FormatCommand: Command {
       let text = try environment.input.readAll()
       let laidOut = try layOut(text, "standard input")
       if arguments.has("check") { return text == laidOut ? .done : .no }
-      environment.output.write(String(decoding: laidOut, as: UTF8.self))
+      environment.output.writeExactly(String(decoding: laidOut, as: UTF8.self))
       return .done
     }
     var files: [String] = []

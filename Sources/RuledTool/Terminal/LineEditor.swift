@@ -1,4 +1,5 @@
 internal import Glibc
+internal import RuledCore
 internal import RuledStore
 
 /// Lets a person type lines on a terminal: with the usual keys, earlier lines and completion.
@@ -290,7 +291,8 @@ struct LineHistory {
     defer { umask(before) }
     // A history that can't be kept is no reason to end the session.
     try? Folder.create(folder)
-    try? WholeFile.replace(Self.path(in: folder), with: Array((lines.joined(separator: "\n") + "\n").utf8))
+    let text = Array((lines.joined(separator: "\n") + "\n").utf8)
+    try? WholeFile.replace(Self.path(in: folder), with: text, forOwner: true)
   }
 
   private static func path(in folder: String) -> String { "\(folder)/history" }

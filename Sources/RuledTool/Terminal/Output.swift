@@ -4,6 +4,8 @@ internal import RuledReports
 
 /// Writes to a descriptor, or to memory for a test.
 ///
+/// Texts of others, such as subjects and states, go through `printable` or JSON before; the characters that JSON lets through are escaped here.
+///
 /// A terminal gets each text at once, anything else blocks of 32 KiB.
 package final class Output {
   /// Whether it is a terminal.
@@ -26,8 +28,11 @@ package final class Output {
   /// What was written and not flushed; in memory, all that was written.
   package var text: String { buffer.text }
 
-  /// Writes `text`.
-  package func write(_ text: String) {
+  /// Writes `text`, with what steers a terminal escaped as in JSON, but for C0.
+  package func write(_ text: String) { writeExactly(text.withoutSteering) }
+
+  /// Writes `text` as it is, which must be meant for a file.
+  func writeExactly(_ text: String) {
     buffer.append(contentsOf: text)
     if isTerminal || buffer.count >= 32_768 { flush() }
   }
@@ -105,16 +110,22 @@ struct Progress {
 /// Writes a text as a whole file; what could not be written whole is an error.
 enum WholeFile {
   /// Writes to `path`: a new file, in place of what a file has, or to what else is there, such as a pipe.
-  static func write(_ text: [UInt8], to path: String) throws(ToolError) { try write(text, path, O_TRUNC, path) }
+  ///
+  /// With `forOwner`, nobody else may read the file.
+  static func write(_ text: [UInt8], to path: String, forOwner: Bool = false) throws(ToolError) {
+    try write(text, path, O_TRUNC, path, forOwner: forOwner)
+  }
 
   /// Writes a new file; an error if there is one.
   static func create(_ path: String, with text: [UInt8]) throws(ToolError) { try write(text, path, O_EXCL, path) }
 
   /// Replaces a file in one step, so that nobody who reads it finds half of it, and a failure leaves it as it was.
-  static func replace(_ path: String, with text: [UInt8]) throws(ToolError) {
+  ///
+  /// With `forOwner`, nobody else may read it.
+  static func replace(_ path: String, with text: [UInt8], forOwner: Bool = false) throws(ToolError) {
     let new = "\(path).\(getpid()).tmp"
     do throws(ToolError) {
-      try write(text, new, O_TRUNC, path)
+      try write(text, new, O_TRUNC, path, forOwner: forOwner)
       guard rename(new, path) == 0 else { throw failed(path) }
     } catch {
       unlink(new)
@@ -122,9 +133,13 @@ enum WholeFile {
     }
   }
 
-  private static func write(_ text: [UInt8], _ file: String, _ flag: Int32, _ path: String) throws(ToolError) {
-    let descriptor = open(file, O_WRONLY | O_CREAT | flag | O_CLOEXEC, 0o666)
+  private static func write(
+    _ text: [UInt8], _ file: String, _ flag: Int32, _ path: String, forOwner: Bool = false
+  ) throws(ToolError) {
+    let descriptor = open(file, O_WRONLY | O_CREAT | flag | O_CLOEXEC, forOwner ? 0o600 : 0o666)
     guard descriptor >= 0 else { throw failed(path) }
+    var status = stat()
+    if forOwner, fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG { fchmod(descriptor, 0o600) }
     var written = 0
     while written < text.count {
       let count = text.withUnsafeBytes {

@@ -14,6 +14,25 @@ struct OutputTests {
     #expect(table.text(.plain) == "A            N  LAST\nlong cell    1  x\nb\\u{1b}\\n  234  \n")
   }
 
+  @Test func `What others wrote does not steer the terminal, and JSON stays equal`() throws {
+    let value: JSONValue = ["state": "a\u{9B}31m\u{202E}b"]
+    for isTerminal in [false, true] {
+      let output = Output(isTerminal: isTerminal)
+      ToolEnvironment(input: Input(text: ""), output: output, errors: Output(), variables: [:]).print(json: value)
+      #expect(output.text.contains(#"a\u009b31m\u202eb"#))
+      #expect(try JSONValue(parsing: output.text) == value)
+    }
+  }
+
+  @Test func `A byte order mark at the start of a file is skipped`() throws {
+    let folder = TemporaryFolder()
+    folder.write("lines", "\u{FEFF}a\n\u{FEFF}b")
+    let input = try Input(path: folder("lines"))
+    #expect(try input.nextLine() == Array("a".utf8))
+    #expect(try input.readAll() == Array("\u{FEFF}b".utf8))
+    #expect(try Input(path: folder("lines")).readAll() == Array("a\n\u{FEFF}b".utf8))
+  }
+
   @Test func `Figures are for people`() {
     #expect([0, 999, 1000, -1_234_567].map { Figures.count($0) } == ["0", "999", "1,000", "-1,234,567"])
     #expect(
