@@ -18,9 +18,14 @@ package enum RegularFile {
     /// A refusal because of an error of the system.
     package init(number: Int32) { self.init("can't be read: \(String(cString: strerror(number)))") }
 
-    /// A refusal of a file of another kind.
+    /// A refusal of a file of another kind in a folder of which every file is read.
     package init(kind: UInt32) {
       self.init("is \(RegularFile.name(of: kind)), and only regular files are read; remove it")
+    }
+
+    /// A refusal of a file of another kind that somebody has named.
+    fileprivate init(named kind: UInt32) {
+      self.init("is \(RegularFile.name(of: kind)), and only regular files are read; name a file")
     }
   }
 
@@ -54,18 +59,20 @@ package enum RegularFile {
     guard fstatat(folder, path, &status, followsLinks ? 0 : AT_SYMLINK_NOFOLLOW) == 0 else {
       throw Refusal(number: errno)
     }
-    try check(status, limit)
+    try check(status, limit, isNamed: followsLinks)
     let flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | (followsLinks ? 0 : O_NOFOLLOW)
     let descriptor = openat(folder, path, flags)
     guard descriptor >= 0 else { throw Refusal(number: errno) }
     defer { close(descriptor) }
     guard fstat(descriptor, &status) == 0 else { throw Refusal(number: errno) }
-    try check(status, limit)
+    try check(status, limit, isNamed: followsLinks)
     return try bytes(of: descriptor, expecting: Int(status.st_size), limit)
   }
 
-  private static func check(_ status: stat, _ limit: Int) throws(Refusal) {
-    guard status.st_mode & S_IFMT == S_IFREG else { throw Refusal(kind: status.st_mode) }
+  private static func check(_ status: stat, _ limit: Int, isNamed: Bool) throws(Refusal) {
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw isNamed ? Refusal(named: status.st_mode) : Refusal(kind: status.st_mode)
+    }
     guard status.st_size <= off_t(limit) else { throw tooLarge(limit) }
   }
 

@@ -77,7 +77,7 @@ package struct HostReview {
 
   private mutating func reviewSocket(_ path: String) {
     if let mode = Self.mode(path), mode & S_IFMT != S_IFSOCK {
-      return add(["socket"], "\(path) is \(RegularFile.name(of: mode)); remove it, or name another path")
+      return add(["socket"], "\(path) is \(RegularFile.name(of: mode)) and no socket; name another path")
     }
     reviewMadeFolder(Self.parent(path), ["socket"], of: path)
   }

@@ -116,9 +116,12 @@ final class HTTPTransfer {
       status: Int(ruled_curl_status(easy)), retryAfter: Int(ruled_curl_retry_after(easy)), body: body)
   }
 
-  /// The result of a transfer that ended with an error; what libcurl wrote of it says more than its code.
+  /// The result of a transfer that ended with an error; what libcurl wrote of it says more than its code, but for two faults of the receiver.
   private func failure(_ code: CURLcode) -> HTTPResult {
     let detail = String(cString: errorText)
+    // libcurl has no room for a longer line of the head, and no limit on memory.
+    if code == CURLE_OUT_OF_MEMORY, !hasHead { return .failed("the answer's head is too large") }
+    if detail.hasPrefix("select/poll") { return .failed("the receiver has reset the connection") }
     let reason = detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail
     return code == CURLE_URL_MALFORMAT ? .refused(reason) : .failed(reason)
   }

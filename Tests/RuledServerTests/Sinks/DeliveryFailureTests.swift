@@ -48,6 +48,7 @@ import Testing
     ("HTTP/1.1 200 OK\r\nContent-Le", 0, "within its head"),
     ("", 0, "Empty reply"),
     ("not HTTP at all", 0, "HTTP/0.9"),
+    ("HTTP/1.1 200 OK\r\nX: \(String(repeating: "x", count: 2 << 20))", 0, "the answer's head is too large"),
     ("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nslow", 2_000, "timed out"),
     ("HTTP/1.1 200 OK\r\n", 2_000, "timed out"),
   ])

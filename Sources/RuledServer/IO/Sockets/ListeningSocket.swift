@@ -264,7 +264,7 @@ package enum ListenError: Error, Sendable, Equatable, CustomStringConvertible {
     case .occupied(let path):
       "\(path): another daemon answers on this socket; stop it or choose another with --socket"
     case .notASocket(let path):
-      "\(path): exists and is not a socket; remove it or choose another path with --socket"
+      "\(path): exists and is not a socket; choose another path with --socket"
     case .invalidPath(let path):
       "\(path): not a socket path; it needs 1 to \(UnixAddress.maximumLength) bytes, choose a shorter one with --socket"
     case .system(let error):
