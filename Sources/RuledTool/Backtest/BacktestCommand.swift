@@ -69,7 +69,8 @@ package enum BacktestCommand: Command {
     }
     if let path = arguments.value("html") {
       let examples = isWhole ? try run.examples(of: result) : []
-      try WholeFile.write(Array(BacktestPage(report, result, examples).text.utf8), to: path)
+      // The page has subjects and what was decided about them.
+      try WholeFile.write(Array(BacktestPage(report, result, examples).text.utf8), to: path, forOwner: true)
     }
     guard isWhole else {
       let count = Figures.count(watch.count, "event")

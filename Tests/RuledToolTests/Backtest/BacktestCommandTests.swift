@@ -1,3 +1,4 @@
+import Glibc
 import RuledCore
 import RuledJSON
 import RuledTool
@@ -150,7 +151,10 @@ import Testing
   {
     change("settings.words", "event.data.name or settings.words")
     let name = #"{"type":"app.launched","subject":"user:<1>","id":"e&1","data":{"name":"<script>"}}"# + "\n"
+    events.write("report.html", "an earlier report")
     _ = run("--html", events("report.html"), lines: [name])
+    var status = stat()
+    #expect(stat(events("report.html"), &status) == 0 && status.st_mode & 0o777 == 0o600, "it has subjects")
     let page = try String(decoding: Input(path: events("report.html")).readAll(), as: UTF8.self)
     #expect(page.contains("<code>user:&lt;1&gt;</code>"))
     #expect(page.contains("<mark>greeter.greeting = &quot;&lt;script&gt;&quot;</mark>"))
