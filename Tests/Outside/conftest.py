@@ -1,8 +1,29 @@
+import os
 import shutil
+import signal
 
 import pytest
 
 from daemon import ROOT, Daemon
+
+LIMIT = int(os.environ.get("RULED_TEST_LIMIT", "300"))
+
+
+def pytest_configure(config):
+    def end(*_):
+        pytest.fail(f"the test took longer than {LIMIT} s")
+
+    signal.signal(signal.SIGALRM, end)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """A test that hangs fails where it waits."""
+    signal.alarm(LIMIT)
+    try:
+        return (yield)
+    finally:
+        signal.alarm(0)
 
 
 @pytest.fixture
