@@ -7,7 +7,7 @@ help:
 	@echo "make run           build, start the daemon with the shipped rules, send it the examples, keep serving"
 	@echo "make cluster       build, start three nodes over PostgreSQL with two standbys, kill primary and owner, count, keep serving"
 	@echo "make test          run every test"
-	@echo "make test-release  run the end-to-end tests with optimised programs that check exclusivity"
+	@echo "make test-release  run the end-to-end tests with optimised programs, and count their allocations"
 	@echo "make test-dashboard open the dashboard in headless Chromium"
 	@echo "make test-cluster  nodes over PostgreSQL, and PostgreSQL under Patroni: kills, stops and cuts"
 	@echo "make test-package  install, start, upgrade and purge the Debian package in a chroot; needs root"
@@ -56,7 +56,7 @@ test-cluster:
 	@scripts/install-dependencies test
 	@scripts/build debug --build-tests
 	@scripts/test-outside debug cluster
-	@RULED_NODES=3 swift test --skip-build --no-parallel --filter EndToEndTests
+	@RULED_NODES=3 scripts/run-tests .build/debug .build/end-to-end.log --filter EndToEndTests
 
 test-package:
 	@scripts/install-dependencies package
