@@ -17,8 +17,8 @@ from throwaway_postgres import free_port  # noqa: E402
 PROGRAMS = ROOT / ".build" / os.environ.get("RULED_BUILD", "debug")
 
 
-def eventually(condition, seconds=30):
-    """Waits until the condition holds."""
+def eventually(condition, seconds=60):
+    """Waits until the condition holds, which only takes so long if something hangs."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it did not happen in time"
@@ -80,4 +80,4 @@ class Daemon:
         """Ends the daemon in order."""
         self.http.close()
         self.process.terminate()
-        assert self.process.wait(30) == 0
+        assert self.process.wait(60) == 0

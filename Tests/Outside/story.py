@@ -74,7 +74,7 @@ class Shell:
 
     def wait_for_socket(self):
         """Waits until the daemon that was started listens."""
-        end = time.monotonic() + 30
+        end = time.monotonic() + 60
         while not list(self.folder.glob("**/*.sock")):
             assert time.monotonic() < end, "the daemon does not listen"
             time.sleep(0.02)
@@ -83,7 +83,7 @@ class Shell:
         """Ends the shell, and what runs in its background."""
         self.process.stdin.write("kill $(jobs -p) 2>/dev/null; wait\n")
         self.process.stdin.close()
-        self.process.wait(30)
+        self.process.wait(60)
 
 
 def main():

@@ -80,7 +80,7 @@ def test_clients_see_changes_and_no_heartbeats(start):
     if has_event_source():
         readers.append(Reader(lambda: with_event_source(daemon), 2))
     for reader in readers:
-        assert reader.begun.wait(30)
+        assert reader.begun.wait(60)
     daemon.event("watched", "first")
     # A heartbeat comes every 15 s. The first one after the change is the one that clients could take for an event.
     seen = threading.Event()

@@ -83,7 +83,7 @@ def nginx(sites, tmp_path, tool):
     eventually(serves)
     yield http, https, tmp_path / "certificate"
     process.terminate()
-    process.wait(30)
+    process.wait(60)
 
 
 def visit(nginx, path, host=HOST, method="GET", **headers):

@@ -47,7 +47,7 @@ class Chromium:
 
     def close(self):
         self.process.terminate()
-        self.process.wait(10)
+        self.process.wait(60)
         shutil.rmtree(self.profile, ignore_errors=True)
 
     def call(self, method, browser=False, **params):
@@ -92,7 +92,7 @@ class Chromium:
             raise AssertionError(f"{expression}: {result['exceptionDetails']}")
         return result["result"].get("value")
 
-    def until(self, expression, seconds=15):
+    def until(self, expression, seconds=60):
         """Waits until an expression is true in the page."""
         end = time.monotonic() + seconds
         while True:

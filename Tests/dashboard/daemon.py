@@ -74,7 +74,7 @@ sinks = {{
         self.process = subprocess.Popen(
             [os.path.join(programs, "ruled"), "--config", os.path.join(folder, "ruled.conf.lua"), "--clock", "manual"],
             stderr=self.log)
-        end = time.monotonic() + 30
+        end = time.monotonic() + 60
         while not os.path.exists(self.socket_path):
             assert self.process.poll() is None and time.monotonic() < end, open(self.log.name).read()
             time.sleep(0.02)
@@ -85,7 +85,7 @@ sinks = {{
 
     def close(self):
         self.process.terminate()
-        assert self.process.wait(10) == 0
+        assert self.process.wait(60) == 0
         self.receiver.shutdown()
 
     def write_rule(self, text):
@@ -119,7 +119,7 @@ sinks = {{
 
     def rulectl(self, *words, **options):
         command = [os.path.join(self.programs, "rulectl"), "--socket", self.socket_path, *words]
-        return subprocess.run(command, capture_output=True, text=True, timeout=30, **options)
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, **options)
 
     def set_time(self, moment):
         self.call("clock", {"set": moment.isoformat().replace("+00:00", "Z")})

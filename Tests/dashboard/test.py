@@ -53,7 +53,7 @@ def text_of(browser):
 def check_sessions(daemon):
     """Who may open the page, and what a request by cookie needs."""
     def ask(method, path, headers=None, body=None):
-        connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=60)
         connection.request(method, path, body, headers or {})
         response = connection.getresponse()
         return response, response.read().decode()
@@ -166,7 +166,7 @@ def check_csv(browser, base, folder):
     show(browser, base, "products")
     browser.evaluate("document.querySelector('[aria-label=\"Download active-users as CSV\"]').click()")
     path = os.path.join(folder, "active-users.csv")
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while not os.path.exists(path):
         check(time.monotonic() < end, "the CSV was not downloaded")
         time.sleep(0.05)
@@ -349,7 +349,7 @@ def check_proxy(browser, folder):
     try:
         link = proxy.stdout.readline().strip()
         port = int(re.match(r"http://127.0.0.1:(\d+)/", link)[1])
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         connection.request("GET", "/v1/rules")
         check(connection.getresponse().status == 401, "a port of this host gives nobody the rights of who ran rulectl")
         browser.open(link)
@@ -357,7 +357,7 @@ def check_proxy(browser, folder):
         check("revision " in text_of(browser), "the page is served")
     finally:
         proxy.terminate()
-        proxy.wait(10)
+        proxy.wait(60)
         daemon.close()
     step("rulectl dashboard serves a daemon on its socket alone")
 
