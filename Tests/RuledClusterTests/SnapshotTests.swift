@@ -52,7 +52,7 @@ extension Cluster {
     let node = try Node("a", settings)
     let store = try node.own()
     for number in 0..<count { try store.commit(writes("\(number)"), durable: true) }
-    try wait { try LogClient(settings).readHead().isLeaseOver == false }
+    #expect(try eventually { try LogClient(settings).readHead().isLeaseOver == false })
     return (settings, node, store, SnapshotPlace())
   }
 
@@ -118,11 +118,13 @@ extension Cluster {
       #expect(try LogClient(slow).renewLease(of: joining, at: first.position.sequence) != nil)
       for text in ["w", "x", "y", "z"] {
         try store.commit(Cluster.writes(text), durable: true)
+        try Cluster.renewLease(node, settings)
         try place.write(node, settings)
       }
       #expect(try LogClient(settings).snapshots().map(\.position.sequence) == [7, 6, 5, 3])
       try LogClient(settings).releaseLease(of: joining)
       try store.commit(Cluster.writes("end"), durable: true)
+      try Cluster.renewLease(node, settings)
       try place.write(node, settings)
       let left = try LogClient(settings).snapshots()
       #expect(left.map(\.position.sequence) == [8, 7, 6])
@@ -279,13 +281,13 @@ extension Cluster {
       let second = try Node("b", settings)
       let follower = try Thread(name: "follow") { _ = try? second.node.awaitOwnership() }
       let client = LogClient(settings)
-      try Cluster.wait { second.node.position.sequence == 5 && second.node.figures.owner?.name == "a" }
-      try Cluster.wait { try client.snapshotNeed(for: node.node.identity).others == 1 }
+      #expect(eventually { second.node.position.sequence == 5 && second.node.figures.owner?.name == "a" })
+      #expect(try eventually { try client.snapshotNeed(for: node.node.identity).others == 1 })
       let keepers = [node, second].map { SnapshotKeeper(quick, node: $0.node) { _, _ in } }
       let threads = try keepers.map { keeper in try Thread(name: "snapshot") { keeper.run() } }
       for count in 1...2 {
         try store.commit(Cluster.writes("more\(count)"), durable: true)
-        try Cluster.wait { try client.snapshots().count == count }
+        #expect(try eventually { try client.snapshots().count == count })
       }
       #expect(try client.snapshots().allSatisfy { $0.node == "b" })
       keepers[1].stop()
@@ -293,7 +295,7 @@ extension Cluster {
       second.end()
       follower.join()
       try store.commit(Cluster.writes("alone"), durable: true)
-      try Cluster.wait { try client.snapshots().first?.node == "a" }
+      #expect(try eventually { try client.snapshots().first?.node == "a" })
       keepers[0].stop()
       threads[0].join()
       node.end()
@@ -311,17 +313,17 @@ extension Cluster {
       let keeper = SnapshotKeeper(quick, node: node.node) { _, _ in }
       #expect(keeper.figures.problem == nil && keeper.figures.age == nil && keeper.figures.dueTime == 0)
       let thread = try Thread(name: "snapshot") { keeper.run() }
-      try Cluster.wait { keeper.figures.problem != nil }
+      #expect(eventually { keeper.figures.problem != nil })
       #expect(keeper.figures.age == nil, "there is none")
       let due = keeper.figures.dueTime
-      try Cluster.wait { keeper.figures.dueTime > due + 1_000 }
+      #expect(eventually { keeper.figures.dueTime > due + 1_000 })
       #expect(rename(moved, place.folder.path) == 0)
-      try Cluster.wait { keeper.figures.problem == nil && keeper.figures.age != nil && keeper.figures.dueTime == 0 }
+      #expect(eventually { keeper.figures.problem == nil && keeper.figures.age != nil && keeper.figures.dueTime == 0 })
       let age = try #require(keeper.figures.age)
-      try Cluster.wait { keeper.figures.age ?? 0 > age + 2_000 }
+      #expect(eventually { keeper.figures.age ?? 0 > age + 2_000 })
       #expect(keeper.figures.dueTime == 0, "nothing was committed since")
       try store.commit(Cluster.writes("more"), durable: true)
-      try Cluster.wait { keeper.figures.age ?? age < age + 1_000 }
+      #expect(eventually { keeper.figures.age ?? age < age + 1_000 })
       #expect(try LogClient(settings).snapshots().map(\.position.sequence) == [6, 5])
       keeper.stop()
       thread.join()
@@ -332,11 +334,12 @@ extension Cluster {
     @Test func `a node that has played nothing back yet writes no snapshot`() throws {
       let (settings, node, store, place) = try Cluster.owner(5)
       let follower = try Cluster.Node("b", settings)
-      try Cluster.wait { follower.node.hasLease }
+      #expect(eventually { follower.node.hasLease })
       let keeper = SnapshotKeeper(place.settings, node: follower.node) { _, _ in }
       let thread = try Thread(name: "snapshot") { keeper.run() }
-      try Cluster.wait { keeper.figures.dueTime > 0 }
-      usleep(500_000)
+      #expect(eventually { keeper.figures.dueTime > 0 })
+      let age = keeper.figures.dueTime
+      #expect(eventually { keeper.figures.dueTime > age + 500 })
       #expect(keeper.figures.problem == nil && follower.node.position == .start)
       #expect(try LogClient(settings).snapshots().isEmpty)
       keeper.stop()
@@ -363,7 +366,7 @@ extension Cluster {
         }
       }
       let client = LogClient(settings)
-      try Cluster.wait { try !client.continues(after: .start) }
+      #expect(try eventually { try !client.continues(after: .start) })
       for round in 0..<6 {
         let folder = TemporaryFolder()
         try place.start("b\(round)", settings, in: folder)

@@ -204,7 +204,8 @@ struct CatalogTests {
       #expect(slow.count == left)
     }
     #expect(takings.load(ordering: .relaxed) >= 3)
-    #expect(CatalogBuilder.replenish(catalog, worker: worker))
+    // On a busy host the other one may have been slow, too.
+    for _ in 0..<(fast.isSlow ? 2 : 1) { #expect(CatalogBuilder.replenish(catalog, worker: worker)) }
     #expect(!CatalogBuilder.replenish(catalog, worker: worker))
     #expect(slow.count == 1)
     let same = try CatalogBuilder.build(
