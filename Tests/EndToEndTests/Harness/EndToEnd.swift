@@ -4,11 +4,11 @@ import Testing
 /// All tests of the real programs, one after the other, because each loads the host.
 @Suite(.serialized) enum EndToEnd {
   /// How many events the heavy tests send.
-  static let events = 50_000
+  static let events = 16_000
   /// How many connections they send them over.
   static let connections = 8
   /// How often the rules are reloaded under load.
-  static let reloads = 500
+  static let reloads = 200
 }
 
 extension Trait where Self == ConditionTrait {

@@ -116,9 +116,9 @@ import Testing
     #expect(eventually { rig.figures().givenUp == 0 && rig.figures().waiting == 0 })
   }
 
-  @Test func `tens of thousands of effects are resent at once, and each is delivered once`() throws {
+  @Test func `ten thousand effects are resent at once, and each is delivered once`() throws {
     let store = MemoryStore()
-    let count = 30_000
+    let count = 10_000
     let mark = StoredEffect.Mark(
       at: "2025-11-10T00:00:00.000Z", tries: 1, failure: DeliveryFailure(reason: "refused"), after: UInt64(Int64.max))
     for number in 0..<count {
@@ -196,10 +196,10 @@ import Testing
     #expect(try client.call("effect", ["id": "same", "subject": "b"])["subject"] == "b")
   }
 
-  @Test func `100,000 waiting effects are listed exactly once each, in bounded memory`() throws {
+  @Test func `20,000 waiting effects are listed exactly once each, in bounded memory`() throws {
     let store = MemoryStore()
-    let count = 100_000
-    let data = #"{"text":"\#(String(repeating: "x", count: 1_000))"}"#
+    let count = 20_000
+    let data = #"{"text":"\#(String(repeating: "x", count: 4_000))"}"#
     for number in 0..<count {
       let key = EffectKey(subject: Array("s\(number % 1_000)".utf8), sequence: UInt64(number + 1))
       try DeliveryRig.put(key, "e\(number)", data: data, into: store)
@@ -223,10 +223,10 @@ import Testing
       guard let next = page["next"] else { break }
       params["after"] = next
     }
-    #expect(pages == 100 && seen.count == count)
+    #expect(pages == 20 && seen.count == count)
     #expect(try ids(client.call("effects", [:])).count == 100)
     #expect(rig.services.outbox.figures.first?.figures.oldestSeconds(now: EngineClock().now) ?? 0 > 0)
-    // The effects themselves, more than 100 MB, stay in the store.
+    // The effects themselves, more than 80 MB, stay in the store.
     let growth = ProcessMemory.read().resident - before
     #expect(growth < count * data.utf8.count / 3, "memory grew by \(growth) bytes")
   }

@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test func `whatever a power cut, a kill or failing calls leave, the log opens and holds what it said`() {
-    run("log", states: Self.environment("RULED_DISK_STATES") ?? 3_000) { seed in
+    run("log", states: Self.environment("RULED_DISK_STATES") ?? 1_000) { seed in
       let run = LogRun(seed: seed)
       run.run()
       return Outcome(states: run.states, failures: run.failures, problem: run.problem)
@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test func `whatever they leave of the log and RocksDB's files together, the store opens and holds what it said`() {
-    run("store", states: Self.environment("RULED_DISK_STATES").map { $0 / 100 } ?? 1_000) { seed in
+    run("store", states: Self.environment("RULED_DISK_STATES").map { $0 / 100 } ?? 300) { seed in
       let run = RocksRun(seed: seed)
       run.run()
       return Outcome(states: run.states, failures: run.failures, problem: run.problem)
