@@ -74,6 +74,13 @@ import Testing
     for text in texts { try writer.append(batch(text)) }
   }
 
+  /// When the lease of a node ends, in microseconds.
+  static func endOfLease(_ node: String, _ settings: ClusterSettings) throws -> Int64 {
+    let statement = PostgresStatement(
+      "SELECT (extract(epoch FROM lease) * 1000000)::int8 FROM ruled.nodes WHERE node = '\(node)'")
+    return try PostgresConnection(settings.url, seconds: 5).execute(statement, milliseconds: 5000).integer(0, 0)
+  }
+
   /// What the log has, as texts, in its order; each batch is checked to follow the one before.
   static func texts(_ settings: ClusterSettings) throws -> [String] {
     var texts: [String] = []
@@ -100,14 +107,6 @@ import Testing
     } catch { return (error as? StoreError)?.code }
   }
 
-  /// Waits until `condition` holds; the test fails after a minute.
-  static func wait(for condition: () throws -> Bool) throws {
-    for _ in 0..<6000 {
-      if try condition() { return }
-      usleep(10_000)
-    }
-    Issue.record("it did not come to that within a minute")
-  }
 }
 
 /// Ends the shared server: a static property is never released.

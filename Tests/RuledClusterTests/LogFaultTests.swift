@@ -57,10 +57,10 @@ extension Cluster {
       try Cluster.append(before, by: writer)
       proxy.arm(.endLost)
       let thread = try Thread(name: "stuck") { _ = try? Cluster.append(["stuck"], by: writer) }
-      try Cluster.wait { proxy.count == 1 }
+      #expect(eventually { proxy.count == 1 })
       let other = LogWriter(settings, node: Cluster.node("b"))
       let client = LogClient(settings)
-      try Cluster.wait { (try? other.takeOver(from: client.readHead())) == true }
+      #expect(eventually { (try? other.takeOver(from: client.readHead())) == true })
       try Cluster.append(["last"], by: other)
       thread.join()
       // The node is alive, so it may have owned the log once more before the other one.
@@ -77,7 +77,7 @@ extension Cluster {
         while !isWaiting.isSet { _ = try? connection.execute(commit, milliseconds: 60_000) }
       }
       let waiting = PostgresStatement("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
-      try Cluster.wait { try administrator.execute(waiting, milliseconds: 5000).count > 0 }
+      #expect(try eventually { try administrator.execute(waiting, milliseconds: 5000).count > 0 })
       isWaiting.set()
       let cancel = PostgresStatement("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
       _ = try administrator.execute(cancel, milliseconds: 5000)
@@ -104,14 +104,11 @@ extension Cluster {
       }
       let cancel = PostgresStatement(
         "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND datname <> 'postgres'")
-      try Cluster.wait { try administrator.execute(cancel, milliseconds: 5000).count > 0 }
+      #expect(try eventually { try administrator.execute(cancel, milliseconds: 5000).count > 0 })
       // The writer now waits for the standby again, to learn what became of the batch.
-      try Cluster.wait {
-        try administrator.execute(
-          PostgresStatement("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE '%epoch + 1%'"),
-          milliseconds: 5000
-        ).count > 0
-      }
+      let waiting = PostgresStatement(
+        "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE '%epoch + 1%'")
+      #expect(try eventually { try administrator.execute(waiting, milliseconds: 5000).count > 0 })
       #expect(!done.isSet)
       try set("")
       thread.join()
@@ -135,12 +132,12 @@ extension Cluster {
       }
       for _ in 0..<2 {
         let before = acknowledged.withLock { $0 }
-        try Cluster.wait { acknowledged.withLock { $0 } > before + 20 }
+        #expect(eventually { acknowledged.withLock { $0 } > before + 20 })
         if way == "kill" { server.kill9() } else { server.stop(mode: "immediate") }
         server.start()
       }
       let before = acknowledged.withLock { $0 }
-      try Cluster.wait { acknowledged.withLock { $0 } > before }
+      #expect(eventually { acknowledged.withLock { $0 } > before })
       stop.set()
       thread.join()
       let count = acknowledged.withLock { $0 }
@@ -160,7 +157,7 @@ extension Cluster {
       #expect(writer.end == nil)
       #expect(Cluster.code { try Cluster.append(["3"], by: writer) } == .fenced)
       let client = LogClient(settings)
-      try Cluster.wait { (try? writer.takeOver(from: client.readHead())) == true }
+      #expect(eventually { (try? writer.takeOver(from: client.readHead())) == true })
       try Cluster.append(["4"], by: writer)
       let texts = try Cluster.texts(settings)
       #expect(texts == ["1", "4"] || texts == ["1", "2", "4"])

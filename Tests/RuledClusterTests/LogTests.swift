@@ -117,7 +117,7 @@ extension Cluster {
       let writer = LogWriter(settings, node: node)
       #expect(try client.renewLease(of: node, at: 0) == false)
       #expect(try writer.takeOver(from: client.readHead()))
-      try Cluster.wait { try client.readHead().isLeaseOver }
+      #expect(try eventually { try client.readHead().isLeaseOver })
       settings.lease = 3_600_000
       let longer = LogClient(settings)
       #expect(try longer.renewLease(of: node, at: 0) == false)

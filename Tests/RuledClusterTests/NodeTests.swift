@@ -64,7 +64,7 @@ extension Cluster {
         let commit = try store.append(Cluster.writes("\(number)"))
         #expect(try store.sync() == commit)
       }
-      try Cluster.wait { second.texts == first.texts && second.texts.count == 50 }
+      #expect(eventually { second.texts == first.texts && second.texts.count == 50 })
       #expect(second.node.figures.owner == first.node.identity)
       #expect(taken.withLock { $0 == nil })
       first.end()
@@ -103,11 +103,10 @@ extension Cluster {
         let store = try? other.own()
         taken.withLock { $0 = store }
       }
-      try Cluster.wait { other.node.hasLease }
-      usleep(500_000)
+      #expect(eventually { other.node.hasLease && other.node.figures.owner == owner })
       #expect(try client.renewLease(of: owner, at: 0) == false)
       try Cluster.append(["1"], by: writer)
-      try Cluster.wait { other.texts == ["1"] }
+      #expect(eventually { other.texts == ["1"] })
       #expect(try client.readHead().owner == owner)
       // It dies.
       try endLease()
@@ -151,7 +150,7 @@ extension Cluster {
       let events = Mutex<[String]>([])
       node.node.serve { event in events.withLock { $0.append("\(event)") } }
       _ = try Cluster.owner(settings, "b")
-      try Cluster.wait { events.withLock { !$0.isEmpty } }
+      #expect(eventually { events.withLock { !$0.isEmpty } })
       #expect(events.withLock { $0.count == 1 && $0[0].contains("another node has taken the log") })
       #expect(!node.node.figures.isOwner)
       node.end()
@@ -170,12 +169,13 @@ extension Cluster {
       // The node can't renew its lease for longer than it lasts, and another one takes the log over meanwhile.
       let database = try PostgresConnection(settings.url, seconds: 5)
       try database.run(script: "BEGIN; LOCK TABLE ruled.nodes IN ACCESS EXCLUSIVE MODE", milliseconds: 5000)
-      try Cluster.wait { !owner.hasLease }
+      #expect(eventually { !owner.hasLease })
       try database.run(
         script: "UPDATE ruled.logs SET epoch = epoch + 1, owner = 'b', incarnation = 'b'; COMMIT", milliseconds: 5000)
-      try Cluster.wait { hadLease.withLock { $0 != nil } }
+      #expect(eventually { hadLease.withLock { $0 != nil } })
       #expect(hadLease.withLock { $0 } == false, "another node may have committed by then")
-      usleep(300_000)
+      let end = try Cluster.endOfLease("a", settings)
+      #expect(try eventually { try Cluster.endOfLease("a", settings) > end })
       #expect(!owner.hasLease, "the store that it serves lacks what the other one commits")
       node.end()
       try store.close()
@@ -194,7 +194,7 @@ extension Cluster {
       #expect(try administration.undrain("b") == nil)
       let cluster = try administration.drain("a", force: true).get()
       #expect(cluster.owner?.identity.name == "a" && cluster.nodes.map(\.isDrained) == [true])
-      try Cluster.wait { events.withLock { $0 == ["drained"] } }
+      #expect(eventually { events.withLock { $0 == ["drained"] } })
       node.end()
       try store.close()
       let again = try Node("a", settings, folder: node.folder)
@@ -202,7 +202,7 @@ extension Cluster {
       let follower = try Thread(name: "follow") {
         if (try? again.node.awaitOwnership()) != nil { taken.withLock { $0 = true } }
       }
-      try Cluster.wait { again.node.figures.isDrained }
+      #expect(eventually { again.node.figures.isDrained })
       #expect(try !LogWriter(settings, node: again.node.identity).takeOver(from: LogClient(settings).readHead()))
       #expect(taken.withLock { !$0 })
       #expect(try administration.undrain("a")?.nodes.map(\.isDrained) == [false])

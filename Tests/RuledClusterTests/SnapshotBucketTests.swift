@@ -157,7 +157,6 @@ extension Cluster {
     @Test func `progress ends a request and the wait for the next attempt`() throws {
       let store = try ObjectStore(bucket)
       server.fail { _ in .status(503) }
-      let started = MonotonicClock.milliseconds
       var calls = 0
       let error = #expect(throws: StoreError.self) {
         try store.delete("x") { (_) throws(StoreError) in
@@ -165,7 +164,7 @@ extension Cluster {
           if calls > 3 { throw StoreError(.interrupted, "the node ends") }
         }
       }
-      #expect(error?.code == .interrupted && MonotonicClock.milliseconds < started + 5_000)
+      #expect(error?.code == .interrupted && calls == 4)
     }
 
     @Test func `without credentials the settings are refused`() throws {

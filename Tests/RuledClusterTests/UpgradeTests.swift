@@ -119,12 +119,12 @@ extension Cluster {
         second.node.serve { event in if case .upgrade(let sentence) = event { told.withLock { $0.append(sentence) } } }
         taken.withLock { $0 = store }
       }
-      try Cluster.wait { second.texts == ["1"] }
+      #expect(eventually { second.texts == ["1"] })
       #expect(try Self.format(settings) == ClusterSchema.current.newest)
       first.end()
       follower.join()
       let next = try #require(taken.withLock { $0 })
-      try Cluster.wait { told.withLock { $0.last?.hasSuffix("now") == true } }
+      #expect(eventually { told.withLock { $0.last?.hasSuffix("now") == true } })
       try next.commit(Cluster.writes("2"), durable: true)
       #expect(try Self.format(settings) == ClusterSchema.current.newest + 1)
       #expect(second.texts == ["1", "2"])

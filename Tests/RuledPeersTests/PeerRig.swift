@@ -60,15 +60,6 @@ final class Journal<Item: Sendable>: Sendable {
   var items: [Item] { stored.withLock { $0 } }
 }
 
-/// Polls until `condition` holds, for 30 s at most.
-func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
-  for _ in 0..<15_000 {
-    if try condition() { return true }
-    usleep(2000)
-  }
-  return false
-}
-
 /// One end of a socket pair, in a test's hands.
 final class Socket: Sendable {
   let descriptor: Int32

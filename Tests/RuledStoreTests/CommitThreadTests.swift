@@ -125,8 +125,7 @@ import Testing
     let errors = try run(threads: writers + 1) { number in
       guard number < writers else {
         while results.left.load(ordering: .acquiring) > 0 {
-          if store.state.failure != nil { try? store.reopen() }
-          usleep(200)
+          if store.state.failure != nil { try? store.reopen() } else { sched_yield() }
         }
         return
       }

@@ -71,9 +71,10 @@ package final class PostgresServer: Sendable {
     if let first = processes.first { kill(first, SIGSTOP) }  // so that it starts no further process
     let all = processes
     for process in all { kill(process, SIGKILL) }
-    while all.contains(where: { kill($0, 0) == 0 && !TemporaryFolder.read("/proc/\($0)/stat").contains(") Z ") }) {
-      usleep(10_000)
+    let haveEnded = eventually {
+      all.allSatisfy { kill($0, 0) != 0 || TemporaryFolder.read("/proc/\($0)/stat").contains(") Z ") }
     }
+    precondition(haveEnded, "processes of PostgreSQL do not end after SIGKILL")
     // The process may stay as a zombie, which the next server would take for a live one.
     for lock in ["data/postmaster.pid", ".s.PGSQL.5432.lock"] { unlink(folder(lock)) }
   }

@@ -34,13 +34,10 @@ package enum Program {
     return (wait(process), folder.read("out"))
   }
 
-  /// Waits for a process to end and returns its exit code; kills it after a minute.
+  /// Waits for a process to end and returns its exit code; kills one that hangs.
   package static func wait(_ process: pid_t) -> Int32 {
     var status: Int32 = 0
-    for _ in 0..<12_000 {
-      if waitpid(process, &status, WNOHANG) == process { return exitCode(status) }
-      usleep(5000)
-    }
+    if eventually({ waitpid(process, &status, WNOHANG) == process }) { return exitCode(status) }
     kill(process, SIGKILL)
     waitpid(process, &status, 0)
     return exitCode(status)

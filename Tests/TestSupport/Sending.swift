@@ -1,5 +1,13 @@
 import Glibc
 
+/// The number of bytes sent over a Unix socket that its other end has not read yet.
+package func unreadBytes(of descriptor: Int32) -> Int32 {
+  var count: Int32 = 0
+  let status = ioctl(descriptor, UInt(TIOCOUTQ), &count)
+  precondition(status == 0, "ioctl: \(errno)")
+  return count
+}
+
 /// Sends all bytes over a connected socket, and waits for that; returns false if the connection is closed.
 @discardableResult
 package func sendAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {

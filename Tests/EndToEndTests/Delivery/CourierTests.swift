@@ -65,14 +65,6 @@ extension EndToEnd {
       try client.event("tell", subject, ["n": 1])["effects"]?[0]?["id"]?.stringValue ?? "?"
     }
 
-    private func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
-      for _ in 0..<6_000 {
-        if try condition() { return true }
-        usleep(10_000)
-      }
-      return false
-    }
-
     @Test("a courier delivers over HTTPS, with both certificates, for a daemon that can open Unix sockets only")
     func deliversForASealedDaemon() throws {
       let daemon = try sealedDaemon(configuration("courier"))

@@ -54,8 +54,9 @@ final class HTTPSReceiver {
     folder.replace("receiver.py", with: Self.program)
     process = Program.spawn(
       "python3", [folder("receiver.py"), folder.path], output: folder("log"))
-    for _ in 0..<2_000 where folder.read("port").isEmpty { usleep(10_000) }
-    if folder.read("port").isEmpty { throw Client.Gone(description: folder.read("log")) }
+    guard eventually({ !folder.read("port").isEmpty }) else {
+      throw Client.Gone(description: "the receiver does not listen: \(folder.read("log"))")
+    }
   }
 
   deinit {

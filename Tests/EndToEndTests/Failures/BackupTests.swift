@@ -62,9 +62,7 @@ extension EndToEnd {
         tens += last / 10
       }
       #expect(try client.call("counters", ["prefix": "tally.hits"])[0]?["value"] == .integer(hits))
-      for _ in 0..<600 where try client.call("health")["messages"]?["waiting"] != 0 {
-        _ = try client.event("none", "pause:1", with: ["wait": "cascade"])
-      }
+      #expect(try eventually { try client.call("health")["messages"]?["waiting"] == 0 })
       #expect(try client.call("counters", ["prefix": "tally.tens"])[0]?["value"] == .integer(tens))
       #expect(daemon.end(SIGTERM) == 0)
     }
@@ -81,7 +79,7 @@ extension EndToEnd {
       let folder = daemon.folder("backups")
       var taken: [(path: String, acknowledged: [String: Int64])] = []
       for round in 1...2 {
-        while tally.answered < tally.events * round / 4 { usleep(1000) }
+        #expect(eventually { tally.answered >= tally.events * round / 4 })
         let before = acknowledged.subjects
         let backup = rulectl(daemon, "backup", folder, "--json")
         #expect(backup.code == 0, "\(backup.output)")
@@ -148,12 +146,12 @@ extension EndToEnd {
         }
       }
       // the daemon may still make the checkpoint that the killed rulectl asked for
-      var last = rulectl(daemon, "backup", folder, "--keep", "1")
-      for _ in 0..<600 where last.output.holds("another backup is being taken") {
-        usleep(50_000)
+      var last: (code: Int32, output: String) = (1, "")
+      let isFree = eventually {
         last = rulectl(daemon, "backup", folder, "--keep", "1")
+        return !last.output.holds("another backup is being taken")
       }
-      #expect(last.code == 0, "\(last.output)")
+      #expect(isFree && last.code == 0, "\(last.output)")
       let names = TemporaryFolder.names(folder).sorted()
       #expect(names.count == 2 && names.last == "latest", "\(names)")
       #expect(!TemporaryFolder.names(daemon.folder("store")).contains { $0.hasPrefix("checkpoint-") })
@@ -206,8 +204,7 @@ extension EndToEnd {
       }
       let released = rulectl(held, "effects", "release")
       #expect(released.code == 0 && released.output.holds("are delivered from now on"), "\(released.output)")
-      for _ in 0..<1000 where TemporaryFolder.read(lines).split(separator: "\n").count < 3 { usleep(10_000) }
-      #expect(TemporaryFolder.read(lines).split(separator: "\n").count == 3)
+      #expect(eventually { TemporaryFolder.read(lines).split(separator: "\n").count == 3 })
       #expect(try held.client().call("release")["released"] == false)
       #expect(try held.client().call("health")["effects_held"] == false)
     }

@@ -2,6 +2,7 @@ import Glibc
 import RuledCore
 import RuledJSON
 import Synchronization
+import TestSupport
 import Testing
 
 extension EndToEnd {
@@ -78,7 +79,7 @@ extension EndToEnd {
       let total = Int64(perSubject * 8)
       daemon.folder.replace("rules/wild/plugin.lua", with: Self.wild(""))
       _ = try client.call("reload")
-      for _ in 0..<6000 where try client.call("parked")["parked"] != [] { usleep(5000) }
+      #expect(try eventually { try client.call("parked")["parked"] == [] })
       var sum: Int64 = 0
       for connection in 0..<2 {
         for subject in 0..<4 {
@@ -140,13 +141,11 @@ extension EndToEnd {
       let stillWild = Self.wild("if event.data.n % 10 == 0 then error('still') end")
       daemon.folder.replace("rules/wild/plugin.lua", with: stillWild)
       _ = try client.call("reload")
-      var parked: [JSONValue] = []
-      for _ in 0..<6000 {
-        parked = try client.call("parked")["parked"]?.arrayValue ?? []
-        if parked.count == 2, parked.allSatisfy({ $0["tries"] == 2 }) { break }
-        usleep(5000)
-      }
-      #expect(parked.count == 2 && parked.allSatisfy { $0["tries"] == 2 })
+      #expect(
+        try eventually {
+          let parked = try client.call("parked")["parked"]?.arrayValue ?? []
+          return parked.count == 2 && parked.allSatisfy { $0["tries"] == 2 }
+        })
       _ = try client.call("reload")
       #expect(try client.call("parked")["parked"]?[0]?["tries"] == 2)
       var sum: Int64 = 0

@@ -78,11 +78,7 @@ extension EndToEnd {
       #expect(try decided(client) == 11)
       daemon.folder.replace("ruled.conf.lua", with: "plugins = { numbered = { extra = 20 } }")
       daemon.signal(SIGHUP)
-      for _ in 0..<3000 {
-        if try decided(client) == 21 { break }
-        usleep(10_000)
-      }
-      #expect(try decided(client) == 21)
+      #expect(try eventually { try decided(client) == 21 })
       #expect(try client.call("rollback")["revision"] == first)
       #expect(try decided(client) == 11)
       #expect(
@@ -106,20 +102,22 @@ extension EndToEnd {
       func problem(after configuration: String) throws -> String {
         daemon.folder.replace("ruled.conf.lua", with: configuration)
         daemon.signal(SIGHUP)
-        for _ in 0..<3000 {
+        var problem = ""
+        let isThere = try eventually {
           let health = try client.call("health")
           #expect(health["status"] == "ready")
-          if let problem = health["problems"]?[0]?.stringValue { return problem }
-          usleep(10_000)
+          problem = health["problems"]?[0]?.stringValue ?? ""
+          return !problem.isEmpty
         }
-        return ""
+        #expect(isThere)
+        return problem
       }
       let refused = try problem(after: "wrkers = 1")
       #expect(refused.contains("the configuration was refused") && refused.contains("ruled.conf.lua:1"), "\(refused)")
       #expect(try decided(client) == 11)
       daemon.folder.replace("ruled.conf.lua", with: "plugins = { numbered = { extra = 20 } }")
       daemon.signal(SIGHUP)
-      for _ in 0..<3000 where try decided(client) != 21 { usleep(10_000) }
+      #expect(try eventually { try decided(client) == 21 })
       #expect(try client.call("health")["problems"] == [])
       let setting = try problem(after: "plugins = { numbered = { extra = 'soon' } }")
       #expect(setting.contains("the configuration: ") && setting.contains("'extra'"), "\(setting)")

@@ -66,11 +66,11 @@ extension EndToEnd {
     /// The journal's entries of rules, once `count` of them are about a rollout: a worker commits these a moment after the answer.
     private func entries(_ client: Client, _ count: Int) throws -> [JSONValue] {
       var entries: [JSONValue] = []
-      for _ in 0..<500 {
+      let areThere = try eventually {
         entries = try client.call("log", ["type": "ruled.rules"])["entries"]?.arrayValue ?? []
-        if entries.count(where: { $0["event"]?["data"]?["rollout"] != nil }) >= count { break }
-        usleep(20_000)
+        return entries.count { $0["event"]?["data"]?["rollout"] != nil } >= count
       }
+      #expect(areThere)
       return entries
     }
 
@@ -123,10 +123,7 @@ extension EndToEnd {
       #expect(rollouts.allSatisfy { $0["candidate"] == counted["candidate"] })
       #expect(rollouts.last?["state"] == "aborted" && noted.last?["revision"] != counted["candidate"])
       #expect(try sides(client)[2] == nil)
-      for _ in 0..<500 {
-        if try client.event("ask", "user:0")["decisions"]?["numbered"]?["number"] == 3 { break }
-        usleep(10_000)
-      }
+      #expect(try eventually { try client.event("ask", "user:0")["decisions"]?["numbered"]?["number"] == 3 })
       #expect(try sides(client)[3]?.count == Self.subjects.count, "what changed in the folder is in force")
       daemon.end(SIGKILL)
       try daemon.start()
@@ -199,11 +196,7 @@ extension EndToEnd {
       #expect(status["reason"]?.stringValue?.contains("failures > 5%") == true)
       #expect((status["events"]?.intValue ?? 0) >= 100 && (status["failures"]?["candidate"]?.intValue ?? 0) > 5)
       #expect(try sides(client)[1]?.count == Self.subjects.count)
-      for _ in 0..<500 {
-        if try client.call("parked")["parked"] == [] { break }
-        usleep(10_000)
-      }
-      #expect(try client.call("parked")["parked"] == [])
+      #expect(try eventually { try client.call("parked")["parked"] == [] })
     }
 
     @Test func `wrong rules, shares and conditions are refused, and nothing changes`() throws {

@@ -26,12 +26,11 @@ extension EndToEnd {
 
     /// The status once as many events were seen as were committed.
     private func status(_ client: Client, events: Int64) throws -> JSONValue {
-      for _ in 0..<1000 {
-        let status = try client.call("shadow_status")
-        if (status["events"]?.intValue ?? 0) >= events { return status }
+      let haveCome = try eventually {
         _ = try client.call("clock", ["advance": "1s"])
-        usleep(20_000)
+        return try client.call("shadow_status")["events"]?.intValue ?? 0 >= events
       }
+      #expect(haveCome)
       return try client.call("shadow_status")
     }
 

@@ -76,11 +76,8 @@ extension EndToEnd {
         "{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":{\"type\":\"hit\",\"subject\":\"s\",\"data\":{\"n\":0}}}\n"
       )
       #expect(try client.call("health")["status"] == "degraded")
-      var state: JSONValue = .null
-      for _ in 0..<1000 where state == .null {
-        state = try client.reply("state", ["subject": "s"])["result"] ?? .null
-        usleep(5000)
-      }
+      #expect(try eventually { try client.reply("state", ["subject": "s"])["result"] != nil })
+      let state = try client.call("state", ["subject": "s"])
       #expect(state["version"] == 20)
       #expect(state["plugins"]?["tally"]?["count"] == 20)
       let waiting: JSONObject = [
@@ -89,11 +86,11 @@ extension EndToEnd {
       #expect(try client.failure("event", .object(waiting))["code"] == -32004)
       disk.clear()
       var reply: JSONValue = .null
-      for _ in 0..<3000 {
+      let isAnswered = try eventually {
         reply = try hit(21, client)
-        if reply["result"] != nil { break }
-        usleep(10_000)
+        return reply["result"] != nil
       }
+      #expect(isAnswered)
       #expect(reply["result"]?["duplicate"] == false && reply["result"]?["version"] == 21, "\(reply.text)")
       for n in 22...60 { #expect(try hit(n, client)["result"]?["version"] == .integer(Int64(n))) }
       #expect(try client.call("health")["status"] == "ready")
@@ -117,18 +114,15 @@ extension EndToEnd {
       for round in 1...4 {
         let (loads, socket) = (tally.loads, daemon.socket)
         let threads = Threads.start(loads.count) { loads[$0].run(socket) }
-        while tally.answered < tally.events * round / 5 { usleep(500) }
+        #expect(eventually { tally.answered >= tally.events * round / 5 })
         disk.fill()
-        for _ in 0..<6000 {
-          if try client.call("health")["status"] == "degraded" || tally.loads.allSatisfy(\.isDone) { break }
-          usleep(1000)
-        }
+        #expect(
+          try eventually {
+            try client.call("health")["status"] == "degraded" || tally.loads.allSatisfy(\.isDone)
+          })
         Threads.join(threads)
         disk.clear()
-        for _ in 0..<6000 {
-          if try client.call("health")["status"] == "ready" { break }
-          usleep(5000)
-        }
+        #expect(try eventually { try client.call("health")["status"] == "ready" })
         for load in tally.loads { load.resendFailed() }
       }
       tally.run(daemon)
@@ -140,8 +134,7 @@ extension EndToEnd {
       let daemon = try RuledDaemon(rules: Tally.rules)
       daemon.signal(SIGXFSZ)
       #expect(try daemon.client().call("health")["status"] == "ready")
-      usleep(50_000)
-      #expect(try daemon.client().call("health")["status"] == "ready")
+      #expect(daemon.end(SIGTERM) == 0)
     }
   }
 }

@@ -100,6 +100,9 @@ final class Client: @unchecked Sendable {  // each client is used by one thread 
     return isForOwner ? reply[0] ?? .null : reply
   }
 
+  /// Whether the daemon answers.
+  var isServed: Bool { (try? reply("health"))?["result"] != nil }
+
   /// The result of a request.
   func call(_ method: String, _ params: JSONValue = [:]) throws -> JSONValue {
     let reply = try reply(method, params)

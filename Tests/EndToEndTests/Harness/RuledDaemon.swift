@@ -74,16 +74,15 @@ final class RuledDaemon: @unchecked Sendable {  // one thread starts and stops i
       preparation.map {
         Program.spawn("bash", ["-c", "\($0); exec \"$0\" \"$@\"", program] + arguments, output: "\(folder.path)/log")
       } ?? Program.spawn(program, arguments, output: "\(folder.path)/log")
-    for _ in 0..<6000 {
-      if let client = try? Client(socket), let reply = try? client.reply("health"), reply["result"] != nil { return }
+    let isServing = try eventually {
       var status: Int32 = 0
       guard waitpid(process, &status, WNOHANG) == 0 else {
         process = 0
         throw Client.Gone(description: "ruled ended with \(Program.exitCode(status)): \(log)")
       }
-      usleep(10_000)
+      return (try? Client(socket))?.isServed == true
     }
-    throw Client.Gone(description: "ruled does not answer: \(log)")
+    if !isServing { throw Client.Gone(description: "ruled does not answer: \(log)") }
   }
 
   /// Sends a signal, waits for the end and returns the exit code, or minus the signal if that killed it.

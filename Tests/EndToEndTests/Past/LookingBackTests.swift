@@ -203,7 +203,7 @@ extension EndToEnd {
       daemon.folder.replace("rules/game/plugin.lua", with: Self.game)
       _ = try client.call("reload")
       _ = try client.call("clock", ["advance": "10s"])
-      for _ in 0..<500 where try client.call("parked")["parked"] != [] { usleep(10_000) }
+      #expect(try eventually { try client.call("parked")["parked"] == [] })
       _ = try client.event("played", "user:anna", [:], with: ["id": "e4"])
       let origins = ["user:anna", "user:boss"].map { subject in
         (try? client.call("log", ["subject": .string(subject)]))?["entries"]?.arrayValue?.compactMap {

@@ -1,6 +1,7 @@
 import Glibc
 import RuledCore
 import RuledJSON
+import TestSupport
 import Testing
 
 extension EndToEnd {
@@ -128,7 +129,7 @@ extension EndToEnd {
       let request = "\n\r\n {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"query\",\"params\":{\"name\":\"echo.n\"}}\r\n"
       for byte in request.utf8 {
         client.send([byte])
-        usleep(200)
+        #expect(eventually { unreadBytes(of: client.descriptor) == 0 })
       }
       #expect(client.line() == "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"n\":0}}")
     }

@@ -1,6 +1,7 @@
 import Glibc
 import RuledCore
 import RuledJSON
+import TestSupport
 import Testing
 
 extension EndToEnd {
@@ -27,12 +28,7 @@ extension EndToEnd {
       try client.event("delay.begin", "device:other", ["user": "user:42"])
       try client.event("user.authenticated", "device:d", ["user": "42"])
       try client.event("account.deleted", "user:42")
-      var waiting: Int64? = nil
-      for _ in 0..<4_000 where waiting != 0 {
-        usleep(10_000)
-        waiting = try client.call("health")["messages"]?["waiting"]?.intValue
-      }
-      try #require(waiting == 0)
+      try #require(try eventually { try client.call("health")["messages"]?["waiting"] == 0 })
       for subject: JSONValue in ["user:42", "device:d"] {
         let state = try client.reply("state", ["subject": subject])
         #expect(state["result"]?["plugins"]?["attribution"] == nil, "\(subject.text): \(state.text)")

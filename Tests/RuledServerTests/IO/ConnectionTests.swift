@@ -1,5 +1,6 @@
 import Glibc
 import RuledThreads
+import TestSupport
 import Testing
 
 @testable import RuledServer
@@ -11,7 +12,7 @@ import Testing
     let client = server.connect()
     for byte in Array("{\"a\":1}\n".utf8) {
       client.send([byte])
-      usleep(200)
+      #expect(eventually { unreadBytes(of: client.descriptor) == 0 })
     }
     #expect(client.receive(lines: 1) == "{\"a\":1}\n")
     #expect(server.seen.lines == 1)

@@ -1,6 +1,7 @@
 import Glibc
 import RuledThreads
 import Synchronization
+import TestSupport
 
 @testable import RuledServer
 
@@ -46,26 +47,19 @@ final class Confined<Value>: @unchecked Sendable {  // touched only in closures 
   var value: Value?
 }
 
-/// A value that one thread sets and another waits for, with a generous deadline.
+/// A value that one thread sets and another waits for.
 final class Signal<Value: Sendable>: Sendable {
   private let value: Mutex<Value?> = Mutex(nil)
 
   func set(_ new: Value) { value.withLock { $0 = new } }
 
-  func wait() -> Value {
-    for _ in 0..<30_000 {
-      if let value = value.withLock({ $0 }) { return value }
-      usleep(1000)
+  func wait(file: StaticString = #fileID, line: UInt = #line) -> Value {
+    var signalled: Value?
+    let isSet = eventually {
+      signalled = value.withLock { $0 }
+      return signalled != nil
     }
-    fatalError("no signal within 30 s")
+    guard isSet, let signalled else { fatalError("the signal did not come", file: file, line: line) }
+    return signalled
   }
-}
-
-/// Polls until `condition` holds, for 30 s at most.
-func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
-  for _ in 0..<15_000 {
-    if try condition() { return true }
-    usleep(2000)
-  }
-  return false
 }

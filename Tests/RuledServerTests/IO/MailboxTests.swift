@@ -1,5 +1,6 @@
 import RuledThreads
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import RuledServer

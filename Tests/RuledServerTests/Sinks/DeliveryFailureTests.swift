@@ -1,6 +1,7 @@
 import RuledCore
 import RuledEngine
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import RuledServer

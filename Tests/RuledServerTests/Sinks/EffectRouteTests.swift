@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import TestSupport
 import Testing
 
 @testable import RuledServer

@@ -2,6 +2,7 @@ import Glibc
 import RuledCore
 import RuledEngine
 import RuledJSON
+import TestSupport
 import Testing
 
 @testable import RuledServer

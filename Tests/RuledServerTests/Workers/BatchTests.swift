@@ -1,5 +1,6 @@
 import RuledCore
 import RuledJSON
+import TestSupport
 import Testing
 
 @testable import RuledServer
