@@ -77,8 +77,9 @@ import Testing
   /// When the lease of a node ends, in microseconds.
   static func endOfLease(_ node: String, _ settings: ClusterSettings) throws -> Int64 {
     let statement = PostgresStatement(
-      "SELECT (extract(epoch FROM lease) * 1000000)::int8 FROM ruled.nodes WHERE node = '\(node)'")
-    return try PostgresConnection(settings.url, seconds: 5).execute(statement, milliseconds: 5000).integer(0, 0)
+      "SELECT (extract(epoch FROM lease) * 1000000)::int8 FROM ruled.nodes WHERE node = $1::text")
+    return try PostgresConnection(settings.url, seconds: 5)
+      .execute(statement, [.text(node)], milliseconds: 5000).integer(0, 0)
   }
 
   /// What the log has, as texts, in its order; each batch is checked to follow the one before.
