@@ -116,6 +116,48 @@ import Testing
     #expect(exported["events"] == [first])
   }
 
+  @Test func `a repeat with another type or other data says so, and one that is written otherwise does not`() throws {
+    let engine = try Engine(["p": Self.counting])
+    for id in ["1", String(repeating: "x", count: 256)] {
+      let more: JSONObject = ["id": .string(id)]
+      let first = try engine.send("a", ["n": 1, "name": "Zoë"], more)
+      #expect(first["differs"] == nil)
+      for data in [["name": "Zoë", "n": 1.0], ["n": 1, "name": "Zoë", "none": .null]] as [JSONValue] {
+        let same = try engine.send("a", data, more)
+        #expect(same["duplicate"] == true && same["differs"] == nil)
+      }
+      #expect(
+        try engine.send("a", ["n": 1, "name": "Zoë"], more.adding("time", "2020-01-01T00:00:00Z"))["differs"] == nil)
+      for (type, data) in [("a", ["n": 2, "name": "Zoë"]), ("b", ["n": 1, "name": "Zoë"]), ("a", [:])]
+        as [(String, JSONValue)]
+      {
+        let other = try engine.send(type, data, more)
+        #expect(other["duplicate"] == true && other["differs"] == true)
+        #expect(other["decisions"] == first["decisions"])
+      }
+    }
+    #expect(engine.local.evaluator.duplicates == 12 && engine.local.evaluator.differences == 6)
+    for data in [[:], .null] as [JSONValue] { try engine.send("c", data, ["id": "2"]) }
+    let coded: JSONObject = ["id": "3", "data_base64": "AQ==", "tag": "x"]
+    try engine.send("d", .null, coded)
+    #expect(try engine.send("d", .null, coded)["differs"] == nil)
+    #expect(try engine.send("d", .null, coded.adding("data_base64", "Ag=="))["differs"] == true)
+    #expect(engine.local.evaluator.differences == 7)
+  }
+
+  @Test func `an outcome that an older build remembered is compared with nothing`() throws {
+    let engine = try Engine(["p": Self.counting])
+    try engine.send("a", ["n": 1], ["id": "1"])
+    let writes = WriteSet()
+    for entry in try engine.local.contents() where entry.key.first == StoreKey.Kind.outcome.rawValue {
+      entry.key.withView { key in Array(entry.value.dropLast(8)).withView { writes.put(key, $0) } }
+    }
+    try engine.store.commit(writes, durable: true)
+    let again = try Engine(["p": Self.counting], store: engine.store)
+    let repeated = try again.send("a", ["n": 2], ["id": "1"])
+    #expect(repeated["duplicate"] == true && repeated["differs"] == nil)
+  }
+
   @Test func longIdsAreToldApart() throws {
     let engine = try Engine(["p": Self.counting])
     let long = String(repeating: "x", count: 300)
@@ -143,5 +185,14 @@ import Testing
     let again = try Engine(["p": Self.counting], store: engine.store)
     #expect(try again.send("a", [:], ["id": "1"])["duplicate"] == true)
     #expect(try again.send("a", [:], ["id": "2"])["version"] == 2)
+  }
+}
+
+extension JSONObject {
+  /// The object with one more member.
+  fileprivate func adding(_ name: String, _ value: JSONValue) -> JSONObject {
+    var other = self
+    other[name] = value
+    return other
   }
 }

@@ -75,7 +75,7 @@ final class JournalRig {
     let outcome = RememberedOutcome(
       version: versions[subject] ?? 0, revision: parts[0], decisions: parts[1], effects: parts[2], failures: none)
     let value = ByteBuffer()
-    outcome.write(expiring: 0, id: none, into: value)
+    outcome.write(expiring: 0, id: none, digest: 0, into: value)
     put(
       StoreKey.bytes { StoreKey.outcome(expiring: 1, Array(subject.utf8), source: [], id: Array(id.utf8), into: $0) },
       value, to: writes)

@@ -23,6 +23,8 @@ package final class Evaluator {
   let transaction: EventTransaction
   /// How many events repeated one whose outcome was remembered, without those on the other side of a rollout.
   var ownDuplicates = 0
+  /// How many of them had another type or other data.
+  var ownDifferences = 0
   /// The rules that are tried on some subjects, nil while there are none.
   var rollout: Rollout?
   /// Counts the events of this side while there is a rollout.
@@ -82,8 +84,10 @@ package final class Evaluator {
     if event.origin == .client, !event.isDryRun,
       let outcome = try memory.recall(event, identity: identity, subject: subject, record: record)
     {
+      let differs = outcome.digest.map { $0 != OutcomeMemory.digest(of: event) } ?? false
       ownDuplicates += 1
-      OutcomeWriter.write(outcome, of: event.subject, id: event.id, isDuplicate: true, to: reply)
+      if differs { ownDifferences += 1 }
+      OutcomeWriter.write(outcome, of: event.subject, id: event.id, differs ? .differing : .same, to: reply)
       return
     }
     transaction.begin(event, of: subject, record: record)
@@ -95,7 +99,7 @@ package final class Evaluator {
       if let tally { tally.note(subject, hasFailed: !outcome.failures.isEmpty, into: batches.current.writes) }
     }
     OutcomeWriter.write(
-      outcome, of: event.subject, id: event.id, isDuplicate: false,
+      outcome, of: event.subject, id: event.id, .none,
       trace: event.isExplained ? transaction.trace.bytes : nil, to: reply)
   }
 
@@ -179,6 +183,9 @@ package final class Evaluator {
 
   /// Prefetches the hot subjects of the events that come a few events after the one at `index`, of `count` events in order.
   ///
+  /// How many of them had another type or other data than the first one.
+  package var differences: Int { ownDifferences + (rollout?.candidate.ownDifferences ?? 0) }
+
   /// `hash` gives the hash of the subject of the event at an index.
   package func prefetch(after index: Int, of count: Int, _ hash: (Int) -> UInt64) {
     for stage in SubjectCache.PrefetchStage.allCases {

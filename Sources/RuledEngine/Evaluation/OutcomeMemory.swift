@@ -1,4 +1,5 @@
 import RuledCore
+import RuledJSON
 import RuledStore
 
 /// Remembers the outcomes of events for the deduplication window, so that a repeat gets the first outcome.
@@ -34,6 +35,12 @@ final class OutcomeMemory {
 
   /// The hash by which an event is listed; it is stored and must never change.
   static func identity(of event: EventInput) -> UInt64 { hash64(event.id, seed: hash64(event.source, seed: 1)) }
+
+  /// The digest of what happened, by which a repeat is compared with the first event; it is stored and must never change.
+  static func digest(of event: EventInput) -> UInt64 {
+    let data = event.data ?? event.attributes?.member("data_base64")
+    return hash64(event.type, seed: data?.digest ?? TapeValue.emptyObjectDigest)
+  }
 
   // MARK: Recalling
 
@@ -99,7 +106,8 @@ final class OutcomeMemory {
     let seconds = UInt32(clamping: (expiry + 999_999) / 1_000_000)
     let keyHasID = writeOutcomeKey(of: event, expiring: seconds)
     value.removeAll()
-    outcome.write(expiring: expiry, id: keyHasID ? ByteView.empty : event.id, into: value)
+    outcome.write(
+      expiring: expiry, id: keyHasID ? ByteView.empty : event.id, digest: Self.digest(of: event), into: value)
     batches.current.writes.put(key.bytes, value.bytes)
     readHistory(of: record, now: now, into: &history)
     if history.recent.count >= Self.recentEvents, let record {

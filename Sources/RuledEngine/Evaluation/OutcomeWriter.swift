@@ -7,19 +7,29 @@ import RuledStore
 ///
 /// Its members stand in literals: with `JSONWriter` an outcome takes 1,090 instructions instead of 605.
 enum OutcomeWriter {
+  /// What an outcome says of repetition.
+  enum Repetition {
+    /// The event is new.
+    case none
+    /// It repeats one.
+    case same
+    /// It has the id of one whose type or data were others.
+    case differing
+  }
+
   /// Appends the outcome of an event; `trace` explains it, nil for no explanation.
   static func write(
-    _ outcome: RememberedOutcome, of subject: ByteView, id: ByteView, isDuplicate: Bool,
+    _ outcome: RememberedOutcome, of subject: ByteView, id: ByteView, _ repetition: Repetition,
     trace: ByteView? = nil, to buffer: ByteBuffer
   ) {
     buffer.append("{\"subject\":" as StaticString)
     buffer.append(jsonString: subject)
     buffer.append(",\"id\":" as StaticString)
     buffer.append(jsonString: id)
-    if isDuplicate {
-      buffer.append(",\"duplicate\":true,\"version\":" as StaticString)
-    } else {
-      buffer.append(",\"duplicate\":false,\"version\":" as StaticString)
+    switch repetition {
+    case .none: buffer.append(",\"duplicate\":false,\"version\":" as StaticString)
+    case .same: buffer.append(",\"duplicate\":true,\"version\":" as StaticString)
+    case .differing: buffer.append(",\"duplicate\":true,\"differs\":true,\"version\":" as StaticString)
     }
     buffer.append(decimal: Int64(outcome.version))
     buffer.append(",\"revision\":\"" as StaticString)

@@ -41,6 +41,7 @@ extension Evaluator {
     tally = nil
     plugins.others = nil
     ownDuplicates += ended.candidate.ownDuplicates
+    ownDifferences += ended.candidate.ownDifferences
     guard isPromoted else { return }
     let vms = ended.candidate.plugins
     adopt(vms.catalog, reusing: vms)

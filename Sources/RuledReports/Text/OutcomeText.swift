@@ -84,7 +84,9 @@ package struct OutcomeText {
     if isDryRun { return "\(subject)  \(style.yellow("dry run, nothing is stored"))\(style.dim(id))" }
     let version = outcome.member("version").map { "  version \($0.brief)" } ?? ""
     let repeated = outcome.member("duplicate")?.boolValue ?? false
-    return subject + version + style.dim(id)
-      + (repeated ? "  " + style.yellow("duplicate: this is the first outcome again") : "")
+    let differs = outcome.member("differs")?.boolValue ?? false
+    let notice =
+      "duplicate: this is the first outcome again" + (differs ? ", of an event with another type or other data" : "")
+    return subject + version + style.dim(id) + (repeated ? "  " + style.yellow(notice) : "")
   }
 }

@@ -76,6 +76,9 @@ struct DaemonMetrics {
     text.counter(
       "ruled_events_duplicate_total", "Events that got the remembered outcome of an earlier one.",
       sum { $0.duplicates.load(ordering: .relaxed) })
+    text.counter(
+      "ruled_events_differing_total", "Repeats whose type or data are not those of the first event.",
+      sum { $0.differences.load(ordering: .relaxed) })
     text.counter("ruled_queries_total", "Queries that clients sent.", sum { $0.queries.load(ordering: .relaxed) })
     text.histogram(
       "ruled_event_latency_seconds",

@@ -10,6 +10,8 @@ final class WorkerFigures: Sendable {
   let events = Atomic<Int>(0)
   /// How many of them repeated an event whose outcome was remembered.
   let duplicates = Atomic<Int>(0)
+  /// How many of those had another type or other data than the first one.
+  let differences = Atomic<Int>(0)
   /// The queries that it answered.
   let queries = Atomic<Int>(0)
   /// The number of its subjects in the cache.

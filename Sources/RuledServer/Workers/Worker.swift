@@ -163,6 +163,7 @@ final class Worker {
     figures.events.store(executed.events, ordering: .relaxed)
     figures.queries.store(executed.queries, ordering: .relaxed)
     figures.duplicates.store(evaluator.duplicates, ordering: .relaxed)
+    figures.differences.store(evaluator.differences, ordering: .relaxed)
     if let tallies = evaluator.rolloutTallies { figures.rollout.publish(tallies.live, tallies.candidate) }
     figures.hotSubjects.store(cache.subjects, ordering: .relaxed)
     figures.hotBytes.store(cache.bytes, ordering: .relaxed)

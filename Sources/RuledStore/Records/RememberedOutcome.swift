@@ -7,6 +7,7 @@ package import RuledCore
 /// | 8 | when it expires, in microseconds since 1970 |
 /// | varint | the subject's version after it |
 /// | … | the rules' revision, the event's id unless the key has it, decisions, effects and failures, each with its length as varint before it |
+/// | 8 | a digest of the event's type and data; older builds left it out |
 ///
 /// Valid as long as its bytes.
 package struct RememberedOutcome {
@@ -22,6 +23,8 @@ package struct RememberedOutcome {
   package let effects: ByteView
   /// The failures, likewise.
   package let failures: ByteView
+  /// The digest of the event's type and data as it was stored; nil when it was not.
+  package let digest: UInt64?
 
   /// An outcome of these parts.
   package init(
@@ -34,6 +37,7 @@ package struct RememberedOutcome {
     self.decisions = decisions
     self.effects = effects
     self.failures = failures
+    digest = nil
   }
 
   /// What a stored value begins with, and `results`: decisions, effects and failures, each with its length before it.
@@ -44,8 +48,12 @@ package struct RememberedOutcome {
     package let revision: ByteView
     /// The event's id as it was stored, empty when its key has it.
     package let id: ByteView
-    /// The rest of the value, as it is stored.
+    /// Decisions, effects and failures, as they are stored.
     package let results: ByteView
+    fileprivate let decisions: ByteView
+    fileprivate let effects: ByteView
+    fileprivate let failures: ByteView
+    fileprivate let digest: UInt64?
 
     /// Takes the beginning of a stored value apart; throws `corrupt` when it ends there.
     package init(_ value: ByteView) throws(StoreError) {
@@ -54,7 +62,14 @@ package struct RememberedOutcome {
       version = try reader.varint("an outcome's version")
       revision = try reader.string("an outcome's revision")
       id = try reader.string("an outcome's id")
-      results = value.extracting(reader.offset...)
+      let start = reader.offset
+      decisions = try reader.string("an outcome's decisions")
+      effects = try reader.string("an outcome's effects")
+      failures = try reader.string("an outcome's failures")
+      results = value.extracting(start..<reader.offset)
+      let hasDigest = reader.offset < value.count
+      let stored = hasDigest ? try reader.take(8, "an outcome's digest") : ByteView.empty
+      digest = hasDigest ? UInt64(bigEndian: stored.load(at: 0, as: UInt64.self)) : nil
     }
   }
 
@@ -64,14 +79,16 @@ package struct RememberedOutcome {
     version = beginning.version
     revision = beginning.revision
     id = beginning.id
-    var reader = ByteReader(beginning.results)
-    decisions = try reader.string("an outcome's decisions")
-    effects = try reader.string("an outcome's effects")
-    failures = try reader.string("an outcome's failures")
+    decisions = beginning.decisions
+    effects = beginning.effects
+    failures = beginning.failures
+    digest = beginning.digest
   }
 
-  /// Appends the value, which expires at `expiry` in microseconds since 1970; `id` is the event's, empty when the key has it.
-  package func write(expiring expiry: Int64, id: ByteView, into buffer: ByteBuffer) {
+  /// Appends the value, which expires at `expiry` in microseconds since 1970.
+  ///
+  /// `id` is the event's, empty when the key has it, and `digest` that of its type and data.
+  package func write(expiring expiry: Int64, id: ByteView, digest: UInt64, into buffer: ByteBuffer) {
     buffer.append(bigEndian: UInt64(bitPattern: expiry))
     buffer.append(varint: version)
     Self.append(revision, to: buffer)
@@ -79,6 +96,7 @@ package struct RememberedOutcome {
     Self.append(decisions, to: buffer)
     Self.append(effects, to: buffer)
     Self.append(failures, to: buffer)
+    buffer.append(bigEndian: digest)
   }
 
   private static func append(_ part: ByteView, to buffer: ByteBuffer) {

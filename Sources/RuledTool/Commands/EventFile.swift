@@ -214,6 +214,8 @@ private struct EventFileSummary {
   private(set) var sent = 0
   /// Those of them that it had accepted before.
   private(set) var duplicates = 0
+  /// Those of them whose type or data differ from what it had accepted.
+  private(set) var differences = 0
   /// Those of them that a plugin failed on.
   private(set) var failed = 0
   /// Lines that are no event, and events that the daemon refused.
@@ -229,12 +231,15 @@ private struct EventFileSummary {
     }
     sent += 1
     if outcome.member("duplicate")?.boolValue ?? false { duplicates += 1 }
+    if outcome.member("differs")?.boolValue ?? false { differences += 1 }
     if !outcome.elements("failures").isEmpty { failed += 1 }
   }
 
   /// The counts in one line.
   var text: String {
-    "\(isDryRun ? "evaluated" : "sent") \(Figures.count(sent, "event")): \(Figures.count(duplicates, "duplicate")), "
+    let differing = differences > 0 ? " (\(Figures.count(differences)) with other data)" : ""
+    return "\(isDryRun ? "evaluated" : "sent") \(Figures.count(sent, "event")): "
+      + "\(Figures.count(duplicates, "duplicate"))\(differing), "
       + "\(Figures.count(failed)) with failures; \(Figures.count(refused)) refused"
   }
 }

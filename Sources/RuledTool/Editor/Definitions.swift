@@ -106,6 +106,7 @@ enum Definitions {
     ---@field effects ruled.Effect[]
     ---@field failures table[]
     ---@field duplicate? boolean
+    ---@field differs? boolean whether it has another type or other data than the event that it repeats
     ---@field trace? table[] with the option explain
 
     ---@class ruled.Test

@@ -13,7 +13,14 @@ import Testing
     #expect(first.status == 200)
     #expect(first.headers["content-type"] == "application/json")
     #expect(first.json?["decisions"]?["p"]?["n"] == .integer(1))
-    #expect(client.ask("POST", "/v1/events", event)?.json?["duplicate"] == .bool(true))
+    let repeated = client.ask("POST", "/v1/events", event)?.json
+    #expect(repeated?["duplicate"] == .bool(true) && repeated?["differs"] == nil)
+    let batch = ["Content-Type": "application/cloudevents-batch+json"]
+    let others = #"[{"type":"n","subject":"s","id":"1","data":{"n":2}},{"type":"n","subject":"s","id":"2"}]"#
+    let answers = client.ask("POST", "/v1/events", others, batch)?.json
+    #expect(answers?[0]?["differs"] == .bool(true) && answers?[1]?["differs"] == nil)
+    let metrics = client.ask("GET", "/metrics")?.body
+    #expect(metrics?.contains("\nruled_events_differing_total 1\n") == true)
   }
 
   @Test func `pipelined requests are applied and answered in order`() throws {

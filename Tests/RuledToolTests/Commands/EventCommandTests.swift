@@ -67,7 +67,7 @@ struct EventCommandTests {
 
   @Test func `Failures are shown with file and line, and the exit code is still 0`() throws {
     let daemon = try FakeDaemon(result: [
-      "subject": "s", "id": "1", "version": 1, "duplicate": true, "decisions": [:], "effects": [],
+      "subject": "s", "id": "1", "version": 1, "duplicate": true, "differs": true, "decisions": [:], "effects": [],
       "failures": [
         ["plugin": "p", "rule": "r", "kind": "error", "message": "no\u{1B}[31m", "file": "p/plugin.lua", "line": 7]
       ],
@@ -75,7 +75,7 @@ struct EventCommandTests {
     defer { daemon.stop() }
     let run = Run("event", "t", "s", on: daemon)
     #expect(run.exit == .done)
-    #expect(run.output.contains("duplicate"))
+    #expect(run.output.contains("duplicate") && run.output.contains("other data"))
     #expect(run.output.contains("  p, rule 'r': p/plugin.lua:7: no\\u{1b}[31m (error)\n"))
     #expect(run.output.contains("parked for this plugin; see 'rulectl parked'"))
   }

@@ -14,7 +14,8 @@ struct EventFileTests {
     if subject == "bad" { return request.error(.invalidParams(path: "params.subject", "is bad")) }
     let failure: JSONValue = ["plugin": "p", "rule": "r", "kind": "error", "message": "no", "file": "f", "line": 1]
     return request.result([
-      "subject": .string(subject), "duplicate": .bool(subject == "twice"), "version": 1,
+      "subject": .string(subject), "duplicate": .bool(subject == "twice"), "differs": .bool(subject == "twice"),
+      "version": 1,
       "decisions": ["p": ["k": .string(subject)]], "effects": [], "failures": subject == "weak" ? [failure] : [],
     ])
   }
@@ -40,7 +41,7 @@ struct EventFileTests {
     #expect(lines[0].hasPrefix("standard input:2: parse_error: not JSON: "))
     #expect(lines[1] == "standard input:4: invalid_params: params.subject: is bad")
     #expect(lines[2] == "standard input:5: invalid_params: an event is a JSON object")
-    #expect(lines[3] == "sent 3 events: 1 duplicate, 1 with failures; 3 refused")
+    #expect(lines[3] == "sent 3 events: 1 duplicate (1 with other data), 1 with failures; 3 refused")
     #expect(daemon.requests.map { $0.params["subject"] } == ["a", "bad", "twice", "weak"])
   }
 

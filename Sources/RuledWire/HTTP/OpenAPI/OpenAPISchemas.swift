@@ -109,7 +109,9 @@ enum OpenAPISchemas {
           "decisions": objects(of: ["type": "object"]), "effects": array(of: effect),
           "failures": array(of: reference("Failure")),
         ],
-        optional: ["trace": array(of: ["type": "object"]), "cascade": ["const": "pending"]]),
+        optional: [
+          "differs": ["const": true], "trace": array(of: ["type": "object"]), "cascade": ["const": "pending"],
+        ]),
       "Outcomes": array(of: ["oneOf": [reference("Outcome"), reference("Error")]]),
       "Error": object([
         "code": ["type": "integer"], "message": string,
