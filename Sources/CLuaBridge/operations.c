@@ -270,9 +270,9 @@ int rb_host_count(lua_State *L) {
   rb_op noted = {0};
   rb_slice name = check_name(L, 1, "a counter's name");
   copy_to(vm, name, &noted.a, &noted.a_length);
-  if (!lua_isnil(L, 2)) luaL_checktype(L, 2, LUA_TTABLE);
-  encode_to(L, 2, "labels", "{}", &noted.b, &noted.b_length);
-  if (noted.b_length > LABEL_LIMIT) return rb_raise(L, RB_KIND_VALUE, "labels are longer than %d bytes as JSON", LABEL_LIMIT);
+  noted.b = (uint32_t)vm->op_bytes.length;
+  rb_encode_labels(L, 2);
+  noted.b_length = (uint32_t)(vm->op_bytes.length - noted.b);
   noted.integer = 1;
   if (lua_type(L, 3) == LUA_TNUMBER) {
     if (lua_isinteger(L, 3)) {

@@ -18,6 +18,10 @@ rb_known rb_known_once(lua_State *L, int key);
 /* Whether the event set the timer, and to when, or cancelled or forgot it. */
 rb_known rb_known_timer(lua_State *L, int name, lua_Number *when);
 
+/* labels.c */
+/* Appends the labels in the table at index, or none for nil, to the operations' bytes as JSON. */
+void rb_encode_labels(lua_State *L, int table);
+
 int rb_host_decide(lua_State *L);
 int rb_host_emit(lua_State *L);
 int rb_host_raise(lua_State *L);

@@ -52,7 +52,7 @@ end
 local function players_by_band()
   local players, all = {}, 0
   for _, counter in ipairs(counters(PLAYERS)) do
-    players[counter.labels.from] = counter.value
+    players[tonumber(counter.labels.from)] = counter.value
     all = all + counter.value
   end
   return players, all

@@ -216,6 +216,9 @@ rb_status rb_load(rb_vm *vm, rb_slice text, rb_slice path, const rb_budget *budg
 rb_status rb_seal(rb_vm *vm);
 
 /* A finding about a source text, without running it. */
+/* Writes the name under which Prometheus has a label; returns its length, which is 6 more than the name's at most. */
+size_t rb_label_name(rb_slice name, char *into);
+
 typedef enum { RB_FIND_GLOBAL_READ = 0, RB_FIND_GLOBAL_WRITE, RB_FIND_CALL } rb_finding_kind;
 typedef struct {
   rb_finding_kind kind;

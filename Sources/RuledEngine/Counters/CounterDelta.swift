@@ -1,4 +1,5 @@
 package import RuledCore
+import RuledLua
 
 extension CounterTable {
   /// A counter's name and its labels, JSON text with the members in order.
@@ -18,6 +19,11 @@ extension CounterTable {
       hash = Self.hash(of: &name) &* 31 &+ Self.hash(of: &labels)
       self.name = name
       self.labels = labels
+    }
+
+    /// A counter in the store, whose labels may be as an older build wrote them.
+    init(name: ByteView, stored labels: ByteView) {
+      self = CounterLabels.normalized(labels).withView { Key(name: name, labels: $0) }
     }
 
     /// The hash of a text's bytes, which differ from those that it was decoded from if they were not UTF-8.

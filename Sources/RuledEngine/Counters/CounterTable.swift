@@ -69,7 +69,7 @@ package final class CounterTable: Sendable {
         stored.unreadable.append(UnreadableKeys(error: error, after: Array(key.dropLast()), before: next))
         return true
       }
-      stored.values[Key(name: name, labels: labels)] = number
+      stored.add(number, name: name, labels: labels, at: key)
       return true
     }
     stored.unreadable += unreadable
@@ -88,12 +88,33 @@ package final class CounterTable: Sendable {
   /// The owners of the counters.
   ///
   /// A counter without a readable owner belongs to the plugin that its name begins with.
+    /// The keys of counters under labels as older builds wrote them, by what these counters are now: the next write of one removes them.
+    private var renamed: [Key: [[UInt8]]] = [:]
   private func owners(in context: EngineContext) throws(StoreError) -> [Key: String] {
     var owners: [Key: String] = [:]
     try context.scan(prefix: StoreKey.counterOwners, of: .counter, passing: { _ in }) { key, value in
       let counter = key.extracting(StoreKey.counterOwners.count...)
       if let end = counter.firstIndex(of: 0) {
-        let owned = Key(name: counter.extracting(..<end), labels: counter.extracting((end + 1)...))
+        let owned = Key(name: counter.extracting(..<end), stored: counter.extracting((end + 1)...))
+
+    /// Adds a stored value to its counter's.
+    fileprivate mutating func add(_ value: CounterValue, name: ByteView, labels: ByteView, at stored: ByteView) {
+      let key = Key(name: name, stored: labels)
+      values[key] = values[key].map { $0 + value } ?? value
+      if !labels.elementsEqual(key.labels.utf8) { renamed[key, default: []].append(Array(stored)) }
+    }
+
+    /// Adds the removal of a counter's earlier keys to the writes of a batch that stores its value; returns them for `restore`.
+    package mutating func removeRenamed(_ key: Key, in writes: WriteSet) -> [[UInt8]] {
+      guard !renamed.isEmpty, let keys = renamed.removeValue(forKey: key) else { return [] }
+      for key in keys { key.withView { writes.delete($0) } }
+      return keys
+    }
+
+    /// Takes back the removal of keys by a batch that was not committed.
+    package mutating func restore(_ keys: [[UInt8]], of key: Key) {
+      if !keys.isEmpty { renamed[key] = keys }
+    }
         owners[owned] = String(decoding: value, as: UTF8.self)
       }
       return true

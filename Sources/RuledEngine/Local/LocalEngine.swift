@@ -27,7 +27,7 @@ package final class LocalEngine {
   private let lua: LuaWorker
   private let coverage: Coverage?
   private let vms = SpareVMs()
-  private var counters: [CounterTable.Key: CounterValue] = [:]
+  private var counters = CounterTable.Stored()
   private var waiting: [CommitBatch.Message] = []
   /// How many events were sent, for the ids of those that bring none.
   var eventsMade = 0
@@ -236,7 +236,9 @@ package final class LocalEngine {
       evaluator.discardAll(from: batch)
       throw error.requestError
     }
-    for delta in batch.counters { counters[delta.key] = (counters[delta.key] ?? .integer(0)) + delta.amount }
+    for delta in batch.counters {
+      counters.values[delta.key] = (counters.values[delta.key] ?? .integer(0)) + delta.amount
+    }
     context.counters.commit(batch)
     evaluator.complete(batch)
     changes += batch.changes.all
@@ -251,7 +253,8 @@ package final class LocalEngine {
     guard !batch.counters.isEmpty else { return }
     var sums: [CounterTable.Key: CounterValue] = [:]
     for delta in batch.counters {
-      sums[delta.key] = (sums[delta.key] ?? counters[delta.key] ?? .integer(0)) + delta.amount
+      sums[delta.key] = (sums[delta.key] ?? counters.values[delta.key] ?? .integer(0)) + delta.amount
+      _ = counters.removeRenamed(counter, in: batch.writes)
     }
     let key = ByteBuffer(capacity: 128)
     let value = ByteBuffer(capacity: 32)
@@ -274,7 +277,7 @@ package final class LocalEngine {
   /// Loads the counters from the store and applies the messages that wait there.
   private func recover() throws(RequestError) {
     do throws(StoreError) {
-      counters = try context.counters.load(from: context).values
+      counters = try context.counters.load(from: context)
       eventsMade = 0
       try context.store.scan(prefix: StoreKey.prefix(.outcome)) { _, _ in
         eventsMade += 1

@@ -14,15 +14,23 @@ struct CommitQueue {
     let number: UInt64?
     /// Whether its worker waits for it, and syncs itself.
     let isAwaited: Bool
-    /// The earlier values of the counters that it changes.
-    fileprivate let replaced: [(key: CounterTable.Key, value: CounterValue?)]
+    /// The counters that it changes, as they were before.
+    fileprivate let replaced: [Replaced]
+  }
+
+  /// A counter before a submission changed it.
+  fileprivate struct Replaced {
+    let key: CounterTable.Key
+    let value: CounterValue?
+    /// The keys in the store that the submission removes.
+    let removed: [[UInt8]]
   }
 
   private var entries: [Entry] = []
   /// The counters' values once all entries are durable.
   private var counters: [CounterTable.Key: CounterValue] = [:]
   /// The counters in the store at the start.
-  private let stored: CounterTable.Stored
+  private var stored: CounterTable.Stored
   /// How many changes for watchers the entries hold.
   private var changes = 0
   private let key = ByteBuffer(capacity: 256)
@@ -96,18 +104,22 @@ struct CommitQueue {
   }
 
   /// Adds a batch's counts to the counters, and their new values to its writes; gives the old values, in order.
-  private mutating func count(_ batch: CommitBatch) -> [(key: CounterTable.Key, value: CounterValue?)] {
+  private mutating func count(_ batch: CommitBatch) -> [Replaced] {
     guard !batch.counters.isEmpty else { return [] }
-    var replaced: [(key: CounterTable.Key, value: CounterValue?)] = []
+    var replaced: [Replaced] = []
     replaced.reserveCapacity(batch.counters.count)
     for delta in batch.counters {
       let old = counters[delta.key]
       let sum = (old ?? .integer(0)) + delta.amount
       counters[delta.key] = sum
-      replaced.append((delta.key, old))
       key.removeAll()
       StoreKey.counter(delta.key.name, labels: delta.key.labels, into: key)
-      if !stored.unreadable.isEmpty, stored.mayHide(key.bytes), stored.values[delta.key] == nil { continue }
+      if !stored.unreadable.isEmpty, stored.mayHide(key.bytes), stored.values[delta.key] == nil {
+        replaced.append(Replaced(key: delta.key, value: old, removed: []))
+        continue
+      }
+      let removed = stored.removeRenamed(delta.key, in: batch.writes)
+      replaced.append(Replaced(key: delta.key, value: old, removed: removed))
       value.removeAll()
       sum.json.write(to: value)
       batch.writes.put(key.bytes, value.bytes)
@@ -115,8 +127,11 @@ struct CommitQueue {
     return replaced
   }
 
-  private mutating func restore(_ replaced: [(key: CounterTable.Key, value: CounterValue?)]) {
-    for counter in replaced.reversed() { counters[counter.key] = counter.value }
+  private mutating func restore(_ replaced: [Replaced]) {
+    for counter in replaced.reversed() {
+      counters[counter.key] = counter.value
+      stored.restore(counter.removed, of: counter.key)
+    }
   }
 }
 

@@ -30,33 +30,18 @@ struct CountedMetrics {
     text.counter("ruled_counted_total", "What rules have counted with count(), by the counter's name.", samples)
     text.gauge(
       "ruled_counted_omitted",
-      "Counters that are not shown: more than metrics.series, or with labels that Prometheus can't take.", omitted)
+      "Counters that are not shown: more than metrics.series, or with a label of more than \(Self.longestValue) bytes.",
+      omitted)
   }
 
-  /// The counter's labels, with its name in `counter`; nil if they can't be told apart as Prometheus writes them, or are too long.
+  /// The counter's labels, with its name in `counter`; nil if one is too long.
   private static func labels(of key: CounterTable.Key) -> MetricsWriter.Labels? {
     var labels: MetricsWriter.Labels = [("counter", key.name)]
-    let object = (try? JSONValue(parsing: key.labels))?.objectValue ?? [:]
-    for member in object {
-      let name = labelName(member.name)
+    for member in (try? JSONValue(parsing: key.labels))?.objectValue ?? [:] {
       let value = member.value.stringValue ?? member.value.text
-      guard !labels.contains(where: { $0.name == name }), value.utf8.count <= longestValue else { return nil }
-      labels.append((name, value))
+      guard value.utf8.count <= longestValue else { return nil }
+      labels.append((member.name, value))
     }
     return labels
-  }
-
-  /// A name that Prometheus takes: other characters become underscores, and a name that has a meaning of its own gets a prefix.
-  private static func labelName(_ name: String) -> String {
-    var text = String(
-      name.unicodeScalars.map { scalar -> Character in
-        switch scalar {
-        case "a"..."z", "A"..."Z", "0"..."9", "_": Character(scalar)
-        default: "_"
-        }
-      })
-    let isReserved = ["counter", "le", "quantile", "job", "instance"].contains(text) || text.hasPrefix("__")
-    if isReserved || text.first.map({ $0.isNumber }) ?? true { text = "label_" + text }
-    return text
   }
 }

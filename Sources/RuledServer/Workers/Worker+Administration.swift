@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledLua
 import RuledWire
 
 /// The methods that show or erase, and those that only the control thread executes.
@@ -170,14 +171,12 @@ extension Worker {
     return .object(object)
   }
 
-  /// The counters with a name prefix and with the wanted labels; numbers and booleans compare by their JSON text.
+  /// The counters with a name prefix and with the wanted labels, which are compared as Prometheus has them.
   private func counters(_ params: CountersParams) -> JSONValue {
+    let all = params.labels.map { (name: CounterLabels.name($0.name), value: $0.value) }
     let found = evaluator.counters(prefix: params.prefix).compactMap { counter -> JSONValue? in
       let labels = (try? JSONValue(parsing: counter.key.labels))?.objectValue ?? JSONObject()
-      let isWanted = params.labels.allSatisfy { wanted in
-        guard let own = labels[wanted.name] else { return false }
-        return (own.stringValue ?? own.text) == wanted.value
-      }
+      let isWanted = all.allSatisfy { (labels[$0.name]?.stringValue ?? "") == $0.value }
       guard isWanted else { return nil }
       return .object(["name": .string(counter.key.name), "labels": .object(labels), "value": counter.value.json])
     }
