@@ -84,6 +84,147 @@ import Testing
     #expect(try engine.send("x", ["n": 510]).failureKinds == ["value"])
   }
 
+  // MARK: Sums
+
+  private static let summing =
+    "rule 'n' { on = 'n', run = function(e, s) s.n = (s.n or 0) + 1 count('p.n', {}, e.data.n) end }"
+
+  private func sum(_ engine: Engine) -> CounterValue? {
+    engine.local.context.counters.select(prefix: "p.n").first?.value
+  }
+
+  @Test(arguments: [
+    (JSONValue.number(1e308), CounterValue.number(1e308)), (.number(-1e308), .number(-1e308)),
+    (.integer(.max), .integer(.max)), (.integer(.min), .integer(.min)),
+  ])
+  func `an amount with which the value would overflow is a failure of its rule, and nothing of the event is kept`(
+    amount: JSONValue, value: CounterValue
+  ) throws {
+    let engine = try Engine(["p": Self.summing])
+    #expect(try engine.send("n", ["n": amount])["failures"] == [])
+    let refused = try engine.send("n", ["n": amount])
+    #expect(refused.failureKinds == ["value"] && refused["failures"]?[0]?["rule"] == "n")
+    #expect(refused["failures"]?[0]?["message"]?.stringValue?.contains("overflow") == true)
+    #expect(try engine.state("p")?["n"] == 1 && engine.parked().count == 1 && sum(engine) == value)
+    let other = try Engine(["p": Self.summing], store: engine.store)
+    #expect(sum(other) == value && other.local.context.damage.isEmpty)
+    #expect(try other.send("n", ["n": value.isNegative ? 1 : -1])["failures"] == [])
+  }
+
+  @Test func `amounts that are not yet committed count for what may overflow, in either direction`() throws {
+    let engine = try Engine(["p": Self.summing])
+    let worker = LuaWorker()
+    let evaluator = another(engine, worker)
+    func failures(_ amounts: Double...) throws -> [Int] {
+      try amounts.enumerated().map { index, amount in
+        let reply = ByteBuffer(capacity: 256)
+        let text = #"{"type":"n","subject":"user:\#(index)","id":"\#(amount)-\#(index)","data":{"n":\#(amount)}}"#
+        try evaluate(evaluator, text: text, into: reply)
+        return try JSONValue(parsing: reply.bytes)["failures"]?.arrayValue?.count ?? -1
+      }
+    }
+    #expect(try failures(1e308, -1e308, -0.5e308, 1e308, 0.7e308, -1e308, 1) == [0, 0, 0, 1, 0, 1, 0])
+    let first = evaluator.takeBatch()
+    engine.local.context.counters.commit(first)
+    evaluator.complete(first)
+    let value = try #require(sum(engine)?.double)
+    #expect(abs(value - 0.2e308) < 1e294)
+    #expect(try failures(1.5e308, 1e308) == [0, 1])
+    evaluator.discardAll(from: evaluator.takeBatch())
+    #expect(try failures(1.4e308, 1e307) == [0, 0])
+  }
+
+  @Test func `a counter whose sum an older build lost begins at 0 again`() throws {
+    let first = try Engine(["p": Self.summing])
+    try first.send("n", ["n": 5])
+    try store([("{}", "null")], of: "p.n", in: first.store)
+    let second = try Engine(["p": Self.summing], store: first.store)
+    #expect(second.local.context.damage.isEmpty && sum(second) == .integer(0))
+    try second.send("n", ["n": 5])
+    #expect(sum(try Engine(["p": Self.summing], store: second.store)) == .integer(5))
+  }
+
+  private func store(_ values: [(labels: String, value: String)], of name: String, in store: any StateStore) throws {
+    let writes = WriteSet()
+    for (labels, value) in values {
+      StoreKey.bytes { StoreKey.counter(name, labels: labels, into: $0) }.withView { key in
+        Array(value.utf8).withView { writes.put(key, $0) }
+      }
+    }
+    try store.commit(writes, durable: true)
+  }
+
+  // MARK: Labels
+
+  private static let labelled = """
+    rule 'c' { on = 'c', run = function(e, s)
+      local all = {
+        { a = 1 }, { a = "1" }, { a = true }, { a = "true" }, { ["a-b"] = "x" }, { a_b = "x" }, { a = "" }, {}, { le = "x" },
+        { label_le = "x" }, { "x" }, { ["1"] = "x" }, { a = 1.0 }, { a = json.null }, array { "x" }, settings.labels,
+        { ["é"] = "x" }, { _ = "x" },
+      }
+      for _, labels in ipairs(all) do count("p.c", labels) end
+      count("p.c")
+      count("p.c", nil)
+    end }
+    rule 'two' { on = 'two', run = function(e)
+      count("p.two", e.data.same and { ["a-b"] = 1, a_b = "1" } or { ["a-b"] = 1, a_b = 2 })
+    end }
+    rule 'bad' { on = 'bad', run = function(e) count("p.bad", { a = "\\xff" }) end }
+    """
+
+  private func labels(_ engine: Engine, _ name: String = "p.c") -> [String: CounterValue] {
+    let found = engine.local.context.counters.select(prefix: name)
+    return Dictionary(uniqueKeysWithValues: found.map { ($0.key.labels, $0.value) })
+  }
+
+  @Test func `labels that give one Prometheus series are one counter, and a label without a value is none`() throws {
+    let engine = try Engine(["p": Self.labelled], manifest: "settings = { labels = { a = 'true' } }")
+    #expect(try engine.send("c")["failures"] == [])
+    #expect(
+      labels(engine) == [
+        #"{"a":"1"}"#: .integer(2), #"{"a":"true"}"#: .integer(3), #"{"a_b":"x"}"#: .integer(2), "{}": .integer(5),
+        #"{"label_le":"x"}"#: .integer(2), #"{"label_1":"x"}"#: .integer(3), #"{"a":"1.0"}"#: .integer(1),
+        #"{"_":"x"}"#: .integer(2),
+      ])
+    #expect(try engine.send("two").failureKinds == ["value"])
+    #expect(try engine.send("two", ["same": true])["failures"] == [])
+    #expect(labels(engine, "p.two") == [#"{"a_b":"1"}"#: .integer(1)])
+    #expect(try engine.send("bad").failureKinds == ["value"])
+  }
+
+  @Test func `what an older build counted apart is added up, once`() throws {
+    let odd = #""\u001fé\"\\\/""#
+    let stored = [
+      (#"{"a":1}"#, "2"), (#"{"a":"1"}"#, "3"), (#"{"a":true}"#, "5"), (#"{"a":""}"#, "7"), ("{}", "11"),
+      (#"{"a-b":\#(odd)}"#, "13"), (#"["x"]"#, "17"),
+    ]
+    let memory = MemoryStore()
+    try store(stored, of: "p.c", in: memory)
+    let owner = WriteSet()
+    StoreKey.bytes { StoreKey.counterOwner("p.c", labels: #"{"a":true}"#, into: $0) }.withView { key in
+      Array("owner".utf8).withView { owner.put(key, $0) }
+    }
+    try memory.commit(owner, durable: true)
+    let counting =
+      #"rule 'c' { on = 'c', run = function() count('p.c', { a = 1 }) count('p.c', { ['a-b'] = '\31é"\\/' }) end }"#
+    for round in Int64(0)..<3 {
+      let engine = try Engine(["p": counting], store: memory)
+      func expect(_ counted: Int64) {
+        let found = labels(engine)
+        #expect(found.count == 5 && found[#"{"a":"1"}"#] == .integer(5 + counted), "round \(round)")
+        #expect(found[#"{"a":"true"}"#] == .integer(5) && found["{}"] == .integer(18), "round \(round)")
+        #expect(found[#"{"label_1":"x"}"#] == .integer(17), "round \(round)")
+        #expect(found.values.contains(.integer(13 + counted)), "round \(round)")
+      }
+      expect(round)
+      #expect(engine.local.context.counters.counts == ["owner": 1, "p": 4])
+      try engine.send("c")
+      expect(round + 1)
+    }
+    #expect(try Engine(["p": counting], store: memory).stored(.counter).count == 6)
+  }
+
   // MARK: What is told
 
   /// An evaluator beside the engine's own, as another worker has one.
@@ -99,14 +240,18 @@ import Testing
   }
 
   private func evaluate(_ evaluator: Evaluator, _ id: String) throws {
-    let document = TapeDocument()
     let text = #"{"type":"n","subject":"user:1","source":"s","id":"\#(id)","data":{"from":1,"to":1}}"#
+    try evaluate(evaluator, text: text, into: ByteBuffer(capacity: 256))
+  }
+
+  private func evaluate(_ evaluator: Evaluator, text: String, into reply: ByteBuffer) throws {
+    let document = TapeDocument()
     let bytes = ByteBuffer(capacity: 128)
     bytes.append(contentsOf: text)
     let object = try document.parse(copyOf: bytes.bytes)
     var event = EventInput(stored: object, text: document.text, now: 0)
     event.origin = .client
-    try evaluator.evaluate(event, into: ByteBuffer(capacity: 256))
+    try evaluator.evaluate(event, into: reply)
     withExtendedLifetime(bytes) {}
   }
 

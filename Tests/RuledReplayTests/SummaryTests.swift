@@ -21,6 +21,19 @@ import Testing
     #expect(summary.quantile(0.99) > 2.9e9)
   }
 
+  @Test func `numbers whose sum no float can hold have a sum, a mean and quantiles nevertheless`() {
+    var few = NumberSummary(), many = NumberSummary()
+    for number in [1e308, 1.5e308, -1e307] { few.add(number, times: 2) }
+    for number in 1...2000 { many.add(Double(number) * 8e304) }
+    for (summary, mean) in [(few, 8e307), (many, 8e304 * 1000.5)] {
+      #expect(summary.sum == .greatestFiniteMagnitude && summary.json["sum"]?.doubleValue == summary.sum)
+      #expect(abs((summary.json["mean"]?.doubleValue ?? 0) / mean - 1) < 0.01)
+    }
+    #expect(few.json["p99"] == .number(1.5e308) && abs(many.quantile(0.99) / (8e304 * 1980) - 1) <= 0.01)
+    few.merge(many)
+    #expect(few.json["p50"] != .null && few.sum == .greatestFiniteMagnitude)
+  }
+
   @Test func `summaries are merged whether they are exact or not`() {
     var (few, many, all) = (NumberSummary(), NumberSummary(), NumberSummary())
     for number in 1...10 { few.add(Double(number)) }

@@ -55,9 +55,11 @@ extension CounterTable {
       self.amount = amount
     }
 
-    /// Adds another delta of the same counter if both are whole numbers: floats are added one by one, in their order, as rounding depends on it.
+    /// Adds another delta of the same counter if both are whole numbers of one sign.
+    ///
+    /// Floats are added one by one, in their order, as rounding depends on it. What is above zero and what is below are reserved apart.
     fileprivate mutating func add(_ other: Delta) -> Bool {
-      guard case .integer(let a) = amount, case .integer(let b) = other.amount,
+      guard case .integer(let a) = amount, case .integer(let b) = other.amount, (a < 0) == (b < 0),
         case let (sum, overflow) = a.addingReportingOverflow(b), !overflow
       else { return false }
       amount = .integer(sum)
@@ -77,9 +79,11 @@ extension [CounterTable.Delta] {
     guard count > 1 else { return }
     var end = 1
     for index in 1..<count {
-      let key = self[index].key
-      if let same = self[Swift.max(0, end - Self.searched)..<end].lastIndex(where: { $0.key == key }),
-        self[same].add(self[index])
+      let delta = self[index]
+      let earlier = self[Swift.max(0, end - Self.searched)..<end]
+      if let same = earlier.lastIndex(where: { $0.key == delta.key && $0.amount.isNegative == delta.amount.isNegative }
+      ),
+        self[same].add(delta)
       {
         continue
       }

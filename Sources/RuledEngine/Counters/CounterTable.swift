@@ -14,17 +14,61 @@ package final class CounterTable: Sendable {
     var value: CounterValue?
     /// How many amounts are reserved and not yet committed.
     var pending = 0
+    /// What these come to, above zero and below: whatever becomes of each, the value stays between both.
+    private var rise = CounterValue.integer(0), fall = CounterValue.integer(0)
     let owner: String
+
+    init(value: CounterValue? = nil, owner: String) {
+      self.value = value
+      self.owner = owner
+    }
+
+    /// Reserves an amount; false if the value could then overflow.
+    mutating func reserve(_ amount: CounterValue) -> Bool {
+      guard let sum = (amount.isNegative ? fall : rise).adding(amount), (value ?? .integer(0)).adding(sum) != nil else {
+        return false
+      }
+      if amount.isNegative { fall = sum } else { rise = sum }
+      pending += 1
+      return true
+    }
+
+    /// Ends the reservation of amounts that come to `sum`.
+    mutating func release(_ amounts: Int, _ sum: CounterValue) {
+      pending -= amounts
+      if pending == 0 {
+        (rise, fall) = (.integer(0), .integer(0))
+      } else if sum.isNegative {
+        fall = fall + -sum
+      } else {
+        rise = rise + -sum
+      }
+    }
   }
 
   private struct Contents {
     var series: [Key: Series] = [:]
     /// How many series each plugin has.
     var counts: [String: Int] = [:]
+
+    /// Reserves room for an amount of a plugin, and sets its `isFirst`.
+    mutating func reserve(_ delta: inout Delta, of plugin: String, limit: Int) -> Refusal? {
+      if let index = series.index(forKey: delta.key) {
+        return series.values[index].reserve(delta.amount) ? nil : .overflows
+      }
+      guard counts[plugin, default: 0] < limit else { return .isFull }
+      var made = Series(owner: plugin)
+      guard made.reserve(delta.amount) else { return .overflows }
+      series[delta.key] = made
+      counts[plugin, default: 0] += 1
+      delta.isFirst = true
+      return nil
+    }
+
     /// Releases what is reserved for the amounts of a delta, and removes the series if it has no value.
     mutating func release(_ delta: Delta) {
       guard let index = series.index(forKey: delta.key) else { return }
-      series.values[index].pending -= delta.amounts
+      series.values[index].release(delta.amounts, delta.amount)
       guard series.values[index].pending == 0, series.values[index].value == nil else { return }
       counts[series.values[index].owner, default: 0] -= 1
       series.remove(at: index)
@@ -44,12 +88,33 @@ package final class CounterTable: Sendable {
     package var values: [Key: CounterValue] = [:]
     /// The keys that could not be read.
     package var unreadable: [UnreadableKeys] = []
+    /// The keys of counters under labels as older builds wrote them, by what these counters are now: the next write of one removes them.
+    private var renamed: [Key: [[UInt8]]] = [:]
 
     /// No counters.
     package init() {}
 
     /// Whether the counter may have a value that could not be read.
     package func mayHide(_ key: ByteView) -> Bool { unreadable.contains { $0.mayHold(key) } }
+
+    /// Adds a stored value to its counter's.
+    fileprivate mutating func add(_ value: CounterValue, name: ByteView, labels: ByteView, at stored: ByteView) {
+      let key = Key(name: name, stored: labels)
+      values[key] = values[key].map { $0 + value } ?? value
+      if !labels.elementsEqual(key.labels.utf8) { renamed[key, default: []].append(Array(stored)) }
+    }
+
+    /// Adds the removal of a counter's earlier keys to the writes of a batch that stores its value; returns them for `restore`.
+    package mutating func removeRenamed(_ key: Key, in writes: WriteSet) -> [[UInt8]] {
+      guard !renamed.isEmpty, let keys = renamed.removeValue(forKey: key) else { return [] }
+      for key in keys { key.withView { writes.delete($0) } }
+      return keys
+    }
+
+    /// Takes back the removal of keys by a batch that was not committed.
+    package mutating func restore(_ keys: [[UInt8]], of key: Key) {
+      if !keys.isEmpty { renamed[key] = keys }
+    }
   }
 
   /// Reads the counters from the store.
@@ -88,33 +153,12 @@ package final class CounterTable: Sendable {
   /// The owners of the counters.
   ///
   /// A counter without a readable owner belongs to the plugin that its name begins with.
-    /// The keys of counters under labels as older builds wrote them, by what these counters are now: the next write of one removes them.
-    private var renamed: [Key: [[UInt8]]] = [:]
   private func owners(in context: EngineContext) throws(StoreError) -> [Key: String] {
     var owners: [Key: String] = [:]
     try context.scan(prefix: StoreKey.counterOwners, of: .counter, passing: { _ in }) { key, value in
       let counter = key.extracting(StoreKey.counterOwners.count...)
       if let end = counter.firstIndex(of: 0) {
         let owned = Key(name: counter.extracting(..<end), stored: counter.extracting((end + 1)...))
-
-    /// Adds a stored value to its counter's.
-    fileprivate mutating func add(_ value: CounterValue, name: ByteView, labels: ByteView, at stored: ByteView) {
-      let key = Key(name: name, stored: labels)
-      values[key] = values[key].map { $0 + value } ?? value
-      if !labels.elementsEqual(key.labels.utf8) { renamed[key, default: []].append(Array(stored)) }
-    }
-
-    /// Adds the removal of a counter's earlier keys to the writes of a batch that stores its value; returns them for `restore`.
-    package mutating func removeRenamed(_ key: Key, in writes: WriteSet) -> [[UInt8]] {
-      guard !renamed.isEmpty, let keys = renamed.removeValue(forKey: key) else { return [] }
-      for key in keys { key.withView { writes.delete($0) } }
-      return keys
-    }
-
-    /// Takes back the removal of keys by a batch that was not committed.
-    package mutating func restore(_ keys: [[UInt8]], of key: Key) {
-      if !keys.isEmpty { renamed[key] = keys }
-    }
         owners[owned] = String(decoding: value, as: UTF8.self)
       }
       return true
@@ -124,24 +168,26 @@ package final class CounterTable: Sendable {
 
   // MARK: Counting
 
+  /// Why an amount can't be counted.
+  enum Refusal {
+    /// The plugin has as many series as it may.
+    case isFull
+    /// The value would overflow.
+    case overflows
+  }
+
   /// Reserves room for amounts of a plugin, until they are committed or released, and sets `isFirst` of each.
   ///
-  /// - Returns: nil, or the index of the first amount for which the plugin has no room; nothing is reserved then.
-  func reserve(_ deltas: inout [Delta], from start: Int, of plugin: String, limit: Int) -> Int? {
+  /// - Returns: nil, or the index of the first amount that can't be counted; nothing is reserved then.
+  func reserve(
+    _ deltas: inout [Delta], from start: Int, of plugin: String, limit: Int
+  ) -> (index: Int, refusal: Refusal)? {
     contents.withLock { contents in
       for index in start..<deltas.count {
-        let key = deltas[index].key
-        if let index = contents.series.index(forKey: key) {
-          contents.series.values[index].pending += 1
-          continue
-        }
-        guard contents.counts[plugin, default: 0] < limit else {
-          for delta in deltas[start..<index] { contents.release(delta) }
-          return index
-        }
-        contents.series[key] = Series(pending: 1, owner: plugin)
-        contents.counts[plugin, default: 0] += 1
-        deltas[index].isFirst = true
+        let refusal = contents.reserve(&deltas[index], of: plugin, limit: limit)
+        guard let refusal else { continue }
+        for delta in deltas[start..<index] { contents.release(delta) }
+        return (index, refusal)
       }
       return nil
     }
@@ -161,7 +207,7 @@ package final class CounterTable: Sendable {
     contents.withLock { contents in
       for delta in batch.counters {
         guard let index = contents.series.index(forKey: delta.key) else { continue }
-        contents.series.values[index].pending -= delta.amounts
+        contents.series.values[index].release(delta.amounts, delta.amount)
         contents.series.values[index].value = (contents.series.values[index].value ?? .integer(0)) + delta.amount
       }
       batch.hasCounted = true
@@ -212,16 +258,26 @@ extension CounterTable {
     /// Adds an amount, for which room must then be reserved.
     mutating func append(_ delta: Delta) { deltas.append(delta) }
 
-    /// Reserves room for the amounts from `start` on, or removes them if the plugin has as many series as it may.
-    mutating func reserve(from start: Int, of plugin: String, in context: EngineContext) throws(Failure) {
+    /// Reserves room for the amounts from `start` on, or removes them if one can't be counted; `rule` names the rule of one by its index.
+    mutating func reserve(
+      from start: Int, of plugin: String, in context: EngineContext, rule: (Int) -> String?
+    ) throws(Failure) {
       let limit = context.counterLimit
-      guard let refused = context.counters.reserve(&deltas, from: start, of: plugin, limit: limit) else { return }
-      let name = deltas[refused].key.name
+      let refused = context.counters.reserve(&deltas, from: start, of: plugin, limit: limit)
+      guard let (index, refusal) = refused else { return }
+      let delta = deltas[index]
       deltas.removeSubrange(start...)
-      throw Failure(
-        plugin: plugin, kind: .value,
-        message: "there is no room for another counter '\(name)': the plugin has \(limit), names with their labels, "
-          + "as many as it may; count with fewer different labels, or raise limits.counters")
+      let message =
+        switch refusal {
+        case .isFull:
+          "there is no room for another counter '\(delta.key.name)': the plugin has \(limit), names with their labels, as many as it may; "
+            + "count with fewer different labels, or raise limits.counters"
+        case .overflows:
+          "a counter would overflow: '\(delta.key.name)' \(delta.key.labels) can't take \(delta.amount.json.text) more"
+        }
+      var failure = Failure(plugin: plugin, kind: .value, message: message)
+      failure.rule = rule(index)
+      throw failure
     }
 
     /// Moves the amounts to a batch, with the owner of each new series.

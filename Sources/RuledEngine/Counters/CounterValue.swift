@@ -8,13 +8,29 @@ package enum CounterValue: Sendable, Equatable {
   /// A float.
   case number(Double)
 
+  /// The sum; nil if it is an integer of more than 64 bits, or not finite.
+  func adding(_ other: CounterValue) -> CounterValue? {
+    if case .integer(let a) = self, case .integer(let b) = other {
+      let (sum, overflow) = a.addingReportingOverflow(b)
+      return overflow ? nil : .integer(sum)
+    }
+    let sum = double + other.double
+    return sum.isFinite ? .number(sum) : nil
+  }
+
   /// The sum, which saturates.
   package static func + (left: CounterValue, right: CounterValue) -> CounterValue {
-    if case .integer(let a) = left, case .integer(let b) = right {
-      let (sum, overflow) = a.addingReportingOverflow(b)
-      return .integer(overflow ? (b > 0 ? .max : .min) : sum)
+    if let sum = left.adding(right) { return sum }
+    if case .integer = left, case .integer = right { return .integer(right.isNegative ? .min : .max) }
+    return .number(right.isNegative ? -.greatestFiniteMagnitude : .greatestFiniteMagnitude)
+  }
+
+  /// Whether it is below zero.
+  var isNegative: Bool {
+    switch self {
+    case .integer(let number): number < 0
+    case .number(let number): number < 0
     }
-    return .number(left.double + right.double)
   }
 
   /// The amount that undoes an addition.
@@ -50,10 +66,13 @@ package enum CounterValue: Sendable, Equatable {
   }
 
   /// The value with that JSON; nil if it is not a number.
+  ///
+  /// Older builds stored `null` once a sum was infinite; such a counter begins at 0 again.
   package init?(json: JSONValue) {
     switch json {
     case .integer(let number): self = .integer(number)
     case .number(let number): self = .number(number)
+    case .null: self = .integer(0)
     default: return nil
     }
   }

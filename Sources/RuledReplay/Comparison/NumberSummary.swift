@@ -18,7 +18,7 @@ package struct NumberSummary: Sendable {
   private var buckets: [Int: Int] = [:]
   /// How many numbers were added.
   package private(set) var count = 0
-  /// All numbers, added up.
+  /// All numbers, added up; the largest float where the sum would be larger.
   package private(set) var sum = 0.0
 
   /// A summary of no numbers.
@@ -27,7 +27,7 @@ package struct NumberSummary: Sendable {
   /// Adds a number, `times` times.
   package mutating func add(_ number: Double, times: Int = 1) {
     count += times
-    sum += number * Double(times)
+    sum = Self.finite(sum + Self.finite(number * Double(times)))
     insert(number, times)
   }
 
@@ -43,7 +43,7 @@ package struct NumberSummary: Sendable {
   /// Adds all numbers of another summary.
   package mutating func merge(_ other: NumberSummary) {
     count += other.count
-    sum += other.sum
+    sum = Self.finite(sum + other.sum)
     if other.buckets.isEmpty {
       for (number, times) in other.exact { insert(number, times) }
       return
@@ -72,9 +72,21 @@ package struct NumberSummary: Sendable {
   /// The summary as `{"sum","mean","p50","p90","p99"}`; whole numbers are integers.
   package var json: JSONValue {
     [
-      "sum": Self.json(sum), "mean": Self.json(count == 0 ? 0 : sum / Double(count)), "p50": Self.json(quantile(0.5)),
+      "sum": Self.json(sum), "mean": Self.json(mean), "p50": Self.json(quantile(0.5)),
       "p90": Self.json(quantile(0.9)), "p99": Self.json(quantile(0.99)),
     ]
+  }
+
+  /// The mean, from the numbers themselves where their sum is too large for a float; 0 when there is none.
+  private var mean: Double {
+    guard abs(sum) == .greatestFiniteMagnitude else { return count == 0 ? 0 : sum / Double(count) }
+    let share = { (times: Int) in Double(times) / Double(count) }
+    return exact.reduce(0) { $0 + $1.key * share($1.value) }
+      + buckets.reduce(0) { $0 + Self.middle(of: $1.key) * share($1.value) }
+  }
+
+  private static func finite(_ number: Double) -> Double {
+    max(-.greatestFiniteMagnitude, min(.greatestFiniteMagnitude, number))
   }
 
   private static func json(_ number: Double) -> JSONValue {
@@ -93,13 +105,13 @@ package struct NumberSummary: Sendable {
   private static func bucket(of number: Double) -> Int {
     let size = abs(number)
     guard size >= smallest, size.isFinite else { return 0 }
-    let index = Int((log(size / smallest) / step).rounded(.down)) + 1
+    let index = Int(((log(size) - log(smallest)) / step).rounded(.down)) + 1
     return number < 0 ? -index : index
   }
 
   private static func middle(of bucket: Int) -> Double {
     guard bucket != 0 else { return 0 }
-    let size = smallest * exp((Double(abs(bucket)) - 0.5) * step)
+    let size = finite(exp(log(smallest) + (Double(abs(bucket)) - 0.5) * step))
     return bucket < 0 ? -size : size
   }
 }

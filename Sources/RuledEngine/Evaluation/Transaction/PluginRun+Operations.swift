@@ -34,7 +34,12 @@ extension PluginRun {
       }
     }
     checked = operations.count
-    if counts.count > counted { try counts.reserve(from: counted, of: plugin.entry.name, in: transaction.context) }
+    if counts.count > counted {
+      try counts.reserve(from: counted, of: plugin.entry.name, in: transaction.context) { delta in
+        let amounts = operations.indices[first...].filter { operations.kind(at: $0) == .count }
+        return rule(at: amounts[delta - counted], in: operations)
+      }
+    }
     if newSends > 0 { try checkSends(sends + newSends, in: transaction) }
     guard outcomeBytes <= Limits.outcomeBytes else {
       throw Failure(
@@ -46,6 +51,11 @@ extension PluginRun {
   private func checkSends(_ sends: Int, in transaction: EventTransaction) throws(Failure) {
     let event = transaction.event
     guard sends <= Limits.messagesPerEvent else {
+  private func rule(at index: Int, in operations: Operations) -> String? {
+    let rule = operations.rule(at: index), rules = plugin.entry.manifest.rules
+    return rules.indices.contains(rule) ? rules[rule].name : nil
+  }
+
       throw Failure(
         plugin: plugin.entry.name, kind: .value,
         message: "\(sends) messages are sent for one event; a plugin may send \(Limits.messagesPerEvent)")
